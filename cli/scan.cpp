@@ -16,12 +16,18 @@ struct ScanCommand {
   RunOptions run;
   ScanOptions scan;
   int top = 0;
+  bool all = false;
   std::string sort;
   PlanInput plan;
 };
 
 std::vector<Option> table_options(ScanCommand& o) {
   return {top_option(o.top),
+          {.member = "ScanCommand::all",
+           .value = &o.all,
+           .group = option_group::output,
+           .help = "Show every head in a row of its own, also of a model of more than 60 heads",
+           .decides = false},
           {.member = "ScanCommand::sort",
            .value = &o.sort,
            .form = "METRIC",
@@ -72,6 +78,7 @@ int run(ScanCommand& options) {
   steps.table = [&](const Results& results, const TableOptions& terminal) {
     TableOptions table = terminal;
     table.top = options.top;
+    table.all = options.all;
     table.sort = options.sort;
     return render_table(results, table) + examples_line(results, options.run.output.out);
   };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/columns.hpp"
+#include "cli/overview.hpp"
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
 #include "headgauge/catalogue.hpp"
@@ -22,23 +23,8 @@ namespace {
 
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kHeadWidth = 5;
-constexpr std::size_t kRoleWidth = 4;
-
-struct Column {
-  std::string metric;
-  std::string title;
-  std::string unit;
-  std::size_t width;
-  std::string judged = metric;  // flags that are judged by this speak of the value
-};
-
-std::optional<MetricCell> value_of(const Results& results, const std::string& metric,
-                                   const HeadName& head) {
-  const auto top_n = judged_top_n(results);
-  return find_cell(
-      results, metric,
-      {{"layer", head.layer_index}, {"head", head.head_index}, {"top_n", top_n.value_or(0)}});
-}
+constexpr std::size_t kRoleWidth = 9;
+constexpr std::size_t kFoldedFrom = 61;  // heads: more than a screen holds
 
 // A metric of each head: what it is per head does not depend on anything but length, or on N where
 // the table shows it at the N that separability is judged at.
@@ -79,6 +65,10 @@ class Table {
              "separability, dispersion and roles. The rest is in results.json: add --out DIR, or "
              "--json.\n\n";
     }
+    if (is_folded()) {
+      return render_overview(results_, heads_, columns_, paint_) + column_legend() + flag_legend() +
+             "\n";
+    }
     std::string out = header();
     for (std::size_t h = 0; h < heads_.size(); ++h) {
       const bool new_layer =
@@ -95,6 +85,9 @@ class Table {
   }
 
  private:
+  bool is_folded() const {
+    return !options_.all && options_.sort.empty() && options_.top == 0 && measured_ >= kFoldedFrom;
+  }
   void sort_heads();
   void choose_columns();
   void place_flags();
@@ -102,7 +95,7 @@ class Table {
   std::string row(const HeadName& head) const;
   std::string cell_text(const Column& column, const HeadName& head) const;
   std::vector<std::string> flags_of(const HeadName& head) const;
-  std::string role_of(const HeadName& head) const;
+  std::string roles_of(const HeadName& head) const;
   std::string flag_column(const std::vector<std::string>& names) const;
   std::string column_legend() const;
   std::string flag_legend() const;
@@ -151,13 +144,13 @@ void Table::choose_columns() {
                           results_.coord_numbers("top_n")[static_cast<std::size_t>(*top_n)])
             : "";
   const std::vector<Column> all{
-      {"entropy_normalized", "entropy", "of max", 7},
-      {"effective_tokens", "eff.", "keys", 5},
+      {"entropy_normalized_beyond_sinks", "entropy", "of max", 7},
+      {"effective_tokens_beyond_sinks", "eff.", "keys", 5},
       {"entropy_slope", "slope", "log n", 5},
-      {"max_weight", "max", "key", 5},
+      {"max_weight_beyond_sinks", "max", "key", 5},
       {"sink_weight", "sinks", "share", 5},
-      {"attention_distance", "back", "tokens", 6},
-      {"mass_90", "90 %", "keys", 5},
+      {"attention_distance_beyond_sinks", "back", "tokens", 6},
+      {"mass_90_beyond_sinks", "90 %", "keys", 5},
       {"separability", "sep.", n, 5, "separability_excess"},
       {"separability_null", "rand.", n, 5},
       {"critical_n_head", "crit.", "N", 5},
@@ -178,6 +171,7 @@ void Table::choose_columns() {
     const std::size_t cut = options_.sort.rfind('_');
     Column column{options_.sort, options_.sort.substr(0, cut),
                   cut == std::string::npos ? "" : options_.sort.substr(cut + 1), 5};
+    std::erase_if(columns_, [](const Column& c) { return c.metric == "separability_null"; });
     column.title = shortened(column.title, 12);
     column.unit = shortened(column.unit, 12);
     column.width = std::max({column.width, text_width(column.title), text_width(column.unit)});
@@ -218,13 +212,14 @@ std::vector<std::string> Table::flags_of(const HeadName& head) const {
   return names;
 }
 
-std::string Table::role_of(const HeadName& head) const {
+std::string Table::roles_of(const HeadName& head) const {
+  std::string roles;
   for (const Flag& flag : results_.flags) {
     if (flag.layer == head.layer && flag.head == head.head && is_role(flag.name)) {
-      return short_name(flag.name);
+      roles += (roles.empty() ? "" : " ") + short_name(flag.name);
     }
   }
-  return "";
+  return shortened(roles, kRoleWidth);
 }
 
 // The short names, each kind of flag in its own place where there is room for that, else one after
@@ -276,7 +271,7 @@ std::string Table::row(const HeadName& head) const {
     const Style style = flagged ? Style::warning : aside ? Style::faint : Style::plain;
     line += gap + paint_.right(style, text, column.width);
   }
-  const std::string flags = flag_column(names), role = role_of(head);
+  const std::string flags = flag_column(names), role = roles_of(head);
   if (has_roles_) {
     const std::string shown = role.empty() ? "-" : role;
     line += gap + (flags.empty() ? shown : paint_.left(Style::plain, shown, kRoleWidth));
@@ -297,11 +292,10 @@ std::string Table::column_legend() const {
 std::string Table::flag_legend() const {
   std::string out;
   for (const FlagInfo& info : flag_infos()) {
-    const auto count = std::count_if(results_.flags.begin(), results_.flags.end(),
-                                     [&](const Flag& flag) { return flag.name == info.name; });
+    const Index count = count_flags(results_, info.name);
     if (count == 0) continue;
     const std::string meaning =
-        fmt::format("{}, {} {}: {}", info.name, count, count == 1 ? "head" : "heads", info.meaning);
+        fmt::format("{}, {} of {} heads: {}", info.name, count, measured_, info.meaning);
     out += legend_line(paint_, info.role ? Style::plain : Style::warning, info.short_name, meaning,
                        options_.width);
   }

@@ -13,12 +13,13 @@ struct TableOptions {
   int top = 0;         // only the first so many heads; 0: all
   // Columns that legends and the lines above the table may take; the table itself takes up to 100.
   std::size_t width = std::numeric_limits<std::size_t>::max();
+  bool all = false;  // every head in a row of its own, however many there are
   std::string sort;  // a metric of each head, largest first; empty: by layer and head
 };
 
-// Model, text and settings; loss at every length; one row a head at the longest length; what the
-// flags mean. At most 100 columns. UsageError if `sort` is no metric of a head, with those that
-// are.
+// Model, text and settings; loss at every length; one row a head at the longest length, or an
+// overview where there are more than 60 heads and no option asks for rows; what the flags mean. At
+// most 100 columns. UsageError if `sort` is no metric of a head, with those that are.
 std::string render_table(const Results& results, const TableOptions& options);
 
 // What render_table() throws, for results whose cells need not be there yet.

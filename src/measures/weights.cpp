@@ -2,7 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
 
+#include "headgauge/results.hpp"
+#include "heads/batch_means.hpp"
 #include "kernels/top.hpp"
 #include "kernels/weight_sums.hpp"
 
@@ -68,10 +74,70 @@ class WeightsMeasure final : public Measure {
     }
   }
 
+  void begin_head(const HeadInput& head, ThreadPool&) override {
+    for (const Index position : head.sinks) ++of_document_[position];
+  }
+
+  void write_part(int, ThreadPool&, ByteWriter& part) override {
+    std::vector<Index> positions, heads;
+    for (const auto& [position, count] : of_document_) {
+      positions.push_back(position);
+      heads.push_back(count);
+    }
+    part.put_list(positions);
+    part.put_list(heads);
+    of_document_.clear();
+  }
+  void read_part(int, ByteReader& part) override {
+    const auto positions = part.take_list<Index>(), heads = part.take_list<Index>();
+    const auto is_count = [](Index n) { return n > 0 && n <= kMostRows; };
+    if (positions.size() != heads.size() || !std::ranges::all_of(heads, is_count) ||
+        (!positions.empty() && positions.front() < 0) || !std::ranges::is_sorted(positions)) {
+      throw DamagedPartError("sinks at positions of the text, each of some heads", "others");
+    }
+    for (std::size_t i = 0; i < positions.size(); ++i) of_layer_[positions[i]] += heads[i];
+    ++parts_of_layer_;
+  }
+  void end_layer(int layer, const LayerStatistics&, ThreadPool&) override {
+    for (const auto& [position, heads] : of_layer_) {
+      FoundSink& sink = found_.try_emplace(position, FoundSink{position, 0, layer}).first->second;
+      sink.heads += static_cast<double>(heads) / static_cast<double>(parts_of_layer_);
+      sink.last_layer = layer;
+    }
+    of_layer_.clear();
+    parts_of_layer_ = 0;
+  }
+  // The keys that are sinks of the most heads, in Results::text.
+  void derive(std::span<const LayerStatistics* const>, Results& results) override {
+    std::vector<FoundSink> sinks;
+    for (const auto& [position, sink] : found_) sinks.push_back(sink);
+    std::ranges::stable_sort(sinks, std::greater(), &FoundSink::heads);
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const FoundSink& sink : std::span(sinks).first(std::min(sinks.size(), kListedSinks))) {
+      if (sink.heads < kListedShare * sinks.front().heads) break;
+      list.push_back({{"position", sink.position},
+                      {"heads", sink.heads},
+                      {"first_layer", sink.first_layer},
+                      {"last_layer", sink.last_layer}});
+    }
+    results.text["sinks"] = std::move(list);
+  }
+
  private:
+  static constexpr std::size_t kListedSinks = 8;
+  static constexpr double kListedShare = 0.05;  // of the heads of the first
+
   struct Workspace {
     TopWorkspace select;
     std::vector<float> magnitudes;  // of signed weights, or of those beyond the sinks
+  };
+
+  // A position, and the heads of which the key there is a sink: their number in the mean over the
+  // documents.
+  struct FoundSink {
+    Index position = 0;
+    double heads = 0;
+    int first_layer = 0, last_layer = 0;
   };
 
   // How widely weights spread: the metrics that there are of all weights of a row, and of those
@@ -147,6 +213,9 @@ class WeightsMeasure final : public Measure {
   MetricHandle mass_, max_weight_, first_weight_, logit_range_, scaled_weight_min_,
       scaled_weight_max_, visible_keys_, sink_weight_, sink_keys_, max_beyond_;
   Spread all_, beyond_;
+  std::map<Index, Index> of_document_, of_layer_;  // how many heads have a sink there
+  Index parts_of_layer_ = 0;
+  std::map<Index, FoundSink> found_;
   std::vector<Workspace> work_;
 };
 

@@ -21,11 +21,20 @@ struct TwoLevelRow {
   double w = 0;                // weight of each preferred key
   double u = 0;                // weight of each other key
   std::vector<double> copies;  // earlier positions of the query's token
+  std::vector<double> sinks;   // of the head, that it sees
   double c() const { return static_cast<double>(keys.size()); }
   double others() const { return n - c(); }
   double power_sum(int k) const { return c() * std::pow(w, k) + others() * std::pow(u, k); }
   double largest() const { return keys.empty() ? u : w; }
   bool prefers(double key) const { return std::ranges::find(keys, key) != keys.end(); }
+  bool rests_on(double key) const { return std::ranges::find(sinks, key) != sinks.end(); }
+  double weight(double key) const { return prefers(key) ? w : u; }
+  // The weight beyond the sinks.
+  double rest() const {
+    double mass = 0;
+    for (double key = 0; key < n; ++key) mass += rests_on(key) ? 0 : weight(key);
+    return mass;
+  }
 };
 
 double plogp(double p) {
@@ -79,12 +88,33 @@ double entropy(const TwoLevelRow& row) {
   return -row.c() * plogp(row.w) - row.others() * plogp(row.u);
 }
 
-// Entropy over keys 2..n: the same two levels without the first key.
-double entropy_without_first(const TwoLevelRow& row) {
-  const double c = row.c() - (row.prefers(0) ? 1 : 0);
-  const double others = row.n - 1 - c;
-  const double mass = c * row.w + others * row.u;
-  return -c * plogp(row.w / mass) - others * plogp(row.u / mass);
+// The sinks of a head: keys on which rows 32 or more later, 16 or more of the 64 that are asked,
+// put above 5 % of their weight in the mean.
+std::vector<double> sinks_of(const std::vector<TwoLevelRow>& rows) {
+  const std::size_t length = rows.size(), asked = std::min<std::size_t>(64, length);
+  std::vector<double> sinks;
+  for (double key = 0; key < static_cast<double>(length); ++key) {
+    double sum = 0, far = 0;
+    for (std::size_t p = 0; p < asked; ++p) {
+      const TwoLevelRow& row = rows[(2 * p + 1) * length / (2 * asked)];
+      if (row.t - key < 32) continue;
+      sum += row.weight(key);
+      ++far;
+    }
+    if (far >= 16 && sum / far > 0.05) sinks.push_back(key);
+  }
+  return sinks;
+}
+
+// The row without its sinks, whose weights sum to 1 again; its positions are no longer those of the
+// head.
+TwoLevelRow beyond_sinks(const TwoLevelRow& row) {
+  TwoLevelRow beyond = row;
+  std::erase_if(beyond.keys, [&](double key) { return row.rests_on(key); });
+  beyond.n -= static_cast<double>(row.sinks.size());
+  beyond.w /= row.rest();
+  beyond.u /= row.rest();
+  return beyond;
 }
 
 double mass_90(const TwoLevelRow& row) {
@@ -122,9 +152,20 @@ double share(const TwoLevelRow& row, const std::function<bool(double)>& of) {
   for (double key = 0; key < row.n; ++key) {
     if (!of(key)) continue;
     ++keys;
-    sum += row.prefers(key) ? row.w : row.u;
+    sum += row.weight(key);
   }
   return keys == 0 || keys == row.n ? kUndefined : sum;
+}
+// The same of the weight beyond the sinks.
+double share_beyond(const TwoLevelRow& row, const std::function<bool(double)>& of) {
+  double keys = 0, sum = 0;
+  for (double key = 0; key < row.n; ++key) {
+    if (!of(key) || row.rests_on(key)) continue;
+    ++keys;
+    sum += row.weight(key);
+  }
+  const double rest = row.n - static_cast<double>(row.sinks.size());
+  return keys == 0 || keys == rest ? kUndefined : sum / row.rest();
 }
 bool is_copy(const TwoLevelRow& row, double key) {
   return std::ranges::find(row.copies, key) != row.copies.end();
@@ -221,6 +262,12 @@ class Expectations {
       for (Index t = 0; t < std::ssize(tokens); ++t) {
         rows.push_back(make_row(kind, tokens, t, strength));
       }
+      const std::vector<double> sinks = sinks_of(rows);
+      for (TwoLevelRow& row : rows) {
+        for (const double sink : sinks) {
+          if (sink < row.n) row.sinks.push_back(sink);
+        }
+      }
     }
   }
 
@@ -228,12 +275,14 @@ class Expectations {
   enum class Undefined { left_out, spreads };
 
   // Mean of `value` over the rows t <= L with at least `least` keys that have one.
-  void add(const char* name, const RowValue& value, double least = 1) {
+  void add(
+      const std::string& name, const RowValue& value, double least = 1,
+      const RowValue& counts_as = [](const TwoLevelRow&) { return 1.0; }) {
     Json layer = Json::array();
     for (const auto& rows : rows_) {
       Json head = Json::array();
       for (int length : kPhantomLengths)
-        head.push_back(mean(rows, length, least, Undefined::left_out, value));
+        head.push_back(mean(rows, length, least, Undefined::left_out, value, counts_as));
       layer.push_back(head);
     }
     metrics_[name] = {{"dims", {"layer", "head", "length"}}, {"values", Json::array({layer})}};
@@ -247,8 +296,10 @@ class Expectations {
       for (int length : kPhantomLengths) {
         Json sets = Json::array();
         for (int set : kPhantomTopN) {
-          sets.push_back(mean(rows, length, set + 1, Undefined::spreads,
-                              [&](const TwoLevelRow& row) { return value(row, set); }));
+          sets.push_back(mean(
+              rows, length, set + 1, Undefined::spreads,
+              [&](const TwoLevelRow& row) { return value(row, set); },
+              [](const TwoLevelRow&) { return 1.0; }));
         }
         head.push_back(sets);
       }
@@ -262,14 +313,14 @@ class Expectations {
 
  private:
   static double mean(const std::vector<TwoLevelRow>& rows, int length, double least,
-                     Undefined undefined, const RowValue& value) {
+                     Undefined undefined, const RowValue& value, const RowValue& counts_as) {
     double sum = 0, count = 0;
     for (const TwoLevelRow& row : rows) {
       if (row.n > length || row.n < least) continue;
       const double of_row = value(row);
       if (undefined == Undefined::left_out && std::isnan(of_row)) continue;
-      sum += of_row;
-      ++count;
+      sum += counts_as(row) * of_row;
+      count += counts_as(row);
     }
     return sum / count;
   }
@@ -284,12 +335,39 @@ void add_weights(Expectations& out) {
   out.add(
       "entropy_normalized", [](const TwoLevelRow& row) { return entropy(row) / std::log(row.n); },
       2);
-  out.add("entropy_without_sink", entropy_without_first, 2);
   out.add("effective_tokens", [](const TwoLevelRow& row) { return std::exp(entropy(row)); });
   out.add("participation_ratio", [](const TwoLevelRow& row) { return 1 / row.power_sum(2); });
   out.add("max_weight", [](const TwoLevelRow& row) { return row.largest(); });
   out.add("mass_90", mass_90);
-  out.add("sink_weight", [](const TwoLevelRow& row) { return row.prefers(0) ? row.w : row.u; });
+  out.add("first_weight", [](const TwoLevelRow& row) { return row.weight(0); });
+  out.add("sink_weight", [](const TwoLevelRow& row) { return 1 - row.rest(); });
+  out.add("sink_keys",
+          [](const TwoLevelRow& row) { return static_cast<double>(row.sinks.size()); });
+  const auto beyond = [&](const char* name, const RowValue& value, double least = 1) {
+    out.add(
+        name + std::string("_beyond_sinks"),
+        [value, least](const TwoLevelRow& row) {
+          const TwoLevelRow rest = beyond_sinks(row);
+          return rest.n >= least ? value(rest) : kUndefined;
+        },
+        1, [](const TwoLevelRow& row) { return row.rest(); });
+  };
+  beyond("entropy", entropy);
+  beyond(
+      "entropy_normalized", [](const TwoLevelRow& row) { return entropy(row) / std::log(row.n); },
+      2);
+  beyond("effective_tokens", [](const TwoLevelRow& row) { return std::exp(entropy(row)); });
+  beyond("participation_ratio", [](const TwoLevelRow& row) { return 1 / row.power_sum(2); });
+  beyond("max_weight", [](const TwoLevelRow& row) { return row.largest(); });
+  beyond("mass_90", mass_90);
+  out.add(
+      "attention_distance_beyond_sinks",
+      [](const TwoLevelRow& row) {
+        double sum = attention_distance(row);
+        for (const double sink : row.sinks) sum -= row.weight(sink) * (row.t - sink);
+        return row.rest() > 0 ? sum / row.rest() : kUndefined;
+      },
+      1, [](const TwoLevelRow& row) { return row.rest(); });
   out.add("attention_distance", attention_distance);
   out.add("logit_range", [](const TwoLevelRow& row) {
     if (row.keys.empty() || row.others() == 0) return 0.0;
@@ -305,12 +383,17 @@ void add_roles(Expectations& out) {
     out.add(name, [of](const TwoLevelRow& row) {
       return share(row, [&](double key) { return of(row, key); });
     });
+    out.add(
+        name + std::string("_beyond_sinks"),
+        [of](const TwoLevelRow& row) {
+          return share_beyond(row, [&](double key) { return of(row, key); });
+        },
+        1, [](const TwoLevelRow& row) { return row.rest(); });
   };
-  add("weight_sinks", [](const TwoLevelRow&, double key) { return key < 4; });
   add("weight_previous", [](const TwoLevelRow& row, double key) { return key == row.t - 1; });
   add("weight_recent", [](const TwoLevelRow& row, double key) { return row.t - key < 64; });
   add("weight_distant",
-      [](const TwoLevelRow& row, double key) { return key >= 4 && row.t - key >= 64; });
+      [](const TwoLevelRow& row, double key) { return !row.rests_on(key) && row.t - key >= 64; });
   add("weight_duplicate", is_copy);
   add("weight_induction", [](const TwoLevelRow& row, double key) { return is_copy(row, key - 1); });
 }

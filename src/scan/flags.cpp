@@ -105,10 +105,10 @@ struct Entry {
 
 template <std::size_t role>
 Entry role_entry(const char* short_name, const char* keys) {
-  const std::string meaning =
-      fmt::format("the share {} of its weight beyond the sinks is at least {:g} of the way from "
-                  "chance to 1",
-                  keys, kRole);
+  const std::string meaning = fmt::format(
+      "the share {} of its weight beyond the sinks is at least {:g} of the way from "
+      "chance to 1",
+      keys, kRole);
   return {{fmt::format("role_{}", kRoles[role].label), short_name, meaning,
            "ARENA 3.0's detectors of heads, score > 0.4; share as in TransformerLens's "
            "head_detector; the comparison with chance is headgauge's",
@@ -118,10 +118,12 @@ Entry role_entry(const char* short_name, const char* keys) {
 
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> list{
-      {{"dispersed", "disp", fmt::format("entropy beyond the sinks above {} of its maximum", kDispersed),
+      {{"dispersed", "disp",
+        fmt::format("entropy beyond the sinks above {} of its maximum", kDispersed),
         "headgauge's cut-off; entropy as in Zhai et al. 2023 (arXiv 2303.06296)"},
        dispersed},
-      {{"collapsed", "coll", fmt::format("entropy beyond the sinks below {} of its maximum", kCollapsed),
+      {{"collapsed", "coll",
+        fmt::format("entropy beyond the sinks below {} of its maximum", kCollapsed),
         "headgauge's cut-off; entropy as in Zhai et al. 2023 (arXiv 2303.06296)"},
        collapsed},
       {{"dormant", "dorm",

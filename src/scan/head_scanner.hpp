@@ -62,7 +62,7 @@ class HeadScanner {
     MatrixView<float> original;  // weights without what the scan changes: rows x keys
     std::vector<std::uint32_t> top;
     std::vector<Row> rows;
-    std::vector<std::vector<std::uint32_t>> sinks;  // by row
+    std::vector<std::vector<std::uint32_t>> sinks;      // by row
     std::vector<std::vector<std::uint32_t>> positions;  // by row, where a mask leaves gaps
     std::vector<float> magnitudes;
     std::vector<float> original_row;  // where a mask leaves gaps
@@ -123,7 +123,7 @@ class HeadScanner {
   std::stop_token stop_;
   MeasureNeeds needs_;
   Present present_;
-  std::vector<Index> sinks_;  // of the present head, ascending
+  std::vector<Index> sinks_;          // of the present head, ascending
   std::array<PackedKeys, 2> packed_;  // as they are, and at length 1
   std::atomic<Index> without_keys_ = 0, beyond_float32_ = 0;
   std::vector<Workspace> workspaces_;

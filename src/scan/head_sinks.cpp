@@ -10,10 +10,10 @@
 namespace headgauge {
 namespace {
 
-constexpr Index kProbes = 64;       // rows that are asked, spread evenly over the document
+constexpr Index kProbes = 64;  // rows that are asked, spread evenly over the document
 constexpr Index kProbesTogether = 16;
-constexpr Index kFarProbes = 16;    // a key is judged by so many that see it from afar, or more
-constexpr Index kAfar = 32;         // tokens: even weights put less than 1/kAfar on such a key
+constexpr Index kFarProbes = 16;     // a key is judged by so many that see it from afar, or more
+constexpr Index kAfar = 32;          // tokens: even weights put less than 1/kAfar on such a key
 constexpr double kSinkShare = 0.05;  // of the weight of the rows that ask, in the mean
 
 // Shares of weight that some rows put on each key from afar, and how many rows these are.

@@ -31,7 +31,7 @@ std::optional<FoundRole> judge(const Results& results, const HeadName& head, std
 std::optional<MetricCell> beyond_sinks(const Results& results, std::string_view metric,
                                        const HeadName& head) {
   const auto resting = find_cell_of_head(results, "sink_weight", head);
-  if (!resting || resting->value > kDormant) return std::nullopt;
+  if (resting && resting->value > kDormant) return std::nullopt;
   return find_cell_of_head(results, std::string(metric) + "_beyond_sinks", head);
 }
 

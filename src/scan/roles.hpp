@@ -1,4 +1,5 @@
-// The roles of a head: the labels that its shares of weight beyond its sinks give it (docs/roles.md).
+// The roles of a head: the labels that its shares of weight beyond its sinks give it
+// (docs/roles.md).
 #pragma once
 
 #include <cstddef>

@@ -2,6 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <string_view>
+#include <vector>
+
 #include "headgauge/compare.hpp"
 #include "headgauge/converge.hpp"
 #include "headgauge/flags.hpp"
@@ -11,64 +17,115 @@
 #include "results/mean_of.hpp"
 #include "results/value_or.hpp"
 #include "scan/flag_thresholds.hpp"
+#include "scan/roles.hpp"
 #include "scan/summary_lines.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge::summary {
 
-constexpr double kHalfToken = 0.5;
+constexpr const char* kSpread = "entropy_normalized";
 constexpr double kSelects = 0.5;   // a slope of the entropy below this is nearer to 0 than to 1
 constexpr double kReliable = 0.8;  // share of the heads, as for the notice
 
 MaybeLine Summary::dispersion() const {
-  const auto flattest = largest("entropy_normalized");
-  const auto sharpest = smallest("entropy_normalized");
+  const auto beyond = [&](const HeadName& h) { return beyond_sinks(results_, kSpread, h); };
+  const auto furthest = [&](double sign) {
+    return best([&](const HeadName& h) -> std::optional<double> {
+      const auto found = beyond(h);
+      return found ? std::optional(sign * found->value) : std::nullopt;
+    });
+  };
+  const auto flattest = furthest(1), sharpest = furthest(-1);
   if (!flattest || !sharpest) return std::nullopt;
   Line line;
   length(line.say("At ")).say(", ");
   flag_count(line, "dispersed", "averages", "average").say(" instead of selecting (entropy above ");
   line.constant(fmt::format("{}", kDispersed))
-      .say(" of its maximum); the flattest is ")
-      .head(flattest->head)
+      .say(" of its maximum beyond the sinks); the flattest is ")
+      .head(*flattest)
       .say(" (");
-  line.number(flattest->cell).say("), the sharpest ").head(sharpest->head).say(" (");
-  return line.number(sharpest->cell).say(").").done();
+  line.number(*beyond(*flattest)).say("), the sharpest ").head(*sharpest).say(" (");
+  return line.number(*beyond(*sharpest)).say(").").done();
 }
 
-// The kinds of head known from the literature, each by the metric that shows it.
-MaybeLine Summary::roles() const {
-  const auto sink = largest("sink_weight");
-  if (!sink) return std::nullopt;
+// Which heads rest on keys that take weight whatever the query, and where these keys are.
+MaybeLine Summary::sinks() const {
+  const auto most = largest("sink_weight");
+  if (!most) return std::nullopt;
   Line line;
-  length(line.say("At ")).say(sink->cell.value > kSink ? ", " : ", no head is a sink: ");
-  line.head(sink->head).say(sink->cell.value > kSink ? " rests on" : " has most on");
-  line.say(" the first token (").number(sink->cell).say(" of its weight)");
-  // Sharp heads by how far they look: at themselves, nearby, far.
-  const bool causal = value_or(results_.model, "causal", true);
-  const auto back = [&](const HeadName& h) {
-    return sharp(h) ? value("attention_distance", h) : kUndefined;
-  };
-  const auto mention = [&](const HeadName& h, std::string_view what) {
-    line.say(", ").head(h).say(what).say(" (");
-    line.number(*cell("attention_distance", h)).say(causal ? " back)" : " away)");
-  };
-  const auto self = best([&](const HeadName& h) -> std::optional<double> {
-    return back(h) < kHalfToken ? std::optional(-back(h)) : std::nullopt;
-  });
-  if (self) mention(*self, " looks at itself");
-  const auto near = best([&](const HeadName& h) -> std::optional<double> {
-    return back(h) >= kHalfToken ? std::optional(-back(h)) : std::nullopt;
-  });
-  if (near) {
-    const bool previous = std::abs(back(*near) - 1) < kHalfToken;
-    const char* const neighbour =
-        causal ? " looks at the previous token" : " looks at a neighbouring token";
-    mention(*near, previous ? neighbour : " is the most local sharp one");
+  length(line.say("At ")).say(", ");
+  const auto resting = flag_count("role_sinks");
+  if (resting == 0) {
+    line.say("no head rests on sinks, keys that take weight whatever the query");
+    if (most->cell.value == 0) return line.say(".").done();
+    line.say("; most of its weight there has ").head(most->head).say(" (");
+    return line.number(most->cell).say(").").done();
   }
-  const auto far = best([&](const HeadName& h) -> std::optional<double> {
-    return back(h) >= kHalfToken ? std::optional(back(h)) : std::nullopt;
-  });
-  if (far && far->text() != near->text()) mention(*far, " selects from furthest away");
+  flag_count(line, "role_sinks", "rests on sinks", "rest on sinks");
+  line.say(", keys that take weight whatever the query (more than ");
+  line.constant(fmt::format("{}", kSink)).say(" of the weight; most in ").head(most->head);
+  line.say(", ").number(most->cell).say(")");
+  const nlohmann::ordered_json none = nlohmann::ordered_json::array();
+  const auto found = results_.text.find("sinks");
+  std::string_view before = ": ";
+  for (const nlohmann::ordered_json& sink : found == results_.text.end() ? none : *found) {
+    if (before == "; ") break;
+    const auto position = sink.at("position").get<Index>();
+    line.say(before).say(position == 0 ? "the first token" : "token ");
+    if (position != 0) line.derived(static_cast<double>(position) + 1);
+    line.say(" in ").derived(sink.at("heads").get<double>()).say(" heads");
+    if (position != 0) {
+      line.say(" of layers ").derived(sink.at("first_layer").get<double>());
+      line.say(" to ").derived(sink.at("last_layer").get<double>());
+    }
+    before = before == ": " ? ", " : before == ", " ? " and " : "; ";
+  }
+  if (const auto dormant = flag_count("dormant"); dormant > 0) {
+    line.say("; ").flags("dormant", static_cast<double>(dormant));
+    line.say(dormant == 1 ? " is dormant (above " : " are dormant (above ");
+    line.constant(fmt::format("{}", kDormant)).say(")");
+  }
+  return line.say(". compare --patterns shows what it costs to drop such keys.").done();
+}
+
+// The kinds of head known from the literature, each with the heads that show it best.
+MaybeLine Summary::roles() const {
+  if (results_.metric("role_chance") == nullptr) return std::nullopt;
+  struct Kind {
+    const char* flag;
+    const char* one;
+    const char* many;
+  };
+  constexpr std::array<Kind, 5> kKinds = {{
+      {"role_induction", "looks at what followed earlier copies of the token (induction",
+       "look at what followed earlier copies of the token (induction"},
+      {"role_previous", "looks at the token before", "look at the token before"},
+      {"role_duplicate", "looks at earlier copies", "look at earlier copies"},
+      {"role_recent", "stays near", "stay near"},
+      {"role_distant", "looks far back", "look far back"},
+  }};
+  Line line;
+  length(line.say("Beyond the sinks at ")).say(", ");
+  bool any = false;
+  for (const Kind& kind : kKinds) {
+    std::vector<const Flag*> heads;
+    for (const Flag& flag : results_.flags) {
+      if (flag.name == kind.flag) heads.push_back(&flag);
+    }
+    if (heads.empty()) continue;
+    std::ranges::stable_sort(heads, std::greater(), &Flag::value);
+    line.say(any ? ", " : "").flags(kind.flag, static_cast<double>(heads.size()));
+    if (!any) line.say(heads.size() == 1 ? " head" : " heads");
+    line.say(" ").say(heads.size() == 1 ? kind.one : kind.many);
+    const bool open = std::string_view(kind.one).find('(') != std::string_view::npos;
+    for (std::size_t i = 0; i < std::min<std::size_t>(heads.size(), 3); ++i) {
+      line.say(i > 0 ? ", " : open ? ": " : " (");
+      line.head({0, 0, heads[i]->layer, heads[i]->head});
+    }
+    line.say(")");
+    any = true;
+  }
+  if (!any) return std::nullopt;
   return line.say(".").done();
 }
 
@@ -128,10 +185,10 @@ MaybeLine Summary::outlook() const {
       .say(", ")
       .head(most->head)
       .say(" disperses most (its entropy grows by ");
-  line.number(most->cell).say(" +- ").error(most->cell).say(" per unit of log n), ").head(*least);
+  line.number(most->cell).say(" ± ").error(most->cell).say(" per unit of log n), ").head(*least);
   const MetricCell slope = *cell("entropy_slope", *least);
   line.say(farthest(slope) < kSelects ? " keeps selecting (" : " least (");
-  line.number(slope).say(" +- ").error(slope).say(")");
+  line.number(slope).say(" ± ").error(slope).say(")");
 
   const auto share = find_cell(results_, "forecast_coverage", {});
   const auto wide = forecast(most->head), narrow = forecast(*least);
@@ -250,21 +307,25 @@ MaybeLine Summary::separability() const {
 }
 
 MaybeLine Summary::spread() const {
-  const auto fewest = smallest("mass_90");
-  const auto most = largest("mass_90");
+  const auto fewest = smallest("mass_90_beyond_sinks");
+  const auto most = largest("mass_90_beyond_sinks");
   if (!fewest || !most) return std::nullopt;
   Line line;
-  line.constant("90").say(" % of the weight lies on ").number(fewest->cell).say(" keys in ");
+  line.constant("90").say(" % of the weight beyond the sinks lies on ");
+  line.number(fewest->cell).say(" keys in ");
   line.head(fewest->head).say(" and on ").number(most->cell).say(" in ").head(most->head);
   return length(line.say(" at ")).say(".").done();
 }
 
 MaybeLine Summary::largest_key() const {
-  const auto most = largest("max_weight");
-  const auto least = smallest("max_weight");
+  const auto most = largest("max_weight_beyond_sinks");
+  const auto least = smallest("max_weight_beyond_sinks");
   if (!most || !least) return std::nullopt;
   Line line;
-  length(line.say("At ")).say(", a query's largest weight is ").number(most->cell).say(" in ");
+  length(line.say("At "))
+      .say(", the largest share beyond the sinks is ")
+      .number(most->cell)
+      .say(" in ");
   line.head(most->head).say(" and ").number(least->cell).say(" in ").head(least->head);
   return line.say(" on average.").done();
 }
@@ -290,9 +351,9 @@ std::vector<SummaryLine> summarize_scan(const Results& results) {
     bool spare;
   };
   std::vector<Statement> statements{
-      {summary.dispersion(), false}, {summary.roles(), false},      {summary.growth(), true},
-      {summary.outlook(), false},    {summary.critical(), false},   {summary.separability(), false},
-      {summary.spread(), true},      {summary.largest_key(), true},
+      {summary.sinks(), false},        {summary.roles(), false},   {summary.dispersion(), false},
+      {summary.growth(), true},        {summary.outlook(), false}, {summary.critical(), false},
+      {summary.separability(), false}, {summary.spread(), true},   {summary.largest_key(), true},
   };
   std::size_t count = 0;
   for (const bool spare : {false, true}) {

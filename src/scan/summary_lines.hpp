@@ -28,6 +28,7 @@ class Summary {
 
   bool possible() const { return longest_length(results_).has_value() && !heads_.empty(); }
   MaybeLine dispersion() const;
+  MaybeLine sinks() const;
   MaybeLine roles() const;
   MaybeLine growth() const;
   MaybeLine outlook() const;
@@ -73,21 +74,17 @@ class Summary {
   std::optional<HeadCell> smallest(std::string_view metric) const { return extreme(metric, -1); }
 
   Line& length(Line& line) const { return line.say("L = ").longest(results_); }
+  Index flag_count(std::string_view flag) const {
+    return std::ranges::count(results_.flags, flag, &Flag::name);
+  }
   // "1 of 6 heads ONE" or "2 of 6 heads MANY".
   Line& flag_count(Line& line, const char* flag, const char* one, const char* many) const {
-    const auto n = std::count_if(results_.flags.begin(), results_.flags.end(),
-                                 [&](const Flag& f) { return f.name == flag; });
+    const auto n = flag_count(flag);
     line.flags(flag, static_cast<double>(n)).say(" of ");
     line.whole({Line::Kind::heads}, static_cast<double>(heads_.size()));
     return line.say(heads_.size() == 1 ? " head " : " heads ").say(n == 1 ? one : many);
   }
   void closest(int searched, Line& line) const;
-  // A head that selects by content or place: neither flat nor resting on the first token.
-  bool sharp(const HeadName& head) const {
-    const double entropy = value("entropy_normalized", head);
-    const double sink = value("sink_weight", head);
-    return entropy < 0.5 && !(sink > kSink);
-  }
 
   const Results& results_;
   std::vector<HeadName> heads_;

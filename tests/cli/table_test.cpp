@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <regex>
 #include <sstream>
 
@@ -41,24 +42,25 @@ length          64    1024
 loss, nats    5.12    4.30
 perplexity     168    73.7
 
-layer  entropy   eff.    max  first    back   90 %   sep.  rand.  crit.  flags
-.head   of max   keys    key    key  tokens   keys   N=20   N=20      N
-  0.0     1.00    512   0.01   0.01     256    462   0.21   0.44   >128  disp      sat over
-  0.1     0.41   9.60   0.71   0.71     180   30.5   0.83   0.45     11       sink
-  0.2     0.03   1.20   0.97   0.00    1.04   1.00   0.64   0.46      1  coll               sens
+layer  entropy   eff.    max  sinks    back   90 %   sep.  rand.  crit.  role       flags
+.head   of max   keys    key  share  tokens   keys   N=20   N=20      N
+  0.0     1.00    512   0.01   0.01     256    462   0.21   0.44   >128  -          disp sat over
+  0.1     0.92    290   0.01   0.71     120    300   0.83   0.45     11  sink       over
+  0.2     0.03   1.20   0.97   0.00    1.04   1.00   0.64   0.46      1  -          coll sens
 
-  1.0     0.22   3.46   0.55   0.05     232   7.25   0.98   0.47      5
-  1.1     0.00   1.00   1.00   0.00    0.10   1.00   0.40   0.50      -  coll      sat
-  1.2     0.73    120   0.10   0.02     100    200   0.62   0.41     45                over sens dup
+  1.0     0.22   3.46   0.55   0.05     232   7.25   0.98   0.47      5  -
+  1.1     0.00   1.00   1.00   0.00    0.10   1.00   0.40   0.50      -  -          coll sat
+  1.2     0.73    120   0.10   0.02     100    200   0.62   0.41     45  -          over sens dup
 
-entropy  Entropy as a share of its largest value: at 0 one key has all the weight, at 1 every key
-         counts alike and nothing is selected.
-eff.     The number of keys that a row spreads over.
-max      The largest weight of a row.
-first    The weight on the first key of the text, where many heads put what they do not need; 0
-         where the row does not see it.
-back     How many tokens back the row looks, on average.
-90 %     How many of the largest weights hold 90 % of the whole.
+entropy  Entropy of the weight beyond the sinks as a share of its largest value: near 0 the head
+         picks one key when it does not rest, near 1 it averages.
+eff.     The number of keys that a row spreads over when it does not rest on sinks.
+max      The largest share of the weight beyond the sinks that one key has.
+sinks    The share of a row's weight on the sinks of the head: keys that take more than 5 % of the
+         weight in the mean over queries 32 tokens away or more, whatever these look for. A learned
+         sink, which is no key, counts with them.
+back     How many tokens back a head looks when it does not rest on sinks.
+90 %     How many keys hold 90 % of the weight that does not rest on sinks.
 sep.     The share of the N selected keys that stand apart from every other key; the paper finds 0.7
          to 0.85.
 rand.    What the same weights give on the same vectors when it does not matter which key has which
@@ -67,13 +69,15 @@ crit.    The first N at which the head's distance is shown to be its expected on
          (reading “context”), each N tested by itself over its rows. The paper takes it that these
          keys carry its context.
 
-disp     dispersed, 1 head: entropy above 0.95 of its maximum
-coll     collapsed, 2 heads: entropy below 0.05 of its maximum
-sink     sink, 1 head: more than 0.3 of its weight on the first token
-sat      saturated, 2 heads: separability less than 0.02 above that of its weights permuted
-over     over_selected, 2 heads: 90 % of its weight on more than 6 % of its keys
-sens     sensitive, 2 heads: gradient norm above 0.25 when the two largest logits move apart (T = 1)
-dup      redundant, 1 head: its top 10 keys overlap by more than 0.8 with another head's
+disp     dispersed, 1 of 6 heads: entropy beyond the sinks above 0.95 of its maximum
+coll     collapsed, 2 of 6 heads: entropy beyond the sinks below 0.05 of its maximum
+sat      saturated, 2 of 6 heads: separability less than 0.02 above that of its weights permuted
+over     over_selected, 3 of 6 heads: 90 % of its weight beyond the sinks on more than 6 % of its
+         keys
+sens     sensitive, 2 of 6 heads: gradient norm above 0.25 when the two largest logits move apart (T
+         = 1)
+dup      redundant, 1 of 6 heads: its top 10 keys overlap by more than 0.8 with another head's
+sink     role_sinks, 1 of 6 heads: more than 0.3 of its weight on sinks
 
 )");
 }
@@ -125,12 +129,13 @@ TEST(Table, FlagsThatDoNotFitAreCounted) {
   TableOptions options;
   options.sort = "jacobian_frobenius";  // takes room of its own
   const std::string table = render_table(scanned_results(), options);
-  EXPECT_NE(table.find("  disp sat over\n"), std::string::npos);
+  EXPECT_NE(table.find("  -          disp sat over\n"), std::string::npos) << table;
   Results r = scanned_results();
-  for (const char* name : {"sink", "saturated", "over_selected", "sensitive"}) {
+  for (const char* name : {"dormant", "saturated", "over_selected", "sensitive"}) {
     r.flags.push_back({name, 1, 0, 1, 1, 1, "", "", {}});
   }
-  EXPECT_NE(render_table(r, options).find("  sink sat over +1\n"), std::string::npos);
+  EXPECT_NE(render_table(r, options).find("  -          dorm sat +2\n"), std::string::npos)
+      << render_table(r, options);
 }
 
 TEST(Table, EachKindOfFlagHasItsPlaceWhereThereIsRoom) {
@@ -141,10 +146,10 @@ TEST(Table, EachKindOfFlagHasItsPlaceWhereThereIsRoom) {
     }
     return std::string();
   };
-  EXPECT_EQ(flags_of("0.0"), "disp      sat over");
-  EXPECT_EQ(flags_of("0.1"), "     sink");
-  EXPECT_EQ(flags_of("0.2"), "coll               sens");
-  EXPECT_EQ(flags_of("1.2"), "              over sens dup");
+  EXPECT_EQ(flags_of("0.0"), "-          disp sat over");
+  EXPECT_EQ(flags_of("0.1"), "sink       over");
+  EXPECT_EQ(flags_of("0.2"), "-          coll sens");
+  EXPECT_EQ(flags_of("1.2"), "-          over sens dup");
 }
 
 TEST(Table, SortsByAnyMetricOfAHeadLargestFirstUndefinedLast) {
@@ -167,6 +172,36 @@ TEST(Table, TopShowsTheFirstAndSaysSo) {
   EXPECT_NE(table.find("\n2 of 6 heads are shown\n"), std::string::npos);
   options.top = 6;
   EXPECT_EQ(render_table(scanned_results(), options).find("are shown"), std::string::npos);
+}
+
+// A model of 72 heads: the rare flags by name, the others by their share, and a row for each layer.
+TEST(Table, ManyHeadsAreFoldedUnlessRowsAreAskedFor) {
+  Results r = scanned_results();
+  std::vector<double> layers(12), heads(6);
+  std::iota(layers.begin(), layers.end(), 0);
+  std::iota(heads.begin(), heads.end(), 0);
+  r.metrics.clear();
+  r.set_coord("layer", layers);
+  r.set_coord("head", heads);
+  LabelledArray& share = r.add_metric("sink_weight", {"layer", "head", "length"}, "1");
+  for (std::size_t i = 0; i < share.values.size(); ++i) share.values[i] = .01 * double(i / 2);
+  r.flags = find_flags(r);
+  r.flags.push_back({"role_induction", 7, 3, 1024, .8, .4, "", "", {}});
+  const std::string folded = render_table(r, {});
+  EXPECT_TRUE(heads_in(folded).empty()) << folded;
+  EXPECT_NE(folded.find("What stands out, and how many of 72 heads\nind       1   7.3\n"),
+            std::string::npos)
+      << folded;
+  EXPECT_NE(folded.find("sink     41   57 % of the heads"), std::string::npos) << folded;
+  EXPECT_NE(folded.find("\n    7   0.45  6 sink 1 ind\n"), std::string::npos) << folded;
+  EXPECT_NE(folded.find("72 heads are folded: --all"), std::string::npos);
+  for (const std::string& line : lines_of(folded)) EXPECT_LE(text_width(line), 100u) << line;
+  TableOptions all;
+  all.all = true;
+  EXPECT_EQ(heads_in(render_table(r, all)).size(), 72u);
+  TableOptions top;
+  top.top = 3;
+  EXPECT_EQ(heads_in(render_table(r, top)).size(), 3u);
 }
 
 TEST(Table, UnknownSortListsWhatThereIs) {
@@ -271,7 +306,7 @@ TEST(Table, WhatStandsAroundItFitsANarrowTerminal) {
     for (const std::string& line : lines_of(around)) EXPECT_LE(text_width(line), width) << line;
     // Nothing is lost, and lines go on where the first began.
     if (width == 40) {
-      EXPECT_NE(narrow.find("\n" + std::string(9, ' ') + "selected."), narrow.npos);
+      EXPECT_NE(narrow.find("\n" + std::string(9, ' ') + "near 1 it averages."), narrow.npos);
     }
     const auto words = [](std::string text) {
       return std::regex_replace(text, std::regex("\\s+"), " ");

@@ -103,7 +103,7 @@ def check_statistics(check: Checker, name: str, golden: Golden, causal: bool = T
     mean_keys = (lengths + 1) / 2 if causal else lengths
     rules: dict[str, tuple[Array, Array]] = {
         "max_weight <= 1": (top, np.ones_like(top)),
-        "sink_weight <= max_weight": (stats["sink_weight"], top),
+        "first_weight <= max_weight": (stats["first_weight"], top),
         "participation_ratio <= effective_tokens": (participation, stats["effective_tokens"]),
         "effective_tokens <= mean number of keys": (
             stats["effective_tokens"],

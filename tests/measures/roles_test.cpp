@@ -63,7 +63,8 @@ MadeRows make_rows(Index length, int vocabulary, Seen seen, std::uint64_t seed,
   return made;
 }
 
-Values observe(const MadeRows& made, bool with_tokens = true) {
+// `counts`: how many rows each value stands for.
+Values observe(const MadeRows& made, Values* counts = nullptr, bool with_tokens = true) {
   std::vector<std::unique_ptr<Measure>> measures;
   measures.push_back(make_roles_measure());
   const CellLayout layout(measures);
@@ -78,14 +79,20 @@ Values observe(const MadeRows& made, bool with_tokens = true) {
   RowBlock block;
   block.head = &head;
   block.rows = made.rows;
+  const auto softmax = make_normalizer("softmax");
+  block.normalizer = softmax.get();
   measures.front()->observe(block, 0, sink);
   Values values;
   for (const CellRange& range : layout.ranges()) {
-    Matrix<double> part(all.rows(), range.handle.count);
-    for (Index r = 0; r < part.rows(); ++r) {
-      for (Index c = 0; c < part.cols(); ++c) part(r, c) = all(r, range.handle.first + c);
-    }
-    values[range.metric.name] = std::move(part);
+    const auto part_of = [&](const Matrix<double>& of_rows) {
+      Matrix<double> part(of_rows.rows(), range.handle.count);
+      for (Index r = 0; r < part.rows(); ++r) {
+        for (Index c = 0; c < part.cols(); ++c) part(r, c) = of_rows(r, range.handle.first + c);
+      }
+      return part;
+    };
+    values[range.metric.name] = part_of(all);
+    if (counts != nullptr) (*counts)[range.metric.name] = part_of(stand_for);
   }
   return values;
 }
@@ -96,10 +103,9 @@ bool is_of(const std::string& role, Index t, Index j, const std::vector<int>& to
     return i >= 0 && i < t &&
            tokens[static_cast<std::size_t>(i)] == tokens[static_cast<std::size_t>(t)];
   };
-  if (role == "sinks") return j < 4;
   if (role == "previous") return j == t - 1;
   if (role == "recent") return std::abs(t - j) < 64;
-  if (role == "distant") return std::abs(t - j) >= 64 && j >= 4;
+  if (role == "distant") return std::abs(t - j) >= 64;
   if (role == "duplicate") return same(j);
   return same(j - 1);
 }
@@ -135,17 +141,55 @@ TEST(Roles, AreTheSharesOfTheirKeysAndOfEvenWeights) {
   }
 }
 
-// Beyond row 68 the first four, the recent 64 and the rest are all keys, each once.
-TEST(Roles, SinksRecentAndDistantSumToOne) {
-  const Values values = observe(make_rows(160, 5, Seen::causal, 3));
-  for (Index r = 68; r < 160; ++r) {
-    EXPECT_NEAR(values.at("weight_sinks")(r, 0) + values.at("weight_recent")(r, 0) +
-                    values.at("weight_distant")(r, 0),
-                1, 1e-12);
-    EXPECT_GE(values.at("weight_recent")(r, 0), values.at("weight_previous")(r, 0));
+// Sinks are no distant keys, and of the weight beyond them every kind has its share, for which the
+// row counts by that weight.
+TEST(Roles, LeaveSinksOutOfWhatIsBeyondThem) {
+  for (const Seen seen : {Seen::causal, Seen::window, Seen::all, Seen::gaps}) {
+    MadeRows made = make_rows(200, 23, seen, 11);
+    const std::vector<Index> sinks = {0, 41, 150};
+    std::vector<std::vector<std::uint32_t>> of_rows(200);
+    for (Index r = 0; r < 200; ++r) {
+      Row& row = made.rows[static_cast<std::size_t>(r)];
+      auto& of_row = of_rows[static_cast<std::size_t>(r)];
+      for (Index i = 0; i < row.n(); ++i) {
+        if (std::ranges::count(sinks, row.key(i)) > 0)
+          of_row.push_back(static_cast<std::uint32_t>(i));
+      }
+      row.sinks = of_row;
+    }
+    Values counts;
+    const Values values = observe(made, &counts);
+    for (Index r = 0; r < 200; ++r) {
+      const Row& row = made.rows[static_cast<std::size_t>(r)];
+      for (std::size_t k = 0; k < kRoles.size(); ++k) {
+        double mass = 0, rest = 0, total = 0;
+        Index keys = 0, others = 0;
+        for (Index i = 0; i < row.n(); ++i) {
+          const double weight = row.weights[static_cast<std::size_t>(i)];
+          total += weight;
+          if (std::ranges::count(sinks, row.key(i)) > 0) continue;
+          rest += weight;
+          ++others;
+          if (!is_of(kRoles[k].label, r, row.key(i), made.tokens)) continue;
+          mass += weight;
+          ++keys;
+        }
+        const std::string name = kRoles[k].metric + std::string("_beyond_sinks");
+        const double share = values.at(name)(r, 0);
+        if (keys == 0 || keys == others) {
+          EXPECT_TRUE(std::isnan(share)) << name << " row " << r;
+          continue;
+        }
+        EXPECT_NEAR(share, mass / rest, 1e-12) << name << " row " << r;
+        EXPECT_NEAR(counts.at(name)(r, 0), rest / total, 1e-12) << name << " row " << r;
+        EXPECT_EQ(values.at("role_chance")(r, static_cast<Index>(k)),
+                  static_cast<double>(keys) / static_cast<double>(others));
+        if (kRoles[k].label == std::string("distant")) {
+          EXPECT_NEAR(values.at("weight_distant")(r, 0), mass / total, 1e-12);
+        }
+      }
+    }
   }
-  EXPECT_TRUE(std::isnan(values.at("weight_recent")(63, 0))) << "every key is recent";
-  EXPECT_TRUE(std::isnan(values.at("weight_distant")(67, 0))) << "no key is distant";
 }
 
 TEST(Roles, EvenWeightsHaveTheChance) {
@@ -178,7 +222,7 @@ TEST(Roles, FollowEarlierCopiesUpToTheQueryItself) {
 TEST(Roles, AreUndefinedWithoutTokensOrWeight) {
   MadeRows made = make_rows(100, 3, Seen::causal, 2);
   std::ranges::fill(made.weights[90], 0.0f);
-  const Values bare = observe(made, false);
+  const Values bare = observe(made, nullptr, false);
   for (Index r = 0; r < 100; ++r) {
     EXPECT_TRUE(std::isnan(bare.at("weight_duplicate")(r, 0)));
     EXPECT_TRUE(std::isnan(bare.at("weight_induction")(r, 0)));

@@ -110,7 +110,7 @@ TEST(DumpSource, LayersWithoutAttentionKeepTheirNumbers) {
   };
   EXPECT_TRUE(has_true_layers(found));
   EXPECT_EQ(found.layers_done, 2);
-  for (const char* name : {"entropy", "max_weight", "sink_weight"}) {
+  for (const char* name : {"entropy", "max_weight", "first_weight"}) {
     EXPECT_EQ(found.require_metric(name).values, expected.require_metric(name).values) << name;
   }
   CompareOptions compared;

@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tests.reference.rows import RowBlock, scaled_logits
+from tests.reference.averages import STAND_FOR
+from tests.reference.rows import RowBlock
 
 Array = npt.NDArray[Any]
 
 MASS_SHARE = 0.9
 ROUNDING = 1e-12  # a mass within this of .9 has reached it
 SINGLE_PRECISION = 2e-6  # what float32 logits and weights may do to a mass
+BEYOND = "_beyond_sinks"
 DOUBT = "_doubt"  # of a whole number that hangs by less than single precision can tell
 
 
@@ -23,24 +25,38 @@ def entropy(p: Array) -> Array:
     return np.asarray(-(p * logs).sum(axis=-1))
 
 
-def entropy_without_first(block: RowBlock) -> Array:
-    """Entropy of p over keys 2..n renormalised: for softmax, the softmax of those logits."""
-    logits, n = block.logits, block.n
-    result = np.full(len(logits), np.nan)
-    rows = n >= 2
-    if block.normalizer.scale is None:
-        rest = np.abs(block.weights[:, 1:])
-        mass = rest.sum(axis=1, keepdims=True)
-        rows = mass[:, 0] > 0.0
-        result[rows] = entropy(rest[rows] / mass[rows])
-        return result
-    if rows.any():
-        places = zip(n[rows], block.t[rows], strict=True)
-        scale = [block.normalizer.scale(*place) for place in places]
-        rest = scaled_logits(logits[rows, 1:], np.asarray(scale)[:, None])
-        exponentials = np.exp(rest - rest.max(axis=1, keepdims=True))
-        result[rows] = entropy(exponentials / exponentials.sum(axis=1, keepdims=True))
-    return result
+def spread(p: Array, t: Array, counts: Array) -> dict[str, Array]:
+    """What a row of shares p spreads over; NaN where it counts as nothing. `n` as in `counts`."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ent = entropy(p)
+        keys = np.arange(1, p.shape[1] + 1)
+        k90, doubt = keys_for_mass(p)
+        return {
+            "entropy": ent,
+            "entropy_normalized": np.where(counts >= 2, ent / np.log(counts), np.nan),
+            "effective_tokens": np.exp(ent),
+            "participation_ratio": 1.0 / (p * p).sum(axis=1),
+            "mass_90": k90,
+            "mass_90" + DOUBT: doubt,
+            "attention_distance": (p * np.abs(t[:, None] - keys[None, :])).sum(axis=1),
+            "max_weight": p.max(axis=1),
+        }
+
+
+def beyond_sinks(block: RowBlock, magnitude: Array, whole: Array) -> dict[str, Array]:
+    """7c: the same of the weights on keys that are no sinks; each row counts by that weight."""
+    rest = np.where(block.sinks[None, : magnitude.shape[1]], 0.0, magnitude)
+    mass = rest.sum(axis=1)
+    share = np.divide(mass, whole, out=np.zeros_like(mass), where=whole > 0.0)
+    sinks = (block.sinks[None, : magnitude.shape[1]] & block.visible).sum(axis=1)
+    found = spread(rest / np.where(mass > 0.0, mass, 1.0)[:, None], block.t, block.n - sinks)
+    values = {"sink_weight": np.where(whole > 0.0, 1.0 - share, np.nan), "sink_keys": sinks * 1.0}
+    for name, value in found.items():
+        stem = name.removesuffix(DOUBT)
+        there = mass > 0.0
+        values[name.replace(stem, stem + BEYOND)] = np.where(there, value, np.nan)
+        values[stem + BEYOND + STAND_FOR] = np.where(there, share, 0.0)
+    return values
 
 
 def keys_for_mass(p: Array) -> tuple[Array, Array]:
@@ -81,16 +97,15 @@ def row_values(block: RowBlock) -> dict[str, Array]:
         "mass": a.sum(axis=1),
         "entropy": ent,
         "entropy_normalized": np.divide(ent, log_n, out=np.full_like(ent, np.nan), where=n >= 2),
-        "entropy_without_sink": entropy_without_first(block),
         "effective_tokens": np.exp(ent),
         "participation_ratio": where_some(1.0 / np.where(some, (p * p).sum(axis=1), 1.0)),
         "max_weight": highest,
         "mass_90": where_some(k90),
         "mass_90" + DOUBT: where_some(k90_doubt),
-        "sink_weight": a[:, 0],
+        "first_weight": a[:, 0],
         "attention_distance": where_some(distance),
         "logit_range": block.logits.max(axis=1) - low_logit,
         "scaled_weight_min": n * lowest,
         "scaled_weight_max": n * highest,
         "visible_keys": n,
-    }
+    } | beyond_sinks(block, magnitude, np.ones_like(total) if block.normalizer.has_sink else total)

@@ -12,7 +12,7 @@
 namespace headgauge {
 namespace {
 
-constexpr int kTrials = 400;
+constexpr int kTrials = 800;
 
 using Parts = std::deque<std::pair<PartKey, Bytes>>;
 

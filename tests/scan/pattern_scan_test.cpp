@@ -31,7 +31,7 @@ double logit(const HeadInput& head, Index query, Index key) {
 
 // What a head gives in the mean over its rows, straight from the definitions.
 struct Expected {
-  double entropy = 0, sink_weight = 0, attention_distance = 0, max_weight = 0, visible_keys = 0;
+  double entropy = 0, first_weight = 0, attention_distance = 0, max_weight = 0, visible_keys = 0;
   double effective_tokens = 0, frobenius = 0, kept_mass = 0, output_change = 0, selected_mass = 0;
 };
 
@@ -84,7 +84,7 @@ Expected expect_of(const HeadInput& head, const Sees& sees, double ssmax = 0) {
     mean.output_change += std::sqrt(change / before);
     mean.entropy += entropy;
     mean.effective_tokens += std::exp(entropy);
-    mean.sink_weight += b[0];
+    mean.first_weight += b[0];
     mean.max_weight += *std::ranges::max_element(b);
     mean.visible_keys += static_cast<double>(kept.size());
     mean.frobenius += std::sqrt(std::max(0.0, square - 2 * cube + square * square));
@@ -95,7 +95,7 @@ Expected expect_of(const HeadInput& head, const Sees& sees, double ssmax = 0) {
       ++selections;
     }
   }
-  for (double* value : {&mean.entropy, &mean.sink_weight, &mean.attention_distance,
+  for (double* value : {&mean.entropy, &mean.first_weight, &mean.attention_distance,
                         &mean.max_weight, &mean.visible_keys, &mean.effective_tokens,
                         &mean.frobenius, &mean.kept_mass, &mean.output_change}) {
     *value /= kLength;
@@ -110,7 +110,7 @@ void compare(const Results& results, Index head, const Expected& mean) {
   };
   near("entropy", mean.entropy);
   near("effective_tokens", mean.effective_tokens);
-  near("sink_weight", mean.sink_weight);
+  near("first_weight", mean.first_weight);
   near("attention_distance", mean.attention_distance);
   near("max_weight", mean.max_weight);
   near("visible_keys", mean.visible_keys);
@@ -151,7 +151,7 @@ TEST(ScanPattern, TheFirstKeysWeightIsNothingWhereItIsHidden) {
             return i / 10 == j / 10 || j % 10 == 9;
           }));
   // Key 1 sees itself and key 0; from the second block on nobody sees key 0.
-  EXPECT_LT(results.at("sink_weight", {0, 0, 0}), 10.0 / kLength);
+  EXPECT_LT(results.at("first_weight", {0, 0, 0}), 10.0 / kLength);
 }
 
 TEST(ScanPattern, AWindowHasTheBitsOfASlidingWindow) {

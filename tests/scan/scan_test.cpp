@@ -404,7 +404,7 @@ TEST(ScanReal, Gpt2ScoresGiveTheirPublishedWeights) {
         const auto rows = static_cast<double>(n);
         EXPECT_NEAR(results.at("entropy", {l, h, 0}), entropy / rows, 2e-6);
         EXPECT_NEAR(results.at("participation_ratio", {l, h, 0}), participation / rows, 1e-5);
-        EXPECT_NEAR(results.at("sink_weight", {l, h, 0}), sink / rows, 1e-6);
+        EXPECT_NEAR(results.at("first_weight", {l, h, 0}), sink / rows, 1e-6);
         EXPECT_NEAR(results.at("jacobian_frobenius", {l, h, 0}), frobenius / rows, 2e-4);
       }
     }

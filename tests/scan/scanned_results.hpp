@@ -70,6 +70,12 @@ inline Results scanned_results() {
   set_heads(r, "sink_weight", "1", {.0073, .71, .002, .05, .004, .02});
   set_heads(r, "attention_distance", "tokens", {255.8, 180.2, 1.04, 231.7, .1, 99.96});
   set_heads(r, "mass_90", "keys", {461.7, 30.5, 1, 7.25, 1, 200.4});
+  // Beyond the sinks: in the one head that has one, more widely than with it.
+  set_heads(r, "entropy_normalized_beyond_sinks", "1", {1, .92, .03, .22, .001, .73});
+  set_heads(r, "effective_tokens_beyond_sinks", "keys", {512.5, 290.5, 1.2, 3.456, 1.002, 120.25});
+  set_heads(r, "max_weight_beyond_sinks", "1", {.0073, .01, .97, .55, .999, .1});
+  set_heads(r, "attention_distance_beyond_sinks", "tokens", {255.8, 120.2, 1.04, 231.7, .1, 99.96});
+  set_heads(r, "mass_90_beyond_sinks", "keys", {461.7, 300.5, 1, 7.25, 1, 200.4});
   set_heads(r, "visible_keys", "keys", {512.5, 512.5, 512.5, 512.5, 512.5, 512.5});
   set_heads(r, "jacobian_frobenius", "1", {.05, .2, .1, .3, none, .15});
   set_heads(r, "critical_n_head", "keys", {-1, 11, 1, 5, none, 45});

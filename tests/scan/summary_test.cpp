@@ -19,11 +19,11 @@ std::vector<std::string> texts(const Results& results) {
 // clang-format off
 TEST(Summary, FourLinesInPlainWords) {
   const std::vector<std::string> expected{
-      "At L = 1024, 1 of 6 heads averages instead of selecting (entropy above 0.95 of its maximum);"
-      " the flattest is head 0.0 (1.00), the sharpest head 1.1 (0.00).",
-      "At L = 1024, head 0.1 rests on the first token (0.71 of its weight), head 1.1 looks at"
-      " itself (0.10 back), head 0.2 looks at the previous token (1.04 back), head 1.0"
-      " selects from furthest away (232 back).",
+      "At L = 1024, 1 of 6 heads rests on sinks, keys that take weight whatever the query (more than"
+      " 0.3 of the weight; most in head 0.1, 0.71). compare --patterns shows what it costs to"
+      " drop such keys.",
+      "At L = 1024, 1 of 6 heads averages instead of selecting (entropy above 0.95 of its maximum"
+      " beyond the sinks); the flattest is head 0.0 (1.00), the sharpest head 1.1 (0.00).",
       "At L = 1024, over all heads, the distance is shown to be the expected one within 5 % at N = 11"
       " first (1.07 %; critical N, reading \"context\"); the median over the heads is closest at N ="
       " 29 (21 to 44; 0.98 of it); one by one 4 of 6 heads get there by N = 128, first"
@@ -45,8 +45,8 @@ TEST(Summary, TellsWhichHeadsDisperseAndWhatBecomesOfThem) {
   const auto lines = texts(r);
   ASSERT_EQ(lines.size(), 5u);
   EXPECT_EQ(lines[2],
-            "Up to L = 1024, head 0.0 disperses most (its entropy grows by 0.98 +- 0.00 per unit "
-            "of log n), head 0.2 keeps selecting (0.02 +- 0.01); at L = 2048 they should spread "
+            "Up to L = 1024, head 0.0 disperses most (its entropy grows by 0.98 ± 0.00 per unit "
+            "of log n), head 0.2 keeps selecting (0.02 ± 0.01); at L = 2048 they should spread "
             "over 1510 (1400 to 1626) and 1.25 (1.00 to 2.50) keys (95 % intervals: one octave "
             "before, such intervals held for 90.0 % of the heads).");
   EXPECT_NE(lines[3].find("critical N"), std::string::npos);
@@ -59,7 +59,7 @@ TEST(Summary, SaysThatForecastsAreUnreliable) {
             std::string::npos);
   for (double& slope : r.metric("entropy_slope")->values) slope += .6;
   testing::expect_every_number_is_in_the_results(r);
-  EXPECT_NE(texts(r)[2].find("head 0.2 least (0.62 +- 0.01)"), std::string::npos) << texts(r)[2];
+  EXPECT_NE(texts(r)[2].find("head 0.2 least (0.62 ± 0.01)"), std::string::npos) << texts(r)[2];
   r.metric("forecast_coverage")->values[0] = kUndefined;
   EXPECT_EQ(texts(r)[2].find("should spread"), std::string::npos);
   // Nothing is foreseen where the model has no positions.
@@ -117,24 +117,45 @@ TEST(Summary, CountsNoHeadAgainstCriticalNWhereNoneWasJudged) {
 TEST(Summary, SaysWhatIsNotThere) {
   Results r = scanned_results();
   for (double& value : r.metric("sink_weight")->values) value *= .1;
-  for (double& value : r.metric("attention_distance")->values) value += 30;
   r.flags = find_flags(r);
   testing::expect_every_number_is_in_the_results(r);
-  EXPECT_EQ(texts(r)[1],
-            "At L = 1024, no head is a sink: head 0.1 has most on the first token (0.07 of its "
-            "weight), head 1.1 is the most local sharp one (30.1 back), head 1.0 selects from "
-            "furthest away (262 back).");
+  EXPECT_EQ(
+      texts(r)[0],
+      "At L = 1024, no head rests on sinks, keys that take weight whatever the query; most of "
+      "its weight there has head 0.1 (0.07).");
 }
 
-TEST(Summary, NamesTheOnlySharpHeadOnce) {
+TEST(Summary, NamesTheSinksOfTheMostHeadsAndTheDormantOnes) {
   Results r = scanned_results();
-  LabelledArray& entropy = *r.metric("entropy_normalized");
-  for (std::size_t cell : {1u, 3u, 7u, 9u, 11u}) entropy.values[cell] = .9;  // all but head 0.2
+  r.metric("sink_weight")->values[3] = .97;  // head 0.1
+  r.text["sinks"] = {{{"position", 0}, {"heads", 5}, {"first_layer", 0}, {"last_layer", 1}},
+                     {{"position", 23}, {"heads", 2}, {"first_layer", 1}, {"last_layer", 1}},
+                     {{"position", 40}, {"heads", 1.5}, {"first_layer", 1}, {"last_layer", 1}},
+                     {{"position", 50}, {"heads", 1}, {"first_layer", 1}, {"last_layer", 1}}};
   r.flags = find_flags(r);
+  EXPECT_EQ(texts(r)[0],
+            "At L = 1024, 1 of 6 heads rests on sinks, keys that take weight whatever the query "
+            "(more than 0.3 of the weight; most in head 0.1, 0.97): the first token in 5 heads, "
+            "token 24 in 2 heads of layers 1 to 1 and token 41 in 2 heads of layers 1 to 1; 1 is "
+            "dormant (above 0.95). compare --patterns shows what it costs to drop such keys.");
+}
+
+TEST(Summary, CountsRolesAndNamesTheHeadsOfTheRareOnes) {
+  Results r = scanned_results();
+  r.add_metric("role_chance", {"layer", "head", "length"}, "1");
+  const auto flag = [&](const char* name, int layer, int head, double value) {
+    r.flags.push_back({name, layer, head, 1024, value, .4, "", "", {}});
+  };
+  flag("role_induction", 1, 0, .5);
+  flag("role_induction", 0, 2, .8);
+  flag("role_previous", 0, 2, .45);
+  flag("role_recent", 1, 1, .9);
+  testing::expect_every_number_is_in_the_results(r);
   EXPECT_EQ(
       texts(r)[1],
-      "At L = 1024, head 0.1 rests on the first token (0.71 of its weight), head 0.2 looks at "
-      "the previous token (1.04 back).");
+      "Beyond the sinks at L = 1024, 2 heads look at what followed earlier copies of the "
+      "token (induction: head 0.2, head 1.0), 1 looks at the token before (head 0.2), 1 stays "
+      "near.");
 }
 
 TEST(Summary, CountsNoSaturatedHeadsWhereNoneWasJudged) {
@@ -165,8 +186,8 @@ TEST(Summary, OtherLinesStandInForThoseThatCannotBeSaid) {
       "From L = 64 to L = 1024, head 0.0 goes from 256 to 512 effective keys, head 0.0 from 256 "
       "to 512.");
   EXPECT_EQ(lines[3],
-            "90 % of the weight lies on 1.00 keys in head 0.2 and on 462 in head 0.0 at L = "
-            "1024.");
+            "90 % of the weight beyond the sinks lies on 1.00 keys in head 0.2 and on 462 in head "
+            "0.0 at L = 1024.");
 }
 
 // What was not tried is not advised: no number of keys to keep, no temperature to stay above.

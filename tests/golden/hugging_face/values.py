@@ -25,7 +25,7 @@ STATISTICS = (
     "effective_tokens",
     "participation_ratio",
     "max_weight",
-    "sink_weight",
+    "first_weight",
     "attention_distance",
     "logit_range",
     "jacobian_frobenius",
@@ -107,7 +107,7 @@ def row_values(a: Array, scores: Array, away: Array) -> dict[str, Array]:
         "effective_tokens": np.exp(entropy),
         "participation_ratio": 1.0 / (a * a).sum(axis=-1),
         "max_weight": a.max(axis=-1),
-        "sink_weight": a[..., 0],
+        "first_weight": a[..., 0],
         "attention_distance": (a * away).sum(axis=-1),
         "logit_range": scores.max(axis=-1) - scores.min(axis=-1),
         "jacobian_frobenius": jacobian_frobenius(a),
@@ -127,7 +127,7 @@ def row_statistics(result: Run) -> dict[str, Array]:
             scores = result.scores[layer, :, t, first : t + 1]
             found = row_values(a, scores, np.arange(t - first, -1, -1.0))
             if first > 0:
-                found["sink_weight"] = np.zeros(heads)
+                found["first_weight"] = np.zeros(heads)
             for name, values in found.items():
                 out[name][layer, :, t] = values
     return out
