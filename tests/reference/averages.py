@@ -16,6 +16,7 @@ Array = npt.NDArray[Any]
 
 ROWS_PER_BATCH = 64
 FEWEST_BATCHES = 4
+STAND_FOR = "_stand_for"  # names the rows that each row of a metric stands for in its mean
 
 
 @dataclass

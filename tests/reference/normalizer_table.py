@@ -21,6 +21,7 @@ class Normalizer:
     weigh: Callable[[Array, int, int], Array]
     jacobian: Callable[[Array, int, int], Array]  # of one row (n,), as an (n, n) matrix
     simplex: bool = True
+    has_sink: bool = False  # what the weights lack to 1 is on a sink that is no key
     signed: bool = False
     increasing: bool = True
     unit_norms: bool = False  # logits are cosines

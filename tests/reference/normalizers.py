@@ -227,6 +227,7 @@ def sink(b: float) -> Normalizer:
         weigh,
         lambda row, n, t: _spread(weigh(row, n, t)),
         simplex=False,
+        has_sink=True,
         lipschitz=lambda n: 0.5,
     )
 

@@ -13,7 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.reference.assembly import Cells, LayerResult, PrefixAtLength, PrefixMeans, assemble, loss_metric
-from tests.reference.averages import Mean, RowIndex, batch_count, position_edges, row_mean, stack
+from tests.reference.averages import (
+    STAND_FOR,
+    Mean,
+    RowIndex,
+    batch_count,
+    position_edges,
+    row_mean,
+    stack,
+)
 from tests.reference.catalogue import TWINS
 from tests.reference.coverage import (
     OVERLAP,
@@ -28,7 +36,7 @@ from tests.reference.dispersion import dispersion
 from tests.reference.distance import distance_rows
 from tests.reference.geometry import Cloud, Points
 from tests.reference.philox import sphere_points, unit_directions
-from tests.reference.rows import RowBlock, concatenate, row_blocks
+from tests.reference.rows import RowBlock, concatenate, find_sinks, row_blocks
 from tests.reference.normalizers import make_normalizer
 from tests.reference.sensitivity import (
     jacobian_rows,
@@ -42,8 +50,6 @@ from tests.reference.sources import Document
 from tests.reference.weights import DOUBT
 
 Array = npt.NDArray[Any]
-
-STAND_FOR = "_stand_for"  # the rows that each row stands for in the means of finite steps
 
 
 def row_values(group: str, block: RowBlock) -> dict[str, Array]:
@@ -94,7 +100,10 @@ class Oracle:
         parts, chosen, tops = [], [], []
         logits = document.logits(layer, head, self.normalizer.unit_norms)
         tokens = document.tokens
-        for block in row_blocks(logits, document.visible, s.depth, self.normalizer, tokens):
+        used = max((length for length in s.lengths if length <= document.length), default=0)
+        sinks = np.zeros(document.length, bool)
+        sinks[:used] = find_sinks(logits, document.visible, self.normalizer, used)
+        for block in row_blocks(logits, document.visible, s.depth, self.normalizer, tokens, sinks):
             part: dict[str, Array] = {}
             tops.append(clear_top(block))
             for group in s.groups:
@@ -105,7 +114,7 @@ class Oracle:
                 if s.direction == "random":
                     v = unit_directions(s.seed, layer, head, number, block.t - 1, block.n)
                 rows = rows_stood_for(block, self.edges, s.seed, layer, head, number)
-                part[STAND_FOR] = rows
+                part["sensitivity" + STAND_FOR] = rows
                 grid = s.temperatures, s.epsilons
                 part["sensitivity"] = sensitivity_rows(block, v, *grid, rows > 0)
                 steepest = sensitivity_rows(block, top2_directions(block), [1.0], [1e-3], rows > 0)
@@ -157,11 +166,11 @@ class Oracle:
         prefixes: PrefixMeans = []
         for name, values in rows.values.items():
             if name in ("sensitivity", "sensitivity_top2"):
-                longest = self.by_length(values, [s.longest], rows.values[STAND_FOR])
+                longest = self.by_length(values, [s.longest], rows.values["sensitivity" + STAND_FOR])
                 cells[name] = Mean(longest.value[0], longest.stderr[0], longest.rows[0])
             elif not name.endswith(("_prefixes", "_spread", DOUBT, STAND_FOR)):
                 doubt = rows.values.get(name + DOUBT)
-                cells[name] = self.by_length(values)
+                cells[name] = self.by_length(values, None, rows.values.get(name + STAND_FOR))
                 if doubt is not None:
                     cells[name].doubt = self.by_length(doubt).value
                 if name in TWINS:

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tests.reference.averages import STAND_FOR
 from tests.reference.rows import RowBlock
+from tests.reference.weights import BEYOND
 
 Array = npt.NDArray[Any]
 
-SINKS = 4
 RECENT = 64
-ROLES = ["sinks", "previous", "recent", "distant", "duplicate", "induction"]
+ROLES = ["previous", "recent", "distant", "duplicate", "induction"]
 
 
 def kinds(block: RowBlock) -> dict[str, Array]:
@@ -27,10 +28,9 @@ def kinds(block: RowBlock) -> dict[str, Array]:
         follow[:, 1:] = copies[:, :-1]
     recent = np.abs(t - j) < RECENT
     return {
-        "weight_sinks": np.broadcast_to(j <= SINKS, copies.shape),
         "weight_previous": j == t - 1,
         "weight_recent": recent,
-        "weight_distant": ~recent & (j > SINKS),
+        "weight_distant": ~recent & ~block.at_sinks,
         "weight_duplicate": copies,
         "weight_induction": follow,
     }
@@ -40,6 +40,10 @@ def row_values(block: RowBlock) -> dict[str, Array]:
     """Every metric of the group for each row of a block; NaN where a row has none."""
     magnitude = np.abs(block.weights)
     total = magnitude.sum(axis=1)
+    whole = np.ones_like(total) if block.normalizer.has_sink else total
+    beyond = ~block.at_sinks & block.visible
+    rest = (magnitude * beyond).sum(axis=1)
+    others = beyond.sum(axis=1)
     values, chances = {}, []
     for name, of_kind in kinds(block).items():
         of_kind = of_kind & block.visible
@@ -47,5 +51,11 @@ def row_values(block: RowBlock) -> dict[str, Array]:
         says = (count > 0) & (count < block.n) & (total > 0.0)
         share = (magnitude * of_kind).sum(axis=1) / np.where(total > 0.0, total, 1.0)
         values[name] = np.where(says, share, np.nan)
-        chances.append(np.where(says, count / block.n, np.nan))
+        count = (of_kind & beyond).sum(axis=1)
+        says &= (count > 0) & (count < others) & (rest > 0.0)
+        share = (magnitude * (of_kind & beyond)).sum(axis=1) / np.where(rest > 0.0, rest, 1.0)
+        values[name + BEYOND] = np.where(says, share, np.nan)
+        values[name + BEYOND + STAND_FOR] = rest / np.where(whole > 0.0, whole, 1.0)
+        chances.append(np.where(says, count / np.where(others > 0, others, 1), np.nan))
+    values["role_chance" + STAND_FOR] = rest / np.where(whole > 0.0, whole, 1.0)
     return values | {"role_chance": np.stack(chances, axis=1)}

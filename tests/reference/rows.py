@@ -46,16 +46,24 @@ class RowBlock:
     order: Array  # (R, K) indices of the largest weights, K <= C
     normalizer: Normalizer = SOFTMAX
     tokens: Array | None = None  # (L,) ids of the whole text
+    sinks: Array | None = None  # (L,) which keys are sinks of the head; absent: none
 
     def row(self, number: int) -> RowBlock:
         """One row alone, as far as its keys reach."""
         line, keys = slice(number, number + 1), slice(0, int(self.n[number]))
         values = (self.t[line], self.n[line], self.logits[line, keys], self.weights[line, keys])
-        return RowBlock(*values, self.order[line, keys], self.normalizer, self.tokens)
+        return RowBlock(*values, self.order[line, keys], self.normalizer, self.tokens, self.sinks)
 
     @property
     def visible(self) -> Array:
         return np.asarray(np.arange(self.weights.shape[1])[None, :] < self.n[:, None])
+
+    @property
+    def at_sinks(self) -> Array:
+        """(R, C): which visible keys are sinks."""
+        width = self.weights.shape[1]
+        sinks = np.zeros(width, bool) if self.sinks is None else self.sinks[:width]
+        return np.asarray(sinks[None, :] & self.visible)
 
 
 def weigh(logits: Array, n: Array, t: Array, normalizer: Normalizer) -> Array:
@@ -67,6 +75,25 @@ def weigh(logits: Array, n: Array, t: Array, normalizer: Normalizer) -> Array:
         seen = logits[row : row + 1, :keys]
         weights[row, :keys] = normalizer.weigh(seen, int(keys), int(position))[0]
     return weights
+
+
+PROBES, FAR_PROBES, AFAR, SINK_SHARE = 64, 16, 32, 0.05
+
+
+def find_sinks(logits: Array, visible: Array, normalizer: Normalizer, length: int) -> Array:
+    """Section 7c: which of the first `length` keys take weight whatever the query."""
+    probes = min(PROBES, length)
+    rows = (2 * np.arange(probes) + 1) * length // (2 * probes)
+    n = np.minimum(visible[rows], length)
+    asked = logits[rows][:, :length].copy()
+    keys = np.arange(length)[None, :]
+    asked[keys >= n[:, None]] = -np.inf
+    magnitude = np.abs(weigh(asked, n, rows + 1, normalizer))
+    total = magnitude.sum(axis=1, keepdims=True)
+    far = (np.abs(rows[:, None] - keys) >= AFAR) & (keys < n[:, None]) & (total > 0.0)
+    share = np.where(far, magnitude / np.where(total > 0.0, total, 1.0), 0.0).sum(axis=0)
+    count = far.sum(axis=0)
+    return np.asarray((count >= FAR_PROBES) & (share > SINK_SHARE * count))
 
 
 def ranking(logits: Array, weights: Array, normalizer: Normalizer) -> Array:
@@ -85,6 +112,7 @@ def row_blocks(
     depth: int,
     normalizer: Normalizer = SOFTMAX,
     tokens: Array | None = None,
+    sinks: Array | None = None,
 ) -> Iterator[RowBlock]:
     """Cuts the (L, L) scaled scores of a head into blocks; row t sees its first visible[t-1]."""
     for start in range(0, len(logits), ROWS_PER_BLOCK):
@@ -95,7 +123,7 @@ def row_blocks(
         t = np.arange(start + 1, start + 1 + len(n))
         weights = weigh(block, n, t, normalizer)
         order = rank(ranking(block, weights, normalizer), min(depth, width))
-        yield RowBlock(t, n, block, weights, order, normalizer, tokens)
+        yield RowBlock(t, n, block, weights, order, normalizer, tokens, sinks)
 
 
 def concatenate(parts: list[dict[str, Array]]) -> dict[str, Array]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import unittest
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from tests.reference import brute
 from tests.reference.assembly import PrefixAtLength, critical_of_paper
-from tests.reference.averages import RowIndex, position_edges, row_mean
+from tests.reference.averages import STAND_FOR, RowIndex, position_edges, row_mean
 from tests.reference.coverage import union_coverage, union_independent, union_paper
 from tests.reference.critical import (
     EDGE,
@@ -41,7 +42,8 @@ from tests.reference.philox import (
     sphere_points,
     unit_directions,
 )
-from tests.reference.rows import RowBlock, row_blocks, softmax
+from tests.reference.normalizers import SOFTMAX
+from tests.reference.rows import RowBlock, find_sinks, row_blocks, softmax
 from tests.reference.sensitivity import (
     envelope,
     frobenius,
@@ -58,7 +60,7 @@ from tests.reference.separability import (
     separability_rows,
 )
 from tests.reference.settings import Settings
-from tests.reference.weights import DOUBT, entropy, keys_for_mass, row_values
+from tests.reference.weights import BEYOND, DOUBT, entropy, keys_for_mass, row_values
 
 Array = npt.NDArray[Any]
 
@@ -175,6 +177,16 @@ class RandomNumbers(unittest.TestCase):
         near = pairings(0, LOCAL_PAIRING, 0, 0, 0, rows, visible)
         self.assertTrue((near[:, :8] < 8).all())
 
+BEYOND_METRICS = {
+    "entropy",
+    "entropy_normalized",
+    "effective_tokens",
+    "participation_ratio",
+    "max_weight",
+    "mass_90",
+    "attention_distance",
+}
+
 
 class Rows(unittest.TestCase):
     """Vectorised forms against brute.py on random causal heads."""
@@ -206,7 +218,9 @@ class Rows(unittest.TestCase):
                 "participation_ratio": 1.0 / float((a * a).sum()),
                 "max_weight": ordered[0],
                 "mass_90": k90,
-                "sink_weight": a[0],
+                "first_weight": a[0],
+                "sink_weight": 0.0,
+                "sink_keys": 0.0,
                 "attention_distance": sum(a[j] * (t - 1 - j) for j in range(t)),
                 "logit_range": logits.max() - logits.min(),
                 "scaled_weight_min": t * ordered[-1],
@@ -214,16 +228,47 @@ class Rows(unittest.TestCase):
                 "visible_keys": t,
             }
             if t >= 2:
-                rest = a[1:] / a[1:].sum()
                 expected["entropy_normalized"] = ent / math.log(t)
-                expected["entropy_without_sink"] = float(-(rest * np.log(rest)).sum())
+            # Without sinks what lies beyond them is everything.
+            for name in BEYOND_METRICS & expected.keys():
+                expected[name + BEYOND] = expected[name]
             for name, values in found.items():
-                if name.endswith(DOUBT):
+                if name.endswith(STAND_FOR):
+                    self.assertAlmostEqual(values[t - 1], 1.0, delta=1e-12, msg=name)
+                elif name.endswith(DOUBT):
                     self.assertEqual(values[t - 1], 0.0)
                 elif name in expected:
                     self.assertAlmostEqual(values[t - 1], expected[name], delta=1e-12, msg=name)
                 else:
                     self.assertTrue(math.isnan(values[t - 1]), name)
+
+    def test_weights_beyond_sinks(self) -> None:
+        sinks = np.zeros(self.count, bool)
+        sinks[[0, 3]] = True
+        found = row_values(replace(self.block, sinks=sinks))
+        for t in range(2, self.count + 1):
+            _, a, _ = self.row(t)
+            rest = np.array([w for j, w in enumerate(a) if j not in (0, 3)])
+            q = rest / rest.sum()
+            back = np.array([t - 1 - j for j in range(t) if j not in (0, 3)])
+            expected = {
+                "entropy": float(-(q * np.log(q)).sum()),
+                "participation_ratio": 1.0 / float((q * q).sum()),
+                "max_weight": q.max(),
+                "attention_distance": float((q * back).sum()),
+            }
+            for name, value in expected.items():
+                self.assertAlmostEqual(found[name + BEYOND][t - 1], value, delta=1e-12, msg=name)
+                stand_for = found[name + BEYOND + STAND_FOR][t - 1]
+                self.assertAlmostEqual(stand_for, rest.sum(), delta=1e-12)
+            self.assertAlmostEqual(found["sink_weight"][t - 1], 1 - rest.sum(), delta=1e-12)
+
+    def test_sinks(self) -> None:
+        logits = np.zeros((100, 100))
+        logits[:, 20] = 4.0  # e^4 / (e^4 + n - 1) of the weight
+        logits[:, 70] = 4.0  # too late to be judged
+        visible = np.arange(1, 101)
+        self.assertEqual(np.flatnonzero(find_sinks(logits, visible, SOFTMAX, 100)).tolist(), [20])
 
     def test_mass_90_of_a_uniform_row(self) -> None:
         for n in (1, 9, 10, 20, 1024):

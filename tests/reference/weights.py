@@ -45,10 +45,10 @@ def spread(p: Array, t: Array, counts: Array) -> dict[str, Array]:
 
 def beyond_sinks(block: RowBlock, magnitude: Array, whole: Array) -> dict[str, Array]:
     """7c: the same of the weights on keys that are no sinks; each row counts by that weight."""
-    rest = np.where(block.sinks[None, : magnitude.shape[1]], 0.0, magnitude)
+    rest = np.where(block.at_sinks, 0.0, magnitude)
     mass = rest.sum(axis=1)
     share = np.divide(mass, whole, out=np.zeros_like(mass), where=whole > 0.0)
-    sinks = (block.sinks[None, : magnitude.shape[1]] & block.visible).sum(axis=1)
+    sinks = block.at_sinks.sum(axis=1)
     found = spread(rest / np.where(mass > 0.0, mass, 1.0)[:, None], block.t, block.n - sinks)
     values = {"sink_weight": np.where(whole > 0.0, 1.0 - share, np.nan), "sink_keys": sinks * 1.0}
     for name, value in found.items():
