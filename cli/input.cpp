@@ -187,7 +187,8 @@ void InputOptions::take(const ScanOptions& scan) {
   lengths = scan.lengths;
   x = scan.x;
   threads = scan.threads;
-  with_texts = scan.examples > 0;
+  const bool are_few = texts.size() + tokens.size() <= kDocumentsWithExamples;
+  with_texts = scan.examples.value_or(are_few ? kUsualExamples : 0) > 0;
 }
 
 Index longest_auto(const ModelSummary& model) {

@@ -17,7 +17,11 @@ struct FlagInfo {
   std::string short_name;  // for a column of the table
   std::string meaning;     // when it is raised, in words
   std::string source;
-  bool role = false;  // names what a head does: a head may have several (docs/roles.md)
+  bool role = false;       // names what a head does: a head may have several (docs/roles.md)
+  std::string means = {};  // what it means for the reader
+  // Which command goes further, in backticks, and what it says; HEAD, MODEL and TEXT in it are the
+  // user's.
+  std::string next = {};
 };
 
 const std::vector<FlagInfo>& flag_infos();

@@ -224,6 +224,7 @@ struct SourceInfo {
   bool has_values = true;
   bool has_loss = true;
   bool has_tokens = false;       // HeadInput::tokens is there
+  bool has_texts = false;        // HeadSource::token_texts() gives them
   std::vector<Index> documents;  // length of each document in tokens
   // Layers that have no heads (of hybrid models), ascending: layer() gives none there.
   std::vector<int> without_attention = {};

@@ -86,6 +86,8 @@ struct SummaryLine {
   std::string text;
   std::vector<Fact> facts;         // in the order of the text
   std::vector<std::string> heads;  // "layer.head" as they stand in the text
+  std::string means = {};          // what it means for the reader; may be empty
+  std::string next = {};           // which command goes further, in backticks, and what it says
 };
 
 // What became of a claim on the numbers at hand: cannot_tell where the test leaves it open,
@@ -118,13 +120,14 @@ struct Claim {
 struct Example {
   int layer = 0;
   int head = 0;
-  std::string why;     // the criterion: "change", "far", "near" or "spread"
-  double value = 0;    // of the criterion, a share between 0 and 1
-  int document = 0;    // as the source numbers them, from 0
-  Index query = 0;     // 0-based position in the document
-  double covered = 0;  // share of the row's absolute weight on `keys`
-  // 0-based positions, at most 8, and the weights on them to 6 digits, the largest first (with or
-  // without the change).
+  std::string why;            // the criterion: "change", "far", "near" or "spread"
+  double value = 0;           // of the criterion, a share between 0 and 1
+  int document = 0;           // as the source numbers them, from 0
+  Index query = 0;            // 0-based position in the document
+  double covered = 0;         // share of the row's absolute weight on `keys`
+  std::optional<int> others;  // how many other keys the query sees; absent in older files
+  // 0-based positions of the heaviest keys that hold 95 % of the weight, at most 32, and the
+  // weights on them to 4 digits, the largest first (with or without the change).
   std::vector<Index> keys;
   std::vector<double> weights;
   std::vector<double> originals;  // without what the scan changes; empty where it changes nothing

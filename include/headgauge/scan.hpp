@@ -26,6 +26,10 @@ class Journal;
 using MeasureMaker = std::function<std::unique_ptr<Measure>(const MeasureOptions& options,
                                                             const SourceInfo& source, int slots)>;
 
+inline constexpr int kUsualExamples = 6;
+// The texts of the tokens of more documents are not held without being asked for.
+inline constexpr std::size_t kDocumentsWithExamples = 16;
+
 struct ScanOptions {
   std::vector<int> lengths;                     // empty: auto
   std::vector<std::string> measures;            // groups; empty: all that the source allows
@@ -40,9 +44,11 @@ struct ScanOptions {
   // Rows measured in each position bin: 0 all, K > 0 K of them (stratified), absent: all up to a
   // length of 8192 and 64 a bin beyond.
   std::optional<int> queries;
-  // Queries kept of each head with their heaviest keys, in Results::examples; 0: none. Of scan()
-  // alone: comparisons and convergence keep none.
-  int examples = 0;
+  // Queries kept of each head with the keys that hold its weight, in Results::examples; 0: none,
+  // absent: kUsualExamples where the source has texts of its tokens, heads are measured, and there
+  // are at most kDocumentsWithExamples documents. Of scan() alone: comparisons and convergence keep
+  // none.
+  std::optional<int> examples;
   int threads = 0;  // 0: as many as there are cores
   std::uint64_t seed = 0;
   // Where finished parts are kept and found (journal.hpp); null: nowhere.

@@ -30,8 +30,8 @@ struct RowValues {
 };
 
 // What is shown is short.
-double six_digits(double value) {
-  return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
+double few_digits(double value) {
+  return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr);
 }
 
 // A row's weights as shares of their absolute sum, and those that it has without the change, over
@@ -127,29 +127,35 @@ std::vector<HeavyKey> all_keys(const Row& row, const Shares& shares) {
   return keys;
 }
 
-// The heaviest keys of a row, ties by lower position. Where something is changed, those with and
-// those without the change in turn: what it takes away is as telling as what it leaves.
-std::vector<HeavyKey> heaviest_keys(const Row& row, const Shares& shares) {
-  std::vector<HeavyKey> keys = all_keys(row, shares);
+// The heaviest by `share`, ties by lower position, until they hold enough of the weight.
+std::vector<HeavyKey> heaviest_by(double HeavyKey::*share, std::vector<HeavyKey> keys) {
   const auto most = std::min<Index>(kExampleKeys, std::ssize(keys));
-  const auto heaviest_by = [&](double HeavyKey::*share) {
-    std::ranges::partial_sort(keys, keys.begin() + most, [&](const HeavyKey& a, const HeavyKey& b) {
-      return std::pair(-(a.*share), a.position) < std::pair(-(b.*share), b.position);
-    });
-    return std::vector<HeavyKey>(keys.begin(), keys.begin() + most);
-  };
-  std::vector<HeavyKey> chosen = heaviest_by(&HeavyKey::share);
+  std::ranges::partial_sort(keys, keys.begin() + most, [&](const HeavyKey& a, const HeavyKey& b) {
+    return std::pair(-(a.*share), a.position) < std::pair(-(b.*share), b.position);
+  });
+  Index count = 0;
+  for (double held = 0; count < most && held < kExampleShare; ++count) held += keys[count].*share;
+  keys.resize(static_cast<std::size_t>(count));
+  return keys;
+}
+
+// The keys that hold the weight of a row. Where something is changed, those with and those without
+// the change in turn: what it takes away is as telling as what it leaves.
+std::vector<HeavyKey> heaviest_keys(const Row& row, const Shares& shares) {
+  const std::vector<HeavyKey> keys = all_keys(row, shares);
+  std::vector<HeavyKey> chosen = heaviest_by(&HeavyKey::share, keys);
   if (shares.has_original()) {
     const std::vector<HeavyKey> with = std::exchange(chosen, {});
-    const std::vector<HeavyKey> without = heaviest_by(&HeavyKey::original_share);
-    const auto choose = [&](const HeavyKey& key) {
+    const std::vector<HeavyKey> without = heaviest_by(&HeavyKey::original_share, keys);
+    const auto choose = [&](const std::vector<HeavyKey>& from, Index k) {
+      if (k >= std::ssize(from) || std::ssize(chosen) == kExampleKeys) return;
       const bool is_new =
-          std::ranges::find(chosen, key.position, &HeavyKey::position) == chosen.end();
-      if (is_new && std::ssize(chosen) < most) chosen.push_back(key);
+          std::ranges::find(chosen, from[k].position, &HeavyKey::position) == chosen.end();
+      if (is_new) chosen.push_back(from[k]);
     };
-    for (Index k = 0; k < most; ++k) {
-      choose(with[k]);
-      choose(without[k]);
+    for (Index k = 0; k < kExampleKeys; ++k) {
+      choose(with, k);
+      choose(without, k);
     }
   }
   std::erase_if(chosen, [](const HeavyKey& key) { return key.larger() == 0; });
@@ -216,7 +222,7 @@ class ExamplesMeasure final : public Measure {
       const auto is_position = [&](Index at) { return at >= 0 && at < longest_; };
       if (head < 0 || criterion >= kExampleCriteria.size() || !is_position(row.query) ||
           !std::ranges::all_of(row.keys, is_position) || row.weights.size() != row.keys.size() ||
-          (!row.originals.empty() && row.originals.size() != row.keys.size())) {
+          *row.others < 0 || (!row.originals.empty() && row.originals.size() != row.keys.size())) {
         throw DamagedPartError("examples of the text", "positions beyond it");
       }
       of_layer_.try_emplace(head, empty()).first->second[criterion].add(std::move(row));
@@ -255,6 +261,7 @@ class ExamplesMeasure final : public Measure {
     part.put(row.value);
     part.put(row.query);
     part.put(row.covered);
+    part.put(row.others.value_or(0));
     part.put_list(row.keys);
     part.put_list(row.weights);
     part.put_list(row.originals);
@@ -265,6 +272,7 @@ class ExamplesMeasure final : public Measure {
     row.value = part.take<double>();
     row.query = part.take<Index>();
     row.covered = part.take<double>();
+    row.others = part.take<int>();
     row.keys = part.take_list<Index>();
     row.weights = part.take_list<double>();
     row.originals = part.take_list<double>();
@@ -300,17 +308,25 @@ class ExamplesMeasure final : public Measure {
     candidates.add(std::move(example));
   }
 
+  static bool sees(const Row& row, Index position) {
+    const Index i = first_key_from(row, position);
+    return i < row.n() && row.key(i) == position;
+  }
+
   static void describe(const Row& row, const Shares& shares, Example& example) {
     double covered = 0;
+    auto others = static_cast<int>(row.n());
     for (const HeavyKey& key : heaviest_keys(row, shares)) {
+      if (sees(row, key.position)) --others;
       example.keys.push_back(key.position);
-      example.weights.push_back(six_digits(key.weight));
+      example.weights.push_back(few_digits(key.weight));
       if (shares.has_original()) {
-        example.originals.push_back(six_digits(shares.original(key.position)));
+        example.originals.push_back(few_digits(shares.original(key.position)));
       }
       covered += std::abs(key.weight);
     }
-    example.covered = six_digits(std::min(1.0, covered / row.sums.abs_mass));
+    example.others = others;
+    example.covered = few_digits(std::min(1.0, covered / row.sums.abs_mass));
   }
 
   // Each criterion in turn takes the best query that none has taken, until there are enough. No
@@ -329,7 +345,7 @@ class ExamplesMeasure final : public Measure {
       example.layer = layer;
       example.head = head;
       example.why = kExampleCriteria[c];
-      example.value = six_digits(example.value);
+      example.value = few_digits(example.value);
       return true;
     };
     for (bool any = true; any;) {

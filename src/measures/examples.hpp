@@ -18,7 +18,10 @@ enum class ExampleCriterion {
 };
 inline constexpr std::array<const char*, 4> kExampleCriteria = {"change", "far", "near", "spread"};
 
-inline constexpr int kExampleKeys = 8;  // at most, of a query
+// The keys that are kept of a query: the heaviest that together hold this share of its weight, and
+// no more than so many.
+inline constexpr double kExampleShare = 0.95;
+inline constexpr int kExampleKeys = 32;
 // Queries before this position have few keys and are none, nor are those of the first half of
 // shorter contexts.
 inline constexpr Index kFirstExample = 64;

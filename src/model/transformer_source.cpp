@@ -199,7 +199,7 @@ class TransformerSource final : public ModelSource {
 
   void fill_info() {
     const Index d = width();
-    info_.has_tokens = true;
+    info_.has_tokens = info_.has_texts = true;
     info_.x_dim = x_ == XSource::value ? info_.head_dim : d;
     Index longest = 0, total = 0;
     for (Document& document : documents_) {

@@ -7,6 +7,7 @@
 
 #include "base/strict_json.hpp"
 #include "headgauge/diff.hpp"
+#include "headgauge/flags.hpp"
 #include "results/header.hpp"
 
 namespace headgauge::report {
@@ -33,6 +34,15 @@ Json complete_header(const Results& results) {
   return header;
 }
 
+// What the flags are, for people; a results file has their names alone.
+Json flag_words() {
+  Json words = Json::object();
+  for (const FlagInfo& info : flag_infos()) {
+    words[info.name] = {{"meaning", info.meaning}, {"means", info.means}, {"next", info.next}};
+  }
+  return words;
+}
+
 }  // namespace
 
 std::string overview_text(const Results& results) {
@@ -42,7 +52,9 @@ std::string overview_text(const Results& results) {
     info.update(attributes_to_json(metric));
     metrics.push_back(std::move(info));
   }
-  return json_text(Json{{"header", complete_header(results)}, {"metrics", std::move(metrics)}});
+  return json_text(Json{{"header", complete_header(results)},
+                        {"metrics", std::move(metrics)},
+                        {"flag_words", flag_words()}});
 }
 
 std::string element_name(std::size_t k) {

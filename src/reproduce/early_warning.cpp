@@ -77,6 +77,7 @@ ScanOptions scan_of_pieces(const LimitsOptions& options, const SourceInfo& model
   scan.x = options.x;
   scan.threads = options.threads;
   scan.seed = options.seed;
+  scan.examples = 0;
   scan.measure.top_n = {kSetSize};
   return scan;
 }

@@ -40,6 +40,7 @@ ScanOptions settings_of(const LimitsOptions& options) {
   scan.x = options.x;
   scan.threads = options.threads;
   scan.seed = options.seed;
+  scan.examples = 0;
   scan.measure.top_n = kSizes;
   scan.measure.top_share = kShares;
   return scan;

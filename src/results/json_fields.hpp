@@ -36,6 +36,8 @@ void fields(Io& io, SummaryLine& line) {
   io("text", line.text);
   io("heads", line.heads);
   io("facts", line.facts);
+  io.optional("means", line.means);
+  io.optional("next", line.next);
 }
 
 template <class Io>
@@ -67,6 +69,7 @@ void fields(Io& io, Example& example) {
   io("document", example.document);
   io("query", example.query);
   io("covered", example.covered);
+  io.optional("others", example.others);
   io("keys", example.keys);
   io("weights", example.weights);
   io.optional("originals", example.originals);

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "headgauge/cells.hpp"
 #include "measures/roles.hpp"
 #include "results/mean_of.hpp"
 #include "scan/flag_thresholds.hpp"
+#include "scan/flag_words.hpp"
 #include "scan/roles.hpp"
 #include "statistics/student.hpp"
 
@@ -171,7 +173,12 @@ const std::vector<Entry>& entries() {
 const std::vector<FlagInfo>& flag_infos() {
   static const std::vector<FlagInfo> infos = [] {
     std::vector<FlagInfo> list;
-    for (const Entry& entry : entries()) list.push_back(entry.info);
+    for (const Entry& entry : entries()) {
+      FlagInfo& info = list.emplace_back(entry.info);
+      FlagWords words = words_of_flag(info.name);
+      info.means = std::move(words.means);
+      info.next = std::move(words.next);
+    }
     return list;
   }();
   return infos;

@@ -85,9 +85,11 @@ std::vector<Option> measured(ScanOptions& o) {
        .value = &o.examples,
        .form = "K|none",
        .group = option_group::measured,
-       .help = "Keep K telling queries of each head with the keys that they select (default {})",
-       .details = "The head's page of the report shows them in their text. See "
-                  "[examples.md](examples.md)",
+       .help = fmt::format("Keep K telling queries of each head with the keys that they select, "
+                           "and their text (default: {}, where there are at most {} texts)",
+                           kUsualExamples, kDocumentsWithExamples),
+       .details = "The head's page of the report shows them. results.json and the page then hold "
+                  "most of the text: `none` keeps it out. See [examples.md](examples.md)",
        .least = 1,
        .most = 1000,
        .none = "none"},

@@ -321,9 +321,9 @@ Results scan(HeadSource& source, const ScanOptions& options, Progress* progress,
   const Journal::Stage stage(options.journal, "scan");
   const Journal::Deal deal(options.journal, document_costs(source.info().documents));
   ScanPlan whole = plan_scan(options, source.info());
-  if (options.examples > 0) {
+  if (const int kept = *whole.options.examples; kept > 0) {
     const MeasureMaker examples = [=](const MeasureOptions& measure, const SourceInfo&, int slots) {
-      return make_examples_measure(options.examples, measure.lengths.back(), slots);
+      return make_examples_measure(kept, measure.lengths.back(), slots);
     };
     whole.options.own_measures.push_back(examples);
   }

@@ -107,6 +107,19 @@ void resolve_measures(ScanOptions& options, const SourceInfo& source) {
             fmt::format("{}", fmt::join(options.measures, ", ")), needs_of_groups()));
 }
 
+// Of a scan that measures heads, in texts that are known and few.
+int usual_examples(const ScanOptions& options, const SourceInfo& source) {
+  const auto is_of_heads = [](const MetricGroup& group) {
+    return group.needs != MetricGroup::Needs::loss;
+  };
+  const bool of_heads = std::ranges::any_of(options.measures, [&](const std::string& name) {
+    const auto group = std::ranges::find(metric_groups(), name, &MetricGroup::name);
+    return group != metric_groups().end() && is_of_heads(*group);
+  });
+  const bool are_few = source.documents.size() <= kDocumentsWithExamples;
+  return of_heads && source.has_texts && are_few ? kUsualExamples : 0;
+}
+
 }  // namespace
 
 std::vector<int> auto_lengths(Index tokens, Index max_length) {
@@ -153,6 +166,7 @@ ScanPlan plan_scan(const ScanOptions& given, const SourceInfo& source) {
   if (!options.queries) {
     options.queries = options.lengths.back() > kLongestWithAllRows ? kSampledQueries : 0;
   }
+  if (!options.examples) options.examples = usual_examples(options, source);
   plan.selection = HeadSelection(options.layers, options.heads, source.layers, source.heads,
                                  "ScanOptions", source.without_attention);
   plan.intervention = {options.own_normalizer, options.own_pattern};

@@ -85,7 +85,7 @@ MaybeLine Summary::sinks() const {
     line.say(dormant == 1 ? " is dormant (above " : " are dormant (above ");
     line.constant(fmt::format("{}", kDormant)).say(")");
   }
-  return line.say(". compare --patterns shows what it costs to drop such keys.").done();
+  return line.say(".").done();
 }
 
 // The kinds of head known from the literature, each with the heads that show it best.
@@ -349,11 +349,52 @@ std::vector<SummaryLine> summarize_scan(const Results& results) {
   struct Statement {
     std::optional<SummaryLine> line;
     bool spare;
+    const char* means;
+    const char* next;
   };
+  const char* const converge =
+      "`headgauge converge MODEL TEXT` says how many keys each head needs for its output.";
+  const char* const patterns =
+      "`headgauge compare MODEL TEXT --patterns 'window:window=128 sinks:sinks=4,window=128'` says "
+      "what it costs to drop the first keys, the sinks of most models.";
+  const char* const compare =
+      "`headgauge compare MODEL TEXT` says what other rules of attention do to the loss.";
+  const char* const roles =
+      "`headgauge scan MODEL TEXT --measures weights,roles --sort weight_induction_beyond_sinks` "
+      "lists heads by what "
+      "they look at.";
+  const char* const limits =
+      "`headgauge reproduce limits MODEL TEXT` holds the paper's claims against this model.";
   std::vector<Statement> statements{
-      {summary.sinks(), false},        {summary.roles(), false},   {summary.dispersion(), false},
-      {summary.growth(), true},        {summary.outlook(), false}, {summary.critical(), false},
-      {summary.separability(), false}, {summary.spread(), true},   {summary.largest_key(), true},
+      {summary.sinks(), false,
+       "A head rests on a sink where a query finds nothing that it looks for; most of the weight "
+       "of "
+       "such heads says nothing of the text.",
+       patterns},
+      {summary.roles(), false,
+       "A head is known by where it looks when it does not rest: the examples show its keys.",
+       roles},
+      {summary.dispersion(), false,
+       "A head that averages reads everything a little; a sharp one reads a few keys, or rests on "
+       "one.",
+       compare},
+      {summary.growth(), true, "A head that spreads with the context selects less in longer texts.",
+       converge},
+      {summary.outlook(), false,
+       "A slope near 1 says that a head spreads over all new keys; one near 0, that it goes on "
+       "selecting in longer texts.",
+       converge},
+      {summary.critical(), false,
+       "From so many selected keys on, they say no more about the text than as many taken at "
+       "random: the paper's bound on how much a head can usefully select.",
+       limits},
+      {summary.separability(), false,
+       "In such heads a larger weight is no sign that a key's vector stands apart from the others.",
+       limits},
+      {summary.spread(), true, "So many keys a cache would have to keep for that weight.",
+       converge},
+      {summary.largest_key(), true, "A small largest weight says that no single key decides.",
+       compare},
   };
   std::size_t count = 0;
   for (const bool spare : {false, true}) {
@@ -367,7 +408,10 @@ std::vector<SummaryLine> summarize_scan(const Results& results) {
   }
   std::vector<SummaryLine> lines;
   for (Statement& statement : statements) {
-    if (statement.line) lines.push_back(std::move(*statement.line));
+    if (!statement.line) continue;
+    statement.line->means = statement.means;
+    statement.line->next = statement.next;
+    lines.push_back(std::move(*statement.line));
   }
   return lines;
 }

@@ -20,8 +20,7 @@ std::vector<std::string> texts(const Results& results) {
 TEST(Summary, FourLinesInPlainWords) {
   const std::vector<std::string> expected{
       "At L = 1024, 1 of 6 heads rests on sinks, keys that take weight whatever the query (more than"
-      " 0.3 of the weight; most in head 0.1, 0.71). compare --patterns shows what it costs to"
-      " drop such keys.",
+      " 0.3 of the weight; most in head 0.1, 0.71).",
       "At L = 1024, 1 of 6 heads averages instead of selecting (entropy above 0.95 of its maximum"
       " beyond the sinks); the flattest is head 0.0 (1.00), the sharpest head 1.1 (0.00).",
       "At L = 1024, over all heads, the distance is shown to be the expected one within 5 % at N = 11"
@@ -137,7 +136,7 @@ TEST(Summary, NamesTheSinksOfTheMostHeadsAndTheDormantOnes) {
             "At L = 1024, 1 of 6 heads rests on sinks, keys that take weight whatever the query "
             "(more than 0.3 of the weight; most in head 0.1, 0.97): the first token in 5 heads, "
             "token 24 in 2 heads of layers 1 to 1 and token 41 in 2 heads of layers 1 to 1; 1 is "
-            "dormant (above 0.95). compare --patterns shows what it costs to drop such keys.");
+            "dormant (above 0.95).");
 }
 
 TEST(Summary, CountsRolesAndNamesTheHeadsOfTheRareOnes) {

@@ -1,0 +1,84 @@
+#include "scan/flag_words.hpp"
+
+#include <map>
+#include <stdexcept>
+
+namespace headgauge {
+namespace {
+
+// A comparison that gives the head alone something else to attend by.
+std::string try_on_head(const std::string& change, const std::string& what) {
+  return "`headgauge compare MODEL TEXT --heads HEAD " + change + "` says what the loss becomes " +
+         what + ".";
+}
+
+const std::map<std::string, FlagWords>& all_words() {
+  static const std::string averages =
+      try_on_head("--normalizer uniform", "if the head weighs all keys alike");
+  static const std::string recent_alone = try_on_head(
+      "--pattern window:size=64", "if the head sees the 64 most recent keys and nothing else");
+  static const std::map<std::string, FlagWords> words{
+      {"dispersed",
+       {"The head weighs most keys much alike: its output is close to an average of all that it "
+        "reads.",
+        averages}},
+      {"collapsed",
+       {"Nearly all weight of a query rests on one key. Look at the examples: it is a selection if "
+        "that key changes with the query, and a rest if it is always the first token.",
+        try_on_head("--pattern topk:k=1", "if the head keeps its heaviest key alone")}},
+      {"sink",
+       {"Much of the weight rests on the first token, whatever the query asks for. Entropy, "
+        "largest "
+        "weight and distances describe that rest; what the head selects beyond it shows in the "
+        "entropy without the first key and in the examples.",
+        try_on_head("--pattern sinks:sinks=4,window=60",
+                    "if the head keeps the first 4 and the 60 most recent keys")}},
+      {"saturated",
+       {"The keys that the head weighs most stand apart from the others no better than if the same "
+        "weights were dealt to the keys at random: a larger weight is no sign of a more distinct "
+        "vector.",
+        "`headgauge validate MODEL --text FILE FILE FILE` says whether this flag predicts the loss "
+        "on your texts."}},
+      {"over_selected",
+       {"The weight is spread over many keys: a cache of a few of them would lose some of it.",
+        "`headgauge converge MODEL TEXT` says how many keys the head needs for its output."}},
+      {"sensitive",
+       {"A small error of the two largest logits moves much of the weight from one key to the "
+        "other.",
+        try_on_head("--normalizer softmax:t=2", "if the head's logits are halved")}},
+      {"redundant",
+       {"Another head of the layer selects much the same keys. What the two read from them may "
+        "differ all the same.",
+        averages}},
+      {"slow",
+       {"The head's output settles late: an estimate from part of the tokens errs much.",
+        "`headgauge converge MODEL TEXT` says how fast the error falls, and how many keys it "
+        "needs."}},
+      {"role_sinks",
+       {"The head's weight rests on the first tokens of the text, where a head puts what it does "
+        "not need elsewhere.",
+        try_on_head("--pattern sinks:sinks=4,window=60",
+                    "if the head keeps the first 4 and the 60 most recent keys")}},
+      {"role_previous",
+       {"The head tells each token what stands right before it.",
+        try_on_head("--pattern window:size=2", "if the head sees itself and the token before")}},
+      {"role_recent", {"The head looks at the recent 64 tokens.", recent_alone}},
+      {"role_distant", {"The head looks beyond the recent 64 tokens.", recent_alone}},
+      {"role_duplicate", {"The head looks at earlier copies of the token itself.", recent_alone}},
+      {"role_induction",
+       {"The head looks at what followed the token when it stood before: so a model goes on with "
+        "what it has read once.",
+        averages}},
+  };
+  return words;
+}
+
+}  // namespace
+
+FlagWords words_of_flag(const std::string& name) {
+  const auto found = all_words().find(name);
+  if (found == all_words().end()) throw std::logic_error("no words for the flag " + name);
+  return found->second;
+}
+
+}  // namespace headgauge
