@@ -43,6 +43,9 @@ struct MetricInfo {
   // The metric that it is an end of the interval of, or empty: no quantity of its own, it is
   // neither compared nor a predictor.
   std::string interval_of = {};
+  // A null, a bound, or a number of a test, which says something beside another metric alone: the
+  // report puts it behind "more".
+  bool aside = false;
   bool bound = false;  // a bound, or what a paper prints: it follows from other metrics
   // The smallest and the largest value that it can have where the weights of a row are shares;
   // absent where it has no bounds, or others for each text. The report draws it on a linear scale.

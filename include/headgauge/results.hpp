@@ -86,6 +86,7 @@ struct SummaryLine {
   std::string text;
   std::vector<Fact> facts;         // in the order of the text
   std::vector<std::string> heads;  // "layer.head" as they stand in the text
+  bool aside = false;              // of critical N or a null: the report puts it behind "more"
   std::string means = {};          // what it means for the reader; may be empty
   std::string next = {};           // which command goes further, in backticks, and what it says
 };

@@ -100,6 +100,7 @@ MetricInfo read_metric(nlohmann::json object, const MetricGroup& group, std::siz
   info.command = keys.has("command") ? keys.text("command") : group.command;
   if (keys.has("fraction_of")) info.fraction_of = keys.text("fraction_of");
   if (keys.has("interval_of")) info.interval_of = keys.text("interval_of");
+  info.aside = keys.find<bool>("aside").value_or(false);
   info.bound = keys.find<bool>("bound").value_or(false);
   if (const auto ends = keys.find<std::vector<double>>("range")) {
     if (ends->size() != 2 || !((*ends)[0] < (*ends)[1])) {

@@ -36,6 +36,7 @@ void fields(Io& io, SummaryLine& line) {
   io("text", line.text);
   io("heads", line.heads);
   io("facts", line.facts);
+  io.optional("aside", line.aside);
   io.optional("means", line.means);
   io.optional("next", line.next);
 }

@@ -351,6 +351,7 @@ std::vector<SummaryLine> summarize_scan(const Results& results) {
     bool spare;
     const char* means;
     const char* next;
+    bool aside = false;
   };
   const char* const converge =
       "`headgauge converge MODEL TEXT` says how many keys each head needs for its output.";
@@ -387,10 +388,10 @@ std::vector<SummaryLine> summarize_scan(const Results& results) {
       {summary.critical(), false,
        "From so many selected keys on, they say no more about the text than as many taken at "
        "random: the paper's bound on how much a head can usefully select.",
-       limits},
+       limits, true},
       {summary.separability(), false,
        "In such heads a larger weight is no sign that a key's vector stands apart from the others.",
-       limits},
+       limits, true},
       {summary.spread(), true, "So many keys a cache would have to keep for that weight.",
        converge},
       {summary.largest_key(), true, "A small largest weight says that no single key decides.",
@@ -409,6 +410,7 @@ std::vector<SummaryLine> summarize_scan(const Results& results) {
   std::vector<SummaryLine> lines;
   for (Statement& statement : statements) {
     if (!statement.line) continue;
+    statement.line->aside = statement.aside;
     statement.line->means = statement.means;
     statement.line->next = statement.next;
     lines.push_back(std::move(*statement.line));

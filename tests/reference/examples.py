@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 
-SINKS, FAR, STRETCH, KEYS, FIRST = 4, 64, 16, 8, 64
+SINKS, FAR, STRETCH, KEYS, SHARE, FIRST = 4, 64, 16, 32, 0.95, 64
 CRITERIA = ["change", "far", "near", "spread"]
 
 
@@ -54,16 +55,27 @@ class HeadWeights:
     def heaviest(self, query: int) -> list[int]:
         """The keys kept of a query, heaviest first."""
         share = self.shares()[query]
-        with_change = sorted(range(len(share)), key=lambda j: (-share[j], j))[:KEYS]
+        with_change = until_enough(share)
         if self.original is None:
             return [j for j in with_change if share[j] > 0.0]
         before = self.original_shares()[query]
-        without = sorted(range(len(share)), key=lambda j: (-before[j], j))[:KEYS]
+        without = until_enough(before)
         chosen: list[int] = []
-        for pair in zip(with_change, without, strict=True):
-            chosen += [j for j in dict.fromkeys(pair) if j not in chosen]
+        for pair in zip_longest(with_change, without):
+            chosen += [j for j in dict.fromkeys(pair) if j is not None and j not in chosen]
         larger = np.maximum(share, before)
         return sorted((j for j in chosen[:KEYS] if larger[j] > 0.0), key=lambda j: (-larger[j], j))
+
+    def others(self, query: int, keys: list[int]) -> int:
+        """How many keys the query sees beside these."""
+        return int(self.visible[query].sum() - self.visible[query, keys].sum())
+
+
+def until_enough(share: Array) -> list[int]:
+    """The heaviest keys until they hold enough of the weight."""
+    keys = sorted(range(len(share)), key=lambda j: (-share[j], j))[:KEYS]
+    held = np.cumsum(share[keys])
+    return keys[: int(np.searchsorted(held, SHARE)) + 1]
 
 
 @dataclass

@@ -15,6 +15,7 @@ export interface CatalogueEntry {
   readonly none?: number;
   readonly fraction_of?: string;
   readonly bound?: boolean;
+  readonly aside?: boolean; // a null, a bound or a number of a test: behind "more"
 }
 
 // In the order of the groups.

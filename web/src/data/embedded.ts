@@ -11,6 +11,7 @@ const EXAMPLES_ID = "headgauge-examples";
 interface Overview {
   header: Header;
   metrics: (MetricInfo & { element: string })[];
+  flag_words?: Header["flag_words"];
 }
 
 // Results from the text that says what there is and a way to the numbers behind each element.
@@ -19,10 +20,10 @@ export function resultsFromOverview(
   load: (element: string) => Promise<RawNumbers> | RawNumbers,
   examples?: () => Promise<Examples>,
 ): Results {
-  const { header, metrics } = JSON.parse(text) as Overview;
+  const { header, metrics, flag_words = {} } = JSON.parse(text) as Overview;
   const elements = new Map(metrics.map((metric) => [metric.name, metric.element]));
   return new Results(
-    header,
+    { ...header, flag_words },
     new Map(metrics.map(({ element: _, ...info }) => [info.name, info])),
     (name) => load(elements.get(name)!),
     examples,

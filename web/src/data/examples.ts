@@ -8,6 +8,7 @@ export interface Example {
   document: number;
   query: number; // 0-based position
   covered: number; // share of the weight on `keys`
+  others?: number; // keys that the query sees beside them; older files do not say
   keys: number[]; // 0-based positions, the heaviest first
   weights: number[];
   originals?: number[]; // the weights without what the scan changes
@@ -39,7 +40,9 @@ export interface Run {
   tokens: ShownToken[];
 }
 
-const AROUND = 8; // tokens on either side of a query or a key
+const AROUND = 8; // tokens on either side of a query and its heaviest keys
+const HEAVIEST = 8; // of the other keys there may be many, and each is shown with its neighbours:
+const BESIDE = 2;
 const SHORTEST_GAP = 3; // what is shorter is shown
 
 export const examplesOf = (
@@ -61,12 +64,12 @@ export function textsOf({ passages }: Examples, document: number): Map<number, s
 // What is shown of an example: its query, its keys and what stands around them, in the order of the
 // text. Without a text the query and the keys alone.
 export function runsOf(example: Example, texts: ReadonlyMap<number, string>): Run[] {
-  const around = texts.size > 0 ? AROUND : 0;
   const positions = new Set<number>();
-  for (const at of [example.query, ...example.keys]) {
+  [example.query, ...example.keys].forEach((at, place) => {
+    const around = place <= HEAVIEST ? AROUND : BESIDE;
     positions.add(at);
     for (let k = at - around; k <= at + around; k += 1) if (texts.has(k)) positions.add(k);
-  }
+  });
   const runs: Run[] = [];
   let next = 0; // the position after the last token that is shown
   for (const position of [...positions].sort((a, b) => a - b)) {

@@ -49,6 +49,15 @@ export interface Sentence {
   text: string;
   heads: string[];
   facts: Fact[];
+  aside?: boolean; // of critical N or a null
+  means?: string; // for the reader
+  next?: string; // which command goes further, in backticks, and what it says
+}
+
+export interface FlagWords {
+  meaning: string; // when it is raised
+  means: string;
+  next: string;
 }
 
 export interface Claim {
@@ -103,6 +112,7 @@ export interface Header {
   layers_done: number;
   coords: Record<string, Label[]>;
   flags: Flag[];
+  flag_words?: Readonly<Record<string, FlagWords>>; // by name; a page has them, a file does not
   notices: string[];
   timings: Record<string, number>;
   summary?: Sentence[];
@@ -193,6 +203,11 @@ export class Results {
   isLinear(name: string): boolean {
     const { unit, change_of } = this.info(name) ?? {};
     return this.entry(name)?.range !== undefined || change_of !== undefined || unit === "nats";
+  }
+
+  // Whether it says something beside another metric alone.
+  isAside(name: string): boolean {
+    return this.entry(name)?.aside === true;
   }
 
   info(name: string): MetricInfo | undefined {

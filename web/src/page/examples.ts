@@ -28,12 +28,26 @@ const REASONS: Readonly<Record<string, readonly [string, (value: string) => stri
   spread: ["Widely spread", (value) => `Its entropy is ${value} of that of even weights.`],
 };
 
-const percent = (share: number): string => `${shown(100 * share, 3)}\u00a0%`;
+const percent = (share: number): string => `${shown(100 * share, share < 0.1 ? 2 : 3)}\u00a0%`;
 
 const reason = ({ why, value }: Example): readonly [string, string] => {
   const [title, sentence] = REASONS[why] ?? [why, (text: string) => `${text}.`];
   return [title, sentence(percent(value))];
 };
+
+// "these 12 keys hold 95 % of its weight, the 300 other keys 5 %, each at most 0.4 %": what is not shown is said.
+export function heldBy({ keys, weights, covered, others, originals }: Example): string {
+  const these = keys.length === 1 ? "this key holds" : `these ${keys.length} keys hold`;
+  const held = `${these} ${percent(covered)} of its weight`;
+  if (others === undefined || others === 0) return held;
+  const rest = Math.max(0, 1 - covered);
+  const said = `${held}, the ${count(others, "other key")} ${percent(rest)}`;
+  // The lightest that is shown bounds the others, unless keys are shown for what they were without the change.
+  const mass = weights.reduce((sum, weight) => sum + Math.abs(weight), 0) / covered;
+  const lightest = Math.abs(weights[weights.length - 1]!) / mass;
+  const most = Math.min(lightest, rest);
+  return originals !== undefined || others === 1 || rest === 0 ? said : `${said}, each at most ${percent(most)}`;
+}
 
 // Null where no examples were kept of this head.
 export async function examples(results: Results, head: Head): Promise<HTMLElement | null> {
@@ -70,7 +84,7 @@ class Viewer {
       element(
         "p",
         { class: "note" },
-        "Queries that stand out in this text, each with the keys that hold most of its weight. " +
+        "Queries that stand out in this text, each with the keys that hold its weight. " +
           "The left and right arrow keys go from query to query.",
       ),
       element("div", { class: "controls" }, this.previous, this.next, this.number),
@@ -129,7 +143,7 @@ class Viewer {
         "p",
         { class: "facts" },
         `Query at position ${grouped(example.query)}${named(example.query)}${name} · ` +
-          `the ${count(example.keys.length, "key")} shown hold ${percent(example.covered)} of its weight`,
+          heldBy(example),
       ),
       element(
         "p",

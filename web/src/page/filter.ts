@@ -3,6 +3,7 @@
 import { changed } from "./address";
 import { element, fill } from "./element";
 import type { Page } from "./page";
+import { suggestions, type Suggest } from "./suggest";
 import type { Column } from "./table";
 
 export interface Condition {
@@ -64,16 +65,34 @@ export function parseFilter(text: string, columns: readonly Named[]): Asked {
     } else if (sign === "=") {
       asked.words.push(part); // "softmax:t=2" is a name
     } else {
-      asked.problem = `"${part}": there is no column "${last}"${nearest(last, [...named.keys()])}`;
+      const names = columns.filter(({ numeric }) => numeric).map(({ id }) => id);
+      asked.problem = `"${part}": there is no column "${last}"${nearest(last, names)}`;
     }
   }
+  asked.words = asked.words.filter((word) => word !== "and"); // conditions are put together by it as by a space
   return asked;
 }
 
+// How many letters must be put in, taken out or put in place of others.
+export function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, k) => k);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let k = 1; k <= b.length; k += 1) {
+      next.push(Math.min(next[k - 1]! + 1, row[k]! + 1, row[k - 1]! + Number(a[i - 1] !== b[k - 1])));
+    }
+    row = next;
+  }
+  return row[b.length]!;
+}
+
+// "; the nearest is "entropy"", or nothing where none is near.
 function nearest(word: string, names: readonly string[]): string {
-  const start = plain(word).slice(0, 4);
-  const found = names.filter((name) => start.length > 2 && name.includes(start)).slice(0, 3);
-  return found.length === 0 ? "" : `; there is ${found.map((name) => `"${name}"`).join(", ")}`;
+  const asked = plain(word);
+  const [best] = names
+    .map((name) => ({ name, far: plain(name).startsWith(asked) ? 0.5 : distance(asked, plain(name)) }))
+    .sort((a, b) => a.far - b.far);
+  return best && asked.length > 2 && best.far <= Math.max(2, asked.length / 3) ? `; the nearest is "${best.name}"` : "";
 }
 
 export interface Found<Row> {
@@ -88,6 +107,7 @@ export function filtered<Row>(
   { words, conditions, problem }: Asked,
   columns: readonly Column<Row>[],
   has: (row: Row, word: string) => boolean,
+  known: readonly string[] = [], // words, for the nearest to one that is not
 ): Found<Row> {
   const tests = conditions.map(({ column, sign, number }) => {
     const { value, key } = columns.find(({ id }) => id === column)!;
@@ -96,7 +116,7 @@ export function filtered<Row>(
   const unknown = words.find((word) => !all.some((row) => has(row, word)));
   return {
     rows: all.filter((row) => words.every((word) => has(row, word)) && tests.every((test) => test(row))),
-    problem: problem === "" && unknown !== undefined ? `nothing here is called "${unknown}"` : problem,
+    problem: problem === "" && unknown !== undefined ? `nothing here is called "${unknown}"${nearest(unknown, known)}` : problem,
   };
 }
 
@@ -110,11 +130,12 @@ export interface Filter {
 
 export interface FilterWords {
   label: string;
+  suggest?: Suggest;
   placeholder: string;
   help: string; // what it takes
 }
 
-export function filterBox(page: Page, { label, placeholder, help }: FilterWords): Filter {
+export function filterBox(page: Page, { label, placeholder, help, suggest }: FilterWords): Filter {
   const asked = () => page.address.query["filter"] ?? "";
   const status = element("p", { class: "note", role: "status" });
   const input = element("input", {
@@ -125,7 +146,13 @@ export function filterBox(page: Page, { label, placeholder, help }: FilterWords)
     "aria-describedby": "filter-help",
     oninput: () => page.go(changed(page.address, { filter: input.value || undefined }), true),
   });
-  const choice = element("label", { class: "choice filter", for: "filter" }, element("span", {}, label), input);
+  const choice = element(
+    "div",
+    { class: "choice filter" },
+    element("label", { for: "filter" }, label),
+    input,
+    suggest && suggestions(input, suggest),
+  );
   return {
     node: element(
       "div",

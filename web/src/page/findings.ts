@@ -1,7 +1,7 @@
 // What was found, in sentences: the summary of the results file, with its heads as links.
 import type { Fact, Results, Sentence } from "../data/results";
 import { element } from "./element";
-import { headLink } from "./words";
+import { headLink, withCommands } from "./words";
 
 export function findings(results: Results): HTMLElement {
   const summary = results.header.summary ?? [];
@@ -11,9 +11,35 @@ export function findings(results: Results): HTMLElement {
     box.append(element("p", { class: "note" }, "This results file has no summary."));
     return box;
   }
-  const item = (said: Sentence) => element("li", {}, ...saidIn(results, said));
-  box.append(element("ol", {}, ...summary.map(item)));
+  const list = (some: Sentence[], start = 1) =>
+    element("ol", { start }, ...some.map((said) => element("li", {}, ...saidIn(results, said), explained(results, said))));
+  const main = summary.filter(({ aside }) => aside !== true);
+  const aside = summary.filter((said) => said.aside === true);
+  box.append(list(main));
+  if (aside.length > 0) {
+    box.append(
+      element(
+        "details",
+        { class: "aside" },
+        element("summary", {}, "More: critical N and nulls"),
+        element("p", { class: "note" }, ASIDE_WORDS),
+        list(aside, main.length + 1),
+      ),
+    );
+  }
   return box;
+}
+
+// For a reader who meets them for the first time.
+export const ASIDE_WORDS =
+  "A null says what chance alone would give, such as the head's own weights dealt to the keys at random: a value " +
+  "says something as far as it differs from its null. Critical N is the number of a head's heaviest keys from which " +
+  "on they lie as far from the rest of the text as so many keys taken at random. A bound is what a theorem allows.";
+
+// What a sentence means for the reader, and which command goes further.
+function explained(results: Results, { means, next }: Sentence): HTMLElement | null {
+  if (means === undefined && next === undefined) return null;
+  return element("p", { class: "note explained" }, means, " ", next !== undefined && withCommands(results, next));
 }
 
 export const saidIn = (results: Results, said: Sentence): (Node | string)[] =>

@@ -1,7 +1,8 @@
 // The flags of a results file: kind by kind for the model, in words for a head.
 import type { Flag, Results } from "../data/results";
 import { element } from "./element";
-import { count, headLink, shown } from "./words";
+import { allHeads } from "./cells";
+import { count, grouped, headLink, shown, withCommands } from "./words";
 
 const HEADS_SHOWN = 18;
 
@@ -36,11 +37,31 @@ export function flagsOfModel(results: Results): HTMLElement {
     );
     return box;
   }
-  for (const group of groups) box.append(flagGroup(group));
+  for (const group of groups) box.append(flagGroup(results, group));
   return box;
 }
 
-function flagGroup({ name, flags }: FlagGroup): HTMLElement {
+// "135 of 270 heads"; what half of all heads carry describes the model and tells no head apart.
+function rate(results: Results, heads: number): string {
+  const all = allHeads(results).length;
+  const of = `${grouped(heads)} of ${count(all, "head")}`;
+  return all > 2 && heads >= all / 2 ? `${of}: a description of the model` : of;
+}
+
+const headsWith = (results: Results, flag: Flag): number =>
+  (results.header.flags ?? []).filter(({ name, change }) => name === flag.name && change === flag.change).length;
+
+// What a flag means for the reader and which command goes further; of the head, where one is meant.
+function explained(results: Results, flag: Flag, head?: Flag): (HTMLElement | null)[] {
+  const words = results.header.flag_words?.[flag.name];
+  if (words === undefined) return [];
+  return [
+    element("p", { class: "explained" }, words.means),
+    element("p", { class: "note explained" }, withCommands(results, words.next, head)),
+  ];
+}
+
+function flagGroup(results: Results, { name, flags }: FlagGroup): HTMLElement {
   const first = flags[0]!;
   const same = flags.every((flag) => flag.threshold === first.threshold);
   const details = element(
@@ -50,20 +71,26 @@ function flagGroup({ name, flags }: FlagGroup): HTMLElement {
       "summary",
       {},
       element("span", { class: "badge" }, flagWords(name)),
-      ` ${count(flags.length, "head")}`,
+      ` ${rate(results, flags.length)}`,
       same && element("span", { class: "note" }, `threshold ${shown(first.threshold)}`),
     ),
     first.advice ? element("p", { class: "advice" }, first.advice) : null,
+    ...explained(results, first),
     element(
       "p",
       { class: "note" },
-      `At length ${first.length}${same ? "" : "; each head has a threshold of its own"}. ` +
+      `${raisedWhere(results, first)}At length ${first.length}${same ? "" : "; each head has a threshold of its own"}. ` +
         `Source: ${first.source}`,
     ),
     headLinks(flags),
   );
   return details;
 }
+
+const raisedWhere = (results: Results, { name }: Flag): string => {
+  const meaning = results.header.flag_words?.[name]?.meaning;
+  return meaning === undefined ? "" : `Raised at: ${meaning}. `;
+};
 
 function headLinks(flags: readonly Flag[]): HTMLElement {
   const item = (flag: Flag) =>
@@ -93,8 +120,8 @@ function headLinks(flags: readonly Flag[]): HTMLElement {
   return list;
 }
 
-// A role is a flag that names what a head does; a head has one at most.
-const ROLE = "role_";
+// A role is a flag that names what a head does; a head may have several.
+export const ROLE = "role_";
 export const isRole = (name: string): boolean => name.startsWith(ROLE);
 export const roleWords = (flags: readonly Flag[]): string =>
   flags
@@ -105,7 +132,7 @@ export const roleWords = (flags: readonly Flag[]): string =>
 export const flagWords = (name: string): string => name.replaceAll("_", " ");
 
 // Those of one head, each with what was measured and what to do.
-export function flagsOfHead(flags: readonly Flag[]): HTMLElement {
+export function flagsOfHead(results: Results, flags: readonly Flag[]): HTMLElement {
   if (flags.length === 0) return element("p", { class: "note" }, "This head has no flag.");
   return element(
     "ul",
@@ -116,7 +143,8 @@ export function flagsOfHead(flags: readonly Flag[]): HTMLElement {
         {},
         element("span", { class: "badge" }, flagWords(flag.name)),
         flag.change ? ` ${flag.change}` : null,
-        ` ${shown(flag.value)} at length ${flag.length}, threshold ${shown(flag.threshold)}. `,
+        ` ${shown(flag.value)} at length ${flag.length}, threshold ${shown(flag.threshold)}; ` +
+          `${rate(results, headsWith(results, flag))}. `,
         flag.partner !== undefined
           ? element(
               "span",
@@ -128,6 +156,7 @@ export function flagsOfHead(flags: readonly Flag[]): HTMLElement {
           : null,
         flag.advice ? element("span", { class: "advice" }, flag.advice) : null,
         element("span", { class: "note" }, ` (${flag.source})`),
+        ...explained(results, flag, flag),
       ),
     ),
   );

@@ -2,7 +2,7 @@
 import type { Cell, Results } from "../data/results";
 import type { Figure } from "../figures/figure";
 import { headFigures } from "../figures/head";
-import { formatAddress, headName, parseHead, type Head } from "./address";
+import { changed, formatAddress, headName, parseHead, type Head } from "./address";
 import {
   allHeads,
   chosenCell,
@@ -17,7 +17,8 @@ import {
 import { choice, element, fill } from "./element";
 import { examples } from "./examples";
 import { flagsOfHead } from "./flags";
-import { cellWords } from "./heads";
+import { ASIDE_WORDS } from "./findings";
+import { cellWords, mainColumns } from "./heads";
 import type { Opened, Page, View } from "./page";
 import { failure, message, picture } from "./picture";
 import { comparedChoice, metricOptions } from "./selection";
@@ -47,35 +48,116 @@ async function open(page: Page): Promise<Opened> {
       ),
     };
   }
-  const drawings = element("div", { class: "pictures" });
+  const first = await card(page, found);
+  const cards = element("div", { class: "cards" }, first.node);
+  const differences = element("div");
   const values = element("div");
-  const figures = section("figures", "Figures", comparedChoice(page), drawings);
-  const viewer = await examples(results, found).catch((error) => failure(message(error)));
+  const beside = besideChoice(page, all, found);
   const node = element(
     "article",
     { class: "head-page" },
     title(page, all, place),
-    section(
-      "flags",
-      "Flags",
-      flagsOfHead(flagsByHead(results).get(headName(found)) ?? []),
-    ),
-    viewer && section("examples", "Examples", viewer),
-    figures,
+    beside.node,
+    differences,
+    cards,
     section("values", "Values", values),
   );
+  let second: Card | undefined;
   // The numbers come after the figures: those of a large file take a moment.
   const update = async () => {
-    const drawn = await results.gather(() => figuresOf(page, found));
-    figures.hidden = drawn.length === 0;
-    fill(drawings, ...drawn.map((figure) => picture(page, figure)));
+    const other = beside.chosen();
+    if (second?.name !== (other && headName(other))) {
+      second = other && (await card(page, other));
+      fill(cards, first.node, second?.node);
+      cards.classList.toggle("two", second !== undefined);
+      for (const shownCard of [first, second]) if (shownCard) shownCard.heading.hidden = second === undefined;
+    }
+    await Promise.all([first.update(), second?.update()]);
+    const heads = other ? [found, other] : [found];
     const names = results
       .names()
       .filter((name) => isPerHead(results, name) && !isByPosition(results, name));
     await results.need(...names);
-    fill(values, valueTable(page, found, names));
+    const main = mainColumns(results);
+    fill(
+      differences,
+      other && section("differences", "Side by side", valueTable(page, heads, main, "Main values")),
+    );
+    fill(values, ...valueTables(page, heads, names));
   };
   return { node, update };
+}
+
+interface Card {
+  name: string;
+  node: HTMLElement;
+  heading: HTMLElement;
+  update(): Promise<void>;
+}
+
+// Flags, examples and figures of one head, which may stand beside those of another.
+async function card(page: Page, found: Head): Promise<Card> {
+  const { results } = page;
+  const name = headName(found);
+  const id = (part: string) => `${part}-${name.replace(".", "-")}`;
+  const drawings = element("div", { class: "pictures" });
+  const asides = element("div", { class: "pictures" });
+  const more = element(
+    "details",
+    { class: "aside" },
+    element("summary", {}, "More: distances, nulls and bounds"),
+    element("p", { class: "note" }, ASIDE_WORDS),
+    asides,
+  );
+  const figures = section(id("figures"), "Figures", comparedChoice(page), drawings, more);
+  const viewer = await examples(results, found).catch((error) => failure(message(error)));
+  const heading = element("h2", { class: "card-name", hidden: true }, headLink(found, `Head ${name}`));
+  const flags = flagsByHead(results).get(name) ?? [];
+  return {
+    name,
+    heading,
+    node: element(
+      "div",
+      { class: "card" },
+      heading,
+      viewer && section(id("examples"), "Examples", viewer),
+      section(id("flags"), "Flags", flagsOfHead(results, flags)),
+      figures,
+    ),
+    update: async () => {
+      const drawn = await results.gather(() => figuresOf(page, found));
+      figures.hidden = drawn.length === 0;
+      const isAside = ({ id: figure }: Figure) => /^(distance|separability)/.test(figure);
+      const made = (some: Figure[]) => some.map((figure) => picture(page, figure));
+      fill(drawings, ...made(drawn.filter((figure) => !isAside(figure))));
+      fill(asides, ...made(drawn.filter(isAside)));
+      more.hidden = !drawn.some(isAside);
+    },
+  };
+}
+
+const BESIDE_NONE = "none";
+
+// Which other head stands beside, as the address says.
+function besideChoice(page: Page, all: readonly Head[], found: Head): { node: HTMLElement; chosen(): Head | undefined } {
+  const chosen = () => {
+    const asked = parseHead(page.address.query["beside"] ?? "");
+    return asked && all.find((other) => headName(other) === headName(asked) && other !== found);
+  };
+  const now = chosen();
+  const node = choice(
+    "choose-beside",
+    "Beside it",
+    [
+      { value: BESIDE_NONE, text: "no other head" },
+      ...all
+        .filter((other) => other !== found)
+        .map((other) => ({ value: headName(other), text: headName(other), group: `layer ${other.layer}` })),
+    ],
+    now ? headName(now) : BESIDE_NONE,
+    (name) => page.go(changed(page.address, { beside: name === BESIDE_NONE ? undefined : name })),
+  );
+  return { node: element("div", { class: "controls" }, node), chosen };
 }
 
 function section(id: string, title: string, ...content: (Node | null)[]): HTMLElement {
@@ -138,72 +220,90 @@ interface ValueRow {
   metric: string;
   group: string;
   at: string;
-  value: number;
-  error: number;
-  rows: number;
   unit: string;
+  of: { value: number; error: number; rows: number }[]; // by head
 }
 
-function valueTable({ results, address }: Page, head: Head, names: readonly string[]): HTMLElement {
+const metricOf: Column<ValueRow>["key"] = (row) => row.metric;
+
+// The metrics, and behind "more" those that say something beside others alone.
+function valueTables(page: Page, heads: readonly Head[], names: readonly string[]): (HTMLElement | null)[] {
+  const { results } = page;
+  const lengths = results.coord("length");
+  const asides = names.filter((name) => results.isAside(name));
+  const more = () =>
+    element(
+      "details",
+      { class: "aside" },
+      element("summary", {}, "More: critical N, nulls and bounds"),
+      element("p", { class: "note" }, ASIDE_WORDS),
+      valueTable(page, heads, asides, `More values of ${namesOf(heads)}`),
+    );
+  return [
+    lengths.length > 0
+      ? element("p", { class: "note" }, `At the longest length, ${lengths[lengths.length - 1]} tokens.`)
+      : null,
+    valueTable(page, heads, names.filter((name) => !results.isAside(name)), `Values of ${namesOf(heads)}`),
+    asides.length > 0 ? more() : null,
+  ];
+}
+
+const namesOf = (heads: readonly Head[]): string =>
+  `${heads.length > 1 ? "heads" : "head"} ${heads.map(headName).join(" and ")}`;
+
+function valueTable({ results, address }: Page, heads: readonly Head[], names: readonly string[], caption: string): HTMLElement {
   const query = comparedQuery(results, address.query);
   const rows: ValueRow[] = metricOptions(results, names).map(({ value: metric, group = "" }) => {
-    const cell: Cell = { ...chosenCell(results, metric, query), ...headCell(results, head) };
+    const chosen = chosenCell(results, metric, query);
     const unit = results.info(metric)?.unit ?? "1";
     return {
       metric,
       group,
-      at: cellWords(results, metric, cell),
-      value: results.value(metric, cell),
-      error: results.stderr(metric, cell),
-      rows: rowsBehind(results, metric, cell),
+      at: cellWords(results, metric, chosen),
       unit: unit === "1" ? "" : unit,
+      of: heads.map((head) => {
+        const cell: Cell = { ...chosen, ...headCell(results, head) };
+        return {
+          value: results.value(metric, cell),
+          error: results.stderr(metric, cell),
+          rows: rowsBehind(results, metric, cell),
+        };
+      }),
     };
   });
-  const lengths = results.coord("length");
+  const two = heads.length > 1;
+  const text = (id: "unit" | "at" | "group", named: string): Column<ValueRow> => ({
+    id,
+    title: named,
+    key: (row) => row[id],
+    show: (row) => row[id],
+  });
+  const number = (id: string, named: string, of: (row: ValueRow) => number, show: Column<ValueRow>["show"]) => ({
+    id,
+    title: named,
+    numeric: true,
+    key: of,
+    show,
+  });
+  const valued = (row: ValueRow, value: number) => shownOf(results, row.metric, value);
+  // What is no size has no difference.
+  const difference = (row: ValueRow) =>
+    row.of.some(({ value }) => results.isNone(row.metric, value)) ? NaN : row.of[1]!.value - row.of[0]!.value;
   const columns: Column<ValueRow>[] = [
-    {
-      id: "metric",
-      title: "Metric",
-      key: (row) => row.metric,
-      show: (row) => definition(results, row.metric),
-    },
-    {
-      id: "value",
-      title: "Value",
-      numeric: true,
-      key: (row) => row.value,
-      show: (row) => shownOf(results, row.metric, row.value),
-    },
-    {
-      id: "error",
-      title: "± standard error",
-      numeric: true,
-      key: (row) => row.error,
-      show: (row) => shown(row.error, 2),
-    },
-    { id: "unit", title: "Unit", key: (row) => row.unit, show: (row) => row.unit },
-    { id: "at", title: "At", key: (row) => row.at, show: (row) => row.at },
-    {
-      id: "rows",
-      title: "Rows",
-      numeric: true,
-      key: (row) => row.rows,
-      show: (row) => shown(row.rows),
-    },
-    { id: "group", title: "Group", key: (row) => row.group, show: (row) => row.group },
+    { id: "metric", title: "Metric", key: metricOf, show: (row) => definition(results, row.metric) },
+    ...heads.flatMap((head, k) => [
+      number(`value-${k}`, two ? headName(head) : "Value", (row) => row.of[k]!.value, (row) => valued(row, row.of[k]!.value)),
+      number(`error-${k}`, two ? "±" : "± standard error", (row) => row.of[k]!.error, (row) => shown(row.of[k]!.error, 2)),
+    ]),
+    ...(two ? [number("difference", "Difference", difference, (row) => signed(difference(row)))] : []),
+    text("unit", "Unit"),
+    text("at", "At"),
+    ...(two ? [] : [number("rows", "Rows", (row) => row.of[0]!.rows, (row) => shown(row.of[0]!.rows)), text("group", "Group")]),
   ];
-  return element(
-    "div",
-    {},
-    lengths.length > 0 &&
-      element(
-        "p",
-        { class: "note" },
-        `At the longest length, ${lengths[lengths.length - 1]} tokens.`,
-      ),
-    table({ caption: `Values of head ${headName(head)}`, columns, rows }),
-  );
+  return table({ caption, columns, rows });
 }
+
+const signed = (value: number): string => (value > 0 ? `+${shown(value)}` : shown(value));
 
 export function definition(results: Results, metric: string): HTMLElement {
   return element(

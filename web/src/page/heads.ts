@@ -8,15 +8,17 @@ import {
   comparedQuery,
   dimWords,
   headCell,
+  isByPosition,
   isPerHead,
   labelText,
   otherDims,
 } from "./cells";
 import { element, fill } from "./element";
-import { badges, flagWords, isRole, roleWords } from "./flags";
+import { badges, flagGroups, flagWords, isRole, ROLE, roleWords } from "./flags";
 import type { Opened, Page, View } from "./page";
 import { comparedChoice, metricOptions } from "./selection";
 import { filterBox, filtered, parseFilter, refill } from "./filter";
+import { matching, type Suggest } from "./suggest";
 import { formatOrder, parseOrder, table, type Column } from "./table";
 import { count, flagsByHead, headLink, shownOf } from "./words";
 
@@ -26,6 +28,8 @@ const MAIN = [
   "entropy_normalized",
   "effective_tokens",
   "sink_weight",
+  "weight_induction",
+  "weight_previous",
   "max_weight",
   "horizon",
   "rate_predicted",
@@ -33,7 +37,6 @@ const MAIN = [
   "budget_keys",
   "separability",
   "distance",
-  "critical_n_head",
   "entropy_slope",
   "sensitivity_top2",
   "top_overlap",
@@ -56,13 +59,15 @@ export const heads: View = {
 async function open(page: Page): Promise<Opened> {
   const box = element("div");
   const filter = filterBox(page, {
-    label: "Filter",
-    placeholder: "induction 3.* entropy < 0.5",
+    label: "Find heads",
+    placeholder: "induction, 17.3, weight_induction > 0.1",
     help:
-      "Heads (3.5, 3.*, *.5), roles and flags (induction), and conditions on any metric, by its name or " +
+      "Heads (17.3, 17.*, *.5, layer 17), roles and flags (induction), and conditions on any metric, by its name or " +
       "title (weight_induction > 0.1; also <, <=, >=, =).",
+    suggest: suggester(page.results),
   });
   const metrics = page.results.names().filter((name) => isPerHead(page.results, name));
+  const words = flagNames(page.results);
   const compared = element("div");
   const chooser = element("details", { class: "chooser" });
   let drawn = 0;
@@ -71,11 +76,11 @@ async function open(page: Page): Promise<Opened> {
     const known = metrics.map((metric) => metricColumn(page.results, metric, comparedQuery(page.results, page.address.query)));
     const turn = ++drawn;
     const columns = chosenColumns(page);
-    const asked = parseFilter(filter.text(), known);
+    const asked = parseFilter(namedHeads(filter.text()), known);
     await page.results.need(...columns, ...asked.conditions.map(({ column }) => column));
     if (turn !== drawn) return;
     const all = headRows(page.results);
-    const { rows, problem } = filtered(all, asked, known, hasWord);
+    const { rows, problem } = filtered(all, asked, known, hasWord, words);
     refill(box, headTable(page, columns, rows));
     filter.say(`${count(rows.length, "head")} of ${all.length}`, problem);
   };
@@ -97,6 +102,34 @@ export function headRows(results: Results): HeadRow[] {
   return allHeads(results).map((head) => ({ head, flags: flags.get(headName(head)) ?? [] }));
 }
 
+// "layer 17" and "head 17.3" as they are named elsewhere: "17.*", "17.3".
+export const namedHeads = (text: string): string =>
+  text
+    .replace(/\blayers?\s+(\d+)\b(?!\.)/gi, "$1.*")
+    .replace(/\bheads?\s+(\d+\.\d+)/gi, "$1")
+    .replace(/\bheads?\s+(\d+)\b(?!\.)/gi, "*.$1");
+
+// The names of roles and flags that some head has, the most frequent first.
+const flagNames = (results: Results): string[] =>
+  flagGroups(results.header.flags ?? []).map(({ flags }) => wordOf(flags[0]!.name));
+
+const wordOf = (name: string): string => (isRole(name) ? name.replace(ROLE, "") : name);
+
+// Roles and flags with their numbers of heads, and metrics to set a condition on.
+export function suggester(results: Results): Suggest {
+  const flags = flagGroups(results.header.flags ?? []).map(({ flags: members }) => {
+    const { name } = members[0]!;
+    return { insert: `${wordOf(name)} `, title: isRole(name) ? "role" : "flag", note: count(members.length, "head") };
+  });
+  const roles = flags.filter(({ title }) => title === "role");
+  const metrics = results
+    .names()
+    .filter((name) => isPerHead(results, name) && !isByPosition(results, name))
+    .map((name) => ({ insert: `${name} > `, title: results.title(name), note: results.isAside(name) ? "more" : "metric" }));
+  const all = [...roles, ...flags.filter(({ title }) => title === "flag"), ...metrics];
+  return (word) => matching(all, word);
+}
+
 // "3.*", "*.5" and "3.5" are a head's name, anything else is the name of a flag; a role is one ("role previous").
 export const hasWord = ({ head, flags }: HeadRow, word: string): boolean =>
   /^[\d*]+(\.[\d*]*)?$/.test(word)
@@ -111,7 +144,7 @@ function nameFits(name: string, pattern: string): boolean {
   return fits(layer, found.layer) && fits(head, found.head);
 }
 
-function mainColumns(results: Results): string[] {
+export function mainColumns(results: Results): string[] {
   const perHead = MAIN.filter((name) => isPerHead(results, name));
   if (perHead.length > 0) return perHead.slice(0, MAIN_SHOWN);
   return results

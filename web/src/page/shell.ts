@@ -65,7 +65,7 @@ export function shell(results: Results, theme: Theme, views: readonly View[]): S
   );
   theme.onChange(() => {
     if (!theme.printing) return;
-    for (const flag of node.querySelectorAll<HTMLDetailsElement>("details.flag")) flag.open = true;
+    for (const flag of node.querySelectorAll<HTMLDetailsElement>("details.flag, details.aside")) flag.open = true;
     for (const more of node.querySelectorAll<HTMLButtonElement>(".heads .more")) more.click();
   });
   return {

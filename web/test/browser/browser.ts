@@ -109,6 +109,7 @@ export async function shown(page: Page): Promise<void> {
 export async function drawAll(page: Page): Promise<void> {
   await page.evaluate(async () => {
     const frame = () => new Promise((done) => requestAnimationFrame(done));
+    for (const more of document.querySelectorAll<HTMLDetailsElement>("details.aside")) more.open = true;
     for (let y = 0; y < document.body.scrollHeight; y += innerHeight) {
       scrollTo(0, y);
       await frame();

@@ -80,7 +80,7 @@ inBrowser("the table of heads", () => {
     for (const name of await column(tab, "head")) expect(name).toMatch(/^0\./);
     await page.fill("#filter", "entropi > 0.9");
     await page.waitForSelector("#filter[aria-invalid=true]");
-    expect(await status()).toContain('there is no column "entropi"; there is "');
+    expect(await status()).toContain('there is no column "entropi"; the nearest is "');
     await page.fill("#filter", "");
     await page.waitForSelector("#filter[aria-invalid=false]");
     const help = await page.$eval("#filter", (box) => document.getElementById(box.getAttribute("aria-describedby")!)!.textContent);

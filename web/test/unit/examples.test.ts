@@ -1,5 +1,6 @@
 // What is shown of an example: which tokens, in which order, and as which characters.
 import { expect, test } from "vitest";
+import { heldBy } from "../../src/page/examples";
 import { examplesOf, runsOf, textsOf, visible, type Example } from "../../src/data/examples";
 
 const example = (query: number, keys: number[]): Example => ({
@@ -65,4 +66,20 @@ test("characters without a shape are marks, others stay", () => {
   expect(visible("\u0000\u001b")).toBe("\u2400\u241b");
   expect(visible("\u202eab\u2066\ufeff\u200b")).toBe("\ufffdab\ufffd\ufffd\ufffd");
   expect(visible(" <b>é🦇 &amp;")).toBe(" <b>é🦇 &amp;");
+});
+
+test("beyond the heaviest keys the others are shown with two neighbours", () => {
+  const texts = new Map(tokens(0, 400).map((text, k) => [k, text]));
+  const keys = [380, 350, 320, 290, 260, 230, 200, 170, 140];
+  const runs = runsOf(example(390, keys), texts);
+  expect(runs.map((run) => run.tokens.length)).toEqual([5, 17, 17, 17, 17, 17, 17, 17, 27]);
+});
+
+test("what the keys that are not shown hold is said", () => {
+  const of = (covered: number, others: number | undefined, weights: number[]) =>
+    heldBy({ ...example(9, weights.map((_, k) => k)), weights, covered, ...(others === undefined ? {} : { others }) });
+  expect(of(0.96, 300, [0.9, 0.06])).toBe("these 2 keys hold 96\u00a0% of its weight, the 300 other keys 4\u00a0%, each at most 4\u00a0%");
+  expect(of(0.5, 1000, [0.45, 0.05])).toContain("the 1\u202f000 other keys 50\u00a0%, each at most 5\u00a0%");
+  expect(of(1, 0, [1])).toBe("this key holds 100\u00a0% of its weight");
+  expect(of(0.9, undefined, [0.9])).toBe("this key holds 90\u00a0% of its weight"); // an older file
 });

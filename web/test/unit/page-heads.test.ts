@@ -3,13 +3,13 @@ import { headName } from "../../src/page/address";
 import { flagGroups, roleWords } from "../../src/page/flags";
 import { pieces } from "../../src/page/findings";
 import { filtered, parseFilter } from "../../src/page/filter";
-import { hasWord, headRows, metricColumn, type HeadRow } from "../../src/page/heads";
+import { hasWord, headRows, metricColumn, namedHeads, suggester, type HeadRow } from "../../src/page/heads";
 import { valueText } from "../../src/page/provenance";
 import { smallResults } from "./page-results";
 
 const columns = ["surprise", "entropy"].map((name) => metricColumn(smallResults(), name));
 const asked = (filter: string, rows = headRows(smallResults())) => {
-  const { rows: left, problem } = filtered(rows, parseFilter(filter, columns), columns, hasWord);
+  const { rows: left, problem } = filtered(rows, parseFilter(namedHeads(filter), columns), columns, hasWord, ["sink", "over_selected"]);
   return { heads: left.map(({ head }) => headName(head)), problem };
 };
 const found = (filter: string) => asked(filter).heads;
@@ -43,13 +43,31 @@ test("the filter compares numbers, of a metric by its name or its title, and all
   }
 });
 
+test("layers and heads may be named in words, and conditions are put together by and", () => {
+  expect(found("layer 2")).toEqual(["2.0", "2.1", "2.5"]);
+  expect(found("head 1")).toEqual(["0.1", "2.1"]);
+  expect(found("head 2.5")).toEqual(["2.5"]);
+  expect(found("layer 0 and surprise > 1 and sink")).toEqual(["0.1"]);
+});
+
+test("roles, flags with their numbers of heads, and metrics are suggested", () => {
+  const suggest = suggester(smallResults());
+  expect(suggest("").slice(0, 2).map(({ insert, note }) => [insert, note])).toEqual([
+    ["sink ", "2 heads"], ["over_selected ", "1 head"],
+  ]);
+  expect(suggest("ent").map(({ insert }) => insert)).toEqual(["entropy > "]);
+  expect(suggest("over sel")[0]!.insert).toBe("over_selected ");
+});
+
 test("the filter says what is wrong with it, and holds to the rest", () => {
   expect(asked("entropi > 3 sink")).toEqual({
-    heads: ["0.1", "2.5"], problem: '"entropi>3": there is no column "entropi"; there is "entropy"',
+    heads: ["0.1", "2.5"], problem: '"entropi>3": there is no column "entropi"; the nearest is "entropy"',
   });
   expect(asked("surprise > much").problem).toBe('"surprise>much": expected a number after >');
   expect(asked("surprise >").problem).toBe('"surprise>": expected a number after >');
-  expect(asked("sinks")).toEqual({ heads: [], problem: 'nothing here is called "sinks"' });
+  expect(asked("sinks")).toEqual({ heads: [], problem: 'nothing here is called "sinks"; the nearest is "sink"' });
+  expect(asked("surprize > 2").problem).toContain('the nearest is "surprise"');
+  expect(asked("zebra > 2").problem).toBe('"zebra>2": there is no column "zebra"'); // nothing is near
   expect(asked("sink").problem).toBe("");
 });
 
@@ -67,14 +85,15 @@ test("a value that says none is no number, and a name may hold a sign", () => {
 test("a role is filtered as a flag is, and named without its prefix", () => {
   const rows = [
     { head: { layer: 0, head: 1 }, flags: [{ name: "role_induction" }, { name: "sink" }] },
-    { head: { layer: 0, head: 2 }, flags: [{ name: "role_previous" }] },
+    { head: { layer: 0, head: 2 }, flags: [{ name: "role_sinks" }, { name: "role_previous" }] },
     { head: { layer: 0, head: 3 }, flags: [{ name: "sink" }] },
   ] as unknown as HeadRow[];
   const named = (filter: string) => asked(filter, rows).heads;
   expect(named("induction")).toEqual(["0.1"]);
   expect(named("role")).toEqual(["0.1", "0.2"]);
   expect(named("sink")).toEqual(["0.1", "0.3"]);
-  expect(rows.map(({ flags }) => roleWords(flags))).toEqual(["induction", "previous", ""]);
+  expect(rows.map(({ flags }) => roleWords(flags))).toEqual(["induction", "sinks, previous", ""]);
+  expect(named("previous sinks")).toEqual(["0.2"]); // a head may have several
 });
 
 test("flags are grouped by name, the most frequent first", () => {
