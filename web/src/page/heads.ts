@@ -80,7 +80,7 @@ async function open(page: Page): Promise<Opened> {
     await page.results.need(...columns, ...asked.conditions.map(({ column }) => column));
     if (turn !== drawn) return;
     const all = headRows(page.results);
-    const { rows, problem } = filtered(all, asked, known, hasWord, words);
+    const { rows, problem } = filtered(all, asked, known, (row, word) => hasWord(row, word, words), words);
     refill(box, headTable(page, columns, rows));
     filter.say(`${count(rows.length, "head")} of ${all.length}`, problem);
   };
@@ -130,11 +130,13 @@ export function suggester(results: Results): Suggest {
   return (word) => matching(all, word);
 }
 
-// "3.*", "*.5" and "3.5" are a head's name, anything else is the name of a flag; a role is one ("role previous").
-export const hasWord = ({ head, flags }: HeadRow, word: string): boolean =>
-  /^[\d*]+(\.[\d*]*)?$/.test(word)
-    ? nameFits(headName(head), word)
-    : flags.some(({ name }) => flagWords(name).includes(word.replaceAll("_", " ")));
+// "3.*", "*.5" and "3.5" are a head's name, anything else is the name of a flag or a role, or a part of one where
+// it is none of those that are `known`: "sink" is not "sinks".
+export const hasWord = ({ head, flags }: HeadRow, word: string, known: readonly string[] = []): boolean => {
+  if (/^[\d*]+(\.[\d*]*)?$/.test(word)) return nameFits(headName(head), word);
+  if (known.includes(word)) return flags.some(({ name }) => wordOf(name) === word);
+  return flags.some(({ name }) => flagWords(name).includes(word.replaceAll("_", " ")));
+};
 
 function nameFits(name: string, pattern: string): boolean {
   const [layer = "*", head = "*"] = pattern.split(".");

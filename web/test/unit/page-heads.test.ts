@@ -8,8 +8,9 @@ import { valueText } from "../../src/page/provenance";
 import { smallResults } from "./page-results";
 
 const columns = ["surprise", "entropy"].map((name) => metricColumn(smallResults(), name));
+const names = ["sink", "over_selected"];
 const asked = (filter: string, rows = headRows(smallResults())) => {
-  const { rows: left, problem } = filtered(rows, parseFilter(namedHeads(filter), columns), columns, hasWord, ["sink", "over_selected"]);
+  const { rows: left, problem } = filtered(rows, parseFilter(namedHeads(filter), columns), columns, (row, word) => hasWord(row, word, names), names);
   return { heads: left.map(({ head }) => headName(head)), problem };
 };
 const found = (filter: string) => asked(filter).heads;
