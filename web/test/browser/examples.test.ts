@@ -85,7 +85,9 @@ inBrowser("examples", () => {
       const kept = text.replace(/ … \d+ tokens? … /g, "");
       let shown = 0;
       const near = [example.query, ...example.keys];
-      for (let at = 0; at < last; at += 1) shown += Number(near.some((n) => Math.abs(n - at) <= 8));
+      // The query and its heaviest keys with eight neighbours, the other keys with two.
+      const isNear = (at: number) => near.some((n, place) => Math.abs(n - at) <= (place <= 8 ? 8 : 2));
+      for (let at = 0; at < last; at += 1) shown += Number(isNear(at));
       // Gaps of one or two tokens are filled in.
       const left = gaps.reduce((sum, count) => sum + count, 0);
       expect(left).toBeLessThanOrEqual(last - shown);
@@ -123,6 +125,19 @@ inBrowser("examples", () => {
     expect(found.some((label) => / weight 0, /.test(label))).toBe(true);
     await tab.page.click("text=The keys as a table");
     expect(await tab.page.$$eval(".examples tbody tr", (rows) => rows.length)).toBe(first!.keys.length);
+    await quiet(tab);
+  });
+
+  test("all keys that hold the weight are shown, and what the others hold is said", async () => {
+    const tab = await openKind("scan", "#head/3.4");
+    for (const example of examplesIn("scan", 3, 4)) {
+      expect(example.covered >= 0.95 || example.keys.length === 32).toBe(true);
+      const said = (await tab.page.textContent(".example .facts"))!;
+      expect(said).toContain(`${example.keys.length} keys hold`);
+      expect(said).toContain(`the ${example.others} other keys`);
+      expect(await labels(tab)).toHaveLength(example.keys.length);
+      await next(tab);
+    }
     await quiet(tab);
   });
 

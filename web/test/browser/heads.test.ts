@@ -205,6 +205,82 @@ inBrowser("the page of a head", () => {
   });
 });
 
+inBrowser("finding heads", () => {
+  test("suggests what may stand next, and takes it by the keyboard", async () => {
+    const tab = await openKind("scan", "#heads");
+    const { page } = tab;
+    await page.click("#filter");
+    await page.waitForSelector("#filter[aria-expanded=true]");
+    await page.keyboard.type("layer 0 and weight_indu");
+    await page.waitForSelector("#filter-list [role=option]");
+    await page.keyboard.press("ArrowDown");
+    expect(await page.getAttribute("#filter", "aria-activedescendant")).toBe("filter-list-0");
+    await page.keyboard.press("Enter");
+    expect(await page.inputValue("#filter")).toBe("layer 0 and weight_induction > ");
+    await page.keyboard.type("0.001");
+    await page.waitForSelector("#filter[aria-invalid=false]");
+    const found = await column(tab, "head");
+    expect(found.length).toBeGreaterThan(0);
+    for (const name of found) expect(name).toMatch(/^0\./);
+    await page.keyboard.type(" weight_inducton > 0");
+    await page.waitForFunction(() => document.querySelector("[role=status]")!.textContent!.includes("the nearest is"));
+    expect(await page.textContent("[role=status]")).toContain('the nearest is "weight_induction"');
+    await page.keyboard.press("Escape");
+    await page.click("#sort-head");
+    await quiet(tab);
+  });
+});
+
+inBrowser("two heads", () => {
+  test("stand side by side with their differences, one below the other on a phone", async () => {
+    const tab = await openKind("scan", "#head/0.1");
+    const { page } = tab;
+    await page.selectOption("#choose-beside", "3.4");
+    await page.waitForSelector("#view[data-shown='#head/0.1?beside=3.4'] .cards.two");
+    expect(await page.$$eval(".card-name", (names) => names.map((name) => name.textContent))).toEqual(["Head 0.1", "Head 3.4"]);
+    const [layer, head] = [resultsOf("scan").coords["layer"]!, resultsOf("scan").coords["head"]!];
+    const of = (l: number, h: number) =>
+      (resultsOf("scan").metrics["entropy_normalized"]!.values as number[][][])[layer.indexOf(l)]![head.indexOf(h)]!.at(-1)!;
+    const cells = await page.$$eval("[aria-labelledby=differences] tbody tr", (rows) =>
+      [...rows].map((row) => [...row.children].map((cell) => cell.textContent!)),
+    );
+    const entropy = cells.find(([name]) => name === "normalized entropy")!;
+    expect(Number(entropy[5])).toBeCloseTo(of(3, 4) - of(0, 1), 3);
+    const left = () => page.$$eval(".card", (cards) => cards.map((card) => card.getBoundingClientRect().left));
+    const [first, second] = await left();
+    expect(second).toBeGreaterThan(first! + 300);
+    await page.setViewportSize({ width: 390, height: 800 });
+    expect(new Set(await left()).size).toBe(1);
+    await page.selectOption("#choose-beside", "none");
+    await page.waitForSelector(".cards:not(.two)");
+    expect(await page.$("[aria-labelledby=differences]")).toBeNull();
+    await drawAll(page);
+    await quiet(tab);
+  });
+});
+
+inBrowser("what is said of flags and findings", () => {
+  test("has its meaning, its base rate and a command that can be run", async () => {
+    const tab = await openKind("scan", "#overview");
+    const { page } = tab;
+    const findings = await page.$$eval(".findings > ol > li", (items) => items.map((item) => item.textContent!));
+    expect(findings.length).toBeGreaterThan(1);
+    for (const text of findings) expect(text).toMatch(/headgauge (compare|converge|scan|reproduce)/);
+    expect(await page.textContent(".findings details.aside summary")).toContain("critical N");
+    expect(findings.join(" ")).not.toContain("critical N");
+    const flags = await page.$$eval("details.flag", (boxes) => boxes.map((box) => box.textContent!));
+    for (const text of flags) {
+      expect(text).toMatch(/ \d+ of 36 heads/);
+      expect(text).toContain("headgauge ");
+    }
+    await tab.to(`#head/${(resultsOf("scan") as unknown as { flags: { layer: number; head: number }[] }).flags.map(({ layer, head }) => `${layer}.${head}`)[0]}`);
+    const command = await page.textContent(".flag-list code");
+    expect(command).toContain("demo/model");
+    expect(command).not.toMatch(/MODEL|TEXT|HEAD/);
+    await quiet(tab);
+  });
+});
+
 inBrowser("methods", () => {
   test("have an entry of its own for what is no change of another metric", async () => {
     const tab = await openKind("compare", "#methods/loss_change");
