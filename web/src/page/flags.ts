@@ -41,12 +41,14 @@ export function flagsOfModel(results: Results): HTMLElement {
   return box;
 }
 
-// "135 of 270 heads"; what half of all heads carry describes the model and tells no head apart.
-function rate(results: Results, heads: number): string {
-  const all = allHeads(results).length;
-  const of = `${grouped(heads)} of ${count(all, "head")}`;
-  return all > 2 && heads >= all / 2 ? `${of}: a description of the model` : of;
-}
+// "135 of 270 heads".
+const rate = (results: Results, heads: number): string =>
+  `${grouped(heads)} of ${count(allHeads(results).length, "head")}`;
+
+// What half of all heads carry tells no head apart.
+const COMMON = "Half of all heads or more have it: it describes the model, and no head of its own. ";
+const common = (results: Results, heads: number): string =>
+  allHeads(results).length > 2 && heads >= allHeads(results).length / 2 ? COMMON : "";
 
 const headsWith = (results: Results, flag: Flag): number =>
   (results.header.flags ?? []).filter(({ name, change }) => name === flag.name && change === flag.change).length;
@@ -79,7 +81,7 @@ function flagGroup(results: Results, { name, flags }: FlagGroup): HTMLElement {
     element(
       "p",
       { class: "note" },
-      `${raisedWhere(results, first)}At length ${first.length}${same ? "" : "; each head has a threshold of its own"}. ` +
+      `${common(results, flags.length)}${raisedWhere(results, first)}At length ${first.length}${same ? "" : "; each head has a threshold of its own"}. ` +
         `Source: ${first.source}`,
     ),
     headLinks(flags),

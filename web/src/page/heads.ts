@@ -76,7 +76,7 @@ async function open(page: Page): Promise<Opened> {
     const known = metrics.map((metric) => metricColumn(page.results, metric, comparedQuery(page.results, page.address.query)));
     const turn = ++drawn;
     const columns = chosenColumns(page);
-    const asked = parseFilter(namedHeads(filter.text()), known);
+    const asked = parseFilter(namedHeads(withoutUnfinished(filter.text(), metrics, words)), known);
     await page.results.need(...columns, ...asked.conditions.map(({ column }) => column));
     if (turn !== drawn) return;
     const all = headRows(page.results);
@@ -108,6 +108,14 @@ export const namedHeads = (text: string): string =>
     .replace(/\blayers?\s+(\d+)\b(?!\.)/gi, "$1.*")
     .replace(/\bheads?\s+(\d+\.\d+)/gi, "$1")
     .replace(/\bheads?\s+(\d+)\b(?!\.)/gi, "*.$1");
+
+// The text without the name of a metric at its end, which waits for its condition.
+export function withoutUnfinished(text: string, metrics: readonly string[], flags: readonly string[]): string {
+  const word = /[^\s,<>=≤≥]*$/.exec(text)![0].toLowerCase();
+  const isPart = (name: string) => name.includes(word);
+  const waits = word.length > 1 && metrics.some(isPart) && !flags.some(isPart) && !/[<>=≤≥]\s*$/.test(text.slice(0, text.length - word.length));
+  return waits ? text.slice(0, text.length - word.length) : text;
+}
 
 // The names of roles and flags that some head has, the most frequent first.
 const flagNames = (results: Results): string[] =>

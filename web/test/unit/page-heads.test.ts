@@ -3,7 +3,7 @@ import { headName } from "../../src/page/address";
 import { flagGroups, roleWords } from "../../src/page/flags";
 import { pieces } from "../../src/page/findings";
 import { filtered, parseFilter } from "../../src/page/filter";
-import { hasWord, headRows, metricColumn, namedHeads, suggester, type HeadRow } from "../../src/page/heads";
+import { hasWord, headRows, metricColumn, namedHeads, suggester, withoutUnfinished, type HeadRow } from "../../src/page/heads";
 import { valueText } from "../../src/page/provenance";
 import { smallResults } from "./page-results";
 
@@ -49,6 +49,15 @@ test("layers and heads may be named in words, and conditions are put together by
   expect(found("head 1")).toEqual(["0.1", "2.1"]);
   expect(found("head 2.5")).toEqual(["2.5"]);
   expect(found("layer 0 and surprise > 1 and sink")).toEqual(["0.1"]);
+});
+
+test("the name of a metric that has no condition yet is left aside", () => {
+  const without = (text: string) => withoutUnfinished(text, ["weight_induction", "sink_weight"], ["sink"]);
+  expect(without("layer 3 weight_ind")).toBe("layer 3 ");
+  expect(without("weight_induction")).toBe("");
+  expect(without("sin")).toBe("sin"); // a flag begins so
+  expect(without("weight_induction > 0.1")).toBe("weight_induction > 0.1");
+  expect(without("weight_induction > we")).toBe("weight_induction > we"); // wrong, and said to be
 });
 
 test("roles, flags with their numbers of heads, and metrics are suggested", () => {
