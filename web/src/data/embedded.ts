@@ -34,10 +34,12 @@ export function resultsFromOverview(
 // the numbers themselves (type application/gzip): gzipped and in base64, float64 in little-endian
 // order, NaN where undefined, for each of the attribute data-parts one after the other.
 export function resultsFromPage(page: Document): Results {
-  const examples = async () => {
+  const read = async () => {
     const { text, bytes } = await contentOf(page, EXAMPLES_ID);
     return JSON.parse(text ?? new TextDecoder().decode(bytes)) as Examples;
   };
+  let known: Promise<Examples> | undefined; // read once for all heads
+  const examples = () => (known ??= read());
   return resultsFromOverview(
     elementOf(page, DATA_ID).textContent ?? "",
     (id) => unpack(page, id),

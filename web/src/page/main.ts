@@ -45,13 +45,15 @@ function begin(page: HTMLElement): void {
     .then(() => unpackAhead(results));
 }
 
-// Unpacks the metrics while nobody waits for anything, so that choosing one is only drawing it. One
+// Unpacks the metrics and the examples while nobody waits for anything, so that choosing one is only drawing it. One
 // that is broken says so when it is chosen.
 async function unpackAhead(results: Results): Promise<void> {
   for (const name of results.names()) {
     await idle();
     await results.need(name).catch(() => undefined);
   }
+  await idle();
+  await results.loadExamples?.().catch(() => undefined);
   document.documentElement.dataset["unpacked"] = "all";
 }
 
