@@ -50,7 +50,34 @@ void add_up(const float* in, std::size_t n, Extremes bounds, WeightSums* sums) {
   sums->entropy = log_one_plus((ones - 1) + rest) - logs / (ones + rest);
 }
 
+double add_distances(const float* in, std::size_t n, float first) {
+  double sum = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    sum += std::abs(static_cast<double>(in[i])) * std::abs(first + static_cast<double>(i));
+  }
+  return sum;
+}
+
 #else
+
+double add_distances(const float* in, std::size_t n, float first) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d), step = kBlock * lanes;
+  const V next = hn::Set(d, static_cast<float>(lanes));
+  V distance = hn::Iota(d, first);
+  VD total = hn::Zero(DD());
+  for (std::size_t begin = 0; begin < n; begin += step) {
+    const std::size_t end = std::min(begin + step, n);
+    V block = hn::Zero(d);
+    for (std::size_t i = begin; i < end; i += lanes) {
+      const V a = i + lanes <= end ? hn::LoadU(d, in + i) : load_first(in + i, end - i, 0.0f);
+      block = hn::MulAdd(hn::Abs(a), hn::Abs(distance), block);
+      distance = hn::Add(distance, next);
+    }
+    total = add_halves(total, block);
+  }
+  return hn::GetLane(hn::SumOfLanes(DD(), total));
+}
 
 // As BlockSums, where signs count: first, square and cube are those of the weights below the
 // largest; `magnitude` is sum |e| where |e| < 1.
@@ -160,6 +187,7 @@ HWY_AFTER_NAMESPACE();
 namespace headgauge {
 
 HWY_EXPORT(add_up);
+HWY_EXPORT(add_distances);
 
 WeightSums sum_weights(std::span<const float> weights, const Extremes& logits) {
   assert(!weights.empty());
@@ -185,6 +213,12 @@ WeightSums sum_weights(std::span<const float> weights, std::span<const float> lo
   WeightSums sums = sum_weights(weights, extremes(logits));
   if (first_non_finite(logits) >= 0) sums.log_sum_exp = kUndefined;
   return sums;
+}
+
+double sum_distances(std::span<const float> weights, Index first) {
+  ensure_simd_level();
+  return HWY_DYNAMIC_DISPATCH(add_distances)(weights.data(), weights.size(),
+                                             static_cast<float>(first));
 }
 
 }  // namespace headgauge

@@ -16,4 +16,8 @@ WeightSums sum_weights(std::span<const float> weights, const Extremes& logits);
 // The same, with the logits at hand: log_sum_exp is NaN where one of them is NaN or infinite.
 WeightSums sum_weights(std::span<const float> weights, std::span<const float> logits);
 
+// sum_j |a_j| |first + j|: with the first key less the query as `first`, distances from the query
+// weighted by a. Relative error 2e-6; |first + j| must be below 2^24.
+double sum_distances(std::span<const float> weights, Index first);
+
 }  // namespace headgauge

@@ -15,23 +15,35 @@
 namespace headgauge {
 namespace {
 
-// sum |a| |t - j|.
-double weighted_distance(const Row& row) {
+// sum |a| |t - j| of keys number [first, last) of a row.
+double weighted_distance(const Row& row, Index first, Index last) {
+  if (row.positions.empty()) {
+    return sum_distances(row.weights.subspan(first, last - first),
+                         row.keys.begin + first - row.query);
+  }
   double sum = 0;
-  for (Index j = 0; j < row.n(); ++j) {
+  for (Index j = first; j < last; ++j) {
     const Index distance = std::abs(row.query - row.key(j));
     sum += std::abs(static_cast<double>(row.weights[j])) * static_cast<double>(distance);
   }
   return sum;
 }
 
-double weighted_distance_to_sinks(const Row& row) {
-  double sum = 0;
-  for (const std::uint32_t j : row.sinks) {
-    const Index distance = std::abs(row.query - row.key(j));
-    sum += std::abs(static_cast<double>(row.weights[j])) * static_cast<double>(distance);
+struct Distances {
+  double all = 0;
+  double beyond_sinks = 0;
+};
+
+Distances weighted_distances(const Row& row) {
+  double beyond = 0, at_sinks = 0;
+  Index next = 0;
+  for (const std::uint32_t sink : row.sinks) {
+    beyond += weighted_distance(row, next, sink);
+    at_sinks += weighted_distance(row, sink, sink + 1);
+    next = sink + 1;
   }
-  return sum;
+  beyond += weighted_distance(row, next, row.n());
+  return {beyond + at_sinks, beyond};
 }
 
 class WeightsMeasure final : public Measure {
@@ -173,8 +185,9 @@ class WeightsMeasure final : public Measure {
     const Row& row = block.rows[r];
     std::span<const float> weights = row.weights;
     if (traits.is_signed) weights = beyond(row, {}, work);
-    const double distance = block.head->cross ? kUndefined : weighted_distance(row);
-    all_.set(sink, r, weights, row.sums, distance, 1, work.select);
+    Distances distances{kUndefined, kUndefined};
+    if (!block.head->cross) distances = weighted_distances(row);
+    all_.set(sink, r, weights, row.sums, distances.all, 1, work.select);
 
     // A sink that is no key takes what the weights lack to 1.
     const double total = traits.has_sink ? 1.0 : row.sums.abs_mass;
@@ -186,8 +199,7 @@ class WeightsMeasure final : public Measure {
     const double share = sums.abs_mass / total;
     sink.set(r, sink_weight_, row.sinks.empty() && !traits.has_sink ? 0.0 : 1 - share);
     if (share == 0) return;
-    beyond_.set(sink, r, weights, sums, distance - weighted_distance_to_sinks(row), share,
-                work.select);
+    beyond_.set(sink, r, weights, sums, distances.beyond_sinks, share, work.select);
     const double largest = std::max(sums.max, -sums.min);
     sink.set(r, max_beyond_, 0, largest / sums.abs_mass, share);
   }

@@ -38,6 +38,20 @@ TEST_P(WeightSumsTest, AgreeWithFloat64OnWeightsThatAreNotNegative) {
   });
 }
 
+TEST_P(WeightSumsTest, SumsDistancesOnBothSidesOfAQuery) {
+  for (const Index n : {1, 15, 16, 17, 33, 511, 512, 513, 5000}) {
+    const auto weights = normals(n, 6);
+    for (const Index first : {Index{0}, -n + 1, -n / 3, Index{40}}) {
+      double expected = 0;
+      for (Index j = 0; j < n; ++j) {
+        expected += std::abs(double{weights[static_cast<std::size_t>(j)]}) *
+                    std::abs(static_cast<double>(first + j));
+      }
+      EXPECT_NEAR(sum_distances(weights, first), expected, 2e-6 * expected) << n << " " << first;
+    }
+  }
+}
+
 TEST_P(WeightSumsTest, ARowOfZerosHasNoEntropy) {
   for (const std::size_t n : {1, 15, 16, 17, 300}) {
     const WeightSums sums = sum_weights(std::vector<float>(n, 0.0f), normals(Index(n), 1));
