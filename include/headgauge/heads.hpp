@@ -103,6 +103,17 @@ struct OwnAttention {
   Visibility visibility = Visibility::causal();
 };
 
+// Makes what a head puts out of the logits of its rows, so that who scores them for its own ends
+// has them scored once for both.
+class HeadOutput {
+ public:
+  virtual ~HeadOutput() = default;
+  // Takes the logits of the queries from `first` on, each once in all: rows x keys from the first
+  // one on, as far as one of the rows sees, with soft-cap and biases by position, whatever mask
+  // and normalizer are. Safe to call from several threads.
+  virtual void add(Index first, MatrixView<const float> logits) = 0;
+};
+
 // All that an analysis of one head may look at. Views are owned by the HeadSource. A tensor that
 // the source does not have is an empty view.
 struct HeadInput {
@@ -134,6 +145,7 @@ struct HeadInput {
   std::span<const float> position_bias;
   // Turns logits into weights where that was changed (compare); null: the model's softmax.
   const Normalizer* normalizer = nullptr;
+  HeadOutput* output = nullptr;  // asks for the logits of all rows (begin_layer()); null: nobody
   // What normalizer and visibility were before an intervention changed them; absent: none did.
   std::optional<OwnAttention> own;
   Index length() const { return scores.empty() ? queries.rows() : scores.rows(); }
@@ -259,6 +271,13 @@ class HeadSource {
   // Adds what else is known of the model and of the text to Results::model and Results::text.
   virtual void describe(Results& results) const { static_cast<void>(results); }
   virtual std::span<const HeadInput> layer(int layer, int document) = 0;
+  // As layer(), for a caller that scores rows anyway: until finish_layer() the source waits for the
+  // logits that HeadInput::output asks for, and then scores the heads itself of which it did not
+  // get all rows. The numbers are the same. By default layer(), and nothing is asked for.
+  virtual std::span<const HeadInput> begin_layer(int layer, int document) {
+    return this->layer(layer, document);
+  }
+  virtual void finish_layer() {}
   // The text of each token of the present context of a document, which is what the tokens stand
   // for, one after the other; their ids where the text is not known. By default empty: neither is.
   virtual std::vector<std::string> token_texts(int document) const {

@@ -1,6 +1,7 @@
 #include "model/attention.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <optional>
 
@@ -33,6 +34,7 @@ struct QueryTile {
   Index length;
   Index first;
   Index rows;
+  MatrixView<const float> logits = {};  // of the rows, where they were scored
   KeyRange keys(Index r) const { return head.visibility.range(first + r, length); }
   MatrixView<const float> queries() const {
     return head.queries.block(first, rows, 0, head.queries.cols());
@@ -80,8 +82,9 @@ void leave_kept(std::span<const std::uint32_t> positions, Index begin, std::span
   }
 }
 
-// The products of a query with the keys from `block` on become its logits.
-void finish_row(const HeadInput& head, Index query, const AttendedRow& row, Index block,
+// The products of a query with the keys from `block` on, or their logits, become what softmax is
+// taken of.
+void finish_row(const QueryTile& tile, Index r, const AttendedRow& row, Index block,
                 std::span<float> products) {
   const Index count = std::ssize(products);
   const Index begin = std::clamp(row.keys.begin - block, Index{0}, count);
@@ -91,7 +94,7 @@ void finish_row(const HeadInput& head, Index query, const AttendedRow& row, Inde
   if (begin == end) return;
   const std::span<float> logits =
       products.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
-  make_logits(head, query, block + begin, logits);
+  if (tile.logits.empty()) make_logits(tile.head, tile.first + r, block + begin, logits);
   if (row.scale != 1.0f) {
     for (float& logit : logits) logit *= row.scale;
   }
@@ -108,10 +111,12 @@ void attend_in_blocks(const QueryTile& tile, MatrixView<float> out, AttentionScr
         tile.packed.blocks[static_cast<std::size_t>(begin / kKeyBlock)];
     const Index count = std::min(kKeyBlock, end - begin);
     const auto scores = scratch.tile.view().block(0, tile.rows, 0, count);
-    gemm(tile.queries(), block.keys, scores, {.col_end = count});
+    if (tile.logits.empty()) gemm(tile.queries(), block.keys, scores, {.col_end = count});
     for (Index r = 0; r < tile.rows; ++r) {
-      finish_row(tile.head, tile.first + r, scratch.rows[static_cast<std::size_t>(r)], begin,
-                 scores.row(r));
+      if (!tile.logits.empty()) {
+        std::copy_n(tile.logits.row(r).begin() + begin, count, scores.row(r).begin());
+      }
+      finish_row(tile, r, scratch.rows[static_cast<std::size_t>(r)], begin, scores.row(r));
     }
     scratch.softmax.weigh(0, scores, {}, out);
     gemm(scores, block.values, out, {.accumulate = true});
@@ -139,7 +144,7 @@ void attend_in_rows(const QueryTile& tile, MatrixView<float> out, AttentionScrat
   gemm(scores.block(0, tile.rows, begin, end - begin), packed.values, out, {.b_row = begin});
 }
 
-void pack(const HeadInput& head, PackedHead& packed) {
+void pack(const HeadInput& head, bool scored, PackedHead& packed) {
   const Index length = head.keys.rows(), size = streams(head) ? kKeyBlock : length;
   packed.blocks.resize(static_cast<std::size_t>((length + size - 1) / size));
   for (std::size_t b = 0; b < packed.blocks.size(); ++b) {
@@ -147,17 +152,18 @@ void pack(const HeadInput& head, PackedHead& packed) {
     const auto part = [&](MatrixView<const float> rows) {
       return rows.block(first, count, 0, rows.cols());
     };
-    pack_keys(part(head.keys), head.scale, takes_unit_norms(head), packed.blocks[b].keys);
+    if (!scored) {
+      pack_keys(part(head.keys), head.scale, takes_unit_norms(head), packed.blocks[b].keys);
+    }
     packed.blocks[b].values.assign_rows(part(head.values));
   }
 }
 
-}  // namespace
-
-void attend(std::span<const HeadInput> heads, MatrixView<float> out, AttentionWorkspace& work,
-            ThreadPool& pool) {
-  const Index length = heads.front().length();
-  // Heads that share keys, and how they look at them, share a packed copy.
+// Packs keys and values of the heads, the values alone where the rows are `scored`, into
+// work.heads; the place there of each head. Heads that share keys, and how they look at them,
+// share a packed copy.
+std::vector<std::size_t> pack_heads(std::span<const HeadInput> heads, bool scored,
+                                    AttentionWorkspace& work, ThreadPool& pool) {
   std::vector<std::size_t> packed_of(heads.size());
   std::vector<const HeadInput*> distinct;
   for (std::size_t h = 0; h < heads.size(); ++h) {
@@ -169,10 +175,19 @@ void attend(std::span<const HeadInput> heads, MatrixView<float> out, AttentionWo
     if (same == distinct.end()) distinct.push_back(&heads[h]);
   }
   work.heads.resize(std::max(work.heads.size(), distinct.size()));
-  work.threads.resize(static_cast<std::size_t>(pool.threads()));
   pool.for_each(std::ssize(distinct), [&](Index i) {
-    pack(*distinct[static_cast<std::size_t>(i)], work.heads[static_cast<std::size_t>(i)]);
+    pack(*distinct[static_cast<std::size_t>(i)], scored, work.heads[static_cast<std::size_t>(i)]);
   });
+  return packed_of;
+}
+
+}  // namespace
+
+void attend(std::span<const HeadInput> heads, MatrixView<float> out, AttentionWorkspace& work,
+            ThreadPool& pool) {
+  const Index length = heads.front().length();
+  const std::vector<std::size_t> packed_of = pack_heads(heads, false, work, pool);
+  work.threads.resize(static_cast<std::size_t>(pool.threads()));
   const Index tiles = (length + kTileRows - 1) / kTileRows;
   const auto count = std::ssize(heads);
   pool.for_each_slot(tiles * count, [&](Index i, int slot) {
@@ -189,6 +204,52 @@ void attend(std::span<const HeadInput> heads, MatrixView<float> out, AttentionWo
       attend_in_rows(part, part.of(out), scratch);
     }
   });
+}
+
+class ScoredHeads::Output final : public HeadOutput {
+ public:
+  Output(const HeadInput& head, const PackedHead& packed, MatrixView<float> out)
+      : head_(head), packed_(packed), out_(out) {}
+
+  void add(Index first, MatrixView<const float> logits) override {
+    thread_local AttentionScratch scratch;
+    const QueryTile tile{head_, packed_, head_.length(), first, logits.rows(), logits};
+    attend_in_blocks(tile, tile.of(out_), scratch);
+    rows_ += logits.rows();
+  }
+  bool has_all() const { return rows_ == head_.length(); }
+
+ private:
+  HeadInput head_;
+  const PackedHead& packed_;
+  MatrixView<float> out_;
+  std::atomic<Index> rows_ = 0;
+};
+
+ScoredHeads::ScoredHeads() = default;
+ScoredHeads::~ScoredHeads() = default;
+
+void ScoredHeads::begin(std::span<HeadInput> heads, MatrixView<float> out, AttentionWorkspace& work,
+                        ThreadPool& pool) {
+  outputs_.clear();
+  const std::vector<std::size_t> packed_of = pack_heads(heads, true, work, pool);
+  for (std::size_t h = 0; h < heads.size(); ++h) {
+    if (!streams(heads[h]) || takes_unit_norms(heads[h])) continue;
+    outputs_.push_back(std::make_unique<Output>(heads[h], work.heads[packed_of[h]], out));
+    heads[h].output = outputs_.back().get();
+  }
+}
+
+void ScoredHeads::finish(std::span<HeadInput> heads, MatrixView<float> out,
+                         AttentionWorkspace& work, ThreadPool& pool) {
+  std::vector<HeadInput> rest;
+  for (HeadInput& head : heads) {
+    const auto* output = static_cast<const Output*>(head.output);
+    head.output = nullptr;
+    if (output == nullptr || !output->has_all()) rest.push_back(head);
+  }
+  if (!rest.empty()) attend(rest, out, work, pool);
+  outputs_.clear();
 }
 
 std::size_t attention_bytes(Index length, Index kv_heads, Index head_dim, int threads) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -54,6 +55,26 @@ struct AttentionWorkspace {
 // rows.
 void attend(std::span<const HeadInput> heads, MatrixView<float> out, AttentionWorkspace& work,
             ThreadPool& pool);
+
+// What the heads of a layer put out where others score the rows: made of the same bits as
+// attend() makes of its own scores. Heads whose rows are weighed whole, or by cosines, ask for
+// nothing.
+class ScoredHeads {
+ public:
+  ScoredHeads();
+  ~ScoredHeads();
+  // Packs values and sets HeadInput::output of `heads`. Heads, `out` and `work` stay as they are
+  // until finish().
+  void begin(std::span<HeadInput> heads, MatrixView<float> out, AttentionWorkspace& work,
+             ThreadPool& pool);
+  // Attends what the heads of begin() were not given all rows of.
+  void finish(std::span<HeadInput> heads, MatrixView<float> out, AttentionWorkspace& work,
+              ThreadPool& pool);
+
+ private:
+  class Output;
+  std::vector<std::unique_ptr<Output>> outputs_;  // of the heads that ask
+};
 
 // Memory of the workspace.
 std::size_t attention_bytes(Index length, Index kv_heads, Index head_dim, int threads);

@@ -132,6 +132,20 @@ class NextTokenSums {
 
 }  // namespace
 
+NextTokens changed_output(MatrixView<const float> reference, MatrixView<const float> hidden) {
+  NextTokens next;
+  for (Index t = 0; t < reference.rows(); ++t) {
+    double distance = 0, length = 0;
+    for (Index i = 0; i < reference.cols(); ++i) {
+      const double from = reference(t, i), to = hidden(t, i);
+      distance += (to - from) * (to - from);
+      length += from * from;
+    }
+    next.output_change.push_back(length > 0 ? std::sqrt(distance / length) : 0);
+  }
+  return next;
+}
+
 std::vector<NextTokens> compare_next_tokens(MatrixView<const float> reference,
                                             std::span<const MatrixView<const float>> hidden,
                                             const TensorView& weight, std::span<const int> targets,

@@ -47,24 +47,22 @@ class TransformerSource final : public ModelSource {
   }
 
   std::span<const HeadInput> layer(int layer, int document) override {
-    if (document <= last_document_) require_unchanged();
-    last_document_ = document;
-    DocumentState& state = begun(document);
-    if (state.tokens.empty()) return {};
-    model_->load(layer, pool_);
-    if (layer == 0 && state.next_layer > 0) enter(state);
-    state.next_layer = layer + 1;
-    if (layer == kept_layer_) {
-      copy(state.residual, state.kept);
-      has_kept_ = true;
-    }
-    // What entered the layer: for x, and for try_interventions().
-    copy(state.residual, entered_);
-    make_heads(document);
-    resize(attended_, state.residual.rows(), attended_width());
-    attend(heads_, attended_, attention_, pool_);
-    model_->finish(attended_, state.residual, pool_);
+    enter_layer(layer, document);
+    finish_layer();
     return heads_;
+  }
+
+  std::span<const HeadInput> begin_layer(int layer, int document) override {
+    enter_layer(layer, document);
+    if (in_layer_of_ != nullptr) scored_.begin(heads_, attended_, attention_, pool_);
+    return heads_;
+  }
+
+  void finish_layer() override {
+    if (in_layer_of_ == nullptr) return;
+    scored_.finish(heads_, attended_, attention_, pool_);
+    model_->finish(attended_, in_layer_of_->residual, pool_);
+    in_layer_of_ = nullptr;
   }
 
   std::vector<std::string> token_texts(int document) const override {
@@ -165,21 +163,6 @@ class TransformerSource final : public ModelSource {
     if (!info_.has_loss) return copy(residual, hidden);
     resize(hidden, residual.rows(), width());
     model_->leave(residual, hidden, pool_);
-  }
-
-  // Of a model without a loss.
-  static NextTokens changed_output(MatrixView<const float> reference, const Matrix<float>& hidden) {
-    NextTokens next;
-    for (Index t = 0; t < reference.rows(); ++t) {
-      double distance = 0, length = 0;
-      for (Index i = 0; i < reference.cols(); ++i) {
-        const double from = reference(t, i), to = hidden(t, i);
-        distance += (to - from) * (to - from);
-        length += from * from;
-      }
-      next.output_change.push_back(length > 0 ? std::sqrt(distance / length) : 0);
-    }
-    return next;
   }
 
   // What the pass that was just finished says.
@@ -295,6 +278,28 @@ class TransformerSource final : public ModelSource {
     head.own.reset();
   }
 
+  // Up to the heads of the layer, which are none where the context is too long for the document.
+  void enter_layer(int layer, int document) {
+    in_layer_of_ = nullptr;
+    heads_.clear();
+    if (document <= last_document_) require_unchanged();
+    last_document_ = document;
+    DocumentState& state = begun(document);
+    if (state.tokens.empty()) return;
+    model_->load(layer, pool_);
+    if (layer == 0 && state.next_layer > 0) enter(state);
+    state.next_layer = layer + 1;
+    if (layer == kept_layer_) {
+      copy(state.residual, state.kept);
+      has_kept_ = true;
+    }
+    // What entered the layer: for x, and for try_interventions().
+    copy(state.residual, entered_);
+    make_heads(document);
+    resize(attended_, state.residual.rows(), attended_width());
+    in_layer_of_ = &state;
+  }
+
   // The heads of the loaded layer, from what entered it.
   void make_heads(int document) {
     model_->project(entered_, heads_, pool_);
@@ -371,6 +376,8 @@ class TransformerSource final : public ModelSource {
   Matrix<float> attended_;                               // L x heads * d
   Matrix<float> branched_;                               // the same of a variant
   AttentionWorkspace attention_;
+  ScoredHeads scored_;
+  DocumentState* in_layer_of_ = nullptr;  // what finish_layer() is about
   std::vector<HeadInput> heads_;
 };
 

@@ -22,6 +22,13 @@ class ForwardPass {
     ++next_[static_cast<std::size_t>(document)];
     return source_.layer(layer, static_cast<int>(document));
   }
+  // The same for a caller that scores them: HeadSource::begin_layer().
+  std::span<const HeadInput> begin_layer(int layer, Index document) {
+    reach(layer, document);
+    ++next_[static_cast<std::size_t>(document)];
+    return source_.begin_layer(layer, static_cast<int>(document));
+  }
+  void finish_layer() { source_.finish_layer(); }
   // Runs the layers before `layer`.
   void reach(int layer, Index document) {
     int& next = next_[static_cast<std::size_t>(document)];

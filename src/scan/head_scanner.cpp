@@ -40,6 +40,17 @@ bool is_beyond_float32(const Row& row, const Normalizer& normalizer) {
   return std::ranges::any_of(weights, [](double w) { return w != 0; });
 }
 
+// Whether the tiles hold all queries of a text of `length` tokens, one after the other.
+bool hold_all_rows(std::span<const Tile> tiles, Index length) {
+  Index next = 0;
+  for (const Tile& tile : tiles) {
+    const Index rows = std::ssize(tile.queries);
+    if (tile.queries.front() != next || tile.queries.back() != next + rows - 1) return false;
+    next += rows;
+  }
+  return next == length;
+}
+
 }  // namespace
 
 HeadScanner::HeadScanner(std::span<const std::unique_ptr<Measure>> measures,
@@ -224,7 +235,11 @@ void HeadScanner::weigh_tile(const HeadInput& head, const Tile& tile, bool marke
   }
   for (Index first = 0; first < rows; first += kScoredRows) {
     const Index scored = std::min(kScoredRows, rows - first);
-    score(head, tile, first, scored, work.rows[first + scored - 1].keys.end, work);
+    const Index seen = work.rows[first + scored - 1].keys.end;
+    score(head, tile, first, scored, seen, work);
+    if (present_.output != nullptr) {
+      present_.output->add(tile.queries[first], work.logits.block(first, scored, 0, seen));
+    }
     for (Index r = first; r < first + scored; ++r) {
       select(head, r, work);
       weigh(head, r, work);
@@ -269,6 +284,10 @@ void HeadScanner::scan(const HeadInput& head, const HeadInput& original, HeadSum
   sums.begin(head.document);
   if (scores) {
     const auto& tiles = sums.document().tiles;
+    // Cosines are the logits of the normalizer alone. Rows that are asked for sinks are not handed
+    // on.
+    const bool complete = hold_all_rows(tiles, head.length());
+    if (complete && !present_.traits.unit_norms) present_.output = head.output;
     const Index count = std::ssize(tiles);
     // The longest rows first, so that no thread is left with the largest tile at the end.
     pool_.for_each_slot(count, [&](Index i, int slot) {

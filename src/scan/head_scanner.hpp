@@ -77,7 +77,8 @@ class HeadScanner {
     bool weights = false;
     const Normalizer* original = nullptr;
     NormalizerTraits original_traits;
-    bool adds_mask = false;  // the original has none
+    bool adds_mask = false;        // the original has none
+    HeadOutput* output = nullptr;  // takes the logits of every row; null: nobody asks
     // The original's logits are others: of these two normalizers one takes cosines.
     bool rescored() const {
       return original != nullptr && traits.unit_norms != original_traits.unit_norms;

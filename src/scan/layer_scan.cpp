@@ -171,7 +171,7 @@ void LayerScan::add_kept(Index document, ByteReader& part) {
 
 void LayerScan::measure_document(int layer, Index document) {
   const Stopwatch forward;
-  const auto heads = pass_.layer(layer, document);
+  const auto heads = pass_.begin_layer(layer, document);
   forward_seconds_ += forward.seconds();
   const Stopwatch measuring;
   // Sums are added head by head, so that those of long documents are not held together, unless
@@ -196,7 +196,11 @@ void LayerScan::measure_document(int layer, Index document) {
     if (adds) table_->add(head.head, sums_);
     if (writes) sums_.write(sums);
   }
+  double finishing = 0;
   if (!stopped_) {
+    const Stopwatch rest;
+    pass_.finish_layer();
+    finishing = rest.seconds();
     ByteWriter kept;
     for (const auto& measure : tables_.measures) {
       measure->write_part(static_cast<int>(document), pool_, kept);
@@ -221,7 +225,8 @@ void LayerScan::measure_document(int layer, Index document) {
       add_kept(document, reader);
     }
   }
-  measure_seconds_ += measuring.seconds();
+  forward_seconds_ += finishing;
+  measure_seconds_ += measuring.seconds() - finishing;
 }
 
 // The head under the plan's intervention; a normalizer of its own takes precedence.

@@ -42,16 +42,23 @@ class HeadsUnder final : public HeadSource {
   const SourceInfo& info() const override { return source_.info(); }
   void describe(Results& results) const override { source_.describe(results); }
   std::span<const HeadInput> layer(int layer, int document) override {
-    const auto heads = source_.layer(layer, document);
-    heads_.assign(heads.begin(), heads.end());
-    for (HeadInput& head : heads_) interventions_(layer, head.head).apply(head);
-    return heads_;
+    return under(source_.layer(layer, document));
   }
+  std::span<const HeadInput> begin_layer(int layer, int document) override {
+    return under(source_.begin_layer(layer, document));
+  }
+  void finish_layer() override { source_.finish_layer(); }
   void look_at(const QueriesOfDocument& queries) override { source_.look_at(queries); }
   void set_context(Index length) override { source_.set_context(length); }
   std::vector<double> token_losses(int document) override { return source_.token_losses(document); }
 
  private:
+  std::span<const HeadInput> under(std::span<const HeadInput> heads) {
+    heads_.assign(heads.begin(), heads.end());
+    for (HeadInput& head : heads_) interventions_(head.layer, head.head).apply(head);
+    return heads_;
+  }
+
   HeadSource& source_;
   const HeadInterventions& interventions_;
   std::vector<HeadInput> heads_;

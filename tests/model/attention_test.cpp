@@ -13,6 +13,7 @@
 
 #include "headgauge/normalize.hpp"
 #include "headgauge/patterns.hpp"
+#include "heads/scores.hpp"
 
 namespace headgauge {
 namespace {
@@ -198,6 +199,74 @@ TEST(Attention, OfARowHasTheSameBitsInALongerTextAndOnAnyNumberOfThreads) {
     for (Index r = 0; r < length; ++r) {
       ASSERT_TRUE(std::ranges::equal(part.row(r), whole.row(r))) << length << " " << r;
     }
+  }
+}
+
+// What the heads put out where others score `rows` rows of each, 16 at a time, the last ones first.
+Matrix<float> attended_by_others(std::vector<HeadInput> heads, Index rows) {
+  const Index length = heads.front().length();
+  Matrix<float> out(length, 2 * kValueDimension);
+  AttentionWorkspace work;
+  ThreadPool pool(2);
+  ScoredHeads scored;
+  scored.begin(heads, out, work, pool);
+  for (const HeadInput& head : heads) {
+    if (head.output == nullptr) continue;
+    PackedMatrix keys;
+    pack_keys(head.keys, head.scale, false, keys);
+    Matrix<float> logits(16, length);
+    for (Index first = (rows - 1) / 16 * 16; first >= 0; first -= 16) {
+      const Index count = std::min<Index>(16, rows - first);
+      const Index seen = head.visibility.range(first + count - 1, length).end;
+      const auto tile = logits.view().block(0, count, 0, seen);
+      gemm(head.queries.block(first, count, 0, kDimension), keys, tile, {.col_end = seen});
+      for (Index r = 0; r < count; ++r) finish_logits(head, first + r, 0, tile.row(r));
+      head.output->add(first, tile);
+    }
+  }
+  scored.finish(heads, out, work, pool);
+  EXPECT_TRUE(std::ranges::all_of(heads, [](const HeadInput& h) { return h.output == nullptr; }));
+  return out;
+}
+
+void expect_the_same_bits(const std::vector<HeadInput>& heads) {
+  const Matrix<float> expected = attended(heads);
+  const Index length = expected.rows();
+  for (const Index rows : {length, length / 3}) {
+    const Matrix<float> found = attended_by_others(heads, rows);
+    for (Index r = 0; r < length; ++r) {
+      ASSERT_TRUE(std::ranges::equal(found.row(r), expected.row(r))) << rows << " row " << r;
+    }
+  }
+}
+
+TEST(Attention, OfRowsThatOthersScoreHasTheSameBits) {
+  const Made made(600);
+  std::vector<float> bias(2 * 600 - 1);
+  for (std::size_t i = 0; i < bias.size(); ++i) bias[i] = 0.01f * static_cast<float>(i % 97);
+  const auto heads_with = [&](const auto& change) {
+    auto heads = made.heads(600);
+    change(heads[1]);
+    return heads;
+  };
+  expect_the_same_bits(made.heads(600));
+  expect_the_same_bits(heads_with([](HeadInput& head) { head.visibility = Visibility::full(); }));
+  expect_the_same_bits(
+      heads_with([](HeadInput& head) { head.visibility = Visibility::sliding_window(90); }));
+  expect_the_same_bits(heads_with([&](HeadInput& head) {
+    head.softcap = 3;
+    head.position_bias = bias;
+  }));
+  for (const char* spec : {"softmax:t=0.5", "ssmax", "cosine", "sparsemax"}) {
+    SCOPED_TRACE(spec);
+    const auto normalizer = make_normalizer(spec);
+    expect_the_same_bits(heads_with([&](HeadInput& head) { head.normalizer = normalizer.get(); }));
+  }
+  for (const char* spec : {"sinks:sinks=4,window=28", "strided:stride=32", "topk:k=8"}) {
+    SCOPED_TRACE(spec);
+    const auto pattern = make_pattern(spec);
+    expect_the_same_bits(heads_with(
+        [&](HeadInput& head) { head.visibility = head.visibility.masked(pattern->mask(head)); }));
   }
 }
 

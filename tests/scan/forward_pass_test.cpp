@@ -2,7 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <map>
+#include <mutex>
+
 #include "headgauge/headgauge.hpp"
+#include "kernels/gemm.hpp"
+#include "scan/pair_of_heads.hpp"
 #include "test_data.hpp"
 
 namespace headgauge {
@@ -73,6 +79,68 @@ TEST(ForwardPass, BeginsAtTheStateThatWasKept) {
   EXPECT_EQ(second.token_losses(1), whole.token_losses(1));
   pass.reach(2, 0);
   EXPECT_EQ(second.layers, 7) << "of the other document there is none";
+}
+
+// A pair of heads that asks for the logits of its rows, and sees what it is given.
+class Asking final : public PairOfHeads {
+ public:
+  std::span<const HeadInput> begin_layer(int layer, int document) override {
+    for (std::size_t h = 0; h < 2; ++h) {
+      outputs[h].head = &heads()[h];
+      heads()[h].output = &outputs[h];
+    }
+    return this->layer(layer, document);
+  }
+  void finish_layer() override { finished = true; }
+
+  struct Output final : HeadOutput {
+    void add(Index first, MatrixView<const float> logits) override {
+      const std::lock_guard hold(lock);
+      for (Index r = 0; r < logits.rows(); ++r) {
+        ++given[first + r];
+        for (Index key = 0; key <= first + r; ++key) {
+          const float score = dot(head->queries.row(first + r), head->keys.row(key));
+          EXPECT_NEAR(logits(r, key), head->scale * score, 1e-5);
+        }
+      }
+    }
+    const HeadInput* head = nullptr;
+    std::mutex lock;
+    std::map<Index, int> given;  // how often a query was
+  };
+  std::array<Output, 2> outputs;
+  bool finished = false;
+};
+
+void expect_given(const ScanOptions& options, std::array<std::size_t, 2> rows) {
+  Asking source;
+  scan(source, options);
+  EXPECT_TRUE(source.finished);
+  for (std::size_t h = 0; h < 2; ++h) {
+    EXPECT_EQ(source.outputs[h].given.size(), rows[h]) << "head " << h;
+    for (const auto& [query, times] : source.outputs[h].given) EXPECT_EQ(times, 1) << query;
+  }
+}
+
+TEST(ForwardPass, IsGivenTheLogitsOfHeadsWhoseRowsAreAllScored) {
+  constexpr std::size_t all = kLength;
+  ScanOptions options = options_with("none");
+  options.measures = {"weights"};
+  expect_given(options, {all, all});
+  options.heads = "0.1";
+  expect_given(options, {0, all});
+  options = options_with("window:size=16", "ssmax");
+  options.measures = {"weights"};
+  expect_given(options, {all, all});
+  options.normalizer = "cosine";  // logits of its own
+  expect_given(options, {0, 0});
+  options = options_with("none");
+  options.measures = {"weights"};
+  options.queries = 4;
+  expect_given(options, {0, 0});
+  options.queries = 0;
+  options.lengths = {64};
+  expect_given(options, {0, 0});
 }
 
 }  // namespace
