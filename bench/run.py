@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Prints each figure of docs/performance.md as a ratio to something measured in the same run.
 
-    python3 bench/run.py [--quick] [--normalizers | --compare | --converge] [--model DIR]
+    python3 bench/run.py [--quick] [--normalizers | --compare | --converge | --real] [--model DIR]
 
 Needs the bench preset built (`make bench` does both). The checkpoint is GPT-2 small's shape with
-random weights and 16384 positions, written once into build/bench/. Peers (bench/peers) run where torch can
+random weights and 16384 positions, written once into build/bench/; that of --real is SmolLM2-135M as `make
+smollm2` fetches it. Peers (bench/peers) run where torch can
 be imported by $HEADGAUGE_PEER_PYTHON (default: this interpreter).
 """
 
@@ -16,25 +17,10 @@ import os
 import random
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-BUILD = ROOT / "build" / "bench"
-PEER_PYTHON = os.environ.get("HEADGAUGE_PEER_PYTHON", sys.executable)
-LENGTH = 1024
-LONG = 4096
-LONGEST = 16384
-THREADS = 2
-
-
-def bar(value: float, limit: float, at_least: bool) -> str:
-    met = value >= limit if at_least else value <= limit
-    return f"{'at least' if at_least else 'at most'} {limit:g}: {'met' if met else 'NOT met'}"
-
-
-def line(what: str, figure: str, verdict: str = "") -> None:
-    print(f"  {what:<58} {figure:>24}  {verdict}", flush=True)
+from common import BUILD, LENGTH, LONG, LONGEST, PEER_PYTHON, ROOT, THREADS, at, bar, line, timed
+from real_model import real_model
 
 
 def engine(level: str, heads: int, lengths: str) -> None:
@@ -131,22 +117,6 @@ def write_tokens(path: Path, count: int) -> None:
     path.write_text(" ".join(str(int(50257 ** draw.random()) - 1) for _ in range(count)))
 
 
-def timed(level: str, *arguments: str | Path) -> dict[str, float]:
-    """Seconds and peak memory of a run of headgauge."""
-    with tempfile.TemporaryDirectory() as out:
-        command = [
-            BUILD / "headgauge", *arguments, "--quiet", "--out", out, "--threads", str(THREADS),
-        ]
-        pid = subprocess.Popen(
-            command, env={**os.environ, "HEADGAUGE_SIMD": level}, stdout=subprocess.DEVNULL
-        ).pid
-        _, status, usage = os.wait4(pid, 0)
-        if status != 0:
-            raise RuntimeError(f"failed: {command}")
-        timings = json.loads((Path(out) / "results.json").read_text())["timings"]
-    return {**timings, "peak_mb": usage.ru_maxrss / 1024}
-
-
 def scan(model: Path, tokens: Path, level: str, *options: str) -> dict[str, float]:
     return timed(level, "scan", model, "--tokens", tokens, *options)
 
@@ -239,11 +209,6 @@ def has_torch() -> bool:
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
-def at(length: int) -> tuple[str, str]:
-    """The options that measure at one length only."""
-    return ("--lengths", str(length))
-
-
 def long_attention() -> None:
     """The attention of the forward pass at the longest length, in turns with torch's."""
     print(f"\nattention of the forward pass, 4 heads, d = 64, causal, L = {LONGEST}, {THREADS} threads")
@@ -312,6 +277,7 @@ def main() -> None:
     parser.add_argument("--normalizers", action="store_true", help="the normalizers and no more")
     parser.add_argument("--compare", action="store_true", help="compare and no more")
     parser.add_argument("--converge", action="store_true", help="converge and no more")
+    parser.add_argument("--real", action="store_true", help="scans of SmolLM2-135M and no more")
     parser.add_argument("--model", type=Path, default=BUILD / "gpt2-small")
     args = parser.parse_args()
     if args.compare:
@@ -319,6 +285,8 @@ def main() -> None:
     if args.converge:
         convergence(args.quick)
         return synthetic()
+    if args.real:
+        return real_model(args.quick)
     for level in ("avx512", "avx2"):
         costs = normalizers(level)
         if level == "avx512":
@@ -341,6 +309,7 @@ def main() -> None:
     synthetic()
     long_attention()
     whole_scans(args.model, tokens, args.quick)
+    real_model(args.quick)
 
 
 if __name__ == "__main__":

@@ -28,10 +28,11 @@ def read_tokens(path: Path, length: int) -> torch.Tensor:
 
 
 def load(model: Path, attention: str) -> torch.nn.Module:
-    from transformers import GPT2LMHeadModel
+    from transformers import AutoModelForCausalLM
 
-    loaded = GPT2LMHeadModel.from_pretrained(
-        model, attn_implementation=attention, torch_dtype=torch.float32
+    file = {"gguf_file": model.name} if model.suffix == ".gguf" else {}
+    loaded = AutoModelForCausalLM.from_pretrained(
+        model.parent if file else model, attn_implementation=attention, dtype=torch.float32, **file
     )
     return loaded.eval()
 
