@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
+#include "headgauge/scan.hpp"
 #include "reproduce/claims.hpp"
 #include "reproduce/made_scan.hpp"
 
@@ -131,14 +133,63 @@ TEST(GradientBoundIsSafe, EveryVerdict) {
 
 TEST(GradientIsWithinQuarter, EveryVerdict) {
   const auto one_above = [](int h) { return h == 3 ? 0.3 : 0.1; };
-  EXPECT_EQ(gradient_is_within_quarter(jacobians_of(one_above, 0.005)).verdict,
-            Verdict::does_not_hold);
-  EXPECT_EQ(gradient_is_within_quarter(jacobians_of(one_above, 0.05)).verdict,
-            Verdict::cannot_tell);
+  const Claim sure = gradient_is_within_quarter(jacobians_of(one_above, 0.005));
+  EXPECT_EQ(sure.verdict, Verdict::does_not_hold);
+  EXPECT_EQ(fact(sure, "heads_above_beyond_chance"), 1);
+  // A mean above has a row above it, whatever the error; of other texts it says less.
+  const Claim unsure = gradient_is_within_quarter(jacobians_of(one_above, 0.05));
+  EXPECT_EQ(unsure.verdict, Verdict::does_not_hold);
+  EXPECT_EQ(fact(unsure, "heads_above"), 1);
+  EXPECT_EQ(fact(unsure, "heads_above_beyond_chance"), 0);
+  EXPECT_NEAR(fact(unsure, "share_most"), 1.2, 1e-12);
   const Claim below = gradient_is_within_quarter(jacobians_of([](int) { return 0.1; }, 0.005));
   EXPECT_EQ(below.verdict, Verdict::cannot_tell) << "means say nothing of rows";
   EXPECT_NEAR(fact(below, "share_most"), 0.4, 1e-12);
+  EXPECT_EQ(
+      gradient_is_within_quarter(jacobians_of([](int) { return 0.25 * (1 + 1e-6); }, 0)).verdict,
+      Verdict::cannot_tell)
+      << "rounding";
+  Results cold = jacobians_of(one_above, 0.005);
+  cold.settings["normalizer"] = "softmax:t=0.1";
+  EXPECT_EQ(gradient_is_within_quarter(cold).verdict, Verdict::not_tested);
   EXPECT_EQ(gradient_is_within_quarter(Results()).verdict, Verdict::not_tested);
+}
+
+// A head whose rows of two keys and more have two equal logits, the others far below.
+class TwoEqualLogits : public HeadSource {
+ public:
+  TwoEqualLogits() : ones_(kRows, 1), keys_(kRows, 1) {
+    for (Index r = 0; r < kRows; ++r) {
+      ones_.row(r)[0] = 1;
+      keys_.row(r)[0] = r < 2 ? 40.0f : -40.0f;
+    }
+    head_.queries = std::as_const(ones_).view();
+    head_.keys = std::as_const(keys_).view();
+    head_.scale = 1;
+    info_.layers = info_.heads = info_.kv_heads = info_.head_dim = 1;
+    info_.documents = {kRows};
+    info_.has_loss = info_.has_x = info_.has_values = false;
+  }
+  const SourceInfo& info() const override { return info_; }
+  std::span<const HeadInput> layer(int, int) override { return {&head_, 1}; }
+  std::vector<double> token_losses(int) override { return {}; }
+
+ private:
+  static constexpr Index kRows = 64;
+  Matrix<float> ones_, keys_;
+  HeadInput head_;
+  SourceInfo info_;
+};
+
+TEST(GradientIsWithinQuarter, RowsOfTwoEqualLogitsRefuteIt) {
+  TwoEqualLogits source;
+  ScanOptions options;
+  options.lengths = {64};
+  options.measures = {"sensitivity"};
+  const Claim claim = gradient_is_within_quarter(scan(source, options));
+  EXPECT_EQ(claim.verdict, Verdict::does_not_hold) << claim.measured;
+  // diag(1/2, 1/2) - 1/4 has the norm 1/2; the first row, of one key, has 0.
+  EXPECT_NEAR(fact(claim, "norm_most"), 0.5 * 63 / 64, 1e-6);
 }
 
 }  // namespace
