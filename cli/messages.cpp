@@ -35,6 +35,7 @@ const Names& names() {
         {"fit_interventions()", "--fit"},
         {"confirm_gains()", "compare --confirm FILE"},
         {"parse_token_ids()", "--tokens"},
+        {"reproduce_limits() with LimitsOptions::cut", "reproduce limits MODEL --text FILE"},
         {"write_phantom(), strength", "--strength"},
         {"SyntheticOptions::state", "--out"},
         {"PlanOptions::state", "--out"},

@@ -43,16 +43,64 @@ void note_undrawn(Results& results) {
 struct LimitsCommand {
   RunOptions run;
   LimitsOptions limits;
+  std::string results;  // in place of a model
 };
 
-int run_limits(LimitsCommand& options) {
+Option results_option(LimitsCommand& o) {
+  return {
+      .member = "LimitsCommand::results",
+      .value = &o.results,
+      .form = "FILE",
+      .group = option_group::input,
+      .help = "Judge a finished scan in place of running a model: a results.json, or its folder",
+      .details = "The claims that it has no figures for say what to give to `scan`",
+      .expects = "a file or folder"};
+}
+
+// What is written and printed at the end of both ways.
+RunSteps limits_steps(const std::string& out) {
+  RunSteps steps;
+  steps.complete = note_undrawn;
+  steps.replaced = [&] { remove_drawings(out); };
+  steps.table = render_claims;
+  steps.finished = finished_layers;
+  steps.saved = [&](const Results& results) { return draw(results, out); };
+  return steps;
+}
+
+// The claims on a finished scan, for which no model is opened.
+int judge(const CLI::App& command, LimitsCommand& options) {
+  for (const CLI::Option* given : command.get_options()) {
+    const Option* own = declaration(command, *given);
+    const bool fits =
+        own == nullptr || own->name() == "results" || own->group == option_group::output;
+    if (given->count() == 0 || (fits && given->get_name() != "MODEL")) continue;
+    throw UsageError(fault(given->get_name(), "only --results and where to write", "a scan to run",
+                           "leave --results out, or the rest"));
+  }
+  const std::string file = results_file(options.results);
+  Results scanned;
+  RunSteps steps = limits_steps(options.run.output.out);
+  steps.load = [&] { scanned = read_results(file); };
+  steps.simulate = [&](Progress*, const std::stop_token&) {
+    return judge_limits(std::move(scanned), file);
+  };
+  steps.complete = [&](Results& results) {
+    write_settings({results_option(options)}, results.settings);
+    note_undrawn(results);
+  };
+  return run_measurement(options.run, steps);
+}
+
+int run_limits(const CLI::App& command, LimitsCommand& options) {
+  if (!options.results.empty()) return judge(command, options);
   InputOptions& input = options.run.input;
   input.asked_by = "reproduce limits";
   input.lengths = options.limits.lengths;
   input.x = options.limits.x;
   input.threads = options.limits.threads;
   const std::string& out = options.run.output.out;
-  RunSteps steps;
+  RunSteps steps = limits_steps(out);
   steps.open = [&](const InputOptions& text) {
     OpenedText opened = open_text(text);
     options.limits.cut = std::move(opened.cut);
@@ -61,11 +109,6 @@ int run_limits(LimitsCommand& options) {
   steps.measure = [&](HeadSource& source, Progress* progress, std::stop_token stop) {
     return reproduce_limits(source, options.limits, progress, std::move(stop));
   };
-  steps.complete = note_undrawn;
-  steps.replaced = [&] { remove_drawings(out); };
-  steps.table = render_claims;
-  steps.finished = finished_layers;
-  steps.saved = [&](const Results& results) { return draw(results, out); };
   return run_measurement(options.run, steps);
 }
 
@@ -75,14 +118,21 @@ void add_limits(CLI::App& parent, Action& action) {
   auto options = std::make_shared<LimitsCommand>();
   options->run.output.out = "reproduce-limits";
   options->run.input.add_to(*command);
+  command->get_option("MODEL")->required(false);
+  add_options(*command, {results_option(*options)});
   add_options(*command, options_of(options->limits));
   add_options(*command, options_of(options->run.output,
                                    "Folder for results.json, heads.csv, report.html and figures/ "
                                    "(default {})"));
   command->footer(
       "Example: headgauge reproduce limits demo/model --text demo/text.txt\n"
-      "         headgauge reproduce limits gpt2 --text book.txt --out gpt2-limits");
-  command->callback([=, &action] { action = [=] { return run_limits(*options); }; });
+      "         headgauge reproduce limits gpt2 --text book.txt --out gpt2-limits\n"
+      "         headgauge reproduce limits --results gpt2-scan --out gpt2-limits");
+  command->callback([=, &action] {
+    const bool has_model = command->get_option("MODEL")->count() > 0;
+    if (!has_model && options->results.empty()) throw CLI::RequiredError("MODEL");
+    action = [=] { return run_limits(*command, *options); };
+  });
 }
 
 struct TokensCommand {

@@ -10,6 +10,7 @@
 #include "headgauge/cells.hpp"
 #include "headgauge/changes.hpp"
 #include "headgauge/checkpoint.hpp"
+#include "headgauge/claims.hpp"
 #include "headgauge/compare.hpp"
 #include "headgauge/converge.hpp"
 #include "headgauge/diff.hpp"

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "headgauge/claims.hpp"
 #include "headgauge/converge.hpp"
 #include "headgauge/results.hpp"
 #include "headgauge/scan.hpp"
@@ -42,6 +43,11 @@ std::vector<Option> options_of(LimitsOptions& options);
 // Throws what scan() throws.
 Results reproduce_limits(HeadSource& source, const LimitsOptions& options,
                          Progress* progress = nullptr, std::stop_token stop = {});
+
+// The claims on what scan() measured, or reproduce_limits() before: the same verdicts for the same
+// figures. Of what a scan lacks the claims say what to scan with. Throws BadInputError, which calls
+// them `name`, for results of another command and for partial ones.
+Results judge_limits(Results scanned, const std::string& name = "the results");
 
 struct TokensOptions {
   // Quick settings, or the paper's where `full` is set. Empty grid, 0: the default of each

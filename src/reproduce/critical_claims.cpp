@@ -3,8 +3,8 @@
 
 #include <cmath>
 
+#include "headgauge/claims.hpp"
 #include "measures/critical.hpp"
-#include "reproduce/claims.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/scan_values.hpp"
 #include "statistics/ranks.hpp"
@@ -84,7 +84,9 @@ Claim critical_n_is_small(const Results& results) {
   const auto longest = longest_length(results);
   const auto searched = critical_range(results);
   const auto heads = measured_heads(results);
-  if (!cell || !longest || !searched) return not_tested(claim, "Critical N was not measured.");
+  if (!cell || !longest || !searched)
+    return not_tested(claim,
+                      "Critical N was not measured: scan with ScanOptions::measures = distance.");
   if (heads.size() < kFewestHeads) {
     return not_tested(claim, fmt::format("Of {} heads the tests mean nothing.", heads.size()));
   }
@@ -158,7 +160,9 @@ Claim critical_n_grows_sublinearly(const Results& results) {
   const auto low = find_cell(results, "closest_n_exponent_low", {});
   const auto high = find_cell(results, "closest_n_exponent_high", {});
   if (!exponent || !low || !high) {
-    return not_tested(claim, "Fewer than 3 lengths, or fewer than 8 heads, have a closest N.");
+    return not_tested(claim,
+                      "Fewer than 3 lengths, or fewer than 8 heads, have a closest N: scan with "
+                      "ScanOptions::lengths = 128,256,512,1024.");
   }
   claim.verdict = high->value < 1   ? Verdict::holds
                   : low->value >= 1 ? Verdict::does_not_hold

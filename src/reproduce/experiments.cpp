@@ -1,10 +1,10 @@
-// Several experiments in one file: each under a name of its own.
+#include "reproduce/experiments.hpp"
+
 #include <fmt/format.h>
 
 #include <set>
 
 #include "headgauge/catalogue.hpp"
-#include "reproduce/claims.hpp"
 
 namespace headgauge {
 namespace {

@@ -70,6 +70,13 @@ Claim not_tested(Claim claim, std::string why) {
   return claim;
 }
 
+std::string too_few_points(std::string_view group) {
+  return fmt::format(
+      "No head has 4 points from L = 32 on: scan with ScanOptions::measures = {} and "
+      "ScanOptions::lengths up to 256 or more.",
+      group);
+}
+
 std::string shown(double value) {
   return std::isnan(value) ? "-" : fmt::format("{:.3g}", value);
 }

@@ -51,6 +51,10 @@ extern const char* const kVotingRule;
 Claim claim_of(std::string paper, std::string name, std::string figure, std::string statement);
 // A claim that was not tested, and why.
 Claim not_tested(Claim claim, std::string why);
+// Why: no head has enough points for an exponent of a metric of this group.
+std::string too_few_points(std::string_view group);
+inline constexpr const char* kNoDistance =
+    "No distance and bound were measured: scan with ScanOptions::measures = distance.";
 
 // The number as people read it: 3 significant digits.
 std::string shown(double value);

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include "headgauge/claims.hpp"
 #include "headgauge/reproduce.hpp"
-#include "reproduce/claims.hpp"
+#include "headgauge/text.hpp"
 #include "reproduce/early_warning.hpp"
 #include "results/declared.hpp"
 #include "scan/stages.hpp"
@@ -95,7 +96,25 @@ void tell_what_is_missing(Results& results) {
   }
 }
 
+constexpr const char* kExperiment = "limits";
+
 }  // namespace
+
+Results judge_limits(Results scanned, const std::string& name) {
+  const bool known =
+      scanned.command == Command::scan || scanned.command == Command::reproduce_limits;
+  if (!known || scanned.partial) {
+    const std::string found =
+        known ? "those of one that was interrupted"
+              : fmt::format("those of {}", in_quotes(command_text(scanned.command)));
+    throw BadInputError(
+        fault(name, "the results of a finished scan", found, "run `headgauge scan` to its end"));
+  }
+  scanned.command = Command::reproduce_limits;
+  scanned.settings["experiment"] = kExperiment;
+  scanned.claims = limits_claims(scanned);
+  return scanned;
+}
 
 Results reproduce_limits(HeadSource& source, const LimitsOptions& options, Progress* progress,
                          std::stop_token stop) {
@@ -109,7 +128,7 @@ Results reproduce_limits(HeadSource& source, const LimitsOptions& options, Progr
   stages.begin(0, "all figures");
   Results results = scan(source, whole, &stages, stop);
   results.command = Command::reproduce_limits;
-  results.settings["experiment"] = "limits";
+  results.settings["experiment"] = kExperiment;
   if (results.partial) return results;
   whole.lengths = results.settings["lengths"].get<std::vector<int>>();
   stages.begin(1, "early warning");

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "headgauge/cells.hpp"
-#include "reproduce/claims.hpp"
+#include "headgauge/claims.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/scan_values.hpp"
 #include "statistics/bootstrap.hpp"
@@ -46,7 +46,7 @@ Claim distance_grows_linearly(const Results& results) {
       "Heads with a window below L are left out. {}",
       kLinearLow, kLinearHigh, kVotingRule);
   const auto n = find_label(results, "top_n", kFixedN);
-  if (!n) return not_tested(claim, "N = 5 was not measured.");
+  if (!n) return not_tested(claim, "N = 5 was not measured: scan with MeasureOptions::top_n = 5.");
   const HeadPowers powers =
       powers_of_heads(results, "distance", {"top_n", *n}, kLinearLow, kLinearHigh);
   const HeadVotes& votes = powers.votes;
@@ -56,7 +56,7 @@ Claim distance_grows_linearly(const Results& results) {
     ++(exponent.value < 1 ? slower : faster);
   }
   const std::vector<double> exponents = powers.values();
-  if (exponents.empty()) return not_tested(claim, "No head has 4 points from L = 32 on.");
+  if (exponents.empty()) return not_tested(claim, too_few_points("distance"));
   claim.verdict = votes.verdict();
   const auto [least, most] = std::ranges::minmax(exponents);
   claim.measured = fmt::format(
@@ -136,7 +136,7 @@ Claim distance_bound_is_safe(const Results& results) {
       "distance by more than {:g} of it (rounding).",
       kRounding);
   const BoundFactors factors = bound_factors(results);
-  if (factors.paper.empty()) return not_tested(claim, "No distance and bound were measured.");
+  if (factors.paper.empty()) return not_tested(claim, kNoDistance);
   const auto below = [](const std::vector<double>& values) {
     return static_cast<double>(
         std::ranges::count_if(values, [](double factor) { return factor < 1 - kRounding; }));
@@ -162,7 +162,7 @@ Claim distance_bound_is_conservative(const Results& results) {
       "(bootstrap over the heads) is above {}; does not hold where it is below; else cannot tell.",
       kConservative);
   const BoundFactors factors = bound_factors(results);
-  if (factors.paper.empty()) return not_tested(claim, "No distance and bound were measured.");
+  if (factors.paper.empty()) return not_tested(claim, kNoDistance);
   const double factor = median(factors.paper), tight = median(factors.valid);
   const auto [least, most] = std::ranges::minmax(factors.paper);
   const Interval interval = interval_of_median(factors.by_head);
@@ -205,7 +205,9 @@ Claim returns_diminish(const Results& results) {
   }
   if (!middle || first < 0 || last < 0) {
     return not_tested(claim, fmt::format("N up to 5, 20 and {:g} or more are needed, the last at "
-                                         "most L/8; the longest is {}.",
+                                         "most L/8; the longest is {}: scan with "
+                                         "MeasureOptions::top_n = 5,20,50 and ScanOptions::lengths "
+                                         "of 400 or more.",
                                          kMostN, at_length(results)));
   }
   const double few = sizes[static_cast<std::size_t>(first)];
@@ -296,8 +298,10 @@ Claim separability_settles(const Results& results) {
       kSettledFrom, kSettledTo, kSettledLow, kSettledHigh, kDrift);
   const std::vector<SeparabilityOf> all = separability_by_size(results);
   if (all.size() < 3) {
-    return not_tested(claim, fmt::format("Fewer than 3 N from 16 to 100 were measured at {}.",
-                                         at_length(results)));
+    return not_tested(claim,
+                      fmt::format("Fewer than 3 N from 16 to 100 were measured at {}: scan with "
+                                  "MeasureOptions::top_n = 20,50,100.",
+                                  at_length(results)));
   }
   const SeparabilityOf &first = all.front(), &last = all.back();
   std::vector<double> drifts = paired_differences(last.of_heads, first.of_heads);

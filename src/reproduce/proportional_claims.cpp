@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reproduce/claims.hpp"
+#include "headgauge/claims.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/scan_values.hpp"
 #include "statistics/ranks.hpp"
@@ -38,8 +38,8 @@ FirstAndLast first_and_last(const Results& results, const std::string& metric, I
 }
 
 std::string not_selected_by_share() {
-  return "No sets were selected by share: give MeasureOptions::top_share with 0.1 among it, and "
-         "contexts from 128 on.";
+  return "No sets were selected by share: scan with MeasureOptions::top_share = 0.1 and "
+         "ScanOptions::lengths up to 256 or more.";
 }
 
 }  // namespace
@@ -79,7 +79,7 @@ Claim proportional_margin_collapses(const Results& results) {
           kShare, median(exponents), least, most, votes.yes, votes.all(), votes.no, votes.open);
     }
   }
-  if (claim.measured.empty()) return not_tested(claim, "No head has 4 points from L = 32 on.");
+  if (claim.measured.empty()) return not_tested(claim, too_few_points("proportion"));
   claim.verdict = votes.verdict();
   claim.facts.push_back({"heads", static_cast<double>(votes.all())});
   claim.facts.push_back({"heads_collapsing", static_cast<double>(votes.yes)});

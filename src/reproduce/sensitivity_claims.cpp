@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "headgauge/cells.hpp"
-#include "reproduce/claims.hpp"
+#include "headgauge/claims.hpp"
 #include "reproduce/judgement.hpp"
 #include "statistics/false_discoveries.hpp"
 #include "statistics/ranks.hpp"
@@ -25,7 +25,7 @@ constexpr double kRoundingOfSteps = 1e-4;
 constexpr double kLevel = 0.01;
 constexpr double kQuarter = 0.25;  // 1/(4T) at T = 1
 constexpr const char* kNoJacobian =
-    "No Jacobian was measured: scan with \"sensitivity\" among ScanOptions::measures.";
+    "No Jacobian was measured: scan with ScanOptions::measures = sensitivity.";
 
 // g of every head (rows) at every temperature, for the smallest step.
 struct Curves {
@@ -123,7 +123,9 @@ Claim sensitivity_follows_temperature(const Results& results) {
   const auto of_largest = power_at_places([&](std::size_t t) { return curves.largest(t); });
   if (exponents.empty() || !of_largest) {
     return not_tested(claim,
-                      "Fewer than 4 temperatures up to 0.1 were measured, or no small step.");
+                      "Fewer than 4 temperatures up to 0.1 were measured, or no small step: scan "
+                      "with MeasureOptions::temperatures = 0.01,0.02,0.05,0.1 and "
+                      "MeasureOptions::epsilons = 0.001.");
   }
   const double first = curves.largest(places.front()), last = curves.largest(places.back());
   claim.verdict = votes.verdict();
@@ -158,7 +160,10 @@ Claim sensitivity_falls_by_two_orders(const Results& results) {
   const Curves curves = smallest_step(results);
   const auto cold = curves.place(kCold), hot = curves.place(kHot), warm = curves.place(1);
   if (!cold || !hot || curves.heads() == 0) {
-    return not_tested(claim, "T = 0.1 and T = 10 were not both measured, or no small step.");
+    return not_tested(claim,
+                      "T = 0.1 and T = 10 were not both measured, or no small step: scan with "
+                      "MeasureOptions::temperatures = 0.1,1,10 and MeasureOptions::epsilons = "
+                      "0.001.");
   }
   HeadVotes votes;
   std::vector<double> orders;

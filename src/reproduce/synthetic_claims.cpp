@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "headgauge/cells.hpp"
-#include "reproduce/claims.hpp"
+#include "headgauge/claims.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/rates.hpp"
 #include "statistics/slope.hpp"

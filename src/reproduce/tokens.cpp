@@ -12,9 +12,10 @@
 #include "base/sha256.hpp"
 #include "base/strict_json.hpp"
 #include "convergence/synthetic_plan.hpp"
+#include "headgauge/claims.hpp"
 #include "headgauge/reproduce.hpp"
 #include "headgauge/results_folder.hpp"
-#include "reproduce/claims.hpp"
+#include "reproduce/experiments.hpp"
 #include "reproduce/random_keys.hpp"
 #include "scan/stages.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reproduce/claims.hpp"
+#include "headgauge/claims.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/rates.hpp"
 #include "statistics/rank_correlation.hpp"

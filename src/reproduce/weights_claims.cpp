@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reproduce/claims.hpp"
+#include "headgauge/claims.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/scan_values.hpp"
 #include "statistics/ranks.hpp"
@@ -42,7 +42,7 @@ Claim weights_vanish(const Results& results) {
     falling += place_of(exponent, -HUGE_VAL, kFalling) == Place::inside ? 1 : 0;
   }
   const std::vector<double> exponents = powers.values();
-  if (exponents.empty()) return not_tested(claim, "No head has 4 points from L = 32 on.");
+  if (exponents.empty()) return not_tested(claim, too_few_points("weights"));
   const auto [least, most] = std::ranges::minmax(exponents);
   claim.verdict = votes.verdict();
   claim.measured = fmt::format(
@@ -91,7 +91,10 @@ Claim coverage_is_independent(const Results& results) {
                        paper->value - kCoverageMargin, paper->value + kCoverageMargin));
   }
   if (votes.all() < kFewestVotes) {
-    return not_tested(claim, fmt::format("The coverage of {} layers was measured.", votes.all()));
+    return not_tested(claim,
+                      fmt::format("The coverage of {} layers was measured, of {} that are needed: "
+                                  "scan with ScanOptions::measures = coverage.",
+                                  votes.all(), kFewestVotes));
   }
   claim.verdict = votes.verdict();
   claim.measured = fmt::format(

@@ -111,6 +111,48 @@ class Limits(CommandTest):
             self.assertIn(line, done.out)
         self.assertIn("costs: the paper's are of GPT-2", done.err)
 
+    def test_a_finished_scan_is_judged_as_the_whole_run_is(self) -> None:
+        copy_golden("gpt2/plain", self.folder / "model")
+        self.ids(128)
+        model = ("model", "--tokens", "ids.txt")
+        whole = self.succeed("reproduce", "limits", *model, "--out", "whole")
+        again = self.succeed("reproduce", "limits", "--results", "whole", "--out", "again")
+        claims = validate(self.folder / "whole/results.json")["claims"]
+        judged = validate(self.folder / "again/results.json")
+        self.assertEqual(judged["claims"], claims)
+        self.assertEqual(judged["command"], "reproduce limits")
+        self.assertEqual(judged["settings"]["results"], "whole")
+        self.assertEqual(again.out.replace("again", "whole"), whole.out)
+        self.assertTrue((self.folder / "again/report.html").exists())
+
+        # A scan with its settings has all but the pieces of the text and the costs.
+        settings = json.loads((self.folder / "whole/results.json").read_text("utf-8"))["settings"]
+        lists = [(f"--{name.replace('_', '-')}", ",".join(map(str, settings[name])))
+                 for name in ("top_n", "top_share")]
+        self.succeed("scan", *model, *(word for pair in lists for word in pair), "--out", "scan")
+        judged = json.loads(self.succeed(
+            "reproduce", "limits", "--results", "scan/results.json", "--json", "--out", "c").out)
+        self.assertEqual(len(judged["claims"]), len(LIMITS))
+        for claim, other in zip(judged["claims"], claims):
+            if "warns" not in claim["name"]:
+                self.assertEqual(claim, other)
+                continue
+            self.assertEqual(claim["verdict"], "not tested")
+            self.assertIn("reproduce limits MODEL --text FILE does", claim["measured"])
+
+    def test_a_scan_that_lacks_something_says_what_to_scan_with(self) -> None:
+        copy_golden("gpt2/plain", self.folder / "model")
+        self.ids(128)
+        scan = ("scan", "model", "--tokens", "ids.txt", "--lengths", "128", "--top-n", "7")
+        self.succeed(*scan, "--measures", "weights", "--out", "scan")
+        printed = " ".join(self.succeed("reproduce", "limits", "--results", "scan").out.split())
+        for advice in ("scan with --top-n 5", "scan with --top-share 0.1 and --lengths up to 256",
+                       "scan with --top-n 20,50,100", "scan with --measures distance",
+                       "scan with --measures coverage", "scan with --measures sensitivity",
+                       "--temperatures 0.01,0.02,0.05,0.1 and --epsilons 0.001"):
+            self.assertIn(advice, printed)
+        self.assertNotIn("::", printed)
+
     def test_a_short_context_tells_what_it_cannot(self) -> None:
         copy_golden("gpt2/plain", self.folder / "model")  # 2 layers of 4 heads, 128 positions
         self.ids(128)
@@ -317,6 +359,8 @@ class Refused(CommandTest):
         self.refuse(2, "reproduce", "--full", says='"--full"')
         self.refuse(2, "reproduce", "limits", says=("MODEL", "headgauge reproduce limits --help"))
         self.refuse(2, "reproduce", "limits", "model", "--full", says='"--full"')
+        for given in (("model",), ("--lengths", "64"), ("--text", "x")):
+            self.refuse(2, "reproduce", "limits", *given, "--results", "x", says="--results")
         self.refuse(2, "reproduce", "limits", "model", "--lengths", "x", says="--lengths")
         self.refuse(2, "reproduce", "limits", "model", "other", says='"other"')
         for option in ("--text", "--tokens"):
@@ -338,6 +382,12 @@ class Refused(CommandTest):
         self.ids(100)
         self.refuse(3, *model, "--lengths", "101", *SMALL, says="--lengths of at most 100")
         self.refuse(2, "reproduce", "limits", "model", says="--text")
+        self.refuse(3, "reproduce", "limits", "--results", "nowhere", says="nowhere")
+        self.write("other.json", json.dumps({"format": "headgauge.results/1"}))
+        self.refuse(3, "reproduce", "limits", "--results", "other.json", says="other.json")
+        self.succeed("reproduce", "tokens", *SMALL, "--out", "tokens")
+        self.refuse(3, "reproduce", "limits", "--results", "tokens",
+                    says=("tokens/results.json", "a finished scan", "reproduce tokens"))
         self.write("out/gaussian/results.json", "{")
         self.refuse(3, "reproduce", "tokens", *SMALL, "--out", "out", says="delete out/gaussian/results.json to start again")
 

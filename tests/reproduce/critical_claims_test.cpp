@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "reproduce/claims.hpp"
+#include "headgauge/claims.hpp"
 #include "reproduce/made_scan.hpp"
 
 namespace headgauge {

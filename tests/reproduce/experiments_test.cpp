@@ -1,7 +1,8 @@
 // Several experiments in one file.
 #include <gtest/gtest.h>
 
-#include "reproduce/claims.hpp"
+#include "headgauge/claims.hpp"
+#include "reproduce/experiments.hpp"
 
 namespace headgauge {
 namespace {

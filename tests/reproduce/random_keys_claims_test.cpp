@@ -6,7 +6,7 @@
 #include <cmath>
 #include <functional>
 
-#include "reproduce/claims.hpp"
+#include "headgauge/claims.hpp"
 #include "reproduce/made_scan.hpp"
 #include "reproduce/random_keys.hpp"
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "headgauge/claims.hpp"
 #include "headgauge/scan.hpp"
-#include "reproduce/claims.hpp"
 #include "reproduce/made_scan.hpp"
 
 namespace headgauge {

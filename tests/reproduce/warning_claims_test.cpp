@@ -5,7 +5,7 @@
 #include <cmath>
 #include <functional>
 
-#include "reproduce/claims.hpp"
+#include "headgauge/claims.hpp"
 #include "reproduce/made_scan.hpp"
 
 namespace headgauge {

@@ -1,4 +1,6 @@
-// The claims of the two papers, and what paper B's are held against.
+// The claims of the two papers (docs/reproduce.md), each a function of results that hold what it
+// needs: its verdict, its test, what was measured. Claim::measured of one that was not tested says
+// what to scan with.
 #pragma once
 
 #include <string>
@@ -8,7 +10,7 @@
 
 namespace headgauge {
 
-// Paper A's claims, each a function of the results of a scan. What they need is in their `test`.
+// Paper A's, of results of scan() or reproduce_limits().
 Claim distance_grows_linearly(const Results& results);
 Claim distance_bound_is_safe(const Results& results);
 Claim distance_bound_is_conservative(const Results& results);
@@ -28,11 +30,7 @@ Claim falling_entropy_warns(const Results& results);
 Claim falling_separability_warns(const Results& results);
 std::vector<Claim> limits_claims(const Results& results);
 
-// Adds an experiment's coordinates and metrics to `whole` under `name`; of those with the
-// coordinates layer and head, paper B's alone.
-void add_experiment(const Results& experiment, const std::string& name, Results& whole);
-
-// Paper B's claims, each a function of such results.
+// Paper B's, of results of reproduce_tokens().
 Claim gaussian_mean_rate(const Results& results);
 Claim gaussian_covariance_rate(const Results& results);
 Claim horizon_slows_down(const Results& results);
