@@ -36,6 +36,7 @@ const Names& names() {
         {"confirm_gains()", "compare --confirm FILE"},
         {"parse_token_ids()", "--tokens"},
         {"reproduce_limits() with LimitsOptions::cut", "reproduce limits MODEL --text FILE"},
+        {"reproduce_limits()", "reproduce limits MODEL --text FILE"},
         {"write_phantom(), strength", "--strength"},
         {"SyntheticOptions::state", "--out"},
         {"PlanOptions::state", "--out"},

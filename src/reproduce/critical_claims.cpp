@@ -8,6 +8,7 @@
 #include "reproduce/judgement.hpp"
 #include "reproduce/scan_values.hpp"
 #include "statistics/ranks.hpp"
+#include "statistics/student.hpp"
 #include "statistics/wilcoxon.hpp"
 
 namespace headgauge {
@@ -57,6 +58,29 @@ std::string by_the_papers_test(const Results& results, std::span<const HeadName>
       "{}: at N = {} the median ratio is {:.3f} and a paired test has p = "
       "{:.2g}.",
       text, sizes[static_cast<std::size_t>(below)], std::exp(median(ratios)), paired.p);
+}
+
+// How another critical N grows: the exponent over all lengths at which it was found, below the
+// largest searched.
+std::string growth_in_words(const Results& results, const char* metric, const char* what,
+                            Claim& claim) {
+  const auto lengths = numbers(results, "length");
+  const auto searched = critical_range(results);
+  std::vector<double> found_at, found;
+  for (Index l = 0; l < std::ssize(lengths); ++l) {
+    const auto cell = find_cell(results, metric, {{"length", l}});
+    if (!cell || cell->is_none || (searched && cell->value >= *searched)) continue;
+    found_at.push_back(lengths[static_cast<std::size_t>(l)]);
+    found.push_back(cell->value);
+  }
+  const auto power = power_of(found_at, found);
+  if (!power) return fmt::format(" {} is there at {} lengths, of 4 needed.", what, found.size());
+  const Interval interval = t_interval(mean_of(*power));
+  claim.facts.push_back({fmt::format("{}_exponent", metric), power->value});
+  claim.facts.push_back({fmt::format("{}_exponent_low", metric), interval.low});
+  claim.facts.push_back({fmt::format("{}_exponent_high", metric), interval.high});
+  return fmt::format(" {} grows as L to the power {:.2f} ({:.2f} to {:.2f}).", what, power->value,
+                     interval.low, interval.high);
 }
 
 }  // namespace
@@ -151,7 +175,10 @@ Claim critical_n_grows_sublinearly(const Results& results) {
       "Of closest_n, the N at which the median head's distance comes closest to its expected one: "
       "it is there in every model, whether the two become equal or not. The interval is that of "
       "the "
-      "heads alone: of one text, and of means over all rows up to L, which overlap.";
+      "heads alone: of one text, and of means over all rows up to L, which overlap. The two other "
+      "N "
+      "that may be called critical stand beside it, with the interval that their scatter about a "
+      "power of L gives (Student's t over 4 lengths or more); they are not judged.";
   claim.test =
       "The exponent of closest_n against L over all lengths whose closest_n is not the largest N "
       "searched, 3 or more: holds where its 95 % interval, by bootstrap over heads, is below 1, "
@@ -170,6 +197,10 @@ Claim critical_n_grows_sublinearly(const Results& results) {
   claim.measured = fmt::format("closest_n grows as L to the power {:.2f} ({:.2f} to {:.2f}).",
                                exponent->value, low->value, high->value);
   claim.facts = {{"exponent", exponent->value}, {"low", low->value}, {"high", high->value}};
+  claim.measured +=
+      growth_in_words(results, "critical_n", "The first N that is shown to be equal", claim) +
+      growth_in_words(results, "critical_n_paper", "The first N that the paper's test accepts",
+                      claim);
   return claim;
 }
 

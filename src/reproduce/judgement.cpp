@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "convergence/rate.hpp"
+#include "statistics/bootstrap.hpp"
+#include "statistics/ranks.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge {
@@ -41,6 +43,15 @@ std::optional<Estimate> power_of(std::span<const double> x, std::span<const doub
   return Estimate{.value = -fit.rate,
                   .standard_error = fit.standard_error,
                   .degrees_of_freedom = fit.degrees_of_freedom()};
+}
+
+Interval interval_of_median(const std::vector<double>& of_heads) {
+  const auto median_of = [&](std::span<const Index> heads) {
+    std::vector<double> drawn;
+    for (const Index head : heads) drawn.push_back(of_heads[head]);
+    return median(std::move(drawn));
+  };
+  return bootstrap_interval(std::ssize(of_heads), median_of, {.kind = BootstrapKind::percentile});
 }
 
 void HeadVotes::add(Place place) {

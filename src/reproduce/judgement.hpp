@@ -32,6 +32,11 @@ Verdict verdict_of_correlation(const Interval& interval);
 // the line gives; nothing with fewer than 4 usable points.
 std::optional<Estimate> power_of(std::span<const double> x, std::span<const double> y);
 
+// The 95 % interval of the median of one value a head, by bootstrap over the heads, and the fewest
+// heads of which it means something.
+Interval interval_of_median(const std::vector<double>& of_heads);
+inline constexpr std::size_t kFewestOfMedian = 8;
+
 // How many heads do as a claim says. A claim about heads holds of a model where three quarters of
 // them do, and does not hold where fewer would even if all that their own test leaves open did.
 struct HeadVotes {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "headgauge/cells.hpp"
 #include "headgauge/claims.hpp"
 #include "headgauge/reproduce.hpp"
 #include "headgauge/text.hpp"
@@ -19,6 +20,7 @@ constexpr int kPaperLength = 1024;
 const std::vector<int> kSizes = {1, 2, 3, 5, 7, 10, 14, 20, 30, 50, 70, 100};
 const std::vector<int> kPaperSizes = {1, 5, 10, 20, 100};
 constexpr int kFixedSize = 5;
+constexpr int kJudgedSize = 20;
 // Of the keys: N in proportion to L, paper A's headline.
 const std::vector<double> kShares = {0.01, 0.02, 0.05, 0.1, 0.2, 0.5};
 constexpr double kSearched = 0.125;  // of L: twice what the claim is about
@@ -60,6 +62,31 @@ ScanOptions settings_of(const Algorithm& algorithm, ScanOptions scan) {
   if (name == "growing N") scan.measure.top_n = kPaperSizes;
   if (name == "critical N") scan.measure.top_n = {1};
   return scan;
+}
+
+// The heads at the temperature that the paper advises against, at the longest length; `scan` has
+// been resolved.
+void add_cold(HeadSource& source, ScanOptions scan_options, Results& results, Progress* progress,
+              const std::stop_token& stop) {
+  scan_options.lengths = {scan_options.lengths.back()};
+  scan_options.measures = {"sensitivity"};
+  if (source.info().has_x) scan_options.measures.emplace_back("separability");
+  scan_options.normalizer = "softmax:t=0.1";
+  scan_options.measure.top_n = {kJudgedSize};
+  scan_options.measure.temperatures = {1};
+  scan_options.measure.epsilons = {1e-3};
+  const Results cold = scan(source, scan_options, progress, stop);
+  if (cold.partial) return;
+  const auto take = [&](const char* name, const char* metric) {
+    LabelledArray& taken = add_declared(results, name);
+    for (const HeadName& head : measured_heads(cold)) {
+      const auto cell = find_cell(
+          cold, metric, {{"layer", head.layer_index}, {"head", head.head_index}, {"top_n", 0}});
+      if (cell) taken({head.layer_index, head.head_index}) = cell->value;
+    }
+  };
+  take("cold_jacobian", "jacobian_spectral");
+  take("cold_separability", "separability");
 }
 
 bool same_as_paper(const Results& results) {
@@ -124,7 +151,7 @@ Results reproduce_limits(HeadSource& source, const LimitsOptions& options, Progr
     whole.measure.critical_max =
         std::max(whole.measure.critical_max, static_cast<int>(kSearched * longest));
   }
-  StageProgress stages(progress, 2 + static_cast<int>(kAlgorithms.size()));
+  StageProgress stages(progress, 3 + static_cast<int>(kAlgorithms.size()));
   stages.begin(0, "all figures");
   Results results = scan(source, whole, &stages, stop);
   results.command = Command::reproduce_limits;
@@ -137,9 +164,11 @@ Results reproduce_limits(HeadSource& source, const LimitsOptions& options, Progr
     results.partial = true;
     return results;
   }
+  stages.begin(2, "T = 0.1");
+  add_cold(source, whole, results, &stages, stop);
   std::vector<double> seconds;
   for (const Algorithm& algorithm : kAlgorithms) {
-    stages.begin(2 + static_cast<int>(seconds.size()), fmt::format("cost of {}", algorithm.name));
+    stages.begin(3 + static_cast<int>(seconds.size()), fmt::format("cost of {}", algorithm.name));
     seconds.push_back(kUndefined);
     const bool measured = algorithm.group == std::string_view("sensitivity") || source.info().has_x;
     if (!measured || stop.stop_requested()) continue;

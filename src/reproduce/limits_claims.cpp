@@ -20,7 +20,6 @@ constexpr double kLinearLow = 0.8, kLinearHigh = 1.25;  // 1 give or take a quar
 constexpr double kRounding = 1e-4;  // relative, of means of single-precision distances
 constexpr double kConservative = 1.2;
 constexpr double kFewN = 5, kManyN = 20, kMostN = 50;
-constexpr std::size_t kFewestReturns = 8;  // heads
 constexpr double kLessReturn = 0.5;
 constexpr double kSettledFrom = 16, kSettledTo = 100;
 constexpr double kSettledLow = 0.70, kSettledHigh = 0.85;
@@ -106,7 +105,7 @@ BoundFactors bound_factors(const Results& results) {
 }
 
 // The 95 % interval of the median of all values, by bootstrap over the heads.
-Interval interval_of_median(const std::vector<std::vector<double>>& by_head) {
+Interval interval_of_all(const std::vector<std::vector<double>>& by_head) {
   const auto median_of = [&](std::span<const Index> heads) {
     std::vector<double> all;
     for (const Index head : heads) {
@@ -115,12 +114,6 @@ Interval interval_of_median(const std::vector<std::vector<double>>& by_head) {
     return all.empty() ? kUndefined : median(std::move(all));
   };
   return bootstrap_interval(std::ssize(by_head), median_of, {.kind = BootstrapKind::percentile});
-}
-
-Interval interval_of_median(const std::vector<double>& of_heads) {
-  std::vector<std::vector<double>> by_head;
-  for (const double value : of_heads) by_head.push_back({value});
-  return interval_of_median(by_head);
 }
 
 }  // namespace
@@ -165,7 +158,7 @@ Claim distance_bound_is_conservative(const Results& results) {
   if (factors.paper.empty()) return not_tested(claim, kNoDistance);
   const double factor = median(factors.paper), tight = median(factors.valid);
   const auto [least, most] = std::ranges::minmax(factors.paper);
-  const Interval interval = interval_of_median(factors.by_head);
+  const Interval interval = interval_of_all(factors.by_head);
   claim.verdict = verdict_of(place_of(interval, kConservative, HUGE_VAL));
   claim.measured = fmt::format(
       "The bound is {:.2f} times the distance in the median (interval {} to {}; cells {:.2f} to "
@@ -194,7 +187,7 @@ Claim returns_diminish(const Results& results) {
       "95 % interval of the median head (bootstrap over the heads) is below {}, does not hold "
       "where "
       "it is above; else, or with fewer than {} heads, cannot tell.",
-      kMostN, kFewN, kLessReturn, kFewestReturns);
+      kMostN, kFewN, kLessReturn, kFewestOfMedian);
   const auto longest = longest_length(results);
   const auto sizes = numbers(results, "top_n");
   const auto middle = find_label(results, "top_n", kManyN);
@@ -224,7 +217,7 @@ Claim returns_diminish(const Results& results) {
   }
   if (shares.empty()) return not_tested(claim, "No head's distance grows up to N = 20.");
   const Interval interval = interval_of_median(shares);
-  claim.verdict = shares.size() < kFewestReturns
+  claim.verdict = shares.size() < kFewestOfMedian
                       ? Verdict::cannot_tell
                       : verdict_of(place_of(interval, -HUGE_VAL, kLessReturn));
   const auto less = std::ranges::count_if(shares, [](double s) { return s <= kLessReturn; });
@@ -338,17 +331,24 @@ std::vector<Claim> limits_claims(const Results& results) {
           distance_grows_linearly(results),
           distance_bound_is_safe(results),
           distance_bound_is_conservative(results),
+          distance_bound_tightens(results),
+          distances_converge(results),
           returns_diminish(results),
           critical_n_is_small(results),
           critical_n_grows_sublinearly(results),
           proportional_margin_collapses(results),
           proportional_separability_falls(results),
           separability_settles(results),
+          separability_bound_tracks(results),
           coverage_is_independent(results),
           gradient_bound_is_safe(results),
           gradient_is_within_quarter(results),
           sensitivity_follows_temperature(results),
           sensitivity_falls_by_two_orders(results),
+          steps_agree(results),
+          cold_raises_the_norm_alone(results),
+          entropy_grows_where_separability_falls(results),
+          growing_entropy_warns(results),
           falling_entropy_warns(results),
           falling_separability_warns(results)};
 }

@@ -20,6 +20,7 @@ constexpr double kHot = 10;
 constexpr double kSmallStep = 0.01;                        // a finite step must see a gradient
 constexpr double kInverseLow = -1.2, kInverseHigh = -0.8;  // 1/T give or take a fifth
 constexpr double kTwoOrders = 1.5;                         // decades: 2 when rounded
+constexpr double kSameExponent = 0.1;                      // of two steps
 constexpr double kSameLabel = 1e-6;
 constexpr double kRoundingOfSteps = 1e-4;
 constexpr double kLevel = 0.01;
@@ -49,19 +50,12 @@ struct Curves {
   }
 };
 
-// Empty where no step is small enough.
-Curves smallest_step(const Results& results) {
+// Empty where the sensitivity was not measured.
+Curves curves_of(const Results& results, Index step) {
   Curves curves;
   if (results.metric("sensitivity") == nullptr) return curves;
-  const auto epsilons = results.coord_numbers("epsilon");
   const auto temperatures = results.coord_numbers("temperature");
-  Index smallest = -1;
-  for (std::size_t e = 0; e < epsilons.size(); ++e) {
-    if (epsilons[e] > kSmallStep || epsilons[e] >= curves.epsilon) continue;
-    curves.epsilon = epsilons[e];
-    smallest = static_cast<Index>(e);
-  }
-  if (smallest < 0) return curves;
+  curves.epsilon = results.coord_numbers("epsilon")[step];
   curves.temperature.assign(temperatures.begin(), temperatures.end());
   for (const HeadName& head : measured_heads(results)) {
     std::vector<double> g;
@@ -70,13 +64,48 @@ Curves smallest_step(const Results& results) {
                                   {{"layer", head.layer_index},
                                    {"head", head.head_index},
                                    {"temperature", t},
-                                   {"epsilon", smallest}});
+                                   {"epsilon", step}});
       g.push_back(cell ? cell->value : kUndefined);
     }
     curves.g.push_back(std::move(g));
   }
   return curves;
 }
+
+// The place of the smallest step; nothing where none was measured.
+std::optional<Index> smallest_of(const Results& results) {
+  if (results.metric("sensitivity") == nullptr) return std::nullopt;
+  const auto epsilons = results.coord_numbers("epsilon");
+  return std::ranges::min_element(epsilons) - epsilons.begin();
+}
+
+// Empty where no step is small enough.
+Curves smallest_step(const Results& results) {
+  const auto step = smallest_of(results);
+  if (!step || results.coord_numbers("epsilon")[*step] > kSmallStep) return {};
+  return curves_of(results, *step);
+}
+
+// The exponents of g in T from 0.01 to 0.1.
+struct Cold {
+  std::vector<std::size_t> places;
+  std::vector<double> temperature;
+
+  explicit Cold(const Curves& curves) {
+    for (std::size_t t = 0; t < curves.temperature.size(); ++t) {
+      const double own = curves.temperature[t];
+      if (own < kColdest * (1 - kSameLabel) || own > kCold * (1 + kSameLabel)) continue;
+      places.push_back(t);
+      temperature.push_back(own);
+    }
+  }
+  template <class AtPlace>
+  std::optional<Estimate> power(const AtPlace& g_at) const {
+    std::vector<double> g;
+    for (const std::size_t t : places) g.push_back(g_at(t));
+    return power_of(temperature, g);
+  }
+};
 
 constexpr const char* kReading =
     "g is the paper's: logits q.k/sqrt(d), one random direction a query, the mean over queries, "
@@ -89,9 +118,13 @@ Claim sensitivity_follows_temperature(const Results& results) {
   Claim claim = claim_of("A", "sensitivity_follows_temperature", "Fig. 4",
                          "Below T = 0.1 the sensitivity g follows 1/T.");
   claim.reading = fmt::format(
-      "{} From T = 0.01 to 0.1: the paper does not list its temperatures. The largest over heads "
-      "has "
-      "no error that could be estimated, so that each head is judged by itself.",
+      "{} From T = 0.01 to 0.1: the paper does not list its temperatures. A row's g goes as 1/T "
+      "only "
+      "while T is above the gap of its two largest logits. Where these gaps have a density f(0) at "
+      "0, a share of the rows in proportion to f(0) T is still there, and the mean over rows tends "
+      "to a constant: an exponent of 0, whatever the step. 1/T is the law of the largest row, not "
+      "of a mean. The largest over heads has no error that could be estimated, so that each head "
+      "is judged by itself.",
       kReading);
   claim.test = fmt::format(
       "Least squares of log g on log T over at least 4 temperatures from {} to {}, head by head: "
@@ -100,40 +133,29 @@ Claim sensitivity_follows_temperature(const Results& results) {
       "outside. Steps above {} are not looked at. {}",
       kColdest, kCold, kInverseLow, kInverseHigh, kSmallStep, kVotingRule);
   const Curves curves = smallest_step(results);
-  std::vector<std::size_t> places;
-  std::vector<double> temperature;
-  for (std::size_t t = 0; t < curves.temperature.size(); ++t) {
-    const double own = curves.temperature[t];
-    if (own < kColdest * (1 - kSameLabel) || own > kCold * (1 + kSameLabel)) continue;
-    places.push_back(t);
-    temperature.push_back(own);
-  }
-  const auto power_at_places = [&](const auto& g_at) {
-    std::vector<double> g;
-    for (const std::size_t t : places) g.push_back(g_at(t));
-    return power_of(temperature, g);
-  };
+  const Cold cold(curves);
   HeadVotes votes;
   std::vector<double> exponents;
   for (const auto& head : curves.g) {
-    const auto power = power_at_places([&](std::size_t t) { return head[t]; });
+    const auto power = cold.power([&](std::size_t t) { return head[t]; });
     votes.add(power ? place_of(*power, kInverseLow, kInverseHigh) : Place::open);
     if (power) exponents.push_back(power->value);
   }
-  const auto of_largest = power_at_places([&](std::size_t t) { return curves.largest(t); });
+  const auto of_largest = cold.power([&](std::size_t t) { return curves.largest(t); });
   if (exponents.empty() || !of_largest) {
     return not_tested(claim,
                       "Fewer than 4 temperatures up to 0.1 were measured, or no small step: scan "
                       "with MeasureOptions::temperatures = 0.01,0.02,0.05,0.1 and "
                       "MeasureOptions::epsilons = 0.001.");
   }
-  const double first = curves.largest(places.front()), last = curves.largest(places.back());
+  const double first = curves.largest(cold.places.front());
+  const double last = curves.largest(cold.places.back());
   claim.verdict = votes.verdict();
   claim.measured = fmt::format(
-      "From T = {:.3g} to {:.3g} the largest g goes from {} to {}, as T^{:.2f}; head by head the "
-      "median exponent is {:.2f}: of {} heads {} follow 1/T, {} do not, {} are undecided.",
-      temperature.front(), temperature.back(), shown(first), shown(last), of_largest->value,
-      median(exponents), votes.all(), votes.yes, votes.no, votes.open);
+      "From T = {:.3g} to {:.3g} the median head's exponent is {:.2f}: of {} heads {} follow 1/T, "
+      "{} do not, {} are undecided; the largest g goes from {} to {}, as T^{:.2f}.",
+      cold.temperature.front(), cold.temperature.back(), median(exponents), votes.all(), votes.yes,
+      votes.no, votes.open, shown(first), shown(last), of_largest->value);
   claim.facts = {{"exponent", of_largest->value},
                  {"exponent_median", median(exponents)},
                  {"heads", static_cast<double>(votes.all())},
@@ -177,12 +199,11 @@ Claim sensitivity_falls_by_two_orders(const Results& results) {
   const double g_one = warm ? curves.largest(*warm) : kUndefined;
   claim.verdict = votes.verdict();
   claim.measured = fmt::format(
-      "The largest g falls from {} at T = 0.1 to {} at T = 10, by 10^{:.2f}, of which 1/T itself "
-      "is "
-      "10^2; at T = 1 it is {}. Head by head the median is 10^{:.2f}: {} of {} heads fall by two "
-      "orders when rounded.",
-      shown(g_cold), shown(g_hot), std::log10(g_cold / g_hot), shown(g_one), median(orders),
-      votes.yes, votes.all());
+      "The median head's g falls by 10^{:.2f} from T = 0.1 to 10, of which 1/T itself is 10^2: {} "
+      "of {} heads fall by two orders when rounded. The largest g, which is not judged, falls by "
+      "10^{:.2f}, from {} to {}; at T = 1 it is {}.",
+      median(orders), votes.yes, votes.all(), std::log10(g_cold / g_hot), shown(g_cold),
+      shown(g_hot), shown(g_one));
   claim.facts = {{"orders", std::log10(g_cold / g_hot)},
                  {"orders_median", median(orders)},
                  {"heads", static_cast<double>(votes.all())},
@@ -191,6 +212,60 @@ Claim sensitivity_falls_by_two_orders(const Results& results) {
                  {"g_cold", g_cold},
                  {"g_hot", g_hot},
                  {"g_one", g_one}};
+  return claim;
+}
+
+Claim steps_agree(const Results& results) {
+  Claim claim = claim_of("A", "steps_agree", "Fig. 4",
+                         "The sensitivity depends on T in the same way for all three steps.");
+  claim.reading =
+      "In the same way: the exponents of g in T, from T = 0.01 to 0.1, agree. A step of 10 moves "
+      "the "
+      "weights at most sqrt 2, so that g is at most 0.14 there, whatever T.";
+  claim.test = fmt::format(
+      "Least squares of log g on log T, head by head, at least 4 temperatures from {} to {}: the "
+      "95 % interval (Student's t, paired over the heads) of the mean difference of its exponent "
+      "from that of the smallest step is within {:+g} to {:+g} for every other step. Does not hold "
+      "where one is outside; else cannot tell.",
+      kColdest, kCold, -kSameExponent, kSameExponent);
+  const auto smallest = smallest_of(results);
+  const Index steps = smallest ? results.coord_size("epsilon") : 0;
+  const auto exponents_of = [&](Index step) {
+    const Curves curves = curves_of(results, step);
+    const Cold cold(curves);
+    std::vector<double> exponents;
+    for (const auto& head : curves.g) {
+      const auto power = cold.power([&](std::size_t t) { return head[t]; });
+      exponents.push_back(power ? power->value : kUndefined);
+    }
+    return exponents;
+  };
+  const std::vector<double> reference = smallest ? exponents_of(*smallest) : std::vector<double>();
+  if (steps < 2 || finite_values(reference).size() < kFewestOfMedian) {
+    return not_tested(claim,
+                      "Fewer than 2 steps, 4 temperatures up to 0.1 or 8 heads were measured: scan "
+                      "with MeasureOptions::temperatures = 0.01,0.02,0.05,0.1 and "
+                      "MeasureOptions::epsilons = 0.001,0.1,10.");
+  }
+  bool all = true, outside = false;
+  claim.measured =
+      fmt::format("The mean exponent is {:.2f} for a step of {:g}",
+                  mean_with_error(reference).value, results.coord_numbers("epsilon")[*smallest]);
+  for (Index step = 0; step < steps; ++step) {
+    if (step == *smallest) continue;
+    const double epsilon = results.coord_numbers("epsilon")[step];
+    const MeanWithError difference =
+        mean_with_error(paired_differences(exponents_of(step), reference));
+    const Interval interval = t_interval(difference);
+    const Place place = place_of(interval, -kSameExponent, kSameExponent);
+    all = all && place == Place::inside;
+    outside = outside || place == Place::outside;
+    claim.measured += fmt::format("; for {:g} it differs by {:+.3f} ({:+.3f} to {:+.3f})", epsilon,
+                                  difference.value, interval.low, interval.high);
+    claim.facts.push_back({fmt::format("difference_{:g}", epsilon), difference.value});
+  }
+  claim.measured += ".";
+  claim.verdict = all ? Verdict::holds : outside ? Verdict::does_not_hold : Verdict::cannot_tell;
   return claim;
 }
 

@@ -1,9 +1,12 @@
-// Whether what heads do within the first half of a text forecasts the loss in the second
-// (docs/reproduce.md).
+// Early signs: whether what heads do within the first half of a text forecasts the loss in the
+// second, and whether both signs come together (docs/reproduce.md).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "headgauge/catalogue.hpp"
+#include "headgauge/cells.hpp"
 #include "headgauge/claims.hpp"
 #include "reproduce/early_warning.hpp"
 #include "reproduce/judgement.hpp"
@@ -14,20 +17,23 @@
 namespace headgauge {
 namespace {
 
-// `what` falls by the metric `fall`; `stream` names the random numbers.
+// `what` falls by the metric `fall`, or grows by as much where `sign` is -1; `stream` names the
+// random numbers.
 Claim fall_warns(Claim claim, const Results& results, const std::string& what, const char* fall,
-                 std::uint32_t stream) {
+                 std::uint32_t stream, int sign = 1) {
+  const char* move = sign > 0 ? "fall" : "growth";
   claim.reading =
-      "The text in pieces of 2L tokens, each seen by itself. The fall is between rows L/4 to L/2 "
-      "and rows L/2 to L, in the mean over the heads; the rise of the loss is from tokens up to L "
+      "The text in pieces of 2L tokens, each seen by itself. The fall or growth is between "
+      "rows L/4 to L/2 and rows L/2 to L, in the mean over the heads; the rise of the loss is from "
+      "tokens up to L "
       "to tokens L to 2L. A high loss mostly comes down by itself, so that the loss up to L is "
       "held fixed. Neighbouring pieces count as independent. Entropy and separability are judged "
       "each by itself.";
   claim.test = fmt::format(
-      "The 95 % bootstrap interval of the partial rank correlation of fall and rise over the "
+      "The 95 % bootstrap interval of the partial rank correlation of {} and rise over the "
       "pieces, given the loss up to L, is above 0. Does not hold where it is below {}, so that no "
       "more than a weak warning is left; else cannot tell. At least {} pieces of {} tokens.",
-      kWeakCorrelation, kFewestPieces, kShortestPiece);
+      move, kWeakCorrelation, kFewestPieces, kShortestPiece);
   const LabelledArray* falls = results.metric(fall);
   if (falls == nullptr) {
     return not_tested(
@@ -41,23 +47,25 @@ Claim fall_warns(Claim claim, const Results& results, const std::string& what, c
   const std::vector<double>& second = results.require_metric("loss_second_half").values;
   std::vector<double> rise;
   for (std::size_t i = 0; i < first.size(); ++i) rise.push_back(second[i] - first[i]);
-  const RankCorrelation partial = partial_rank_correlation(falls->values, rise, first, 0, stream);
+  std::vector<double> moved = falls->values;
+  for (double& value : moved) value *= sign;
+  const RankCorrelation partial = partial_rank_correlation(moved, rise, first, 0, stream);
   if (std::isnan(partial.low) || std::isnan(partial.high)) {
-    return not_tested(claim, fmt::format("{} pieces have a fall of the {} and both losses, of "
+    return not_tested(claim, fmt::format("{} pieces have a {} of the {} and both losses, of "
                                          "which {} are needed that differ.",
-                                         partial.pairs, what, kFewestPieces));
+                                         partial.pairs, move, what, kFewestPieces));
   }
   claim.verdict = verdict_of_correlation({partial.low, partial.high});
-  const RankCorrelation plain = rank_correlation(falls->values, rise, 0, stream);
+  const RankCorrelation plain = rank_correlation(moved, rise, 0, stream);
   const double tokens = results.settings.value("piece_tokens", kUndefined);
-  const double fall_median = median(finite_values(falls->values));
+  const double fall_median = median(finite_values(moved));
   const double rise_median = median(finite_values(rise));
   claim.measured = fmt::format(
       "Over {} pieces of {:g} tokens the partial rank correlation is {:.2f} ({:.2f} to {:.2f}), "
-      "without holding the loss fixed {:.2f} ({:.2f} to {:.2f}); the median fall of the {} is {}, "
+      "without holding the loss fixed {:.2f} ({:.2f} to {:.2f}); the median {} of the {} is {}, "
       "the median rise of the loss {} nats.",
       partial.pairs, tokens, partial.value, partial.low, partial.high, plain.value, plain.low,
-      plain.high, what, shown(fall_median), shown(rise_median));
+      plain.high, move, what, shown(fall_median), shown(rise_median));
   claim.facts = {{"partial_rank_correlation", partial.value},
                  {"low", partial.low},
                  {"high", partial.high},
@@ -66,7 +74,7 @@ Claim fall_warns(Claim claim, const Results& results, const std::string& what, c
                  {"rank_correlation_high", plain.high},
                  {"pieces", static_cast<double>(partial.pairs)},
                  {"piece_tokens", tokens},
-                 {"fall_median", fall_median},
+                 {fmt::format("{}_median", move), fall_median},
                  {"rise_median", rise_median}};
   return claim;
 }
@@ -78,6 +86,73 @@ Claim falling_entropy_warns(const Results& results) {
       claim_of("A", "falling_entropy_warns", "Early warning",
                "A fall of the heads' entropy towards L forecasts a rise of the loss from L to 2L."),
       results, "entropy", "entropy_fall", 0x77656e74);
+}
+
+Claim growing_entropy_warns(const Results& results) {
+  return fall_warns(
+      claim_of(
+          "A", "growing_entropy_warns", "Early warning",
+          "A growth of the heads' entropy towards L forecasts a rise of the loss from L to 2L."),
+      results, "entropy", "entropy_fall", 0x77656e74, -1);
+}
+
+Claim entropy_grows_where_separability_falls(const Results& results) {
+  Claim claim = claim_of("A", "entropy_grows_where_separability_falls", "Early warning",
+                         "Where a head's entropy grows, its separability falls: both are early "
+                         "signs that it saturates.");
+  claim.reading =
+      "Head by head, between the rows up to L/2 and those up to L (two position bins, each with "
+      "the rows of its octave): the growth of entropy_normalized and the fall of separability at "
+      "N = 20. The heads of one model on one text count as independent. Separability falls in "
+      "every head whose sets grow harder to tell apart with more keys; that this goes with "
+      "entropy is what is tested.";
+  claim.test = fmt::format(
+      "The 95 % bootstrap interval of the rank correlation of growth and fall over the heads is "
+      "above 0. Does not hold where it is below {}, so that no more than a weak dependence is "
+      "left; else cannot tell. At least {} heads.",
+      kWeakCorrelation, kFewestPairs);
+  const auto positions = numbers(results, "position");
+  const auto n = judged_top_n(results);
+  const Index last = std::ssize(positions) - 1;
+  const auto before = std::ranges::find(positions, last < 0 ? 0 : positions.back() / 2);
+  std::vector<double> growths, falls;
+  for (const HeadName& head :
+       before != positions.end() && n ? measured_heads(results) : std::vector<HeadName>()) {
+    const auto change = [&](const char* metric) {
+      const auto at = [&](Index position) {
+        return value_at(results, twin_by_position(metric), head, "position", position,
+                        {"top_n", *n})
+            .value_or(kUndefined);
+      };
+      return at(last) - at(before - positions.begin());
+    };
+    growths.push_back(change("entropy_normalized"));
+    falls.push_back(-change("separability"));
+  }
+  constexpr std::uint32_t kStream = 0x77686561;
+  const RankCorrelation found = rank_correlation(growths, falls, 0, kStream);
+  if (std::isnan(found.low) || std::isnan(found.high)) {
+    return not_tested(
+        claim, fmt::format("{} heads of a causal model have both in two octaves of rows, of which "
+                           "{} are needed that differ: scan with ScanOptions::measures = "
+                           "weights,separability and MeasureOptions::top_n = 20.",
+                           found.pairs, kFewestPairs));
+  }
+  claim.verdict = verdict_of_correlation({found.low, found.high});
+  const double growth = median(finite_values(growths)), fall = median(finite_values(falls));
+  claim.measured = fmt::format(
+      "Over {} heads the rank correlation is {:.2f} ({:.2f} to {:.2f}); from rows up to {:g} to "
+      "rows up to {:g} the median head's entropy grows by {:+.3f} and its separability falls by "
+      "{:+.3f}.",
+      found.pairs, found.value, found.low, found.high, positions.back() / 2, positions.back(),
+      growth, fall);
+  claim.facts = {{"rank_correlation", found.value},
+                 {"low", found.low},
+                 {"high", found.high},
+                 {"heads", static_cast<double>(found.pairs)},
+                 {"growth_median", growth},
+                 {"fall_median", fall}};
+  return claim;
 }
 
 Claim falling_separability_warns(const Results& results) {

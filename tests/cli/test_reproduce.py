@@ -23,7 +23,10 @@ LIMITS = THEOREMS | {
     "returns_diminish", "critical_n_is_small", "critical_n_grows_sublinearly",
     "proportional_margin_collapses", "proportional_separability_falls", "separability_settles",
     "coverage_is_independent", "gradient_is_within_quarter", "sensitivity_follows_temperature",
-    "sensitivity_falls_by_two_orders", "falling_entropy_warns", "falling_separability_warns"}
+    "sensitivity_falls_by_two_orders", "falling_entropy_warns", "falling_separability_warns",
+    "distance_bound_tightens", "distances_converge", "separability_bound_tracks", "steps_agree",
+    "cold_raises_the_norm_alone", "entropy_grows_where_separability_falls",
+    "growing_entropy_warns"}
 TOKENS = {"gaussian_mean_rate", "gaussian_covariance_rate", "horizon_slows_down", "sphere_rates",
           "ball_rate", "hardmax_is_logarithmic", "model_rates",
           "model_slower_heads_see_further", "model_converges_with_random_keys",
@@ -125,7 +128,7 @@ class Limits(CommandTest):
         self.assertEqual(again.out.replace("again", "whole"), whole.out)
         self.assertTrue((self.folder / "again/report.html").exists())
 
-        # A scan with its settings has all but the pieces of the text and the costs.
+        # A scan with its settings has all but the pieces of the text, T = 0.1 and the costs.
         settings = json.loads((self.folder / "whole/results.json").read_text("utf-8"))["settings"]
         lists = [(f"--{name.replace('_', '-')}", ",".join(map(str, settings[name])))
                  for name in ("top_n", "top_share")]
@@ -134,7 +137,7 @@ class Limits(CommandTest):
             "reproduce", "limits", "--results", "scan/results.json", "--json", "--out", "c").out)
         self.assertEqual(len(judged["claims"]), len(LIMITS))
         for claim, other in zip(judged["claims"], claims):
-            if "warns" not in claim["name"]:
+            if "warns" not in claim["name"] and "cold" not in claim["name"]:
                 self.assertEqual(claim, other)
                 continue
             self.assertEqual(claim["verdict"], "not tested")
@@ -202,6 +205,21 @@ class Limits(CommandTest):
         fewer = json.loads(self.succeed(*run, "a.txt", "b.txt").out)
         self.assertNotIn("piece", fewer["coords"])
         self.assertEqual(verdicts(fewer)["falling_entropy_warns"], "not tested")
+
+    def test_what_is_measured_at_a_temperature_of_a_tenth(self) -> None:
+        """Beside a scan with that normalizer."""
+        copy_golden("gpt2/plain", self.folder / "model")
+        self.ids(128)
+        model = ("model", "--tokens", "ids.txt", "--json")
+        results = json.loads(self.succeed("reproduce", "limits", *model).out)
+        alone = json.loads(self.succeed("scan", *model, "--normalizer", "softmax:t=0.1", "--lengths",
+                                        "128", "--top-n", "20").out)["metrics"]
+        for name, metric in (("cold_jacobian", "jacobian_spectral"),
+                             ("cold_separability", "separability")):
+            heads = [h for layer in results["metrics"][name]["values"] for h in layer]
+            other = [h[0] for layer in alone[metric]["values"] for h in layer]
+            self.assertEqual(heads, [v[0] if isinstance(v, list) else v for v in other], name)
+        self.assertNotEqual(verdicts(results)["cold_raises_the_norm_alone"], "not tested")
 
     def test_json_is_the_file_and_threads_do_not_matter(self) -> None:
         copy_golden("gpt2/plain", self.folder / "model")

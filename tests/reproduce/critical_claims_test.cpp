@@ -102,5 +102,25 @@ TEST(CriticalNGrowsSublinearly, ByTheInterval) {
   EXPECT_EQ(critical_n_grows_sublinearly(MadeScan().results).verdict, Verdict::not_tested);
 }
 
+TEST(CriticalNGrowsSublinearly, SaysHowTheOtherCriticalNGrow) {
+  MadeScan made;  // L = 32 ... 1024
+  const auto add = [&](const char* name, std::vector<double> values, const char* along) {
+    std::vector<std::string> dims;
+    if (*along != 0) dims.emplace_back(along);
+    made.results.add_metric(name, dims, "1").values = std::move(values);
+  };
+  add("closest_n_exponent", {0.9}, "");
+  add("closest_n_exponent_low", {0.8}, "");
+  add("closest_n_exponent_high", {0.95}, "");
+  // Twice as large for four times the length; the last two are none, and at the end of the search.
+  add("critical_n", {4, 5.6568542494923806, 8, 11.313708498984761, -1, 128}, "length");
+  add("critical_n_paper", {4, 8, -1, -1, -1, -1}, "length");
+  const Claim claim = critical_n_grows_sublinearly(made.results);
+  EXPECT_EQ(claim.verdict, Verdict::holds);
+  EXPECT_NEAR(fact(claim, "critical_n_exponent"), 0.5, 1e-9);
+  EXPECT_NE(claim.measured.find("accepts is there at 2 lengths"), std::string::npos)
+      << claim.measured;
+}
+
 }  // namespace
 }  // namespace headgauge

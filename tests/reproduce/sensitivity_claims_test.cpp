@@ -104,6 +104,34 @@ TEST(SensitivityFallsByTwoOrders, EveryVerdict) {
   EXPECT_EQ(sensitivity_falls_by_two_orders(Results()).verdict, Verdict::not_tested);
 }
 
+// Three steps: that of 10 has another exponent.
+Claim steps_with(double other, double spread = 0) {
+  MadeScan made;
+  const std::vector<double> temperatures = default_temperatures();
+  made.results.set_coord("temperature", temperatures);
+  made.results.set_coord("epsilon", std::vector<double>{0.1, 1e-3, 10});
+  LabelledArray& metric =
+      made.results.add_metric("sensitivity", {"layer", "head", "temperature", "epsilon"}, "1");
+  metric.each([&](std::span<const Index> cell, std::size_t at) {
+    const double of_head = cell[1] % 2 == 0 ? spread : -spread;
+    metric.values[at] =
+        std::pow(temperatures[cell[2]], cell[3] == 2 ? -0.2 + other + of_head : -0.2);
+  });
+  return steps_agree(made.results);
+}
+
+TEST(StepsAgree, EveryVerdict) {
+  EXPECT_EQ(steps_with(0.05, 0.01).verdict, Verdict::holds);
+  const Claim apart = steps_with(0.3, 0.01);
+  EXPECT_EQ(apart.verdict, Verdict::does_not_hold) << apart.measured;
+  EXPECT_NEAR(fact(apart, "difference_0.1"), 0, 1e-9);
+  EXPECT_EQ(steps_with(0, 2).verdict, Verdict::cannot_tell);
+  const auto inverse = alike([](double t) { return 1 / t; });
+  EXPECT_EQ(steps_agree(sensitivity_of(inverse, default_temperatures(), {1e-3})).verdict,
+            Verdict::not_tested);
+  EXPECT_EQ(steps_agree(Results()).verdict, Verdict::not_tested);
+}
+
 // Norms of 20 heads beside their bounds; `error` is that of the norms.
 Results jacobians_of(const std::function<double(int)>& norm, double error) {
   MadeScan made;

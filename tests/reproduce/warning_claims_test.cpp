@@ -90,5 +90,40 @@ TEST(FallWarns, EachLooksAtItsOwnFall) {
   EXPECT_EQ(falling_separability_warns(results).verdict, Verdict::does_not_hold);
 }
 
+TEST(FallWarns, GrowthIsTheOtherSignOfAFall) {
+  const Results rising = made_pieces(32, [](int k) {
+    return MadePiece{-0.01 * k, 3 + 0.1 * ((k * 7) % 5), 3 + 0.1 * ((k * 7) % 5) + 0.02 * k};
+  });
+  EXPECT_EQ(growing_entropy_warns(rising).verdict, Verdict::holds);
+  EXPECT_EQ(falling_entropy_warns(rising).verdict, Verdict::does_not_hold);
+  const Results falling = made_pieces(32, [](int k) {
+    return MadePiece{0.01 * k, 3 + 0.1 * ((k * 7) % 5), 3 + 0.1 * ((k * 7) % 5) + 0.02 * k};
+  });
+  EXPECT_EQ(growing_entropy_warns(falling).verdict, Verdict::does_not_hold);
+}
+
+// Entropy and separability of 20 heads in the last two octaves.
+Claim signs_with(const std::function<double(int)>& growth, const std::function<double(int)>& fall) {
+  MadeScan made;
+  made.fill("entropy_normalized_by_position", "position", [&](int head, double label, double) {
+    return label == 1024 ? 0.5 + growth(head) : 0.5;
+  });
+  made.fill("separability_by_position", "position",
+            [&](int head, double label, double) { return label == 1024 ? 0.5 - fall(head) : 0.5; });
+  return entropy_grows_where_separability_falls(made.results);
+}
+
+TEST(EntropyGrowsWhereSeparabilityFalls, EveryVerdict) {
+  const auto up = [](int head) { return 0.01 * head; };
+  const auto down = [](int head) { return -0.01 * head; };
+  const auto shuffled = [](int head) { return 0.01 * ((head * 7) % 20); };
+  EXPECT_EQ(signs_with(up, up).verdict, Verdict::holds);
+  EXPECT_EQ(signs_with(up, down).verdict, Verdict::does_not_hold);
+  const Claim open = signs_with(up, shuffled);
+  EXPECT_EQ(open.verdict, Verdict::cannot_tell) << open.measured;
+  EXPECT_EQ(entropy_grows_where_separability_falls(MadeScan(3).results).verdict,
+            Verdict::not_tested);
+}
+
 }  // namespace
 }  // namespace headgauge

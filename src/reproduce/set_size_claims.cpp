@@ -1,0 +1,262 @@
+// Paper A's claims on what becomes of bound, distance and separability as N grows
+// (docs/reproduce.md).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "headgauge/cells.hpp"
+#include "headgauge/claims.hpp"
+#include "reproduce/judgement.hpp"
+#include "reproduce/scan_values.hpp"
+#include "statistics/ranks.hpp"
+#include "statistics/student.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr double kFirstN = 5;                    // at N = 1 the bound is the distance itself
+constexpr double kNearFrom = 50, kNearTo = 100;  // "near 100": the largest N there
+constexpr double kConverged = 0.05;              // of the ratio of two distances
+constexpr double kTracks = 0.1;                  // of a share of the set
+constexpr double kNoGain = 0.02;                 // of the same: nothing worth the name
+
+// The place of the largest N from 50 to 100 with fewer than L - 1 keys selected, and of the
+// smallest from 5 on; -1 where there is none.
+struct Sizes {
+  std::span<const double> labels;
+  Index first = -1, last = -1;
+  double label(Index n) const { return labels[static_cast<std::size_t>(n)]; }
+  bool both() const { return first >= 0 && last > first; }
+};
+Sizes sizes_of(const Results& results) {
+  Sizes sizes{.labels = numbers(results, "top_n")};
+  const auto longest = longest_length(results);
+  for (Index n = 0; longest && n < std::ssize(sizes.labels); ++n) {
+    const double size = sizes.label(n);
+    if (size >= kFirstN && sizes.first < 0) sizes.first = n;
+    if (size >= kNearFrom && size <= kNearTo && size + 1 < *longest) sizes.last = n;
+  }
+  return sizes;
+}
+
+// Head by head: a metric over another, at one length and N.
+std::vector<double> ratios(const Results& results, const char* over, const char* under,
+                           Index length, Index n) {
+  std::vector<double> found;
+  for (const HeadName& head : measured_heads(results)) {
+    const auto at = [&](const char* metric) {
+      return value_at(results, metric, head, "length", length, {"top_n", n}).value_or(kUndefined);
+    };
+    const double ratio = at(over) / at(under);
+    found.push_back(std::isfinite(ratio) && ratio > 0 ? ratio : kUndefined);
+  }
+  return found;
+}
+
+std::string needs_sizes() {
+  return "N = 5 and one from 50 to 100 are needed, below L: scan with MeasureOptions::top_n = "
+         "5,100 and ScanOptions::lengths = 1024.";
+}
+
+}  // namespace
+
+Claim distance_bound_tightens(const Results& results) {
+  Claim claim = claim_of("A", "distance_bound_tightens", "Fig. 2b",
+                         "The upper bound of Theorem 1 gets tight as N nears 100.");
+  claim.reading =
+      "Tight is bound/distance near 1; gets tight is that this falls from N = 5 on. At N = 1 bound "
+      "and distance are the same.";
+  claim.test = fmt::format(
+      "At the longest L, head by head: bound/distance at the largest N from {:g} to {:g} over that "
+      "at the smallest N from {:g} on. Holds where the 95 % interval of the median head (bootstrap "
+      "over the heads) is below 1, does not hold where it is above; else cannot tell.",
+      kNearFrom, kNearTo, kFirstN);
+  const Sizes sizes = sizes_of(results);
+  if (!sizes.both()) return not_tested(claim, needs_sizes());
+  const Index length = results.coord_size("length") - 1;
+  const auto factors_at = [&](Index n) {
+    return ratios(results, "distance_bound_paper", "distance", length, n);
+  };
+  const std::vector<double> first = factors_at(sizes.first), last = factors_at(sizes.last);
+  std::vector<double> changes;
+  for (std::size_t h = 0; h < first.size(); ++h) changes.push_back(last[h] / first[h]);
+  changes = finite_values(changes);
+  if (changes.empty()) return not_tested(claim, kNoDistance);
+  const Interval interval = interval_of_median(changes);
+  claim.verdict = changes.size() < kFewestOfMedian ? Verdict::cannot_tell
+                                                   : verdict_of(place_of(interval, -HUGE_VAL, 1));
+  claim.measured = fmt::format(
+      "From N = {:g} to {:g} bound/distance goes from {:.2f} to {:.2f} in the median of {} heads, "
+      "{:.2f} times ({} to {}).",
+      sizes.label(sizes.first), sizes.label(sizes.last), median(finite_values(first)),
+      median(finite_values(last)), changes.size(), median(changes), shown(interval.low),
+      shown(interval.high));
+  claim.facts = {{"change_median", median(changes)},
+                 {"change_low", interval.low},
+                 {"change_high", interval.high},
+                 {"heads", static_cast<double>(changes.size())}};
+  for (Index n = 0; n < std::ssize(sizes.labels); ++n) {
+    claim.facts.push_back(
+        {fmt::format("factor_{:g}", sizes.label(n)), median(finite_values(factors_at(n)))});
+  }
+  return claim;
+}
+
+Claim distances_converge(const Results& results) {
+  Claim claim = claim_of("A", "distances_converge", "Fig. 2b",
+                         "Distance and expected distance converge near N = 100.");
+  claim.reading =
+      "The expected distance in the reading \"context\", a conjecture (docs/mathematics.md 2). "
+      "What "
+      "few keys are left out of a short context changes both, so that the longest L is judged; the "
+      "others are facts.";
+  claim.test = fmt::format(
+      "At the longest L and the largest N from {:g} to {:g}: the 95 % interval of the median "
+      "head's "
+      "distance/expected distance (bootstrap over the heads) is within {:g} % of 1, or outside; "
+      "else cannot tell.",
+      kNearFrom, kNearTo, 100 * kConverged);
+  const Sizes sizes = sizes_of(results);
+  if (sizes.last < 0) return not_tested(claim, needs_sizes());
+  const auto lengths = numbers(results, "length");
+  const auto at = [&](Index length, Index n) {
+    return finite_values(ratios(results, "distance", "expected_distance_context", length, n));
+  };
+  const Index longest = std::ssize(lengths) - 1;
+  const std::vector<double> judged = at(longest, sizes.last);
+  if (judged.empty()) return not_tested(claim, kNoDistance);
+  const Interval interval = interval_of_median(judged);
+  claim.verdict = judged.size() < kFewestOfMedian
+                      ? Verdict::cannot_tell
+                      : verdict_of(place_of(interval, 1 / (1 + kConverged), 1 + kConverged));
+  claim.measured = fmt::format(
+      "At N = {:g} of L = {:g} the ratio is {:.3f} ({:.3f} to {:.3f}) in the median of {} heads",
+      sizes.label(sizes.last), lengths.back(), median(judged), interval.low, interval.high,
+      judged.size());
+  claim.facts = {{"ratio", median(judged)}, {"low", interval.low}, {"high", interval.high}};
+  for (Index l = 0; l < longest; ++l) {
+    const std::vector<double> shorter = at(l, sizes.last);
+    if (shorter.empty()) continue;
+    claim.measured +=
+        fmt::format("{} {:.2f} at L = {:g}", l == 0 ? ";" : ",", median(shorter), lengths[l]);
+    claim.facts.push_back({fmt::format("ratio_{:g}", lengths[l]), median(shorter)});
+  }
+  claim.measured += ".";
+  return claim;
+}
+
+Claim separability_bound_tracks(const Results& results) {
+  Claim claim = claim_of("A", "separability_bound_tracks", "Theorem 2",
+                         "The exponential upper bound of Theorem 2 tracks the largest separability "
+                         "that is measured.");
+  claim.reading =
+      "Tracks is: within 0.1 at every N. The largest may be that of a head over its rows, which "
+      "its own bound must be near to, or that over the heads: the claim fails where the bound is "
+      "far from both.";
+  claim.test = fmt::format(
+      "At the longest L and every N from {:g} to {:g}: the 95 % interval, over the heads, of the "
+      "mean of separability_upper_paper less separability is within {:g}. Does not hold where at "
+      "some N it is outside and the mean bound is further than that from the head of the largest "
+      "separability, too; else cannot tell.",
+      kFirstN, kNearTo, kTracks);
+  const auto labels = numbers(results, "top_n");
+  const Index length = longest_length(results) ? results.coord_size("length") - 1 : 0;
+  std::vector<std::string> parts;
+  bool all = true, far = false;
+  for (Index n = 0; n < std::ssize(labels); ++n) {
+    if (labels[n] < kFirstN || labels[n] > kNearTo) continue;
+    std::vector<double> gaps, bounds, values;
+    for (const HeadName& head : measured_heads(results)) {
+      const auto bound =
+          value_at(results, "separability_upper_paper", head, "length", length, {"top_n", n});
+      const auto value = value_at(results, "separability", head, "length", length, {"top_n", n});
+      if (!bound || !value) continue;
+      gaps.push_back(*bound - *value);
+      bounds.push_back(*bound);
+      values.push_back(*value);
+    }
+    if (gaps.size() < kFewestOfMedian) continue;
+    const MeanWithError gap = mean_with_error(gaps);
+    const Place place = place_of(t_interval(gap), -kTracks, kTracks);
+    const double bound = mean_with_error(bounds).value, most = std::ranges::max(values);
+    all = all && place == Place::inside;
+    far = far || (place == Place::outside && std::abs(bound - most) > kTracks);
+    parts.push_back(fmt::format("{:.2f} beside {:.2f} (± {:.2f}; {:.2f}) at N = {:g}", bound,
+                                mean_with_error(values).value, gap.standard_error, most,
+                                labels[n]));
+    claim.facts.push_back({fmt::format("gap_{:g}", labels[n]), gap.value});
+    claim.facts.push_back({fmt::format("largest_{:g}", labels[n]), most});
+  }
+  if (parts.empty()) {
+    return not_tested(claim, fmt::format("Fewer than {} heads have a separability at some N from 5 "
+                                         "to 100: scan with ScanOptions::measures = separability "
+                                         "and MeasureOptions::top_n = 5,20,100.",
+                                         kFewestOfMedian));
+  }
+  claim.verdict = all ? Verdict::holds : far ? Verdict::does_not_hold : Verdict::cannot_tell;
+  claim.measured = fmt::format(
+      "The bound is {}{} (means over the heads, in brackets the error of the gap and the head of "
+      "the largest).",
+      parts.front(), parts.size() > 1 ? ", " + parts.back() : "");
+  return claim;
+}
+
+Claim cold_raises_the_norm_alone(const Results& results) {
+  Claim claim =
+      claim_of("A", "cold_raises_the_norm_alone", "Fig. 4, advice",
+               "A temperature of 0.1 raises the norm of the gradient and does not improve "
+               "separability.");
+  claim.reading =
+      "The advice to avoid T < 0.1. The heads as they are, and the same with softmax at T = 0.1; "
+      "separability at N = 20. Norms are those of the mean row of each head.";
+  claim.test = fmt::format(
+      "At the longest L, paired over the heads (Student's t, 95 %): holds where the change of the "
+      "mean spectral norm is above 0 and that of separability below {:+g}; does not hold where the "
+      "norm's is below 0 or separability's above {:+g}; else cannot tell.",
+      kNoGain, kNoGain);
+  const auto n = judged_top_n(results);
+  std::vector<double> norms, cold_norms, values, cold_values;
+  for (const HeadName& head : measured_heads(results)) {
+    const auto norm = find_cell_of_head(results, "jacobian_spectral", head);
+    const auto cold_norm = find_cell_of_head(results, "cold_jacobian", head);
+    const auto cold = find_cell_of_head(results, "cold_separability", head);
+    const auto value = n ? value_at(results, "separability", head, "length",
+                                    results.coord_size("length") - 1, {"top_n", *n})
+                         : std::nullopt;
+    if (!norm || !cold_norm || !cold || !value) continue;
+    norms.push_back(norm->value);
+    cold_norms.push_back(cold_norm->value);
+    values.push_back(*value);
+    cold_values.push_back(cold->value);
+  }
+  if (norms.size() < kFewestOfMedian) {
+    return not_tested(claim,
+                      "The heads were not measured at T = 0.1 beside T = 1 (cold_jacobian, "
+                      "cold_separability), as one scan cannot: reproduce_limits() does.");
+  }
+  const auto change = [&](const std::vector<double>& cold, const std::vector<double>& as_is) {
+    return t_interval(mean_with_error(paired_differences(cold, as_is)));
+  };
+  const Interval of_norm = change(cold_norms, norms), of_value = change(cold_values, values);
+  claim.verdict = of_norm.low > 0 && of_value.high < kNoGain   ? Verdict::holds
+                  : of_norm.high < 0 || of_value.low > kNoGain ? Verdict::does_not_hold
+                                                               : Verdict::cannot_tell;
+  const auto mean = [](const std::vector<double>& of) { return mean_with_error(of).value; };
+  claim.measured = fmt::format(
+      "From T = 1 to 0.1 the mean norm of {} heads goes from {} to {} (by {:+.3f} to {:+.3f}), "
+      "separability from {:.3f} to {:.3f} (by {:+.3f} to {:+.3f}).",
+      norms.size(), shown(mean(norms)), shown(mean(cold_norms)), of_norm.low, of_norm.high,
+      mean(values), mean(cold_values), of_value.low, of_value.high);
+  claim.facts = {{"norm", mean(norms)},
+                 {"norm_cold", mean(cold_norms)},
+                 {"norm_change_low", of_norm.low},
+                 {"norm_change_high", of_norm.high},
+                 {"separability", mean(values)},
+                 {"separability_cold", mean(cold_values)},
+                 {"separability_change_low", of_value.low},
+                 {"separability_change_high", of_value.high}};
+  return claim;
+}
+
+}  // namespace headgauge

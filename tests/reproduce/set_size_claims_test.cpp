@@ -1,0 +1,114 @@
+// Paper A's claims on what becomes of bound, distance and separability as N grows, for inputs of
+// which they hold, do not hold, and cannot be decided.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "headgauge/claims.hpp"
+#include "reproduce/made_scan.hpp"
+
+namespace headgauge {
+namespace {
+
+using OfHeadAndSize = std::function<double(int, double)>;
+
+Claim tightens_with(const OfHeadAndSize& factor) {
+  MadeScan made;
+  made.fill("distance", "length", [](int head, double length, double) { return length + head; });
+  made.fill("distance_bound_paper", "length",
+            [&](int head, double length, double n) { return (length + head) * factor(head, n); });
+  return distance_bound_tightens(made.results);
+}
+
+TEST(DistanceBoundTightens, EveryVerdict) {
+  const Claim tight = tightens_with([](int, double n) { return 1 + 10 / n; });
+  EXPECT_EQ(tight.verdict, Verdict::holds) << tight.measured;
+  EXPECT_NEAR(fact(tight, "factor_100"), 1.1, 1e-9);
+  const Claim loose = tightens_with([](int, double n) { return 1 + n / 100; });
+  EXPECT_EQ(loose.verdict, Verdict::does_not_hold) << loose.measured;
+  EXPECT_NEAR(fact(loose, "change_median"), 2 / 1.05, 1e-9);
+  // N = 1, where bound and distance are the same, is not looked at.
+  const auto from_one = [](int, double n) { return n == 1 ? 1 : 2 - n / 1000; };
+  EXPECT_EQ(tightens_with(from_one).verdict, Verdict::holds);
+  const auto mixed = [](int head, double n) { return 2 + (head % 2 == 0 ? n : -n) / 200; };
+  EXPECT_EQ(tightens_with(mixed).verdict, Verdict::cannot_tell);
+  EXPECT_EQ(distance_bound_tightens(MadeScan().results).verdict, Verdict::not_tested);
+}
+
+Claim converge_with(const std::function<double(int, double, double)>& ratio) {
+  MadeScan made;
+  made.fill("distance", "length", ratio);
+  made.fill("expected_distance_context", "length", [](int, double, double) { return 1; });
+  return distances_converge(made.results);
+}
+
+TEST(DistancesConverge, EveryVerdict) {
+  const Claim near = converge_with([](int head, double length, double n) {
+    return length < 1024 ? 0.7 : 1 - 1 / n + 1e-4 * head;
+  });
+  EXPECT_EQ(near.verdict, Verdict::holds) << near.measured;
+  EXPECT_NEAR(fact(near, "ratio_512"), 0.7, 1e-12);
+  EXPECT_EQ(converge_with([](int, double, double) { return 0.9; }).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(converge_with([](int, double, double) { return 1.1; }).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(converge_with([](int head, double, double) { return head % 2 == 0 ? 1 : 0.9; }).verdict,
+            Verdict::cannot_tell);
+  EXPECT_EQ(distances_converge(MadeScan().results).verdict, Verdict::not_tested);
+}
+
+Claim tracks_with(const OfHeadAndSize& bound, const OfHeadAndSize& measured) {
+  MadeScan made;
+  made.fill("separability_upper_paper", "length",
+            [&](int head, double, double n) { return bound(head, n); });
+  made.fill("separability", "length",
+            [&](int head, double, double n) { return measured(head, n); });
+  return separability_bound_tracks(made.results);
+}
+
+TEST(SeparabilityBoundTracks, EveryVerdict) {
+  const OfHeadAndSize falling = [](int head, double n) { return 0.9 - n / 300 - 1e-3 * head; };
+  const OfHeadAndSize near = [&](int head, double n) { return falling(head, n) + 0.05; };
+  EXPECT_EQ(tracks_with(near, falling).verdict, Verdict::holds);
+  const OfHeadAndSize flat = [](int, double) { return 0.99; };
+  const Claim far = tracks_with(flat, falling);
+  EXPECT_EQ(far.verdict, Verdict::does_not_hold) << far.measured;
+  EXPECT_NEAR(fact(far, "largest_100"), 0.9 - 1.0 / 3, 1e-9);
+  // Far from the heads, but near to the largest of them.
+  const OfHeadAndSize one_high = [&](int head, double n) {
+    return head == 0 ? 0.95 : falling(head, n);
+  };
+  EXPECT_EQ(tracks_with(flat, one_high).verdict, Verdict::cannot_tell);
+  EXPECT_EQ(separability_bound_tracks(MadeScan().results).verdict, Verdict::not_tested);
+}
+
+Verdict cold_with(const OfHeadAndSize& norm, const OfHeadAndSize& separability) {
+  MadeScan made;
+  LabelledArray& as_is = made.results.add_metric("jacobian_spectral", {"layer", "head"}, "1");
+  LabelledArray& cold = made.results.add_metric("cold_jacobian", {"layer", "head"}, "1");
+  LabelledArray& value = made.results.add_metric("cold_separability", {"layer", "head"}, "1");
+  for (int head = 0; head < made.layers * made.heads; ++head) {
+    as_is.values[head] = norm(head, 1);
+    cold.values[head] = norm(head, 0.1);
+    value.values[head] = separability(head, 0.1);
+  }
+  made.fill("separability", "length",
+            [&](int head, double, double) { return separability(head, 1); });
+  return cold_raises_the_norm_alone(made.results).verdict;
+}
+
+TEST(ColdRaisesTheNormAlone, EveryVerdict) {
+  const OfHeadAndSize rises = [](int head, double t) { return (1 + 0.01 * head) / t; };
+  const OfHeadAndSize falls = [](int head, double t) { return (1 + 0.01 * head) * t; };
+  const OfHeadAndSize stays = [](int head, double) { return 0.5 + 0.01 * head; };
+  const OfHeadAndSize gains = [](int head, double t) { return t < 1 ? 0.8 : 0.5 + 0.01 * head; };
+  const OfHeadAndSize unsure = [](int head, double t) {
+    return t < 1 ? 0.5 + (head % 2 == 0 ? 0.2 : -0.2) : 0.5;
+  };
+  EXPECT_EQ(cold_with(rises, stays), Verdict::holds);
+  EXPECT_EQ(cold_with(falls, stays), Verdict::does_not_hold);
+  EXPECT_EQ(cold_with(rises, gains), Verdict::does_not_hold);
+  EXPECT_EQ(cold_with(rises, unsure), Verdict::cannot_tell);
+  EXPECT_EQ(cold_raises_the_norm_alone(MadeScan().results).verdict, Verdict::not_tested);
+}
+
+}  // namespace
+}  // namespace headgauge
