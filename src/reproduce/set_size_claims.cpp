@@ -209,7 +209,7 @@ Claim cold_raises_the_norm_alone(const Results& results) {
                "separability.");
   claim.reading =
       "The advice to avoid T < 0.1. The heads as they are, and the same with softmax at T = 0.1; "
-      "separability at N = 20. Norms are those of the mean row of each head.";
+      "separability at N = 20. The norm is the mean over the rows of a head.";
   claim.test = fmt::format(
       "At the longest L, paired over the heads (Student's t, 95 %): holds where the change of the "
       "mean spectral norm is above 0 and that of separability below {:+g}; does not hold where the "
