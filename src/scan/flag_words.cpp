@@ -23,16 +23,13 @@ const std::map<std::string, FlagWords>& all_words() {
         "reads.",
         averages}},
       {"collapsed",
-       {"Nearly all weight of a query rests on one key. Look at the examples: it is a selection if "
-        "that key changes with the query, and a rest if it is always the first token.",
+       {"Nearly all weight beyond the sinks is on one key. Sinks are left out: "
+        "it is a selection, of which the examples show the keys.",
         try_on_head("--pattern topk:k=1", "if the head keeps its heaviest key alone")}},
-      {"sink",
-       {"Much of the weight rests on the first token, whatever the query asks for. Entropy, "
-        "largest "
-        "weight and distances describe that rest; what the head selects beyond it shows in the "
-        "entropy without the first key and in the examples.",
-        try_on_head("--pattern sinks:sinks=4,window=60",
-                    "if the head keeps the first 4 and the 60 most recent keys")}},
+      {"dormant",
+       {"Nearly all weight rests on sinks: on this text the head hardly looks at anything else. On "
+        "another text it may.",
+        averages}},
       {"saturated",
        {"The keys that the head weighs most stand apart from the others no better than if the same "
         "weights were dealt to the keys at random: a larger weight is no sign of a more distinct "
@@ -55,8 +52,8 @@ const std::map<std::string, FlagWords>& all_words() {
         "`headgauge converge MODEL TEXT` says how fast the error falls, and how many keys it "
         "needs."}},
       {"role_sinks",
-       {"The head's weight rests on the first tokens of the text, where a head puts what it does "
-        "not need elsewhere.",
+       {"Much of the weight rests on keys that take it whatever the query asks for. What the head "
+        "selects when it does not rest is measured beyond its sinks.",
         try_on_head("--pattern sinks:sinks=4,window=60",
                     "if the head keeps the first 4 and the 60 most recent keys")}},
       {"role_previous",
