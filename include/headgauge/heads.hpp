@@ -129,7 +129,7 @@ struct HeadInput {
   MatrixView<const float> unrotated_queries;
   MatrixView<const float> unrotated_keys;
   std::span<const int> tokens;     // L token ids; empty: the source has none
-  // Positions of its sinks, ascending (docs/mathematics.md 7c). A source leaves it empty: the scan
+  // Positions of its sinks, ascending (docs/mathematics.md 7g). A source leaves it empty: the scan
   // finds them where a measure asks for them.
   std::span<const Index> sinks;
   MatrixView<const float> scores;  // L x L, scaled and unmasked: in place of queries and keys

@@ -1,6 +1,6 @@
 // The roles group: what share of its weight a head puts on the keys that heads are named after, of
 // all of it and of what lies beyond its sinks, and what even weights would put there
-// (docs/mathematics.md 7c, docs/roles.md).
+// (docs/mathematics.md 7g, docs/roles.md).
 #pragma once
 
 #include <array>

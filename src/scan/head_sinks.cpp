@@ -1,4 +1,4 @@
-// Which keys of a head are its sinks (docs/mathematics.md 7c): keys that take weight whatever the
+// Which keys of a head are its sinks (docs/mathematics.md 7g): keys that take weight whatever the
 // query, found by a sample of the head's own rows before the rows are measured.
 #include <algorithm>
 #include <cmath>

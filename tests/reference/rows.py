@@ -81,7 +81,7 @@ PROBES, FAR_PROBES, AFAR, SINK_SHARE = 64, 16, 32, 0.05
 
 
 def find_sinks(logits: Array, visible: Array, normalizer: Normalizer, length: int) -> Array:
-    """Section 7c: which of the first `length` keys take weight whatever the query."""
+    """Section 7g: which of the first `length` keys take weight whatever the query."""
     probes = min(PROBES, length)
     rows = (2 * np.arange(probes) + 1) * length // (2 * probes)
     n = np.minimum(visible[rows], length)

@@ -44,7 +44,7 @@ def spread(p: Array, t: Array, counts: Array) -> dict[str, Array]:
 
 
 def beyond_sinks(block: RowBlock, magnitude: Array, whole: Array) -> dict[str, Array]:
-    """7c: the same of the weights on keys that are no sinks; each row counts by that weight."""
+    """7g: the same of the weights on keys that are no sinks; each row counts by that weight."""
     rest = np.where(block.at_sinks, 0.0, magnitude)
     mass = rest.sum(axis=1)
     share = np.divide(mass, whole, out=np.zeros_like(mass), where=whole > 0.0)

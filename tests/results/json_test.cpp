@@ -184,8 +184,8 @@ TEST(ResultsJson, ExamplesAreThereOnlyWhereThereAreAny) {
   Results r = made_results();
   EXPECT_FALSE(to_json(r).contains("examples"));
   EXPECT_FALSE(to_json(r).contains("passages"));
-  r.examples = {{1, 2, "far", 0.5, 0, 70, 0.75, {3, 9}, {0.5, -0.25}, {}},
-                {1, 2, "change", 0.25, 0, 80, 1, {4}, {0}, {0.125}}};
+  r.examples = {{1, 2, "far", 0.5, 0, 70, 0.75, {}, {3, 9}, {0.5, -0.25}, {}},
+                {1, 2, "change", 0.25, 0, 80, 1, {}, {4}, {0}, {0.125}}};
   r.passages = {{0, 62, {"</script>", "\x01\n", "\xE2\x80\xAE"}}, {1, 0, {" b"}}};
   const std::string text = results_text(r);
   const auto json = nlohmann::ordered_json::parse(text);
