@@ -37,13 +37,26 @@ class Examples(CommandTest):
             self.assertIn("".join(passage["tokens"]), TEXT)
         self.assertEqual(results["passages"][0]["first"], 0)
 
-    def test_none_by_default(self) -> None:
+    def test_six_by_default_and_none_where_that_is_said(self) -> None:
         results = self.scan(self.tiny(), "--tokens", "ids.txt")
-        self.assertNotIn("examples", results)
-        self.assertNotIn("passages", results)
+        self.assertEqual(results["settings"]["examples"], 6)
+        self.assertEqual(len(results["examples"]), 6 * 8)
         named = self.scan("model", "--tokens", "ids.txt", "--examples", "none")
-        self.assertEqual(results["settings"]["examples"], named["settings"]["examples"])
+        self.assertEqual(named["settings"]["examples"], "none")
         self.assertNotIn("examples", named)
+        self.assertNotIn("passages", named)
+
+    def test_none_by_default_of_many_texts_of_a_dump_and_of_the_loss_alone(self) -> None:
+        model = self.tiny()
+        many = [shutil.copy(self.folder / "ids.txt", self.folder / f"{k}.txt").name for k in range(17)]
+        self.assertNotIn("examples", self.scan(model, "--tokens", *many))
+        self.assertIn("examples", self.scan(model, "--tokens", *many[:16]))
+        self.succeed("scan", model, "--tokens", "ids.txt", "--measures", "model", "--out", "loss", "--quiet")
+        self.assertNotIn("examples", validate(self.folder / "loss/results.json"))
+        make_dump(self.folder / "dump.safetensors", layers=1, heads=2, length=96, width=8)
+        done = self.succeed("scan", "dump.safetensors", "--out", "out")
+        self.assertNotIn("examples", validate(self.folder / "out/results.json"))
+        self.assertNotIn("gives no text of its tokens", done.err)
 
     def test_ids_without_a_tokenizer_stand_for_themselves(self) -> None:
         results = self.scan(self.tiny(), "--tokens", "ids.txt", "--examples", "6")

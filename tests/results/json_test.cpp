@@ -184,7 +184,7 @@ TEST(ResultsJson, ExamplesAreThereOnlyWhereThereAreAny) {
   Results r = made_results();
   EXPECT_FALSE(to_json(r).contains("examples"));
   EXPECT_FALSE(to_json(r).contains("passages"));
-  r.examples = {{1, 2, "far", 0.5, 0, 70, 0.75, {}, {3, 9}, {0.5, -0.25}, {}},
+  r.examples = {{1, 2, "far", 0.5, 0, 70, 0.75, 61, {3, 9}, {0.5, -0.25}, {}},
                 {1, 2, "change", 0.25, 0, 80, 1, {}, {4}, {0}, {0.125}}};
   r.passages = {{0, 62, {"</script>", "\x01\n", "\xE2\x80\xAE"}}, {1, 0, {" b"}}};
   const std::string text = results_text(r);
@@ -193,6 +193,8 @@ TEST(ResultsJson, ExamplesAreThereOnlyWhereThereAreAny) {
   const Results back = parse_results(text, "examples");
   EXPECT_EQ(results_text(back), text);
   ASSERT_EQ(back.examples.size(), 2u);
+  EXPECT_EQ(back.examples[0].others, 61);
+  EXPECT_EQ(back.examples[1].others, std::nullopt) << "as in older files";
   EXPECT_EQ(back.examples[0].keys, (std::vector<Index>{3, 9}));
   EXPECT_EQ(back.examples[0].weights, (std::vector<double>{0.5, -0.25}));
   EXPECT_EQ(back.examples[1].originals, std::vector<double>{0.125});

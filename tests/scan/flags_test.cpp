@@ -228,6 +228,8 @@ TEST(Flags, EveryFlagIsJudgedByAMetricOfTheCatalogue) {
 
 TEST(Flags, EveryFlagIsDeclaredWithAShortNameAndAMeaning) {
   for (const FlagInfo& info : flag_infos()) {
+    EXPECT_NE(info.means, "") << info.name;
+    EXPECT_NE(info.next.find("`headgauge "), info.next.npos) << info.name;
     EXPECT_LE(info.short_name.size(), 4u) << info.name;
     EXPECT_FALSE(info.meaning.empty());
     EXPECT_FALSE(info.source.empty());

@@ -34,6 +34,12 @@ TEST_P(PhantomSummary, NamesTheHeadsThatWereBuilt) {
 
   const auto lines = summarize(results);
   ASSERT_EQ(lines.size(), 6u);
+  for (const SummaryLine& line : lines) {
+    EXPECT_NE(line.means, "") << line.text;
+    EXPECT_NE(line.next.find("`headgauge "), line.next.npos) << line.text;
+    EXPECT_EQ(line.aside, line.text.find("critical N") != line.text.npos ||
+                              line.text.find("permuted") != line.text.npos);
+  }
   const auto says = [&](std::size_t line, const std::string& words) {
     EXPECT_NE(lines[line].text.find(words), std::string::npos)
         << "expected: " << words << "\nfound: " << lines[line].text;
