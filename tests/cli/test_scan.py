@@ -361,7 +361,7 @@ class Models(CommandTest):
         column = header.index("role")
         roles = {line[2:5]: line[column:column + 4].strip() for line in done.out.splitlines()
                  if line.startswith("  0.")}
-        self.assertEqual(roles, {"0.0": "-", "0.1": "1st4", "0.2": "prev", "0.3": "copy",
+        self.assertEqual(roles, {"0.0": "-", "0.1": "sink", "0.2": "prev", "0.3": "copy",
                                  "0.4": "near", "0.5": "ind", "0.6": "far"})
 
     def test_phantom_that_cannot_be_written(self) -> None:
