@@ -97,7 +97,7 @@ Claim growing_entropy_warns(const Results& results) {
 }
 
 Claim entropy_grows_where_separability_falls(const Results& results) {
-  Claim claim = claim_of("A", "entropy_grows_where_separability_falls", "Early warning",
+  Claim claim = claim_of("A", "entropy_grows_where_separability_falls", "Early signs",
                          "Where a head's entropy grows, its separability falls: both are early "
                          "signs that it saturates.");
   claim.reading =
