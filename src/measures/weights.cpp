@@ -165,17 +165,17 @@ class WeightsMeasure final : public Measure {
       mass_90 = metrics.add("mass_90" + suffix);
       attention_distance = metrics.add("attention_distance" + suffix);
     }
-    // `weights` are without signs, `distance` is sum a |t - j| (NaN: none), and the row counts as
-    // `rows`.
-    void set(RowSink& sink, Index r, std::span<const float> weights, const WeightSums& sums,
-             double distance, double rows, TopWorkspace& work) const {
+    // `keys` weights, of which `quantile` hold 90 %; `distance` is sum a |t - j| (NaN: none), and
+    // the row counts as `rows`.
+    void set(RowSink& sink, Index r, std::size_t keys, const WeightSums& sums, Index quantile,
+             double distance, double rows) const {
       sink.set(r, entropy, 0, sums.entropy, rows);
       sink.set(r, effective_tokens, 0, std::exp(sums.entropy), rows);
       sink.set(r, participation_ratio, 0, sums.abs_mass * sums.abs_mass / sums.square, rows);
-      sink.set(r, mass_90, 0, static_cast<double>(mass_quantile(weights, 0.9, work)), rows);
+      sink.set(r, mass_90, 0, static_cast<double>(quantile), rows);
       sink.set(r, attention_distance, 0, distance / sums.abs_mass, rows);
-      if (weights.size() < 2) return;
-      const double longest = std::log(static_cast<double>(weights.size()));
+      if (keys < 2) return;
+      const double longest = std::log(static_cast<double>(keys));
       sink.set(r, entropy_normalized, 0, sums.entropy / longest, rows);
     }
   };
@@ -184,42 +184,42 @@ class WeightsMeasure final : public Measure {
                       Workspace& work, RowSink& sink) const {
     const Row& row = block.rows[r];
     std::span<const float> weights = row.weights;
-    if (traits.is_signed) weights = beyond(row, {}, work);
+    if (traits.is_signed) weights = beyond(row, {}, true, work);
     Distances distances{kUndefined, kUndefined};
     if (!block.head->cross) distances = weighted_distances(row);
-    all_.set(sink, r, weights, row.sums, distances.all, 1, work.select);
+    Index quantile = mass_quantile(weights, 0.9, work.select);
+    all_.set(sink, r, weights.size(), row.sums, quantile, distances.all, 1);
 
     // A sink that is no key takes what the weights lack to 1.
     const double total = traits.has_sink ? 1.0 : row.sums.abs_mass;
     WeightSums sums = row.sums;
     if (!row.sinks.empty()) {
-      weights = beyond(row, row.sinks, work);
+      weights = beyond(row, row.sinks, traits.is_signed, work);
       sums = weights.empty() ? WeightSums{} : sum_weights(weights, Extremes{});
+      if (sums.abs_mass > 0) quantile = mass_quantile(weights, 0.9, work.select);
     }
     const double share = sums.abs_mass / total;
     sink.set(r, sink_weight_, row.sinks.empty() && !traits.has_sink ? 0.0 : 1 - share);
     if (share == 0) return;
-    beyond_.set(sink, r, weights, sums, distances.beyond_sinks, share, work.select);
+    beyond_.set(sink, r, weights.size(), sums, quantile, distances.beyond_sinks, share);
     const double largest = std::max(sums.max, -sums.min);
     sink.set(r, max_beyond_, 0, largest / sums.abs_mass, share);
   }
 
   // The weights of a row, without signs, that are not on these of its keys.
   static std::span<const float> beyond(const Row& row, std::span<const std::uint32_t> sinks,
-                                       Workspace& work) {
-    work.magnitudes.clear();
-    auto from = row.weights.begin();
-    const auto copy_to = [&](auto end) {
-      work.magnitudes.insert(work.magnitudes.end(), from, end);
-      from = end;
-    };
+                                       bool is_signed, Workspace& work) {
+    work.magnitudes.resize(row.weights.size());
+    auto to = work.magnitudes.begin();
+    Index next = 0;
     for (const std::uint32_t j : sinks) {
-      copy_to(row.weights.begin() + j);
-      ++from;
+      to = std::ranges::copy(row.weights.subspan(next, j - next), to).out;
+      next = j + 1;
     }
-    copy_to(row.weights.end());
-    for (float& w : work.magnitudes) w = std::abs(w);
-    return work.magnitudes;
+    to = std::ranges::copy(row.weights.subspan(next), to).out;
+    const std::span<float> kept(work.magnitudes.begin(), to);
+    if (is_signed) std::ranges::transform(kept, kept.begin(), [](float w) { return std::abs(w); });
+    return kept;
   }
 
   MetricHandle mass_, max_weight_, first_weight_, logit_range_, scaled_weight_min_,

@@ -154,7 +154,7 @@ TEST(Summary, CountsRolesAndNamesTheHeadsOfTheRareOnes) {
       texts(r)[1],
       "Beyond the sinks at L = 1024, 2 heads look at what followed earlier copies of the "
       "token (induction: head 0.2, head 1.0), 1 looks at the token before (head 0.2), 1 stays "
-      "near.");
+      "near (head 1.1).");
 }
 
 TEST(Summary, CountsNoSaturatedHeadsWhereNoneWasJudged) {
