@@ -300,6 +300,16 @@ TEST(Gguf, TheOrderOfRowsMatters) {
   EXPECT_GT(worst_difference(run(folder / "model.gguf", tokens), run(golden, tokens)), 1e-2);
 }
 
+// A store of another program names its files by their sums.
+TEST(Gguf, IsKnownByItsBeginningWhateverItsName) {
+  const std::string golden = testing::source_path("tests/golden/llama/llama-plain");
+  const TemporaryFolder folder("gguf-name");
+  testing::write_bytes(folder / "sha256-00ff", as_gguf(golden, config_of(golden), true));
+  EXPECT_TRUE(resolve_model(folder / "sha256-00ff").gguf);
+  testing::write_bytes(folder / "short", "GGU");
+  EXPECT_THROW(resolve_model(folder / "short"), BadInputError) << "no safetensors file either";
+}
+
 // tests/golden/make_smollm_golden.py: numpy in float64 with llama.cpp's own RoPE. With the rows of
 // queries and keys as they stand the loss is 2 nats more.
 TEST(Gguf, SmolLm2IsThatOfNumpy) {
