@@ -5,13 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <optional>
-#include <string_view>
 
 #include "base/file.hpp"
 #include "base/strict_json.hpp"
@@ -127,14 +124,6 @@ bool is_gguf(const fs::path& path) {
   return path.extension() == ".gguf" && is_there(path);
 }
 
-// What a file is whose name does not say it, as in the stores of other programs.
-bool begins_as_gguf(const fs::path& path) {
-  if (!fs::is_regular_file(path)) return false;
-  std::array<char, 4> magic{};
-  std::ifstream(path, std::ios::binary).read(magic.data(), magic.size());
-  return std::string_view(magic.data(), magic.size()) == "GGUF";
-}
-
 // The GGUF file of a folder without safetensors, of which it may hold one; empty where none is.
 fs::path only_gguf(const fs::path& folder, const std::vector<fs::path>& paths) {
   std::vector<fs::path> found;
@@ -187,7 +176,8 @@ ResolvedModel resolve_folder(const std::string& name, const fs::path& folder,
 }
 
 ResolvedModel resolve_file(const std::string& name) {
-  if (is_gguf(name) || begins_as_gguf(name)) return gguf_file(name, name);
+  // In the stores of other programs its name does not say what a file is.
+  if (is_gguf(name) || beginning_of(name, 4) == "GGUF") return gguf_file(name, name);
   if (const OtherFormat* const format = other_format(name)) refuse_format(name, name, *format);
   ResolvedModel model;
   model.name = name;
