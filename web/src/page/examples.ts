@@ -19,11 +19,11 @@ const REASONS: Readonly<Record<string, readonly [string, (value: string) => stri
   change: ["Largest change", (value) => `What is changed moves ${value} of its weight to other keys.`],
   far: [
     "Far away",
-    (value) => `One key 64 tokens away or more, and not among the first 4, has ${value} of its weight.`,
+    (value) => `One key 64 tokens away or more, and no sink, has ${value} of its weight.`,
   ],
   near: [
     "Nearby",
-    (value) => `One key less than 64 tokens away, and not among the first 4, has ${value} of its weight.`,
+    (value) => `One key less than 64 tokens away, and no sink, has ${value} of its weight.`,
   ],
   spread: ["Widely spread", (value) => `Its entropy is ${value} of that of even weights.`],
 };
