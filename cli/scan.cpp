@@ -1,5 +1,6 @@
 // headgauge scan: measure every head, print the table, write the files.
 #include "headgauge/scan.hpp"
+#include "headgauge/text.hpp"
 
 #include <fmt/format.h>
 
@@ -56,10 +57,10 @@ void check_sort(const ScanOptions& scan, const SourceInfo& source, const std::st
 std::string examples_line(const Results& results, const std::string& out) {
   if (results.examples.empty()) return "";
   return fmt::format(
-      "\nExamples: {} queries with the keys that they select; {} shows each head's\n",
+      "Examples: {} queries with the keys that they select; {} shows each head's\n\n",
       results.examples.size(),
       out.empty() ? "with --out DIR, headgauge report DIR"
-                  : fmt::format("headgauge report {}", out));
+                  : fmt::format("headgauge report {}", legible(out)));
 }
 
 int run(ScanCommand& options) {
