@@ -128,7 +128,7 @@ struct HeadInput {
   // Before rotary positions and after any norm of queries and keys; empty: the same as those.
   MatrixView<const float> unrotated_queries;
   MatrixView<const float> unrotated_keys;
-  std::span<const int> tokens;     // L token ids; empty: the source has none
+  std::span<const int> tokens;  // L token ids; empty: the source has none
   // Positions of its sinks, ascending (docs/mathematics.md 7g). A source leaves it empty: the scan
   // finds them where a measure asks for them.
   std::span<const Index> sinks;

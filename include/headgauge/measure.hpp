@@ -42,8 +42,8 @@ struct Row {
   std::span<const float> logits;   // n, in key order
   std::span<const float> weights;  // n; empty unless some measure needs weights
   WeightSums sums;
-  std::span<const std::uint32_t> top;  // which of the n are the min(n, top_n) largest weights,
-                                       // largest first, ties by lower key; empty unless needed
+  std::span<const std::uint32_t> top;    // which of the n are the min(n, top_n) largest weights,
+                                         // largest first, ties by lower key; empty unless needed
   std::span<const std::uint32_t> sinks;  // which of the n are sinks of the head (find_sinks()),
                                          // ascending; empty unless needed
   // The weights that the row has without what the scan changes (MeasureOptions::changed), or what

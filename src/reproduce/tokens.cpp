@@ -274,7 +274,7 @@ class Tokens {
       if (key != "name" && (!old.model.contains(key) || old.model[key] != value)) return false;
     }
     Json text = old.text;
-    text.erase("sinks");  // which were measured
+    text.erase("sinks");                                  // which were measured
     return json_text(text) == json_text(described.text);  // names that are no UTF-8
   }
 

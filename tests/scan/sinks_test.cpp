@@ -155,10 +155,10 @@ TEST(Sinks, OfTheRuleCountWithThoseOfTheHead) {
   EXPECT_EQ(plain.at("entropy_beyond_sinks", {0, 0, 0}), plain.at("entropy", {0, 0, 0}));
 }
 
-// SmolLM2 on the beginning of War and Peace, against the attention that transformers computes of the
-// same file, averaged by numpy over all queries: the same keys are sinks of 25 heads or more (one
-// more, at 852, too few of the rows that are asked see from afar), and of the weight beyond them the
-// same heads look at what followed earlier copies.
+// SmolLM2 on the beginning of War and Peace, against the attention that transformers computes of
+// the same file, averaged by numpy over all queries: the same keys are sinks of 25 heads or more
+// (one more, at 852, too few of the rows that are asked see from afar), and of the weight beyond
+// them the same heads look at what followed earlier copies.
 TEST(Sinks, OfSmolLm2AreThoseOfTransformers) {
   const std::string file = testing::smollm_path();
   const std::string text = testing::shared_path("text/war_and_peace.txt");
