@@ -130,8 +130,9 @@ struct HeadInput {
   MatrixView<const float> unrotated_keys;
   std::span<const int> tokens;  // L token ids; empty: the source has none
   // Positions of its sinks, ascending (docs/mathematics.md 7g). A source leaves it empty: the scan
-  // finds them where a measure asks for them.
+  // finds them where a measure asks for them, and says whether any key could be judged.
   std::span<const Index> sinks;
+  bool sinks_judged = false;
   MatrixView<const float> scores;  // L x L, scaled and unmasked: in place of queries and keys
   Vectors x;                       // L vectors, as chosen by SourceOptions::x
   Visibility visibility = Visibility::causal();

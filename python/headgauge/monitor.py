@@ -82,7 +82,7 @@ class Monitor:
     Call step() after each optimizer step. Every `every` steps it measures the first text of the last
     batch, `queries` sampled rows in each octave of position: a forward pass without gradients, in
     evaluation mode, that leaves the model and the random state as they were. Per head: entropy,
-    effective tokens, largest weight, weight on the first key, range of the logits, separability above
+    effective tokens, largest weight, weight on sinks, range of the logits, separability above
     its null, spectral norm of the Jacobian (docs/formats.md).
 
     `path`: a file of JSON lines, one for each record, which is appended to. `writer`: a SummaryWriter

@@ -81,12 +81,15 @@ class WeightsMeasure final : public Measure {
       sink.set(r, scaled_weight_min_, n * sums.min);
       sink.set(r, scaled_weight_max_, n * sums.max);
       sink.set(r, visible_keys_, n);
-      sink.set(r, sink_keys_, static_cast<double>(row.sinks.size()));
+      if (block.head->sinks_judged) {
+        sink.set(r, sink_keys_, static_cast<double>(row.sinks.size()));
+      }
       if (sums.abs_mass > 0) observe_spread(block, r, traits, work_[slot], sink);
     }
   }
 
   void begin_head(const HeadInput& head, ThreadPool&) override {
+    judged_ = judged_ || head.sinks_judged;
     for (const Index position : head.sinks) ++of_document_[position];
   }
 
@@ -98,7 +101,9 @@ class WeightsMeasure final : public Measure {
     }
     part.put_list(positions);
     part.put_list(heads);
+    part.put(judged_);
     of_document_.clear();
+    judged_ = false;
   }
   void read_part(int, ByteReader& part) override {
     const auto positions = part.take_list<Index>(), heads = part.take_list<Index>();
@@ -108,12 +113,13 @@ class WeightsMeasure final : public Measure {
       throw DamagedPartError("sinks at positions of the text, each of some heads", "others");
     }
     for (std::size_t i = 0; i < positions.size(); ++i) of_layer_[positions[i]] += heads[i];
-    ++parts_of_layer_;
+    parts_of_layer_ += part.take<bool>();
   }
   void end_layer(int layer, const LayerStatistics&, ThreadPool&) override {
     for (const auto& [position, heads] : of_layer_) {
       FoundSink& sink = found_.try_emplace(position, FoundSink{position, 0, layer}).first->second;
       sink.heads += static_cast<double>(heads) / static_cast<double>(parts_of_layer_);
+      sink.documents = std::max(sink.documents, parts_of_layer_);
       sink.last_layer = layer;
     }
     of_layer_.clear();
@@ -127,6 +133,8 @@ class WeightsMeasure final : public Measure {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const FoundSink& sink : std::span(sinks).first(std::min(sinks.size(), kListedSinks))) {
       if (sink.heads < kListedShare * sinks.front().heads) break;
+      // What stands there in one text does not in another.
+      if (sink.documents > 1 && sink.position > 0) continue;
       list.push_back({{"position", sink.position},
                       {"heads", sink.heads},
                       {"first_layer", sink.first_layer},
@@ -150,6 +158,7 @@ class WeightsMeasure final : public Measure {
     Index position = 0;
     double heads = 0;
     int first_layer = 0, last_layer = 0;
+    Index documents = 0;  // of which keys were judged
   };
 
   // How widely weights spread: the metrics that there are of all weights of a row, and of those
@@ -199,7 +208,9 @@ class WeightsMeasure final : public Measure {
       if (sums.abs_mass > 0) quantile = mass_quantile(weights, 0.9, work.select);
     }
     const double share = sums.abs_mass / total;
-    sink.set(r, sink_weight_, row.sinks.empty() && !traits.has_sink ? 0.0 : 1 - share);
+    if (block.head->sinks_judged || traits.has_sink) {
+      sink.set(r, sink_weight_, row.sinks.empty() && !traits.has_sink ? 0.0 : 1 - share);
+    }
     if (share == 0) return;
     beyond_.set(sink, r, weights.size(), sums, quantile, distances.beyond_sinks, share);
     const double largest = std::max(sums.max, -sums.min);
@@ -226,7 +237,8 @@ class WeightsMeasure final : public Measure {
       scaled_weight_max_, visible_keys_, sink_weight_, sink_keys_, max_beyond_;
   Spread all_, beyond_;
   std::map<Index, Index> of_document_, of_layer_;  // how many heads have a sink there
-  Index parts_of_layer_ = 0;
+  bool judged_ = false;                            // of the document, some head's keys
+  Index parts_of_layer_ = 0;                       // documents of which keys were judged
   std::map<Index, FoundSink> found_;
   std::vector<Workspace> work_;
 };

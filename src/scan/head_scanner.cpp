@@ -276,8 +276,8 @@ void HeadScanner::scan(const HeadInput& head, const HeadInput& original, HeadSum
   const bool scores = layout_.cells() > 0 || needs_.weights;
   if (scores) prepare(head, original);
   HeadInput with_sinks = head;
-  if (scores && needs_.sinks) sinks_ = find_sinks(head);
-  with_sinks.sinks = sinks_;
+  sinks_.clear();
+  if (scores && needs_.sinks) find_sinks(with_sinks);
   for (const auto& measure : measures_) {
     if (!stop_.stop_requested()) measure->begin_head(with_sinks, pool_);
   }

@@ -109,7 +109,7 @@ class HeadScanner {
   // The rows of a tile with their weights and, where they are for the measures, their marks.
   void weigh_tile(const HeadInput& head, const Tile& tile, bool marked, Workspace& work);
   // The sinks of the present head, by its own weights (src/scan/head_sinks.cpp).
-  std::vector<Index> find_sinks(const HeadInput& head);
+  void find_sinks(HeadInput& head);
   // The weights of row r without what the scan changes.
   void weigh_original(Index r, Workspace& work) const;
   // Sets what follows from the normalizers and masks of the two, and packs the keys.

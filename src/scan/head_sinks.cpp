@@ -10,30 +10,38 @@
 namespace headgauge {
 namespace {
 
-constexpr Index kProbes = 64;  // rows that are asked, spread evenly over the document
+constexpr Index kProbes = 64;  // rows that are asked, or more, spread evenly over the document
 constexpr Index kProbesTogether = 16;
 constexpr Index kFarProbes = 16;     // a key is judged by so many that see it from afar, or more
-constexpr Index kAfar = 32;          // tokens: even weights put less than 1/kAfar on such a key
+constexpr Index kAfar = 32;          // tokens
 constexpr double kSinkShare = 0.05;  // of the weight of the rows that ask, in the mean
+constexpr double kTimesChance = 3;   // and so many times what even weights put there
 
-// Shares of weight that some rows put on each key from afar, and how many rows these are.
+// What some rows put on each key from afar, what even weights would, and how many rows these are.
 struct Asked {
-  std::vector<double> shares;
+  std::vector<double> shares, chances;
   std::vector<Index> rows;
-  explicit Asked(Index keys) : shares(keys), rows(keys) {}
-  void add(const Row& row, bool cross) {
+  explicit Asked(Index keys) : shares(keys), chances(keys), rows(keys) {}
+  // `seen`: the keys of the row, those that a mask hides included.
+  void add(const Row& row, KeyRange seen, bool cross) {
     if (row.left_out != Row::LeftOut::no || row.sums.abs_mass == 0) return;
+    const auto is_near = [&](Index key) { return !cross && std::abs(row.query - key) < kAfar; };
+    for (Index key = seen.begin; key < seen.end; ++key) {
+      if (!is_near(key)) ++rows[key];
+    }
     for (Index i = 0; i < row.n(); ++i) {
       const Index key = row.key(i);
-      if (!cross && std::abs(row.query - key) < kAfar) continue;
+      if (is_near(key)) continue;
       shares[key] += std::abs(static_cast<double>(row.weights[i])) / row.sums.abs_mass;
-      ++rows[key];
+      chances[key] += 1 / static_cast<double>(row.n());
     }
   }
 };
 
-std::vector<Tile> probes_of(Index length) {
-  const Index count = std::min(length, kProbes);
+// `reach`: how many rows see a key from afar, if not those to the end of the text.
+std::vector<Tile> probes_of(Index length, Index reach) {
+  const Index enough = (kFarProbes * length + reach - 1) / reach;
+  const Index count = std::min(length, std::max(kProbes, enough));
   std::vector<Tile> tiles;
   for (Index p = 0; p < count; ++p) {
     if (p % kProbesTogether == 0) tiles.emplace_back();
@@ -44,29 +52,36 @@ std::vector<Tile> probes_of(Index length) {
 
 }  // namespace
 
-std::vector<Index> HeadScanner::find_sinks(const HeadInput& head) {
+void HeadScanner::find_sinks(HeadInput& head) {
   const Index length = plan_.used_lengths()[head.document];
-  if (!head.cross && length < kAfar + kFarProbes) return {};
   const Index keys = head.key_count(length);
-  const std::vector<Tile> tiles = probes_of(length);
+  const bool windowed = head.visibility.kind() == Visibility::Kind::sliding_window;
+  const Index reach = windowed ? std::min(length, head.visibility.window()) - kAfar : length;
+  head.sinks_judged =
+      head.cross ? length >= kFarProbes : length >= kAfar + kFarProbes && reach >= kFarProbes;
+  if (!head.sinks_judged) return;
+  const std::vector<Tile> tiles = probes_of(length, reach);
   std::vector<Asked> asked(tiles.size(), Asked(keys));
   pool_.for_each_slot(std::ssize(tiles), [&](Index i, int slot) {
     if (stop_.stop_requested()) return;
     Workspace& work = workspaces_[slot];
     weigh_tile(head, tiles[i], false, work);
-    for (const Row& row : work.rows) asked[i].add(row, head.cross);
+    for (const Row& row : work.rows) {
+      asked[i].add(row, head.visibility.range(row.query, keys), head.cross);
+    }
   });
-  std::vector<Index> sinks;
   for (Index key = 0; key < keys; ++key) {
-    double share = 0;
+    double share = 0, chance = 0;
     Index rows = 0;
     for (const Asked& some : asked) {
       share += some.shares[key];
+      chance += some.chances[key];
       rows += some.rows[key];
     }
-    if (rows >= kFarProbes && share > kSinkShare * static_cast<double>(rows)) sinks.push_back(key);
+    const double least = std::max(kSinkShare * static_cast<double>(rows), kTimesChance * chance);
+    if (rows >= kFarProbes && share > least) sinks_.push_back(key);
   }
-  return sinks;
+  head.sinks = sinks_;
 }
 
 }  // namespace headgauge

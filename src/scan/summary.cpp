@@ -48,6 +48,33 @@ MaybeLine Summary::dispersion() const {
   return line.number(*beyond(*sharpest)).say(").").done();
 }
 
+namespace {
+
+struct FoundSink {
+  double position, heads, first_layer, last_layer;
+};
+
+// Results::text as a file may have it.
+std::vector<FoundSink> sinks_of(const nlohmann::ordered_json& text) {
+  std::vector<FoundSink> sinks;
+  const auto list = text.find("sinks");
+  if (list == text.end() || !list->is_array()) return sinks;
+  for (const auto& entry : *list) {
+    const auto number = [&](const char* key) {
+      const bool there = entry.is_object() && entry.contains(key) && entry[key].is_number();
+      return there ? entry[key].get<double>() : kUndefined;
+    };
+    const FoundSink sink{number("position"), number("heads"), number("first_layer"),
+                         number("last_layer")};
+    const bool whole = sink.position >= 0 && sink.heads > 0 && sink.first_layer >= 0 &&
+                       sink.last_layer >= sink.first_layer;
+    if (whole) sinks.push_back(sink);
+  }
+  return sinks;
+}
+
+}  // namespace
+
 // Which heads rest on keys that take weight whatever the query, and where these keys are.
 MaybeLine Summary::sinks() const {
   const auto most = largest("sink_weight");
@@ -65,20 +92,20 @@ MaybeLine Summary::sinks() const {
   line.say(", keys that take weight whatever the query (more than ");
   line.constant(fmt::format("{}", kSink)).say(" of the weight; most in ").head(most->head);
   line.say(", ").number(most->cell).say(")");
-  const nlohmann::ordered_json none = nlohmann::ordered_json::array();
-  const auto found = results_.text.find("sinks");
-  std::string_view before = ": ";
-  for (const nlohmann::ordered_json& sink : found == results_.text.end() ? none : *found) {
-    if (before == "; ") break;
-    const auto position = sink.at("position").get<Index>();
-    line.say(before).say(position == 0 ? "the first token" : "token ");
-    if (position != 0) line.derived(static_cast<double>(position) + 1);
-    line.say(" in ").derived(sink.at("heads").get<double>()).say(" heads");
-    if (position != 0) {
-      line.say(" of layers ").derived(sink.at("first_layer").get<double>());
-      line.say(" to ").derived(sink.at("last_layer").get<double>());
-    }
-    before = before == ": " ? ", " : before == ", " ? " and " : "; ";
+  const std::vector<FoundSink> found = sinks_of(results_.text);
+  for (std::size_t i = 0; i < std::min<std::size_t>(found.size(), 3); ++i) {
+    const FoundSink& sink = found[i];
+    line.say(i == 0                                            ? ": more than "
+             : i + 1 == std::min<std::size_t>(found.size(), 3) ? " and "
+                                                               : ", ");
+    if (i == 0) line.constant("5").say(" % goes ");
+    line.say(sink.position == 0 ? "to the first token" : "to token ");
+    if (sink.position != 0) line.derived(sink.position + 1);
+    line.say(" in ").derived(sink.heads).say(std::round(sink.heads) == 1 ? " head" : " heads");
+    if (sink.position == 0) continue;
+    line.say(sink.first_layer == sink.last_layer ? " of layer " : " of layers ");
+    line.derived(sink.first_layer);
+    if (sink.first_layer != sink.last_layer) line.say(" to ").derived(sink.last_layer);
   }
   if (const auto dormant = flag_count("dormant"); dormant > 0) {
     line.say("; ").flags("dormant", static_cast<double>(dormant));
@@ -138,7 +165,7 @@ MaybeLine Summary::growth() const {
   const auto growth = [&](const HeadName& head) -> std::optional<double> {
     const auto first = at_first(head);
     const auto last = cell("effective_tokens", head);
-    if (!first || !last) return std::nullopt;
+    if (!first || !last || is_dormant(head)) return std::nullopt;
     return last->value / first->value;
   };
   const auto most = best(growth);
@@ -177,7 +204,7 @@ MaybeLine Summary::outlook() const {
   };
   const auto least = best([&](const HeadName& h) -> std::optional<double> {
     const auto slope = cell("entropy_slope", h);
-    return slope ? std::optional(-farthest(*slope)) : std::nullopt;
+    return slope && !is_dormant(h) ? std::optional(-farthest(*slope)) : std::nullopt;
   });
   if (!most || !least || most->head.text() == least->text()) return std::nullopt;
   Line line;
@@ -260,7 +287,7 @@ MaybeLine Summary::critical() const {
     line.whole(*cell("critical_n_head", *first)).say(")");
   } else if (const auto widest = largest("mass_90")) {
     line.say("; ").head(widest->head).say(" spreads ").constant("90");
-    line.say(" % of its weight over ").number(widest->cell).say(" keys");
+    line.say(" % of its weight beyond the sinks over ").number(widest->cell).say(" keys");
   } else {
     return std::nullopt;
   }
@@ -356,7 +383,7 @@ std::vector<SummaryLine> summarize_scan(const Results& results) {
   const char* const converge =
       "`headgauge converge MODEL TEXT` says how many keys each head needs for its output.";
   const char* const patterns =
-      "`headgauge compare MODEL TEXT --patterns 'window:window=128 sinks:sinks=4,window=128'` says "
+      "`headgauge compare MODEL TEXT --pattern window:size=128,sinks:sinks=4,window=124` says "
       "what it costs to drop the first keys, the sinks of most models.";
   const char* const compare =
       "`headgauge compare MODEL TEXT` says what other rules of attention do to the loss.";

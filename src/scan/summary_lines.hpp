@@ -66,10 +66,15 @@ class Summary {
     return found;
   }
   std::optional<HeadCell> extreme(std::string_view metric, double sign) const {
-    const auto head = best([&](const HeadName& h) { return sign * value(metric, h); });
+    const auto head = best([&](const HeadName& h) -> std::optional<double> {
+      if (metric != "sink_weight" && is_dormant(h)) return std::nullopt;
+      return sign * value(metric, h);
+    });
     if (!head) return std::nullopt;
     return HeadCell{*head, *cell(metric, *head)};
   }
+  // Little is to be said of what a head does that rests.
+  bool is_dormant(const HeadName& head) const { return value("sink_weight", head) > kDormant; }
   std::optional<HeadCell> largest(std::string_view metric) const { return extreme(metric, 1); }
   std::optional<HeadCell> smallest(std::string_view metric) const { return extreme(metric, -1); }
 

@@ -103,7 +103,10 @@ class Oracle:
         used = max((length for length in s.lengths if length <= document.length), default=0)
         sinks = np.zeros(document.length, bool)
         sinks[:used] = find_sinks(logits, document.visible, self.normalizer, used)
-        for block in row_blocks(logits, document.visible, s.depth, self.normalizer, tokens, sinks):
+        blocks = row_blocks(
+            logits, document.visible, s.depth, self.normalizer, tokens, sinks, used
+        )
+        for block in blocks:
             part: dict[str, Array] = {}
             tops.append(clear_top(block))
             for group in s.groups:

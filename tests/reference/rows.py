@@ -47,16 +47,22 @@ class RowBlock:
     normalizer: Normalizer = SOFTMAX
     tokens: Array | None = None  # (L,) ids of the whole text
     sinks: Array | None = None  # (L,) which keys are sinks of the head; absent: none
+    judged_length: int = 0  # how many tokens the sinks were found in
 
     def row(self, number: int) -> RowBlock:
         """One row alone, as far as its keys reach."""
         line, keys = slice(number, number + 1), slice(0, int(self.n[number]))
         values = (self.t[line], self.n[line], self.logits[line, keys], self.weights[line, keys])
-        return RowBlock(*values, self.order[line, keys], self.normalizer, self.tokens, self.sinks)
+        return RowBlock(*values, self.order[line, keys], self.normalizer, self.tokens, self.sinks, self.judged_length)
 
     @property
     def visible(self) -> Array:
         return np.asarray(np.arange(self.weights.shape[1])[None, :] < self.n[:, None])
+
+    @property
+    def sinks_judged(self) -> bool:
+        """Whether the text is long enough for any key to be judged."""
+        return self.judged_length >= AFAR + FAR_PROBES
 
     @property
     def at_sinks(self) -> Array:
@@ -77,7 +83,7 @@ def weigh(logits: Array, n: Array, t: Array, normalizer: Normalizer) -> Array:
     return weights
 
 
-PROBES, FAR_PROBES, AFAR, SINK_SHARE = 64, 16, 32, 0.05
+PROBES, FAR_PROBES, AFAR, SINK_SHARE, TIMES_CHANCE = 64, 16, 32, 0.05, 3.0
 
 
 def probes_of(length: int) -> Array:
@@ -86,15 +92,20 @@ def probes_of(length: int) -> Array:
     return np.asarray((2 * np.arange(count) + 1) * length // (2 * count))
 
 
-def sinks_in(weights: Array, visible: Array, rows: Array) -> Array:
-    """Section 7g: which keys take weight whatever the query, by the weights of these rows."""
+def sinks_in(weights: Array, visible: Array, rows: Array, seen: Array | None = None) -> Array:
+    """Section 7g: which keys take weight whatever the query, by the weights of these rows.
+
+    `seen`: the keys of each row, those that a pattern hides included; absent: `visible`."""
+    seen = visible if seen is None else seen
     keys = np.arange(weights.shape[1])[None, :]
     magnitude = np.abs(weights)
     total = magnitude.sum(axis=1, keepdims=True)
-    far = (np.abs(rows[:, None] - keys) >= AFAR) & visible & (total > 0.0)
-    share = np.where(far, magnitude / np.where(total > 0.0, total, 1.0), 0.0).sum(axis=0)
-    count = far.sum(axis=0)
-    return np.asarray((count >= FAR_PROBES) & (share > SINK_SHARE * count))
+    far = (np.abs(rows[:, None] - keys) >= AFAR) & (total > 0.0)
+    share = np.where(far & visible, magnitude / np.where(total > 0.0, total, 1.0), 0.0).sum(axis=0)
+    chance = (far & visible) / np.maximum(visible.sum(axis=1, keepdims=True), 1)
+    count = (far & seen).sum(axis=0)
+    least = np.maximum(SINK_SHARE * count, TIMES_CHANCE * chance.sum(axis=0))
+    return np.asarray((count >= FAR_PROBES) & (share > least))
 
 
 def find_sinks(logits: Array, visible: Array, normalizer: Normalizer, length: int) -> Array:
@@ -124,6 +135,7 @@ def row_blocks(
     normalizer: Normalizer = SOFTMAX,
     tokens: Array | None = None,
     sinks: Array | None = None,
+    judged_length: int = 0,
 ) -> Iterator[RowBlock]:
     """Cuts the (L, L) scaled scores of a head into blocks; row t sees its first visible[t-1]."""
     for start in range(0, len(logits), ROWS_PER_BLOCK):
@@ -134,7 +146,7 @@ def row_blocks(
         t = np.arange(start + 1, start + 1 + len(n))
         weights = weigh(block, n, t, normalizer)
         order = rank(ranking(block, weights, normalizer), min(depth, width))
-        yield RowBlock(t, n, block, weights, order, normalizer, tokens, sinks)
+        yield RowBlock(t, n, block, weights, order, normalizer, tokens, sinks, judged_length)
 
 
 def concatenate(parts: list[dict[str, Array]]) -> dict[str, Array]:

@@ -219,8 +219,6 @@ class Rows(unittest.TestCase):
                 "max_weight": ordered[0],
                 "mass_90": k90,
                 "first_weight": a[0],
-                "sink_weight": 0.0,
-                "sink_keys": 0.0,
                 "attention_distance": sum(a[j] * (t - 1 - j) for j in range(t)),
                 "logit_range": logits.max() - logits.min(),
                 "scaled_weight_min": t * ordered[-1],
@@ -245,7 +243,7 @@ class Rows(unittest.TestCase):
     def test_weights_beyond_sinks(self) -> None:
         sinks = np.zeros(self.count, bool)
         sinks[[0, 3]] = True
-        found = row_values(replace(self.block, sinks=sinks))
+        found = row_values(replace(self.block, sinks=sinks, judged_length=48))
         for t in range(2, self.count + 1):
             _, a, _ = self.row(t)
             rest = np.array([w for j, w in enumerate(a) if j not in (0, 3)])

@@ -91,9 +91,41 @@ TEST(Sinks, AreKeysThatTakeWeightWhateverTheQuery) {
   // A key is judged by 16 rows or more of the 64, 32 tokens later or more.
   HeadWithSinks late({0, 150});
   EXPECT_EQ(sinks_in(scan_weights(late)), Sinks{0});
-  // A window hides a key from rows that far away.
-  HeadWithSinks window({0, 61}, 7, Visibility::sliding_window(32));
-  EXPECT_EQ(sinks_in(scan_weights(window)), Sinks{});
+  // A window of 100 lets a key be seen from afar by some rows.
+  HeadWithSinks window({0, 61}, 7, Visibility::sliding_window(100));
+  EXPECT_EQ(sinks_in(scan_weights(window)), (Sinks{0, 61}));
+}
+
+TEST(Sinks, AreNotSaidToBeMissingWhereNoKeyCanBeJudged) {
+  HeadWithSinks window({0, 61}, 7, Visibility::sliding_window(40));
+  const Results narrow = scan_weights(window);
+  EXPECT_TRUE(std::isnan(narrow.at("sink_weight", {0, 0, 0})));
+  EXPECT_FALSE(std::isnan(narrow.at("entropy_beyond_sinks", {0, 0, 0})));
+  HeadWithSinks source({0});
+  ScanOptions options;
+  options.lengths = {47};
+  options.measures = {"weights"};
+  EXPECT_TRUE(std::isnan(scan(source, options).at("sink_weight", {0, 0, 0})));
+  options.lengths = {48};
+  EXPECT_GT(scan(source, options).at("sink_weight", {0, 0, 0}), .3);
+}
+
+// Few keys have much weight each, by chance.
+TEST(Sinks, AreFarFromChance) {
+  HeadWithSinks even({});
+  ScanOptions options;
+  options.lengths = {static_cast<int>(kTokensOfSinks)};
+  options.measures = {"weights"};
+  options.pattern = "sinks:sinks=4,window=8";
+  options.normalizer = "uniform";
+  EXPECT_EQ(sinks_in(scan(even, options)), Sinks{});
+  HeadWithSinks planted({0});
+  options.normalizer = "softmax";
+  EXPECT_EQ(sinks_in(scan(planted, options)), Sinks{0});
+  // A pattern that picks keys by their weight: those that few rows pick are none.
+  options.pattern = "topk:k=16";
+  EXPECT_EQ(sinks_in(scan(even, options)), Sinks{});
+  EXPECT_EQ(sinks_in(scan(planted, options)), Sinks{0});
 }
 
 TEST(Sinks, AreThoseOfADocumentWhereQueriesLookAheadToo) {

@@ -46,7 +46,7 @@ TEST_P(PhantomSummary, NamesTheHeadsThatWereBuilt) {
   };
   says(0, "1 of 7 heads rests on sinks");
   says(0, "most in head 0.1");
-  says(0, ": the first token in 1 head");
+  says(0, ": more than 5 % goes to the first token in 1 head");
   says(1, "1 head looks at what followed earlier copies of the token (induction: head 0.5)");
   says(1, "1 looks at the token before (head 0.2), 1 looks at earlier copies (head 0.3)");
   // Uniform, and one-hot.

@@ -110,7 +110,8 @@ TEST(Summary, CountsNoHeadAgainstCriticalNWhereNoneWasJudged) {
             "at N = 11 "
             "first (1.07 %; critical N, reading \"context\"); the median over the heads is closest "
             "at N = 29 "
-            "(21 to 44; 0.98 of it); head 0.0 spreads 90 % of its weight over 462 keys.");
+            "(21 to 44; 0.98 of it); head 0.0 spreads 90 % of its weight beyond the sinks over 462 "
+            "keys.");
 }
 
 TEST(Summary, SaysWhatIsNotThere) {
@@ -132,11 +133,12 @@ TEST(Summary, NamesTheSinksOfTheMostHeadsAndTheDormantOnes) {
                      {{"position", 40}, {"heads", 1.5}, {"first_layer", 1}, {"last_layer", 1}},
                      {{"position", 50}, {"heads", 1}, {"first_layer", 1}, {"last_layer", 1}}};
   r.flags = find_flags(r);
-  EXPECT_EQ(texts(r)[0],
-            "At L = 1024, 1 of 6 heads rests on sinks, keys that take weight whatever the query "
-            "(more than 0.3 of the weight; most in head 0.1, 0.97): the first token in 5 heads, "
-            "token 24 in 2 heads of layers 1 to 1 and token 41 in 2 heads of layers 1 to 1; 1 is "
-            "dormant (above 0.95).");
+  EXPECT_EQ(
+      texts(r)[0],
+      "At L = 1024, 1 of 6 heads rests on sinks, keys that take weight whatever the query "
+      "(more than 0.3 of the weight; most in head 0.1, 0.97): more than 5 % goes to the first "
+      "token in 5 heads, to token 24 in 2 heads of layer 1 and to token 41 in 2 heads of layer "
+      "1; 1 is dormant (above 0.95).");
 }
 
 TEST(Summary, CountsRolesAndNamesTheHeadsOfTheRareOnes) {
