@@ -158,9 +158,16 @@ TEST(ScanPattern, AWindowHasTheBitsOfASlidingWindow) {
   PairOfHeads window(Visibility::sliding_window(40)), masked;
   ScanOptions options = options_with("none");
   options.measure.expected_draws = 3;
-  const Results a = scan(window, options);
+  Results a = scan(window, options);
   options.pattern = "window:size=40";
   const Results b = scan(masked, options);
+  // The window of a model leaves too few rows to judge a key by; what a pattern hides from a row
+  // has no weight there.
+  EXPECT_TRUE(std::isnan(a.at("sink_weight", {0, 0, 0})));
+  EXPECT_EQ(b.at("sink_weight", {0, 0, 0}), 0);
+  std::erase_if(a.metrics, [](const auto& m) {
+    return m.first.starts_with("sink_weight") || m.first == "sink_keys";
+  });
   expect_same_bits(a, b);
   EXPECT_EQ(a.metric("kept_mass"), nullptr);
   EXPECT_NE(b.metric("kept_mass"), nullptr);
