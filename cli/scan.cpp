@@ -1,14 +1,17 @@
 // headgauge scan: measure every head, print the table, write the files.
 #include "headgauge/scan.hpp"
-#include "headgauge/text.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/planned.hpp"
 #include "cli/run.hpp"
 #include "cli/run_journal.hpp"
+#include "cli/table_style.hpp"
+#include "headgauge/text.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -54,13 +57,14 @@ void check_sort(const ScanOptions& scan, const SourceInfo& source, const std::st
 }
 
 // Where examples can be read; empty where there are none.
-std::string examples_line(const Results& results, const std::string& out) {
+std::string examples_line(const Results& results, const std::string& out, std::size_t width) {
   if (results.examples.empty()) return "";
-  return fmt::format(
-      "Examples: {} queries with the keys that they select; {} shows each head's\n\n",
-      results.examples.size(),
-      out.empty() ? "with --out DIR, headgauge report DIR"
-                  : fmt::format("headgauge report {}", legible(out)));
+  const std::string line =
+      fmt::format("Examples: {} queries with the keys that they select; {} shows each head's",
+                  results.examples.size(),
+                  out.empty() ? "with --out DIR, headgauge report DIR"
+                              : fmt::format("headgauge report {}", legible(out)));
+  return wrapped(line, std::min(width, kTableWidth), 2) + "\n\n";
 }
 
 int run(ScanCommand& options) {
@@ -81,7 +85,8 @@ int run(ScanCommand& options) {
     table.top = options.top;
     table.all = options.all;
     table.sort = options.sort;
-    return render_table(results, table) + examples_line(results, options.run.output.out);
+    return render_table(results, table) +
+           examples_line(results, options.run.output.out, table.width);
   };
   steps.finished = finished_layers;
   return run_measurement(options.run, steps);
