@@ -109,7 +109,7 @@ inBrowser("the table of heads", () => {
     await tab.page.click(".chooser summary");
     await tab.page.check("label:text-is('attention distance') input");
     await tab.page.waitForSelector("#sort-attention_distance");
-    await tab.page.uncheck("label:text-is('weight on the first key') input");
+    await tab.page.uncheck("label:text-is('weight on sinks') input");
     await tab.page.waitForSelector("#sort-sink_weight", { state: "detached" });
     expect(await hashOf(tab)).toMatch(/columns=.*attention_distance/);
     await quiet(tab);
