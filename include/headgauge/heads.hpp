@@ -272,9 +272,9 @@ class HeadSource {
   // Adds what else is known of the model and of the text to Results::model and Results::text.
   virtual void describe(Results& results) const { static_cast<void>(results); }
   virtual std::span<const HeadInput> layer(int layer, int document) = 0;
-  // As layer(), for a caller that scores rows anyway: until finish_layer() the source waits for the
-  // logits that HeadInput::output asks for, and then scores the heads itself of which it did not
-  // get all rows. The numbers are the same. By default layer(), and nothing is asked for.
+  // Does what layer() does, for a caller that scores rows anyway: until finish_layer() it waits for
+  // the logits that HeadInput::output asks for, and then scores the heads itself of which it did
+  // not get all rows. The numbers are the same. By default layer(), and nothing is asked for.
   virtual std::span<const HeadInput> begin_layer(int layer, int document) {
     return this->layer(layer, document);
   }

@@ -127,7 +127,7 @@ class RolesMeasure final : public Measure {
       if (held.keys == 0 || held.keys == whole.keys) continue;
       sink.set(r, shares_[k], held.mass / whole.mass);
       held -= kinds[k].sinks;
-      // Of the weight beyond the sinks, row by row: a row counts by as much of it as it has.
+      // The share beyond the sinks counts a row by as much weight as the row has there.
       const double counts_as = rest.mass / (has_sink ? 1.0 : whole.mass);
       if (held.keys == 0 || held.keys == rest.keys || !(counts_as > 0)) continue;
       sink.set(r, beyond_[k], 0, std::max(0.0, held.mass) / rest.mass, counts_as);

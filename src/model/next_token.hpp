@@ -20,7 +20,7 @@ std::vector<NextTokens> compare_next_tokens(MatrixView<const float> reference,
                                             const TensorView& weight, std::span<const int> targets,
                                             float cap, ThreadPool& pool);
 
-// Of a model without a next token: how far each row of the last hidden states is from the
+// Says, of a model without a next token, how far each row of the last hidden states is from the
 // reference's, as a share of its length.
 NextTokens changed_output(MatrixView<const float> reference, MatrixView<const float> hidden);
 

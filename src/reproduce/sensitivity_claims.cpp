@@ -50,7 +50,7 @@ struct Curves {
   }
 };
 
-// Empty where the sensitivity was not measured.
+// The curves are empty where the sensitivity was not measured.
 Curves curves_of(const Results& results, Index step) {
   Curves curves;
   if (results.metric("sensitivity") == nullptr) return curves;
@@ -79,7 +79,7 @@ std::optional<Index> smallest_of(const Results& results) {
   return std::ranges::min_element(epsilons) - epsilons.begin();
 }
 
-// Empty where no step is small enough.
+// The curves are empty where no step is small enough.
 Curves smallest_step(const Results& results) {
   const auto step = smallest_of(results);
   if (!step || results.coord_numbers("epsilon")[*step] > kSmallStep) return {};

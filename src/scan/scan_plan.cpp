@@ -107,7 +107,7 @@ void resolve_measures(ScanOptions& options, const SourceInfo& source) {
             fmt::format("{}", fmt::join(options.measures, ", ")), needs_of_groups()));
 }
 
-// Of a scan that measures heads, in texts that are known and few.
+// The default holds for a scan that measures heads, in texts that are known and few.
 int usual_examples(const ScanOptions& options, const SourceInfo& source) {
   const auto is_of_heads = [](const MetricGroup& group) {
     return group.needs != MetricGroup::Needs::loss;

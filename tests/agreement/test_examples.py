@@ -93,7 +93,7 @@ class Examples(unittest.TestCase):
         most = min(len(keys), len(heaviest))
         np.testing.assert_allclose(larger[keys[:most]], larger[heaviest[:most]], atol=TOLERANCE)
         if len(keys) != len(heaviest):
-            # Where one key fewer holds the share but for rounding.
+            # One key fewer holds the share here but for rounding.
             self.assertTrue(self.at_the_edge(head, query))
 
     def at_the_edge(self, head: HeadWeights, query: int) -> bool:

@@ -227,7 +227,7 @@ class Rows(unittest.TestCase):
             }
             if t >= 2:
                 expected["entropy_normalized"] = ent / math.log(t)
-            # Without sinks what lies beyond them is everything.
+            # Everything lies beyond the sinks where there are none.
             for name in BEYOND_METRICS & expected.keys():
                 expected[name + BEYOND] = expected[name]
             for name, values in found.items():

@@ -102,7 +102,7 @@ TEST(RolesCalibration, RandomHeadsHaveNone) {
     const Results results = scan(source, options);
     std::map<std::string, int> counts;
     for (const Flag& flag : results.flags) ++counts[flag.name];
-    // Where logits are that far apart, some key is by chance what most queries look for.
+    // Some key is by chance what most queries look for where logits are that far apart.
     const int resting = std::exchange(counts["role_sinks"], 0);
     EXPECT_LE(resting, sharpness > 4 ? 5 : 0) << sharpness;
     int labelled = 0;
