@@ -190,6 +190,9 @@ void JournalFile::read(Place place, std::span<std::byte> into) const {
 }
 
 void JournalFile::begin_adding() {
+  // A run that was killed between link() and unlink() left a second name of this very file. Its
+  // lock would keep that name from being seen as a stray.
+  remove_strays(path_);
   Descriptor opened(::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
   if (!opened.is_open()) fail_to_write(errno);
   descriptor_ = std::move(opened);

@@ -152,6 +152,15 @@ class Journal(SharesTest):
         self.write("out/journal/part-1-of-1.journal", kept)
         self.assertNotIn("going on", self.succeed(*self.scan, "--quiet", "--out", "out").err)
 
+    def test_a_second_name_of_the_journal_goes_with_it(self) -> None:
+        """A run that is killed while it names its journal leaves the name it wrote it under, too."""
+        self.leave_journal(*self.scan)
+        self.succeed(*self.scan, "--out", "whole", "--quiet")
+        journal = self.journals("out")[0]
+        os.link(journal, journal.with_name(f"{journal.name}.abcdefghijkl.tmp"))
+        self.succeed(*self.scan, "--out", "out", "--quiet")
+        self.assert_same("out", "whole")
+
     def test_one_that_is_torn_or_damaged_is_cut_back(self) -> None:
         data = self.leave_journal(*self.scan)
         self.succeed(*self.scan, "--out", "whole", "--quiet")
