@@ -37,6 +37,7 @@ def real_model(quick: bool) -> None:
     turns = 1 if quick else 3
     level = os.environ.get("HEADGAUGE_SIMD", "")
     print(f"\nSmolLM2-135M-Instruct, Q4_1, {THREADS} threads, {level or 'best'} SIMD level, medians of {turns} turns")
+    BUILD.mkdir(parents=True, exist_ok=True)
     text = BUILD / "long.txt"
     text.write_text((ROOT / "demo/text.txt").read_text() * 6)
     groups = {"weights": ("--measures", "weights"), "all groups": ()}

@@ -36,7 +36,9 @@ std::size_t longest_asked(const InputOptions& options, const ModelSummary& summa
 // Looks up what the ids of the documents stand for. Where the model has no tokenizer, or one that
 // cannot be read, they stay ids: nothing that is measured needs more.
 void look_up_texts(const NamedModel& model, std::vector<Document>& documents) {
-  if (!model.has_tokenizer()) return;
+  const bool all_have =
+      std::ranges::none_of(documents, [](const Document& one) { return one.texts.empty(); });
+  if (all_have || !model.has_tokenizer()) return;
   try {
     const Tokenizer tokenizer = model.tokenizer();
     for (Document& document : documents) {

@@ -15,21 +15,28 @@ NamedModel::NamedModel(const std::string& name) {
   }
 }
 
+const Checkpoint& NamedModel::checkpoint() const {
+  if (checkpoint_ == nullptr) checkpoint_ = std::make_shared<const Checkpoint>(resolved_);
+  return *checkpoint_;
+}
+
 const ModelSummary& NamedModel::summary() const {
   if (!summary_) {
-    summary_ = host_ != nullptr ? host_->summary() : summarize_model(Checkpoint(resolved_));
+    summary_ = host_ != nullptr ? host_->summary() : summarize_model(checkpoint());
   }
   return *summary_;
 }
 
 void NamedModel::hold() {
-  if (host_ == nullptr && !is_dump()) held_ = std::make_shared<const Checkpoint>(resolved_);
+  if (host_ != nullptr || is_dump()) return;
+  checkpoint();
+  is_held_ = true;
 }
 
 void NamedModel::describe(Results& results) const {
-  if (held_ == nullptr) return;
-  results.model["config_sha256"] = held_->config().sha256();
-  results.model["weights_sha256"] = held_->weights_sha256();
+  if (!is_held_) return;
+  results.model["config_sha256"] = checkpoint().config().sha256();
+  results.model["weights_sha256"] = checkpoint().weights_sha256();
 }
 
 bool NamedModel::is_dump() const {
@@ -37,7 +44,7 @@ bool NamedModel::is_dump() const {
 }
 
 void NamedModel::require_unchanged() const {
-  if (held_ != nullptr) held_->require_unchanged();
+  if (is_held_) checkpoint().require_unchanged();
 }
 
 bool NamedModel::has_tokenizer() const {
@@ -58,7 +65,7 @@ std::unique_ptr<HeadSource> NamedModel::make_source(std::vector<Document> docume
                                                     const SourceOptions& options) const {
   if (host_ != nullptr) return host_->open(std::move(documents), options.x);
   require_unchanged();
-  return make_model_source(resolved_, std::move(documents), options);
+  return make_model_source(checkpoint(), std::move(documents), options);
 }
 
 }  // namespace headgauge::cli

@@ -27,8 +27,7 @@ class NamedModel {
   void require_unchanged() const;
   // Adds what is known of a model that is held to Results::model.
   void describe(Results& results) const;
-  // Of a model, not of a dump; a checkpoint is opened for it once. Throws as summarize_model()
-  // does.
+  // Of a model, not of a dump. Throws as summarize_model() does.
   const ModelSummary& summary() const;
   bool has_tokenizer() const;
   // UsageError for a model of the program, whose tokenizer is its own.
@@ -39,9 +38,13 @@ class NamedModel {
                                           const SourceOptions& options) const;
 
  private:
+  // Opened where it is first needed, and once.
+  const Checkpoint& checkpoint() const;
+
   HostModel* host_ = nullptr;
   ResolvedModel resolved_;
-  std::shared_ptr<const Checkpoint> held_;
+  bool is_held_ = false;
+  mutable std::shared_ptr<const Checkpoint> checkpoint_;
   mutable std::optional<ModelSummary> summary_;
 };
 

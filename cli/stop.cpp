@@ -19,6 +19,7 @@ constexpr const char* kNothingDone = "interrupted before anything was finished; 
 constexpr int kPatience = 5;  // tenths of a second that loading has to end by itself
 // One stop may arrive as two signals: timeout(1) sends its own to the process and to its group.
 constexpr std::chrono::milliseconds kOneStop{500};
+constexpr int kWake = SIGURG;  // ends the watcher's wait; the system ignores it elsewhere
 
 // Those that the command was not started to ignore (nohup, a background job of a script).
 sigset_t stop_signals() {
@@ -32,6 +33,12 @@ sigset_t stop_signals() {
   return set;
 }
 
+sigset_t watched_signals() {
+  sigset_t set = stop_signals();
+  sigaddset(&set, kWake);
+  return set;
+}
+
 void say(std::string_view text) {
   static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
 }
@@ -40,16 +47,17 @@ void say(std::string_view text) {
 
 StopOnSignal::StopOnSignal(bool announce) {
   // Blocked here and so in all threads made later; the watcher alone takes them.
-  const sigset_t set = stop_signals();
+  const sigset_t set = watched_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   watcher_ = std::jthread([this, announce](const std::stop_token& ended) {
-    const sigset_t signals = stop_signals();
+    const sigset_t signals = watched_signals();
     const timespec tenth{0, 100'000'000};
     int since = 0;
     int first = 0;
     std::chrono::steady_clock::time_point arrived;
     while (!ended.stop_requested()) {
       const int signal = sigtimedwait(&signals, nullptr, &tenth);
+      if (signal == kWake) continue;
       if (signal <= 0) {
         if (source_.stop_requested() && ++since >= kPatience) end_loading(kNothingDone);
         continue;
@@ -71,8 +79,9 @@ StopOnSignal::StopOnSignal(bool announce) {
 
 StopOnSignal::~StopOnSignal() {
   watcher_.request_stop();
+  pthread_kill(watcher_.native_handle(), kWake);
   watcher_.join();
-  const sigset_t set = stop_signals();
+  const sigset_t set = watched_signals();
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 

@@ -200,9 +200,8 @@ class Gguf;
 // of Hugging Face, and its metadata are a config.
 class Checkpoint {
  public:
+  // Copies share the mapped files.
   explicit Checkpoint(const ResolvedModel& model);
-  Checkpoint(Checkpoint&&) = default;
-  Checkpoint& operator=(Checkpoint&&) = default;
   // The folder, file or name as resolve_model understands it.
   static Checkpoint open(const std::string& model) { return Checkpoint(resolve_model(model)); }
 

@@ -128,6 +128,10 @@ class ModelSource : public HeadSource {
 // Runs a checkpoint over documents: the families are those of model_families(). Every document is
 // cut to the model's longest context. Throws UnsupportedError for an unknown family,
 // BadInputError where config, tensors or token ids do not fit together.
+std::unique_ptr<ModelSource> make_model_source(Checkpoint checkpoint,
+                                               std::vector<Document> documents,
+                                               const SourceOptions& options);
+// Opens the checkpoint first.
 std::unique_ptr<ModelSource> make_model_source(const ResolvedModel& model,
                                                std::vector<Document> documents,
                                                const SourceOptions& options);

@@ -42,6 +42,7 @@ class Shares {
     for (const float w : row.original) original_mass_ += std::abs(static_cast<double>(w));
   }
   bool has_original() const { return original_mass_ > 0; }
+  double original_mass() const { return original_mass_; }
   // Of key number `i` of the n.
   double share(Index i) const { return std::abs(static_cast<double>(row_.weights[i])) / mass_; }
   // The largest of keys number [first, last) of the n, sinks left out; 0 where there are none.
@@ -105,60 +106,55 @@ struct HeavyKey {
   double larger() const { return std::max(share, original_share); }
 };
 
-// All keys that the row or its original sees, ascending.
-std::vector<HeavyKey> all_keys(const Row& row, const Shares& shares) {
-  std::vector<HeavyKey> keys;
-  const KeyRange before = shares.has_original() ? row.original_keys : KeyRange{};
-  // Keys below `end` that only the original sees.
-  Index next = before.begin;
-  const auto add_hidden = [&](Index end) {
-    for (; next < std::min(end, before.end); ++next) {
-      keys.push_back({next, 0, 0, shares.original_share(next)});
-    }
-    next = std::max(next, end + 1);
+// Which of the weights are the heaviest, ties by lower place, until they hold enough of `mass`.
+std::vector<Index> heaviest(std::span<const float> weights, double mass) {
+  struct Heavy {
+    float size;
+    Index place;
   };
-  for (Index i = 0; i < row.n(); ++i) {
-    const Index at = row.key(i);
-    add_hidden(at);
-    const double original = shares.has_original() ? shares.original_share(at) : 0;
-    keys.push_back({at, row.weights[i], shares.share(i), original});
+  const auto heavier = [](const Heavy& a, const Heavy& b) { return a.size > b.size; };
+  std::vector<Heavy> kept;
+  kept.reserve(kExampleKeys + 1);
+  // The last first: of a head that looks back a little these are the heaviest, and stay.
+  for (Index i = std::ssize(weights); i-- > 0;) {
+    const Heavy one{std::abs(weights[i]), i};
+    const bool full = std::ssize(kept) == kExampleKeys;
+    if (full && kept.back().size > one.size) continue;
+    kept.insert(std::ranges::lower_bound(kept, one, heavier), one);
+    if (full) kept.pop_back();
   }
-  add_hidden(before.end);
-  return keys;
-}
-
-// The heaviest by `share`, ties by lower position, until they hold enough of the weight.
-std::vector<HeavyKey> heaviest_by(double HeavyKey::*share, std::vector<HeavyKey> keys) {
-  const auto most = std::min<Index>(kExampleKeys, std::ssize(keys));
-  std::ranges::partial_sort(keys, keys.begin() + most, [&](const HeavyKey& a, const HeavyKey& b) {
-    return std::pair(-(a.*share), a.position) < std::pair(-(b.*share), b.position);
-  });
-  Index count = 0;
-  for (double held = 0; count < most && held < kExampleShare; ++count) held += keys[count].*share;
-  keys.resize(static_cast<std::size_t>(count));
-  return keys;
+  std::vector<Index> places;
+  double held = 0;
+  for (const Heavy& one : kept) {
+    if (!(held < kExampleShare) || one.size == 0) break;
+    held += one.size / mass;
+    places.push_back(one.place);
+  }
+  return places;
 }
 
 // The keys that hold the weight of a row. Where something is changed, those with and those without
 // the change in turn: what it takes away is as telling as what it leaves.
 std::vector<HeavyKey> heaviest_keys(const Row& row, const Shares& shares) {
-  const std::vector<HeavyKey> keys = all_keys(row, shares);
-  std::vector<HeavyKey> chosen = heaviest_by(&HeavyKey::share, keys);
+  std::vector<Index> with = heaviest(row.weights, row.sums.abs_mass), without;
+  for (Index& place : with) place = row.key(place);
   if (shares.has_original()) {
-    const std::vector<HeavyKey> with = std::exchange(chosen, {});
-    const std::vector<HeavyKey> without = heaviest_by(&HeavyKey::original_share, keys);
-    const auto choose = [&](const std::vector<HeavyKey>& from, Index k) {
-      if (k >= std::ssize(from) || std::ssize(chosen) == kExampleKeys) return;
-      const bool is_new =
-          std::ranges::find(chosen, from[k].position, &HeavyKey::position) == chosen.end();
-      if (is_new) chosen.push_back(from[k]);
-    };
-    for (Index k = 0; k < kExampleKeys; ++k) {
-      choose(with, k);
-      choose(without, k);
-    }
+    without = heaviest(row.original, shares.original_mass());
+    for (Index& place : without) place += row.original_keys.begin;
   }
-  std::erase_if(chosen, [](const HeavyKey& key) { return key.larger() == 0; });
+  std::vector<HeavyKey> chosen;
+  const auto choose = [&](const std::vector<Index>& from, Index k) {
+    if (k >= std::ssize(from) || std::ssize(chosen) == kExampleKeys) return;
+    const Index position = from[k];
+    if (std::ranges::find(chosen, position, &HeavyKey::position) != chosen.end()) return;
+    const auto i = find_key(row, position);
+    const double original = shares.has_original() ? shares.original_share(position) : 0;
+    chosen.push_back({position, i ? row.weights[*i] : 0, i ? shares.share(*i) : 0, original});
+  };
+  for (Index k = 0; k < kExampleKeys; ++k) {
+    choose(with, k);
+    choose(without, k);
+  }
   std::ranges::sort(chosen, [](const HeavyKey& a, const HeavyKey& b) {
     return std::pair(-a.larger(), a.position) < std::pair(-b.larger(), b.position);
   });
@@ -308,16 +304,11 @@ class ExamplesMeasure final : public Measure {
     candidates.add(std::move(example));
   }
 
-  static bool sees(const Row& row, Index position) {
-    const Index i = first_key_from(row, position);
-    return i < row.n() && row.key(i) == position;
-  }
-
   static void describe(const Row& row, const Shares& shares, Example& example) {
     double covered = 0;
     auto others = static_cast<int>(row.n());
     for (const HeavyKey& key : heaviest_keys(row, shares)) {
-      if (sees(row, key.position)) --others;
+      if (find_key(row, key.position)) --others;
       example.keys.push_back(key.position);
       example.weights.push_back(few_digits(key.weight));
       if (shares.has_original()) {

@@ -48,10 +48,10 @@ Held key_number(const Row& row, Index j) {
 struct OfKind {
   Held all, sinks;
   void add(const Row& row, Index position) {
-    const Index j = first_key_from(row, position);
-    if (j == row.n() || row.key(j) != position) return;
-    all += key_number(row, j);
-    if (std::ranges::binary_search(row.sinks, j)) sinks += key_number(row, j);
+    const std::optional<Index> j = find_key(row, position);
+    if (!j) return;
+    all += key_number(row, *j);
+    if (std::ranges::binary_search(row.sinks, *j)) sinks += key_number(row, *j);
   }
 };
 

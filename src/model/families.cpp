@@ -100,7 +100,12 @@ ModelSummary summarize_model(const Checkpoint& checkpoint) {
 std::unique_ptr<ModelSource> make_model_source(const ResolvedModel& model,
                                                std::vector<Document> documents,
                                                const SourceOptions& options) {
-  Checkpoint checkpoint(model);
+  return make_model_source(Checkpoint(model), std::move(documents), options);
+}
+
+std::unique_ptr<ModelSource> make_model_source(Checkpoint checkpoint,
+                                               std::vector<Document> documents,
+                                               const SourceOptions& options) {
   const Family& family = find_family(checkpoint);
   const ModelSummary summary = summarize(family, checkpoint);
   for (const Document& document : documents) {  // whose ids are not held: who read them did this

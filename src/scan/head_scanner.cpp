@@ -179,8 +179,7 @@ void HeadScanner::mark(Index r, Workspace& work) const {
   std::vector<std::uint32_t>& sinks = work.sinks[r];
   sinks.clear();
   for (const Index position : sinks_) {
-    const Index key = first_key_from(row, position);
-    if (key < row.n() && row.key(key) == position) sinks.push_back(key);
+    if (const auto key = find_key(row, position)) sinks.push_back(*key);
   }
   row.sinks = sinks;
 }
