@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "headgauge/advice.hpp"
 #include "headgauge/calibrate.hpp"
 #include "headgauge/compare.hpp"
 #include "headgauge/converge.hpp"
@@ -77,6 +78,7 @@ std::string for_command_line(std::string text) {
 void use_command_line_names(Results& results) {
   for (std::string& notice : results.notices) notice = for_command_line(std::move(notice));
   for (SummaryLine& line : results.summary) line.text = for_command_line(std::move(line.text));
+  fill_in_commands(results);
   for (Claim& claim : results.claims) claim.measured = for_command_line(std::move(claim.measured));
 }
 

@@ -11,7 +11,8 @@ namespace headgauge::cli {
 // "--pattern lsh" for "ScanOptions::pattern = lsh".
 std::string for_command_line(std::string text);
 
-// The same in the notices, the summary and the claims of results.
+// The same in the notices, the summary and the claims of results; commands in the summary become
+// those of this model and text.
 void use_command_line_names(Results& results);
 
 }  // namespace headgauge::cli

@@ -52,7 +52,7 @@ bool NamedModel::has_tokenizer() const {
 }
 
 Tokenizer NamedModel::tokenizer() const {
-  if (host_ == nullptr) return Tokenizer::load(resolved_.tokenizer());
+  if (host_ == nullptr) return Tokenizer::load(checkpoint());
   throw UsageError(
       fault("text", "token ids for a live model", "a text", "give tokenizer(text)['input_ids']"));
 }

@@ -11,6 +11,8 @@
 namespace headgauge::cli {
 namespace {
 
+constexpr std::size_t kLayer = 5;
+constexpr std::size_t kRoles = 30;  // columns that the roles of a layer take at least
 constexpr std::size_t kShortName = 5;
 constexpr std::size_t kCount = 9;
 constexpr Index kNamedShare = 5;  // heads are named where fewer than one in so many carry the flag
@@ -93,20 +95,27 @@ std::optional<MetricCell> value_of(const Results& results, const std::string& me
       {{"layer", head.layer_index}, {"head", head.head_index}, {"top_n", top_n.value_or(0)}});
 }
 
+std::vector<Column> fitting_columns(std::vector<Column> columns) {
+  std::size_t used = kLayer + 1;
+  const auto beyond = std::ranges::find_if(columns, [&](const Column& column) {
+    used += column.width + kGap;
+    return used + kRoles > kTableWidth;
+  });
+  columns.erase(beyond, columns.end());
+  return columns;
+}
+
 std::string render_overview(const Results& results, const std::vector<HeadName>& heads,
                             const std::vector<Column>& columns, const Painter& paint) {
   std::string out = what_stands_out(results, heads.size(), paint);
-  std::string first = paint.right(Style::bold, "layer", 5);
-  std::string second = paint.right(Style::faint, "median", 5);
-  std::size_t used = 6;
-  std::vector<Column> shown;
+  std::string first = paint.right(Style::bold, "layer", kLayer);
+  std::string second = paint.left(Style::faint, "median", kLayer + 1);
+  std::size_t used = kLayer + 1;
   for (const Column& column : columns) {
-    if (used + column.width + 2 + 30 > kTableWidth) break;  // the roles take the rest
-    used += column.width + 2;
-    shown.push_back(column);
+    used += column.width + kGap;
     first += "  " + paint.right(Style::bold, column.title, column.width);
-    second +=
-        (shown.size() == 1 ? " " : "  ") + paint.right(Style::faint, column.unit, column.width);
+    second += paint.right(Style::faint, column.unit,
+                          column.width + (&column == &columns.front() ? 1 : kGap));
   }
   out += first + "  " + paint(Style::bold, "heads by role") + "\n" + second + "\n";
   for (auto begin = heads.begin(); begin != heads.end();) {
@@ -115,12 +124,13 @@ std::string render_overview(const Results& results, const std::vector<HeadName>&
     });
     const std::vector<HeadName> of_layer(begin, end);
     out += fmt::format("{:>5}", begin->layer);
-    for (const Column& column : shown) {
+    for (const Column& column : columns) {
       const auto median = median_of(results, column.metric, of_layer);
       const std::string text =
           !median || !std::isfinite(*median)
               ? "-"
-              : value_text(results, MetricCell{.metric = column.metric, .value = *median});
+              : value_text(results,
+                           MetricCell{.metric = column.metric, .index = {}, .value = *median});
       out += "  " + paint.right(text == "-" ? Style::faint : Style::plain, text, column.width);
     }
     const std::string roles = roles_of_layer(results, begin->layer);

@@ -29,6 +29,9 @@ std::optional<MetricCell> value_of(const Results& results, const std::string& me
 // How many heads carry a flag.
 Index count_flags(const Results& results, const std::string& flag);
 
+// The first columns that the rows of layers have room for.
+std::vector<Column> fitting_columns(std::vector<Column> columns);
+
 // Flags from the rarest on, with the heads that carry them; of those that a fifth of the heads
 // carry, the number alone. Then a row for each layer: medians over its heads, and how many of them
 // have which role.

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/findings.hpp"
 #include "cli/host.hpp"
 #include "cli/messages.hpp"
 #include "cli/out_folder.hpp"
@@ -25,9 +26,7 @@ namespace {
 void print_table(const Results& results, const RunOptions& options, const RunSteps& steps,
                  const std::vector<std::string>& further) {
   print_text(steps.table(results, table_on_output()));
-  std::vector<std::string> sentences;
-  for (const SummaryLine& line : results.summary) sentences.push_back(line.text);
-  print_sentences(sentences);
+  print_findings(results);
   const std::string& out = options.output.out;
   if (!out.empty()) print("\n{}", written_line(results, out, further));
 }

@@ -13,6 +13,7 @@
 #include "cli/overview.hpp"
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
+#include "headgauge/advice.hpp"
 #include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/flags.hpp"
@@ -21,7 +22,6 @@
 namespace headgauge::cli {
 namespace {
 
-constexpr std::size_t kGap = 2;
 constexpr std::size_t kHeadWidth = 5;
 constexpr std::size_t kRoleWidth = 9;
 constexpr std::size_t kFoldedFrom = 61;  // heads: more than a screen holds
@@ -55,6 +55,7 @@ class Table {
       heads_.resize(static_cast<std::size_t>(options.top));
     }
     choose_columns();
+    if (is_folded()) columns_ = fitting_columns(std::move(columns_));
     place_flags();
   }
 
@@ -294,10 +295,13 @@ std::string Table::flag_legend() const {
   for (const FlagInfo& info : flag_infos()) {
     const Index count = count_flags(results_, info.name);
     if (count == 0) continue;
-    const std::string meaning =
-        fmt::format("{}, {} of {} heads: {}", info.name, count, measured_, info.meaning);
+    const auto first = std::ranges::find(results_.flags, info.name, &Flag::name);
+    const std::string meaning = fmt::format("{}, {} of {} heads: {}. {}", info.name, count,
+                                            measured_, info.meaning, info.means);
+    const std::string next = command_in(info.next, fmt::format("{}.{}", first->layer, first->head));
     out += legend_line(paint_, info.role ? Style::plain : Style::warning, info.short_name, meaning,
-                       options_.width);
+                       options_.width) +
+           legend_line(paint_, Style::plain, "", next, options_.width);
   }
   return out.empty() ? out : "\n" + out;
 }

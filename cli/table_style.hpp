@@ -24,6 +24,7 @@ class Painter {
 std::size_t text_width(std::string_view text);
 // At most `width` characters of legible(text), the last an ellipsis if something was cut.
 std::string shortened(std::string_view text, std::size_t width);
+inline constexpr std::size_t kGap = 2;           // between columns
 inline constexpr std::size_t kTableWidth = 100;  // at most, on any terminal
 
 // Text that begins in column `indent`, wrapped so that its further lines do too.

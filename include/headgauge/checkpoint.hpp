@@ -215,6 +215,8 @@ class Checkpoint {
   const TensorView& require(std::string_view name, std::span<const Index> shape) const;
   // All names, ascending.
   std::vector<std::string_view> names() const;
+  // The file that all is in, where it is a GGUF file; else null.
+  const Gguf* gguf() const { return gguf_.get(); }
   // Bytes of all tensors.
   std::size_t bytes() const;
   // The metadata of a GGUF file in a few words each: `"llama"`, `a list of 49152 texts`.

@@ -11,6 +11,9 @@
 
 namespace headgauge {
 
+class Checkpoint;
+class Gguf;
+
 // A model's tokenizer, run by the Hugging Face tokenizers library. It gives the whole text, and
 // the same ids every time: truncation, padding and dropout are off whatever its file says.
 // Encoding from several threads at once is safe.
@@ -22,6 +25,8 @@ class Tokenizer {
   // (ResolvedModel::tokenizer()). Throws BadInputError if none is there or what is there is broken,
   // UnsupportedError where a GGUF file has one that headgauge does not know.
   static Tokenizer load(const std::string& folder);
+  // That of a checkpoint: the one in its GGUF file, or load() of its folder.
+  static Tokenizer load(const Checkpoint& checkpoint);
   // Names what load() would read, without looking for faults in it: "BPE (tokenizer.json)", "BPE
   // (vocab.json, merges.txt)", "BPE (GGUF, pre-tokenizer smollm)", "none".
   static std::string kind(const std::string& folder);
@@ -60,6 +65,8 @@ class Tokenizer {
  private:
   struct Impl;
   explicit Tokenizer(std::unique_ptr<Impl> impl);
+  static Tokenizer load_gguf(const Gguf& file);
+  static Tokenizer loaded(std::unique_ptr<Impl> impl, char* error);
   std::vector<int> encode_parts(std::string_view utf8, bool add_special, Around& around,
                                 std::vector<std::string>* texts) const;
   std::unique_ptr<Impl> impl_;

@@ -8,9 +8,11 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
+#include "base/file.hpp"
 #include "base/mapped_file.hpp"
 #include "base/strict_json.hpp"
 #include "base/utf8.hpp"
@@ -22,6 +24,7 @@ namespace {
 using Json = nlohmann::json;
 using Type = GgufValue::Type;
 
+constexpr std::string_view kMagic = "GGUF";
 constexpr const char* kDamagedGguf = "the file is damaged; fetch or write it again";
 constexpr const char* kCutShort = "the file is cut short; fetch it again";
 constexpr std::uint64_t kMostEntries = 65536;  // entries and tensors; models have hundreds
@@ -369,6 +372,13 @@ std::string GgufValue::summary() const {
                                              : "numbers");
 }
 
+bool is_gguf(const std::filesystem::path& path) {
+  std::error_code none;  // what cannot be looked at is said where it is opened
+  if (!std::filesystem::is_regular_file(path, none)) return false;
+  const auto file = std::filesystem::canonical(path, none);  // behind links
+  return path.extension() == ".gguf" || beginning_of(file.string(), kMagic.size()) == kMagic;
+}
+
 Gguf Gguf::open(const std::string& path) {
   const auto map = std::make_shared<const MappedFile>(path);
   return Gguf(std::make_shared<const Storage>(Storage{path, map}), map->bytes());
@@ -383,7 +393,7 @@ Gguf::Gguf(std::shared_ptr<const Storage> storage, std::span<const std::byte> by
   GgufReader reader(bytes, path());
   const auto magic = bytes.first(std::min<std::size_t>(4, bytes.size()));
   const std::string_view found(reinterpret_cast<const char*>(magic.data()), magic.size());
-  if (found != "GGUF") {
+  if (found != kMagic) {
     throw BadInputError(fault(path(), "a file that begins with GGUF", in_quotes(found),
                               "the file is damaged or not in the GGUF format"));
   }

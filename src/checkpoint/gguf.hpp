@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -50,6 +51,10 @@ struct GgufValue {
   // In a few words: `12`, `"llama"`, `a list of 49152 texts`.
   std::string summary() const;
 };
+
+// Whether a path names a file that says to be GGUF, by its ending or, as in the stores of other
+// programs, by its first bytes alone.
+bool is_gguf(const std::filesystem::path& path);
 
 class Gguf {
  public:

@@ -12,6 +12,7 @@
 
 #include "base/file.hpp"
 #include "base/strict_json.hpp"
+#include "checkpoint/gguf.hpp"
 #include "checkpoint/shard_index.hpp"
 #include "headgauge/checkpoint.hpp"
 
@@ -120,14 +121,12 @@ ResolvedModel gguf_file(const std::string& name, const fs::path& file) {
   return model;
 }
 
-bool is_gguf(const fs::path& path) {
-  return path.extension() == ".gguf" && is_there(path);
-}
-
 // The GGUF file of a folder without safetensors, of which it may hold one; empty where none is.
 fs::path only_gguf(const fs::path& folder, const std::vector<fs::path>& paths) {
   std::vector<fs::path> found;
-  std::ranges::copy_if(paths, std::back_inserter(found), is_gguf);
+  std::ranges::copy_if(paths, std::back_inserter(found), [](const fs::path& path) {
+    return path.extension() == ".gguf" && is_there(path);
+  });
   if (found.size() > 1) {
     throw BadInputError(
         fault(folder.string(), "one .gguf file", list_names(found), "name the one you mean"));
@@ -176,8 +175,7 @@ ResolvedModel resolve_folder(const std::string& name, const fs::path& folder,
 }
 
 ResolvedModel resolve_file(const std::string& name) {
-  // In the stores of other programs its name does not say what a file is.
-  if (is_gguf(name) || beginning_of(name, 4) == "GGUF") return gguf_file(name, name);
+  if (is_gguf(name)) return gguf_file(name, name);
   if (const OtherFormat* const format = other_format(name)) refuse_format(name, name, *format);
   ResolvedModel model;
   model.name = name;

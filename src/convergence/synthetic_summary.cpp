@@ -5,6 +5,7 @@
 #include "headgauge/changes.hpp"
 #include "headgauge/synthetic.hpp"
 #include "results/mean_of.hpp"
+#include "results/next_commands.hpp"
 #include "results/summary_line.hpp"
 #include "statistics/false_discoveries.hpp"
 #include "statistics/student.hpp"
@@ -12,6 +13,7 @@
 namespace headgauge {
 namespace {
 
+using summary::explained;
 using summary::Line;
 using summary::MaybeLine;
 
@@ -85,10 +87,20 @@ MaybeLine ball_sentence(const Results& results) {
 }  // namespace
 
 std::vector<SummaryLine> summarize_simulation(const Results& results) {
+  constexpr const char* kRates =
+      "Paper B's rate holds where none is shown to be slower; these are the inputs of its theorem, "
+      "not those of a model.";
   std::vector<SummaryLine> lines;
   for (const MaybeLine& line :
-       {rates_sentence(results, "mean"), rates_sentence(results, "covariance"),
-        ball_sentence(results), hardmax_sentence(results)}) {
+       {explained(rates_sentence(results, "mean"), kRates, next::kConverge),
+        explained(rates_sentence(results, "covariance"), kRates, next::kConverge),
+        explained(ball_sentence(results),
+                  "The bound over a ball is about its worst query: a wide ball settles far later "
+                  "than a typical query.",
+                  next::kConverge),
+        explained(hardmax_sentence(results),
+                  "A head that picks one key settles far more slowly than one that averages.",
+                  next::kConverge)}) {
     if (line) lines.push_back(*line);
   }
   return lines;

@@ -310,14 +310,12 @@ class ExamplesMeasure final : public Measure {
     for (const HeavyKey& key : heaviest_keys(row, shares)) {
       if (find_key(row, key.position)) --others;
       example.keys.push_back(key.position);
-      example.weights.push_back(few_digits(key.weight));
-      if (shares.has_original()) {
-        example.originals.push_back(few_digits(shares.original(key.position)));
-      }
+      example.weights.push_back(key.weight);
+      if (shares.has_original()) example.originals.push_back(shares.original(key.position));
       covered += std::abs(key.weight);
     }
     example.others = others;
-    example.covered = few_digits(std::min(1.0, covered / row.sums.abs_mass));
+    example.covered = std::min(1.0, covered / row.sums.abs_mass);
   }
 
   // Each criterion in turn takes the best query that none has taken, until there are enough. No
@@ -336,7 +334,11 @@ class ExamplesMeasure final : public Measure {
       example.layer = layer;
       example.head = head;
       example.why = kExampleCriteria[c];
-      example.value = few_digits(example.value);
+      // Only now: most of those that were described have given way to better ones.
+      for (double* number : {&example.value, &example.covered}) *number = few_digits(*number);
+      for (auto* list : {&example.weights, &example.originals}) {
+        std::ranges::transform(*list, list->begin(), few_digits);
+      }
       return true;
     };
     for (bool any = true; any;) {

@@ -5,12 +5,14 @@
 #include "headgauge/cells.hpp"
 #include "headgauge/plan.hpp"
 #include "plan/made.hpp"
+#include "results/next_commands.hpp"
 #include "results/summary_line.hpp"
 #include "results/value_or.hpp"
 
 namespace headgauge {
 namespace {
 
+using summary::explained;
 using summary::Line;
 using summary::MaybeLine;
 
@@ -28,7 +30,25 @@ class Sentences {
 
   std::vector<SummaryLine> all() const {
     std::vector<SummaryLine> lines;
-    for (const MaybeLine& line : {act(), rivals(0), dealt(0), others(), screened()}) {
+    for (const MaybeLine& line :
+         {explained(act(),
+                    "This is the figure to decide by: the text that it was measured on was not "
+                    "used to choose the plan. Whether the model still finds what stands far back "
+                    "was not tried.",
+                    next::kUnderPlan),
+          explained(rivals(0),
+                    "Simple rules that keep as much are the measure of a plan: one that does not "
+                    "beat them is not worth its search.",
+                    next::kDropKeys),
+          explained(dealt(0),
+                    "The same entries at other heads are the control: they say whether the plan "
+                    "knows its heads.",
+                    next::kValidate),
+          explained(others(), "So the loss rises as the cache shrinks.", next::kUnderPlan),
+          explained(screened(),
+                    "A head whose loss falls does better with less; joint changes can differ from "
+                    "the sum of single ones.",
+                    next::kValidate)}) {
       if (line) lines.push_back(*line);
     }
     return lines;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/strict_json.hpp"
+#include "headgauge/advice.hpp"
 #include "headgauge/diff.hpp"
 #include "headgauge/flags.hpp"
 #include "results/header.hpp"
@@ -35,10 +36,12 @@ Json complete_header(const Results& results) {
 }
 
 // What the flags are, for people; a results file has their names alone.
-Json flag_words() {
+Json flag_words(const Results& results) {
   Json words = Json::object();
   for (const FlagInfo& info : flag_infos()) {
-    words[info.name] = {{"meaning", info.meaning}, {"means", info.means}, {"next", info.next}};
+    words[info.name] = {{"meaning", info.meaning},
+                        {"means", info.means},
+                        {"next", with_commands(results, info.next)}};
   }
   return words;
 }
@@ -54,7 +57,7 @@ std::string overview_text(const Results& results) {
   }
   return json_text(Json{{"header", complete_header(results)},
                         {"metrics", std::move(metrics)},
-                        {"flag_words", flag_words()}});
+                        {"flag_words", flag_words(results)}});
 }
 
 std::string element_name(std::size_t k) {

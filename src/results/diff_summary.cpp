@@ -4,11 +4,13 @@
 
 #include "headgauge/diff.hpp"
 #include "results/change_sentences.hpp"
+#include "results/next_commands.hpp"
 #include "results/summary_line.hpp"
 
 namespace headgauge {
 namespace {
 
+using summary::explained;
 using summary::Line;
 
 class Summary {
@@ -17,13 +19,21 @@ class Summary {
 
   std::vector<SummaryLine> lines() {
     tell_loss();
-    for (SummaryLine& line : change_sentences(diff_, list_)) lines_.push_back(std::move(line));
+    for (SummaryLine& line : change_sentences(diff_, list_)) {
+      add(std::move(line),
+          "A change of many standard errors is real, and need not matter: see whether the loss "
+          "moved.");
+    }
     tell_count();
     tell_flags();
     return std::move(lines_);
   }
 
  private:
+  void add(SummaryLine line, const char* means) {
+    lines_.push_back(*explained(std::move(line), means, next::kDrawn));
+  }
+
   void tell_loss() {
     const auto before = find_cell(diff_, "loss", {{"run", 0}});
     const auto after = find_cell(diff_, "loss", {{"run", 1}});
@@ -32,7 +42,8 @@ class Summary {
     line.say("At L = ").longest(diff_);
     line.say(", the loss went ");
     line.say("from ").number(*before).say(" to ").number(*after);
-    lines_.push_back(line.say(" nats.").done());
+    add(line.say(" nats.").done(),
+        "The loss says what all changes together are worth on this text.");
   }
 
   void tell_count() {
@@ -43,7 +54,7 @@ class Summary {
     line.derived(std::ceil(list_.by_chance)).say(" of them by chance (false discovery rate ");
     const double percent = 100 * list_.level;
     line.fact({fmt::format("{:g}", percent), {Line::Kind::setting, "level"}, list_.level, 100});
-    lines_.push_back(line.say(" %).").done());
+    add(line.say(" %).").done(), "The two runs differ if more values changed than by chance.");
   }
 
   void tell_flags() {
@@ -54,7 +65,7 @@ class Summary {
     Line line;
     line.say("Flags gained: ").derived(count("gained"));
     line.say(", lost: ").derived(count("lost"));
-    lines_.push_back(line.say(".").done());
+    add(line.say(".").done(), "A head near a threshold gains or loses its flag by little.");
   }
 
   const Results& diff_;

@@ -74,4 +74,14 @@ class Line {
 
 using MaybeLine = std::optional<SummaryLine>;
 
+// The same line with what it means for the reader and which command goes further
+// (results/next_commands.hpp).
+inline MaybeLine explained(MaybeLine line, std::string_view means, std::string_view next) {
+  if (line) {
+    line->means = means;
+    line->next = next;
+  }
+  return line;
+}
+
 }  // namespace headgauge::summary

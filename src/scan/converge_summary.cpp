@@ -7,6 +7,7 @@
 #include "headgauge/changes.hpp"
 #include "headgauge/converge.hpp"
 #include "results/mean_of.hpp"
+#include "results/next_commands.hpp"
 #include "results/summary_line.hpp"
 #include "results/value_or.hpp"
 #include "scan/converge_output.hpp"
@@ -16,6 +17,7 @@
 namespace headgauge {
 namespace {
 
+using summary::explained;
 using summary::Line;
 using summary::MaybeLine;
 
@@ -35,7 +37,30 @@ class Sentences {
 
   std::vector<SummaryLine> all() const {
     std::vector<SummaryLine> lines;
-    for (auto& line : {horizons(), rates(), budgets(), cache(), calibrated(), correlations()}) {
+    for (const MaybeLine& line :
+         {explained(horizons(),
+                    "A wide horizon is paper B's sign of an output that settles late: a rate of "
+                    "0.5 halves the error with four times the keys, a smaller one with more.",
+                    next::kTokens),
+          explained(rates(),
+                    "A head that is slower than its horizon predicts needs more keys than paper B "
+                    "says.",
+                    next::kTokens),
+          explained(budgets(),
+                    "So many keys keep the head's output, averaged over the text. What the loss "
+                    "becomes is another question.",
+                    next::kDropKeys),
+          explained(cache(),
+                    "So much memory is at stake if each head keeps its own number of keys.",
+                    next::kPlan),
+          explained(calibrated(),
+                    "The allowed change of a head's output was chosen on one text, and its cost "
+                    "measured on another.",
+                    next::kPlan),
+          explained(correlations(),
+                    "Where the two go together, heads that select poorly are those that need long "
+                    "contexts.",
+                    next::kValidate)}) {
       if (line) lines.push_back(*line);
     }
     return lines;

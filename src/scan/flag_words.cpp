@@ -3,6 +3,8 @@
 #include <map>
 #include <stdexcept>
 
+#include "results/next_commands.hpp"
+
 namespace headgauge {
 namespace {
 
@@ -23,22 +25,17 @@ const std::map<std::string, FlagWords>& all_words() {
         "reads.",
         averages}},
       {"collapsed",
-       {"Nearly all weight beyond the sinks is on one key. Sinks are left out: "
-        "it is a selection, of which the examples show the keys.",
+       {"Sinks are left out, so this is a selection: the examples show its keys.",
         try_on_head("--pattern topk:k=1", "if the head keeps its heaviest key alone")}},
-      {"dormant",
-       {"Nearly all weight rests on sinks: on this text the head hardly looks at anything else. On "
-        "another text it may.",
-        averages}},
+      {"dormant", {"It may look at something on another text.", averages}},
       {"saturated",
        {"The keys that the head weighs most stand apart from the others no better than if the same "
         "weights were dealt to the keys at random: a larger weight is no sign of a more distinct "
         "vector.",
-        "`headgauge validate MODEL --text FILE FILE FILE` says whether this flag predicts the loss "
-        "on your texts."}},
+        next::kValidate}},
       {"over_selected",
        {"The weight is spread over many keys: a cache of a few of them would lose some of it.",
-        "`headgauge converge MODEL TEXT` says how many keys the head needs for its output."}},
+        next::kConverge}},
       {"sensitive",
        {"A small error of the two largest logits moves much of the weight from one key to the "
         "other.",
@@ -49,8 +46,7 @@ const std::map<std::string, FlagWords>& all_words() {
         averages}},
       {"slow",
        {"The head's output settles late: an estimate from part of the tokens errs much.",
-        "`headgauge converge MODEL TEXT` says how fast the error falls, and how many keys it "
-        "needs."}},
+        next::kConverge}},
       {"role_sinks",
        {"Much of the weight rests on keys that take it whatever the query asks for. What the head "
         "selects when it does not rest is measured beyond its sinks.",
@@ -59,8 +55,10 @@ const std::map<std::string, FlagWords>& all_words() {
       {"role_previous",
        {"The head tells each token what stands right before it.",
         try_on_head("--pattern window:size=2", "if the head sees itself and the token before")}},
-      {"role_recent", {"The head looks at the recent 64 tokens.", recent_alone}},
-      {"role_distant", {"The head looks beyond the recent 64 tokens.", recent_alone}},
+      {"role_recent",
+       {"Much of what it selects stands close by; it may look further, too.", recent_alone}},
+      {"role_distant",
+       {"Much of what it selects stands further back than a short window reaches.", recent_alone}},
       {"role_duplicate", {"The head looks at earlier copies of the token itself.", recent_alone}},
       {"role_induction",
        {"The head looks at what followed the token when it stood before: so a model goes on with "

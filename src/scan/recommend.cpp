@@ -12,6 +12,8 @@
 #include "headgauge/compare.hpp"
 #include "results/change_sentences.hpp"
 #include "results/mean_of.hpp"
+#include "results/next_commands.hpp"
+#include "results/summary_line.hpp"
 #include "results/value_or.hpp"
 #include "scan/gains.hpp"
 #include "scan/selectivity.hpp"
@@ -23,6 +25,8 @@ namespace {
 
 constexpr const char* kConfirmed = "loss_change_confirmed";
 constexpr std::size_t kMostLines = 8;  // of recommendations; all of them are in the flags
+constexpr const char* kLongerText =
+    "The standard error comes from the blocks of a text: a longer text has more.";
 
 // The intervention's name, and what was fitted to the head.
 std::string label(const Results& results, const Candidate& candidate) {
@@ -105,8 +109,9 @@ class Recommendations {
     if (std::ranges::all_of(
             all_, [](const Candidate& c) { return std::isnan(c.change.standard_error); })) {
       say(fmt::format(
-          "No recommendation: a text of {} tokens has too few blocks for a standard error.",
-          length_));
+              "No recommendation: a text of {} tokens has too few blocks for a standard error.",
+              length_),
+          kLongerText, next::kCompare);
     } else if (best_.empty()) {
       say_nothing_gains();
     } else {
@@ -117,47 +122,59 @@ class Recommendations {
   }
 
  private:
-  void say(std::string text, std::vector<std::string> heads = {}) {
-    lines_.push_back({std::move(text), {}, std::move(heads)});
+  void say(std::string text, const char* means, const char* next,
+           std::vector<std::string> heads = {}) {
+    SummaryLine& line = lines_.emplace_back();
+    line.text = std::move(text);
+    line.heads = std::move(heads);
+    line.means = means;
+    line.next = next;
   }
 
   void say_nothing_gains() {
     const auto least = std::ranges::min_element(all_, {}, [](const Candidate& c) {
       return std::isnan(c.change.value) ? HUGE_VAL : c.change.value;
     });
-    say(fmt::format(
-        "No recommendation: nothing lowers the loss at L = {} beyond what chance does in {} {}; "
-        "nearest: {} in {}, loss {} nats.",
-        length_, gains_.tried(), gains_.tried() == 1 ? "try" : "tries", label(results_, *least),
-        who(results_, *least), with_error(least->change)));
+    say(fmt::format("No recommendation: nothing lowers the loss at L = {} beyond what chance does "
+                    "in {} {}; "
+                    "nearest: {} in {}, loss {} nats.",
+                    length_, gains_.tried(), gains_.tried() == 1 ? "try" : "tries",
+                    label(results_, *least), who(results_, *least), with_error(least->change)),
+        "As far as this was tried, the model is best left as it is on this text.",
+        all_.front().head ? next::kPlan : next::kEachLayer);
   }
 
   void say_how_many() {
     const auto lower = std::ranges::count_if(
         all_, [&](const Candidate& candidate) { return gains_.is_gain(candidate.change); });
-    say(fmt::format(
-        "Of {} interventions tried, {} {} the loss at L = {} beyond chance; in the mean at most "
-        "{:g} % of such a list are there by chance.",
-        all_.size(), lower, lower == 1 ? "lowers" : "lower", length_, 100 * kFalseDiscoveries));
+    say(fmt::format("Of {} interventions tried, {} {} the loss at L = {} beyond chance; in the "
+                    "mean at most "
+                    "{:g} % of such a list are there by chance.",
+                    all_.size(), lower, lower == 1 ? "lowers" : "lower", length_,
+                    100 * kFalseDiscoveries),
+        "Each was tried by itself: together they may do otherwise.", next::kConfirm);
   }
 
-  void say_each(const char* how, const std::vector<Candidate>& some) {
+  void say_each(const char* how, const std::vector<Candidate>& some, const char* means,
+                const char* next) {
     for (std::size_t i = 0; i < std::min(some.size(), kMostLines); ++i) {
       const auto& head = some[i].head;
-      say(fmt::format("{} {}.", how, outcome(results_, some[i])),
+      say(fmt::format("{} {}.", how, outcome(results_, some[i])), means, next,
           head && head->head >= 0 ? std::vector{head->text()} : std::vector<std::string>{});
     }
     if (some.size() > kMostLines) {
-      say(fmt::format("And {} more that gain less.", some.size() - kMostLines));
+      say(fmt::format("And {} more that gain less.", some.size() - kMostLines), means, next);
     }
   }
 
   void say_candidates() {
-    say_each("Lower loss in", best_);
-    say(
-        fmt::format("No recommendation yet: {} chosen on this text; confirm_gains() tries {} on "
+    say_each("Lower loss in", best_,
+             "It was chosen among many on this very text, and looks better here than it is.",
+             next::kConfirm);
+    say(fmt::format("No recommendation yet: {} chosen on this text; confirm_gains() tries {} on "
                     "another.",
-                    best_.size() == 1 ? "it was" : "they were", best_.size() == 1 ? "it" : "them"));
+                    best_.size() == 1 ? "it was" : "they were", best_.size() == 1 ? "it" : "them"),
+        "Only a text that had no part in the choice can say whether it lasts.", next::kConfirm);
   }
 
   // "novel.txt (L = 1024)".
@@ -199,7 +216,8 @@ class Recommendations {
     }
     if (!judged) {
       say(fmt::format("No recommendation: {} has too few blocks for a standard error.",
-                      other_text()));
+                      other_text()),
+          kLongerText, next::kConfirm);
       return;
     }
     const auto together = find_cell(results_, "loss_change_together", {});
@@ -215,12 +233,23 @@ class Recommendations {
       if (together && confirmed.size() > 1 && confirmed.size() < best_.size()) {
         text += " The recommended ones alone were not tried at once.";
       }
-      say(std::move(text));
+      say(std::move(text), "What fails there was luck, or belongs to the first text alone.",
+          next::kPlan);
     }
-    say_each("Recommended for", confirmed);
+    say_each(
+        "Recommended for", confirmed,
+        "The loss fell on a text that had no part in the choice. Whether the model still finds "
+        "what stands far back was not tried.",
+        next::kPlan);
     const std::string where = best_.size() > 1 ? "there" : "on " + other_text();
-    if (!open.empty()) say(fmt::format("Not shown {}: {}.", where, listed(open)));
-    if (!higher.empty()) say(fmt::format("Raises the loss {}: {}.", where, listed(higher)));
+    if (!open.empty()) {
+      say(fmt::format("Not shown {}: {}.", where, listed(open)),
+          "Not shown is not shown to be equal: a longer text may decide.", next::kConfirm);
+    }
+    if (!higher.empty()) {
+      say(fmt::format("Raises the loss {}: {}.", where, listed(higher)),
+          "These changes suit the first text alone.", next::kConfirm);
+    }
   }
 
   const Results& results_;
@@ -274,10 +303,26 @@ std::vector<Flag> flag_gains(const Results& results) {
 
 std::vector<SummaryLine> summarize_comparison(const Results& results) {
   std::vector<SummaryLine> lines;
-  if (results.changes) lines = change_sentences(results, *results.changes);
-  for (std::string& text : selectivity_of_patterns(results))
-    lines.push_back({std::move(text), {}, {}});
-  if (auto line = temperature_range(results)) lines.push_back(std::move(*line));
+  const auto add = [&](summary::MaybeLine line, const char* means, const char* next) {
+    if (line) lines.push_back(*explained(std::move(line), means, next));
+  };
+  if (results.changes) {
+    for (SummaryLine& line : change_sentences(results, *results.changes)) {
+      add(std::move(line),
+          "A metric moves because the head attends by another rule, or because earlier heads do: "
+          "the loss says what that is worth.",
+          next::kOneHead);
+    }
+  }
+  for (std::string& text : selectivity_of_patterns(results)) {
+    add(SummaryLine{std::move(text), {}, {}},
+        "Fewer keys alone lower the entropy: a pattern selects where it lowers it by more than as "
+        "many random keys.",
+        next::kEachLayer);
+  }
+  add(temperature_range(results),
+      "The logits may be scaled within that range without harm to the loss of this text.",
+      next::kEachLayer);
   for (SummaryLine& line : Recommendations(results).lines()) lines.push_back(std::move(line));
   return lines;
 }

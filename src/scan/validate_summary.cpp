@@ -5,12 +5,14 @@
 
 #include "headgauge/cells.hpp"
 #include "headgauge/validate.hpp"
+#include "results/next_commands.hpp"
 #include "results/summary_line.hpp"
 #include "results/value_or.hpp"
 
 namespace headgauge {
 namespace {
 
+using summary::explained;
 using summary::Line;
 using summary::MaybeLine;
 
@@ -24,11 +26,20 @@ class ValidateSentences {
   std::vector<SummaryLine> all() const {
     std::vector<SummaryLine> lines;
     for (Index k = 0; k < std::ssize(interventions_); ++k) {
-      if (auto line = best(k)) lines.push_back(std::move(*line));
+      lines.push_back(*explained(
+          best(k),
+          "Rho is a rank correlation over the heads: near 0 the metric says nothing of what the "
+          "change costs, near 1 or -1 it puts the heads in the order of that cost.",
+          next::kPlan));
     }
     for (Index p = 0; p < std::ssize(predictors_); ++p) {
       if (!predictors_[p].starts_with(kFlagPredictor)) continue;
-      if (auto line = flag(p)) lines.push_back(std::move(*line));
+      if (auto line = explained(flag(p),
+                                "A flag that predicts nothing describes a head, and is no reason "
+                                "to change it.",
+                                next::kCompare)) {
+        lines.push_back(std::move(*line));
+      }
     }
     return lines;
   }

@@ -78,11 +78,6 @@ bool is_there(const std::filesystem::path& path) {
   return std::filesystem::exists(path, ignored);
 }
 
-bool is_gguf(const std::filesystem::path& path) {
-  std::error_code ignored;
-  return path.extension() == ".gguf" && std::filesystem::is_regular_file(path, ignored);
-}
-
 }  // namespace
 
 struct Tokenizer::Impl {
@@ -98,6 +93,31 @@ Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
+Tokenizer Tokenizer::load(const Checkpoint& checkpoint) {
+  const Gguf* const file = checkpoint.gguf();
+  return file != nullptr ? load_gguf(*file) : load(checkpoint.model().tokenizer());
+}
+
+Tokenizer Tokenizer::load_gguf(const Gguf& file) {
+  limit_memory();
+  const std::string bytes = gguf_tokenizer_json(file);
+  auto impl = std::make_unique<Impl>();
+  impl->path = file.path();
+  char* error = nullptr;
+  impl->handle.reset(hg_tokenizer_from_json(octets(bytes), bytes.size(), &error));
+  return loaded(std::move(impl), error);
+}
+
+Tokenizer Tokenizer::loaded(std::unique_ptr<Impl> impl, char* error) {
+  const OwnedString owned(error);
+  if (impl->handle == nullptr) {
+    throw BadInputError(fault(impl->path, "a tokenizer that the tokenizers library can read",
+                              reason(error),
+                              "fetch the file again, or give token ids (parse_token_ids())"));
+  }
+  return Tokenizer(std::move(impl));
+}
+
 Tokenizer Tokenizer::load(const std::string& folder) {
   const std::filesystem::path root(folder);
   const auto json = root / "tokenizer.json";
@@ -106,14 +126,11 @@ Tokenizer Tokenizer::load(const std::string& folder) {
   const auto words = root / "vocab.txt";
   const auto config = root / "tokenizer_config.json";
 
+  if (is_gguf(root)) return load_gguf(Gguf::open(folder));
   limit_memory();
   auto impl = std::make_unique<Impl>();
   char* error = nullptr;
-  if (is_gguf(root)) {
-    impl->path = folder;
-    const std::string bytes = gguf_tokenizer_json(Gguf::open(folder));
-    impl->handle.reset(hg_tokenizer_from_json(octets(bytes), bytes.size(), &error));
-  } else if (is_there(json)) {
+  if (is_there(json)) {
     impl->path = json.string();
     const std::string bytes = read_file(impl->path, kLargestTokenizer);
     impl->handle.reset(hg_tokenizer_from_json(octets(bytes), bytes.size(), &error));
@@ -137,13 +154,7 @@ Tokenizer Tokenizer::load(const std::string& folder) {
         fault(folder, "a tokenizer.json, a vocab.json and a merges.txt, or a vocab.txt", found,
               "copy them from where the model came, or give token ids (parse_token_ids())"));
   }
-  const OwnedString owned(error);
-  if (impl->handle == nullptr) {
-    throw BadInputError(fault(impl->path, "a tokenizer that the tokenizers library can read",
-                              reason(error),
-                              "fetch the file again, or give token ids (parse_token_ids())"));
-  }
-  return Tokenizer(std::move(impl));
+  return loaded(std::move(impl), error);
 }
 
 std::string Tokenizer::kind(const std::string& folder) {

@@ -69,15 +69,32 @@ crit.    The first N at which the head's distance is shown to be its expected on
          (reading “context”), each N tested by itself over its rows. The paper takes it that these
          keys carry its context.
 
-disp     dispersed, 1 of 6 heads: entropy beyond the sinks above 0.95 of its maximum
-coll     collapsed, 2 of 6 heads: entropy beyond the sinks below 0.05 of its maximum
-sat      saturated, 2 of 6 heads: separability less than 0.02 above that of its weights permuted
+disp     dispersed, 1 of 6 heads: entropy beyond the sinks above 0.95 of its maximum. The head
+         weighs most keys much alike: its output is close to an average of all that it reads.
+         headgauge compare MODEL TEXT --heads 0.0 --normalizer uniform
+coll     collapsed, 2 of 6 heads: entropy beyond the sinks below 0.05 of its maximum. Sinks are left
+         out, so this is a selection: the examples show its keys.
+         headgauge compare MODEL TEXT --heads 0.2 --pattern topk:k=1
+sat      saturated, 2 of 6 heads: separability less than 0.02 above that of its weights permuted.
+         The keys that the head weighs most stand apart from the others no better than if the same
+         weights were dealt to the keys at random: a larger weight is no sign of a more distinct
+         vector.
+         headgauge validate MODEL --text FILE FILE FILE
 over     over_selected, 3 of 6 heads: 90 % of its weight beyond the sinks on more than 6 % of its
-         keys
+         keys. The weight is spread over many keys: a cache of a few of them would lose some of it.
+         headgauge converge MODEL TEXT
 sens     sensitive, 2 of 6 heads: gradient norm above 0.25 when the two largest logits move apart (T
-         = 1)
-dup      redundant, 1 of 6 heads: its top 10 keys overlap by more than 0.8 with another head's
-sink     role_sinks, 1 of 6 heads: more than 0.3 of its weight on sinks
+         = 1). A small error of the two largest logits moves much of the weight from one key to the
+         other.
+         headgauge compare MODEL TEXT --heads 0.2 --normalizer softmax:t=2
+dup      redundant, 1 of 6 heads: its top 10 keys overlap by more than 0.8 with another head's.
+         Another head of the layer selects much the same keys. What the two read from them may
+         differ all the same.
+         headgauge compare MODEL TEXT --heads 1.2 --normalizer uniform
+sink     role_sinks, 1 of 6 heads: more than 0.3 of its weight on sinks. Much of the weight rests on
+         keys that take it whatever the query asks for. What the head selects when it does not rest
+         is measured beyond its sinks.
+         headgauge compare MODEL TEXT --heads 0.1 --pattern sinks:sinks=4,window=60
 
 )");
 }
@@ -102,7 +119,7 @@ TEST(Table, SaysWhatAPatternCosts) {
   EXPECT_NE(render_table(r, {}).find("length          64    1024\nkept mass     0.35    0.70\n"),
             std::string::npos);
   r.settings["pattern"] = "none";
-  EXPECT_EQ(render_table(r, {}).find("pattern"), std::string::npos);
+  EXPECT_EQ(render_table(r, {}).find("softmax, pattern"), std::string::npos);
 }
 
 TEST(Table, FitsIn100ColumnsWhateverTheValues) {

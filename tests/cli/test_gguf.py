@@ -86,6 +86,16 @@ class Gguf(CommandTest):
         self.assertEqual(results["text"]["tokens_total"], [46])
         self.assertEqual(len(results["metrics"]["entropy"]["values"][0]), HEADS)
 
+    def test_its_tokenizer_is_found_whatever_its_name(self) -> None:
+        """Stores of other programs name files by their sums, and link to them."""
+        (self.folder / "sha256-00ff").write_bytes(gguf(metadata()))
+        (self.folder / "link").symlink_to("sha256-00ff")
+        self.write("a.txt", "It was the best of times.")
+        for name in ("sha256-00ff", "link"):
+            with self.subTest(name):
+                self.succeed("scan", name, "--text", "a.txt", "--out", "out")
+                self.assertIn("BPE (GGUF, pre-tokenizer gpt-2)", self.succeed("inspect", name).out)
+
     def test_inspect_shows_types_and_metadata(self) -> None:
         model = self.file(gguf(metadata()))
         facts = json.loads(self.succeed("inspect", model, "--json").out)

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/file.hpp"
+#include "headgauge/advice.hpp"
 #include "headgauge/diff.hpp"
 #include "headgauge/flags.hpp"
 #include "headgauge/report.hpp"
@@ -263,13 +264,14 @@ Results with_examples(int count, int texts) {
 }
 
 TEST(Page, SaysWhatEveryFlagMeans) {
-  auto scripts = scripts_of(page_of(made_results()));
+  const Results results = made_results();
+  auto scripts = scripts_of(page_of(results));
   const Json words = Json::parse(scripts["headgauge-data"].text)["flag_words"];
   ASSERT_EQ(words.size(), flag_infos().size());
   for (const FlagInfo& info : flag_infos()) {
     EXPECT_EQ(words[info.name]["meaning"], info.meaning);
     EXPECT_EQ(words[info.name]["means"], info.means);
-    EXPECT_EQ(words[info.name]["next"], info.next);
+    EXPECT_EQ(words[info.name]["next"], with_commands(results, info.next));
   }
 }
 

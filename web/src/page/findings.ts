@@ -12,7 +12,7 @@ export function findings(results: Results): HTMLElement {
     return box;
   }
   const list = (some: Sentence[], start = 1) =>
-    element("ol", { start }, ...some.map((said) => element("li", {}, ...saidIn(results, said), explained(results, said))));
+    element("ol", { start }, ...some.map((said) => element("li", {}, ...saidIn(results, said), explained(said))));
   const main = summary.filter(({ aside }) => aside !== true);
   const aside = summary.filter((said) => said.aside === true);
   box.append(list(main));
@@ -37,9 +37,9 @@ export const ASIDE_WORDS =
   "on they lie as far from the rest of the text as so many keys taken at random. A bound is what a theorem allows.";
 
 // What a sentence means for the reader, and which command goes further.
-function explained(results: Results, { means, next }: Sentence): HTMLElement | null {
+function explained({ means, next }: Sentence): HTMLElement | null {
   if (means === undefined && next === undefined) return null;
-  return element("p", { class: "note explained" }, means, " ", next !== undefined && withCommands(results, next));
+  return element("p", { class: "note explained" }, means, " ", next !== undefined && withCommands(next));
 }
 
 export const saidIn = (results: Results, said: Sentence): (Node | string)[] =>

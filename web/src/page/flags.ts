@@ -59,7 +59,7 @@ function explained(results: Results, flag: Flag, head?: Flag): (HTMLElement | nu
   if (words === undefined) return [];
   return [
     element("p", { class: "explained" }, words.means),
-    element("p", { class: "note explained" }, withCommands(results, words.next, head)),
+    element("p", { class: "note explained" }, withCommands(words.next, head)),
   ];
 }
 

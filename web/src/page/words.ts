@@ -47,28 +47,13 @@ export function grouped(n: number): string {
   return Number.isInteger(n) ? String(n).replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f") : shown(n);
 }
 
-// Words with commands in backticks: MODEL, TEXT and HEAD are those of the results, as far as they say.
-export function withCommands(results: Results, text: string, head?: Head): HTMLElement {
-  const { model, settings } = results.header;
-  const listed = (name: string): string[] => {
-    const files = settings?.[name];
-    return Array.isArray(files) ? files.map(String) : [];
-  };
-  const given = ["text", "tokens"].filter((name) => listed(name).length > 0);
-  const files = given.map((name) => `--${name} ${listed(name).map(quotedForShell).join(" ")}`);
-  const known: Record<string, string | undefined> = {
-    MODEL: quotedForShell(model.name),
-    TEXT: files[0] ?? "--text FILE",
-    HEAD: head && headName(head),
-  };
+// Words with commands in backticks, of which HEAD is a head of the page.
+export function withCommands(text: string, head?: Head): HTMLElement {
   const filled = (command: string) =>
-    command.replace(/\b(MODEL|TEXT|HEAD)\b/g, (word) => known[word] ?? word);
+    head === undefined ? command : command.replace(/\bHEAD\b/g, headName(head));
   return element(
     "span",
     {},
     ...text.split("`").map((part, k) => (k % 2 === 1 ? element("code", {}, filled(part)) : part)),
   );
 }
-
-const quotedForShell = (word: string): string =>
-  /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

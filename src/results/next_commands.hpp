@@ -1,0 +1,43 @@
+// The commands that go further than a finding or a flag (SummaryLine::next, FlagInfo::next): in
+// backticks, with MODEL, TEXT and HEAD for the user's own, and CHANGE for what a comparison
+// compared.
+#pragma once
+
+namespace headgauge::next {
+
+inline constexpr const char* kConverge =
+    "`headgauge converge MODEL TEXT` says how many keys each head needs for its output.";
+inline constexpr const char* kDropKeys =
+    "`headgauge compare MODEL TEXT --pattern window:size=128,sinks:sinks=4,window=124` says what "
+    "it costs to drop the first keys, the sinks of most models.";
+inline constexpr const char* kCompare =
+    "`headgauge compare MODEL TEXT --normalizer uniform,ssmax,sparsemax` says what other rules of "
+    "attention do to the loss.";
+inline constexpr const char* kOneHead =
+    "`headgauge compare MODEL TEXT CHANGE --heads HEAD` changes that head alone and says what "
+    "becomes of the loss.";
+inline constexpr const char* kEachLayer =
+    "`headgauge compare MODEL TEXT CHANGE --each layer` changes one layer at a time and says whose "
+    "change "
+    "moves the loss.";
+inline constexpr const char* kConfirm =
+    "`headgauge compare MODEL TEXT CHANGE --confirm FILE` tries what gains here on another text.";
+inline constexpr const char* kLookAt =
+    "`headgauge scan MODEL TEXT --measures weights,roles --sort weight_induction_beyond_sinks` "
+    "lists heads by what they look at.";
+inline constexpr const char* kLimits =
+    "`headgauge reproduce limits MODEL TEXT` holds paper A's claims against this model.";
+inline constexpr const char* kTokens =
+    "`headgauge reproduce tokens MODEL TEXT` holds paper B's claims against this model.";
+inline constexpr const char* kPlan =
+    "`headgauge plan MODEL TEXT --confirm FILE --out plan` looks for heads that can do with less, "
+    "and confirms on another text what that costs.";
+inline constexpr const char* kValidate =
+    "`headgauge validate MODEL --text FILE FILE FILE` says which metrics and flags predict the "
+    "loss on your texts.";
+inline constexpr const char* kDrawn =
+    "`headgauge diff OLD NEW --out DIR` and `headgauge report DIR` show the changes of all heads.";
+inline constexpr const char* kUnderPlan =
+    "`headgauge scan MODEL --text FILE --plan plan/plan.json` measures the heads under the plan.";
+
+}  // namespace headgauge::next

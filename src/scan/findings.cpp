@@ -1,0 +1,109 @@
+// Which findings a scan is summed up in, what they mean, and which command goes further.
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "headgauge/compare.hpp"
+#include "headgauge/converge.hpp"
+#include "headgauge/flags.hpp"
+#include "headgauge/synthetic.hpp"
+#include "headgauge/validate.hpp"
+#include "results/next_commands.hpp"
+#include "scan/summary.hpp"
+#include "scan/summary_lines.hpp"
+
+namespace headgauge {
+
+bool critical_n_can_be_shown(const Results& results, std::size_t heads) {
+  const auto level = results.settings.find("critical_level");
+  const double threshold =
+      level != results.settings.end() && level->is_number() ? level->get<double>() : 0.01;
+  return std::exp2(-static_cast<double>(heads)) < threshold;
+}
+
+std::vector<SummaryLine> summarize_scan(const Results& results) {
+  constexpr std::size_t kLines = 4;  // to be filled up with spare ones
+  const summary::Summary summary(results);
+  if (!summary.possible() || !has_rows_to_judge(results)) return {};
+  // In the order of the text; `spare` lines stand in for those that the results cannot support.
+  struct Statement {
+    summary::MaybeLine line;
+    bool spare = false;
+    bool aside = false;
+  };
+  std::vector<Statement> statements{
+      {explained(
+          summary.sinks(),
+          "A head rests on a sink where a query finds nothing that it looks for; most of the "
+          "weight of such heads says nothing of the text.",
+          next::kDropKeys)},
+      {explained(summary.roles(),
+                 "A head is known by where it looks when it does not rest: the examples show its "
+                 "keys.",
+                 next::kLookAt)},
+      {explained(summary.dispersion(),
+                 "A head that averages reads everything a little; a sharp one reads a few keys, or "
+                 "rests on one.",
+                 next::kCompare)},
+      {.line = explained(summary.growth(),
+                         "A head that spreads with the context selects less in longer texts.",
+                         next::kConverge),
+       .spare = true},
+      {explained(summary.outlook(),
+                 "A slope near 1 says that a head spreads over all new keys; one near 0, that it "
+                 "goes on selecting in longer texts.",
+                 next::kConverge)},
+      {.line = explained(summary.critical(),
+                         "So many selected keys say no more about the text than as many taken at "
+                         "random: paper A's bound on how much a head can usefully select.",
+                         next::kLimits),
+       .aside = true},
+      {.line = explained(summary.separability(),
+                         "A larger weight in such heads is no sign that a key's vector stands "
+                         "apart from the others.",
+                         next::kLimits),
+       .aside = true},
+      {.line =
+           explained(summary.spread(), "So many keys a cache would have to keep for that weight.",
+                     next::kConverge),
+       .spare = true},
+      {.line = explained(summary.largest_key(),
+                         "A small largest weight says that no single key decides.", next::kCompare),
+       .spare = true},
+  };
+  std::vector<SummaryLine> lines;
+  std::size_t count = 0;
+  for (const bool spare : {false, true}) {
+    for (Statement& statement : statements) {
+      if (statement.spare != spare || !statement.line) continue;
+      if (statement.spare && count >= kLines)
+        statement.line.reset();
+      else
+        ++count;
+    }
+  }
+  for (Statement& statement : statements) {
+    if (!statement.line) continue;
+    statement.line->aside = statement.aside;
+    lines.push_back(std::move(*statement.line));
+  }
+  return lines;
+}
+
+std::vector<SummaryLine> summarize(const Results& results) {
+  switch (results.command) {
+    case Command::compare:
+      return summarize_comparison(results);
+    case Command::simulate:
+      return summarize_simulation(results);
+    case Command::converge:
+      return summarize_convergence(results);
+    case Command::validate:
+      return summarize_validation(results);
+    default:
+      return summarize_scan(results);
+  }
+}
+
+}  // namespace headgauge
