@@ -128,6 +128,9 @@ struct MeasureOptions {
   std::vector<double> temperatures;  // empty: logspace(-2, 1, 31)
   std::vector<double> epsilons = {1e-3, 1e-1, 10.0};
   enum class Direction { random, top2 } direction = Direction::random;
+  // The groups distance, separability, coverage, proportion and dispersion see each row as if the
+  // sinks of its head were hidden (docs/mathematics.md 7g).
+  bool beyond_sinks = false;
   int critical_max = 128;
   double critical_level = 0.01;
   bool unit_sphere = true;  // separability on x scaled to the unit sphere
@@ -144,11 +147,12 @@ struct MeasureOptions {
 };
 
 struct MeasureNeeds {
-  bool weights = false;   // Row::weights
-  int top = 0;            // size of Row::top
-  bool sinks = false;     // Row::sinks
-  bool original = false;  // Row::original
-  bool changes = false;   // Row::original, of the heads alone that something changes
+  bool weights = false;       // Row::weights
+  int top = 0;                // size of Row::top
+  bool sinks = false;         // Row::sinks
+  bool beyond_sinks = false;  // rows, and a head, that a mask hides the sinks from
+  bool original = false;      // Row::original
+  bool changes = false;       // Row::original, of the heads alone that something changes
 };
 
 // The means of row values of one head over the rows of one document.

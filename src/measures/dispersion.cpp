@@ -200,7 +200,8 @@ class TrendMetrics {
 
 class DispersionMeasure final : public Measure {
  public:
-  explicit DispersionMeasure(bool causal) : causal_(causal) {}
+  DispersionMeasure(bool causal, bool beyond_sinks)
+      : causal_(causal), beyond_sinks_(beyond_sinks) {}
 
   void declare(MetricRegistry& metrics) override {
     for (std::size_t i = 0; i < handles_.size(); ++i) {
@@ -218,7 +219,7 @@ class DispersionMeasure final : public Measure {
     }
   }
 
-  MeasureNeeds needs() const override { return {}; }
+  MeasureNeeds needs() const override { return {.beyond_sinks = beyond_sinks_}; }
 
   void observe(const RowBlock& block, int, RowSink& sink) override {
     for (Index r = 0; r < block.size(); ++r) {
@@ -262,7 +263,7 @@ class DispersionMeasure final : public Measure {
   }
 
  private:
-  bool causal_;
+  bool causal_, beyond_sinks_;
   OctaveHandles handles_;
 };
 
@@ -323,8 +324,8 @@ std::vector<std::string> derive_over_lengths(Results& results) {
   return derived;
 }
 
-std::unique_ptr<Measure> make_dispersion_measure(bool causal) {
-  return std::make_unique<DispersionMeasure>(causal);
+std::unique_ptr<Measure> make_dispersion_measure(bool causal, bool beyond_sinks) {
+  return std::make_unique<DispersionMeasure>(causal, beyond_sinks);
 }
 
 }  // namespace headgauge

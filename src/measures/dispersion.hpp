@@ -61,7 +61,7 @@ std::optional<bool> forecast_holds(std::span<const Octave> octaves);
 // The measure of a source whose queries see the keys before them alone (`causal`), which derives
 // everything from position bins; or else of one pass, which leaves what derive_over_lengths()
 // needs.
-std::unique_ptr<Measure> make_dispersion_measure(bool causal);
+std::unique_ptr<Measure> make_dispersion_measure(bool causal, bool beyond_sinks);
 
 // Slopes and forecasts of a bidirectional source: each length of the results is a pass of its own,
 // and takes the place of an octave of positions. Whatever dims stand between head and length stay.

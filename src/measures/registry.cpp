@@ -82,7 +82,8 @@ std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string>
     measures.push_back(make_selection_measure(options, source, proportion, slots));
   }
   if (wanted("sensitivity")) measures.push_back(make_sensitivity_measure(options, slots));
-  if (wanted("dispersion")) measures.push_back(make_dispersion_measure(source.causal));
+  if (wanted("dispersion"))
+    measures.push_back(make_dispersion_measure(source.causal, options.beyond_sinks));
   if (wanted("counterfactual")) measures.push_back(make_scan_change(options.changed, slots));
   if (wanted("roles")) measures.push_back(make_roles_measure());
   return measures;

@@ -196,7 +196,7 @@ void SelectionMeasure::declare(MetricRegistry& metrics) {
 MeasureNeeds SelectionMeasure::needs() const {
   int top = plan_.depth();
   if (groups_.coverage) top = std::max(top, TopSets::kDepth);
-  return {.weights = true, .top = top};
+  return {.weights = true, .top = top, .beyond_sinks = options_.beyond_sinks};
 }
 
 void SelectionMeasure::begin_head(const HeadInput& head, ThreadPool& pool) {

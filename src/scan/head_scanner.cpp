@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "heads/masked_row.hpp"
@@ -51,6 +52,39 @@ bool hold_all_rows(std::span<const Tile> tiles, Index length) {
   return next == length;
 }
 
+// Hides keys from rows that see others.
+class HiddenKeys final : public KeyMask {
+ public:
+  // `hidden`, ascending; what `visibility` hides stays hidden.
+  HiddenKeys(std::vector<Index> hidden, Visibility visibility)
+      : hidden_(std::move(hidden)), visibility_(std::move(visibility)) {}
+  bool needs_logits() const override {
+    return visibility_.mask() != nullptr && visibility_.mask()->needs_logits();
+  }
+  void select(Index query, KeyRange range, std::span<const float> logits,
+              std::vector<std::uint32_t>& keys) const override {
+    if (visibility_.mask() != nullptr) {
+      visibility_.mask()->select(query, range, logits, keys);
+    } else {
+      keys.resize(static_cast<std::size_t>(range.size()));
+      std::iota(keys.begin(), keys.end(), static_cast<std::uint32_t>(range.begin));
+    }
+    const auto is_hidden = [&](std::uint32_t key) {
+      return std::ranges::binary_search(hidden_, Index{key});
+    };
+    if (keys.empty() || std::ranges::all_of(keys, is_hidden)) {
+      // A row of one key, of which no set of keys leaves one out.
+      keys.assign(1, static_cast<std::uint32_t>(range.end - 1));
+      return;
+    }
+    std::erase_if(keys, is_hidden);
+  }
+
+ private:
+  std::vector<Index> hidden_;
+  Visibility visibility_;
+};
+
 }  // namespace
 
 HeadScanner::HeadScanner(std::span<const std::unique_ptr<Measure>> measures,
@@ -66,7 +100,9 @@ HeadScanner::HeadScanner(std::span<const std::unique_ptr<Measure>> measures,
   for (const auto& measure : measures) {
     needs_.weights = needs_.weights || measure->needs().weights;
     needs_.top = std::max(needs_.top, measure->needs().top);
-    needs_.sinks = needs_.sinks || measure->needs().sinks;
+    beyond_sinks_.push_back(measure->needs().beyond_sinks);
+    needs_.beyond_sinks = needs_.beyond_sinks || measure->needs().beyond_sinks;
+    needs_.sinks = needs_.sinks || measure->needs().sinks || needs_.beyond_sinks;
     needs_.original = needs_.original || measure->needs().original;
     needs_.changes = needs_.changes || measure->needs().changes;
   }
@@ -216,7 +252,7 @@ void HeadScanner::pack(const HeadInput& head, bool unit) {
   packed.of = of;
 }
 
-void HeadScanner::weigh_tile(const HeadInput& head, const Tile& tile, bool marked,
+void HeadScanner::weigh_tile(const HeadInput& head, const Tile& tile, Purpose purpose,
                              Workspace& work) {
   const Index rows = std::ssize(tile.queries);
   const Index count = head.key_count(plan_.used_lengths()[head.document]);
@@ -236,36 +272,49 @@ void HeadScanner::weigh_tile(const HeadInput& head, const Tile& tile, bool marke
     const Index scored = std::min(kScoredRows, rows - first);
     const Index seen = work.rows[first + scored - 1].keys.end;
     score(head, tile, first, scored, seen, work);
-    if (present_.output != nullptr) {
+    if (present_.output != nullptr && purpose == Purpose::measure) {
       present_.output->add(tile.queries[first], work.logits.block(first, scored, 0, seen));
     }
     for (Index r = first; r < first + scored; ++r) {
       select(head, r, work);
       weigh(head, r, work);
-      if (marked) mark(r, work);
+      if (purpose != Purpose::find_sinks) mark(r, work);
     }
   }
 }
 
-void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot, HeadSums& sums) {
+void HeadScanner::scan_tile(const HeadInput& head, const HeadInput& beyond, const Tile& tile,
+                            int slot, HeadSums& sums) {
   Workspace& work = workspaces_[slot];
   const Index rows = std::ssize(tile.queries);
   if (work.values.empty()) {
     work.values = work.stand_for = Matrix<double>(kBlockRows, layout_.cells());
   }
-  weigh_tile(head, tile, true, work);
-  for (Index r = 0; r < rows; ++r) work.rows[r].group = tile.groups[r];
-
-  const RowBlock block{&head, present_.normalizer, work.rows};
   const MatrixView<double> values = work.values.view().block(0, rows, 0, layout_.cells());
   const MatrixView<double> stand_for = work.stand_for.view().block(0, rows, 0, layout_.cells());
   for (Index r = 0; r < rows; ++r) std::ranges::fill(values.row(r), kUndefined);
   RowSink sink(values, stand_for);
-  for (const auto& measure : measures_) measure->observe(block, slot, sink);
+
+  const auto observe = [&](const HeadInput& of, Purpose purpose, const auto& takes) {
+    weigh_tile(of, tile, purpose, work);
+    for (Index r = 0; r < rows; ++r) work.rows[r].group = tile.groups[r];
+    const RowBlock block{&of, present_.normalizer, work.rows};
+    for (std::size_t m = 0; m < measures_.size(); ++m) {
+      if (takes(m)) measures_[m]->observe(block, slot, sink);
+    }
+    for (Index r = 0; r < rows; ++r) {
+      if (work.rows[r].left_out != Row::LeftOut::no) std::ranges::fill(values.row(r), kUndefined);
+    }
+  };
+  const bool apart = &beyond != &head;
+  // First, so that what is left out here is nothing of the others.
+  if (apart) {
+    observe(beyond, Purpose::measure_beyond_sinks, [&](std::size_t m) { return beyond_sinks_[m]; });
+  }
+  observe(head, Purpose::measure, [&](std::size_t m) { return !apart || !beyond_sinks_[m]; });
   for (Index r = 0; r < rows; ++r) {
     const Row::LeftOut why = work.rows[r].left_out;
     if (why == Row::LeftOut::no) continue;
-    std::ranges::fill(values.row(r), kUndefined);
     ++(why == Row::LeftOut::sees_no_key ? without_keys_ : beyond_float32_);
   }
   sums.add(tile, values, stand_for);
@@ -277,8 +326,14 @@ void HeadScanner::scan(const HeadInput& head, const HeadInput& original, HeadSum
   HeadInput with_sinks = head;
   sinks_.clear();
   if (scores && needs_.sinks) find_sinks(with_sinks);
-  for (const auto& measure : measures_) {
-    if (!stop_.stop_requested()) measure->begin_head(with_sinks, pool_);
+  HeadInput beyond = with_sinks;
+  const bool hides = needs_.beyond_sinks && !sinks_.empty();
+  if (hides) {
+    beyond.visibility =
+        head.visibility.masked(std::make_shared<HiddenKeys>(sinks_, head.visibility));
+  }
+  for (std::size_t m = 0; m < measures_.size() && !stop_.stop_requested(); ++m) {
+    measures_[m]->begin_head(hides && beyond_sinks_[m] ? beyond : with_sinks, pool_);
   }
   sums.begin(head.document);
   if (scores) {
@@ -290,7 +345,8 @@ void HeadScanner::scan(const HeadInput& head, const HeadInput& original, HeadSum
     const Index count = std::ssize(tiles);
     // The longest rows first, so that no thread is left with the largest tile at the end.
     pool_.for_each_slot(count, [&](Index i, int slot) {
-      if (!stop_.stop_requested()) scan_tile(with_sinks, tiles[count - 1 - i], slot, sums);
+      if (stop_.stop_requested()) return;
+      scan_tile(with_sinks, hides ? beyond : with_sinks, tiles[count - 1 - i], slot, sums);
     });
   }
   sums.finish();

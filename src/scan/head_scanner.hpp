@@ -106,15 +106,20 @@ class HeadScanner {
   void weigh(const HeadInput& head, Index r, Workspace& work) const;
   // Top keys and sinks of row r of the tile.
   void mark(Index r, Workspace& work) const;
-  // The rows of a tile with their weights and, where they are for the measures, their marks.
-  void weigh_tile(const HeadInput& head, const Tile& tile, bool marked, Workspace& work);
+  // What a tile is weighed for: rows that are asked for sinks have no marks, and only whole rows
+  // make the output of the head.
+  enum class Purpose { find_sinks, measure, measure_beyond_sinks };
+  void weigh_tile(const HeadInput& head, const Tile& tile, Purpose purpose, Workspace& work);
   // The sinks of the present head, by its own weights (src/scan/head_sinks.cpp).
   void find_sinks(HeadInput& head);
   // The weights of row r without what the scan changes.
   void weigh_original(Index r, Workspace& work) const;
   // Sets what follows from the normalizers and masks of the two, and packs the keys.
   void prepare(const HeadInput& head, const HeadInput& original);
-  void scan_tile(const HeadInput& head, const Tile& tile, int slot, HeadSums& sums);
+  // Lets measures observe the rows of a tile: those that look beyond the sinks observe `beyond`,
+  // which is `head` where it has no sinks.
+  void scan_tile(const HeadInput& head, const HeadInput& beyond, const Tile& tile, int slot,
+                 HeadSums& sums);
 
   std::unique_ptr<Normalizer> softmax_;
   std::span<const std::unique_ptr<Measure>> measures_;
@@ -123,6 +128,7 @@ class HeadScanner {
   ThreadPool& pool_;
   std::stop_token stop_;
   MeasureNeeds needs_;
+  std::vector<bool> beyond_sinks_;  // by measure
   Present present_;
   std::vector<Index> sinks_;          // of the present head, ascending
   std::array<PackedKeys, 2> packed_;  // as they are, and at length 1

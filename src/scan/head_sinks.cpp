@@ -65,7 +65,7 @@ void HeadScanner::find_sinks(HeadInput& head) {
   pool_.for_each_slot(std::ssize(tiles), [&](Index i, int slot) {
     if (stop_.stop_requested()) return;
     Workspace& work = workspaces_[slot];
-    weigh_tile(head, tiles[i], false, work);
+    weigh_tile(head, tiles[i], Purpose::find_sinks, work);
     for (const Row& row : work.rows) {
       asked[i].add(row, head.visibility.range(row.query, keys), head.cross);
     }

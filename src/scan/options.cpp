@@ -59,6 +59,15 @@ std::vector<Option> measured(ScanOptions& o) {
        .help = "Sizes of the selected sets (default {})",
        .details = "A set leaves a key out: sizes from the longest length on are null, as a notice "
                   "says"},
+      {.member = "MeasureOptions::beyond_sinks",
+       .value = &o.measure.beyond_sinks,
+       .form = "true|false",
+       .group = option_group::measured,
+       .help = "Measure distance, separability, coverage, proportion and dispersion as if the "
+               "sinks of each head were hidden (default {})",
+       .details = "The heaviest keys of a head that rests on sinks are its sinks: beyond them is "
+                  "what it selects. Sinks are found in each head; see "
+                  "[roles.md](roles.md#sinks). The other groups have values of both kinds"},
       {.member = "MeasureOptions::top_share",
        .value = &o.measure.top_share,
        .form = "S,S...",

@@ -110,7 +110,7 @@ class Compare(CompareTest):
     def test_the_table(self) -> None:
         done = self.succeed("compare", *self.model, "--normalizer", "topk:k=2,softmax")
         for line in done.out.splitlines():
-            sentence = line.startswith("No rec") or " went from " in line
+            sentence = line.startswith(("No rec", "    ")) or " went from " in line
             self.assertLessEqual(len(line), 400 if sentence else 100, line)
         rows = [line for line in done.out.splitlines()
                 if line.startswith(("original", "topk:k=2", "softmax "))]

@@ -155,11 +155,14 @@ class Table(ScanTest):
         lines = done.out.splitlines()
         written = lines[-1]
         self.assertEqual(written, "Written: out/results.json, out/heads.csv")
-        summary = lines[-7:-2]
-        self.assertEqual((lines[-8], lines[-2]), ("", ""))
-        for line in lines[:-7]:
+        self.assertEqual(lines[-2], "")
+        begin = len(lines) - 2 - lines[-3::-1].index("")
+        for line in lines[:begin]:
             self.assertLessEqual(len(line), WIDEST, line)
-        for line in summary:
+        summary = lines[begin:-2]
+        sentences = [line for line in summary if not line.startswith("    ")]
+        self.assertEqual(len(sentences), 5)
+        for line in sentences:
             self.assertRegex(line, r"\bhead \d\.\d\b")
             self.assertRegex(line, r"\bL = \d+")
 

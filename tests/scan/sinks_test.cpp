@@ -21,8 +21,9 @@ constexpr Index kTokensOfSinks = 200, kWidthOfSinks = 8;
 // One head of random queries and keys, of which some have what every query looks for.
 class HeadWithSinks final : public HeadSource {
  public:
+  // The text begins with token number `first` of them. Keys are the vectors of the distances.
   explicit HeadWithSinks(const std::vector<Index>& sinks, float pull = 7,
-                         Visibility visibility = Visibility::causal())
+                         Visibility visibility = Visibility::causal(), Index first = 0)
       : queries_(kTokensOfSinks, kWidthOfSinks), keys_(kTokensOfSinks, kWidthOfSinks) {
     std::mt19937 generator(9);
     std::normal_distribution<float> normal;
@@ -33,15 +34,18 @@ class HeadWithSinks final : public HeadSource {
       keys_(t, 0) = 0;
     }
     for (const Index sink : sinks) keys_(sink, 0) = pull;
-    head_.queries = std::as_const(queries_).view();
-    head_.keys = std::as_const(keys_).view();
+    const Index length = kTokensOfSinks - first;
+    head_.queries = std::as_const(queries_).view().block(first, length, 0, kWidthOfSinks);
+    head_.keys = std::as_const(keys_).view().block(first, length, 0, kWidthOfSinks);
+    head_.x.rows = head_.keys;
     head_.scale = 0.5f;
     head_.visibility = visibility;
     info_.layers = info_.heads = info_.kv_heads = 1;
     info_.head_dim = kWidthOfSinks;
     info_.causal = visibility.is_causal();
-    info_.has_x = info_.has_values = info_.has_loss = false;
-    info_.documents = {kTokensOfSinks};
+    info_.has_values = info_.has_loss = false;
+    info_.has_x = true;
+    info_.documents = {length};
   }
   const SourceInfo& info() const override { return info_; }
   std::span<const HeadInput> layer(int, int) override { return std::span(&head_, 1); }
@@ -80,6 +84,22 @@ std::set<Index> sinks_in(const Results& results) {
 }
 
 using Sinks = std::set<Index>;
+
+// The entropy of every row, by query, as a measure sees it that looks beyond the sinks.
+class EntropiesBeyondSinks final : public Measure {
+ public:
+  explicit EntropiesBeyondSinks(std::vector<double>& entropies) : entropies_(entropies) {
+    entropies_.assign(kTokensOfSinks, kUndefined);
+  }
+  void declare(MetricRegistry&) override {}
+  MeasureNeeds needs() const override { return {.weights = true, .beyond_sinks = true}; }
+  void observe(const RowBlock& block, int, RowSink&) override {
+    for (const Row& row : block.rows) entropies_[row.query] = row.sums.entropy;
+  }
+
+ private:
+  std::vector<double>& entropies_;
+};
 
 TEST(Sinks, AreKeysThatTakeWeightWhateverTheQuery) {
   for (const std::vector<Index>& planted : {std::vector<Index>{0}, {0, 37}, {61}}) {
@@ -173,6 +193,63 @@ TEST(Sinks, LeaveARestThatIsMeasuredRowByRow) {
 }
 
 // What a rule with a sink of its own leaves out is on a sink too.
+// The first token is the sink of all: without it the text is one token shorter.
+TEST(Sinks, CanBeHiddenFromSetsAndSlopes) {
+  HeadWithSinks whole({0}), shorter({0}, 7, Visibility::causal(), 1);
+  ScanOptions options;
+  options.lengths = {static_cast<int>(kTokensOfSinks)};
+  options.measure.top_n = {1, 5, 20};
+  const Results plain = scan(whole, options);
+  options.measure.beyond_sinks = true;
+  const Results hidden = scan(whole, options);
+  options.lengths = {static_cast<int>(kTokensOfSinks) - 1};
+  const Results truth = scan(shorter, options);
+  for (const char* metric : {"distance", "expected_distance", "separability", "separability_lower",
+                             "separability_upper_paper"}) {
+    SCOPED_TRACE(metric);
+    for (Index n = 0; n < 3; ++n) {
+      const double expected = truth.at(metric, {0, 0, 0, n});
+      EXPECT_NEAR(hidden.at(metric, {0, 0, 0, n}), expected, 1e-5 * expected) << n;
+      if (n > 0) EXPECT_NE(plain.at(metric, {0, 0, 0, n}), expected) << n;
+    }
+  }
+  // What has its own value beyond the sinks stays that of whole rows.
+  for (const char* metric : {"entropy", "sink_weight", "entropy_beyond_sinks"}) {
+    EXPECT_EQ(hidden.at(metric, {0, 0, 0}), plain.at(metric, {0, 0, 0})) << metric;
+  }
+  EXPECT_NE(hidden.at("entropy_slope", {0, 0}), plain.at("entropy_slope", {0, 0}));
+  EXPECT_TRUE(hidden.settings.at("beyond_sinks").get<bool>());
+}
+
+// Row by row, in float64, with a sink in the middle too and under a window.
+TEST(Sinks, ThatAreHiddenLeaveTheSoftmaxOfTheOthers) {
+  const std::vector<Index> planted{0, 61};
+  HeadWithSinks source(planted);
+  std::vector<double> entropies;
+  ScanOptions options;
+  options.lengths = {static_cast<int>(kTokensOfSinks)};
+  options.measures = {"dispersion"};
+  options.measure.beyond_sinks = true;
+  const MeasureMaker seen = [&](const MeasureOptions&, const SourceInfo&, int) {
+    return std::make_unique<EntropiesBeyondSinks>(entropies);
+  };
+  options.own_measures = {seen};
+  options.threads = 1;
+  scan(source, options);
+  ASSERT_EQ(std::ssize(entropies), kTokensOfSinks);
+  for (Index t = 1; t < kTokensOfSinks; ++t) {
+    if (t == 61) continue;
+    const std::vector<double> all = source.weights(t);
+    double mass = 0, expected = 0;
+    for (Index j = 0; j <= t; ++j) mass += j == 0 || j == 61 ? 0 : all[j];
+    for (Index j = 0; j <= t; ++j) {
+      if (j == 0 || j == 61 || all[j] == 0) continue;
+      expected -= all[j] / mass * std::log(all[j] / mass);
+    }
+    EXPECT_NEAR(entropies[t], expected, 2e-5 + 1e-5 * expected) << t;
+  }
+}
+
 TEST(Sinks, OfTheRuleCountWithThoseOfTheHead) {
   HeadWithSinks source({});
   ScanOptions options;
