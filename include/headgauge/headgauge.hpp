@@ -1,6 +1,7 @@
 // The whole public interface.
 #pragma once
 
+#include "headgauge/advice.hpp"
 #include "headgauge/array.hpp"
 #include "headgauge/attention_plan.hpp"
 #include "headgauge/base.hpp"

@@ -31,7 +31,8 @@ ORDER = (
 FORBIDDEN = {("convergence", "measures"), ("measures", "convergence")}
 ONLY = {"results": {"base", "statistics", "results"}}
 # Public headers that are not named after their module; headgauge.hpp includes all of them.
-HEADERS = {"array": "results", "attention_plan": "heads", "bytes": "base", "calibrate": "plan", "catalogue": "results", "cells": "results", "changes": "results", "claims": "reproduce",
+HEADERS = {"advice": "results",
+           "array": "results", "attention_plan": "heads", "bytes": "base", "calibrate": "plan", "catalogue": "results", "cells": "results", "changes": "results", "claims": "reproduce",
            "compare": "scan", "converge": "scan", "diff": "results", "faults": "base", "files": "base",
            "flags": "scan", "headgauge": "report", "journal": "base", "measure": "heads", "memory": "base",
            "options": "results", "parallel": "base", "parameters": "normalize", "patterns": "heads",
