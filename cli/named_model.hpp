@@ -27,7 +27,7 @@ class NamedModel {
   void require_unchanged() const;
   // Adds what is known of a model that is held to Results::model.
   void describe(Results& results) const;
-  // Of a model, not of a dump. Throws as summarize_model() does.
+  // The model may not be a dump. Throws as summarize_model() does.
   const ModelSummary& summary() const;
   bool has_tokenizer() const;
   // UsageError for a model of the program, whose tokenizer is its own.

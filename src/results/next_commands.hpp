@@ -18,8 +18,7 @@ inline constexpr const char* kOneHead =
     "becomes of the loss.";
 inline constexpr const char* kEachLayer =
     "`headgauge compare MODEL TEXT CHANGE --each layer` changes one layer at a time and says whose "
-    "change "
-    "moves the loss.";
+    "change moves the loss.";
 inline constexpr const char* kConfirm =
     "`headgauge compare MODEL TEXT CHANGE --confirm FILE` tries what gains here on another text.";
 inline constexpr const char* kLookAt =

@@ -1,0 +1,79 @@
+"""What is said after a table: what a finding means and which command goes further. Every such command runs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import unittest
+
+from tests.cli.shares import DEMO, SharesTest
+from tests.places import ROOT
+
+# What makes a command quick, by how it begins.
+QUICK = {
+    "compare": "--lengths 64 --layers 0-1 --measures weights",
+    "converge": "--lengths 64 --replicates 4 --draws 4 --grid 8,16",
+    "diff": "",
+    "plan": "--lengths 64 --pieces 2 --screen 2 --random-plans 2 --curve 0.5",
+    "report": "",
+    "reproduce limits": "--lengths 64 --out limits",
+    "reproduce tokens": "--lengths 64 --replicates 2 --dimension 4 --grid 8,16 --out tokens",
+    "scan": "--lengths 64",
+    "validate": "--lengths 64 --heads 0.*,1.0 --permutations 99 --resamples 99",
+}
+FEWEST = 14
+
+
+def commands() -> list[str]:
+    """Of all findings and flags, as they stand in the sources."""
+    found: set[str] = set()
+    for place in ("src/results/next_commands.hpp", "src/scan/flag_words.cpp"):
+        source = re.sub(r'"\s*\n\s*"', "", (ROOT / place).read_text("utf-8"))  # literals in one piece
+        found |= {c for c in re.findall(r"`(headgauge [^`\"]+)`", source)}
+        for change in re.findall(r'try_on_head\(\s*"([^"]+)"', source):
+            found.add(f"headgauge compare MODEL TEXT --heads HEAD {change}")
+    return sorted(found)
+
+
+class Findings(SharesTest):
+    def fill(self, command: str) -> list[str]:
+        files = iter(self.documents[1:])
+        words = command.replace("MODEL", str(DEMO)).replace("TEXT", f"--text {self.documents[0]}")
+        words = words.replace("CHANGE", "--normalizer uniform")
+        words = re.sub(r"\bFILE\b", lambda _: next(files), words).replace("HEAD", "1.3")
+        quick = next(options for begin, options in QUICK.items() if words.startswith(f"headgauge {begin}"))
+        return shlex.split(words.removeprefix("headgauge ") + " " + quick)
+
+    def test_every_command_runs(self) -> None:
+        known = commands()
+        self.assertGreaterEqual(len(known), FEWEST, known)
+        scan = ("scan", DEMO, "--text", self.documents[0], "--measures", "weights", "--quiet", "--out")
+        self.succeed(*scan, "OLD", "--lengths", "32")
+        self.succeed(*scan, "NEW", "--lengths", "32", "--normalizer", "softmax:t=2")
+        # A plan, and a diff that is drawn, come before what uses them.
+        for command in sorted(known, key=lambda c: (" plan " not in c, " diff " not in c)):
+            with self.subTest(command):
+                self.succeed(*self.fill(command), "--quiet")
+
+    def test_findings_say_what_they_mean_and_what_to_do(self) -> None:
+        shown = self.succeed("scan", DEMO, "--text", self.documents[3], "--lengths", "256").out
+        at = shown.index("rest on sinks, keys that take weight")
+        self.assertRegex(
+            shown[at:],
+            r"\n    A head rests on a sink where .*\n"
+            rf"    `headgauge compare {re.escape(str(DEMO))} --text {self.documents[3]} --pattern ",
+        )
+        # A flag's command names the first head that carries it.
+        self.assertRegex(shown, r"over_selected, \d+ of 36 heads: [^\n]*(\n +[^\n]*)*? +headgauge converge MODEL TEXT\n")
+        self.assertRegex(shown, r" +headgauge compare MODEL TEXT --heads \d\.\d --pattern window:size=64\n")
+
+    def test_names_are_quoted_for_a_shell(self) -> None:
+        self.write("it's mine.txt", (ROOT / "demo/text.txt").read_text("utf-8"))
+        shown = self.succeed("scan", DEMO, "--text", "it's mine.txt", "--lengths", "64").out
+        command = re.search(r"`(headgauge compare [^`]*)`", shown)
+        assert command is not None
+        self.assertIn("it's mine.txt", shlex.split(command[1]))
+
+
+if __name__ == "__main__":
+    unittest.main()
