@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 #include <system_error>
 
 #include "base/strict_json.hpp"
@@ -70,6 +71,19 @@ std::vector<std::string> journals_in(const std::string& folder) {
   }
   std::ranges::sort(paths);
   return paths;
+}
+
+// Removes what runs left that were killed while they named a journal of the folder, also one that
+// never got its name.
+void remove_all_strays(const std::string& folder) {
+  std::set<std::string> journals;
+  std::error_code none;  // a folder that is not there holds none
+  for (const auto& entry : fs::directory_iterator(folder, none)) {
+    const std::string name = entry.path().filename().string();
+    const std::string journal = name.substr(0, name.find(kSuffix)).append(kSuffix);
+    if (is_journal_name(journal)) journals.insert((fs::path(folder) / journal).string());
+  }
+  for (const std::string& journal : journals) remove_strays(journal);
 }
 
 // Journals are never kept behind a link, where they could lie among files of somebody else.
@@ -254,14 +268,13 @@ void JournalFolder::remove() {
   if (yields_) return;
   pending_.clear();
   states_.clear();
+  remove_all_strays(folder_);
   bool removed = false;
   for (const std::string& journal : journals_in(folder_)) {
-    remove_strays(journal);
     if (!is_of_this_run(journal)) continue;
     std::error_code none;  // a journal that stays is refused or taken up, as what it is
     removed = fs::remove(journal, none) || removed;
   }
-  remove_strays(path());  // a run that was killed as it made its first journal left one
   std::error_code none;
   if (removed) fs::remove(folder_, none);  // unless something else is in it
 }

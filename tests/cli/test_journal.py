@@ -161,6 +161,14 @@ class Journal(SharesTest):
         self.succeed(*self.scan, "--out", "out", "--quiet")
         self.assert_same("out", "whole")
 
+    def test_what_never_became_a_journal_goes_with_the_others(self) -> None:
+        """A run that is killed while it keeps a state leaves a file that never got its name."""
+        self.leave_journal(*self.scan)
+        self.succeed(*self.scan, "--out", "whole", "--quiet")
+        self.write("out/journal/part-1-of-1.state-0-3.journal.abcdefghijkl.tmp", b"headgauge.journal/1 ")
+        self.succeed(*self.scan, "--out", "out", "--quiet")
+        self.assert_same("out", "whole")
+
     def test_one_that_is_torn_or_damaged_is_cut_back(self) -> None:
         data = self.leave_journal(*self.scan)
         self.succeed(*self.scan, "--out", "whole", "--quiet")
