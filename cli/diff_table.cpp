@@ -243,7 +243,7 @@ class DiffTable {
       for (const Column& column : columns) used += kDiffGap + column.width();
       return used - kDiffGap;
     };
-    while (width() > std::min(options_.width, kTableWidth)) {
+    while (width() > options_.width) {
       const auto last = std::ranges::max_element(columns, {}, &Column::rank);
       if (last->rank == 0) break;
       columns.erase(last);

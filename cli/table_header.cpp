@@ -88,13 +88,15 @@ std::string run_line(const Results& results) {
   const auto length = longest_length(results);
   const auto total = results.timings.find("total_s");
   const bool timed = total != results.timings.end() && total->is_number();
-  const auto given = results.settings.find("pattern");
-  // A list of them is what compare's own table is about, and candidates that of plan's.
-  const bool one =
-      results.command != Command::plan && given != results.settings.end() && given->is_string();
-  const std::string pattern = one ? text_of(results.settings, "pattern") : "none";
+  // Lists are what the command's own table is about.
+  const auto one = [&](const char* key) {
+    const auto given = results.settings.find(key);
+    const bool several = given != results.settings.end() && given->is_array();
+    return several ? "" : text_of(results.settings, key);
+  };
+  const std::string pattern = results.command == Command::plan ? "none" : one("pattern");
   return joined(
-      {length ? fmt::format("L = {}", *length) : "", text_of(results.settings, "normalizer"),
+      {length ? fmt::format("L = {}", *length) : "", one("normalizer"),
        pattern == "none" ? "" : with("pattern ", pattern),
        with("plan ", plan_name(results.settings)), with("x = ", text_of(results.settings, "x")),
        with("seed ", text_of(results.settings, "seed")),
