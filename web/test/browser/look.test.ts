@@ -102,7 +102,7 @@ inBrowser("in both schemes", () => {
     expect(new Set(shades).size).toBeGreaterThan(1);
     expect(shades.every((shade) => shade.startsWith("rgba("))).toBe(true);
     if (gallery !== undefined) {
-      const section = tab.page.locator("section[aria-labelledby=examples]");
+      const section = tab.page.locator("section[aria-labelledby^=examples]");
       await section.screenshot({ path: join(gallery, `${colorScheme}-scan-examples.png`) });
     }
     await quiet(tab);
