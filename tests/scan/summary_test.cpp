@@ -191,6 +191,70 @@ TEST(Summary, OtherLinesStandInForThoseThatCannotBeSaid) {
             "0.0 at L = 1024.");
 }
 
+// A head that rests neither grows, disperses nor keeps selecting, however its numbers read.
+class RestingHeads : public ::testing::Test {
+ protected:
+  std::string lines_on_growth() const {
+    std::string found;
+    for (const std::string& line : texts(results_)) {
+      if (line.starts_with("Up to") || line.starts_with("From")) found += line;
+    }
+    return found;
+  }
+  void rest(std::size_t head, double weight = .97) {
+    results_.metric("sink_weight")->values[2 * head + 1] = weight;
+  }
+  static bool names(const std::string& line, const std::string& words) {
+    return line.find(words) != std::string::npos;
+  }
+
+  Results results_ = scanned_results();
+};
+
+TEST_F(RestingHeads, AreNoneThatDisperseOrKeepSelecting) {
+  set_outlook(results_, .9);
+  std::string line = lines_on_growth();
+  ASSERT_TRUE(names(line, "head 0.0 disperses most")) << line;
+  ASSERT_TRUE(names(line, "head 0.2 keeps selecting")) << line;
+  rest(0, .95);  // as much as a head may
+  rest(2, .95);
+  EXPECT_EQ(lines_on_growth(), line);
+  rest(0);
+  line = lines_on_growth();
+  EXPECT_TRUE(names(line, "head 1.2 disperses most")) << line;
+  EXPECT_TRUE(names(line, "head 0.2 keeps selecting")) << line;
+  rest(2);
+  line = lines_on_growth();
+  EXPECT_TRUE(names(line, "head 1.2 disperses most")) << line;
+  EXPECT_TRUE(names(line, "head 0.1 least")) << line;
+  // Their forecasts go with them.
+  EXPECT_TRUE(names(line, "spread over 220 (190 to 250) and 20.0 (10.0 to 40.0) keys")) << line;
+  testing::expect_every_number_is_in_the_results(results_);
+  for (const std::size_t head : {1, 3}) rest(head);
+  EXPECT_EQ(lines_on_growth(), "");  // one that is awake, and nothing to set beside it
+  for (const std::size_t head : {4, 5}) rest(head);
+  EXPECT_EQ(lines_on_growth(), "");
+}
+
+TEST_F(RestingHeads, AreNoneThatGrow) {
+  // As if these groups had not been measured, whose findings come first.
+  for (const char* name : {"critical_n", "separability_excess"}) {
+    std::erase_if(results_.metrics, [&](const auto& metric) { return metric.first == name; });
+  }
+  results_.metric("effective_tokens")->values = {2, 900, 5, 50, 900, 2, 5, 60, 5, 70, 5, 80};
+  EXPECT_EQ(lines_on_growth(),
+            "From L = 64 to L = 1024, head 0.0 goes from 2.00 to 900 effective keys, head 0.2 from "
+            "900 to 2.00.");
+  rest(0);
+  rest(2);
+  EXPECT_EQ(lines_on_growth(),
+            "From L = 64 to L = 1024, head 1.2 goes from 5.00 to 80.0 effective keys, head 0.1 "
+            "from 5.00 to 50.0.");
+  testing::expect_every_number_is_in_the_results(results_);
+  for (const std::size_t head : {1, 3, 4, 5}) rest(head);
+  EXPECT_EQ(lines_on_growth(), "");
+}
+
 // What was not tried is not advised: no number of keys to keep, no temperature to stay above.
 TEST(Summary, GivesNoAdvice) {
   for (const std::string& line : texts(scanned_results())) {
