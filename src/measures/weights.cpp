@@ -105,7 +105,8 @@ class WeightsMeasure final : public Measure {
     of_document_.clear();
     judged_ = false;
   }
-  void read_part(int, ByteReader& part) override {
+  void read_part(int document, ByteReader& part) override {
+    documents_ = std::max(documents_, document + 1);
     const auto positions = part.take_list<Index>(), heads = part.take_list<Index>();
     const auto is_count = [](Index n) { return n > 0 && n <= kMostRows; };
     if (positions.size() != heads.size() || !std::ranges::all_of(heads, is_count) ||
@@ -119,7 +120,6 @@ class WeightsMeasure final : public Measure {
     for (const auto& [position, heads] : of_layer_) {
       FoundSink& sink = found_.try_emplace(position, FoundSink{position, 0, layer}).first->second;
       sink.heads += static_cast<double>(heads) / static_cast<double>(parts_of_layer_);
-      sink.documents = std::max(sink.documents, parts_of_layer_);
       sink.last_layer = layer;
     }
     of_layer_.clear();
@@ -128,13 +128,14 @@ class WeightsMeasure final : public Measure {
   // The keys that are sinks of the most heads, in Results::text.
   void derive(std::span<const LayerStatistics* const>, Results& results) override {
     std::vector<FoundSink> sinks;
-    for (const auto& [position, sink] : found_) sinks.push_back(sink);
+    for (const auto& [position, sink] : found_) {
+      // What stands there in one text does not in another.
+      if (documents_ == 1 || position == 0) sinks.push_back(sink);
+    }
     std::ranges::stable_sort(sinks, std::greater(), &FoundSink::heads);
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const FoundSink& sink : std::span(sinks).first(std::min(sinks.size(), kListedSinks))) {
       if (sink.heads < kListedShare * sinks.front().heads) break;
-      // What stands there in one text does not in another.
-      if (sink.documents > 1 && sink.position > 0) continue;
       list.push_back({{"position", sink.position},
                       {"heads", sink.heads},
                       {"first_layer", sink.first_layer},
@@ -158,7 +159,6 @@ class WeightsMeasure final : public Measure {
     Index position = 0;
     double heads = 0;
     int first_layer = 0, last_layer = 0;
-    Index documents = 0;  // of which keys were judged
   };
 
   // How widely weights spread: the metrics that there are of all weights of a row, and of those
@@ -239,6 +239,7 @@ class WeightsMeasure final : public Measure {
   std::map<Index, Index> of_document_, of_layer_;  // how many heads have a sink there
   bool judged_ = false;                            // of the document, some head's keys
   Index parts_of_layer_ = 0;                       // documents of which keys were judged
+  int documents_ = 0;                              // of the run
   std::map<Index, FoundSink> found_;
   std::vector<Workspace> work_;
 };

@@ -1,0 +1,125 @@
+// Sinks where there is more than one text: several documents, and an encoder's keys.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "headgauge/headgauge.hpp"
+#include "scan/head_with_sinks.hpp"
+
+namespace headgauge {
+namespace {
+
+// A head a layer on documents, each with sinks of its own.
+class Documents final : public HeadSource {
+ public:
+  struct Text {
+    std::vector<Index> sinks;
+    Index tokens = kTokensOfSinks;
+  };
+  using Layer = std::vector<Text>;  // by document
+  explicit Documents(const std::vector<Layer>& layers) {
+    for (const Layer& layer : layers) {
+      auto& heads = heads_.emplace_back();
+      for (const Text& text : layer) heads.push_back(std::make_unique<HeadWithSinks>(text.sinks));
+    }
+    info_ = heads_.front().front()->info();
+    info_.layers = static_cast<int>(layers.size());
+    info_.documents.clear();
+    for (const Text& text : layers.front()) info_.documents.push_back(text.tokens);
+  }
+  const SourceInfo& info() const override { return info_; }
+  std::span<const HeadInput> layer(int layer, int document) override {
+    head_ = heads_.at(layer).at(document)->layer(0, 0).front();
+    const auto cut = [&](MatrixView<const float> rows) {
+      return rows.block(0, info_.documents.at(document), 0, rows.cols());
+    };
+    head_.queries = cut(head_.queries);
+    head_.keys = head_.x.rows = cut(head_.keys);
+    head_.layer = layer;
+    head_.document = document;
+    return std::span(&head_, 1);
+  }
+  std::vector<double> token_losses(int) override { return {}; }
+
+ private:
+  std::vector<std::vector<std::unique_ptr<HeadWithSinks>>> heads_;  // by layer and document
+  HeadInput head_;
+  SourceInfo info_;
+};
+
+using Layer = Documents::Layer;
+using Text = Documents::Text;
+
+// Of results.json.
+struct Listed {
+  Index position;
+  double heads;
+  int first_layer = 0, last_layer = 0;
+  bool operator==(const Listed&) const = default;
+};
+using List = std::vector<Listed>;
+
+std::ostream& operator<<(std::ostream& out, const Listed& sink) {
+  return out << sink.position << " in " << sink.heads << " heads of " << sink.first_layer << " to "
+             << sink.last_layer;
+}
+
+List listed_of_layers(const std::vector<Layer>& layers) {
+  Documents source(layers);
+  const Results results = scan_weights(source);
+  List found;
+  for (const auto& sink : results.text.at("sinks")) {
+    found.push_back({sink.at("position").get<Index>(), sink.at("heads").get<double>(),
+                     sink.at("first_layer").get<int>(), sink.at("last_layer").get<int>()});
+  }
+  return found;
+}
+
+template <typename... Texts>
+List listed(const Texts&... texts) {
+  return listed_of_layers({Layer{texts...}});
+}
+
+// What stands at a position in one text does not stand there in another: the first alone is named,
+// with the mean over the documents.
+TEST(SinksOfDocuments, AreNamedAtTheFirstPositionAlone) {
+  const Text first{{0}}, two{{0, 37}}, late{{37}}, other{{61}}, none{{}};
+  EXPECT_EQ(listed(two), (List{{0, 1}, {37, 1}}));
+  EXPECT_EQ(listed(two, two), (List{{0, 1}}));
+  EXPECT_EQ(listed(two, other), (List{{0, .5}}));
+  EXPECT_EQ(listed(other, other, first, none), (List{{0, .25}}));
+  EXPECT_EQ(listed(late, other), List{});
+  EXPECT_EQ(listed(none, none), List{});
+}
+
+// In every layer the heads are those of its own documents.
+TEST(SinksOfDocuments, AreSummedOverTheLayers) {
+  const Text first{{0}}, two{{0, 37}}, other{{61}}, none{{}};
+  EXPECT_EQ(listed_of_layers({Layer{first}, Layer{two}, Layer{two}, Layer{none}}),
+            (List{{0, 3, 0, 2}, {37, 2, 1, 2}}));
+  EXPECT_EQ(listed_of_layers({Layer{none, other}, Layer{two, other}, Layer{two, first}}),
+            (List{{0, 1.5, 1, 2}}));
+}
+
+// However many other positions are sinks in all of them.
+TEST(SinksOfDocuments, OfTheOthersNoneTakesThePlaceOfTheFirst) {
+  const Text many{{3, 13, 23, 33, 43, 53, 63, 73}}, first{{0}};
+  ASSERT_EQ(listed(many).size(), 8U);
+  EXPECT_EQ(listed(first, many, many), (List{{0, 1. / 3}}));
+}
+
+// A text in which no key could be judged has no part in the mean, and is a text nonetheless.
+TEST(SinksOfDocuments, CountThoseInWhichKeysWereJudged) {
+  const Text brief{{0}, 40}, first{{0}}, two{{0, 37}}, other{{61}};
+  EXPECT_EQ(listed(first, brief), (List{{0, 1}}));
+  EXPECT_EQ(listed(two, brief), (List{{0, 1}}));
+  EXPECT_EQ(listed(brief, other), List{});
+}
+
+}  // namespace
+}  // namespace headgauge
