@@ -51,7 +51,9 @@ MaybeLine Summary::dispersion() const {
 namespace {
 
 struct FoundSink {
-  double position, heads, first_layer, last_layer;
+  int position;
+  double heads;
+  int first_layer, last_layer;
 };
 
 // Results::text as a file may have it.
@@ -60,12 +62,9 @@ std::vector<FoundSink> sinks_of(const nlohmann::ordered_json& text) {
   const auto list = text.find("sinks");
   if (list == text.end() || !list->is_array()) return sinks;
   for (const auto& entry : *list) {
-    const auto number = [&](const char* key) {
-      const bool there = entry.is_object() && entry.contains(key) && entry[key].is_number();
-      return there ? entry[key].get<double>() : kUndefined;
-    };
-    const FoundSink sink{number("position"), number("heads"), number("first_layer"),
-                         number("last_layer")};
+    const auto whole_number = [&](const char* key) { return value_or<int>(entry, key, -1); };
+    const FoundSink sink{whole_number("position"), value_or<double>(entry, "heads", 0),
+                         whole_number("first_layer"), whole_number("last_layer")};
     const bool whole = sink.position >= 0 && sink.heads > 0 && sink.first_layer >= 0 &&
                        sink.last_layer >= sink.first_layer;
     if (whole) sinks.push_back(sink);
@@ -93,14 +92,17 @@ MaybeLine Summary::sinks() const {
   line.constant(fmt::format("{}", kSink)).say(" of the weight; most in ").head(most->head);
   line.say(", ").number(most->cell).say(")");
   const std::vector<FoundSink> found = sinks_of(results_.text);
+  // The keys of cross-attention are no tokens of the text, and perhaps none at all.
+  const bool cross = value_or<std::string>(results_.model, "attention", "") == "cross";
+  const std::string key = cross ? "key" : "token";
   for (std::size_t i = 0; i < std::min<std::size_t>(found.size(), 3); ++i) {
     const FoundSink& sink = found[i];
     line.say(i == 0                                            ? ": more than "
              : i + 1 == std::min<std::size_t>(found.size(), 3) ? " and "
                                                                : ", ");
     if (i == 0) line.constant("5").say(" % goes ");
-    line.say(sink.position == 0 ? "to the first token" : "to token ");
-    if (sink.position != 0) line.derived(sink.position + 1);
+    line.say((sink.position == 0 ? "to the first " : "to ") + key);
+    if (sink.position != 0) line.say(" ").derived(sink.position + 1.0);
     line.say(" in ").derived(sink.heads).say(std::round(sink.heads) == 1 ? " head" : " heads");
     if (sink.position == 0) continue;
     line.say(sink.first_layer == sink.last_layer ? " of layer " : " of layers ");

@@ -6,6 +6,7 @@
 
 #include "headgauge/plan.hpp"
 #include "headgauge/scan.hpp"
+#include "scan/scanned_results.hpp"
 #include "test_data.hpp"
 
 namespace headgauge {
@@ -55,6 +56,51 @@ TEST(ForeignResults, SettingsOfAnotherTypeCountAsMissing) {
   const std::string predicts = text_of(summary_of(validation));
   validation["settings"]["level"] = "0.05";
   EXPECT_EQ(text_of(summary_of(validation)), predicts);
+}
+
+TEST(ForeignResults, SinksThatAreNoneCountAsMissing) {
+  Json scan = to_json(scanned_results());
+  const std::string plain = text_of(summary_of(scan));
+  EXPECT_EQ(plain.find("goes to"), std::string::npos);
+  const Json sink = {{"position", 23}, {"heads", 2.5}, {"first_layer", 0}, {"last_layer", 1}};
+  const auto with = [&](const Json& sinks) {
+    scan["text"]["sinks"] = sinks;
+    return text_of(summary_of(scan));
+  };
+  const auto changed = [&](const char* key, const Json& value) {
+    Json other = sink;
+    other[key] = value;
+    return other;
+  };
+  const std::string said = with(Json::array({sink}));
+  EXPECT_NE(said.find("goes to token 24 in 2 heads of layers 0 to 1"), std::string::npos) << said;
+  for (const Json& other :
+       {Json("0"), Json(0), Json(nullptr), Json::object(), sink, Json{{"a", sink}}}) {
+    EXPECT_EQ(with(other), plain) << other;
+  }
+  std::vector<Json> none{Json(0), Json(nullptr), Json::array({sink}), Json::object()};
+  for (const char* key : {"position", "heads", "first_layer", "last_layer"}) {
+    for (const Json& value : {Json("0"), Json(nullptr), Json(true), Json(-1)}) {
+      none.push_back(changed(key, value));
+    }
+    none.push_back(sink);
+    none.back().erase(key);
+  }
+  for (const char* key : {"position", "first_layer", "last_layer"}) {
+    for (const Json& value : {Json(1.5), Json(1e300), Json(10000000000)}) {
+      none.push_back(changed(key, value));
+    }
+  }
+  none.push_back(changed("heads", 0));
+  none.push_back(changed("first_layer", 2));
+  for (const Json& other : none) {
+    EXPECT_EQ(with(Json::array({other})), plain) << other;
+    EXPECT_EQ(with(Json::array({other, sink})), said) << other;
+  }
+  // Past the text, in more heads than there are, or again and again.
+  for (const Json& other : {changed("position", 2147483647), changed("heads", 1e300), sink}) {
+    EXPECT_NO_THROW(with(Json(10000, other))) << other;
+  }
 }
 
 TEST(ForeignResults, ComparisonsDoNotTrustTheirSettings) {

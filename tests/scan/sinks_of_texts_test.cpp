@@ -121,5 +121,75 @@ TEST(SinksOfDocuments, CountThoseInWhichKeysWereJudged) {
   EXPECT_EQ(listed(brief, other), List{});
 }
 
+// Queries that see all keys of another text, of which some are sinks.
+class AcrossTexts final : public HeadSource {
+ public:
+  AcrossTexts(Index queries, Index keys, const std::vector<Index>& sinks) : whole_(sinks) {
+    head_ = whole_.layer(0, 0).front();
+    head_.queries = head_.queries.block(kTokensOfSinks - queries, queries, 0, kWidthOfSinks);
+    head_.keys = head_.keys.block(0, keys, 0, kWidthOfSinks);
+    head_.x = {};
+    head_.visibility = Visibility::full();
+    head_.cross = true;
+    info_ = whole_.info();
+    info_.has_x = false;
+    info_.documents = {queries};
+  }
+  const SourceInfo& info() const override { return info_; }
+  std::span<const HeadInput> layer(int, int) override { return std::span(&head_, 1); }
+  std::vector<double> token_losses(int) override { return {}; }
+
+  Results scan() {
+    ScanOptions options;
+    options.lengths = {static_cast<int>(info_.documents.front())};
+    options.measures = {"weights"};
+    return headgauge::scan(*this, options);
+  }
+  // The mean weight of the queries on these keys, in float64.
+  double weight_on(const std::vector<Index>& keys) const {
+    double mean = 0;
+    for (Index t = 0; t < head_.queries.rows(); ++t) {
+      double there = 0, all = 0;
+      for (Index j = 0; j < head_.keys.rows(); ++j) {
+        double logit = 0;
+        for (Index d = 0; d < kWidthOfSinks; ++d) {
+          logit += double{head_.queries(t, d)} * head_.keys(j, d);
+        }
+        const double weight = std::exp(0.5 * logit);
+        all += weight;
+        if (std::ranges::find(keys, j) != keys.end()) there += weight;
+      }
+      mean += there / all / static_cast<double>(head_.queries.rows());
+    }
+    return mean;
+  }
+
+ private:
+  HeadWithSinks whole_;
+  HeadInput head_;
+  SourceInfo info_;
+};
+
+// No key of another text is near a query, or late: all rows are asked of all keys, also where there
+// are few of them, and the positions are those of the other text.
+TEST(SinksOfAnotherText, AreFoundAtAnyOfItsPositions) {
+  const std::vector<Index> planted{0, 9, 90};
+  for (const Index queries : {16, 80}) {
+    AcrossTexts source(queries, 91, planted);
+    const Results results = source.scan();
+    EXPECT_EQ(sinks_in(results), std::set<Index>(planted.begin(), planted.end())) << queries;
+    EXPECT_EQ(results.at("sink_keys", {0, 0, 0}), 3) << queries;
+    EXPECT_NEAR(results.at("sink_weight", {0, 0, 0}), source.weight_on(planted), 1e-6) << queries;
+    EXPECT_FALSE(std::isnan(results.at("entropy_beyond_sinks", {0, 0, 0})));
+    EXPECT_TRUE(std::isnan(results.at("attention_distance_beyond_sinks", {0, 0, 0})));
+  }
+  AcrossTexts none(80, 91, {});
+  EXPECT_EQ(none.scan().at("sink_weight", {0, 0, 0}), 0);
+  // Too few queries to ask.
+  AcrossTexts few(15, 91, planted);
+  EXPECT_TRUE(std::isnan(few.scan().at("sink_weight", {0, 0, 0})));
+  EXPECT_EQ(sinks_in(few.scan()), std::set<Index>{});
+}
+
 }  // namespace
 }  // namespace headgauge

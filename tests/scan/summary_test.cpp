@@ -141,6 +141,21 @@ TEST(Summary, NamesTheSinksOfTheMostHeadsAndTheDormantOnes) {
       "1; 1 is dormant (above 0.95).");
 }
 
+// Of cross-attention the keys are no tokens of the text that was read, and perhaps none at all.
+TEST(Summary, NamesNoTokenWhereTheKeysAreOfAnotherText) {
+  Results r = scanned_results();
+  r.text["sinks"] = {{{"position", 0}, {"heads", 5}, {"first_layer", 0}, {"last_layer", 1}},
+                     {{"position", 23}, {"heads", 2}, {"first_layer", 1}, {"last_layer", 1}}};
+  r.model["attention"] = "self";
+  EXPECT_NE(texts(r)[0].find("to the first token in 5 heads and to token 24 in"),
+            std::string::npos);
+  r.model["attention"] = "cross";
+  testing::expect_every_number_is_in_the_results(r);
+  EXPECT_NE(texts(r)[0].find("to the first key in 5 heads and to key 24 in 2"),
+            std::string::npos)
+      << texts(r)[0];
+}
+
 TEST(Summary, CountsRolesAndNamesTheHeadsOfTheRareOnes) {
   Results r = scanned_results();
   r.add_metric("role_chance", {"layer", "head", "length"}, "1");
