@@ -61,6 +61,24 @@ class SaveTest(ResultsTest):
             self.results.save("/dev/null/folder")
 
 
+class ForeignTest(ResultsTest):
+    def test_sinks_that_are_none_are_ignored(self):
+        sink = {"position": 0, "heads": 2.5, "first_layer": 0, "last_layer": 1}
+        others = ("0", 0, None, sink, [0], [[sink]], [{}], [{**sink, "position": -1}], [sink, sink],
+                  [{**sink, "position": 10**12, "heads": 1e300}], [sink] * 10_000)  # fmt: skip
+        for sinks in others:
+            with self.subTest(sinks=str(sinks)[:80]):
+                results = self.crafted(lambda document: document["text"].update(sinks=sinks))
+                self.assertEqual(results.summary(), self.results.summary())
+                self.assertEqual(results._repr_html_(), self.results._repr_html_())
+                self.assertEqual(results.document["text"]["sinks"], sinks)
+
+    def test_a_text_that_is_no_object_is_refused(self):
+        for text in ([], "sinks", 7):
+            with self.assertRaisesRegex(errors.BadInputError, "results.json: text: expected an object"):
+                self.crafted(lambda document: document.update(text=text))
+
+
 class PickleTest(ResultsTest):
     def test_another_process_has_the_same_numbers(self):
         copy = pickle.loads(pickle.dumps(self.results))
