@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -16,21 +18,44 @@
 namespace headgauge {
 namespace {
 
-// The entropy of every row, by query, as a measure sees it that looks beyond the sinks.
-class EntropiesBeyondSinks final : public Measure {
+// A row as a measure sees it that looks beyond the sinks.
+struct SeenRow {
+  double entropy = kUndefined;
+  Index keys = 0, first = 0;
+};
+
+class RowsBeyondSinks final : public Measure {
  public:
-  explicit EntropiesBeyondSinks(std::vector<double>& entropies) : entropies_(entropies) {
-    entropies_.assign(kTokensOfSinks, kUndefined);
+  explicit RowsBeyondSinks(std::vector<SeenRow>& rows) : rows_(rows) {
+    rows_.assign(kTokensOfSinks, {});
   }
   void declare(MetricRegistry&) override {}
   MeasureNeeds needs() const override { return {.weights = true, .beyond_sinks = true}; }
   void observe(const RowBlock& block, int, RowSink&) override {
-    for (const Row& row : block.rows) entropies_[row.query] = row.sums.entropy;
+    for (const Row& row : block.rows) {
+      rows_[row.query] = {row.sums.entropy, row.n(), row.key(0)};
+    }
   }
 
  private:
-  std::vector<double>& entropies_;
+  std::vector<SeenRow>& rows_;
 };
+
+std::vector<SeenRow> rows_beyond_sinks(HeadSource& source, const std::string& pattern = "none") {
+  std::vector<SeenRow> rows;
+  ScanOptions options;
+  options.lengths = {static_cast<int>(kTokensOfSinks)};
+  options.measures = {"weights"};
+  options.measure.beyond_sinks = true;
+  options.pattern = pattern;
+  const MeasureMaker seen = [&](const MeasureOptions&, const SourceInfo&, int) {
+    return std::make_unique<RowsBeyondSinks>(rows);
+  };
+  options.own_measures = {seen};
+  options.threads = 1;
+  scan(source, options);
+  return rows;
+}
 
 TEST(Sinks, AreKeysThatTakeWeightWhateverTheQuery) {
   for (const std::vector<Index>& planted : {std::vector<Index>{0}, {0, 37}, {61}}) {
@@ -154,33 +179,54 @@ TEST(Sinks, CanBeHiddenFromSetsAndSlopes) {
   EXPECT_TRUE(hidden.settings.at("beyond_sinks").get<bool>());
 }
 
-// Row by row, in float64, with a sink in the middle too and under a window.
-TEST(Sinks, ThatAreHiddenLeaveTheSoftmaxOfTheOthers) {
-  const std::vector<Index> planted{0, 61};
-  HeadWithSinks source(planted);
-  std::vector<double> entropies;
-  ScanOptions options;
-  options.lengths = {static_cast<int>(kTokensOfSinks)};
-  options.measures = {"dispersion"};
-  options.measure.beyond_sinks = true;
-  const MeasureMaker seen = [&](const MeasureOptions&, const SourceInfo&, int) {
-    return std::make_unique<EntropiesBeyondSinks>(entropies);
-  };
-  options.own_measures = {seen};
-  options.threads = 1;
-  scan(source, options);
-  ASSERT_EQ(std::ssize(entropies), kTokensOfSinks);
-  for (Index t = 1; t < kTokensOfSinks; ++t) {
-    if (t == 61) continue;
+using Sees = std::function<bool(Index t, Index j)>;
+
+// Each row against the softmax, in float64, of the keys that it sees but for the sinks.
+void expect_rows_beyond(const std::vector<Index>& sinks, const HeadWithSinks& source,
+                        const std::vector<SeenRow>& rows, const Sees& sees) {
+  ASSERT_EQ(std::ssize(rows), kTokensOfSinks);
+  for (Index t = 0; t < kTokensOfSinks; ++t) {
     const std::vector<double> all = source.weights(t);
-    double mass = 0, expected = 0;
-    for (Index j = 0; j <= t; ++j) mass += j == 0 || j == 61 ? 0 : all[j];
+    const SeenRow& row = rows[t];
+    std::vector<Index> keys;
+    double mass = 0, logs = 0;
     for (Index j = 0; j <= t; ++j) {
-      if (j == 0 || j == 61 || all[j] == 0) continue;
-      expected -= all[j] / mass * std::log(all[j] / mass);
+      if (!sees(t, j) || std::ranges::find(sinks, j) != sinks.end()) continue;
+      keys.push_back(j);
+      mass += all[j];
+      logs += all[j] * std::log(all[j]);
     }
-    EXPECT_NEAR(entropies[t], expected, 2e-5 + 1e-5 * expected) << t;
+    // A row that sees sinks alone is one of one key, its own, and has no entropy.
+    if (keys.empty()) keys = {t};
+    EXPECT_EQ(row.keys, std::ssize(keys)) << t;
+    EXPECT_EQ(row.first, keys.front()) << t;
+    const double entropy = mass > 0 ? std::log(mass) - logs / mass : 0;
+    EXPECT_NEAR(row.entropy, entropy, 2e-5 + 1e-5 * entropy) << t;
   }
+}
+
+TEST(Sinks, ThatAreHiddenLeaveTheSoftmaxOfTheOthers) {
+  // Row 1 sees none but sinks.
+  const std::vector<Index> planted{0, 1, 61};
+  HeadWithSinks source(planted);
+  expect_rows_beyond(planted, source, rows_beyond_sinks(source), [](Index, Index) { return true; });
+}
+
+TEST(Sinks, ThatAreHiddenBringBackNoKeyThatIsOutOfSight) {
+  const std::vector<Index> planted{0, 61};
+  HeadWithSinks window(planted, 7, Visibility::sliding_window(100));
+  expect_rows_beyond(planted, window, rows_beyond_sinks(window),
+                     [](Index t, Index j) { return t - j < 100; });
+
+  // Under patterns that do without logits and that need them.
+  HeadWithSinks source({0});
+  expect_rows_beyond({0}, source, rows_beyond_sinks(source, "sinks:sinks=4,window=60"),
+                     [](Index t, Index j) { return j < 4 || t - j < 60; });
+  const Sees heaviest_16 = [&](Index t, Index j) {
+    const std::vector<double> all = source.weights(t);
+    return std::ranges::count_if(all, [&](double w) { return w > all[j]; }) < 16;
+  };
+  expect_rows_beyond({0}, source, rows_beyond_sinks(source, "topk:k=16"), heaviest_16);
 }
 
 TEST(Sinks, OfTheRuleCountWithThoseOfTheHead) {
