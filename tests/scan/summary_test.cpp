@@ -191,6 +191,38 @@ TEST(Summary, OtherLinesStandInForThoseThatCannotBeSaid) {
             "0.0 at L = 1024.");
 }
 
+// A head that rests neither disperses nor keeps selecting, however its slope and its entropy read.
+TEST(Summary, NamesNoDormantHeadAsOneThatDispersesOrGrows) {
+  constexpr std::size_t kAtLongest = 1, kLengths = 2;
+  Results r = scanned_results();
+  set_outlook(r, .9);
+  const auto rest = [&](std::size_t head) {
+    r.metric("sink_weight")->values[kLengths * head + kAtLongest] = .97;
+  };
+  const auto line_from = [&](const std::string& beginning) -> std::string {
+    const auto lines = texts(r);
+    const auto line = std::ranges::find_if(
+        lines, [&](const std::string& text) { return text.starts_with(beginning); });
+    return line == lines.end() ? "" : *line;
+  };
+  EXPECT_NE(line_from("Up to").find("head 0.0 disperses most"), std::string::npos);
+  EXPECT_NE(line_from("Up to").find("head 0.2 keeps selecting"), std::string::npos);
+  rest(0);
+  EXPECT_NE(line_from("Up to").find("disperses most"), std::string::npos);
+  EXPECT_EQ(line_from("Up to").find("head 0.0"), std::string::npos);
+  rest(2);
+  EXPECT_EQ(line_from("Up to").find("head 0.2"), std::string::npos);
+
+  // The growth is said where there is too little else.
+  std::erase_if(r.metrics, [](const auto& metric) {
+    return metric.first != "sink_weight" && metric.first != "effective_tokens";
+  });
+  r.metric("effective_tokens")->values = {2, 900, 5, 50, 900, 2, 5, 60, 5, 70, 5, 80};
+  const std::string growth = line_from("From");
+  EXPECT_NE(growth.find("head 1.2 goes from 5.00 to 80.0"), std::string::npos) << growth;
+  EXPECT_NE(growth.find("head 0.1 from 5.00 to 50.0"), std::string::npos) << growth;
+}
+
 // What was not tried is not advised: no number of keys to keep, no temperature to stay above.
 TEST(Summary, GivesNoAdvice) {
   for (const std::string& line : texts(scanned_results())) {
