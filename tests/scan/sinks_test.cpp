@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <memory>
 #include <random>
 #include <set>
 #include <string>
@@ -51,14 +53,17 @@ class HeadWithSinks final : public HeadSource {
   std::span<const HeadInput> layer(int, int) override { return std::span(&head_, 1); }
   std::vector<double> token_losses(int) override { return {}; }
 
+  double logit(Index t, Index j) const {
+    double product = 0;
+    for (Index d = 0; d < kWidthOfSinks; ++d) product += double{queries_(t, d)} * keys_(j, d);
+    return 0.5 * product;
+  }
   // The softmax of row t in float64.
   std::vector<double> weights(Index t) const {
     std::vector<double> a;
     double sum = 0;
     for (Index j = 0; j <= t; ++j) {
-      double logit = 0;
-      for (Index d = 0; d < kWidthOfSinks; ++d) logit += double{queries_(t, d)} * keys_(j, d);
-      sum += a.emplace_back(std::exp(0.5 * logit));
+      sum += a.emplace_back(std::exp(logit(t, j)));
     }
     for (double& w : a) w /= sum;
     return a;
@@ -242,7 +247,9 @@ TEST(Sinks, CanBeHiddenFromSetsAndSlopes) {
     for (Index n = 0; n < 3; ++n) {
       const double expected = truth.at(metric, {0, 0, 0, n});
       EXPECT_NEAR(hidden.at(metric, {0, 0, 0, n}), expected, 1e-5 * expected) << n;
-      if (n > 0) EXPECT_NE(plain.at(metric, {0, 0, 0, n}), expected) << n;
+      if (n > 0) {
+        EXPECT_NE(plain.at(metric, {0, 0, 0, n}), expected) << n;
+      }
     }
   }
   // What has its own value beyond the sinks stays that of whole rows.
@@ -254,9 +261,24 @@ TEST(Sinks, CanBeHiddenFromSetsAndSlopes) {
 }
 
 // Row by row, in float64, with a sink in the middle too and under a window.
-TEST(Sinks, ThatAreHiddenLeaveTheSoftmaxOfTheOthers) {
-  const std::vector<Index> planted{0, 61};
-  HeadWithSinks source(planted);
+// Leaves the keys whose logit is above -1/2.
+class LeavesLargeLogits final : public KeyMask {
+ public:
+  static constexpr double kLeast = -0.5;
+  bool needs_logits() const override { return true; }
+  void select(Index, KeyRange range, std::span<const float> logits,
+              std::vector<std::uint32_t>& keys) const override {
+    keys.clear();
+    for (Index j = range.begin; j < range.end; ++j) {
+      if (logits[j - range.begin] > kLeast) keys.push_back(static_cast<std::uint32_t>(j));
+    }
+  }
+};
+
+// Entropies of rows beyond the sinks 0 and 61, those of the keys that `is_seen` alone.
+void expect_softmax_of_the_others(Visibility visibility,
+                                  const std::function<bool(double logit)>& is_seen) {
+  HeadWithSinks source({0, 61}, 7, std::move(visibility));
   std::vector<double> entropies;
   ScanOptions options;
   options.lengths = {static_cast<int>(kTokensOfSinks)};
@@ -273,13 +295,22 @@ TEST(Sinks, ThatAreHiddenLeaveTheSoftmaxOfTheOthers) {
     if (t == 61) continue;
     const std::vector<double> all = source.weights(t);
     double mass = 0, expected = 0;
-    for (Index j = 0; j <= t; ++j) mass += j == 0 || j == 61 ? 0 : all[j];
+    const auto counts = [&](Index j) { return j != 0 && j != 61 && is_seen(source.logit(t, j)); };
+    for (Index j = 0; j <= t; ++j) mass += counts(j) ? all[j] : 0;
     for (Index j = 0; j <= t; ++j) {
-      if (j == 0 || j == 61 || all[j] == 0) continue;
-      expected -= all[j] / mass * std::log(all[j] / mass);
+      if (counts(j) && all[j] > 0) expected -= all[j] / mass * std::log(all[j] / mass);
     }
     EXPECT_NEAR(entropies[t], expected, 2e-5 + 1e-5 * expected) << t;
   }
+}
+
+TEST(Sinks, ThatAreHiddenLeaveTheSoftmaxOfTheOthers) {
+  expect_softmax_of_the_others(Visibility::causal(), [](double) { return true; });
+}
+
+TEST(Sinks, ThatAreHiddenLeaveWhatAMaskLeaves) {
+  expect_softmax_of_the_others(Visibility::causal().masked(std::make_shared<LeavesLargeLogits>()),
+                               [](double logit) { return logit > LeavesLargeLogits::kLeast; });
 }
 
 TEST(Sinks, OfTheRuleCountWithThoseOfTheHead) {
