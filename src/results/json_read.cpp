@@ -270,8 +270,8 @@ void check_schema(const Place& root) {
     fail(place.where, expected, describe(place.json));
   }
   if (major > kResultsMajor) {
-    throw UnsupportedError(fault(place.where, expected, describe(place.json),
-                                 "read it with a newer headgauge"));
+    throw UnsupportedError(
+        fault(place.where, expected, describe(place.json), "read it with a newer headgauge"));
   }
 }
 
