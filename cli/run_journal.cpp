@@ -28,11 +28,10 @@ constexpr const char* kFurtherFiles[] = {"--plan", "--fit", "--confirm"};
 std::string sum_of(const std::string& path) {
   if (const Host* const program = host(); program != nullptr) {
     if (const auto text = program->texts.find(path); text != program->texts.end()) {
-      return std::to_string(std::hash<std::string>()(text->second));
+      return text_sha256(text->second);
     }
     if (const auto ids = program->tokens.find(path); ids != program->tokens.end()) {
-      return std::to_string(
-          std::hash<std::string>()(fmt::format("{}", fmt::join(ids->second, " "))));
+      return text_sha256(fmt::format("{}", fmt::join(ids->second, " ")));
     }
   }
   std::error_code none;  // what is no file is said where it is read

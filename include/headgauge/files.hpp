@@ -75,6 +75,8 @@ class AtomicFiles {
 
 // SHA-256 of a file, in lower-case hex. Throws BadInputError where it cannot be read.
 std::string file_sha256(const std::string& path);
+// The same of a text.
+std::string text_sha256(std::string_view text);
 
 // A folder that is made if need be, with those above it. Those that were made and are still empty
 // go again with this object.

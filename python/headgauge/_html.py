@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from headgauge.results import Metric, Results
 
-MAPPED = ("entropy", "loss_change", "tokens_needed")
+MAPPED = ("entropy", "loss_change")
 SHOWN_HEADS = 24  # of one flag
 
 

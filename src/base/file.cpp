@@ -192,4 +192,8 @@ std::string file_sha256(const std::string& path) {
   return sum.hex();
 }
 
+std::string text_sha256(std::string_view text) {
+  return sha256_hex(std::as_bytes(std::span(text)));
+}
+
 }  // namespace headgauge

@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "base/journal_folder.hpp"
-#include "base/sha256.hpp"
 #include "base/strict_json.hpp"
+#include "headgauge/files.hpp"
 
 namespace headgauge {
 namespace {
@@ -30,7 +30,7 @@ Journal::Identity brief(Journal::Identity identity) {
   for (auto& [key, value] : identity.items()) {
     const std::string text = json_text(value);
     if (text.size() <= kLong) continue;
-    value = {{"entries", value.size()}, {"sha256", sha256_hex(std::as_bytes(std::span(text)))}};
+    value = {{"entries", value.size()}, {"sha256", text_sha256(text)}};
   }
   return identity;
 }

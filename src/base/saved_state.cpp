@@ -1,14 +1,13 @@
 #include "base/saved_state.hpp"
 
 #include <filesystem>
-#include <span>
 #include <stdexcept>
 #include <utility>
 
 #include "base/file.hpp"
-#include "base/sha256.hpp"
 #include "base/strict_json.hpp"
 #include "headgauge/base.hpp"
+#include "headgauge/files.hpp"
 
 namespace headgauge {
 namespace {
@@ -19,7 +18,7 @@ constexpr const char* kSum = "sha256";
 // was read gives the text again that it was read from.
 std::string sum_of(const SavedState::Json& document) {
   const std::string text = json_text(document);
-  return sha256_hex(std::as_bytes(std::span(text)));
+  return text_sha256(text);
 }
 
 std::string advice_for(const std::string& path, const std::string& option) {

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "base/file.hpp"
-#include "base/sha256.hpp"
 #include "base/strict_json.hpp"
 #include "headgauge/checkpoint.hpp"
+#include "headgauge/files.hpp"
 
 namespace headgauge {
 namespace {
@@ -84,7 +84,7 @@ ConfigReader ConfigReader::open(const std::string& path) {
 ConfigReader::ConfigReader(std::string_view text, std::string file)
     : json_(std::make_shared<const Json>(parse_json_object(text, file))),
       file_(std::move(file)),
-      sha256_(sha256_hex(std::as_bytes(std::span(text)))) {}
+      sha256_(text_sha256(text)) {}
 
 ConfigReader::ConfigReader(std::shared_ptr<const nlohmann::json> json, std::string file,
                            std::string prefix)

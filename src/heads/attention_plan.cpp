@@ -7,8 +7,8 @@
 #include <map>
 
 #include "base/file.hpp"
-#include "base/sha256.hpp"
 #include "base/strict_json.hpp"
+#include "headgauge/files.hpp"
 #include "headgauge/normalize.hpp"
 #include "headgauge/patterns.hpp"
 #include "headgauge/results.hpp"
@@ -142,7 +142,7 @@ AttentionPlan parse_plan(std::string_view text, const std::string& path) {
       throw UnsupportedError(fault(path, kPlanSchema, schema, "use a newer headgauge"));
     }
     AttentionPlan plan = plan_of(json, path);
-    plan.sha256 = sha256_hex(std::as_bytes(std::span(text)));
+    plan.sha256 = text_sha256(text);
     return plan;
   } catch (const nlohmann::json::exception&) {
     throw BadInputError(fault(path, "a plan", "something else", kAdvice));

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "base/sha256.hpp"
+#include "headgauge/files.hpp"
 
 namespace headgauge {
 namespace {
@@ -36,7 +36,7 @@ Evaluations::Evaluations(std::string path, Json identity)
 std::string Evaluations::key(const std::string& set, const PerHead<HeadPlan>& plan) {
   std::string text = set;
   for (const HeadPlan& head : plan) text += ";" + head.text();
-  return set + " " + sha256_hex(std::as_bytes(std::span(text))).substr(0, kKeyDigits);
+  return set + " " + text_sha256(text).substr(0, kKeyDigits);
 }
 
 const std::vector<double>* Evaluations::find(const std::string& key, Index documents) const {

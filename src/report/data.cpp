@@ -23,7 +23,7 @@ Json numbers(const std::vector<double>& values) {
 }
 
 // Every key of results.json but the metrics. The list of changes is computed where a diff or a
-// comparison has none, as files of schema 1.
+// comparison has none.
 Json complete_header(const Results& results) {
   Json header = header_to_json(results);
   const bool compared = results.command == Command::diff || results.command == Command::compare;

@@ -9,10 +9,10 @@
 
 #include "base/file.hpp"
 #include "base/saved_state.hpp"
-#include "base/sha256.hpp"
 #include "base/strict_json.hpp"
 #include "convergence/synthetic_plan.hpp"
 #include "headgauge/claims.hpp"
+#include "headgauge/files.hpp"
 #include "headgauge/reproduce.hpp"
 #include "headgauge/results_folder.hpp"
 #include "reproduce/experiments.hpp"
@@ -87,9 +87,7 @@ class Kept {
     throw BadInputError(fault(file(), "the results as they were saved", found,
                               "delete " + file() + " to start again"));
   }
-  static std::string sum_of(const std::string& text) {
-    return sha256_hex(std::as_bytes(std::span(text)));
-  }
+  static std::string sum_of(const std::string& text) { return text_sha256(text); }
   std::string file() const { return (path_ / kResultsFile).string(); }
 
   fs::path path_;

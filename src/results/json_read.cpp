@@ -8,9 +8,7 @@
 #include "base/strict_json.hpp"
 #include "headgauge/results.hpp"
 #include "results/json_fields.hpp"
-#include "results/renamed.hpp"
 #include "results/schema.hpp"
-#include "results/schema_1.hpp"
 
 namespace headgauge {
 namespace {
@@ -150,17 +148,6 @@ void read(const Place& place, T& entry) {
   fields(reader, entry);
 }
 
-// Schema 1 says in the name of the metric what kind of source a number has.
-void read(const Place& place, Fact& fact) {
-  Reader reader{place};
-  if (!place.has("metric")) return fields(reader, fact);
-  reader("text", fact.text);
-  reader("value", fact.value);
-  reader("scale", fact.scale);
-  fact.source = source_of_schema_1(value_at<std::string>(place["metric"]),
-                                   value_at<std::vector<Index>>(place["cell"]));
-}
-
 // Labels of these dims are int wherever a head is named.
 bool labels_are_int(const std::string& dim) {
   return dim == "layer" || dim == "head" || dim == "length";
@@ -270,8 +257,7 @@ Json object_at(const Place& root, const char* key) {
   return place.json;
 }
 
-// The major version.
-int check_schema(const Place& root) {
+void check_schema(const Place& root) {
   const std::string schema = value_at<std::string>(root["schema"]);
   const Place place = root["schema"];
   const std::string expected = "\"" + std::string(kResultsSchema) + "\"";
@@ -280,21 +266,20 @@ int check_schema(const Place& root) {
   const char* first = schema.data() + kResultsFormat.size();
   const char* last = schema.data() + schema.size();
   const auto [end, error] = std::from_chars(first, last, major);
-  if (error != std::errc{} || (end != last && *end != '.') || major < 1) {
+  if (error != std::errc{} || (end != last && *end != '.') || major < kResultsMajor) {
     fail(place.where, expected, describe(place.json));
   }
   if (major > kResultsMajor) {
-    throw UnsupportedError(fault(place.where, expected + " or older", describe(place.json),
-                                 "read it with a newer headgauge"));
+    throw UnsupportedError(
+        fault(place.where, expected, describe(place.json), "read it with a newer headgauge"));
   }
-  return major;
 }
 
 }  // namespace
 
 Results results_from_json(const nlohmann::ordered_json& json, const std::string& where) {
   const Place root{json, where};
-  const int major = check_schema(root);
+  check_schema(root);
   Results results;
   results.tool = object_at(root, "tool");
   results.model = object_at(root, "model");
@@ -317,19 +302,13 @@ Results results_from_json(const nlohmann::ordered_json& json, const std::string&
   io.optional("flags", results.flags);
   io.optional("summary", results.summary);
   io.optional("claims", results.claims);
-  // Lists of before the false discovery rate are left to be made anew.
-  if (root.has("changes") && root["change_counts"].has("level")) {
+  if (root.has("changes")) {
     results.changes = changes_at(root["change_counts"], root["changes"]);
   }
   io.optional("examples", results.examples);
   io.optional("passages", results.passages);
   io.optional("notices", results.notices);
-  if (major == 1) {
-    complete_schema_1(results);
-  } else {
-    io.optional("command", results.command);
-  }
-  rename_older_metrics(results);
+  io.optional("command", results.command);
   return results;
 }
 

@@ -12,7 +12,6 @@
 #include "headgauge/catalogue.hpp"
 #include "headgauge/results.hpp"
 #include "headgauge/text.hpp"
-#include "results/renamed.hpp"
 
 namespace headgauge {
 namespace {
@@ -67,8 +66,6 @@ class MonitorReader {
       results.notices.push_back(
           "The last line is not whole, and was left out: the file was cut off");
     }
-    rename_older_metrics(
-        results);  // as all readers do, so that what is written reads back the same
     return results;
   }
 

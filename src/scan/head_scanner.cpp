@@ -72,8 +72,8 @@ class HiddenKeys final : public KeyMask {
     const auto is_hidden = [&](std::uint32_t key) {
       return std::ranges::binary_search(hidden_, Index{key});
     };
-    if (keys.empty() || std::ranges::all_of(keys, is_hidden)) {
-      // A row of one key, of which no set of keys leaves one out.
+    if (std::ranges::all_of(keys, is_hidden)) {
+      // A row of one key, of which no set of keys leaves one out; so is a row that sees none.
       keys.assign(1, static_cast<std::uint32_t>(range.end - 1));
       return;
     }

@@ -79,9 +79,4 @@ WilcoxonTest wilcoxon_test(std::span<const double> values, double null, Tail tai
   return test;
 }
 
-WilcoxonTest paired_wilcoxon_test(std::span<const double> first, std::span<const double> second,
-                                  Tail tail) {
-  return wilcoxon_test(paired_differences(first, second), 0, tail);
-}
-
 }  // namespace headgauge

@@ -24,8 +24,5 @@ struct WilcoxonTest {
 // midranks, so that it is exact with ties too. Beyond kExactSignedRanks differences it is the
 // normal approximation with corrections for ties and continuity. Undefined where none differs.
 WilcoxonTest wilcoxon_test(std::span<const double> values, double null = 0, Tail tail = Tail::both);
-// Of first[i] - second[i].
-WilcoxonTest paired_wilcoxon_test(std::span<const double> first, std::span<const double> second,
-                                  Tail tail = Tail::both);
 
 }  // namespace headgauge

@@ -95,7 +95,7 @@ class BadInput(ReportTest):
         self.refused(UNSUPPORTED, json.dumps(newer), "headgauge.results/3", "newer headgauge")
 
     def test_a_later_version_of_this_schema_is_read(self) -> None:
-        self.page({**self.made, "schema": "headgauge.results/1.7", "unheard_of": [1]})
+        self.page({**self.made, "schema": "headgauge.results/2.7", "unheard_of": [1]})
 
     def test_the_file_of_another_tool(self) -> None:
         self.refused(BAD_INPUT, '{"results": {"hellaswag": 0.3}}', '"schema"')

@@ -47,15 +47,16 @@ class HeadWithSinks final : public HeadSource {
   std::span<const HeadInput> layer(int, int) override { return std::span(&head_, 1); }
   std::vector<double> token_losses(int) override { return {}; }
 
+  double logit(Index t, Index j) const {
+    double product = 0;
+    for (Index d = 0; d < kWidthOfSinks; ++d) product += double{queries_(t, d)} * keys_(j, d);
+    return 0.5 * product;
+  }
   // The softmax of row t in float64.
   std::vector<double> weights(Index t) const {
     std::vector<double> a;
     double sum = 0;
-    for (Index j = 0; j <= t; ++j) {
-      double logit = 0;
-      for (Index d = 0; d < kWidthOfSinks; ++d) logit += double{queries_(t, d)} * keys_(j, d);
-      sum += a.emplace_back(std::exp(0.5 * logit));
-    }
+    for (Index j = 0; j <= t; ++j) sum += a.emplace_back(std::exp(logit(t, j)));
     for (double& w : a) w /= sum;
     return a;
   }

@@ -72,6 +72,38 @@ TEST(Sinks, AreKeysThatTakeWeightWhateverTheQuery) {
   EXPECT_EQ(sinks_in(scan_weights(window)), (Sinks{0, 61}));
 }
 
+// One head on two documents.
+class TwoDocuments final : public HeadSource {
+ public:
+  TwoDocuments(const std::vector<Index>& first, const std::vector<Index>& second)
+      : documents_{HeadWithSinks(first), HeadWithSinks(second)}, info_(documents_[0].info()) {
+    info_.documents = {kTokensOfSinks, kTokensOfSinks};
+  }
+  const SourceInfo& info() const override { return info_; }
+  std::span<const HeadInput> layer(int layer, int document) override {
+    head_ = documents_[document].layer(layer, 0).front();
+    head_.document = document;
+    return std::span(&head_, 1);
+  }
+  std::vector<double> token_losses(int) override { return {}; }
+
+ private:
+  HeadWithSinks documents_[2];
+  HeadInput head_;
+  SourceInfo info_;
+};
+
+// What stands at a position in one text does not stand there in another: the first is named alone,
+// and counts in the mean over the documents.
+TEST(Sinks, OfSeveralDocumentsAreNamedAtTheFirstPositionAlone) {
+  TwoDocuments both({0, 37}, {0, 37}), one({0, 37}, {61});
+  const Results agree = scan_weights(both), differ = scan_weights(one);
+  EXPECT_EQ(sinks_in(agree), Sinks{0});
+  EXPECT_EQ(sinks_in(differ), Sinks{0});
+  EXPECT_EQ(agree.text["sinks"][0]["heads"], 1.0);
+  EXPECT_EQ(differ.text["sinks"][0]["heads"], 0.5);
+}
+
 TEST(Sinks, AreNotSaidToBeMissingWhereNoKeyCanBeJudged) {
   HeadWithSinks window({0, 61}, 7, Visibility::sliding_window(40));
   const Results narrow = scan_weights(window);
@@ -227,6 +259,29 @@ TEST(Sinks, ThatAreHiddenBringBackNoKeyThatIsOutOfSight) {
     return std::ranges::count_if(all, [&](double w) { return w > all[j]; }) < 16;
   };
   expect_rows_beyond({0}, source, rows_beyond_sinks(source, "topk:k=16"), heaviest_16);
+}
+
+// Leaves the keys whose logit is above -1/2.
+class LeavesLargeLogits final : public KeyMask {
+ public:
+  static constexpr double kLeast = -0.5;
+  bool needs_logits() const override { return true; }
+  void select(Index, KeyRange range, std::span<const float> logits,
+              std::vector<std::uint32_t>& keys) const override {
+    keys.clear();
+    for (Index j = range.begin; j < range.end; ++j) {
+      if (logits[j - range.begin] > kLeast) keys.push_back(static_cast<std::uint32_t>(j));
+    }
+  }
+};
+
+TEST(Sinks, ThatAreHiddenLeaveWhatAMaskLeaves) {
+  const std::vector<Index> planted{0, 61};
+  HeadWithSinks source(planted, 7,
+                       Visibility::causal().masked(std::make_shared<LeavesLargeLogits>()));
+  expect_rows_beyond(planted, source, rows_beyond_sinks(source), [&](Index t, Index j) {
+    return source.logit(t, j) > LeavesLargeLogits::kLeast;
+  });
 }
 
 TEST(Sinks, OfTheRuleCountWithThoseOfTheHead) {

@@ -151,8 +151,7 @@ TEST(Summary, NamesNoTokenWhereTheKeysAreOfAnotherText) {
             std::string::npos);
   r.model["attention"] = "cross";
   testing::expect_every_number_is_in_the_results(r);
-  EXPECT_NE(texts(r)[0].find("to the first key in 5 heads and to key 24 in 2"),
-            std::string::npos)
+  EXPECT_NE(texts(r)[0].find("to the first key in 5 heads and to key 24 in 2"), std::string::npos)
       << texts(r)[0];
 }
 
