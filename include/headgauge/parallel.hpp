@@ -18,7 +18,8 @@ class ThreadPool {
   int threads() const { return threads_; }
 
   // Calls body(i) for every i in [0, n), each exactly once, in any order and on any thread.
-  // An exception thrown by a body is rethrown here after the loop has stopped.
+  // Of the exceptions that bodies throw, that of the smallest i is rethrown here after the loop has
+  // stopped, whatever the number of threads; larger i may be left out then.
   void for_each(Index n, const std::function<void(Index)>& body);
 
   // As for_each, but body(i, slot) also gets the index in [0, threads) of a workspace that no

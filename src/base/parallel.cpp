@@ -5,6 +5,9 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
 #include <optional>
 
 namespace headgauge {
@@ -22,6 +25,36 @@ struct ThreadPool::Threads {
   tbb::task_arena arena;
 };
 
+namespace {
+
+// The exception of the smallest i, whichever thread is first to throw one: every smaller i is
+// called all the same, and larger ones are left out.
+class FirstFailure {
+ public:
+  explicit FirstFailure(Index n) : at_(n) {}
+  void call(const std::function<void(Index)>& body, Index i) noexcept {
+    if (i > at_.load(std::memory_order_relaxed)) return;
+    try {
+      body(i);
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (i >= at_) return;
+      at_ = i;
+      error_ = std::current_exception();
+    }
+  }
+  void rethrow() const {
+    if (error_ != nullptr) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::atomic<Index> at_;
+  std::mutex mutex_;
+  std::exception_ptr error_;
+};
+
+}  // namespace
+
 ThreadPool::ThreadPool(int threads)
     : threads_(std::max(1, threads)), arena_(std::make_unique<Threads>(threads_)) {}
 
@@ -32,14 +65,16 @@ void ThreadPool::for_each(Index n, const std::function<void(Index)>& body) {
     for (Index i = 0; i < n; ++i) body(i);
     return;
   }
+  FirstFailure failure(n);
   arena_->arena.execute([&] {
     tbb::parallel_for(
         tbb::blocked_range<Index>(0, n, 1),
         [&](const tbb::blocked_range<Index>& range) {
-          for (Index i = range.begin(); i != range.end(); ++i) body(i);
+          for (Index i = range.begin(); i != range.end(); ++i) failure.call(body, i);
         },
         tbb::simple_partitioner{});
   });
+  failure.rethrow();
 }
 
 void ThreadPool::for_each_slot(Index n, const std::function<void(Index, int)>& body) {

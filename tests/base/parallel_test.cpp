@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace headgauge {
@@ -30,6 +31,27 @@ TEST(ThreadPool, RethrowsWhatABodyThrows) {
                                if (i == 57) throw std::runtime_error("57");
                              }),
                std::runtime_error);
+}
+
+// Whichever thread is first to throw, and however many there are.
+TEST(ThreadPool, RethrowsTheExceptionOfTheSmallestIndex) {
+  constexpr Index kBodies = 400, kFirst = 150;
+  for (const int threads : {1, 2, 5}) {
+    ThreadPool pool(threads);
+    for (int trial = 0; trial < 50; ++trial) {
+      std::atomic<Index> below{0};
+      try {
+        pool.for_each(kBodies, [&](Index i) {
+          if (i < kFirst) ++below;
+          if (i >= kFirst) throw std::runtime_error(std::to_string(i));
+        });
+        ADD_FAILURE() << "nothing was thrown";
+      } catch (const std::runtime_error& error) {
+        EXPECT_EQ(error.what(), std::to_string(kFirst));
+      }
+      EXPECT_EQ(below, kFirst);
+    }
+  }
 }
 
 }  // namespace
