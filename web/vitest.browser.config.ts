@@ -8,7 +8,7 @@ export default defineConfig({
     include: ["test/browser/*.test.ts"],
     globalSetup: "test/browser/prepare.ts",
     fileParallelism: false, // one browser at a time: times are measured
-    testTimeout: 400_000,
+    testTimeout: 180_000,
     hookTimeout: 180_000,
   },
 });
