@@ -11,7 +11,8 @@ namespace headgauge::cli {
 struct TableOptions {
   bool color = false;  // escape codes of a terminal
   int top = 0;         // only the first so many heads; 0: all
-  // Columns that legends and the lines above the table may take; the table itself takes up to 100.
+  // Columns that legends and the lines above the table may take. The table itself takes up to 100,
+  // but that of diff, which leaves out no column where nothing limits its width.
   std::size_t width = std::numeric_limits<std::size_t>::max();
   bool all = false;  // every head in a row of its own, however many there are
   std::string sort;  // a metric of each head, largest first; empty: by layer and head

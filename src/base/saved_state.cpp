@@ -17,8 +17,7 @@ constexpr const char* kSum = "sha256";
 // Of the text without the checksum. Numbers are written with as many digits as they need, so what
 // was read gives the text again that it was read from.
 std::string sum_of(const SavedState::Json& document) {
-  const std::string text = json_text(document);
-  return text_sha256(text);
+  return text_sha256(json_text(document));
 }
 
 std::string advice_for(const std::string& path, const std::string& option) {

@@ -237,9 +237,9 @@ class WeightsMeasure final : public Measure {
       scaled_weight_max_, visible_keys_, sink_weight_, sink_keys_, max_beyond_;
   Spread all_, beyond_;
   std::map<Index, Index> of_document_, of_layer_;  // how many heads have a sink there
-  bool judged_ = false;                            // of the document, some head's keys
+  bool judged_ = false;                            // some head's keys in the document
   Index parts_of_layer_ = 0;                       // documents of which keys were judged
-  int documents_ = 0;                              // of the run
+  int documents_ = 0;                              // how many the run has
   std::map<Index, FoundSink> found_;
   std::vector<Workspace> work_;
 };

@@ -58,7 +58,7 @@ class Kept {
     std::string sum;
     const bool sealed = seal_.load([&](const Json& json) { sum = json.at(kSum); });
     const std::string text = read_file(file(), kLargestResults);
-    if (sealed && sum_of(text) != sum) refuse("others, which were changed or damaged");
+    if (sealed && text_sha256(text) != sum) refuse("others, which were changed or damaged");
     Results results;
     try {
       results = parse_results(text, file());
@@ -73,7 +73,7 @@ class Kept {
     if (path_.empty() || results.partial) return;
     AtomicFiles files(path_.string());
     add_results(results, files);
-    files.add(kSealFile).write(seal_.text({{kSum, sum_of(results_text(results))}}));
+    files.add(kSealFile).write(seal_.text({{kSum, text_sha256(results_text(results))}}));
     files.commit();
     std::error_code kept;  // a state that stays is of these results, and is seen to be
     fs::remove(state(), kept);
@@ -87,7 +87,6 @@ class Kept {
     throw BadInputError(fault(file(), "the results as they were saved", found,
                               "delete " + file() + " to start again"));
   }
-  static std::string sum_of(const std::string& text) { return text_sha256(text); }
   std::string file() const { return (path_ / kResultsFile).string(); }
 
   fs::path path_;

@@ -13,7 +13,8 @@ from pathlib import Path
 import jsonschema
 
 from tests.cli.checkpoints import copy_golden
-from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE, CommandTest, run
+from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE, CommandTest, environment, run
+from tests.cli.terminal import Terminal
 from tests.places import ROOT
 from tests.reference.inference import benjamini_hochberg, freedom_of_difference, p_of_t
 from tests.results.schema import validate, validate_text
@@ -184,12 +185,25 @@ class Changes(DiffTest):
                 digit = 10 ** math.floor(math.log10(least)) if least > 0 else 0
                 self.assertAlmostEqual(p, least, delta=0.51 * digit)  # one digit is shown
             self.assertGreater(len(lines), 4)
+            for line in text.replace(table, "").splitlines():
+                if not re.match(r"\d+ of|None of|Flags|settings", line):
+                    self.assertLessEqual(len(line), 100, line)
             titles = ["p", "errors", "head", "metric", "old", "new", "change", "±", "se", "where", "values"]
             self.assertEqual(table.splitlines()[0].split(), titles, "no column is left out in a file")
         few = self.succeed("diff", "one", "four", "--top", 3, "--level", level).out
         first = [line.split() for line in few.split("\n\n")[2].splitlines()[1:4]]
         self.assertEqual(first, lines[:3])
         self.assertIn(f"and {len(lines) - 3} more (--top all)", few)
+
+    def test_the_table_fits_a_terminal(self) -> None:
+        self.scan("one", 1)
+        self.scan("four", 4)
+        shown = Terminal("diff", "one", "four", "--quiet", cwd=self.folder, stdout=True, columns=120,
+                         env=environment(NO_COLOR="1"))  # fmt: skip
+        self.assertEqual(shown.finish(), 0, shown.shown)
+        self.assertRegex(shown.shown, r"(?m)^ *p  .*metric")
+        for line in shown.shown.splitlines():
+            self.assertLessEqual(len(line), 100, line)
 
     def test_flags_gained_and_lost(self) -> None:
         self.scan("one", 1)

@@ -55,7 +55,7 @@ class HeadOfLogits final : public HeadSource {
   SourceInfo info_;
 };
 
-// Of a row, by key: 0 where it sees none.
+// The weights of a row by key, 0 where the row does not see the key.
 using Weights = std::vector<double>;
 using Row64 = std::function<Weights(Index query)>;
 

@@ -55,7 +55,7 @@ class Documents final : public HeadSource {
 using Layer = Documents::Layer;
 using Text = Documents::Text;
 
-// Of results.json.
+// An entry of text.sinks in results.json.
 struct Listed {
   Index position;
   double heads;
@@ -151,11 +151,8 @@ class AcrossTexts final : public HeadSource {
     for (Index t = 0; t < head_.queries.rows(); ++t) {
       double there = 0, all = 0;
       for (Index j = 0; j < head_.keys.rows(); ++j) {
-        double logit = 0;
-        for (Index d = 0; d < kWidthOfSinks; ++d) {
-          logit += double{head_.queries(t, d)} * head_.keys(j, d);
-        }
-        const double weight = std::exp(0.5 * logit);
+        const Index query = kTokensOfSinks - head_.queries.rows() + t;
+        const double weight = std::exp(whole_.logit(query, j));
         all += weight;
         if (std::ranges::find(keys, j) != keys.end()) there += weight;
       }

@@ -72,38 +72,6 @@ TEST(Sinks, AreKeysThatTakeWeightWhateverTheQuery) {
   EXPECT_EQ(sinks_in(scan_weights(window)), (Sinks{0, 61}));
 }
 
-// One head on two documents.
-class TwoDocuments final : public HeadSource {
- public:
-  TwoDocuments(const std::vector<Index>& first, const std::vector<Index>& second)
-      : documents_{HeadWithSinks(first), HeadWithSinks(second)}, info_(documents_[0].info()) {
-    info_.documents = {kTokensOfSinks, kTokensOfSinks};
-  }
-  const SourceInfo& info() const override { return info_; }
-  std::span<const HeadInput> layer(int layer, int document) override {
-    head_ = documents_[document].layer(layer, 0).front();
-    head_.document = document;
-    return std::span(&head_, 1);
-  }
-  std::vector<double> token_losses(int) override { return {}; }
-
- private:
-  HeadWithSinks documents_[2];
-  HeadInput head_;
-  SourceInfo info_;
-};
-
-// What stands at a position in one text does not stand there in another: the first is named alone,
-// and counts in the mean over the documents.
-TEST(Sinks, OfSeveralDocumentsAreNamedAtTheFirstPositionAlone) {
-  TwoDocuments both({0, 37}, {0, 37}), one({0, 37}, {61});
-  const Results agree = scan_weights(both), differ = scan_weights(one);
-  EXPECT_EQ(sinks_in(agree), Sinks{0});
-  EXPECT_EQ(sinks_in(differ), Sinks{0});
-  EXPECT_EQ(agree.text["sinks"][0]["heads"], 1.0);
-  EXPECT_EQ(differ.text["sinks"][0]["heads"], 0.5);
-}
-
 TEST(Sinks, AreNotSaidToBeMissingWhereNoKeyCanBeJudged) {
   HeadWithSinks window({0, 61}, 7, Visibility::sliding_window(40));
   const Results narrow = scan_weights(window);
@@ -180,7 +148,6 @@ TEST(Sinks, LeaveARestThatIsMeasuredRowByRow) {
   EXPECT_NEAR(value("attention_distance_beyond_sinks"), back / rest, 1e-4);
 }
 
-// What a rule with a sink of its own leaves out is on a sink too.
 // The first token is the sink of all: without it the text is one token shorter.
 TEST(Sinks, CanBeHiddenFromSetsAndSlopes) {
   HeadWithSinks whole({0}), shorter({0}, 7, Visibility::causal(), 1);
@@ -284,6 +251,7 @@ TEST(Sinks, ThatAreHiddenLeaveWhatAMaskLeaves) {
   });
 }
 
+// What a rule with a sink of its own leaves out is on a sink too.
 TEST(Sinks, OfTheRuleCountWithThoseOfTheHead) {
   HeadWithSinks source({});
   ScanOptions options;

@@ -141,7 +141,7 @@ TEST(Summary, NamesTheSinksOfTheMostHeadsAndTheDormantOnes) {
       "1; 1 is dormant (above 0.95).");
 }
 
-// Of cross-attention the keys are no tokens of the text that was read, and perhaps none at all.
+// The keys of cross-attention are no tokens of the text that was read, and perhaps none at all.
 TEST(Summary, NamesNoTokenWhereTheKeysAreOfAnotherText) {
   Results r = scanned_results();
   r.text["sinks"] = {{{"position", 0}, {"heads", 5}, {"first_layer", 0}, {"last_layer", 1}},
@@ -251,7 +251,7 @@ TEST_F(RestingHeads, AreNoneThatDisperseOrKeepSelecting) {
 }
 
 TEST_F(RestingHeads, AreNoneThatGrow) {
-  // As if these groups had not been measured, whose findings come first.
+  // The findings of these groups come first: the results say that they were not measured.
   for (const char* name : {"critical_n", "separability_excess"}) {
     std::erase_if(results_.metrics, [&](const auto& metric) { return metric.first == name; });
   }

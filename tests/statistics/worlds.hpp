@@ -35,11 +35,6 @@ class World {
     for (double& v : values) v = uniform();
     return values;
   }
-  Index successes(Index trials, double share) {
-    Index count = 0;
-    for (Index i = 0; i < trials; ++i) count += uniform() < share ? 1 : 0;
-    return count;
-  }
 
  private:
   RandomStream random_;
