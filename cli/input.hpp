@@ -29,10 +29,9 @@ struct InputOptions {
   std::string asked_by = "scan";
   std::string auto_advice = "use --lengths auto";
 
-  bool read_again = false;   // the command reads its texts more than once
-  bool in_part = false;      // the process measures some of the documents
-  bool by_all_ranks = true;  // all ranks ask for the same texts in the same order
-  std::stop_token stop;      // ends the waiting for a text that is a pipe
+  bool read_again = false;  // the command reads its texts more than once
+  bool in_part = false;     // the process measures some of the documents
+  std::stop_token stop;     // ends the waiting for a text that is a pipe
 
   // MODEL; and --text and --tokens.
   void add_model(CLI::App& command);

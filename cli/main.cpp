@@ -14,7 +14,6 @@
 #include "cli/last_words.hpp"
 #include "cli/messages.hpp"
 #include "cli/print.hpp"
-#include "cli/ranks.hpp"
 #include "cli/terminal.hpp"
 #include "headgauge/base.hpp"
 #include "headgauge/memory.hpp"
@@ -22,13 +21,8 @@
 
 namespace {
 
-// Of several ranks each says what it failed by to the first, which says it to the user.
 int fail(int code, const std::string& message) {
-  headgauge::cli::Ranks* const ranks = headgauge::cli::ranks();
-  if (ranks == nullptr || ranks->is_first()) {
-    std::fprintf(stderr, "headgauge: %s\n", headgauge::legible(message).c_str());
-  }
-  if (ranks != nullptr) ranks->end(message);
+  std::fprintf(stderr, "headgauge: %s\n", headgauge::legible(message).c_str());
   return code;
 }
 
@@ -76,13 +70,5 @@ int main(int argc, char** argv) {
   headgauge::cli::hold_streams();
   headgauge::cli::say_last_words();
   share_one_heap_under_a_limit();
-  try {
-    const auto ranks = headgauge::cli::join_ranks();
-    headgauge::cli::set_ranks(ranks.get());
-    const int code = run({argv + 1, argv + argc});
-    headgauge::cli::set_ranks(nullptr);
-    return code;
-  } catch (const headgauge::Error& error) {
-    return fail(error.exit_code(), error.what());
-  }
+  return run({argv + 1, argv + argc});
 }

@@ -10,9 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "cli/exchange_documents.hpp"
 #include "cli/host.hpp"
-#include "cli/ranks.hpp"
 #include "headgauge/parallel.hpp"
 #include "headgauge/tokenize.hpp"
 
@@ -90,10 +88,10 @@ bool is_short(const Input& input) {
 
 using Read = std::vector<std::optional<Document>>;
 
-// Reads the files of the share, several short ones at a time, and calls `done` with the number of
-// each that was read. What cannot be read is left out: who reads it by itself learns why.
-void read_share(const std::vector<Input>& inputs, const Share& share, int threads, Read& read,
-                const std::function<void(std::size_t)>& done) {
+// Reads the files, several short ones at a time, and calls `done` with the number of each that was
+// read. A file that cannot be read is left out: reading it alone says why.
+void read_several(const std::vector<Input>& inputs, int threads, Read& read,
+                  const std::function<void(std::size_t)>& done) {
   const auto try_to_read = [&](std::size_t i) {
     try {
       read[i] = inputs[i].read();
@@ -101,9 +99,8 @@ void read_share(const std::vector<Input>& inputs, const Share& share, int thread
     } catch (const Error&) {
     }
   };
-  const auto step = static_cast<std::size_t>(share.count);
   std::vector<std::size_t> together, alone;
-  for (auto i = static_cast<std::size_t>(share.index); i < inputs.size(); i += step) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (is_file(inputs[i])) (is_short(inputs[i]) ? together : alone).push_back(i);
   }
   ThreadPool pool(threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency()));
@@ -123,29 +120,17 @@ std::vector<Document> read_documents(const InputOptions& options, const NamedMod
   const auto inputs =
       std::make_shared<const std::vector<Input>>(inputs_of(options, tokenizer, causal, most));
   Read read(inputs->size());
-  Ranks* const together = options.by_all_ranks ? ranks() : nullptr;
-  const bool holds_own_alone = hold == Hold::own && !options.with_texts;
-  const Index vocabulary = holds_own_alone ? model.summary().vocabulary : 0;
+  const bool releases = options.in_part && hold == Hold::own && !options.with_texts;
+  const Index vocabulary = releases ? model.summary().vocabulary : 0;
   std::atomic<std::size_t> held = 0;
-  const auto read_again = [inputs](std::size_t i) { return (*inputs)[i].read(); };
   const auto release_further = [&](std::size_t i) {
-    if (!options.in_part || !holds_own_alone) return;
+    if (!releases) return;
     const std::size_t bytes = read[i]->tokens.size() * sizeof(int);
     if ((held += bytes) <= kMostHeld) return;
     held -= bytes;
-    if (read[i]->has_ids_below(vocabulary)) read[i]->release([=] { return read_again(i); });
+    if (read[i]->has_ids_below(vocabulary)) read[i]->release([=] { return (*inputs)[i].read(); });
   };
-  read_share(*inputs, together != nullptr ? together->share() : Share{}, options.threads, read,
-             release_further);
-  if (together != nullptr) {
-    DocumentExchange exchange;
-    for (const Input& input : *inputs) exchange.paths.push_back(input.path);
-    exchange.read = read_again;
-    exchange.holds_own_alone = holds_own_alone;
-    exchange.most = most;
-    exchange.vocabulary = vocabulary;
-    exchange_documents(exchange, *together, read);
-  }
+  read_several(*inputs, options.threads, read, release_further);
   std::vector<Document> documents;
   for (std::size_t i = 0; i < inputs->size(); ++i) {
     documents.push_back(read[i] ? std::move(*read[i]) : (*inputs)[i].read());

@@ -1,5 +1,4 @@
-// Reads what --text and --tokens name. Of a command that several ranks run, each rank reads its
-// part of the files, and tells the others.
+// Reads what --text and --tokens name.
 #pragma once
 
 #include <vector>
@@ -9,11 +8,10 @@
 
 namespace headgauge::cli {
 
-// The ids of which documents a process holds, where others measure some of them.
+// The documents whose ids a process holds.
 enum class Hold {
   all,
-  own,  // Of ranks those that it measures, of shards the first 64 MiB; others are read again where
-        // they are asked for.
+  own,  // a shard holds the first 64 MiB, and reads other documents again when it measures them
 };
 
 // All documents, of no more than `most` tokens each where that suffices (0: all tokens). Where one

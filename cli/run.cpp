@@ -14,7 +14,6 @@
 #include "cli/out_folder.hpp"
 #include "cli/print.hpp"
 #include "cli/progress.hpp"
-#include "cli/ranks.hpp"
 #include "cli/run_journal.hpp"
 #include "cli/stop.hpp"
 #include "cli/terminal.hpp"
@@ -51,7 +50,7 @@ bool has_model_of_its_own(const Host* program) {
 
 // The journal of the run; null for a command that has none.
 std::unique_ptr<RunJournal> open_journal(const RunOptions& options, const RunSteps& steps,
-                                         const HeadSource* source, const std::stop_token& stop) {
+                                         const HeadSource* source) {
   if (steps.journaled == nullptr) return nullptr;
   if (has_model_of_its_own(host())) {
     if (options.shard.empty()) return nullptr;
@@ -60,7 +59,7 @@ std::unique_ptr<RunJournal> open_journal(const RunOptions& options, const RunSte
   }
   Results described;
   steps.describe ? steps.describe(described) : source->describe(described);
-  auto journal = std::make_unique<RunJournal>(options.output.out, options.shard, described, stop);
+  auto journal = std::make_unique<RunJournal>(options.output.out, options.shard, described);
   steps.journaled->journal = journal->get();
   return journal;
 }
@@ -147,7 +146,7 @@ int run_in(Host& host, RunOptions& options, const RunSteps& steps) {
   if (steps.load) steps.load();
   std::unique_ptr<HeadSource> source;
   if (!steps.simulate) source = steps.open(options.input);
-  const auto journal = open_journal(options, steps, source.get(), host.stop);
+  const auto journal = open_journal(options, steps, source.get());
   Results results =
       measured_in(options, steps, source.get(), journal.get(), host.progress, host.stop);
   end_run(results, steps, options.output, folder ? &*folder : nullptr, journal.get());
@@ -208,25 +207,19 @@ std::string finished_layers(const Results& results) {
 
 int run_measurement(RunOptions& options, const RunSteps& steps) {
   if (Host* const program = host()) return run_in(*program, options, steps);
-  const Ranks* const others = ranks();
-  const bool speaks = others == nullptr || others->is_first();
-  if (others != nullptr && others->share().count > 1 && steps.journaled == nullptr) {
-    throw UsageError(fault("mpirun", "scan, compare, converge on a model, or validate",
-                           "another command", "run it without mpirun"));
-  }
-  const auto width = speaks ? terminal_width(STDERR_FILENO) : std::nullopt;
-  const bool quiet = options.output.quiet || !speaks;
+  const auto width = terminal_width(STDERR_FILENO);
+  const bool quiet = options.output.quiet;
   std::optional<OutFolder> folder;
-  const bool draws = speaks && takes_escapes(STDERR_FILENO);
+  const bool draws = takes_escapes(STDERR_FILENO);
   std::optional<StopOnSignal> signal(std::in_place, draws && !quiet);
-  if (!options.output.out.empty() && speaks) folder.emplace(options.output.out);
+  if (!options.output.out.empty()) folder.emplace(options.output.out);
   options.input.stop = signal->token();
   options.input.in_part = is_in_part(options.shard);
   std::unique_ptr<HeadSource> source;
   signal->loading([&] { folder.reset(); });
   if (steps.load) steps.load();
   if (!steps.simulate) source = steps.open(options.input);
-  const auto journal = open_journal(options, steps, source.get(), signal->token());
+  const auto journal = open_journal(options, steps, source.get());
   if (journal != nullptr && !quiet) say_resumption(*journal, source.get());
   signal->loaded();
   ProgressBar bar(stderr, draws, static_cast<int>(width.value_or(80)));
@@ -237,7 +230,7 @@ int run_measurement(RunOptions& options, const RunSteps& steps) {
   signal->hold();
   end_run(results, steps, options.output, folder ? &*folder : nullptr, journal.get());
   if (journal != nullptr && !journal->has_results()) {
-    if (speaks && !quiet) print_text(journal->shard_line(options.output.out));
+    if (!quiet) print_text(journal->shard_line(options.output.out));
     flush_text();
     return 0;
   }

@@ -10,7 +10,6 @@
 
 #include "cli/host.hpp"
 #include "cli/present_command.hpp"
-#include "cli/ranks.hpp"
 #include "headgauge/checkpoint.hpp"
 #include "headgauge/files.hpp"
 #include "headgauge/kernels.hpp"
@@ -102,36 +101,24 @@ bool is_in_part(const std::string& shard) {
   return the_merged != nullptr || !shard.empty();
 }
 
-RunJournal::RunJournal(const std::string& out, const std::string& shard, const Results& described,
-                       std::stop_token stop) {
+RunJournal::RunJournal(const std::string& out, const std::string& shard, const Results& described) {
   const Journal::Identity identity = identity_of(described);
   if (the_merged != nullptr) {
     the_merged->require_identity(identity);
     journal_ = the_merged;
     return;
   }
-  Ranks* const others = ranks();
-  const bool together = others != nullptr && others->share().count > 1;
   if (!shard.empty()) {
     if (out.empty()) {
       throw UsageError(
           fault("--shard", "--out DIR, where the shard is kept", "no --out", "add --out DIR"));
     }
-    if (together) {
-      throw UsageError(fault("--shard", "one process", "several that mpirun started",
-                             "leave out one of the two"));
-    }
     own_ = std::make_unique<Journal>(Journal::Role::shard, parse_shard(shard));
-  } else if (together) {
-    const auto role = others->is_first() ? Journal::Role::first : Journal::Role::other;
-    own_ = std::make_unique<Journal>(role, others->share(), others->exchange(std::move(stop)));
   } else if (!out.empty()) {
     own_ = std::make_unique<Journal>();
   }
   journal_ = own_.get();
-  if (journal_ == nullptr) return;
-  if (!out.empty()) journal_->open(out, identity, "--out");
-  journal_->meet(identity);
+  if (journal_ != nullptr) journal_->open(out, identity, "--out");
 }
 
 std::string RunJournal::advice() const {

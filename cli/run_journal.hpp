@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <stop_token>
 #include <string>
 
 #include "headgauge/journal.hpp"
@@ -21,10 +20,8 @@ bool is_in_part(const std::string& shard);
 
 class RunJournal {
  public:
-  // `described`: the model and the texts. `out`: --out. Without one, and without others that share
-  // the work, nothing is kept.
-  RunJournal(const std::string& out, const std::string& shard, const Results& described,
-             std::stop_token stop);
+  // `described`: the model and the texts. `out`: --out; nothing is kept without one.
+  RunJournal(const std::string& out, const std::string& shard, const Results& described);
 
   // Null: none is needed.
   Journal* get() const { return journal_; }

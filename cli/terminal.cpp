@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "cli/print.hpp"
-#include "cli/ranks.hpp"
 #include "cli/table_style.hpp"
 #include "headgauge/text.hpp"
 
@@ -30,8 +29,7 @@ void hold_streams() {
 }
 
 std::optional<std::size_t> terminal_width(int descriptor) {
-  // What mpirun gives its ranks for a terminal is copied to who knows where.
-  if (isatty(descriptor) == 0 || ranks() != nullptr) return std::nullopt;
+  if (isatty(descriptor) == 0) return std::nullopt;
   winsize size{};
   const bool known = ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   return known ? size.ws_col : std::size_t{80};

@@ -26,7 +26,6 @@ struct ValidateCommand {
 // One of the texts, which the rank that measures it asks for.
 InputOptions of_text(const InputOptions& input, std::size_t text) {
   InputOptions one = input;
-  one.by_all_ranks = false;
   std::vector<std::string>& files = one.texts.empty() ? one.tokens : one.texts;
   files = {files[text]};
   return one;

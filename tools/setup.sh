@@ -9,7 +9,6 @@ packages=(
   g++ make cmake ninja-build pkg-config
   libhwy-dev libeigen3-dev zlib1g-dev libtbb-dev nlohmann-json3-dev libcli11-dev libfmt-dev
   libgtest-dev libbenchmark-dev
-  libopenmpi-dev openmpi-bin
   python3 python3-dev python3-pip ca-certificates
   "$@"
 )

@@ -1,5 +1,5 @@
-// The finished parts of a run: found again by the same run when it goes on, and shared by processes
-// that compute one run together.
+// The finished parts of a run: the same run finds them when it is started again, and merge() joins
+// those of several processes.
 #pragma once
 
 #include <compare>
@@ -39,45 +39,28 @@ struct Share {
   bool operator==(const Share&) const = default;
 };
 
-// Deals documents of these costs to `count` processes: the costliest first, each to the process
-// that has least so far, and of equals to the first. `first_has`: what the first has to do besides.
-// Gives the process of each document.
-std::vector<int> deal_documents(std::span<const double> costs, int count, double first_has = 0);
-
-// The same for the ranks of a run, of which the first joins what the others measure, too.
-std::vector<int> deal_to_ranks(std::span<const double> costs, int count);
+// Assigns documents of these costs to `count` processes: the costliest first, each to the process
+// that has least so far, and to the first of equals. Returns the process of each document.
+std::vector<int> deal_documents(std::span<const double> costs, int count);
 
 // The cost of documents of these lengths in tokens, in units of their own.
 std::vector<double> document_costs(std::span<const Index> lengths);
 
-// Carries parts from the processes of a run to the first of them.
-class PartExchange {
- public:
-  virtual ~PartExchange() = default;
-  // Returns at once.
-  virtual void send(const PartKey& key, const Bytes& part) = 0;
-  // The next part that process `from` sent. Throws ResourceError where it ended before.
-  virtual std::pair<PartKey, Bytes> receive(int from) = 0;
-};
-
-// A run asks for every part in turn: it is found, or it is this process's to compute and to keep,
-// or another process computes it. Parts have the same bits whichever process computes them. One
-// thread at a time may call it.
+// A run asks for every part in turn: the journal has it, or this process computes and keeps it, or
+// another shard does. Parts have the same bits whichever process computes them. One thread at a
+// time may call it.
 class Journal {
  public:
   // What the numbers of a run depend on: entries that are compared one by one.
   using Identity = nlohmann::ordered_json;
   enum class Role {
-    first,  // computes its share, and ends up with all parts: a run by itself is one
-    other,  // hands its share to the first
-    shard,  // keeps its share for merge()
+    alone,  // computes all parts
+    shard,  // computes its share, and keeps it for merge()
     merge,  // has the shares of all
   };
 
-  // Keeps nothing on the disk before open(). `exchange`: of the roles first and other, where there
-  // are several processes.
-  explicit Journal(Role role = Role::first, Share share = {},
-                   std::unique_ptr<PartExchange> exchange = nullptr);
+  // Keeps nothing on the disk before open().
+  explicit Journal(Role role = Role::alone, Share share = {});
   // Joins the shards in these folders. Throws BadInputError where one is missing, not finished,
   // there twice or of another run than the first.
   static std::unique_ptr<Journal> merge(const std::vector<std::string>& folders);
@@ -90,9 +73,6 @@ class Journal {
   // BadInputError where one is of another run, ResourceError where another process writes the same
   // one. Messages advise another `option`.
   void open(const std::string& folder, const Identity& identity, const std::string& option);
-  // Of several processes, after open(): the first waits for all others, and throws BadInputError
-  // where one of them is of another run.
-  void meet(const Identity& identity);
   // Of shards that are merged: what they are of. Throws BadInputError where that is another run.
   const Identity& identity() const;
   void require_identity(const Identity& identity) const;
@@ -138,14 +118,14 @@ class Journal {
   // Whether this process computes what it does not find of a document.
   bool computes(Index document) const;
   // Whether the results of the run are made in this process.
-  bool has_results() const { return role_ == Role::first || role_ == Role::merge; }
+  bool has_results() const { return role_ != Role::shard; }
   // Whether the documents of the present stage are dealt out.
   bool is_dealt() const { return !dealt_.owners.empty() || dealt_.sole != Dealt::kEach; }
   Role role() const { return role_; }
   const Share& share() const { return share_; }
 
-  // A part of the present stage. The first process waits for those of others. Nothing where this
-  // process computes it, or neither has it nor needs it. Throws AttentionError where that was kept.
+  // A part of the present stage; nothing where the journal does not have it. Throws AttentionError
+  // where that was kept, BadInputError where shards that are merged lack it.
   std::optional<Bytes> find(int layer, Index document);
   // Whether a part of the present stage is there already, in a file.
   bool computed(int layer, Index document) const;
@@ -185,11 +165,9 @@ class Journal {
 
   Role role_;
   Share share_;
-  std::unique_ptr<PartExchange> exchange_;
   std::unique_ptr<JournalFolder> folder_;
   std::string stage_;
   Dealt dealt_;
-  std::map<PartKey, Bytes> received_;      // before they were asked for
   std::map<PartKey, std::string> failed_;  // by this process
 };
 

@@ -23,18 +23,6 @@ Bytes framed(std::byte kind, std::span<const std::byte> bytes) {
   return framed;
 }
 
-// With the sums of long entries, which are lists of all texts: the first process reads what each
-// of the others is about to run.
-Journal::Identity brief(Journal::Identity identity) {
-  constexpr std::size_t kLong = 4096;
-  for (auto& [key, value] : identity.items()) {
-    const std::string text = json_text(value);
-    if (text.size() <= kLong) continue;
-    value = {{"entries", value.size()}, {"sha256", text_sha256(text)}};
-  }
-  return identity;
-}
-
 }  // namespace
 
 std::vector<double> document_costs(std::span<const Index> lengths) {
@@ -48,13 +36,12 @@ std::vector<double> document_costs(std::span<const Index> lengths) {
   return costs;
 }
 
-std::vector<int> deal_documents(std::span<const double> costs, int count, double first_has) {
+std::vector<int> deal_documents(std::span<const double> costs, int count) {
   std::vector<std::size_t> order(costs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order,
                            [&](std::size_t a, std::size_t b) { return costs[a] > costs[b]; });
   std::vector<double> sums(static_cast<std::size_t>(count));
-  sums.front() = first_has;
   std::vector<int> owners(costs.size());
   for (const std::size_t document : order) {
     const auto least = std::ranges::min_element(sums);
@@ -64,14 +51,7 @@ std::vector<int> deal_documents(std::span<const double> costs, int count, double
   return owners;
 }
 
-std::vector<int> deal_to_ranks(std::span<const double> costs, int count) {
-  // While the first rank joins what others measured, they go on (docs/scale.md).
-  constexpr double kJoining = 0.01;
-  return deal_documents(costs, count, kJoining * std::accumulate(costs.begin(), costs.end(), 0.0));
-}
-
-Journal::Journal(Role role, Share share, std::unique_ptr<PartExchange> exchange)
-    : role_(role), share_(share), exchange_(std::move(exchange)) {}
+Journal::Journal(Role role, Share share) : role_(role), share_(share) {}
 
 Journal::~Journal() = default;
 
@@ -97,23 +77,6 @@ void Journal::require_identity(const Identity& identity) const {
                    "merge with the model, the texts and the version of the shards");
 }
 
-void Journal::meet(const Identity& identity) {
-  if (exchange_ == nullptr) return;
-  const std::string text = json_text(brief(identity));
-  if (role_ == Role::other) {
-    ByteWriter message;
-    message.put_text(text);
-    exchange_->send({"identity", -1, 0}, message.take());
-    return;
-  }
-  for (int rank = 1; rank < share_.count; ++rank) {
-    const auto [key, message] = exchange_->receive(rank);
-    require_same_run(fmt::format("rank {}", rank), parse_json<Identity>(text, "identity"),
-                     parse_json<Identity>(ByteReader(message).take_text(), "identity"),
-                     "give all ranks the same command, files and HEADGAUGE_SIMD");
-  }
-}
-
 Journal::Stage::Stage(Journal* journal, std::string_view name) : journal_(journal) {
   if (journal_ == nullptr) return;
   length_ = journal_->stage_.size();
@@ -134,9 +97,7 @@ Journal::Deal::Deal(Journal* journal)
 
 Journal::Deal::Deal(Journal* journal, std::span<const double> costs) : Deal(journal) {
   if (journal_ == nullptr || journal_->share_.count == 1) return;
-  const bool of_ranks = journal_->role_ == Role::first || journal_->role_ == Role::other;
-  const int count = journal_->share_.count;
-  journal_->dealt_.owners = of_ranks ? deal_to_ranks(costs, count) : deal_documents(costs, count);
+  journal_->dealt_.owners = deal_documents(costs, journal_->share_.count);
 }
 
 Journal::Deal::Deal(Journal* journal, Index of) : journal_(journal) {
@@ -164,25 +125,13 @@ std::optional<Bytes> Journal::find(int layer, Index document) {
   const PartKey key{stage_, layer, document};
   const auto failed = failed_.find(key);
   if (failed != failed_.end()) throw AttentionError(failed->second);
-  std::optional<Bytes> part = folder_ != nullptr ? folder_->find(key) : std::nullopt;
-  if (!part && !computes(document)) {
-    if (role_ == Role::merge) {
-      throw BadInputError(fault("merge", fmt::format("document {} of {}", document, stage_),
-                                "none in the shards", "run the shards again"));
-    }
-    if (role_ != Role::first) return std::nullopt;
-    auto here = received_.find(key);
-    while (here == received_.end()) {
-      received_.insert(exchange_->receive(owner(document)));
-      here = received_.find(key);
-    }
-    part = std::move(here->second);
-    received_.erase(here);
+  const std::optional<Bytes> part = folder_ != nullptr ? folder_->find(key) : std::nullopt;
+  if (!part && role_ == Role::merge && !computes(document)) {
+    throw BadInputError(fault("merge", fmt::format("document {} of {}", document, stage_),
+                              "none in the shards", "run the shards again"));
   }
   if (!part) return std::nullopt;
   if (part->empty()) throw BadInputError("journal: expected a part, found nothing; delete it");
-  // The first process may not have found it.
-  if (role_ == Role::other && owner(document) == share_.index) exchange_->send(key, *part);
   const std::span<const std::byte> bytes = std::span(*part).subspan(1);
   if (part->front() == kFailure) {
     throw AttentionError({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
@@ -199,9 +148,7 @@ bool has_all(const Journal* journal) {
 }
 
 void Journal::put(int layer, Index document, const Bytes& framed) {
-  const PartKey key{stage_, layer, document};
-  if (folder_ != nullptr && role_ != Role::merge) folder_->keep(key, framed);
-  if (role_ == Role::other && owner(document) != Dealt::kEach) exchange_->send(key, framed);
+  if (folder_ != nullptr && role_ != Role::merge) folder_->keep({stage_, layer, document}, framed);
 }
 
 void Journal::keep(int layer, Index document, const Bytes& part) {
@@ -262,7 +209,7 @@ std::string Journal::path() const {
 }
 
 void Journal::remove() {
-  if (folder_ != nullptr && role_ == Role::first) folder_->remove();
+  if (folder_ != nullptr && role_ == Role::alone) folder_->remove();
 }
 
 }  // namespace headgauge

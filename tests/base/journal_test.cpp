@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
@@ -63,7 +62,6 @@ void keep_share(Journal& journal) {
 TEST(DealDocuments, GivesTheCostliestFirstToWhoHasLeast) {
   EXPECT_EQ(deal_documents(std::vector{1.0, 5.0, 4.0, 2.0, 2.0}, 2), (std::vector{1, 0, 1, 1, 0}));
   EXPECT_EQ(deal_documents(std::vector{1.0, 1.0}, 3), (std::vector{0, 1}));
-  EXPECT_EQ(deal_documents(std::vector{2.0, 2.0, 2.0}, 2, 3.0), (std::vector{1, 1, 0}));
   EXPECT_TRUE(deal_documents({}, 3).empty());
 }
 
@@ -379,40 +377,6 @@ TEST(Journal, JoinsShards) {
   EXPECT_NE(refusal([&] { Journal::merge({folders[0]}); }).find("no shard 2"), std::string::npos);
   const std::string twice = refusal([&] { Journal::merge({folders[0], folders[0], folders[1]}); });
   EXPECT_NE(twice.find("each shard once"), std::string::npos) << twice;
-}
-
-// Parts go from one process to another by way of a queue.
-class Queue final : public PartExchange {
- public:
-  explicit Queue(std::deque<std::pair<PartKey, Bytes>>& sent) : sent_(sent) {}
-  void send(const PartKey& key, const Bytes& part) override { sent_.emplace_back(key, part); }
-  std::pair<PartKey, Bytes> receive(int from) override {
-    EXPECT_EQ(from, 1);
-    if (sent_.empty()) throw ResourceError("rank 1 ended");
-    auto next = std::move(sent_.front());
-    sent_.pop_front();
-    return next;
-  }
-
- private:
-  std::deque<std::pair<PartKey, Bytes>>& sent_;
-};
-
-TEST(Journal, TakesWhatOthersSend) {
-  std::deque<std::pair<PartKey, Bytes>> sent;
-  Journal other(Role::other, {1, 2}, std::make_unique<Queue>(sent));
-  keep_share(other);
-  other.keep(0, 0, bytes("of no other's business"));  // what is not dealt out stays here
-  Journal first(Role::first, {0, 2}, std::make_unique<Queue>(sent));
-  const Journal::Stage stage(&first, "scan");
-  const Journal::Deal deal(&first, std::vector{3.0, 1.0, 2.0});
-  // The first has the joining to do, too: the costliest document is the other's.
-  EXPECT_TRUE(first.computes(1));
-  EXPECT_EQ(text(first.find(0, 1)), "nothing") << "to be computed here";
-  // In any order.
-  EXPECT_EQ(text(first.find(1, 0)), "10");
-  EXPECT_EQ(text(first.find(0, 0)), "0");
-  EXPECT_EQ(refusal([&] { first.find(5, 0); }), "rank 1 ended");
 }
 
 TEST(Journal, DealsOnceAndToOne) {

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from pathlib import Path
 
-from tests.cli.command import SECONDS, CommandTest, Finished, environment
-from tests.places import BINARY, ROOT
+from tests.cli.command import CommandTest, Finished
+from tests.places import ROOT
 from tests.results.schema import validate
 
 DEMO = ROOT / "demo/model"
@@ -55,52 +53,6 @@ class SharesTest(CommandTest):
 
     def shard(self, which: str, folder: str, *arguments, **options) -> Finished:
         return self.succeed(*arguments, "--shard", which, "--out", folder, "--quiet", **options)
-
-
-def mpi_environment() -> dict[str, str]:
-    """More ranks than cores, and as whoever runs the tests."""
-    return environment(
-        HEADGAUGE_JOURNAL_SECONDS="0.1",
-        OMPI_ALLOW_RUN_AS_ROOT="1",
-        OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-        OMPI_MCA_rmaps_base_oversubscribe="1",
-        OMPI_MCA_hwloc_base_binding_policy="none",
-        OMPI_MCA_btl_vader_single_copy_mechanism="none",
-    )
-
-
-def has_mpi() -> bool:
-    if shutil.which("mpirun") is None:
-        return False
-    linked = subprocess.run(["ldd", str(BINARY)], capture_output=True, text=True, timeout=SECONDS)
-    return "libmpi" in linked.stdout
-
-
-def start_ranks(count: int, *arguments, cwd: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        ["mpirun", "-n", str(count), str(BINARY), *map(str, arguments), "--threads", "1"],
-        cwd=cwd,
-        env=mpi_environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def ranks_of(process: subprocess.Popen[str]) -> list[int]:
-    """The processes of headgauge that mpirun started, by rank."""
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    found: dict[int, int] = {}
-    for child in children.read_text().split() if children.exists() else ():
-        try:
-            entries = Path(f"/proc/{child}/environ").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        named = dict(entry.split(b"=", 1) for entry in entries if b"=" in entry)
-        if b"OMPI_COMM_WORLD_RANK" in named:
-            found[int(named[b"OMPI_COMM_WORLD_RANK"])] = int(child)
-    return [found[rank] for rank in sorted(found)]
 
 
 def identity_of(journal: Path) -> dict:

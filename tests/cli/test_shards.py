@@ -7,20 +7,11 @@ import resource
 import shutil
 import signal
 import subprocess
-import time
 import unittest
 
 from tests.cli.checkpoints import copy_golden, make_gpt2
-from tests.cli.command import BAD_INPUT, RESOURCE, SECONDS, UNSUPPORTED, USAGE, environment
-from tests.cli.shares import (
-    DEMO,
-    SharesTest,
-    has_mpi,
-    identity_of,
-    mpi_environment,
-    ranks_of,
-    start_ranks,
-)
+from tests.cli.command import BAD_INPUT, RESOURCE, USAGE, environment
+from tests.cli.shares import DEMO, SharesTest, identity_of
 from tests.places import BINARY
 from tests.results.schema import validate
 
@@ -157,121 +148,6 @@ class Shards(SharesTest):
         self.shard("2/2", "part2", *words)
         self.succeed("merge", "part1", "part2", "--out", "merged", "--quiet")
         self.assert_same("merged", "whole")
-
-
-@unittest.skipUnless(has_mpi(), "no mpirun, or headgauge was built without MPI")
-class Ranks(Shards):
-    test_merged_they_have_the_bits_of_one_process = None
-    test_all_in_one_folder_and_more_of_them_than_documents = None
-    test_a_fit_and_a_confirmation_are_made_of_all = None
-    test_what_does_not_fit_together_is_named = None
-    test_a_tokenizer_that_changed_between_them_is_named = None
-    test_what_breaks_beyond_the_rows_that_are_measured_is_left_out = None
-    test_usage = None
-    test_a_shard_goes_on_and_is_not_merged_before_it_is_finished = None
-
-    def ranks(self, count: int, *arguments) -> tuple[int, str, str]:
-        process = start_ranks(count, *arguments, cwd=self.folder)
-        out, err = process.communicate(timeout=SECONDS)
-        return process.returncode, out, err
-
-    def test_two_and_three_have_the_bits_of_one(self) -> None:
-        for name in COMMANDS:
-            with self.subTest(name):
-                reference = self.one(name)
-                for count in (2, 3):
-                    code, out, err = self.ranks(count, *self.words(name), "--out", f"of{count}", "--quiet")
-                    self.assertEqual(code, 0, err)
-                    self.assertEqual(out.count("Written: "), 1, "one of them speaks")
-                    self.assert_same(f"of{count}", reference)
-                for folder in ("one", "of2", "of3"):
-                    shutil.rmtree(self.folder / folder)
-
-    def test_what_breaks_in_one_of_them_is_left_out(self) -> None:
-        words = self.breaking()
-        self.succeed(*words, "--out", "one", "--quiet")
-        code, _, err = self.ranks(2, *words, "--out", "of2", "--quiet")
-        self.assertEqual(code, 0, err)
-        self.assert_same("of2", "one")
-
-    def test_more_ranks_than_documents_and_no_out(self) -> None:
-        words = ["scan", str(DEMO), "--text", *self.documents[:2], *QUICK]
-        one = self.succeed(*words).out
-        code, out, err = self.ranks(3, *words)
-        table = "\n\nlayer "  # behind how long it took
-        self.assertEqual((code, out.partition(table)[2]), (0, one.partition(table)[2]), err)
-
-    def test_each_reads_its_part_of_the_texts(self) -> None:
-        words = ["scan", str(DEMO), "--text", *self.documents[:4], *QUICK, "--threads", "1", "--out", self.folder / "of2"]
-        self.succeed(*words[:-1], "one", "--quiet")
-        process = []
-        for rank in range(2):
-            folder = self.folder / f"seen by {rank}"
-            folder.mkdir()
-            for document in self.documents[rank:4:2]:
-                shutil.copy(self.folder / document, folder)
-            process += [":"] * rank + ["-n", "1", "--wdir", str(folder), str(BINARY), *map(str, words)]
-        done = subprocess.run(["mpirun", *process], env=mpi_environment(), capture_output=True, text=True,
-                              timeout=SECONDS)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assert_same("of2", "one")
-        # What none of them can read is told as in one process.
-        (self.folder / "seen by 1" / self.documents[3]).write_bytes(b"\xff")
-        done = subprocess.run(["mpirun", *process], env=mpi_environment(), capture_output=True, text=True,
-                              timeout=SECONDS)
-        self.assertNotEqual(done.returncode, 0)
-        self.assertRegex(done.stderr, rf"headgauge: ({self.documents[3]}: expected|rank 1: .*{self.documents[3]} byte 0)")
-
-    def test_one_that_is_killed_is_named_and_the_rest_goes_on_later(self) -> None:
-        name = "compare each head"
-        words = [*self.words(name)[:-4], *self.documents, *("--temperatures", "1")]
-        self.succeed(*words, "--out", "one", "--quiet")
-        process = start_ranks(2, *words, "--out", "out", "--quiet", cwd=self.folder)
-        deadline = time.monotonic() + SECONDS
-        while not self.journals("out") and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.02)
-        self.assertIsNone(process.poll(), "it was to be killed in the middle")
-        ranks = ranks_of(process)
-        self.assertEqual(len(ranks), 2)
-        os.kill(ranks[1], signal.SIGKILL)
-        _, err = process.communicate(timeout=SECONDS)
-        self.assertNotEqual(process.returncode, 0)
-        self.assertRegex(err, r"(?i)rank 1\b.*(killed|signal 9)", "mpirun says which")
-        self.assertFalse((self.folder / "out/results.json").exists())
-        # By itself, and by as many as there are then.
-        code, _, err = self.ranks(3, *words, "--out", "out", "--quiet")
-        self.assertEqual(code, 0, err)
-        self.assert_same("out", "one")
-
-    def test_errors_are_told_once(self) -> None:
-        code, _, err = self.ranks(2, "scan", DEMO, "--text", "missing.txt")
-        self.assertNotEqual(code, 0)
-        self.assertEqual(err.count("headgauge: missing.txt"), 1, err)
-        code, _, err = self.ranks(2, "converge", "--synthetic", "gaussian", "--dimension", "4")
-        self.assertNotEqual(code, 0)
-        self.assertIn("headgauge: mpirun: expected scan, compare, converge on a model, or validate", err)
-
-    def test_ranks_of_different_runs_are_named(self) -> None:
-        words = [str(BINARY), "scan", str(DEMO), "--text", *self.documents[:3], *QUICK, "--threads", "1"]
-        fewer = [word for word in words if word != self.documents[1]]
-        for other in (["-x", "HEADGAUGE_SIMD=baseline", *words], [*words, "--seed", "9"], fewer):
-            done = subprocess.run(["mpirun", "-n", "1", *words, ":", "-n", "1", *other], cwd=self.folder,
-                                  env=mpi_environment(), capture_output=True, text=True, timeout=SECONDS)
-            self.assertNotEqual(done.returncode, 0)
-            self.assertRegex(done.stderr, r"headgauge: rank 1: expected a journal of the same run, found one with")
-
-    def test_a_shard_of_ranks_is_refused(self) -> None:
-        code, _, err = self.ranks(2, "scan", DEMO, "--text", *self.documents[:2], "--shard", "1/2",
-                                  "--out", "out")
-        self.assertNotEqual(code, 0)
-        self.assertIn("headgauge: --shard: expected one process, found several that mpirun started", err)
-
-
-class WithoutMpi(SharesTest):
-    @unittest.skipIf(has_mpi(), "headgauge was built with MPI")
-    def test_several_processes_are_refused(self) -> None:
-        self.refuse(UNSUPPORTED, "scan", DEMO, "--text", self.documents[0],
-                    env=environment(OMPI_COMM_WORLD_SIZE="2"), says=("mpirun", "built with MPI"))
 
 
 class Memory(SharesTest):

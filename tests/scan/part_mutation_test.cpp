@@ -1,11 +1,12 @@
-// Hundreds of damaged parts, the same in every run: whatever another process sent, or a journal
-// holds under a right checksum, the run ends, or is refused with an Error of one line.
+// Hundreds of damaged parts, the same in every run: whatever the journal of a shard holds under a
+// right checksum, merging it ends, or is refused with an Error of one line.
 #include <gtest/gtest.h>
 
-#include <deque>
+#include <filesystem>
 #include <map>
 #include <random>
 
+#include "base/journal_file.hpp"
 #include "headgauge/headgauge.hpp"
 #include "test_data.hpp"
 
@@ -14,32 +15,7 @@ namespace {
 
 constexpr int kTrials = 800;
 
-using Parts = std::deque<std::pair<PartKey, Bytes>>;
-
-class Captures final : public PartExchange {
- public:
-  explicit Captures(Parts& parts) : parts_(parts) {}
-  void send(const PartKey& key, const Bytes& part) override { parts_.emplace_back(key, part); }
-  std::pair<PartKey, Bytes> receive(int) override { throw ResourceError("nothing comes"); }
-
- private:
-  Parts& parts_;
-};
-
-class Delivers final : public PartExchange {
- public:
-  explicit Delivers(Parts parts) : parts_(std::move(parts)) {}
-  void send(const PartKey&, const Bytes&) override {}
-  std::pair<PartKey, Bytes> receive(int) override {
-    if (parts_.empty()) throw ResourceError("rank 1: expected a part, found its end");
-    auto part = std::move(parts_.front());
-    parts_.pop_front();
-    return part;
-  }
-
- private:
-  Parts parts_;
-};
+using Parts = std::vector<std::pair<PartKey, Bytes>>;
 
 std::unique_ptr<ModelSource> open_model() {
   std::vector<Document> documents;
@@ -107,21 +83,39 @@ class Mutator {
 
 template <class Run>
 void check(const Run& run) {
+  const testing::TemporaryFolder folder("damaged-parts");
+  const std::vector<std::string> shards = {folder / "first", folder / "second"};
+  std::string path;
+  for (int index = 0; index < 2; ++index) {
+    Journal journal(Journal::Role::shard, {index, 2});
+    journal.open(shards[static_cast<std::size_t>(index)], {{"command", "test"}}, "--out");
+    run(journal);
+    journal.flush(true);
+    path = journal.path();
+  }
   Parts sound;
-  Journal other(Journal::Role::other, {1, 2}, std::make_unique<Captures>(sound));
-  run(other);
+  JournalFile::Header header;
+  {
+    JournalFile file(path);
+    header = file.header();
+    file.each([&](const PartKey& key, JournalFile::Place place) {
+      sound.emplace_back(key, file.read(place));
+    });
+  }
   ASSERT_FALSE(sound.empty());
-  Journal first(Journal::Role::first, {0, 2}, std::make_unique<Delivers>(sound));
-  const Results whole = run(first);
+  const Results whole = run(*Journal::merge(shards));
   Mutator mutator;
   std::map<std::string, int> refusals;
   int ended = 0;
   for (int trial = 0; trial < kTrials; ++trial) {
     Parts parts = sound;
     mutator.change(parts[mutator.below(parts.size())].second);
-    Journal journal(Journal::Role::first, {0, 2}, std::make_unique<Delivers>(std::move(parts)));
+    std::filesystem::remove(path);
+    JournalFile file(path, header);
+    for (const auto& [key, part] : parts) file.add(key, part);
+    file.finish();
     try {
-      EXPECT_EQ(run(journal).coords, whole.coords);
+      EXPECT_EQ(run(*Journal::merge(shards)).coords, whole.coords);
       ++ended;
     } catch (const Error& error) {
       const std::string message = error.what();
