@@ -11,8 +11,6 @@
 
 #include "cli/commands.hpp"
 #include "cli/diff_table.hpp"
-#include "cli/host.hpp"
-#include "cli/messages.hpp"
 #include "cli/options.hpp"
 #include "cli/out_folder.hpp"
 #include "cli/print.hpp"
@@ -21,6 +19,7 @@
 #include "cli/terminal.hpp"
 #include "cli/usage.hpp"
 #include "headgauge/kernels.hpp"
+#include "headgauge/session.hpp"
 #include "headgauge/text.hpp"
 
 namespace headgauge::cli {
@@ -72,7 +71,7 @@ void complete(DiffCommand& command, Results& results) {
                   {"threads", 1}};
   write_settings(own_options(command), results.settings);
   write_settings(options_of(command.output), results.settings);
-  use_command_line_names(results);
+  use_option_names(results);
 }
 
 int run(DiffCommand& command) {
@@ -88,17 +87,12 @@ int run(DiffCommand& command) {
   const ChangeList& changes = *results.changes;
   results.summary = summarize_changes(results, changes);
   complete(command, results);
-  if (signal) signal->loaded();
+  signal->loaded();
   if (!output.out.empty()) OutFolder(output.out).save(results);
   const bool exceeded = std::ranges::any_of(checks, [](const auto& c) { return c.exceeded > 0; });
 
   std::vector<std::string> verdict;
   if (!limits.empty()) verdict = limit_lines(limits, checks);
-  if (Host* const program = host()) {
-    for (const std::string& line : verdict) print("{}\n", line);
-    program->results = std::move(results);
-    return exceeded ? kLimitExceeded : 0;
-  }
   if (output.json) {
     print_text(results_text(results));
   } else {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/command_line.hpp"
 #include "cli/commands.hpp"
-#include "cli/host.hpp"
 #include "cli/usage.hpp"
 #include "headgauge/text.hpp"
 

@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "cli/argument_lists.hpp"
-#include "cli/host.hpp"
+#include "cli/command_line.hpp"
 #include "cli/last_words.hpp"
-#include "cli/messages.hpp"
 #include "cli/print.hpp"
 #include "cli/terminal.hpp"
 #include "headgauge/base.hpp"
 #include "headgauge/memory.hpp"
+#include "headgauge/session.hpp"
 #include "headgauge/text.hpp"
 
 namespace {
@@ -43,7 +43,7 @@ int run(const std::vector<std::string>& arguments) {
     headgauge::cli::flush_text();
     return code;
   } catch (const headgauge::Error& error) {
-    return fail(error.exit_code(), headgauge::cli::for_command_line(error.what()));
+    return fail(error.exit_code(), headgauge::with_option_names(error.what()));
   } catch (const std::bad_alloc&) {
     return fail(static_cast<int>(ErrorKind::resource),
                 headgauge::fault("memory", "enough for the model, the texts and the files",

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "cli/commands.hpp"
-#include "cli/messages.hpp"
 #include "cli/options.hpp"
 #include "cli/print.hpp"
 #include "cli/table_style.hpp"
@@ -19,6 +18,7 @@
 #include "headgauge/flags.hpp"
 #include "headgauge/normalize.hpp"
 #include "headgauge/patterns.hpp"
+#include "headgauge/session.hpp"
 #include "headgauge/text.hpp"
 
 namespace headgauge::cli {
@@ -151,7 +151,7 @@ int list_measures(bool json, const std::string& chosen) {
           group.command == "scan" ? "" : " (headgauge " + group.command + ")",
           group.needs == MetricGroup::Needs::nothing
               ? ""
-              : fmt::format(" (needs {})", for_command_line(std::string(in_words(group.needs)))));
+              : fmt::format(" (needs {})", with_option_names(std::string(in_words(group.needs)))));
     for (const MetricInfo& metric : all_metrics()) {
       if (metric.group == group.name && is_listed(metric)) print_metric(metric, group);
     }

@@ -1,30 +1,49 @@
 // headgauge merge: the results of shards that were computed apart.
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "cli/calibration_table.hpp"
 #include "cli/commands.hpp"
-#include "cli/host.hpp"
+#include "cli/compare_table.hpp"
+#include "cli/converge_table.hpp"
 #include "cli/options.hpp"
-#include "cli/present_command.hpp"
 #include "cli/run.hpp"
-#include "cli/run_journal.hpp"
+#include "cli/validate_table.hpp"
+#include "headgauge/session.hpp"
 
 namespace headgauge::cli {
 namespace {
 
 struct MergeCommand {
   std::vector<std::string> folders;
-  OutputOptions output;
+  RunOptions run;
 };
 
+// The table of the command whose shards were merged.
+std::string render(const Results& results, const TableOptions& table) {
+  switch (results.command) {
+    case Command::compare:
+      return render_comparison(results, table);
+    case Command::converge:
+      return render_convergence(results, table) + render_calibration(results, table);
+    case Command::validate: {
+      TableOptions first = table;
+      first.top = kUsualTop;
+      return render_validation(results, first);
+    }
+    default:
+      return render_table(results, table);
+  }
+}
+
 int run(const MergeCommand& options) {
-  const std::unique_ptr<Journal> shards = Journal::merge(options.folders);
-  std::vector<std::string> words = words_of(shards->identity());
-  if (!options.output.out.empty()) words.insert(words.end(), {"--out", options.output.out});
-  if (options.output.json) words.emplace_back("--json");
-  if (options.output.quiet) words.emplace_back("--quiet");
-  const Merging merging(*shards);
-  Host* const program = host();
-  return program != nullptr ? run_command(words, *program) : run_command(words);
+  RunSteps steps;
+  steps.table = render;
+  steps.measure = [](Session& session) { return session.merged(); };
+  return run_measurement(options.run, steps, [&](Run run) {
+    return Session::of_shards(options.folders, std::move(run));
+  });
 }
 
 }  // namespace
@@ -36,7 +55,7 @@ void add_merge(CLI::App& app, Action& action) {
   command->add_option("DIR", options->folders, "Folders of the shards (their --out)")
       ->required()
       ->option_text("...");
-  add_options(*command, options_of(options->output));
+  add_options(*command, options_of(options->run.output));
   command->footer(
       "Example: headgauge scan gpt2 --text *.txt --shard 1/2 --out part1\n"
       "         headgauge scan gpt2 --text *.txt --shard 2/2 --out part2\n"

@@ -74,7 +74,7 @@ Drawn read_and_draw(const ReportCommand& options, const std::string& input) {
   const auto signal = end_on_signal();
   Drawn drawn{read_results(input), {}};
   if (options.format == "svg") drawn.pictures = draw_figures(drawn.results);
-  if (signal) signal->loaded();
+  signal->loaded();
   return drawn;
 }
 

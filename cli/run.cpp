@@ -3,24 +3,46 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstdio>
-#include <memory>
 #include <optional>
+#include <utility>
 
 #include "cli/findings.hpp"
-#include "cli/host.hpp"
-#include "cli/messages.hpp"
 #include "cli/out_folder.hpp"
 #include "cli/print.hpp"
 #include "cli/progress.hpp"
-#include "cli/run_journal.hpp"
 #include "cli/stop.hpp"
 #include "cli/terminal.hpp"
-#include "headgauge/scan.hpp"
 
 namespace headgauge::cli {
 namespace {
+
+// Follows a run on the terminal.
+class Watch final : public RunObserver {
+ public:
+  Watch(const RunSteps& steps, StopOnSignal& signal, ProgressBar& bar, bool quiet)
+      : steps_(steps), signal_(signal), bar_(bar), quiet_(quiet) {}
+
+  void update(std::string_view what, double done, double total) override {
+    if (!quiet_) bar_.update(what, done, total);
+  }
+  void resumed(const std::string& line) override {
+    if (!quiet_) tell(line + "\n");
+  }
+  void opened(const HeadSource* source) override {
+    if (steps_.check && source != nullptr) steps_.check(source->info());
+    signal_.loaded();
+  }
+  void measured() override {
+    bar_.clear();
+    signal_.hold();
+  }
+
+ private:
+  const RunSteps& steps_;
+  StopOnSignal& signal_;
+  ProgressBar& bar_;
+  bool quiet_;
+};
 
 void print_table(const Results& results, const RunOptions& options, const RunSteps& steps,
                  const std::vector<std::string>& further) {
@@ -30,130 +52,9 @@ void print_table(const Results& results, const RunOptions& options, const RunSte
   if (!out.empty()) print("\n{}", written_line(results, out, further));
 }
 
-[[noreturn]] void report_interruption(const std::string& finished, const std::string& out,
-                                      const std::string& advice) {
-  if (finished.empty() && !advice.empty()) throw InterruptedError("interrupted" + advice);
-  if (finished.empty()) {
-    throw InterruptedError("interrupted before anything was finished; nothing was saved");
-  }
-  if (out.empty()) {
-    throw InterruptedError(
-        fmt::format("interrupted; {} but not saved, there being no --out", finished));
-  }
-  throw InterruptedError(fmt::format("interrupted; {} and saved in {}, marked partial{}", finished,
-                                     results_path(out), advice));
-}
-
-bool has_model_of_its_own(const Host* program) {
-  return program != nullptr && (program->model != nullptr || program->source != nullptr);
-}
-
-// The journal of the run; null for a command that has none.
-std::unique_ptr<RunJournal> open_journal(const RunOptions& options, const RunSteps& steps,
-                                         const HeadSource* source) {
-  if (steps.journaled == nullptr) return nullptr;
-  if (has_model_of_its_own(host())) {
-    if (options.shard.empty()) return nullptr;
-    throw UnsupportedError(fault("--shard", "a checkpoint, which other processes can open, too",
-                                 "a model that is loaded here", "save it and give its folder"));
-  }
-  Results described;
-  steps.describe ? steps.describe(described) : source->describe(described);
-  auto journal = std::make_unique<RunJournal>(options.output.out, options.shard, described);
-  steps.journaled->journal = journal->get();
-  return journal;
-}
-
-void say_resumption(const RunJournal& journal, const HeadSource* source) {
-  const std::string line =
-      source == nullptr
-          ? journal.resumption(0, 0)
-          : journal.resumption(source->info().layers, std::ssize(source->info().documents));
-  if (!line.empty()) tell(line + "\n");
-}
-
-// Measures, with all that the results say beside the numbers. `source` is null where steps.simulate
-// measures without one.
-Results measured(RunOptions& options, const RunSteps& steps, HeadSource* source,
-                 RunJournal* journal, Progress* progress, const std::stop_token& stop) {
-  Results results =
-      source == nullptr ? steps.simulate(progress, stop) : steps.measure(*source, progress, stop);
-  if (source != nullptr) {
-    // Texts that were opened on the way were measured on the same files, or this throws.
-    Results described;
-    source->describe(described);
-  }
-  if (journal != nullptr && !journal->has_results()) return results;
-  if (source != nullptr) write_settings(options_of(options.input), results.settings);
-  write_settings(options_of(options.output), results.settings);
-  if (steps.journaled != nullptr) {
-    write_settings({shard_option(options.shard)}, results.settings);
-  }
-  if (steps.complete) steps.complete(results);
-  results.summary = steps.summarize(results);
-  if (source != nullptr && source->info().family == "dump" && options.input.has_text()) {
-    results.notices.push_back("--text and --tokens were not read: a dump holds its own queries");
-  }
-  use_command_line_names(results);
-  return results;
-}
-
-// The same, of which the journal keeps what was finished if it fails.
-Results measured_in(RunOptions& options, const RunSteps& steps, HeadSource* source,
-                    RunJournal* journal, Progress* progress, const std::stop_token& stop) {
-  try {
-    return measured(options, steps, source, journal, progress, stop);
-  } catch (const Error& error) {
-    if (journal != nullptr) {
-      const bool may_go_away = error.kind() == ErrorKind::resource ||
-                               error.kind() == ErrorKind::interrupted ||
-                               dynamic_cast<const DamagedPartError*>(&error) != nullptr;
-      may_go_away ? journal->keep() : journal->discard();
-    }
-    throw;
-  } catch (...) {
-    if (journal != nullptr) journal->keep();
-    throw;
-  }
-}
-
-// Saves what was finished of them, if anything was; the text that says what.
-std::string save(const Results& results, const RunSteps& steps, const OutFolder* folder) {
-  std::string finished = results.partial ? steps.finished(results) : "all";
-  if (folder != nullptr && !finished.empty()) {
-    folder->save(results);
-    if (steps.replaced) steps.replaced();
-  }
-  return finished;
-}
-
-// Ends a run whose results are in `results`, or in another process. Throws where it was stopped.
-void end_run(const Results& results, const RunSteps& steps, const OutputOptions& output,
-             const OutFolder* folder, RunJournal* journal) {
-  const bool has_results = journal == nullptr || journal->has_results();
-  const std::string finished = has_results ? save(results, steps, folder) : "";
-  if (journal != nullptr) results.partial ? journal->keep() : journal->finish();
-  if (results.partial) {
-    report_interruption(finished, output.out, journal != nullptr ? journal->advice() : "");
-  }
-}
-
-int run_in(Host& host, RunOptions& options, const RunSteps& steps) {
-  std::optional<OutFolder> folder;
-  if (!options.output.out.empty()) folder.emplace(options.output.out);
-  options.input.stop = host.stop;
-  options.input.in_part = is_in_part(options.shard);
-  if (steps.load) steps.load();
-  std::unique_ptr<HeadSource> source;
-  if (!steps.simulate) source = steps.open(options.input);
-  const auto journal = open_journal(options, steps, source.get());
-  Results results =
-      measured_in(options, steps, source.get(), journal.get(), host.progress, host.stop);
-  end_run(results, steps, options.output, folder ? &*folder : nullptr, journal.get());
-  if (journal != nullptr && !journal->has_results()) return 0;
-  if (folder && steps.saved) steps.saved(results);
-  host.results = std::move(results);
-  return 0;
+void print_shard(const Share& share, const std::string& out) {
+  print("Written: {}\nWith the folders of all {} shards: headgauge merge {} ... --out RESULTS\n",
+        journal_path(out, share), share.count, out);
 }
 
 }  // namespace
@@ -193,58 +94,57 @@ Option top_option(int& top) {
           .decides = false};
 }
 
-std::string finished_layers(const Results& results) {
-  if (results.layers_done == 0) return "";
-  std::string text = results.layers_done == 1
-                         ? "1 layer was finished"
-                         : fmt::format("{} layers were finished", results.layers_done);
-  // Of a bidirectional model every length is a pass of its own.
-  const auto lengths = static_cast<std::size_t>(results.coord_size("length"));
-  const std::size_t asked = results.settings["lengths"].size();
-  if (lengths < asked) text += fmt::format(" at {} of {} lengths", lengths, asked);
-  return text;
+Option shard_option(std::string& shard) {
+  return {.member = "RunOptions::shard",
+          .value = &shard,
+          .form = "I/N",
+          .group = option_group::output,
+          .help = "Compute share I of N of the documents, into --out, for headgauge merge",
+          .details = "See [scale.md](scale.md)",
+          .expects = "I/N",
+          .decides = false};
 }
 
-int run_measurement(RunOptions& options, const RunSteps& steps) {
-  if (Host* const program = host()) return run_in(*program, options, steps);
+int run_measurement(const RunOptions& options, const RunSteps& steps) {
+  return run_measurement(options, steps, [&](Run run) {
+    const std::string& model = options.input.model;
+    return Session(model.empty() ? Model() : Model(model), options.input.files(), std::move(run));
+  });
+}
+
+int run_measurement(const RunOptions& options, const RunSteps& steps,
+                    const std::function<Session(Run)>& open) {
+  const OutputOptions& output = options.output;
   const auto width = terminal_width(STDERR_FILENO);
-  const bool quiet = options.output.quiet;
-  std::optional<OutFolder> folder;
   const bool draws = takes_escapes(STDERR_FILENO);
-  std::optional<StopOnSignal> signal(std::in_place, draws && !quiet);
-  if (!options.output.out.empty()) folder.emplace(options.output.out);
-  options.input.stop = signal->token();
-  options.input.in_part = is_in_part(options.shard);
-  std::unique_ptr<HeadSource> source;
+  std::optional<OutFolder> folder;
+  std::optional<StopOnSignal> signal(std::in_place, draws && !output.quiet);
+  if (!output.out.empty()) folder.emplace(output.out);
   signal->loading([&] { folder.reset(); });
-  if (steps.load) steps.load();
-  if (!steps.simulate) source = steps.open(options.input);
-  const auto journal = open_journal(options, steps, source.get());
-  if (journal != nullptr && !quiet) say_resumption(*journal, source.get());
-  signal->loaded();
   ProgressBar bar(stderr, draws, static_cast<int>(width.value_or(80)));
-  Progress* const progress = quiet ? nullptr : &bar;
-  const Results results =
-      measured_in(options, steps, source.get(), journal.get(), progress, signal->token());
+  Watch watch(steps, *signal, bar, output.quiet);
+  Run run{.out = output.out, .observer = &watch, .stop = signal->token()};
+  if (!options.shard.empty()) run.shard = parse_share(options.shard);
+  Session session = open(run);
+  const Results results = steps.measure(session);
   bar.clear();
-  signal->hold();
-  end_run(results, steps, options.output, folder ? &*folder : nullptr, journal.get());
-  if (journal != nullptr && !journal->has_results()) {
-    if (!quiet) print_text(journal->shard_line(options.output.out));
+  if (results.partial) throw InterruptedError(interruption(results, run));
+  if (run.shard) {
+    if (!output.quiet) print_shard(*run.shard, output.out);
     flush_text();
     return 0;
   }
-  std::vector<std::string> further;
-  if (folder && steps.saved) further = steps.saved(results);
   // All is safe; from here on Ctrl-C just ends the printing.
   signal.reset();
-  if (options.output.json) {
+  if (output.json) {
     print_text(results_text(results));
   } else {
-    print_table(results, options, steps, further);
+    print_table(results, options, steps, session.written());
+    if (steps.print_more) steps.print_more();
   }
   flush_text();
-  if (!options.output.quiet) print_notices(results.notices);
+  if (!output.quiet) print_notices(results.notices);
+  if (!output.quiet) print_notices(session.remarks());
   return 0;
 }
 

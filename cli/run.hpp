@@ -1,10 +1,7 @@
-// What commands that scan have in common: their input and output, and how they run, save and print.
+// What commands that measure have in common: their input and output, and how they run and print.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
-#include <optional>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -12,7 +9,7 @@
 #include "cli/table.hpp"
 #include "headgauge/options.hpp"
 #include "headgauge/results.hpp"
-#include "headgauge/scan.hpp"
+#include "headgauge/session.hpp"
 
 namespace headgauge::cli {
 
@@ -34,37 +31,29 @@ Option top_option(int& top);
 struct RunOptions {
   InputOptions input;
   OutputOptions output;
-  std::string shard;  // --shard, of commands that have it
+  std::string shard;                // --shard, of commands that have it
+  std::vector<std::string> shards;  // folders to merge, of merge
 };
+
+// --shard I/N
+Option shard_option(std::string& shard);
 
 // What differs from command to command.
 struct RunSteps {
-  // Reads what simulate() or measure() needs besides; a signal ends it at once.
-  std::function<void()> load = {};
-  std::function<std::unique_ptr<HeadSource>(const InputOptions&)> open = open_source;
-  std::function<Results(HeadSource&, Progress*, std::stop_token)> measure;
-  // In place of measure() where there is no model and no text.
-  std::function<Results(Progress*, std::stop_token)> simulate = {};
-  // Of commands whose parts a journal keeps, and several processes compute: where it is noted.
-  ScanOptions* journaled = nullptr;
-  // The model and the texts, of such a command without a source.
-  std::function<void(Results&)> describe = {};
-  std::function<void(Results&)> complete = {};  // settings of the command's own options
-  std::function<std::vector<SummaryLine>(const Results&)> summarize = headgauge::summarize;
+  std::function<Results(Session&)> measure;
   std::function<std::string(const Results&, const TableOptions&)> table;
-  // What was finished when interrupted, as in "2 layers were finished"; empty: nothing.
-  std::function<std::string(const Results&)> finished;
-  // Once results, perhaps partial ones, took the place of older ones: removes what was of those.
-  std::function<void()> replaced = {};
-  // Once all is in --out: writes what goes there besides, and names it.
-  std::function<std::vector<std::string>(const Results&)> saved = {};
+  // Checks what can be checked once the model is open, before the work begins.
+  std::function<void(const SourceInfo&)> check = {};
+  // Prints what the table does not say.
+  std::function<void()> print_more = {};
 };
 
-// "2 layers were finished"; empty where there are none.
-std::string finished_layers(const Results& results);
+// Measures in a session, follows it on the terminal, and prints; an interruption is an error once
+// what was finished is saved. Returns the exit code.
+int run_measurement(const RunOptions& options, const RunSteps& steps);
 
-// Opens the source, measures, saves and prints; an interruption is an error once what was finished
-// is saved. Returns the exit code.
-int run_measurement(RunOptions& options, const RunSteps& steps);
+// The same with a session that `open` makes of how it is to run.
+int run_measurement(const RunOptions& options, const RunSteps& steps,
+                    const std::function<Session(Run)>& open);
 
 }  // namespace headgauge::cli

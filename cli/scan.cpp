@@ -7,9 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
-#include "cli/planned.hpp"
 #include "cli/run.hpp"
-#include "cli/run_journal.hpp"
 #include "cli/table_style.hpp"
 #include "headgauge/text.hpp"
 
@@ -18,17 +16,17 @@ namespace {
 
 struct ScanCommand {
   RunOptions run;
-  ScanOptions scan;
+  ScanRequest request;
   int top = 0;
   bool all = false;
   std::string sort;
-  PlanInput plan;
 };
 
 std::vector<Option> table_options(ScanCommand& o) {
   return {top_option(o.top),
           {.member = "ScanCommand::all",
            .value = &o.all,
+           .form = "",
            .group = option_group::output,
            .help = "Show every head in a row of its own, also of a model of more than 60 heads",
            .decides = false},
@@ -68,18 +66,11 @@ std::string examples_line(const Results& results, const std::string& out, std::s
 }
 
 int run(ScanCommand& options) {
-  options.run.input.take(options.scan);
   RunSteps steps;
-  steps.journaled = &options.scan;
-  steps.measure = [&](HeadSource& source, Progress* progress, std::stop_token stop) {
-    check_sort(options.scan, source.info(), options.sort);
-    options.plan.apply(source, options.scan);
-    return scan(source, options.scan, progress, std::move(stop));
+  steps.check = [&](const SourceInfo& source) {
+    check_sort(options.request.options, source, options.sort);
   };
-  steps.complete = [&](Results& results) {
-    write_settings(table_options(options), results.settings);
-    options.plan.describe("ScanCommand", results);
-  };
+  steps.measure = [&](Session& session) { return session.scan(options.request); };
   steps.table = [&](const Results& results, const TableOptions& terminal) {
     TableOptions table = terminal;
     table.top = options.top;
@@ -88,7 +79,6 @@ int run(ScanCommand& options) {
     return render_table(results, table) +
            examples_line(results, options.run.output.out, table.width);
   };
-  steps.finished = finished_layers;
   return run_measurement(options.run, steps);
 }
 
@@ -98,8 +88,7 @@ void add_scan(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("scan", "Measure every head of a model on a text");
   auto options = std::make_shared<ScanCommand>();
   options->run.input.add_to(*command);
-  add_options(*command, options_of(options->scan));
-  add_options(*command, {options->plan.option("ScanCommand")});
+  add_options(*command, options_of(options->request));
   add_options(*command, options_of(options->run.output));
   add_options(*command, {shard_option(options->run.shard)});
   add_options(*command, table_options(*options));

@@ -39,7 +39,7 @@ class StopOnSignal {
 };
 
 // For a command that reads and works out, and saves nothing before loaded(): a signal until then
-// ends the process with a line. Null in another program's process, which has signals of its own.
+// ends the process with a line.
 std::unique_ptr<StopOnSignal> end_on_signal();
 
 }  // namespace headgauge::cli

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <filesystem>
 #include <set>
 
 #include "cli/options.hpp"
@@ -16,10 +14,6 @@ namespace {
 // Options that a model has as well.
 const std::set<std::string> kShared = {"grid",    "points", "replicates", "normalizer", "seed",
                                        "threads", "out",    "json",       "quiet",      "help"};
-
-std::string state_path(const std::string& folder) {
-  return (std::filesystem::path(folder) / "convergence_state.json").string();
-}
 
 bool given(const CLI::App& command, const std::string& name) {
   return command.get_option(fmt::format("--{}", name))->count() > 0;
@@ -89,24 +83,10 @@ int SyntheticCommand::run(const CLI::App& command, RunOptions& run, const Conver
   options.normalizer = shared.scan.normalizer;
   options.seed = shared.scan.seed;
   options.threads = shared.scan.threads;
-  if (!run.output.out.empty()) options.state = state_path(run.output.out);
 
   RunSteps steps;
-  steps.simulate = [&](Progress* progress, std::stop_token stop) {
-    return headgauge::simulate(options, progress, std::move(stop));
-  };
+  steps.measure = [&](Session& session) { return session.simulate(options); };
   steps.table = render_simulation;
-  steps.finished = [](const Results& results) {
-    const LabelledArray* error = results.metric("error_mean");
-    const auto done = std::ranges::count_if(error->values, [](double v) { return !std::isnan(v); });
-    return done == 0 ? std::string()
-                     : fmt::format("{} of {} points were finished", done, error->values.size());
-  };
-  steps.saved = [&](const Results& /*results*/) {
-    std::error_code kept;  // what was measured is saved
-    std::filesystem::remove(options.state, kept);
-    return std::vector<std::string>();
-  };
   return run_measurement(run, steps);
 }
 

@@ -72,9 +72,13 @@ class Journal {
   // which is made with the first of them; after its last whole record it is cut off. Throws
   // BadInputError where one is of another run, ResourceError where another process writes the same
   // one. Messages advise another `option`.
-  void open(const std::string& folder, const Identity& identity, const std::string& option);
+  // A journal holds `request` for whoever merges it.
+  void open(const std::string& folder, const Identity& identity, const std::string& option,
+            const Identity& request = {});
   // Of shards that are merged: what they are of. Throws BadInputError where that is another run.
   const Identity& identity() const;
+  // What open() was given by the first shard.
+  const Identity& request() const;
   void require_identity(const Identity& identity) const;
 
   // Names what follows, as long as this object lives; without a journal it does nothing.
@@ -170,6 +174,9 @@ class Journal {
   Dealt dealt_;
   std::map<PartKey, std::string> failed_;  // by this process
 };
+
+// The journal that a process with this share keeps in `folder`.
+std::string journal_path(const std::string& folder, const Share& share);
 
 // Whether this process has all parts of the present stage: of what is dealt out the one that makes
 // the results has them, of the rest each, and so has a run without a journal.

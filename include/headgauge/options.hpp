@@ -12,6 +12,8 @@
 #include <variant>
 #include <vector>
 
+#include "headgauge/texts.hpp"
+
 namespace headgauge {
 
 // A value that is one of several words: an enumeration, whose values count from 0.
@@ -30,7 +32,7 @@ Choice choice(Enum& value, std::vector<std::string> words) {
 // The member of an options struct that an option is kept in.
 using OptionValue = std::variant<bool*, int*, double*, std::uint64_t*, std::string*,
                                  std::vector<int>*, std::vector<double>*, std::vector<std::string>*,
-                                 std::optional<int>*, std::optional<double>*, Choice>;
+                                 std::optional<int>*, std::optional<double>*, Texts*, Choice>;
 
 // The headings that options stand under.
 namespace option_group {
@@ -68,6 +70,8 @@ struct Option {
   // Whether a number depends on it. A run goes on, and shards fit together, whatever the others
   // are.
   bool decides = true;
+  // True if the value names files, on whose contents the numbers depend.
+  bool names_files = false;
 
   // "top-n", as the command line has it.
   std::string name() const;
@@ -79,6 +83,18 @@ struct Option {
 nlohmann::ordered_json option_setting(const Option& option);
 std::string option_text(const Option& option);
 
+// Returns whether a list is typed as one word with commas: "T,T...", not "FILE..." or specs, which
+// hold commas themselves.
+bool is_one_word(const Option& option);
+
+// Sets the value to one that option_setting() gives, or to what is typed for it: "32,64" is a list,
+// "none" or "all" an empty value where Option::none says so, 32.0 a whole number. Texts are named
+// files. Throws UsageError, which names the member, for what is not accepted.
+void set_option(const Option& option, const nlohmann::ordered_json& value);
+// The same, but returns "expected a whole number, found "x"" in place of throwing; empty: it is
+// set.
+std::string try_to_set(const Option& option, const nlohmann::ordered_json& value);
+
 // Records all of them in `settings`, each under its key.
 void write_settings(const std::vector<Option>& options, nlohmann::ordered_json& settings);
 
@@ -86,6 +102,9 @@ void write_settings(const std::vector<Option>& options, nlohmann::ordered_json& 
 Option normalizer_option(const std::string& owner, std::string& normalizer);
 Option threads_option(const std::string& owner, int& threads);
 Option seed_option(const std::string& owner, std::uint64_t& seed);
+
+// Gives `count` geometric numbers from first to last, both included: what FIRST:LAST:COUNT means.
+std::vector<double> geometric(double first, double last, int count);
 
 // Finds the option of that name; throws std::logic_error where there is none.
 Option& find_option(std::vector<Option>& options, std::string_view name);

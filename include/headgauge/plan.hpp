@@ -58,9 +58,17 @@ struct MadePlan {
   AttentionPlan plan;
 };
 
+// What a plan was written as for other tools.
+struct PlanExport {
+  std::vector<std::string> files;    // their paths
+  std::vector<std::string> shares;   // what of the cache the tool keeps, where the plan keeps less
+  std::vector<std::string> notices;  // what the format says otherwise than the plan
+};
+
 struct PlanResults {
   Results results;
   std::vector<MadePlan> plans;  // that of the objective first
+  PlanExport exported = {};     // by Session::plan() alone
 };
 
 // Screens every key-value head alone under every candidate, then searches for plans by their joint
@@ -105,12 +113,6 @@ std::string not_exported(const HeadPlan& head, PlanFormat format);
 std::vector<std::string> keep_exportable(PlanOptions& options,
                                          const std::vector<PlanFormat>& formats,
                                          const SourceInfo& source);
-
-struct PlanExport {
-  std::vector<std::string> files;    // their paths
-  std::vector<std::string> shares;   // what of the cache the tool keeps, where the plan keeps less
-  std::vector<std::string> notices;  // what the format says otherwise than the plan
-};
 
 // Writes a plan for another tool: into `folder` (duo, kvpress: a folder of that name in it), which
 // is made if need be. Throws UnsupportedError, which names the first head, for what the format

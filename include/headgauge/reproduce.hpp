@@ -60,7 +60,7 @@ struct TokensOptions {
   std::uint64_t seed = 0;
 
   // Opens the model with its text; none: no model is measured.
-  std::function<std::unique_ptr<HeadSource>()> model;
+  std::function<std::shared_ptr<HeadSource>()> model;
   int length = 0;  // its context; 0: the paper's 512, or as far as model and text go
 
   // Where gaussian/, sphere/, model/, all_heads/ and each_head/ are kept, each with its

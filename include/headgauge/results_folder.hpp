@@ -14,6 +14,25 @@ inline constexpr const char* kHeadsFile = "heads.csv";
 // Whether there are heads and lengths for heads.csv.
 bool has_heads(const Results& results);
 
+// The results file in a folder, and the one that a path means: a folder stands for its results.
+std::string results_path(const std::string& folder);
+std::string results_file(const std::string& path);
+
+// What to do about a folder that cannot be made.
+inline constexpr const char* kOutAdvice = "choose another Run::out";
+
+// The folder that results are saved in: made and tried before the work begins, so that one that
+// cannot be written is a ResourceError at once. What was made and stays empty goes again.
+class OutFolder {
+ public:
+  explicit OutFolder(std::string path);
+  void save(const Results& results) const;
+
+ private:
+  std::string path_;
+  MadeFolder made_;
+};
+
 // Adds both to files that appear together; a heads.csv of other results goes where these have none.
 void add_results(const Results& results, AtomicFiles& files);
 

@@ -59,9 +59,6 @@ std::vector<Option> options_of(SyntheticOptions& options);
 Results simulate(const SyntheticOptions& options, Progress* progress = nullptr,
                  std::stop_token stop = {});
 
-// `count` geometric numbers from first to last, both included.
-std::vector<double> geometric(double first, double last, int count);
-
 // Sentences on what was found.
 std::vector<SummaryLine> summarize_simulation(const Results& results);
 

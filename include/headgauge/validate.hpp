@@ -32,7 +32,7 @@ std::vector<Option> options_of(ValidateOptions& options);
 inline constexpr const char* kFlagPredictor = "flag ";
 
 // Opens text number k of those that are named.
-using OpenText = std::function<std::unique_ptr<HeadSource>(std::size_t text)>;
+using OpenText = std::function<std::shared_ptr<HeadSource>(std::size_t text)>;
 
 // Measures every head on every text as it is, then the change of the loss when one head alone is
 // changed. The results have dims layer, head, intervention, text and predictor:

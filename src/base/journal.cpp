@@ -62,14 +62,21 @@ std::unique_ptr<Journal> Journal::merge(const std::vector<std::string>& folders)
   return journal;
 }
 
-void Journal::open(const std::string& folder, const Identity& identity, const std::string& option) {
-  folder_ = std::make_unique<JournalFolder>(
-      (std::filesystem::path(folder) / kJournalFolder).string(),
-      parse_json<Identity>(json_text(identity), "identity"), share_, role_ != Role::shard, option);
+void Journal::open(const std::string& folder, const Identity& identity, const std::string& option,
+                   const Identity& request) {
+  const JournalFile::Header header{parse_json<Identity>(json_text(identity), "identity"), share_,
+                                   request};
+  folder_ =
+      std::make_unique<JournalFolder>((std::filesystem::path(folder) / kJournalFolder).string(),
+                                      header, role_ != Role::shard, option);
 }
 
 const Journal::Identity& Journal::identity() const {
   return folder_->header().identity;
+}
+
+const Journal::Identity& Journal::request() const {
+  return folder_->header().request;
 }
 
 void Journal::require_identity(const Identity& identity) const {

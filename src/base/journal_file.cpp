@@ -52,7 +52,8 @@ std::uint32_t begin_crc(const RecordHead& head, std::string_view stage) {
 std::string header_text(const JournalFile::Header& header) {
   const nlohmann::ordered_json json = {{"schema", kSchema},
                                        {"share", {header.share.index, header.share.count}},
-                                       {"identity", header.identity}};
+                                       {"identity", header.identity},
+                                       {"request", header.request}};
   const std::string text = json_text(json);
   return fmt::format("{} {} {:08x}\n{}\n", kSchema, text.size(),
                      crc_of(0, std::as_bytes(std::span(text))), text);
@@ -137,6 +138,7 @@ void JournalFile::read_header() {
   const auto json = parse_json_object<Journal::Identity>(text, path_, kStartAgain);
   try {
     header_.identity = json.at("identity");
+    header_.request = json.value("request", Journal::Identity());
     header_.share = {json.at("share").at(0).get<int>(), json.at("share").at(1).get<int>()};
   } catch (const nlohmann::json::exception&) {
     refuse_damaged();

@@ -17,6 +17,7 @@ class JournalFile {
   struct Header {
     Journal::Identity identity;
     Share share;
+    Journal::Identity request = {};
   };
   // A record of a file that was read.
   struct Place {

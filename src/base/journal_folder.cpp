@@ -113,6 +113,10 @@ std::pair<std::string, std::string> shown_apart(const Journal::Identity& a,
 
 }  // namespace
 
+std::string journal_path(const std::string& folder, const Share& share) {
+  return (fs::path(folder) / kJournalFolder / part_name(share)).string().append(kSuffix);
+}
+
 void require_same_run(const std::string& path, const Journal::Identity& expected,
                       const Journal::Identity& found, const std::string& advice) {
   const auto refuse = [&](const std::string& what) {
@@ -130,13 +134,15 @@ void require_same_run(const std::string& path, const Journal::Identity& expected
   }
 }
 
-JournalFolder::JournalFolder(std::string folder, const Journal::Identity& identity,
-                             const Share& share, bool all, const std::string& option)
-    : folder_(std::move(folder)), header_{identity, share}, due_(Clock::now() + shortest_pause()) {
+JournalFolder::JournalFolder(std::string folder, JournalFile::Header header, bool all,
+                             const std::string& option)
+    : folder_(std::move(folder)),
+      header_(std::move(header)),
+      due_(Clock::now() + shortest_pause()) {
   require_no_link(folder_, option);
   const std::string own = path();
   // Of two runs by themselves that write to one folder the second keeps nothing.
-  if (share.count == 1 && all && JournalFile::is_being_written(own)) {
+  if (header_.share.count == 1 && all && JournalFile::is_being_written(own)) {
     yields_ = true;
     return;
   }
@@ -144,7 +150,7 @@ JournalFolder::JournalFolder(std::string folder, const Journal::Identity& identi
     if (!all && !is_own(journal)) continue;
     read(journal);
     require_same_run(
-        journal, identity, files_.back()->header().identity,
+        journal, header_.identity, files_.back()->header().identity,
         fmt::format("delete {} to start again, or choose another {}", folder_, option));
     if (journal == own) own_ = files_.back().get();
   }
@@ -164,7 +170,8 @@ JournalFolder::JournalFolder(const std::vector<std::string>& folders) {
       if (!is_state(journal)) join(journal, there);
     }
   }
-  header_ = {files_.front()->header().identity, {0, files_.front()->header().share.count}};
+  header_ = files_.front()->header();
+  header_.share.index = 0;
   for (int shard = 0; shard < header_.share.count; ++shard) {
     if (there.contains(shard)) continue;
     throw BadInputError(fault("merge", fmt::format("all {} shards", header_.share.count),

@@ -23,7 +23,7 @@ void require_same_run(const std::string& path, const Journal::Identity& expected
 class JournalFolder {
  public:
   // Of a run that goes on; `all`: with what other processes have kept. Throws as Journal::open().
-  JournalFolder(std::string folder, const Journal::Identity& identity, const Share& share, bool all,
+  JournalFolder(std::string folder, JournalFile::Header header, bool all,
                 const std::string& option);
   // Of shards, in these folders. Throws as Journal::merge().
   explicit JournalFolder(const std::vector<std::string>& folders);

@@ -288,7 +288,7 @@ class Tokens {
   const TokensOptions& options_;
   StageProgress stages_;
   std::stop_token stop_;
-  std::unique_ptr<HeadSource> source_;
+  std::shared_ptr<HeadSource> source_;
   std::optional<MadeFolder> folder_;
   Results whole_;
   int stage_ = 0;

@@ -65,11 +65,11 @@ Json documents_of(const Results& results) {
   return it != results.text.end() && it->is_array() ? *it : Json::array();
 }
 
-enum class Texts { unknown, same, different };
-Texts compare_texts(const Results& before, const Results& after) {
+enum class SameTexts { unknown, yes, no };
+SameTexts compare_texts(const Results& before, const Results& after) {
   const Json a = documents_of(before), b = documents_of(after);
-  if (a.empty() || b.empty()) return Texts::unknown;
-  return a == b ? Texts::same : Texts::different;
+  if (a.empty() || b.empty()) return SameTexts::unknown;
+  return a == b ? SameTexts::yes : SameTexts::no;
 }
 
 // Whether errors come from the scatter of whole documents.
@@ -176,13 +176,13 @@ void LeftOut::say_what_errors_hold(const Results& diff, std::vector<std::string>
     return !entry.second.change_of.empty() && !entry.second.standard_error.empty();
   });
   if (!errors) return;
-  const Texts texts = compare_texts(before_, after_);
-  if (texts == Texts::same) {
+  const SameTexts texts = compare_texts(before_, after_);
+  if (texts == SameTexts::yes) {
     all.emplace_back(
         "both runs are of the same text: the errors of changes, which take the two as "
         "independent, are too large where they move together");
   }
-  if (texts == Texts::different &&
+  if (texts == SameTexts::no &&
       !(documents_are_batches(before_) && documents_are_batches(after_))) {
     all.push_back(fmt::format(
         "the runs are of different texts, and how much values vary from text to text is not in the "

@@ -18,6 +18,10 @@ struct ToJson {
   const Option& option;
 
   Json operator()(const Choice& value) const { return value.words.at(value.get()); }
+  Json operator()(const Texts* value) const {
+    const auto names = names_of(*value);
+    return (*this)(&names);
+  }
   template <class T>
   Json operator()(const T* value) const {
     if (!option.none.empty() && *value == T{}) return option.none;

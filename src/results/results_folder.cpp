@@ -1,5 +1,9 @@
 #include "headgauge/results_folder.hpp"
 
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
 #include "base/file.hpp"
 #include "results/header.hpp"
 
@@ -22,6 +26,24 @@ void add_results(const Results& results, AtomicFiles& files) {
   } else if (beginning_of(files.path(kHeadsFile), kHeadsCsvBegin.size()) == kHeadsCsvBegin) {
     files.remove(kHeadsFile);  // the table of other results
   }
+}
+
+std::string results_path(const std::string& folder) {
+  return (std::filesystem::path(folder) / kResultsFile).string();
+}
+
+std::string results_file(const std::string& path) {
+  std::error_code none;  // opening the file says what is wrong with it
+  return std::filesystem::is_directory(path, none) ? results_path(path) : path;
+}
+
+OutFolder::OutFolder(std::string path) : path_(std::move(path)), made_(path_, kOutAdvice) {
+  AtomicFiles trial(path_);
+  for (const char* name : {kResultsFile, kHeadsFile}) trial.add(name);
+}
+
+void OutFolder::save(const Results& results) const {
+  write_results_folder(results, path_);
 }
 
 void write_results_folder(const Results& results, const std::string& folder) {

@@ -25,6 +25,7 @@ ORDER = (
     "plan",
     "reproduce",
     "report",
+    "session",
     "cli",
 )
 # Stricter than the order.
@@ -36,7 +37,7 @@ HEADERS = {"advice": "results",
            "compare": "scan", "converge": "scan", "diff": "results", "faults": "base", "files": "base",
            "flags": "scan", "headgauge": "report", "journal": "base", "measure": "heads", "memory": "base",
            "options": "results", "parallel": "base", "parameters": "normalize", "patterns": "heads",
-           "results_folder": "results", "synthetic": "convergence", "text": "base", "validate": "scan"}
+           "results_folder": "results", "synthetic": "convergence", "text": "base", "texts": "base", "validate": "scan"}
 
 LONGEST = 600  # lines; 400 is what to aim for
 VAGUE = {"utils", "util", "common", "helpers", "helper", "misc"}

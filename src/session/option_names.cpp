@@ -1,21 +1,12 @@
-#include "cli/messages.hpp"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "headgauge/advice.hpp"
-#include "headgauge/calibrate.hpp"
-#include "headgauge/compare.hpp"
-#include "headgauge/converge.hpp"
 #include "headgauge/diff.hpp"
-#include "headgauge/options.hpp"
-#include "headgauge/plan.hpp"
-#include "headgauge/reproduce.hpp"
-#include "headgauge/synthetic.hpp"
-#include "headgauge/validate.hpp"
+#include "headgauge/session.hpp"
 
-namespace headgauge::cli {
+namespace headgauge {
 namespace {
 
 using Names = std::vector<std::pair<std::string, std::string>>;
@@ -43,17 +34,19 @@ const Names& names() {
         {"PlanOptions::state", "--out"},
         {"TokensOptions::folder", "--out"},
         {"TokensOptions::model", "MODEL and --text"},
+        {"Session::texts", "--text"},
+        {"Run::shard", "--shard"},
     };
-    add<ScanOptions>(names);
-    add<CompareOptions>(names);
-    add<CalibrateOptions>(names);
-    add<ConvergeOptions>(names);
+    add<ScanRequest>(names);
+    add<CompareRequest>(names);
+    add<ConvergeRequest>(names);
+    add<ValidateRequest>(names);
+    add<PlanRequest>(names);
+    add<LimitsRequest>(names);
+    add<TokensRequest>(names);
     add<SyntheticOptions>(names);
-    add<LimitsOptions>(names);
-    add<TokensOptions>(names);
     add<DiffOptions>(names);
-    add<ValidateOptions>(names);
-    add<PlanOptions>(names);
+    add<Run>(names);
     std::ranges::stable_sort(
         names, [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
     return names;
@@ -63,7 +56,7 @@ const Names& names() {
 
 }  // namespace
 
-std::string for_command_line(std::string text) {
+std::string with_option_names(std::string text) {
   if (text.find("::") == text.npos && text.find("()") == text.npos) return text;
   for (const auto& [member, option] : names()) {
     for (auto at = text.find(member); at != text.npos; at = text.find(member, at)) {
@@ -75,11 +68,11 @@ std::string for_command_line(std::string text) {
   return text;
 }
 
-void use_command_line_names(Results& results) {
-  for (std::string& notice : results.notices) notice = for_command_line(std::move(notice));
-  for (SummaryLine& line : results.summary) line.text = for_command_line(std::move(line.text));
+void use_option_names(Results& results) {
+  for (std::string& notice : results.notices) notice = with_option_names(std::move(notice));
+  for (SummaryLine& line : results.summary) line.text = with_option_names(std::move(line.text));
   fill_in_commands(results);
-  for (Claim& claim : results.claims) claim.measured = for_command_line(std::move(claim.measured));
+  for (Claim& claim : results.claims) claim.measured = with_option_names(std::move(claim.measured));
 }
 
-}  // namespace headgauge::cli
+}  // namespace headgauge

@@ -1,4 +1,4 @@
-#include "cli/planned.hpp"
+#include "session/planned.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,31 +7,20 @@
 #include <cctype>
 #include <filesystem>
 
-namespace headgauge::cli {
+namespace headgauge {
 namespace {
 
 const std::string kPrefix = "plan_";
 
 }  // namespace
 
-Option PlanInput::option(const std::string& owner) {
-  return {.member = owner + "::plan",
-          .value = &file,
-          .form = "FILE",
-          .group = option_group::measured,
-          .help = "Run the model under this plan, which headgauge plan wrote",
-          .details = "See [plan.md](plan.md); a plan for another model is refused",
-          .expects = "a file",
-          .none = "none"};
-}
-
 void PlanInput::apply(HeadSource& source, const ScanOptions& scan) {
   if (file.empty()) return;
   if (scan.pattern != "none" || scan.normalizer != "softmax") {
-    throw UsageError(
-        fault("--plan", "a plan alone",
-              scan.pattern != "none" ? "--pattern beside it" : "--normalizer beside it",
-              "leave one of the two out, or write it into the plan"));
+    throw UsageError(fault("ScanRequest::plan", "a plan alone",
+                           scan.pattern != "none" ? "ScanOptions::pattern beside it"
+                                                  : "ScanOptions::normalizer beside it",
+                           "leave one of the two out, or write it into the plan"));
   }
   plan = read_plan(file);
   source.intervene(make_interventions(*plan, source, file));
@@ -51,8 +40,7 @@ std::string PlanInput::unchanged_heads(const HeadSource& source) const {
   return fmt::format("{}", fmt::join(names, ","));
 }
 
-void PlanInput::describe(const std::string& owner, Results& results) {
-  write_settings({option(owner)}, results.settings);
+void PlanInput::describe(Results& results) const {
   if (!plan) return;
   results.settings["plan_sha256"] = plan->sha256;
   const std::string notice = context_notice(*plan, file, results);
@@ -95,4 +83,4 @@ std::vector<std::string> older_plans(const std::string& folder,
   return older;
 }
 
-}  // namespace headgauge::cli
+}  // namespace headgauge

@@ -1,4 +1,4 @@
-#include "cli/host.hpp"
+#include "cli/command_line.hpp"
 
 #include <algorithm>
 #include <iostream>
@@ -9,13 +9,10 @@
 #include "cli/arrange_words.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
-#include "cli/present_command.hpp"
 #include "cli/usage.hpp"
 
 namespace headgauge::cli {
 namespace {
-
-thread_local Host* the_host = nullptr;
 
 // CLI11's own, with one empty line between the groups of options where it has two.
 class HelpFormatter : public CLI::Formatter {
@@ -69,18 +66,13 @@ void add_commands(CLI::App& app, Action& action) {
 
 }  // namespace
 
-Host* host() {
-  return the_host;
-}
-
 int run_command(const std::vector<std::string>& arguments) {
   CLI::App app{"Measures what the attention heads of a transformer can and cannot do."};
   describe(app);
   Action action;
   add_commands(app, action);
   try {
-    // A program writes them as the parser takes them.
-    std::vector<std::string> words = host() != nullptr ? arguments : arranged(app, arguments);
+    std::vector<std::string> words = arranged(app, arguments);
     std::ranges::reverse(words);  // CLI11 takes them from the end
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
@@ -89,19 +81,7 @@ int run_command(const std::vector<std::string>& arguments) {
     std::cout.flush();
     return 0;
   }
-  note_command(*app.get_subcommands().front());
   return action();
-}
-
-int run_command(const std::vector<std::string>& arguments, Host& host) {
-  struct Scope {
-    explicit Scope(Host& host) : before(std::exchange(the_host, &host)) {}
-    ~Scope() { the_host = before; }
-    Scope(const Scope&) = delete;
-    Scope& operator=(const Scope&) = delete;
-    Host* before;
-  } scope(host);
-  return run_command(arguments);
 }
 
 }  // namespace headgauge::cli

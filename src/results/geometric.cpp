@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "headgauge/synthetic.hpp"
+#include "headgauge/options.hpp"
 
 namespace headgauge {
 

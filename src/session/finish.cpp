@@ -1,0 +1,66 @@
+#include "session/finish.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "scan/scan_plan.hpp"
+
+namespace headgauge {
+namespace {
+
+template <class T>
+void sort_set(std::vector<T>& values) {
+  std::ranges::sort(values);
+  const auto repeated = std::ranges::unique(values);
+  values.erase(repeated.begin(), repeated.end());
+}
+
+nlohmann::ordered_json names_of_kind(const Texts& texts, bool are_ids) {
+  nlohmann::ordered_json names = nlohmann::ordered_json::array();
+  for (const Text& text : texts) {
+    if (text.is_ids == are_ids) names.push_back(text.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+Results described(const HeadSource& source) {
+  Results results;
+  source.describe(results);
+  return results;
+}
+
+ScanOptions resolved(const ScanOptions& options, const SourceInfo& source) {
+  const ScanOptions filled = plan_scan(options, source).options;
+  ScanOptions resolved = options;
+  resolved.lengths = filled.lengths;
+  resolved.queries = filled.queries;
+  resolved.examples = filled.examples;
+  resolved.measure.temperatures = filled.measure.temperatures;
+  sort_lists(resolved);
+  return resolved;
+}
+
+void sort_lists(ScanOptions& options) {
+  sort_set(options.lengths);
+  sort_set(options.measure.top_n);
+}
+
+void complete(Results& results, const Ending& ending) {
+  const Input& input = ending.input;
+  if (!input.model.empty()) {
+    results.settings["text"] = names_of_kind(input.texts, false);
+    results.settings["tokens"] = names_of_kind(input.texts, true);
+  }
+  for (const Option& option : ending.options) {
+    if (option.member.starts_with(ending.own)) write_settings({option}, results.settings);
+  }
+  results.summary = ending.summarize(results);
+  if (input.model.has_own_queries() && !input.texts.empty()) {
+    results.notices.push_back("the texts were not read: a dump holds its own queries");
+  }
+  use_option_names(results);
+}
+
+}  // namespace headgauge

@@ -1,0 +1,236 @@
+#include "session/input.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "session/read_documents.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr Index kLongestAuto = 1024;
+constexpr Index kSharedRun = 64;  // tokens in a row that two texts have in common by copying alone
+
+// All tokens of the texts.
+constexpr std::size_t kAllTokens = 0;
+
+// The longest context that is asked for; auto goes no further than the model was trained for.
+std::size_t longest_asked(const Input& input, const ModelSummary& summary) {
+  if (input.lengths.empty()) return static_cast<std::size_t>(longest_auto(summary));
+  return static_cast<std::size_t>(std::max(1, *std::ranges::max_element(input.lengths)));
+}
+
+// Looks up what the ids of the documents stand for. Where the model has no tokenizer, or one that
+// cannot be read, they stay ids: nothing that is measured needs more.
+void look_up_texts(const Model& model, std::vector<Document>& documents) {
+  const bool all_have =
+      std::ranges::none_of(documents, [](const Document& one) { return one.texts.empty(); });
+  if (all_have || !model.has_tokenizer()) return;
+  try {
+    const Tokenizer tokenizer = model.tokenizer();
+    for (Document& document : documents) {
+      if (!document.texts.empty()) continue;
+      for (const int id : document.tokens) document.texts.push_back(tokenizer.piece(id));
+    }
+  } catch (const BadInputError&) {
+  }
+}
+
+// Leaves the first tokens of each, as many as are asked for.
+void cut_documents(const Input& input, const ModelSummary& summary,
+                   std::vector<Document>& documents) {
+  for (Document& document : documents) document.cut(longest_asked(input, summary));
+}
+
+// The texts as far as they are asked for, and no further than the model goes.
+std::vector<Document> read_beginnings(const Input& input, Hold hold) {
+  const ModelSummary& summary = input.model.summary();
+  std::size_t most = longest_asked(input, summary);
+  if (summary.positions > 0) most = std::min(most, static_cast<std::size_t>(summary.positions));
+  return read_documents(input, most, hold);
+}
+
+// Each piece has what the tokenizer puts around a text.
+std::vector<Document> pieces_of(const std::vector<Document>& documents, Index tokens) {
+  std::vector<Document> pieces;
+  for (const Document& document : documents) {
+    const Index inner = tokens - std::ssize(document.before) - std::ssize(document.after);
+    for (Index at = 0; inner > 0 && at + inner <= std::ssize(document.tokens); at += inner) {
+      const auto begin = document.tokens.begin() + at;
+      pieces.push_back({.name = document.name,
+                        .tokens = {begin, begin + inner},
+                        .sha256 = document.sha256,
+                        .total = document.total,
+                        .before = document.before,
+                        .after = document.after,
+                        .first = static_cast<std::size_t>(at)});
+    }
+  }
+  return pieces;
+}
+
+// Of texts with lengths asked for, each must be long enough for all: which of them a mean stands
+// for should not depend on the length.
+void require_length(const std::vector<Document>& documents, const Input& input,
+                    const ModelSummary& model) {
+  if (input.lengths.empty()) return;
+  const Index longest = *std::ranges::max_element(input.lengths);
+  const Index positions = model.positions > 0 ? model.positions : model.trained_length;
+  if (model.positions > 0 && longest > model.positions)
+    return;  // no text would do: a later message says so
+  for (const Document& document : documents) {
+    const auto tokens = static_cast<Index>(document.total);
+    if (tokens >= longest) continue;
+    std::string advice = "give a longer text";
+    if (tokens >= 2) {  // of fewer nothing can be measured
+      advice = fmt::format("possible are {}; or {}",
+                           fmt::join(auto_lengths(tokens, positions), ", "), advice);
+    }
+    throw BadInputError(fault(
+        document.name,
+        fmt::format("ScanOptions::lengths of at most {}, for it has {} tokens", tokens, tokens),
+        std::to_string(longest),
+        documents.size() == 1
+            ? advice
+            : fmt::format("{}, leave this one out, or {}", advice, input.auto_advice)));
+  }
+}
+
+// Cuts whole texts into pieces, each a source of its own; the model must stay as it is meanwhile.
+CutText cutter(Model model, std::vector<Document> documents, const SourceOptions& source) {
+  model.hold();
+  return [=, documents = std::move(documents)](int tokens) {
+    TextPieces pieces;
+    auto of_text = pieces_of(documents, tokens);
+    pieces.count = of_text.size();
+    pieces.open = [=, of_text = std::move(of_text)](std::size_t piece) {
+      return model.open({of_text[piece]}, source);
+    };
+    return pieces;
+  };
+}
+
+// Reads the texts whole where `cut` is given.
+std::shared_ptr<HeadSource> open(const Input& input, CutText* cut) {
+  const Model& model = input.model;
+  const SourceOptions source{input.x, input.threads};
+  if (model.has_own_queries()) return model.open(source);
+  if (input.texts.empty()) {
+    throw UsageError(
+        fault(input.asked_by, "a text to measure on", "none", "add Session::texts = FILE"));
+  }
+  // An unknown family or a config that makes no sense is reported before a long text is tokenised.
+  const ModelSummary& summary = model.summary();
+  std::vector<Document> documents = cut == nullptr ? read_beginnings(input, Hold::own)
+                                                   : read_documents(input, kAllTokens, Hold::all);
+  if (cut != nullptr) *cut = cutter(model, documents, source);
+  cut_documents(input, summary, documents);
+  require_length(documents, input, summary);
+  if (input.with_texts) look_up_texts(model, documents);
+  return model.open(std::move(documents), source);
+}
+
+}  // namespace
+
+void Input::take(const ScanOptions& scan) {
+  lengths = scan.lengths;
+  x = scan.x;
+  threads = scan.threads;
+  const bool are_few = texts.size() <= kDocumentsWithExamples;
+  with_texts = scan.examples.value_or(are_few ? kUsualExamples : 0) > 0;
+}
+
+Input Input::with(Texts others) const {
+  Input input = *this;
+  input.texts = std::move(others);
+  return input;
+}
+
+Index longest_auto(const ModelSummary& model) {
+  const Index trained = model.trained_length;
+  return trained > 0 ? std::min(kLongestAuto, trained) : kLongestAuto;
+}
+
+std::vector<Document> load_whole_documents(const Input& input) {
+  return read_documents(input, kAllTokens, Hold::all);
+}
+
+std::vector<Document> load_documents(const Input& input) {
+  std::vector<Document> documents = read_beginnings(input, Hold::all);
+  cut_documents(input, input.model.summary(), documents);
+  return documents;
+}
+
+std::unique_ptr<HeadSource> open_documents(const Input& input, std::vector<Document> documents) {
+  return input.model.open(std::move(documents), {input.x, input.threads});
+}
+
+std::vector<Document> spread_pieces(const std::vector<Document>& documents, Index tokens,
+                                    std::size_t most) {
+  std::vector<Document> chosen;
+  for (const Document& document : documents) {
+    std::vector<Document> all = pieces_of({document}, tokens);
+    const std::size_t count = std::min(most, all.size());
+    for (std::size_t k = 0; k < count; ++k) {
+      chosen.push_back(std::move(all[(2 * k + 1) * all.size() / (2 * count)]));
+    }
+  }
+  return chosen;
+}
+
+bool share_tokens(std::span<const Document> a, std::span<const Document> b) {
+  // Texts of fewer tokens than a run are a run themselves.
+  Index run = kSharedRun;
+  for (const auto documents : {a, b}) {
+    for (const Document& text : documents) run = std::min(run, std::ssize(text.tokens));
+  }
+  const auto any_run = [&](std::span<const Document> documents, const auto& visit) {
+    for (const Document& text : documents) {
+      for (auto from = text.tokens.begin(); text.tokens.end() - from >= run; ++from) {
+        if (visit(std::vector<int>(from, from + run))) return true;
+      }
+    }
+    return false;
+  };
+  std::set<std::vector<int>> runs;
+  any_run(a, [&](std::vector<int> tokens) {
+    runs.insert(std::move(tokens));
+    return false;
+  });
+  return any_run(b, [&](const std::vector<int>& tokens) { return runs.contains(tokens); });
+}
+
+void require_apart(const std::vector<Document>& documents, const std::string& option) {
+  for (std::size_t a = 0; a < documents.size(); ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      if (!share_tokens({&documents[a], 1}, {&documents[b], 1})) continue;
+      throw UsageError(
+          fault(option, "texts that have nothing in common",
+                fmt::format("tokens of {} in {}", documents[b].name, documents[a].name),
+                "what holds on a text must be tried on another one"));
+    }
+  }
+}
+
+void require_checkpoint(const Input& input, const std::string& run) {
+  if (!input.model.has_own_queries()) return;
+  throw UnsupportedError(fault(run, "a model with a loss", "a dump, which has no loss",
+                               "give the checkpoint that it was made from"));
+}
+
+std::shared_ptr<HeadSource> open_source(const Input& input) {
+  return open(input, nullptr);
+}
+
+OpenedText open_text(const Input& input) {
+  OpenedText opened;
+  opened.source = open(input, &opened.cut);
+  return opened;
+}
+
+}  // namespace headgauge

@@ -1,0 +1,146 @@
+// The options of a run and of what it reads besides its texts.
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "headgauge/session.hpp"
+
+namespace headgauge {
+namespace {
+
+void append(std::vector<Option>& options, std::vector<Option> more) {
+  std::ranges::move(more, std::back_inserter(options));
+}
+
+Option plan_option(const char* member, std::string& plan) {
+  return {.member = member,
+          .value = &plan,
+          .form = "FILE",
+          .group = option_group::measured,
+          .help = "Run the model under this plan, which headgauge plan wrote",
+          .details = "See [plan.md](plan.md); a plan for another model is refused",
+          .expects = "a file",
+          .none = "none",
+          .names_files = true};
+}
+
+}  // namespace
+
+std::vector<Option> options_of(Run& run) {
+  return {{.member = "Run::out",
+           .value = &run.out,
+           .form = "DIR",
+           .group = option_group::output,
+           .help = "Folder for results.json and heads.csv; made if need be",
+           .details = "See [formats.md](formats.md)",
+           .expects = "a folder",
+           .decides = false}};
+}
+
+std::vector<Option> options_of(ScanRequest& request) {
+  std::vector<Option> options = options_of(request.options);
+  options.push_back(plan_option("ScanRequest::plan", request.plan));
+  return options;
+}
+
+std::vector<Option> options_of(CompareRequest& request) {
+  std::vector<Option> options = options_of(request.options);
+  append(options,
+         {{.member = "CompareRequest::plans",
+           .value = &request.plans,
+           .form = "FILE...",
+           .group = option_group::compared,
+           .help = "Plans to set against the model as it is, which headgauge plan wrote",
+           .details =
+               "Beside patterns or normalizers, or alone; of its heads those that `--layers` and "
+               "`--heads` choose. See [plan.md](plan.md); a plan for another model is refused",
+           .expects = "a file",
+           .named = "plan",
+           .names_files = true},
+          {.member = "CompareRequest::fit",
+           .value = &request.fit,
+           .form = "FILE...",
+           .group = option_group::changed,
+           .help = "Choose the parameter of each normalizer, head by head, that changes the head's "
+                   "output least on this other text (ids, with --tokens)",
+           .details = "The normalizers are then measured on the other text; the two must differ. A "
+                      "parameter that is given stays, a normalizer without one too, as a "
+                      "notice says",
+           .expects = "a file"},
+          {.member = "CompareRequest::confirm",
+           .value = &request.confirm,
+           .form = "FILE...",
+           .group = option_group::changed,
+           .help = "Try what lowers the loss on this other text (ids, with --tokens), each by "
+                   "itself and all together; only what lowers it there too is recommended",
+           .details = "It must differ from the text that is measured and from that of `--fit`",
+           .expects = "a file"}});
+  return options;
+}
+
+std::vector<Option> options_of(ConvergeRequest& request) {
+  std::vector<Option> options = options_of(request.options);
+  options.push_back(plan_option("ConvergeRequest::plan", request.plan));
+  append(options, options_of(request.calibrate));
+  options.push_back(
+      {.member = "ConvergeRequest::confirm",
+       .value = &request.confirm,
+       .form = "FILE...",
+       .group = option_group::input,
+       .help = "Other texts that budgets for a rise of the loss are measured on, once",
+       .details = "They may not have 64 tokens in a row in common with the text",
+       .expects = "a file",
+       .none = "none"});
+  return options;
+}
+
+std::vector<Option> options_of(ValidateRequest& request) {
+  return options_of(request.options);
+}
+
+std::vector<Option> options_of(PlanRequest& request) {
+  std::vector<Option> options = {
+      {.member = "PlanRequest::confirm",
+       .value = &request.confirm,
+       .form = "FILE...",
+       .group = option_group::input,
+       .help = "Other texts (ids, with --tokens) that the plan is measured on once, at the end",
+       .details = "They may not have 64 tokens in a row in common with those that are searched on",
+       .expects = "a file"},
+      {.member = "PlanRequest::length",
+       .value = &request.length,
+       .form = "L|auto",
+       .group = option_group::input,
+       .help = "Tokens of a piece of text, which is a document; auto, the default, is 1024 or as "
+               "far as model and texts go",
+       .least = 2,
+       .none = "auto",
+       .named = "lengths"},
+      {.member = "PlanRequest::pieces",
+       .value = &request.pieces,
+       .form = "K",
+       .group = option_group::input,
+       .help = "At most so many pieces of each text, spread over it (default {})",
+       .least = 1}};
+  append(options, options_of(request.options));
+  options.push_back(
+      {.member = "PlanRequest::formats",
+       .value = &request.formats,
+       .form = "FORMAT,FORMAT...",
+       .group = option_group::output,
+       .help = "Write the plan for other tools too, into --out: " + plan_format_names(),
+       .details = "See [plan.md](plan.md#out-of-headgauge)",
+       .none = "none",
+       .named = "export"});
+  return options;
+}
+
+std::vector<Option> options_of(LimitsRequest& request) {
+  return options_of(request.options);
+}
+
+std::vector<Option> options_of(TokensRequest& request) {
+  return options_of(request.options);
+}
+
+}  // namespace headgauge

@@ -1,0 +1,182 @@
+#include "session/running.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <charconv>
+#include <filesystem>
+#include <utility>
+
+#include "headgauge/kernels.hpp"
+#include "headgauge/results_folder.hpp"
+#include "headgauge/text.hpp"
+
+namespace headgauge {
+namespace {
+
+RunObserver& nobody() {
+  static RunObserver none;
+  return none;
+}
+
+// The value of an option of files: the sums of their contents, which decide in place of names.
+nlohmann::ordered_json sums_of(const Texts& texts) {
+  nlohmann::ordered_json sums = nlohmann::ordered_json::array();
+  for (const Text& text : texts) sums.push_back(text.sha256());
+  return sums;
+}
+
+nlohmann::ordered_json identity_value(const Option& option) {
+  if (const auto* const texts = std::get_if<Texts*>(&option.value)) return sums_of(**texts);
+  if (!option.names_files) return option_setting(option);
+  if (const auto* const one = std::get_if<std::string*>(&option.value)) {
+    return (*one)->empty() ? sums_of({}) : sums_of(text_files({**one}));
+  }
+  return sums_of(text_files(*std::get<std::vector<std::string>*>(option.value)));
+}
+
+// Files of a tokenizer in its folder; a tokenizer in the checkpoint's own file counts among the
+// weights.
+void add_tokenizer(const Model& model, Journal::Identity& identity) {
+  const std::filesystem::path folder = model.tokenizer_path();
+  if (folder.empty()) return;
+  for (const char* name :
+       {"tokenizer.json", "vocab.json", "vocab.txt", "merges.txt", "tokenizer_config.json"}) {
+    const Texts file = text_files({(folder / name).string()});
+    const std::string sum = file.front().sha256();
+    if (!sum.empty()) identity[name] = sum;
+  }
+}
+
+Journal::Identity identity_of(const RunRecord& record, const Results& described) {
+  Journal::Identity identity = {{"experiment", record.experiment}};
+  for (const Option& option : record.options) {
+    if (option.decides) identity["--" + option.name()] = identity_value(option);
+  }
+  for (const auto& [key, value] : described.text.items()) {
+    if (key != "name") identity["texts: " + key] = value;
+  }
+  for (const char* key : {"config_sha256", "weights_sha256"}) {
+    identity[key] = described.model.value(key, "");
+  }
+  add_tokenizer(record.model, identity);
+  identity["version of headgauge"] = HEADGAUGE_VERSION;
+  // Sums of rows differ in their last bits from one instruction set to another.
+  identity["HEADGAUGE_SIMD"] = simd_level();
+  // Parts are the bytes of numbers as they stand in memory.
+  identity["byte order"] = std::endian::native == std::endian::little ? "little" : "big";
+  return identity;
+}
+
+nlohmann::ordered_json request_of(const RunRecord& record) {
+  nlohmann::ordered_json options;
+  for (const Option& option : record.options) {
+    if (option.decides) options[option.key()] = option_setting(option);
+  }
+  nlohmann::ordered_json texts = nlohmann::ordered_json::array();
+  for (const Text& text : record.texts) texts.push_back({text.name, text.is_ids});
+  return {{"experiment", record.experiment},
+          {"model", record.model.name()},
+          {"texts", texts},
+          {"options", options}};
+}
+
+}  // namespace
+
+Share parse_share(const std::string& text) {
+  Share share;
+  const char* const end = text.data() + text.size();
+  const auto [slash, error] = std::from_chars(text.data(), end, share.index);
+  const bool has_slash = error == std::errc{} && slash != end && *slash == '/';
+  const auto number = has_slash ? std::from_chars(slash + 1, end, share.count)
+                                : std::from_chars_result{end, std::errc::invalid_argument};
+  if (number.ec != std::errc{} || number.ptr != end || share.index < 1 ||
+      share.index > share.count) {
+    throw UsageError(fault("Run::shard", "I/N, I from 1 to N", "\"" + text + "\"",
+                           "such as 2/8 for the second of eight"));
+  }
+  --share.index;
+  return share;
+}
+
+Running::Running(Run run, std::shared_ptr<Journal> merged)
+    : run_(std::move(run)),
+      observer_(run_.observer != nullptr ? run_.observer : &nobody()),
+      merged_(std::move(merged)) {
+  if (!run_.out.empty()) folder_.emplace(run_.out);
+}
+
+Journal* Running::open_journal(const RunRecord& record, const Results& described) {
+  if (!record.model.has_name()) {
+    if (!run_.shard) return nullptr;
+    throw UnsupportedError(fault("Run::shard", "a checkpoint, which other processes can open, too",
+                                 "a model that is loaded here", "save it and give its folder"));
+  }
+  if (merged_ == nullptr && run_.out.empty()) {
+    if (!run_.shard) return nullptr;
+    throw UsageError(fault("Run::shard", "Run::out = DIR, where the shard is kept", "no Run::out",
+                           "add Run::out = DIR"));
+  }
+  const Journal::Identity identity = identity_of(record, described);
+  if (merged_ != nullptr) {
+    merged_->require_identity(identity);
+    return journal_ = merged_.get();
+  }
+  own_ = run_.shard ? std::make_unique<Journal>(Journal::Role::shard, *run_.shard)
+                    : std::make_unique<Journal>();
+  own_->open(run_.out, identity, "Run::out", request_of(record));
+  return journal_ = own_.get();
+}
+
+void Running::open(const HeadSource* source) {
+  if (own_ != nullptr && own_->goes_on()) {
+    const auto [layers, documents] =
+        source == nullptr
+            ? std::pair<Index, Index>()
+            : std::pair<Index, Index>(source->info().layers, std::ssize(source->info().documents));
+    observer_->resumed(resumption_line(*own_, layers, documents));
+  }
+  observer_->opened(source);
+}
+
+Results Running::measure(const std::function<Results()>& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    const bool may_go_away = error.kind() == ErrorKind::resource ||
+                             error.kind() == ErrorKind::interrupted ||
+                             dynamic_cast<const DamagedPartError*>(&error) != nullptr;
+    may_go_away ? keep() : discard();
+    throw;
+  } catch (...) {
+    keep();
+    throw;
+  }
+}
+
+void Running::save(const Results& results) {
+  observer_->measured();
+  const bool finished_any = has_results() && !(results.partial && finished_part(results).empty());
+  if (finished_any && folder_) folder_->save(results);
+  if (own_ == nullptr) return;
+  if (results.partial) {
+    keep();
+    return;
+  }
+  if (own_->role() == Journal::Role::shard) own_->flush(true);
+  own_->remove();
+}
+
+void Running::keep() noexcept {
+  try {
+    if (own_ != nullptr) own_->flush_if_worth_it();
+  } catch (const Error&) {
+    // The error that ends the run is the one to report; the journal holds what it held.
+  }
+}
+
+void Running::discard() noexcept {
+  if (own_ != nullptr) own_->remove();
+}
+
+}  // namespace headgauge

@@ -1,0 +1,259 @@
+#include "headgauge/session.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "session/calibration.hpp"
+#include "session/finish.hpp"
+#include "session/planned.hpp"
+
+namespace headgauge {
+namespace {
+
+// File names, with their folders where two are the same.
+std::vector<std::string> short_names(const Texts& texts) {
+  std::vector<std::string> names;
+  for (const Text& text : texts) names.push_back(std::filesystem::path(text.name).filename());
+  std::vector<std::string> sorted = names;
+  std::ranges::sort(sorted);
+  return std::ranges::adjacent_find(sorted) == sorted.end() ? names : names_of(texts);
+}
+
+void require_something_to_compare(const CompareRequest& request) {
+  const CompareOptions& options = request.options;
+  const bool patterns = !options.patterns.empty() || !options.own_patterns.empty();
+  const bool normalizers = !options.normalizers.empty() || !options.own_normalizers.empty();
+  if (!normalizers && !patterns && request.plans.empty()) {
+    throw UsageError(fault("compare", "normalizers, patterns or plans to compare",
+                           "no CompareOptions::normalizers, no CompareOptions::patterns and no "
+                           "CompareRequest::plans",
+                           "add CompareOptions::normalizers = ssmax,sparsemax or "
+                           "CompareOptions::patterns = window:size=128"));
+  }
+  if (!request.fit.empty() && patterns) {
+    throw UsageError(fault("CompareRequest::fit", "CompareOptions::normalizers",
+                           "CompareOptions::patterns",
+                           "only parameters of normalizers are fitted"));
+  }
+}
+
+// Opens the text of `option`, another one than those it must not share anything with.
+std::shared_ptr<HeadSource> open_other(const Input& input, const CompareRequest& request,
+                                       const std::string& option, const Texts& texts,
+                                       const SourceInfo& measured) {
+  if (measured.family == "dump") {
+    throw UnsupportedError(fault(option, "a model that can read another text",
+                                 "a dump, which holds its own queries", "give a checkpoint"));
+  }
+  const Input other = input.with(texts);
+  const auto refuse = [&](const char* same) {
+    throw UsageError(fault(option, fmt::format("another text than {}", same), "the same text",
+                           "what is chosen on a text must not be judged on it"));
+  };
+  const std::vector<Document> documents = load_documents(other);
+  const auto shares = [&](const Input& one) {
+    return share_tokens(documents, load_documents(one));
+  };
+  if (shares(input)) refuse("the one that is measured");
+  if (&texts != &request.fit && !request.fit.empty() && shares(input.with(request.fit))) {
+    refuse("that of CompareRequest::fit");
+  }
+  return open_source(other);
+}
+
+}  // namespace
+
+Session::Session(Model model, Texts texts, Run run)
+    : model_(std::move(model)), texts_(std::move(texts)), run_(std::move(run)) {
+  if (!run_.shards.empty()) merged_ = Journal::merge(run_.shards);
+}
+
+Running Session::begin() {
+  written_.clear();
+  remarks_.clear();
+  return {run_, merged_};
+}
+
+Input Session::input(const std::string& name) const {
+  return {.model = model_,
+          .texts = texts_,
+          .stop = run_.stop,
+          .in_part = merged_ != nullptr || run_.shard.has_value(),
+          .asked_by = name};
+}
+
+Results Session::scan(ScanRequest request) {
+  Running running = begin();
+  Input input = this->input("scan");
+  input.take(request.options);
+  const auto source = open_source(input);
+  ScanRequest recorded = request;
+  recorded.options = resolved(request.options, source->info());
+  request.options.journal =
+      running.open_journal({"scan", model_, texts_, options_of(recorded)}, described(*source));
+  running.open(source.get());
+  Results results = running.measure([&] {
+    PlanInput plan{request.plan};
+    plan.apply(*source, request.options);
+    Results measured = headgauge::scan(*source, request.options, running.observer(), run_.stop);
+    if (!running.has_results()) return measured;
+    described(*source);
+    plan.describe(measured);
+    complete(measured, {input, options_of(request), "ScanRequest::"});
+    return measured;
+  });
+  running.save(results);
+  return results;
+}
+
+Results Session::compare(CompareRequest request) {
+  require_something_to_compare(request);
+  Running running = begin();
+  Input input = this->input("compare");
+  input.take(request.options.scan);
+  input.read_again = !request.fit.empty() || !request.confirm.empty();
+  const auto source = open_source(input);
+  CompareRequest recorded = request;
+  recorded.options.scan = resolved(request.options.scan, source->info());
+  request.options.scan.journal =
+      running.open_journal({"compare", model_, texts_, options_of(recorded)}, described(*source));
+  running.open(source.get());
+  std::vector<AttentionPlan> plans;
+  const auto compared = [&] {
+    auto interventions = make_interventions(request.options, source->info());
+    for (const std::string& file : request.plans) {
+      const AttentionPlan& plan = plans.emplace_back(read_plan(file));
+      interventions.push_back(make_intervention(plan, request.options, *source, file));
+    }
+    std::shared_ptr<HeadSource> unseen;
+    if (!request.confirm.empty()) {
+      const char* const option = "CompareRequest::confirm";
+      unseen = open_other(input, request, option, request.confirm, source->info());
+      if (!source->info().has_loss) {
+        throw UnsupportedError(fault(option, "a model with a loss", source->info().family,
+                                     "without a loss nothing is recommended"));
+      }
+    }
+    RunObserver* const observer = running.observer();
+    if (!request.fit.empty()) {
+      const auto calibration =
+          open_other(input, request, "CompareRequest::fit", request.fit, source->info());
+      fit_interventions(*calibration, request.options, interventions, observer, run_.stop);
+    }
+    Results results =
+        headgauge::compare(*source, request.options, interventions, observer, run_.stop);
+    if (unseen != nullptr) {
+      confirm_gains(*unseen, request.options, interventions, results, observer, run_.stop);
+    }
+    return results;
+  };
+  Results results = running.measure([&] {
+    Results measured = compared();
+    if (!running.has_results()) return measured;
+    described(*source);
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      measured.settings["plan_sha256"].push_back(plans[i].sha256);
+      const std::string notice = context_notice(plans[i], request.plans[i], measured);
+      if (!notice.empty()) measured.notices.push_back(notice);
+    }
+    complete(measured, {input, options_of(request), "CompareRequest::"});
+    return measured;
+  });
+  running.save(results);
+  return results;
+}
+
+Results Session::converge(ConvergeRequest request) {
+  Running running = begin();
+  Input input = this->input("converge");
+  input.take(request.options.scan);
+  Calibration calibration(input, request);
+  input.read_again = calibration.asked();
+  const auto source = open_source(input);
+  calibration.check(*source);
+  ConvergeRequest recorded = request;
+  recorded.options.scan = resolved(request.options.scan, source->info());
+  ScanOptions& scan = request.options.scan;
+  scan.journal =
+      running.open_journal({"converge", model_, texts_, options_of(recorded)}, described(*source));
+  running.open(source.get());
+  PlanInput plan{request.plan};
+  RunObserver* const observer = running.observer();
+  const auto converged = [&] {
+    if (plan.file.empty()) {
+      Results results = headgauge::converge(*source, request.options, observer, run_.stop);
+      // What is chosen by all results is measured where they are.
+      if (running.has_results()) calibration.run(results, observer, run_.stop);
+      return results;
+    }
+    plan.apply(*source, scan);
+    if (!scan.heads.empty() || !scan.layers.empty()) {
+      throw UsageError(fault("ConvergeRequest::plan", "the heads that the plan leaves as they are",
+                             "ScanOptions::layers or ScanOptions::heads beside it",
+                             "leave one of the two out"));
+    }
+    ConvergeOptions unchanged = request.options;
+    unchanged.scan.heads = plan.unchanged_heads(*source);
+    Results results = headgauge::converge(*source, unchanged, observer, run_.stop);
+    results.notices.emplace_back(
+        "the model runs under the plan; only heads that it leaves as they are were measured");
+    return results;
+  };
+  Results results = running.measure([&] {
+    Results measured = converged();
+    if (!running.has_results()) return measured;
+    described(*source);
+    plan.describe(measured);
+    write_settings(options_of(request.calibrate), measured.settings);
+    complete(measured, {input, options_of(request), "ConvergeRequest::"});
+    return measured;
+  });
+  running.save(results);
+  if (!results.partial && running.has_results()) {
+    written_ = calibration.save(run_.out);
+    if (calibration.asked()) remarks_ = older_plans(run_.out, written_);
+  }
+  return results;
+}
+
+Results Session::validate(ValidateRequest request) {
+  Running running = begin();
+  Input input = this->input("validate");
+  input.take(request.options.scan);
+  input.read_again = true;
+  if (texts_.empty()) {
+    throw UsageError(fault("validate", "texts", "none",
+                           "name at least two texts, such as Session::texts = a.txt b.txt"));
+  }
+  require_checkpoint(input, "validate");
+  // The texts are measured one after another, all on one model.
+  input.model.hold();
+  const auto open = [&](std::size_t text) { return open_source(input.with({texts_[text]})); };
+  const std::vector<Document> documents = load_documents(input);
+  require_apart(documents, "Session::texts");
+  std::vector<Index> tokens;
+  for (const Document& document : documents) tokens.push_back(std::ssize(document.tokens));
+  request.options.text_costs = document_costs(tokens);
+  Results described;
+  input.model.describe(described);
+  describe_documents(documents, described);
+  ValidateRequest recorded = request;
+  sort_lists(recorded.options.scan);
+  request.options.scan.journal =
+      running.open_journal({"validate", model_, texts_, options_of(recorded)}, described);
+  running.open(nullptr);
+  Results results = running.measure([&] {
+    Results measured = headgauge::validate(short_names(texts_), open, request.options,
+                                           running.observer(), run_.stop);
+    if (!running.has_results()) return measured;
+    complete(measured, {input, options_of(request), "ValidateRequest::"});
+    return measured;
+  });
+  running.save(results);
+  return results;
+}
+
+}  // namespace headgauge
