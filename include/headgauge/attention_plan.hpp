@@ -40,6 +40,8 @@ AttentionPlan read_plan(const std::string& path);
 // Reads the text of a plan file that was read already; `path` is for messages.
 AttentionPlan parse_plan(std::string_view text, const std::string& path);
 void write_plan(const AttentionPlan& plan, const std::string& path);
+// Gives what write_plan() writes.
+std::string plan_text(const AttentionPlan& plan);
 
 // Makes the patterns and normalizers of a plan, for every query head of the model. Throws
 // BadInputError, which calls the plan `name`, where it is of another model, and UsageError for

@@ -14,6 +14,7 @@
 #include "headgauge/checkpoint.hpp"
 #include "headgauge/compare.hpp"
 #include "headgauge/converge.hpp"
+#include "headgauge/diff.hpp"
 #include "headgauge/heads.hpp"
 #include "headgauge/journal.hpp"
 #include "headgauge/model.hpp"
@@ -189,7 +190,7 @@ class Session {
   Results compare(CompareRequest request);
   Results converge(ConvergeRequest request = {});
   Results validate(ValidateRequest request = {});
-  // Needs Run::out, for the plans.
+  // Run::out holds the losses measured until the run ends, and then the plans.
   PlanResults plan(PlanRequest request);
   // Paper A's claims; the page and the figures are drawn in Run::out.
   Results reproduce(LimitsRequest request);
@@ -230,6 +231,23 @@ Results merge(const std::vector<std::string>& folders, Run run = {});
 // export_plan() and read_plan() do, BadInputError for a plan of another model.
 PlanExport export_plan(const Model& model, const std::string& plan_file,
                        const std::vector<std::string>& formats, const std::string& folder);
+
+// diff() of two results, what changed, and what limits say of it.
+struct DiffRequest {
+  DiffOptions options = {};
+  double level = kFalseDiscoveries;
+  std::string limits = {};  // a file (read_limits()); empty: none
+};
+std::vector<Option> options_of(DiffRequest& request);
+
+struct DiffResults {
+  Results results;
+  std::vector<Limit> limits;
+  std::vector<LimitCheck> checks;  // of the limits, in their order
+  bool exceeded() const;
+};
+// Throws as diff(), read_limits() and check_limits() do.
+DiffResults diff(const Results& before, const Results& after, const DiffRequest& request);
 
 // Says why a run returned partial results, what was finished and where it is saved: one line; empty
 // for results that are whole.

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from headgauge import _core
-from headgauge._options import arguments
+from headgauge._options import checked
+from headgauge._texts import checked_path
 from headgauge._source import Changes, Places
 from headgauge.errors import BadInputError
 from headgauge.results import Results
@@ -262,10 +263,6 @@ def analyze(
         position_bias=position_bias,
         copy=copy,
     )
-    for name in ("text", "tokens"):
-        if name in options:
-            raise TypeError(f"analyze() has no option {name!r}")
-    words = ["scan", "arrays", *arguments("scan", options, "analyze")]
-    _, results, _ = _core.run(words, source, None, {}, {}, None)
-    assert results is not None
-    return Results(results)
+    out = "" if options.get("out") is None else checked_path(options["out"])
+    given = checked("scan", {name: value for name, value in options.items() if name != "out"}, "analyze")
+    return Results(_core.run("scan", given, None, source, [], out=out))

@@ -1,4 +1,4 @@
-"""The commands of headgauge as functions."""
+"""The analyses of headgauge as functions."""
 
 from __future__ import annotations
 
@@ -6,61 +6,63 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 from headgauge import _core, _executor
-from headgauge._options import arguments, declared
-from headgauge._source import Model
-from headgauge._texts import Given, TextOrIds, as_path
-from headgauge.errors import BadInputError, Error, UnsupportedError, UsageError
+from headgauge._options import checked
+from headgauge._texts import TextOrIds, checked_path, texts_of
+from headgauge.errors import BadInputError, UnsupportedError, UsageError
 from headgauge.results import Results
 
 Progress = Callable[[str, float, float], None]
-TEXTS = ("text", "tokens", "confirm", "fit")
+TEXTS = ("fit", "confirm")
 REPRODUCED = ("limits", "tokens")
 
 
-def _words(command: str, positional: list[str], options: dict[str, Any]) -> tuple[list[str], Given]:
-    """What the command line is told, and the texts behind it."""
-    given = Given()
-    for name in TEXTS:
-        if name in declared(command) and options.get(name) is not None:
-            given.add(name, options.pop(name))
-    if given.texts and given.tokens:
-        raise BadInputError(f"{command}: expected texts or token ids, found both; give one kind")
-    words = [*command.split(), *map(as_path, positional), *given.words, *arguments(command, options)]
-    for word in words:
-        if any("\ud800" <= letter <= "\udfff" for letter in word):
-            raise BadInputError(f"{word!a}: expected names in UTF-8, found other bytes; rename it")
-    return words, given
+class _Call:
+    """One call of an analysis: its texts, its folder and the options of the core."""
+
+    def __init__(self, experiment: str, text_or_ids: TextOrIds, options: dict[str, Any]) -> None:
+        for name in ("text", "tokens"):
+            if text_or_ids is not None and options.get(name) is not None:
+                raise TypeError(f"{experiment.split()[0]}() was given texts twice, as {name} too")
+        self.experiment = experiment
+        options = dict(options)
+        text = options.pop("text", None) if text_or_ids is None else text_or_ids
+        options.pop("text", None)
+        tokens = options.pop("tokens", None)
+        self.texts: list[_core.Text] = [] if text is None else texts_of(text)
+        if tokens is not None:
+            self.texts += texts_of(tokens, "tokens", are_files=_are_paths(tokens))
+        out = options.pop("out", None)
+        self.out = "" if out is None else checked_path(out)
+        others = {name: options.pop(name) for name in TEXTS if options.get(name) is not None}
+        self.options = checked(experiment, {**options, **dict.fromkeys(others)})
+        for name, given in others.items():
+            self.options[name] = texts_of(given, name, are_files=_are_paths(tokens) and _are_paths(given))
+        kinds = {one.is_ids for texts in (self.texts, *self.others.values()) for one in texts}
+        if len(kinds) > 1:
+            raise BadInputError(f"{experiment}: expected texts or token ids, found both; give one kind")
+
+    @property
+    def others(self) -> dict[str, list[_core.Text]]:
+        return {name: self.options[name] for name in TEXTS if name in self.options}
+
+    def run(self, model: Any, progress: Progress | None = None) -> Any:
+        """`model`: a path or a name, or a LiveModel."""
+        return _core.run(
+            self.experiment, self.options, model, None, self.texts, out=self.out, progress=progress
+        )
 
 
-def _call(
-    words: list[str], given: Given, progress: Progress | None = None, model: Model | None = None
-) -> tuple[Results | None, str]:
-    _, results, printed = _core.run(words, None, model, given.texts, given.tokens, progress)
-    return (None if results is None else Results(results)), printed
-
-
-def _run(
-    command: str,
-    positional: list[str],
-    options: dict[str, Any],
-    progress: Progress | None = None,
-    model: Model | None = None,
-) -> tuple[Results | None, str]:
-    return _call(*_words(command, positional, options), progress, model)
-
-
-def _measured(*call: Any) -> Results:
-    results, _ = _run(*call)
-    assert results is not None
-    return results
+def _are_paths(items: Any) -> bool:
+    if isinstance(items, str | os.PathLike):
+        return True
+    return isinstance(items, list | tuple) and any(isinstance(item, str | os.PathLike) for item in items)
 
 
 def _on_model(
-    command: str,
+    experiment: str,
     model: Any,
     text_or_ids: TextOrIds,
     options: dict[str, Any],
@@ -68,64 +70,60 @@ def _on_model(
     inputs: Any = None,
     cross: bool = False,
     executor: Any = None,
-) -> Results:
-    for name in ("text", "tokens"):
-        if text_or_ids is not None and options.get(name) is not None:
-            raise TypeError(f"{command.split()[0]}() was given texts twice, as {name} too")
+) -> Any:
     if inputs is not None and not hasattr(model, "named_modules"):
         raise UsageError("inputs: expected none but for a transformers model that is loaded, found some")
-    if model is None and options.get("synthetic") is not None:
-        return _measured(command, [], options, progress)
-    if text_or_ids is not None:
-        options["text"] = text_or_ids
     if executor is not None:
-        return _together(executor, command, model, options, progress)
+        return _together(executor, experiment, model, text_or_ids, options, progress)
     if isinstance(model, str | os.PathLike):
-        return _measured(command, [os.fspath(model)], options, progress)
+        return _Call(experiment, text_or_ids, options).run(checked_path(model), progress)
     if not hasattr(model, "named_modules"):
         raise UsageError(
             f"model: expected a path, a name or a transformers model, found {type(model).__name__}"
         )
     from headgauge._live import LiveModel
 
-    with LiveModel(model, inputs, command, cross) as live:
+    with LiveModel(model, inputs, experiment, cross) as live:
         if live.alone:
-            if any(options.get(name) is not None for name in ("text", "tokens")):
+            if text_or_ids is not None or any(options.get(name) is not None for name in ("text", "tokens")):
                 raise UsageError(
                     f"{live.name}: expected ids, or inputs= in their place, found both; beside ids, inputs= is for the "
                     "encoder of an encoder-decoder, and a model of several parts (model.vision_model) is measured part "
                     "by part"
                 )
-            options["text"] = live.stand_ins()
+            text_or_ids = live.stand_ins()
             if options.get("lengths") is None:
-                options["lengths"] = [len(options["text"][0])]
-        return _measured(command, [live.name], options, progress, live)
+                options = {**options, "lengths": [len(text_or_ids[0])]}
+        return _Call(experiment, text_or_ids, options).run(live, progress)
 
 
 def _together(
-    executor: Any, command: str, model: Any, options: dict[str, Any], progress: Progress | None
-) -> Results:
-    """The documents, dealt out to the workers of an executor."""
+    executor: Any,
+    experiment: str,
+    model: Any,
+    text_or_ids: TextOrIds,
+    options: dict[str, Any],
+    progress: Progress | None,
+) -> Any:
+    """The workers of an executor measure shares of the documents."""
     if not isinstance(model, str | os.PathLike):
         raise UsageError("executor: expected a checkpoint that workers can open, found a loaded model")
-    options = dict(options)
-    out = options.pop("out", None)
-    options.setdefault("threads", 1)
-    words, given = _words(command, [os.fspath(model)], options)
-    count = _executor.shards(executor, given.documents)
-    parts = _executor.run(executor, words, given, count, progress)
+    call = _Call(experiment, text_or_ids, {"threads": 1, **options})
+    packed = {name: list(map(_executor.pack, texts)) for name, texts in call.others.items()}
+    task = _executor.Task(
+        experiment, checked_path(model), {**call.options, **packed}, list(map(_executor.pack, call.texts))
+    )
+    parts = _executor.run(executor, task, _executor.shards(executor, len(call.texts)), progress)
     with tempfile.TemporaryDirectory(prefix="headgauge-shards-") as folder:
-        joined = ["merge", *_executor.unpack(parts, folder)]
-        results, _ = _call([*joined, *([f"--out={os.fspath(out)}"] if out is not None else [])], given)
-    assert results is not None
-    return results
+        return task.run(out=call.out, shards=_executor.unpack(parts, folder))
 
 
-def merge(folders: Iterable[str | os.PathLike[str]], **options: Any) -> Results:
+def merge(folders: Iterable[str | os.PathLike[str]], *, out: str | os.PathLike[str] | None = None) -> Results:
     """Joins what `headgauge scan --shard I/N` (and compare, converge, validate) left in these folders, their
-    --out: bit for bit what one run measures. The model and the texts are where they were. Options of
-    `headgauge merge`."""
-    return _measured("merge", [os.fspath(folder) for folder in folders], options)
+    --out: bit for bit what one run measures. The model and the texts are where they were."""
+    return Results(
+        _core.merge(list(map(checked_path, folders)), "" if out is None else checked_path(out), None)
+    )
 
 
 def scan(
@@ -160,7 +158,9 @@ def scan(
         raise UsageError(f"attention: expected self or cross, found {attention!r}")
     if attention == "cross":
         _require_cross(inputs, options)
-    return _on_model("scan", model, text_or_ids, options, progress, inputs, attention == "cross", executor)
+    return Results(
+        _on_model("scan", model, text_or_ids, options, progress, inputs, attention == "cross", executor)
+    )
 
 
 def _require_cross(inputs: Any, options: dict[str, Any]) -> None:
@@ -192,7 +192,7 @@ def compare(
 ) -> Results:
     """Sets normalizers, patterns or a plan side by side with the model's own attention, the loss
     included. Options of `headgauge compare`; see scan() for the rest."""
-    return _on_model("compare", model, text_or_ids, options, progress, inputs, executor=executor)
+    return Results(_on_model("compare", model, text_or_ids, options, progress, inputs, executor=executor))
 
 
 def converge(
@@ -205,7 +205,11 @@ def converge(
 ) -> Results:
     """Measures how much context each head needs, or with `synthetic=` and no model how attention over
     random tokens converges. Options of `headgauge converge`; see scan()."""
-    return _on_model("converge", model, text_or_ids, options, progress, executor=executor)
+    if options.get("synthetic") is not None:
+        if model is not None:
+            raise UsageError("converge: expected a model or synthetic=, found both; leave one out")
+        return Results(_Call("simulate", text_or_ids, options).run(None, progress))
+    return Results(_on_model("converge", model, text_or_ids, options, progress, executor=executor))
 
 
 def validate(
@@ -218,7 +222,7 @@ def validate(
 ) -> Results:
     """Tells which metrics predict what a change of a head does to the loss, on at least two texts.
     Options of `headgauge validate`; see scan()."""
-    return _on_model("validate", model, text_or_ids, options, progress, executor=executor)
+    return Results(_on_model("validate", model, text_or_ids, options, progress, executor=executor))
 
 
 def plan(
@@ -227,13 +231,10 @@ def plan(
     """Searches a change of the attention head by head on texts, and confirms it on those of
     `confirm=`, which had no part in it and are given as texts are to scan(). `Results.plan` holds what
     was found, as plan.json does. Options of `headgauge plan`."""
-    with tempfile.TemporaryDirectory(prefix="headgauge-plan-") as folder:
-        if options.get("out") is None:
-            options["out"] = folder
-        results = _on_model("plan", model, text_or_ids, options, progress)
-        found = Path(os.fspath(options["out"])) / "plan.json"
-        results.plan = json.loads(found.read_text("utf-8")) if found.exists() else None
-        return results
+    found, text = _on_model("plan", model, text_or_ids, options, progress)
+    results = Results(found)
+    results.plan = json.loads(text)
+    return results
 
 
 def reproduce(
@@ -249,31 +250,21 @@ def reproduce(
     `headgauge reproduce`."""
     if what not in REPRODUCED:
         raise UsageError(f"what: expected one of {', '.join(REPRODUCED)}, found {what!r}")
-    with tempfile.TemporaryDirectory(prefix="headgauge-reproduce-") as folder:
-        if options.get("out") is None:
-            options["out"] = folder
-        return _on_model(f"reproduce {what}", model, text_or_ids, options, progress)
+    return Results(_on_model(f"reproduce {what}", model, text_or_ids, options, progress))
 
 
-def diff(old: Any, new: Any, **options: Any) -> Results:
+def diff(
+    old: Any, new: Any, *, out: str | os.PathLike[str] | None = None, **options: Any
+) -> Results:
     """What changed between two results: Results, or paths of results.json or their folders. Options
     of `headgauge diff`."""
-    with tempfile.TemporaryDirectory(prefix="headgauge-diff-") as folder:
-        paths = []
-        for name, results in (("old", old), ("new", new)):
-            if isinstance(results, Results):
-                results.save(os.path.join(folder, name))
-                results = os.path.join(folder, name)
-            paths.append(os.fspath(results))
-        try:
-            return _measured("diff", paths, options)
-        except Error as error:  # name what the caller gave
-            message = str(error)
-            for name in ("old", "new"):
-                message = message.replace(os.path.join(folder, name, "results.json"), name)
-            raise type(error)(message) from None
-
-
-def phantom(folder: str | os.PathLike[str], **options: Any) -> None:
-    """Writes a model whose heads have known statistics. Options of `headgauge phantom`."""
-    _run("phantom", [os.fspath(folder)], options)
+    given = checked("diff", options)
+    pairs = [
+        (one._core, name) if isinstance(one, Results) else (Results.load(one)._core, os.fspath(one))
+        for name, one in (("old", old), ("new", new))
+    ]
+    (before, old_name), (after, new_name) = pairs
+    results = Results(_core.diff(before, after, old_name, new_name, given))
+    if out is not None:
+        results.save(out)
+    return results

@@ -5,23 +5,53 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from headgauge import _core
-from headgauge._texts import Given
+from headgauge._options import declared
 from headgauge.errors import UsageError
 
 JOURNAL = "journal"
 
 
-def shard(
-    words: list[str], texts: dict[str, str], tokens: dict[str, list[int]], which: str
-) -> dict[str, bytes]:
-    """Measures share `which` of the documents, in a worker; the journal that it leaves."""
-    with tempfile.TemporaryDirectory(prefix="headgauge-shard-") as folder:
-        _core.run([*words, f"--out={folder}", f"--shard={which}"], None, None, texts, tokens, None)
-        return {path.name: path.read_bytes() for path in (Path(folder) / JOURNAL).iterdir()}
+# A document, as it travels to a worker: its name, whether it is ids, and what is in memory.
+Packed: TypeAlias = tuple[str, bool, str | None, list[int] | None]
+
+
+def pack(text: _core.Text) -> Packed:
+    return text.name, text.is_ids, text.utf8, text.ids
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a worker measures a share of."""
+
+    experiment: str
+    model: str
+    options: dict[str, Any]
+    texts: list[Packed]
+
+    def shard(self, which: str) -> dict[str, bytes]:
+        """Measures share `which` of the documents, in a worker; the journal that it leaves."""
+        with tempfile.TemporaryDirectory(prefix="headgauge-shard-") as folder:
+            self.run(out=folder, shard=which)
+            return {path.name: path.read_bytes() for path in (Path(folder) / JOURNAL).iterdir()}
+
+    def run(self, **how: Any) -> _core.Results:
+        """Measures, or joins the shards in these folders."""
+        options = {
+            name: [_core.Text(*text) for text in value] if declared(self.experiment)[name]["type"] == "texts" else value
+            for name, value in self.options.items()
+        }
+        return _core.run(
+            self.experiment, options, self.model, None, [_core.Text(*text) for text in self.texts], **how
+        )
+
+
+def shard(task: Task, which: str) -> dict[str, bytes]:
+    return task.shard(which)
 
 
 def shards(executor: Any, documents: int) -> int:
@@ -36,8 +66,7 @@ def shards(executor: Any, documents: int) -> int:
 
 def run(
     executor: Any,
-    words: list[str],
-    given: Given,
+    task: Task,
     count: int,
     progress: Callable[[str, float, float], None] | None,
 ) -> list[dict[str, bytes]]:
@@ -45,13 +74,13 @@ def run(
     names = [f"{index}/{count}" for index in range(1, count + 1)]
     # Ray has no executor of its own: its module has remote() and get().
     if hasattr(executor, "remote") and hasattr(executor, "get") and not hasattr(executor, "submit"):
-        task = executor.remote(shard)
-        futures = [task.remote(words, given.texts, given.tokens, name) for name in names]
+        remote = executor.remote(shard)
+        futures = [remote.remote(task, name) for name in names]
         take = executor.get
     elif hasattr(executor, "submit"):
         # A Dask client takes equal calls for the same one, which they are but for what the files hold.
         pure = {"pure": False} if hasattr(executor, "ncores") else {}
-        futures = [executor.submit(shard, words, given.texts, given.tokens, name, **pure) for name in names]
+        futures = [executor.submit(shard, task, name, **pure) for name in names]
         take = _result
     else:
         raise UsageError(

@@ -1,10 +1,9 @@
-"""Options of the commands as keyword arguments: the declarations are those of the command line."""
+"""Options as keyword arguments: the declarations are those of the core."""
 
 from __future__ import annotations
 
 import difflib
 import functools
-import json
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -13,63 +12,39 @@ import numpy as np
 
 from headgauge import _core
 
-# What is about the terminal has no meaning here, and a share of a run has no results: executor= does that.
-TERMINAL = frozenset({"json", "quiet", "top", "sort", "shard"})
-
 
 @functools.cache
-def declared(command: str) -> dict[str, dict[str, str]]:
-    """The options of a command by their Python names: form, help and details."""
-    _, _, listed = _core.run(["options"], None, None, {}, {}, None)
-    return {
-        option["name"].replace("-", "_"): option
-        for option in json.loads(listed)
-        if option["command"] == command and option["name"] not in TERMINAL
-    }
+def declared(experiment: str) -> dict[str, dict[str, Any]]:
+    """The options of an experiment by name: form, help, details, default and type."""
+    return {option["name"]: option for option in _core.options(experiment)}
 
 
-def _word(value: object) -> str:
+def _plain(value: object) -> object:
+    """As JSON has it: numpy scalars, arrays, ranges and paths become what Python is born with."""
     if isinstance(value, os.PathLike):
         return os.fsdecode(value)
-    if isinstance(value, bool | np.bool_):
-        return "true" if value else "false"
-    # Coordinates of results are floats, and where whole numbers are asked for 32.0 is one.
-    if isinstance(value, float | np.floating):
-        number = float(value)
-        if number.is_integer() and abs(number) < 2**53:
-            return str(int(number))
-    return str(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Iterable) and not isinstance(value, bytes | Mapping) and getattr(value, "ndim", 1):
+        return [_plain(item) for item in value]
+    return value.item() if hasattr(value, "item") else str(value)
 
 
-def _is_list(value: object) -> bool:
-    if isinstance(value, str | bytes | os.PathLike | Mapping):
-        return False
-    return isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0
-
-
-def arguments(command: str, options: Mapping[str, Any], function: str = "") -> list[str]:
-    """The words that the command line takes for them. None leaves an option as it is. `function` is
-    the name that errors give, by default that of the command."""
-    known = declared(command)
-    words: list[str] = []
+def checked(experiment: str, options: Mapping[str, Any], function: str = "") -> dict[str, Any]:
+    """The options that were given, as the core takes them. None leaves an option as it is. `function` is
+    the name that errors give, by default that of the experiment."""
+    known = declared(experiment)
+    given: dict[str, Any] = {}
     for name, value in options.items():
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
             advice = f"; did you mean {near[0]!r}?" if near else ""
-            raise TypeError(f"{function or command.split()[0]}() has no option {name!r}{advice}")
+            raise TypeError(f"{function or experiment.split()[0]}() has no option {name!r}{advice}")
         if value is None:
             continue
-        option = "--" + name.replace("_", "-")
-        form = known[name]["form"]
-        if not form:
-            if not isinstance(value, bool | np.bool_):
-                raise TypeError(f"{name}: expected True or False, found {value!r}")
-            words += [option] if value else []
-        elif not _is_list(value):
-            words.append(f"{option}={_word(value)}")
-        elif form.endswith("...") and "," not in form:
-            values = [_word(item) for item in value]
-            words += [option, *("./" + v if v.startswith("-") else v for v in values)]
-        else:
-            words.append(f"{option}={','.join(_word(item) for item in value)}")
-    return words
+        if known[name]["type"] == "bool" and not known[name]["form"] and not isinstance(value, bool | np.bool_):
+            raise TypeError(f"{name}: expected True or False, found {value!r}")
+        given[name] = value if known[name]["type"] == "texts" else _plain(value)
+    return given

@@ -5,64 +5,55 @@ from __future__ import annotations
 import numbers
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from headgauge import _core
 from headgauge.errors import BadInputError
 
 # A text, the path of a file that holds one, the ids of one, or several of the same kind.
 TextOrIds: TypeAlias = Any
 
 
-@dataclass
-class Given:
-    """What the command line is told, and what stands behind the names."""
-
-    words: list[str] = field(default_factory=list)
-    texts: dict[str, str] = field(default_factory=dict)
-    tokens: dict[str, list[int]] = field(default_factory=dict)
-    documents: int = 0  # that are measured
-
-    def add(self, option: str, documents: TextOrIds) -> None:
-        """Adds what `option` (text, tokens, confirm, fit) is given as. Raises BadInputError."""
-        items = split(documents)
-        if not items:
-            raise BadInputError(f"{option}: expected a text or token ids, found none")
-        of_ids = [not isinstance(item, str | os.PathLike) for item in items]
-        if any(of_ids) and not all(of_ids):
-            raise BadInputError(f"{option}: expected texts or token ids, found both; give one kind")
-        if option in ("text", "tokens"):
-            self.documents += len(items)
-        names = []
-        for k, item in enumerate(items):
-            name = option if len(items) == 1 else f"{option} {k + 1}"
-            if isinstance(item, os.PathLike) or (isinstance(item, str) and option == "tokens"):
-                path = as_path(item)
-                # A path that is called as a text in memory is would be taken for it.
-                taken = path in self.texts or path in self.tokens or f"{path} ".startswith(f"{option} ")
-                names.append(os.path.join(".", path) if taken else path)
-                continue
-            if isinstance(item, str):
-                if any("\ud800" <= letter <= "\udfff" for letter in item):
-                    raise BadInputError(f"{name}: expected Unicode text, found half of a surrogate pair")
-                if os.path.isfile(item):
-                    raise BadInputError(
-                        f"{name}: expected a text, found the name of a file, {item!r}; write pathlib.Path({item!r}) "
-                        "for what it holds, or give ids for the name itself"
-                    )
-                self.texts[name] = item
-            else:
-                self.tokens[name] = as_ids(item, option)
-            names.append(name)
-        self.words += ["--tokens" if option == "text" and any(of_ids) else "--" + option, *names]
+def texts_of(documents: TextOrIds, option: str = "text", are_files: bool = False) -> list[_core.Text]:
+    """The documents that `option` (text, tokens, confirm, fit) is given as; a str is a text or, with
+    `are_files`, a file of ids. Raises BadInputError."""
+    items = split(documents)
+    if not items:
+        raise BadInputError(f"{option}: expected a text or token ids, found none")
+    of_ids = [are_files or not isinstance(item, str | os.PathLike) for item in items]
+    if any(of_ids) and not all(of_ids):
+        raise BadInputError(f"{option}: expected texts or token ids, found both; give one kind")
+    texts = []
+    for k, item in enumerate(items):
+        name = option if len(items) == 1 else f"{option} {k + 1}"
+        if isinstance(item, os.PathLike) or (isinstance(item, str) and are_files):
+            texts.append(_core.Text(checked_path(item), are_files))
+        elif isinstance(item, str):
+            if not _is_unicode(item):
+                raise BadInputError(f"{name}: expected Unicode text, found half of a surrogate pair")
+            if os.path.isfile(item):
+                raise BadInputError(
+                    f"{name}: expected a text, found the name of a file, {item!r}; write pathlib.Path({item!r}) "
+                    "for what it holds, or give ids for the name itself"
+                )
+            texts.append(_core.Text(name, False, utf8=item))
+        else:
+            texts.append(_core.Text(name, True, ids=as_ids(item, option)))
+    return texts
 
 
-def as_path(path: str | os.PathLike[str]) -> str:
-    """As the command line takes it, which takes a hyphen for an option."""
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def checked_path(path: str | os.PathLike[str]) -> str:
+    """Raises BadInputError for a name that is not UTF-8."""
     text = os.fspath(path)
-    return os.path.join(".", text) if text.startswith("-") else text
+    if not _is_unicode(text):
+        raise BadInputError(f"{text!a}: expected names in UTF-8, found other bytes; rename it")
+    return text
 
 
 def split(documents: TextOrIds) -> list[Any]:

@@ -9,8 +9,8 @@
 
 #include "headgauge/heads.hpp"
 
-namespace headgauge::cli {
-class HostModel;
+namespace headgauge {
+class CustomModel;
 }
 
 namespace headgauge::python {
@@ -27,7 +27,7 @@ std::string python_names(std::string text);
 // A source whose layers a Python object gives, and a model that opens such; see
 // headgauge/_source.py for what they must have.
 std::unique_ptr<HeadSource> make_python_source(nb::object object);
-std::unique_ptr<cli::HostModel> make_python_model(nb::object object);
+std::shared_ptr<CustomModel> make_python_model(nb::object object);
 
 // As Python has them; None for null.
 nb::object rule_object(std::shared_ptr<const Normalizer> normalizer);
@@ -35,7 +35,7 @@ nb::object pattern_object(std::shared_ptr<const Pattern> pattern);
 
 void bind_errors(nb::module_& module);
 void bind_results(nb::module_& module);
-void bind_command(nb::module_& module);
+void bind_session(nb::module_& module);
 void bind_rule(nb::module_& module);
 void bind_pattern(nb::module_& module);
 

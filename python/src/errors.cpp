@@ -6,8 +6,8 @@
 #include <new>
 
 #include "bindings.hpp"
-#include "cli/messages.hpp"
 #include "headgauge/base.hpp"
+#include "headgauge/session.hpp"
 
 namespace headgauge::python {
 namespace {
@@ -37,7 +37,7 @@ void translate(const std::exception_ptr& exception, void* /*payload*/) {
   try {
     std::rethrow_exception(exception);
   } catch (const Error& error) {
-    raise(class_of(error.kind()), python_names(cli::for_command_line(error.what())));
+    raise(class_of(error.kind()), python_names(with_option_names(error.what())));
   } catch (const std::bad_alloc&) {
     raise("ResourceError", fault("memory", "enough for the model, the texts and the results",
                                  "too little", "use smaller ones, or allow more memory"));

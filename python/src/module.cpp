@@ -8,7 +8,7 @@ NB_MODULE(_core, module) {
   module.attr("__version__") = HEADGAUGE_VERSION;
   headgauge::python::bind_errors(module);
   headgauge::python::bind_results(module);
-  headgauge::python::bind_command(module);
+  headgauge::python::bind_session(module);
   headgauge::python::bind_rule(module);
   headgauge::python::bind_pattern(module);
 }

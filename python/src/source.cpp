@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "cli/host.hpp"
 #include "headgauge/model.hpp"
 #include "headgauge/normalize.hpp"
 #include "headgauge/patterns.hpp"
 #include "headgauge/results.hpp"
+#include "headgauge/session.hpp"
 
 namespace headgauge::python {
 namespace {
@@ -330,7 +330,7 @@ class PythonSource final : public ModelSource {
   std::vector<HeadInput> heads_;
 };
 
-class PythonModel final : public cli::HostModel {
+class PythonModel final : public CustomModel {
  public:
   explicit PythonModel(nb::object object) : object_(std::move(object)) {
     summary_.positions = nb::cast<Index>(object_.attr("positions"));
@@ -364,8 +364,8 @@ std::unique_ptr<HeadSource> make_python_source(nb::object object) {
   return std::make_unique<PythonSource>(std::move(object));
 }
 
-std::unique_ptr<cli::HostModel> make_python_model(nb::object object) {
-  return std::make_unique<PythonModel>(std::move(object));
+std::shared_ptr<CustomModel> make_python_model(nb::object object) {
+  return std::make_shared<PythonModel>(std::move(object));
 }
 
 }  // namespace headgauge::python

@@ -158,6 +158,10 @@ AttentionPlan read_plan(const std::string& path) {
 }
 
 void write_plan(const AttentionPlan& plan, const std::string& path) {
+  write_atomically(path, plan_text(plan));
+}
+
+std::string plan_text(const AttentionPlan& plan) {
   Json json = {{"schema", kPlanSchema}, {"model", plan.model}};
   if (plan.context > 0) json["context"] = plan.context;
   json["heads"] = Json::array();
@@ -169,7 +173,7 @@ void write_plan(const AttentionPlan& plan, const std::string& path) {
     json["heads"].push_back(std::move(entry));
   });
   for (const auto& [key, value] : plan.measured.items()) json[key] = value;
-  write_atomically(path, json_text(json, 1) + "\n");
+  return json_text(json, 1) + "\n";
 }
 
 HeadInterventions make_interventions(const AttentionPlan& plan, const HeadSource& source,

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "headgauge/advice.hpp"
-#include "headgauge/diff.hpp"
 #include "headgauge/session.hpp"
 
 namespace headgauge {
@@ -45,7 +44,7 @@ const Names& names() {
     add<LimitsRequest>(names);
     add<TokensRequest>(names);
     add<SyntheticOptions>(names);
-    add<DiffOptions>(names);
+    add<DiffRequest>(names);
     add<Run>(names);
     std::ranges::stable_sort(
         names, [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });

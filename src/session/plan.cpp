@@ -84,16 +84,12 @@ Pieces cut_texts(const Input& input, const PlanRequest& request) {
   return pieces;
 }
 
-void require_texts(const Input& input, const PlanRequest& request, const std::string& out) {
+void require_texts(const Input& input, const PlanRequest& request) {
   require_checkpoint(input, "plan");
   if (input.texts.empty() || request.confirm.empty()) {
     throw UsageError(fault("plan", "texts to search on and others to confirm on",
                            input.texts.empty() ? "no Session::texts" : "no PlanRequest::confirm",
                            "add Session::texts = a.txt PlanRequest::confirm = b.txt c.txt"));
-  }
-  if (out.empty()) {
-    throw UsageError(
-        fault("plan", "a folder to keep the plan in", "no Run::out", "add Run::out = DIR"));
   }
 }
 
@@ -122,7 +118,11 @@ PlanExport export_plan(const AttentionPlan& plan, const std::vector<PlanFormat>&
 PlanResults Session::plan(PlanRequest request) {
   Input input = this->input("plan");
   input.threads = request.options.threads;
-  require_texts(input, request, run_.out);
+  require_texts(input, request);
+  if (!request.formats.empty() && run_.out.empty()) {
+    throw UsageError(
+        fault("PlanRequest::formats", "a folder to write to", "no Run::out", "add Run::out = DIR"));
+  }
   Running running = begin();
   const auto formats = plan_formats(request.formats);
   Pieces pieces = cut_texts(input, request);
@@ -131,7 +131,9 @@ PlanResults Session::plan(PlanRequest request) {
   const auto confirm = open_documents(input, std::move(pieces.confirm));
   const std::vector<std::string> untried =
       keep_exportable(request.options, formats, confirm->info());
-  request.options.state = (fs::path(run_.out) / "plan_state.json").string();
+  if (!run_.out.empty()) {
+    request.options.state = (fs::path(run_.out) / "plan_state.json").string();
+  }
   running.open(confirm.get());
   PlanResults made =
       make_plan({*search, *check, *confirm}, request.options, running.observer(), run_.stop);
@@ -145,6 +147,7 @@ PlanResults Session::plan(PlanRequest request) {
   made.results.notices.insert(made.results.notices.end(), untried.begin(), untried.end());
   complete(made.results, {input, options_of(request), "PlanRequest::", summarize_plan});
   running.save(made.results);
+  if (run_.out.empty()) return made;
   for (const MadePlan& one : made.plans) {
     written_.push_back(written_.empty() ? (fs::path(run_.out) / "plan.json").string()
                                         : plan_file(run_.out, one.budget));

@@ -1,0 +1,290 @@
+// Runs of a session, with options from Python objects by their declarations.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "headgauge/base.hpp"
+#include "headgauge/catalogue.hpp"
+#include "headgauge/session.hpp"
+
+namespace headgauge::python {
+namespace {
+
+// Shows the progress to a Python callable, and asks Python for signals meanwhile.
+class PythonProgress final : public RunObserver {
+ public:
+  PythonProgress(nb::handle callable, std::stop_source& stop) : callable_(callable), stop_(stop) {}
+
+  void update(std::string_view what, double done, double total) override {
+    const nb::gil_scoped_acquire acquired;
+    if (failed_) return;
+    if (!callable_.is_none()) {
+      try {
+        callable_(nb::str(what.data(), what.size()), done, total);
+      } catch (nb::python_error& error) {
+        fail(std::move(error));
+        return;
+      }
+    }
+    if (PyErr_CheckSignals() != 0) fail(nb::python_error());
+  }
+
+  // Throws what Python raised meanwhile.
+  void rethrow() {
+    if (failed_) throw std::move(*std::exchange(failed_, std::nullopt));
+  }
+
+ private:
+  void fail(nb::python_error error) {
+    failed_.emplace(std::move(error));
+    stop_.request_stop();
+  }
+
+  nb::handle callable_;
+  std::stop_source& stop_;
+  std::optional<nb::python_error> failed_;
+};
+
+// Sets the options from a dict of Python objects, by their keys.
+template <class Request>
+Request filled(const nb::dict& values) {
+  Request request;
+  for (const Option& option : options_of(request)) {
+    const std::string key = option.key();
+    if (!values.contains(key.c_str())) continue;
+    const nb::object value = values[key.c_str()];
+    if (Texts* const* const texts = std::get_if<Texts*>(&option.value)) {
+      **texts = nb::cast<Texts>(value);
+    } else {
+      set_option(option, from_python(value));
+    }
+  }
+  return request;
+}
+
+// The kind of value that an option takes.
+std::string type_of(const OptionValue& value) {
+  struct Type {
+    std::string operator()(const bool*) const { return "bool"; }
+    std::string operator()(const int*) const { return "int"; }
+    std::string operator()(const double*) const { return "float"; }
+    std::string operator()(const std::uint64_t*) const { return "int"; }
+    std::string operator()(const std::string*) const { return "str"; }
+    std::string operator()(const std::vector<int>*) const { return "ints"; }
+    std::string operator()(const std::vector<double>*) const { return "floats"; }
+    std::string operator()(const std::vector<std::string>*) const { return "strings"; }
+    std::string operator()(const std::optional<int>*) const { return "int"; }
+    std::string operator()(const std::optional<double>*) const { return "float"; }
+    std::string operator()(const Texts*) const { return "texts"; }
+    std::string operator()(const Choice&) const { return "choice"; }
+  };
+  return std::visit(Type(), value);
+}
+
+// How a run is carried out, and what is measured.
+struct Call {
+  nb::object model;  // a name, a model of headgauge/_source.py, or None
+  nb::object heads;  // a source of headgauge/_source.py, or None
+  Texts texts;
+  std::string out;
+  std::string shard;
+  std::vector<std::string> shards;
+  nb::object progress;
+};
+
+Model model_of(const Call& call) {
+  if (!call.heads.is_none()) {
+    return Model(std::shared_ptr<HeadSource>(make_python_source(call.heads)));
+  }
+  if (call.model.is_none()) return {};
+  if (nb::isinstance<nb::str>(call.model)) return Model(nb::cast<std::string>(call.model));
+  return Model(make_python_model(call.model));
+}
+
+// Carries out `work` in a session, without the GIL; what Python raised meanwhile comes first.
+template <class Open, class Work>
+Results in_session(const Call& call, const Open& open, const Work& work) {
+  std::stop_source stop;
+  PythonProgress shown(call.progress, stop);
+  Run run{.out = call.out, .shards = call.shards, .observer = &shown, .stop = stop.get_token()};
+  if (!call.shard.empty()) run.shard = parse_share(call.shard);
+  Results results;
+  try {
+    const nb::gil_scoped_release released;
+    Session session = open(run);
+    results = work(session);
+  } catch (const Error&) {
+    shown.rethrow();
+    throw;
+  }
+  shown.rethrow();
+  if (results.partial) throw InterruptedError(interruption(results, run));
+  return results;
+}
+
+std::function<Session(Run)> opener(const Call& call) {
+  return [&call, model = model_of(call)](Run run) {
+    return Session(model, call.texts, std::move(run));
+  };
+}
+
+std::string help_of(const Option& option) {
+  std::string help = option.help;
+  const std::string groups = fmt::format("{}", fmt::join(measure_groups(), ", "));
+  for (const auto& [word, text] :
+       {std::pair<std::string, std::string>{"{}", option_text(option)}, {"{groups}", groups}}) {
+    const std::size_t at = help.find(word);
+    if (at != help.npos) help.replace(at, word.size(), text);
+  }
+  return help;
+}
+
+// What an option is called, takes and means.
+nlohmann::ordered_json described(const Option& option) {
+  return {{"name", option.key()},         {"form", option.form},
+          {"group", option.group},        {"help", help_of(option)},
+          {"details", option.details},    {"default", option_setting(option)},
+          {"none", option.none},          {"words", option.form.find('|') != std::string::npos},
+          {"type", type_of(option.value)}};
+}
+
+template <class Request>
+nb::object measured(const Call& call, const nb::dict& options,
+                    Results (Session::*measure)(Request)) {
+  const auto request = filled<Request>(options);
+  return nb::cast(in_session(call, opener(call),
+                             [&](Session& session) { return (session.*measure)(request); }));
+}
+
+// The results, and the plan as plan.json has it.
+nb::object planned(const Call& call, const nb::dict& options) {
+  const auto request = filled<PlanRequest>(options);
+  std::string plan;
+  Results results = in_session(call, opener(call), [&](Session& session) {
+    PlanResults made = session.plan(request);
+    plan = plan_text(made.plans.front().plan);
+    return std::move(made.results);
+  });
+  return nb::make_tuple(nb::cast(std::move(results)), plan);
+}
+
+nb::object run(const std::string& experiment, const nb::dict& options, nb::object model,
+               nb::object heads, Texts texts, std::string out, std::string shard,
+               std::vector<std::string> shards, nb::object progress) {
+  const Call call{std::move(model), std::move(heads),  std::move(texts),   std::move(out),
+                  std::move(shard), std::move(shards), std::move(progress)};
+  if (experiment == "scan") return measured(call, options, &Session::scan);
+  if (experiment == "compare") return measured(call, options, &Session::compare);
+  if (experiment == "converge") return measured(call, options, &Session::converge);
+  if (experiment == "simulate") return measured(call, options, &Session::simulate);
+  if (experiment == "validate") return measured(call, options, &Session::validate);
+  if (experiment == "reproduce limits") {
+    return measured<LimitsRequest>(call, options, &Session::reproduce);
+  }
+  if (experiment == "reproduce tokens") {
+    return measured<TokensRequest>(call, options, &Session::reproduce);
+  }
+  if (experiment == "plan") return planned(call, options);
+  throw std::logic_error("no experiment " + experiment);
+}
+
+nb::object merged(const std::vector<std::string>& folders, const std::string& out,
+                  nb::object progress) {
+  Call call{nb::none(), nb::none(), {}, out, "", {}, std::move(progress)};
+  return nb::cast(in_session(
+      call, [&](Run run) { return Session::of_shards(folders, std::move(run)); },
+      [](Session& session) { return session.merged(); }));
+}
+
+nb::object difference(const Results& before, const Results& after, const std::string& old_name,
+                      const std::string& new_name, const nb::dict& options) {
+  auto request = filled<DiffRequest>(options);
+  request.options.old_file = old_name;
+  request.options.new_file = new_name;
+  return nb::cast(diff(before, after, request).results);
+}
+
+template <class Request>
+nb::list options_listed() {
+  Request request;
+  nb::list list;
+  for (const Option& option : options_of(request)) list.append(to_python(described(option)));
+  return list;
+}
+
+// The options of an experiment: what declares a keyword argument.
+nb::list options(const std::string& experiment) {
+  if (experiment == "scan") return options_listed<ScanRequest>();
+  if (experiment == "compare") return options_listed<CompareRequest>();
+  if (experiment == "converge") return options_listed<ConvergeRequest>();
+  if (experiment == "simulate") return options_listed<SyntheticOptions>();
+  if (experiment == "validate") return options_listed<ValidateRequest>();
+  if (experiment == "plan") return options_listed<PlanRequest>();
+  if (experiment == "reproduce limits") return options_listed<LimitsRequest>();
+  if (experiment == "reproduce tokens") return options_listed<TokensRequest>();
+  if (experiment == "diff") return options_listed<DiffRequest>();
+  throw std::logic_error("no experiment " + experiment);
+}
+
+// Title and meaning of every metric that results may hold.
+nb::dict metrics() {
+  nb::dict all;
+  for (const MetricInfo& metric : all_metrics()) {
+    if (metric.kind == MetricKind::hidden) continue;
+    nb::dict fields;
+    fields["title"] = metric.title;
+    fields["meaning"] = metric.meaning;
+    all[metric.name.c_str()] = fields;
+  }
+  return all;
+}
+
+}  // namespace
+
+void bind_session(nb::module_& module) {
+  nb::class_<Text>(module, "Text")
+      .def(
+          "__init__",
+          [](Text* self, std::string name, bool is_ids, std::optional<std::string> utf8,
+             std::optional<std::vector<int>> ids) {
+            new (self) Text{.name = std::move(name), .is_ids = is_ids};
+            if (utf8) self->utf8 = std::make_shared<const std::string>(std::move(*utf8));
+            if (ids) self->ids = std::make_shared<const std::vector<int>>(std::move(*ids));
+          },
+          nb::arg("name"), nb::arg("is_ids"), nb::arg("utf8").none() = nb::none(),
+          nb::arg("ids").none() = nb::none())
+      .def_ro("name", &Text::name)
+      .def_ro("is_ids", &Text::is_ids)
+      .def_prop_ro("utf8",
+                   [](const Text& text) -> std::optional<std::string> {
+                     if (text.utf8 == nullptr) return std::nullopt;
+                     return *text.utf8;
+                   })
+      .def_prop_ro("ids", [](const Text& text) -> std::optional<std::vector<int>> {
+        if (text.ids == nullptr) return std::nullopt;
+        return *text.ids;
+      });
+  module.def("run", run, nb::arg("experiment"), nb::arg("options"), nb::arg("model").none(),
+             nb::arg("heads").none(), nb::arg("texts"), nb::arg("out") = "", nb::arg("shard") = "",
+             nb::arg("shards") = std::vector<std::string>(),
+             nb::arg("progress").none() = nb::none());
+  module.def("merge", merged, nb::arg("folders"), nb::arg("out"), nb::arg("progress").none());
+  module.def("diff", difference, nb::arg("before"), nb::arg("after"), nb::arg("old_name"),
+             nb::arg("new_name"), nb::arg("options"));
+  module.def("options", options, nb::arg("experiment"));
+  module.def("metrics", metrics);
+}
+
+}  // namespace headgauge::python

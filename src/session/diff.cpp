@@ -1,0 +1,56 @@
+// What changed between two results, for people.
+#include "headgauge/diff.hpp"
+
+#include <algorithm>
+
+#include "headgauge/kernels.hpp"
+#include "headgauge/session.hpp"
+
+namespace headgauge {
+
+std::vector<Option> options_of(DiffRequest& request) {
+  std::vector<Option> options = options_of(request.options);
+  options.push_back(
+      {.member = "DiffRequest::level",
+       .value = &request.level,
+       .form = "P",
+       .group = option_group::compared,
+       .help = "The share of what is listed that may be there by chance (default {})",
+       .details = "The false discovery rate over all that is compared; where nothing changed, "
+                  "anything is listed with this probability. [diff.md](diff.md#how-it-is-decided)",
+       .below = 1});
+  options.push_back(
+      {.member = "DiffRequest::limits",
+       .value = &request.limits,
+       .form = "FILE",
+       .group = option_group::compared,
+       .help = "Check these limits (docs/formats.md): exit code 1 if one is exceeded",
+       .details = "[formats.md](formats.md#limits). There is a line for each that is exceeded",
+       .expects = "a file"});
+  return options;
+}
+
+bool DiffResults::exceeded() const {
+  return std::ranges::any_of(checks, [](const LimitCheck& check) { return check.exceeded > 0; });
+}
+
+DiffResults diff(const Results& before, const Results& after, const DiffRequest& request) {
+  DiffResults found;
+  if (!request.limits.empty()) found.limits = read_limits(request.limits);
+  Results& results = found.results = diff(before, after, request.options);
+  found.checks = check_limits(results, found.limits);
+  results.changes = list_changes(results, request.level);
+  results.summary = summarize_changes(results, *results.changes);
+  results.tool = {{"name", "headgauge"},
+                  {"version", HEADGAUGE_VERSION},
+                  {"simd", simd_level()},
+                  {"threads", 1}};
+  DiffRequest written = request;
+  for (const Option& option : options_of(written)) {
+    if (option.member.starts_with("DiffRequest::")) write_settings({option}, results.settings);
+  }
+  use_option_names(results);
+  return found;
+}
+
+}  // namespace headgauge
