@@ -13,8 +13,8 @@
 namespace headgauge {
 namespace {
 
-constexpr std::byte kPart{0}, kFailure{1};  // what a part begins with
-constexpr const char* kState = "state/";    // behind the stage
+constexpr std::byte kPart{0}, kFailure{1};  // first byte of a part
+constexpr const char* kState = "state/";    // follows the stage
 
 Bytes framed(std::byte kind, std::span<const std::byte> bytes) {
   Bytes framed(bytes.size() + 1);
@@ -23,8 +23,8 @@ Bytes framed(std::byte kind, std::span<const std::byte> bytes) {
   return framed;
 }
 
-// With the sums of long entries, which are lists of all texts: the first process reads what each
-// of the others is about to run.
+// Replaces long entries, which are lists of all texts, by their checksums: every process sends the
+// first one the identity of what it is about to run.
 Journal::Identity brief(Journal::Identity identity) {
   constexpr std::size_t kLong = 4096;
   for (auto& [key, value] : identity.items()) {
@@ -38,7 +38,7 @@ Journal::Identity brief(Journal::Identity identity) {
 }  // namespace
 
 std::vector<double> document_costs(std::span<const Index> lengths) {
-  // What is done for each token, and for each of the tokens that it sees.
+  // The fixed cost of a token, in units of the cost of one key that it sees.
   constexpr double kKeysPerToken = 4096;
   std::vector<double> costs;
   for (const Index length : lengths) {
@@ -65,7 +65,8 @@ std::vector<int> deal_documents(std::span<const double> costs, int count, double
 }
 
 std::vector<int> deal_to_ranks(std::span<const double> costs, int count) {
-  // While the first rank joins what others measured, they go on (docs/scale.md).
+  // Share of the time that the first rank spends on joining what others measured, while they
+  // continue (docs/scale.md).
   constexpr double kJoining = 0.01;
   return deal_documents(costs, count, kJoining * std::accumulate(costs.begin(), costs.end(), 0.0));
 }
@@ -181,7 +182,7 @@ std::optional<Bytes> Journal::find(int layer, Index document) {
   }
   if (!part) return std::nullopt;
   if (part->empty()) throw BadInputError("journal: expected a part, found nothing; delete it");
-  // The first process may not have found it.
+  // The first process may not have found the part in its files.
   if (role_ == Role::other && owner(document) == share_.index) exchange_->send(key, *part);
   const std::span<const std::byte> bytes = std::span(*part).subspan(1);
   if (part->front() == kFailure) {
