@@ -1,5 +1,5 @@
 // The claims of the two papers (docs/reproduce.md). Each is a function of results and returns the
-// verdict, the test and what was measured. If the results lack what a claim needs, Claim::measured
+// verdict, the test and the measured values. If the results lack data for a claim, Claim::measured
 // says what to scan with.
 #pragma once
 

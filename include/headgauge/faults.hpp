@@ -1,5 +1,5 @@
-// What a program can do about faults that are not exceptions. These functions may be called before
-// any other function of the library.
+// Handles faults that are not exceptions. These functions may be called before any other function
+// of the library.
 #pragma once
 
 #include <cstddef>

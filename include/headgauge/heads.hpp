@@ -1,4 +1,4 @@
-// What an analysis gets: the tensors of one head (HeadInput), the keys that a query sees
+// The input of an analysis: the tensors of one head (HeadInput), the keys that a query sees
 // (Visibility), the interventions on heads, and HeadSource, the interface that yields heads.
 #pragma once
 
@@ -42,7 +42,7 @@ class KeyMask {
                       std::vector<std::uint32_t>& keys) const = 0;
 };
 
-// Which keys a query sees. Query and key positions are 0-based positions in the document.
+// The keys that a query sees. Query and key positions are 0-based positions in the document.
 class Visibility {
  public:
   enum class Kind { full, causal, sliding_window };
@@ -96,7 +96,7 @@ struct Vectors {
   std::span<const float> operator[](Index i) const { return rows.row(row_index(i)); }
 };
 
-// How a head attends without an intervention.
+// A head's attention without an intervention.
 struct OwnAttention {
   const Normalizer* normalizer = nullptr;  // null means the model's softmax
   Visibility visibility = Visibility::causal();
@@ -155,17 +155,17 @@ struct HeadInput {
   Index key_count(Index length) const { return cross ? keys.rows() : length; }
 };
 
-// Where the vectors x come from (docs/mathematics.md section 2, row conventions).
+// The source of the vectors x (docs/mathematics.md section 2, row conventions).
 enum class XSource { embedding, hidden, value };
 
-// What an intervention changes in a head; null members keep the model's own.
+// The changes of an intervention in one head; null members keep the model's own.
 struct HeadIntervention {
   std::shared_ptr<const Normalizer> normalizer;
   std::shared_ptr<const Pattern> pattern;
   // Sets normalizer and visibility of a head that has queries and keys, and saves the old ones in
   // HeadInput::own.
   void apply(HeadInput& head) const;
-  // Returns what a reader of the numbers must know, for a context of `longest` tokens.
+  // Returns notices for readers of the numbers, for a context of `longest` tokens.
   std::vector<std::string> notices(const SourceInfo& source, Index longest) const;
   bool changes() const { return normalizer != nullptr || pattern != nullptr; }
   // Compares the pointers, not what the objects do.
@@ -221,7 +221,7 @@ int first_changed_layer(const HeadInterventions& interventions);
 // Throws UsageError unless there is one entry for each head of the source, or none at all.
 void require_all_heads(const HeadInterventions& interventions, const SourceInfo& source);
 
-// What a source knows before it computes any layer.
+// The properties of a source that are known before any layer is computed.
 struct SourceInfo {
   std::string name;    // as the user typed it
   std::string family;  // "gpt2", "dump", ...
@@ -249,7 +249,7 @@ struct SourceInfo {
   bool has_unrotated = true;
   int element_bytes = 4;             // bytes of one stored number, also in a KV cache
   std::size_t bytes = 0;             // estimated peak memory
-  std::vector<std::string> notices;  // what a reader of the numbers must know
+  std::vector<std::string> notices;  // notices for readers of the numbers
   bool has_attention(int layer) const;
   // Returns the layers that have heads; results without a selection cover these.
   std::vector<int> attention_layers() const;

@@ -71,8 +71,8 @@ struct RowBlock {
   Index size() const { return std::ssize(rows); }
 };
 
-// Where the values of one metric are among all values of a row. A measure gets one for each metric
-// that it declares. The handle is empty for derived metrics, which have no values of rows, and for
+// The place of one metric's values among all values of a row. A measure gets a handle for each
+// metric that it declares. It is empty for derived metrics, which have no values of rows, and for
 // metrics that were not declared.
 struct MetricHandle {
   Index first = -1;
@@ -137,8 +137,8 @@ struct MeasureOptions {
   bool unit_sphere = true;  // measure separability on x scaled to the unit sphere
   int expected_draws = 0;   // if > 0, check the expected distance by Monte Carlo
   std::uint64_t seed = 0;
-  // What the scan changes and the group "counterfactual" measures: the normalizer, or a pattern
-  // that hides keys. A scan with both is compared with one without the pattern.
+  // The scan's change, which the group "counterfactual" measures: the normalizer, or a pattern that
+  // hides keys. A scan with both is compared with one without the pattern.
   enum class Changed { nothing, normalizer, pattern } changed = Changed::nothing;
   // Measure sensitivity on the same drawn rows under every normalizer, as is always done for those
   // other than softmax(c l). Normalizers then do not differ by the draw.
@@ -200,7 +200,7 @@ class Measure {
     return 0;
   }
 
-  // Builds what all rows of a head share (a Gram matrix) on the threads of `pool`.
+  // Builds the data that all rows of a head share (a Gram matrix) on the threads of `pool`.
   virtual void begin_head(const HeadInput& head, ThreadPool& pool) {
     static_cast<void>(head);
     static_cast<void>(pool);
@@ -225,7 +225,7 @@ class Measure {
     static_cast<void>(document);
     static_cast<void>(part);
   }
-  // Computes what needs the means of all heads of a layer.
+  // Computes values that need the means of all heads of a layer.
   virtual void end_layer(int layer, const LayerStatistics& statistics, ThreadPool& pool) {
     static_cast<void>(layer);
     static_cast<void>(statistics);

@@ -1,4 +1,4 @@
-// How much memory this process may still allocate.
+// The memory that this process may still allocate.
 #pragma once
 
 #include <cstddef>

@@ -18,7 +18,7 @@
 
 namespace headgauge {
 
-// What a normalizer may use in addition to the logits.
+// The input of a normalizer in addition to the logits.
 struct RowContext {
   Index visible = 0;   // n, the number of visible keys
   Index position = 0;  // 0-based position of the query in its document
@@ -108,7 +108,7 @@ class Normalizer {
   // Returns the scale c of softmax(c l) if c depends only on the row's length and position; nothing
   // for other normalizers.
   virtual std::optional<double> softmax_scale(const RowContext& context) const;
-  // Returns what a reader must know about it on texts of up to `longest` tokens; usually nothing.
+  // Returns a notice for readers about texts of up to `longest` tokens; usually nothing.
   virtual std::string notice(Index longest) const {
     static_cast<void>(longest);
     return {};

@@ -50,8 +50,8 @@ inline constexpr const char* output = "Output";
 struct Option {
   std::string member;  // "MeasureOptions::top_n", as errors name it
   OptionValue value;
-  // What the user types: "N" or "random|top2"; "N,N..." for a list, or "FILE..." if its values are
-  // separate arguments. Empty for a flag that takes no value.
+  // The form that the user types: "N" or "random|top2"; "N,N..." for a list, or "FILE..." if its
+  // values are separate arguments. Empty for a flag that takes no value.
   std::string form;
   std::string group;         // see option_group; empty if none
   std::string help;          // {} is replaced by the default, {groups} by the groups of metrics
@@ -87,7 +87,7 @@ Option normalizer_option(const std::string& owner, std::string& normalizer);
 Option threads_option(const std::string& owner, int& threads);
 Option seed_option(const std::string& owner, std::uint64_t& seed);
 
-// Finds the option of that name; throws std::logic_error where there is none.
+// Finds the option of that name; throws std::logic_error if there is none.
 Option& find_option(std::vector<Option>& options, std::string_view name);
 
 }  // namespace headgauge

@@ -32,7 +32,7 @@ class Pattern {
   // Returns how many keys a decoder must hold for the queries after `context` tokens of a causal
   // model. It is all of them if any key may be used again.
   virtual Index cached_keys(Index context) const { return context; }
-  // Returns what a reader must know about the pattern on texts of up to `longest` tokens; usually
+  // Returns a notice for readers about the pattern on texts of up to `longest` tokens; usually
   // nothing.
   virtual std::string notice(const SourceInfo& source, Index longest) const {
     static_cast<void>(source);

@@ -22,8 +22,8 @@ std::string in_quotes(std::string_view text, std::size_t most = 100);
 std::vector<std::string> nearest_words(std::string_view word, std::vector<std::string> known,
                                        std::size_t most);
 
-// Returns what follows an unknown name in a message: " (did you mean entropy?)", or nothing if no
-// known name is similar.
+// Returns the suggestion after an unknown name in a message: " (did you mean entropy?)", or nothing
+// if no known name is similar.
 std::string did_you_mean(std::string_view word, std::vector<std::string> known);
 
 }  // namespace headgauge

@@ -40,7 +40,7 @@ std::string beginning_of(const std::string& path, std::size_t most);
 // InterruptedError if a stop is requested meanwhile.
 std::string read_stream(const std::string& path, const std::stop_token& stop = {});
 
-// Does the same but hands on the bytes in pieces, so that memory does not grow with the file.
+// Does the same but passes the bytes on in pieces, so that memory does not grow with the file.
 void read_pieces(const std::string& path, const std::stop_token& stop,
                  const std::function<void(std::string_view)>& take);
 

@@ -65,8 +65,8 @@ std::vector<int> deal_documents(std::span<const double> costs, int count, double
 }
 
 std::vector<int> deal_to_ranks(std::span<const double> costs, int count) {
-  // Share of the time that the first rank spends on joining what others measured, while they
-  // continue (docs/scale.md).
+  // The first rank spends this share of the time on joining the parts of the others, which continue
+  // to measure meanwhile (docs/scale.md).
   constexpr double kJoining = 0.01;
   return deal_documents(costs, count, kJoining * std::accumulate(costs.begin(), costs.end(), 0.0));
 }

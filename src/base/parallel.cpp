@@ -16,7 +16,7 @@ struct ThreadPool::Threads {
   explicit Threads(int threads) : arena(threads) {
     const auto wanted = static_cast<std::size_t>(threads);
     const auto parallelism = tbb::global_control::max_allowed_parallelism;
-    // More threads than cores are allowed, but TBB must be told.
+    // TBB allows more threads than cores only if it is told to.
     if (wanted > tbb::global_control::active_value(parallelism)) {
       more_than_cores.emplace(parallelism, wanted);
     }

@@ -19,8 +19,8 @@ constexpr std::uint32_t row_word(std::int64_t row, int document) {
   return static_cast<std::uint32_t>(row + (std::int64_t{document} << 20));
 }
 
-// What a stream of random numbers is used for; streams of different domains never coincide. The
-// streams of a row of a head have a = head_word(), b = row_word().
+// Domains of random numbers: each names what a stream is used for, and streams of different domains
+// never coincide. The streams of a row of a head have a = head_word(), b = row_word().
 enum class RandomDomain : std::uint32_t {
   sensitivity_direction = 1,  // for a row of a head
   sphere_points = 2,          // a = dimension, b = key position

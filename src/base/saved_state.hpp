@@ -1,4 +1,4 @@
-// Saves what a long run has finished to a file, from which a later run resumes.
+// Saves the finished part of a long run to a file, from which a later run resumes.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ class SavedState {
   SavedState(std::string path, std::string schema, std::string what, std::string option,
              const Json& identity);
 
-  // Passes what was finished to `take` if the file exists, else returns false. Exceptions of
+  // Passes the finished part to `take` if the file exists, else returns false. Exceptions of
   // nlohmann::json or std::at() in `take` mean that the file is not a valid state.
   bool load(const std::function<void(const Json&)>& take) const;
   // Returns the text of the file.

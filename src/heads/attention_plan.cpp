@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kPlanSchema = "headgauge.plan/1";
 constexpr int kMostHeads = 1 << 20;
 constexpr std::array kEntryKeys = {"layer", "kv_head", "pattern", "normalizer"};
-// All other keys belong to the maker: AttentionPlan::measured.
+// AttentionPlan::measured holds all other keys, which the maker of the plan chooses.
 constexpr std::array kPlanKeys = {"schema", "model", "context", "heads"};
 
 Json model_of(const HeadSource& source) {

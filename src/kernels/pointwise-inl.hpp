@@ -33,7 +33,7 @@ struct PlainFunction {
   HWY_INLINE double divisor(double sum, double) const { return sum; }
 };
 
-// With E = e^-|x| in [0, 1]: 1/(1 + E) or E/(1 + E), and log = min(x, 0) - log(1 + E).
+// Uses E = e^-|x| in [0, 1]: h is 1/(1 + E) or E/(1 + E), and log h = min(x, 0) - log(1 + E).
 struct Sigmoid : PlainFunction {
   static constexpr bool kLog = true;
   HWY_INLINE explicit Sigmoid(float b) : shift(b) {}

@@ -31,7 +31,7 @@ void cap(const float* in, std::size_t n, float c, float* out) {
 
 #else
 
-// In this range the cubes of h, and 1/h, stay within float32.
+// The cubes of h, and 1/h, stay within float32 if the largest h is in this range.
 constexpr float kLeastTop = 1e-10f, kMostTop = 1e10f;
 
 // Like BlockSums, but of h itself: sums over the h below the largest. These passes are limited by

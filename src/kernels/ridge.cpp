@@ -203,7 +203,8 @@ HWY_EXPORT(psi_double);
 
 namespace {
 
-// With p and q the two largest, m entries equal to q and lam = q + eta, the secular equation is
+// Let p and q be the two largest, m the number of entries equal to q, and lam = q + eta. The
+// secular equation is
 //   p/(p - lam) = m q/eta + psi(lam).
 // Multiplied by eta (p - lam) it has no poles on [0, p - q], is positive at 0 and negative at the
 // end:

@@ -213,7 +213,7 @@ struct MiddleStep {  // |x| <= 0.5
   V step_;
 };
 
-// For |x| <= kLargeStep: 2^k (2^f - 1) + (2^k - 1), which loses no precision since k = 0 for small
+// Valid for |x| <= kLargeStep: 2^k (2^f - 1) + (2^k - 1) loses no precision, since k = 0 for small
 // |x|. 2^f - 1 = f P(f) with relative error 1e-8.
 struct WideStep {
   explicit WideStep(double step)

@@ -51,7 +51,7 @@ struct RunningExtremes {
   hn::Vec<hn::RebindToUnsigned<D>> size[4];
 };
 
-// With kFinite, sets `finite` to whether all values are.
+// If kFinite, sets `finite` to whether all values are finite.
 template <bool kFinite>
 HWY_INLINE Extremes find_extremes_of(const float* in, std::size_t n, bool& finite) {
   const D d;

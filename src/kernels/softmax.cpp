@@ -92,7 +92,7 @@ HWY_INLINE ShareSums sum_exp_of(const float* in, std::size_t n, Extremes bounds,
       block.add(y, f);
     }
     if (end == n) {
-      // At most two vectors, without a branch: e = 0 in the lanes beyond the row.
+      // Handles the last vectors, at most two, without a branch: e = 0 in the lanes beyond the row.
       const std::size_t left = n - i, one = lanes_left(left, 0), two = lanes_left(left, 1);
       const V x = hn::Sub(load_first(in + i, one, bounds.max), shift);
       const V y = hn::Sub(load_first(in + i + lanes, two, bounds.max), shift);

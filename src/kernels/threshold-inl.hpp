@@ -50,8 +50,8 @@ HWY_INLINE hn::Vec<DI> ordered(V value) {
 }
 
 #if HWY_TARGET == HWY_AVX2
-// For every mask of 8 lanes, the lanes that are set, 4 bits each. (With GCC, Highway's own Compress
-// copies its table to the stack at every call, which made this loop ten times slower.)
+// Lists for every mask of 8 lanes the lanes that are set, 4 bits each. (With GCC, Highway's own
+// Compress copies its table to the stack at every call, which made this loop ten times slower.)
 struct CompressTable {
   constexpr CompressTable() {
     for (std::uint32_t mask = 0; mask < 256; ++mask) {

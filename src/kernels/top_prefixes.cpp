@@ -118,7 +118,7 @@ HWY_NOINLINE void prefix_panel(const float* HWY_RESTRICT gram, const PrefixSums&
   const std::uint32_t* HWY_RESTRICT member = prefix.row.member_rows;
   const float* HWY_RESTRICT first_of = prefix.first.coefficient;
   const float* HWY_RESTRICT second_of = prefix.second.coefficient;
-  // With few registers, the two sums already are two chains of additions.
+  // If registers are few, the two sums already are two chains of additions.
   constexpr bool kTurns = !kTwo || HWY_TARGET == HWY_AVX3;
   V first[C], second[C], first_odd[C], second_odd[C];
   const auto clear = [&](V(&total)[C]) HWY_ATTR {

@@ -65,7 +65,7 @@ class KeyUnion {
 
 using RowSets = std::span<const TopSet>;  // the top sets of one row, by head
 
-// With a mask, the heads of a row may see different numbers of keys: a row has sets of a size only
+// The heads of a row may see different numbers of keys under a mask: a row has sets of a size only
 // if every head has.
 Index fewest_keys(RowSets row) {
   return std::ranges::min_element(row, {}, &TopSet::n)->n;

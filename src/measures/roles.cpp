@@ -118,7 +118,7 @@ class RolesMeasure final : public Measure {
     }
     Held rest = whole;
     rest -= sinks;
-    // In the order of kRoles.
+    // These are in the order of kRoles.
     const std::array<OfKind, kRoles.size()> kinds = {previous, recent, distant, duplicate,
                                                      induction};
     for (std::size_t k = 0; k < kinds.size(); ++k) {
@@ -127,7 +127,7 @@ class RolesMeasure final : public Measure {
       if (held.keys == 0 || held.keys == whole.keys) continue;
       sink.set(r, shares_[k], held.mass / whole.mass);
       held -= kinds[k].sinks;
-      // In the share beyond the sinks a row counts in proportion to its weight there.
+      // A row counts in the share beyond the sinks in proportion to its weight there.
       const double counts_as = rest.mass / (has_sink ? 1.0 : whole.mass);
       if (held.keys == 0 || held.keys == rest.keys || !(counts_as > 0)) continue;
       sink.set(r, beyond_[k], 0, std::max(0.0, held.mass) / rest.mass, counts_as);

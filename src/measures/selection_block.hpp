@@ -48,8 +48,7 @@ struct SelectionPlan {
     return static_cast<int>(
         std::clamp<Index>(std::llround(share * static_cast<double>(n)), 1, n - 1));
   }
-  // Returns whether set number `size` of a row of n keys is what was asked for: a share of less
-  // than one key has no set.
+  // Returns whether a row of n keys has set number `size`: a share of less than one key has no set.
   bool stands_for(Index size, Index n) const {
     return shares.empty() || shares[size] * static_cast<double>(n) >= 1;
   }

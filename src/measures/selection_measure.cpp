@@ -241,7 +241,7 @@ void SelectionMeasure::use_sphere(Index length, ThreadPool& pool) {
   nulls_.sphere = {sphere_.get(), z, {}};
 }
 
-// For a head with a mask, returns the input of ClosestPair.
+// Returns the input of ClosestPair if the head has a mask.
 std::span<const double> SelectionMeasure::closest_keys(const Visibility& visibility,
                                                        ThreadPool& pool) {
   if (visibility.mask() != nullptr) {
@@ -362,7 +362,7 @@ std::size_t selection_bytes(const MeasureOptions& options, const SourceInfo& sou
                             SelectionGroups groups, Index longest, Index dimension, int slots) {
   const SelectionPlan plan = make_plan(options, groups);
   const Index sizes = plan.count();
-  // In the worst case all tokens are distinct.
+  // All tokens are distinct in the worst case.
   std::size_t bytes = Gram::bytes(longest, longest, dimension, kGramLimit);
   if (groups.separability && !groups.proportion) {
     bytes += Gram::bytes(longest, longest, dimension, kGramLimit);

@@ -154,8 +154,8 @@ Forecast forecast_effective_tokens(std::span<const Octave> octaves, double posit
   const Walk walk(steps_of(octaves));
   const Octave &last = octaves.back(), &before = octaves[octaves.size() - 2];
   const double ahead = position - last.position;
-  // With a window or a pattern, the number of keys may grow more slowly than the text, or not at
-  // all.
+  // The number of keys may grow more slowly than the text, or not at all, under a window or a
+  // pattern.
   const double growth = (last.keys - before.keys) / (last.position - before.position);
   const double more_keys = std::clamp(growth, 0.0, 1.0) * ahead;
   const double centre = last.value + walk.drift() * more_keys;

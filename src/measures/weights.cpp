@@ -129,7 +129,7 @@ class WeightsMeasure final : public Measure {
   void derive(std::span<const LayerStatistics* const>, Results& results) override {
     std::vector<FoundSink> sinks;
     for (const auto& [position, sink] : found_) {
-      // With several texts, only position 0 has a comparable token.
+      // Only position 0 has the same token in several texts.
       if (documents_ == 1 || position == 0) sinks.push_back(sink);
     }
     std::ranges::stable_sort(sinks, std::greater(), &FoundSink::heads);

@@ -34,8 +34,8 @@ std::size_t largest(const AlignedVector<double>& values) {
 }
 
 // Computes |J|_F^2 by columns. |u|^2 - u_q^2 of the largest u loses digits, but they do not matter:
-// |d_m| >= |d_q|, so where d_q + u_q v_q cancels, either J_mm or u_m v_q and u_q v_m are as large as
-// u_q v_q.
+// |d_m| >= |d_q|, so where d_q + u_q v_q cancels, either J_mm or u_m v_q and u_q v_m are as large
+// as u_q v_q.
 void add_columns(const OneTerm& j, std::size_t m, SplitRow& row) {
   const std::size_t n = j.entry.size();
   const auto& left = row.others.left;

@@ -13,8 +13,8 @@
 
 namespace headgauge {
 
-// What a spec names, for error messages: a "normalizer" in "ScanOptions::normalizer", listed by
-// `headgauge normalizers`.
+// Names the kind of a spec in error messages: a "normalizer" in "ScanOptions::normalizer", listed
+// by `headgauge normalizers`.
 struct SpecOption {
   std::string what;
   std::string command;

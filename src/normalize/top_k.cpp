@@ -51,7 +51,7 @@ class TopK final : public Normalizer {
     sums.log_sum_exp = finite ? 0 : kUndefined;
     return sums;
   }
-  // Of equal logits at the k-th place, those at lower positions are kept.
+  // Ties at the k-th logit are kept at the lower positions.
   void weigh_row(std::span<const double> logits, const RowContext&,
                  std::span<double> weights) const override {
     const auto kept = largest(logits);

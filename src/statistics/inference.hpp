@@ -27,7 +27,7 @@ struct Interval {
 // The degrees of freedom of a known standard error: the t distribution is then normal.
 inline constexpr double kKnownError = std::numeric_limits<double>::infinity();
 
-// What a t test needs of a mean, from batch means or from a sample.
+// The input of a t test for a mean, from batch means or from a sample.
 struct MeanWithError {
   double value = kUndefined;
   double standard_error = kUndefined;

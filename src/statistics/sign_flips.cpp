@@ -10,7 +10,7 @@
 namespace headgauge {
 namespace {
 
-// Sums of ranks that differ by no more than this, from the order of addition, count as equal.
+// Sums of ranks count as equal if they differ by no more than this, which is due to rounding.
 constexpr double kRounding = 1e-9;
 
 // Draws +1 or -1 for every unit.
