@@ -31,7 +31,7 @@ class AtomicFile {
   enum class Undo { none, exchange, remove };  // how a rename is undone
   void open_in_place(bool pipe);
   void finish();                // puts all bytes on the disk, so that rename() needs no more space
-  void rename(bool keep_old);   // keep_old: under the temporary name if possible
+  void rename(bool keep_old);   // keep_old: the old file gets the temporary name
   void rename_back() noexcept;  // after rename(true)
   std::string keep();           // gives the file a permanent name and returns it
   void close() noexcept;

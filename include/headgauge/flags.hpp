@@ -10,8 +10,8 @@
 namespace headgauge {
 
 // Declares a flag once, for the results, the legend of the table and the docs. A flag describes a
-// head. docs/validity.md says what it predicts of the loss when the head is changed. It gives no
-// advice if it predicted nothing on two of three models.
+// head. docs/validity.md says what it predicts of the loss when the head is changed. A flag that
+// predicts nothing on two of three models gives no advice.
 struct FlagInfo {
   std::string name;
   std::string short_name;  // for a column of the table

@@ -103,7 +103,7 @@ struct OwnAttention {
 };
 
 // Computes a head's output from the logits of its rows. A caller that needs these logits itself
-// hands them over, so that they are computed only once.
+// passes them in, so that they are computed only once.
 class HeadOutput {
  public:
   virtual ~HeadOutput() = default;
@@ -300,9 +300,9 @@ class HeadSource {
   // sources that are not causal, where every length needs its own pass. The default throws
   // UnsupportedError if a document is longer.
   virtual void set_context(Index length);
-  // Save and restore what the next layer of a document is computed from. state() returns that
-  // memory. To restore, a caller calls begin_at(), which prepares the state before `layer`, then
-  // fills state(). The default has no state and returns false.
+  // Save and restore the state from which the next layer of a document is computed. state() returns
+  // its memory. begin_at() makes room for the state before `layer`, and the caller then fills
+  // state(). The default has no state and returns false.
   virtual std::span<std::byte> state(int document) {
     static_cast<void>(document);
     return {};

@@ -42,9 +42,9 @@ struct Row {
   std::span<const float> logits;   // n, in key order
   std::span<const float> weights;  // n, in key order; empty unless some measure needs them
   WeightSums sums;
-  std::span<const std::uint32_t> top;  // indices among the n of the min(n, top_n) largest weights,
-                                       // largest first, ties by lower key; empty unless needed
-  std::span<const std::uint32_t> sinks;  // indices among the n of the head's sinks (find_sinks()),
+  std::span<const std::uint32_t> top;    // numbers of the min(n, top_n) keys of largest weight,
+                                         // largest first, ties by lower key; empty unless needed
+  std::span<const std::uint32_t> sinks;  // numbers of the keys that are sinks (find_sinks()),
                                          // ascending; empty unless needed
   // The weights over the keys `original_keys` without what the scan changes
   // (MeasureOptions::changed) or what the source was told to change (HeadInput::own); empty unless
@@ -55,11 +55,11 @@ struct Row {
   enum class LeftOut {
     no,
     sees_no_key,     // all of its scores are -Inf
-    beyond_float32,  // the squares of its weights are
+    beyond_float32,  // the squares of its weights leave float32
   };
   LeftOut left_out = LeftOut::no;
   Index n() const { return positions.empty() ? keys.size() : std::ssize(positions); }
-  // Returns the position of key number `i` of the n.
+  // Returns the position of the row's key number `i`.
   Index key(Index i) const { return positions.empty() ? keys.begin + i : positions[i]; }
 };
 
@@ -141,7 +141,7 @@ struct MeasureOptions {
   // hides keys. A scan with both is compared with one without the pattern.
   enum class Changed { nothing, normalizer, pattern } changed = Changed::nothing;
   // Measure sensitivity on the same drawn rows under every normalizer, as is always done for those
-  // other than softmax(c l). Normalizers then do not differ by the draw.
+  // other than softmax(c l). The draw then causes no difference between normalizers.
   bool sampled_sensitivity = false;
   std::vector<int> lengths;  // filled in, ascending
 };
@@ -159,8 +159,9 @@ struct MeasureNeeds {
 class HeadMeans {
  public:
   virtual ~HeadMeans() = default;
-  // Returns the mean over the rows of number `length` of the lengths; `inner` as in RowSink::set().
-  // NaN if the document is shorter, or if the value is undefined in all rows.
+  // Returns the mean over the rows up to a length, `length` being its index among the lengths;
+  // `inner` as in RowSink::set(). NaN if the document is shorter, or if the value is undefined in
+  // all rows.
   virtual double at(MetricHandle metric, Index length, Index inner) const = 0;
 };
 
@@ -169,8 +170,8 @@ class HeadMeans {
 class LayerStatistics {
  public:
   virtual ~LayerStatistics() = default;
-  // Returns the estimate over the rows of number `length` of the lengths; `inner` as in
-  // RowSink::set().
+  // Returns the estimate over the rows up to a length, `length` being its index among the lengths;
+  // `inner` as in RowSink::set().
   virtual Estimate at(MetricHandle metric, Index head, Index length, Index inner) const = 0;
   // Returns the estimate over the rows of one position bin, for a metric that is kept by position.
   virtual Estimate at_position(MetricHandle metric, Index head, Index bin, Index inner) const = 0;
@@ -239,8 +240,8 @@ class Measure {
   }
 };
 
-// Returns whether a group can be measured: the source must have x and the next token's prediction
-// if the group needs them, and the options a pattern.
+// Returns whether a group can be measured. Some groups need x or the next token's prediction from
+// the source, others a pattern or other settings in the options.
 bool can_measure(const MetricGroup& group, const MeasureOptions& options, const SourceInfo& source);
 
 // Returns all metrics that the measures declare, in order, including hidden and derived ones.

@@ -65,8 +65,8 @@ struct Option {
   std::string none = {};      // the word for an empty value or for 0: "all", "auto"
   std::string named = {};     // the name, if it differs from the member's
   std::string excludes = {};  // the name of an option that cannot be given with this one
-  // True if a number in the results depends on it. A run can be resumed, and shards can be merged,
-  // if these options agree.
+  // True if a number in the results depends on the option. Options for which it is false may differ
+  // when a run is resumed or shards are merged.
   bool decides = true;
 
   // Returns the name on the command line: "top-n".

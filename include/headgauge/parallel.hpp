@@ -19,7 +19,7 @@ class ThreadPool {
 
   // Calls body(i) for every i in [0, n), each exactly once, in any order and on any thread. If
   // bodies throw, the exception of the smallest i is rethrown after the loop has stopped, whatever
-  // the number of threads; larger i may not be run then.
+  // the number of threads; larger i may be skipped then.
   void for_each(Index n, const std::function<void(Index)>& body);
 
   // Does the same as for_each, but body(i, slot) also gets the index in [0, threads) of a workspace

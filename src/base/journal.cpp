@@ -23,8 +23,8 @@ Bytes framed(std::byte kind, std::span<const std::byte> bytes) {
   return framed;
 }
 
-// Replaces long entries, which are lists of all texts, by their checksums: every process sends the
-// first one the identity of what it is about to run.
+// Replaces long entries, which are lists of all texts, by their checksums. Every process sends this
+// short identity of its run to the first process.
 Journal::Identity brief(Journal::Identity identity) {
   constexpr std::size_t kLong = 4096;
   for (auto& [key, value] : identity.items()) {

@@ -273,7 +273,7 @@ void JournalFolder::remove() {
   bool removed = false;
   for (const std::string& journal : journals_in(folder_)) {
     if (!is_of_this_run(journal)) continue;
-    std::error_code none;  // opening a journal that stays reports the error
+    std::error_code none;  // the next run checks a journal that stays
     removed = fs::remove(journal, none) || removed;
   }
   std::error_code none;

@@ -102,8 +102,8 @@ std::size_t left_in_groups(const std::string& root, const GroupFiles& files, boo
   }
 }
 
-// Returns what is left of a limit of this process; `used` is the line of its status that gives the
-// amount in use.
+// Returns what is left of a limit of this process; `used` names the line of its /proc status with
+// the amount in use.
 std::size_t left_of_limit(decltype(RLIMIT_AS) which, const char* used) {
   rlimit limit{};
   if (getrlimit(which, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kUnlimited;

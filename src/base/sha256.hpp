@@ -13,7 +13,7 @@ namespace headgauge {
 class Sha256 {
  public:
   void add(std::span<const std::byte> bytes);
-  // Returns the sum of all added bytes in lower-case hex.
+  // Returns the SHA-256 of all added bytes in lower-case hex.
   std::string hex() const;
 
  private:
@@ -23,7 +23,7 @@ class Sha256 {
   std::uint64_t size_ = 0;
 };
 
-// Returns the sum of the bytes in lower-case hex.
+// Returns the SHA-256 of the bytes in lower-case hex.
 std::string sha256_hex(std::span<const std::byte> bytes);
 
 }  // namespace headgauge

@@ -14,8 +14,8 @@ inline constexpr Index kBlockRows = 64;
 inline constexpr Index kFewestBatches = 4;
 inline constexpr Index kMostRows = Index{1} << 40;  // in a batch that is read back
 
-// Returns whether, for means over rows of this many documents, each document is one batch, or each
-// block of a document.
+// Returns whether the batches are whole documents, for means over this many documents. If not, each
+// block of a document is a batch.
 constexpr bool documents_are_batches(Index documents) {
   return documents >= kFewestBatches;
 }

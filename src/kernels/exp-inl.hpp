@@ -27,7 +27,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr float kLog2E = 1.44269504088896341f;
 // Adding it rounds to an integer, which is then in the low bits.
 constexpr float kRound = 12582912.0f;  // 1.5 * 2^23
-// exp of less becomes 0; above it all intermediate values are normal numbers.
+// exp(x) of smaller x is 0; above it all intermediate values are normal numbers.
 constexpr float kLowest = -87.0f;
 constexpr float kPoly1 = 0.693142831f;
 constexpr float kPoly2 = 0.240223512f;

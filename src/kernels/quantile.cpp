@@ -137,8 +137,8 @@ std::size_t needed(std::uint32_t* bits, std::size_t c, double mass, double targe
   constexpr std::size_t kRegisters = kCount / kLanes;
   std::fill(bits + c, bits + kCount, 0u);
   sort_keys<kCount>(bits);
-  // Lane l holds the sorted candidates from l * kRegisters on: first adds lane by lane, then one by
-  // one.
+  // Lane l holds the sorted candidates from l * kRegisters on. The code first adds whole lanes,
+  // then single candidates.
   double lane_sum[kLanes] = {};
   for (std::size_t r = 0; r < kRegisters; ++r) {
     for (std::size_t l = 0; l < kLanes; ++l) {

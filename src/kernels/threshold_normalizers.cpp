@@ -181,7 +181,7 @@ double threshold(const double* u, std::size_t n, double p) {
   return tau;
 }
 
-// Sums n shares, followed by zeros up to a whole vector, including those that are 1.
+// Computes the sums of n shares, which zeros pad to whole vectors.
 ShareSums add_shares(const float* shares, std::size_t n) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);

@@ -20,7 +20,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// If they are closer than this, float32 cannot tell whether xi_i < r.
+// If xi_i and r are closer than this, float32 cannot tell which is larger.
 constexpr float kClose = 4e-6f;
 
 #if HEADGAUGE_PLAIN

@@ -27,7 +27,7 @@ struct MemberBounds {
   double model_lower = 0;  // T2v
   double model_upper = 0;
   double upper_paper = 0;  // exp(-(r - xi_i)^2 / (16 M^2))
-  bool close = false;      // some xi_i is too close to r for float32 to tell which is larger
+  bool close = false;      // float32 cannot tell for some xi_i whether it is below r
 };
 struct BoundFacts {
   double mass = 0;      // sum |a_j| over the members

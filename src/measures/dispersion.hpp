@@ -50,8 +50,8 @@ struct Forecast {
 // octaves, whose values are logarithms of effective tokens; undefined with fewer than 5 octaves.
 Forecast forecast_effective_tokens(std::span<const Octave> octaves, double position);
 
-// Returns the indices of the lengths that serve as octaves: the longest, then each one of which the
-// next is at least 1.5 times as long.
+// Returns the indices of the lengths that serve as octaves: the longest and then, backwards, each
+// length that is at most 1/1.5 of the one chosen before.
 std::vector<Index> octave_lengths(std::span<const double> lengths);
 
 // Returns whether the interval forecast from all octaves but the last contains the last one's

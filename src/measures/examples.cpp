@@ -43,10 +43,10 @@ class Shares {
   }
   bool has_original() const { return original_mass_ > 0; }
   double original_mass() const { return original_mass_; }
-  // Returns the share of key number `i` of the n.
+  // Returns the share of the row's key number `i`.
   double share(Index i) const { return std::abs(static_cast<double>(row_.weights[i])) / mass_; }
-  // Returns the largest share of keys number [first, last) of the n without sinks; 0 if there are
-  // none.
+  // Returns the largest share among the row's keys number [first, last) without sinks; 0 if there
+  // are none.
   double largest_beyond_sinks(Index first, Index last) const {
     double most = 0;
     for (const std::uint32_t sink : row_.sinks) {
@@ -56,7 +56,7 @@ class Shares {
     }
     return std::max(most, largest(first, last));
   }
-  // Returns the largest share of keys number [first, last) of the n; 0 if there are none.
+  // Returns the largest share among the row's keys number [first, last); 0 if there are none.
   double largest(Index first, Index last) const {
     // Four independent maxima, which run in parallel.
     float most[4] = {0, 0, 0, 0};
@@ -98,7 +98,7 @@ class Shares {
   double original_mass_ = 0;
 };
 
-// A key that a row or its original sees, with its share in each.
+// A key that a row sees with or without the change, and its share in each case.
 struct HeavyKey {
   Index position;
   double weight;
@@ -335,7 +335,7 @@ class ExamplesMeasure final : public Measure {
       example.layer = layer;
       example.head = head;
       example.why = kExampleCriteria[c];
-      // Only here, because most described rows were replaced by better ones.
+      // Rounds only here, because most described rows were replaced by better ones.
       for (double* number : {&example.value, &example.covered}) *number = few_digits(*number);
       for (auto* list : {&example.weights, &example.originals}) {
         std::ranges::transform(*list, list->begin(), few_digits);

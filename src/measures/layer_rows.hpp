@@ -22,8 +22,8 @@ class LayerRows {
   // below the longest).
   LayerRows(std::vector<LayerRow> rows, std::span<const int> lengths, Index document_length);
 
-  // Returns the weight of row `r` in the mean at number `length` of the lengths; 0 if it is not
-  // included.
+  // Returns the weight of row `r` in the mean over the rows up to the length with index `length`; 0
+  // if it is not included.
   double weight(Index r, Index length) const;
 
   // Sums value(r) over the rows with more than `size` keys for each batch: the blocks, or all rows

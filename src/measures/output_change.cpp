@@ -45,7 +45,7 @@ double kept_mass(const OriginalRow& row, Index count, const Key& key) {
   return mass / row.mass;  // NaN for a row without weight
 }
 
-// Computes log n - H for a row of weights of which n can be nonzero.
+// Computes log n - H for a row in which n weights can be nonzero.
 double entropy_deficit(std::span<const float> weights, Index n) {
   double mass = 0, logs = 0;
   for (const float weight : weights) {

@@ -48,7 +48,7 @@ bool can_measure(const MetricGroup& group, const MeasureOptions& options,
     case loss:
       return source.has_loss;
     case intervention:
-      // If only the normalizer changes, the group measures just the change of the output.
+      // If only the normalizer changes, the group measures only output_change, which needs values.
       return options.changed == MeasureOptions::Changed::pattern ||
              (options.changed == MeasureOptions::Changed::normalizer && source.has_values);
   }

@@ -34,7 +34,7 @@ struct SelectionPlan {
     if (!shares.empty()) return size_of_share(shares.back(), longest);
     return std::max(critical, sizes.empty() ? 0 : fitting(sizes.back()));
   }
-  // Returns the size, limited to the smallest size that no row has a set of.
+  // Returns `size`, or `longest` if that is smaller, because no row has a larger set.
   int fitting(int size) const {
     return longest > 0 ? static_cast<int>(std::min<Index>(size, longest)) : size;
   }
@@ -48,7 +48,8 @@ struct SelectionPlan {
     return static_cast<int>(
         std::clamp<Index>(std::llround(share * static_cast<double>(n)), 1, n - 1));
   }
-  // Returns whether a row of n keys has set number `size`: a share of less than one key has no set.
+  // Returns whether set number `size` of a row of n keys counts: a share of less than one key has
+  // no set.
   bool stands_for(Index size, Index n) const {
     return shares.empty() || shares[size] * static_cast<double>(n) >= 1;
   }
@@ -100,7 +101,7 @@ class SelectionBlock {
     double scaled_square = 0;                   // sum (a |x|)^2
     Index first_column() const { return first_panel * kPrefixColumns; }
     Index columns() const { return panels * kPrefixColumns; }
-    // Returns the column of key number `i` of the n.
+    // Returns the column of the row's key number `i`.
     Index column(Index i) const {
       return positions.empty() ? lead + i : positions[i] - first_column();
     }
@@ -113,7 +114,7 @@ class SelectionBlock {
   const SelectionPlan& plan() const { return *plan_; }
   Index rows() const { return std::ssize(lines_); }
   const Line& line(Index row) const { return lines_[row]; }
-  // Returns the distance between rows in columns, with room for a row's members: whole vectors.
+  // Returns the row stride in columns: whole vectors, with room for a row's members.
   Index stride() const { return stride_; }
   Index depth() const { return depth_; }
   // Returns the sizes of the plan that a row has sets of.

@@ -15,7 +15,8 @@ constexpr double kCloseToProducts = 2e-6;
 // itself has lost its precision.
 constexpr double kSmallRadius = 1e-2;
 constexpr double kSmallBesideMass = 3e-4;
-// Float64 values of q that differ by less count as equal, and so does r as 0.
+// Float64 values of q closer than kEqual (relative) count as equal, and a smaller r than
+// kZeroRadius as 0.
 constexpr double kEqual = 1e-12;
 constexpr double kZeroRadius = 1e-14;
 constexpr Index kWordBits = 64;
@@ -43,7 +44,7 @@ Separation Separator::separate(int size) {
   const MemberComparison compared =
       compare_members(found.inside.row(size).first(count), weights, lowest, kCloseToEachOther,
                       static_cast<float>(kCloseToProducts * sums.mass), bits_);
-  // |s|^2, since the sum of q over the members is the sum of w^2 less 2 |s|^2.
+  // Computes |s|^2 from the sum of q over the members, which is sum w^2 - 2 |s|^2.
   const double square = std::max(0.5 * (sums.square - compared.sum), 0.0);
   const double radius2 = lowest + square;
   const bool small_radius =

@@ -15,7 +15,7 @@
 namespace headgauge {
 namespace {
 
-// Computes sum |a| |t - j| over keys number [first, last) of a row.
+// Computes sum |a| |t - j| over the row's keys number [first, last).
 double weighted_distance(const Row& row, Index first, Index last) {
   if (row.positions.empty()) {
     return sum_distances(row.weights.subspan(first, last - first),
@@ -146,7 +146,7 @@ class WeightsMeasure final : public Measure {
 
  private:
   static constexpr std::size_t kListedSinks = 8;
-  static constexpr double kListedShare = 0.05;  // in the heads of the most frequent sink
+  static constexpr double kListedShare = 0.05;  // least number of heads, relative to the first sink
 
   struct Workspace {
     TopWorkspace select;
@@ -198,7 +198,7 @@ class WeightsMeasure final : public Measure {
     Index quantile = mass_quantile(weights, 0.9, work.select);
     all_.set(sink, r, weights.size(), row.sums, quantile, distances.all, 1);
 
-    // A sink that is not a key has the weight that the keys lack to 1.
+    // A sink that is not a key has the rest of the total weight of 1.
     const double total = traits.has_sink ? 1.0 : row.sums.abs_mass;
     WeightSums sums = row.sums;
     if (!row.sinks.empty()) {

@@ -95,9 +95,9 @@ void Jacobian::apply_transposed(std::span<const double> v, std::span<double> out
   }
 }
 
-// Adds the squares of the diagonal entries to the sum over i != j of (sum_k u_ki v_kj)^2. The
-// latter uses, for each pair of terms, running sums over j < i and over j > i: subtracting the
-// diagonal from whole sums would cancel.
+// Computes the sum of the squared diagonal entries and of (sum_k u_ki v_kj)^2 over i != j. For each
+// pair of terms it uses running sums over j < i and over j > i, because subtracting the diagonal
+// from whole sums would cancel.
 double Jacobian::frobenius() const {
   const std::size_t n = diagonal.size();
   double square = 0;
@@ -125,7 +125,7 @@ double Jacobian::spectral() const {
   const std::size_t n = diagonal.size();
   if (n == 0) return 0;
   constexpr std::size_t kMostSteps = 60;
-  // The fixed start is not orthogonal to any structure of the rows and favours large entries.
+  // The fixed start has a part along every singular vector that occurs, and favours large entries.
   std::minstd_rand random(1);
   std::vector<double> v(n), u(n), next(n);
   for (std::size_t i = 0; i < n; ++i) {

@@ -8,9 +8,9 @@
 
 namespace headgauge {
 
-// Returns the adjusted p-value of each test: the smallest level at which it is a discovery. Of the
-// discoveries at level q, an expected share of at most q is false, for tests that are independent
-// or positively dependent (Benjamini and Yekutieli 2001). If every null hypothesis is true, q is
+// Returns the adjusted p-value of each test: the smallest level at which it is a discovery. At
+// level q, the expected share of false discoveries is at most q, for tests that are independent or
+// positively dependent (Benjamini and Yekutieli 2001). If every null hypothesis is true, q bounds
 // the probability of any discovery. Tests with an undefined p are not counted and stay undefined.
 std::vector<double> adjusted_p_values(std::span<const double> p);
 

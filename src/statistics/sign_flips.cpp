@@ -92,7 +92,7 @@ std::vector<double> sign_flip_tests(MatrixView<const double> values, double null
   std::vector<double> signs(values.rows(), 1.0);
   const auto own = columns.statistics(signs);
   const std::vector<double> found(own.begin(), own.end());
-  std::vector<int> reached(tests, 1);  // the observed signs count once
+  std::vector<int> reached(tests, 1);  // the observed signs are the first draw
   for (int flip = 0; flip < options.flips; ++flip) {
     draw_signs(options, static_cast<std::uint32_t>(flip), signs);
     const double largest = std::ranges::max(columns.statistics(signs));

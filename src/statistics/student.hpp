@@ -50,7 +50,8 @@ double welch_degrees_of_freedom(double first_error, double first_freedom, double
 double cautious_degrees_of_freedom(double first_error, double first_freedom, double second_error,
                                    double second_freedom);
 
-// Covers the truth with probability 1 - `level`; half of `level` lies on each side.
+// Returns an interval that contains the true mean with probability 1 - `level`; half of `level`
+// lies on each side.
 Interval t_interval(const MeanWithError& mean, double level = 0.05);
 
 }  // namespace headgauge

@@ -1,5 +1,5 @@
 // Wilcoxon's signed-rank test (Biometrics Bulletin 1, 1945). It uses the ranks of the differences,
-// so that a head that changes a hundredfold counts no more than any other largest change.
+// so that a single head with a huge change has little influence.
 //
 // It assumes that the differences are independent and, under the null hypothesis, symmetric.
 #pragma once

@@ -8,9 +8,9 @@
 
 namespace headgauge {
 
-// Passes on the whole characters of a UTF-8 text, without its byte order mark. Throws BadInputError
-// that gives the offset of the first byte that is not UTF-8, or says that the text is empty; `path`
-// is for messages.
+// Checks a UTF-8 text and passes it on in whole characters, without its byte order mark. Throws
+// BadInputError that gives the offset of the first byte that is not UTF-8, or says that the text is
+// empty; `path` is for messages.
 class TextChecker {
  public:
   TextChecker(const std::string& path, std::function<void(std::string_view)> take);

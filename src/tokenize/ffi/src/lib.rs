@@ -1,7 +1,7 @@
 //! A C ABI of a few functions over the Hugging Face tokenizers library.
 //!
 //! Rules of the boundary: a panic never crosses it (it becomes an error string); nothing is
-//! printed; every pointer handed out is given back through the `_free` function named after it.
+//! printed; the caller returns every pointer through the `_free` function named after it.
 //! The C++ side declares the same functions in `tokenize/ffi.hpp`.
 
 use std::alloc::{GlobalAlloc, Layout, System};
