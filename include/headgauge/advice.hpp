@@ -1,4 +1,4 @@
-// The commands in the words of findings and flags (SummaryLine::next, FlagInfo::next).
+// Fills in the commands that findings and flags suggest (SummaryLine::next, FlagInfo::next).
 #pragma once
 
 #include <string>
@@ -7,14 +7,15 @@
 
 namespace headgauge {
 
-// `words` with commands of which MODEL, TEXT and CHANGE become those of the results, quoted for a
-// shell, as far as the results say; HEAD becomes `head` where one is given.
+// Returns `words` with MODEL, TEXT and CHANGE in its commands replaced by those of the results,
+// quoted for a shell. A word that the results do not give is not replaced. HEAD becomes `head` if
+// one is given.
 std::string with_commands(const Results& results, std::string words, const std::string& head = "");
 
-// The same in all lines of Results::summary, HEAD being the first head of a line.
+// Does the same in every line of Results::summary; HEAD becomes the first head of the line.
 void fill_in_commands(Results& results);
 
-// The command alone, without what is said of it, with HEAD replaced.
+// Returns the command alone, without the words around it, with HEAD replaced.
 std::string command_in(const std::string& words, const std::string& head);
 
 }  // namespace headgauge

@@ -1,4 +1,4 @@
-// Errors, row-major matrices and progress: what every other module builds on.
+// Errors, row-major matrices and progress, which every other module uses.
 #pragma once
 
 #include <cstddef>
@@ -14,26 +14,26 @@
 
 namespace headgauge {
 
-// Every size and index. It is signed, so that differences are what they look like; it goes into []
-// and into the sizes of containers and spans as it is, and std::ssize() gives the size of one. A
-// cast therefore says something: that a number becomes a float, or must fit into fewer bits.
+// The type of every size and index. It is signed, so that differences can be negative. It can be
+// used in [] and as the size of containers and spans without a cast, and std::ssize() returns it. A
+// cast in the code therefore has a meaning: the number becomes a float or must fit into fewer bits.
 using Index = std::ptrdiff_t;
 
-// A number that does not exist: null in results files.
+// A number that does not exist; null in results files.
 inline constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
 
-// What went wrong, in the terms of the process exit code.
+// The kinds of errors; the values are the exit codes of the process.
 enum class ErrorKind {
-  usage = 2,        // the call itself makes no sense
-  bad_input = 3,    // a file or value is not what it should be
-  unsupported = 4,  // understood, but not something headgauge can do
+  usage = 2,        // the call does not make sense
+  bad_input = 3,    // a file or value is invalid
+  unsupported = 4,  // valid, but headgauge cannot do it
   resource = 5,     // out of memory or disk
   interrupted = 130,
 };
 
-// The base of everything headgauge throws. what() is one line: where, what was expected, what was
-// found, and what to do about it. Whatever the names and values in the message, it stays one line
-// without control characters (legible() of text.hpp).
+// The base class of everything that headgauge throws. what() is one line: where, what was expected,
+// what was found, and what to do about it. It is one line without control characters, whatever the
+// names and values in the message contain (legible() of text.hpp).
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, std::string_view message);
@@ -50,8 +50,8 @@ struct UsageError : Error {
 struct BadInputError : Error {
   explicit BadInputError(const std::string& message) : Error(ErrorKind::bad_input, message) {}
 };
-// Of the numbers of one head: no key that it sees, or scores or weights that are no finite numbers.
-// What asked for other weights can do without them and go on.
+// Thrown if the numbers of one head are unusable: a query sees no key, or scores or weights are not
+// finite. Callers that only tried out other weights can catch it and continue.
 struct AttentionError : BadInputError {
   using BadInputError::BadInputError;
 };
@@ -65,7 +65,7 @@ struct InterruptedError : Error {
   explicit InterruptedError(const std::string& message) : Error(ErrorKind::interrupted, message) {}
 };
 
-// The one form of a message about bad input: "WHERE: expected E, found F; ADVICE".
+// Formats a message about bad input; all have the form "WHERE: expected E, found F; ADVICE".
 std::string fault(std::string_view where, std::string_view expected, std::string_view found,
                   std::string_view advice);
 
@@ -77,7 +77,7 @@ class MatrixView {
   MatrixView(T* data, Index rows, Index cols, Index stride)
       : data_(data), rows_(rows), cols_(cols), stride_(stride) {}
   MatrixView(T* data, Index rows, Index cols) : MatrixView(data, rows, cols, cols) {}
-  // A view of mutable data is a view of const data.
+  // Converts a view of mutable data to a view of const data.
   operator MatrixView<const T>() const { return {data_, rows_, cols_, stride_}; }
 
   T* data() const { return data_; }
@@ -98,7 +98,7 @@ class MatrixView {
   Index stride_ = 0;
 };
 
-// Memory aligned for the widest SIMD loads (one cache line).
+// Allocates memory aligned for the widest SIMD loads (one cache line).
 template <class T>
 struct AlignedAllocator {
   using value_type = T;
@@ -144,7 +144,7 @@ class Matrix {
 class Progress {
  public:
   virtual ~Progress() = default;
-  // `done` of `total` units of the stage `what` are finished.
+  // Reports that `done` of `total` units of the stage `what` are finished.
   virtual void update(std::string_view what, double done, double total) = 0;
 };
 

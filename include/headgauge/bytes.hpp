@@ -1,4 +1,5 @@
-// Numbers as bytes and back, as this machine has them: what a journal's parts are made of.
+// Converts numbers to bytes and back, in this machine's representation. A journal's parts consist
+// of them.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,7 @@ namespace headgauge {
 
 using Bytes = std::vector<std::byte>;
 
-// A part of a journal is not what was kept there. The journal stays.
+// Thrown when a part of a journal differs from what was written. The journal is not deleted.
 struct DamagedPartError : BadInputError {
   DamagedPartError(const std::string& expected, const std::string& found)
       : BadInputError(fault("journal", expected, found, "delete the journal to start again")) {}
@@ -35,7 +36,7 @@ class ByteWriter {
     bytes_.resize(size + values.size_bytes());
     if (!values.empty()) std::memcpy(bytes_.data() + size, values.data(), values.size_bytes());
   }
-  // With their number.
+  // Writes the number of values, then the values.
   template <class T>
   void put_list(const std::vector<T>& values) {
     put(static_cast<std::uint64_t>(values.size()));
@@ -51,7 +52,7 @@ class ByteWriter {
   Bytes bytes_;
 };
 
-// Throws DamagedPartError where there are fewer bytes than are asked for.
+// Throws DamagedPartError if fewer bytes are left than are asked for.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -66,7 +67,7 @@ class ByteReader {
   void take_all(std::span<T> values) {
     static_assert(std::is_trivially_copyable_v<T>);
     require(values.size_bytes());
-    // Without values there is no place to copy to either.
+    // Without values the destination may be null, which memcpy does not allow.
     if (!values.empty()) std::memcpy(values.data(), bytes_.data(), values.size_bytes());
     bytes_ = bytes_.subspan(values.size_bytes());
   }

@@ -1,6 +1,6 @@
-// The claims of the two papers (docs/reproduce.md), each a function of results that hold what it
-// needs: its verdict, its test, what was measured. Claim::measured of one that was not tested says
-// what to scan with.
+// The claims of the two papers (docs/reproduce.md). Each is a function of results and returns the
+// verdict, the test and the measured values. If the results lack data for a claim, Claim::measured
+// says what to scan with.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace headgauge {
 
-// Paper A's, of results of scan() or reproduce_limits().
+// Paper A; takes results of scan() or reproduce_limits().
 Claim distance_grows_linearly(const Results& results);
 Claim distance_bound_is_safe(const Results& results);
 Claim distance_bound_is_conservative(const Results& results);
@@ -37,7 +37,7 @@ Claim falling_entropy_warns(const Results& results);
 Claim falling_separability_warns(const Results& results);
 std::vector<Claim> limits_claims(const Results& results);
 
-// Paper B's, of results of reproduce_tokens().
+// Paper B; takes results of reproduce_tokens().
 Claim gaussian_mean_rate(const Results& results);
 Claim gaussian_covariance_rate(const Results& results);
 Claim horizon_slows_down(const Results& results);

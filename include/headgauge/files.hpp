@@ -1,5 +1,5 @@
-// Files and folders that are written whole or not at all. Writing fails with ResourceError, which
-// names the path and says what the system said.
+// Files and folders that are written whole or not at all. Failed writes throw ResourceError, which
+// names the path and quotes the system's message.
 #pragma once
 
 #include <chrono>
@@ -11,10 +11,10 @@
 
 namespace headgauge {
 
-// A file that appears under its name only when it is complete: bytes go to a temporary file in
-// the same folder, commit() renames it. Without commit() nothing is left behind, and what a killed
-// process left behind goes when the same file is next written. A path that already names something
-// other than a regular file (/dev/stdout) is written in place; a pipe that nobody reads is refused.
+// A file that appears under its name only when it is complete: bytes go to a temporary file in the
+// same folder, and commit() renames it. Without commit() no file is left. If the process is killed,
+// the next write of the same file removes the temporary file. A path that already names something
+// other than a regular file (/dev/stdout) is written in place; a pipe without a reader is refused.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path);
@@ -28,40 +28,39 @@ class AtomicFile {
 
  private:
   friend class AtomicFiles;
-  enum class Undo { none, exchange, remove };  // what takes a rename back
+  enum class Undo { none, exchange, remove };  // how a rename is undone
   void open_in_place(bool pipe);
-  void finish();                // all bytes are on the disk: what follows needs no more of it
-  void rename(bool keep_old);   // keep_old: under the temporary name, where the system can
+  void finish();                // puts all bytes on the disk, so that rename() needs no more space
+  void rename(bool keep_old);   // keep_old: the old file gets the temporary name
   void rename_back() noexcept;  // after rename(true)
-  std::string keep();           // gives it a name that stays; which one
+  std::string keep();           // gives the file a permanent name and returns it
   void close() noexcept;
   [[noreturn]] void fail(int error);
   [[noreturn]] void refuse(const std::string& found, const char* advice);
   void discard() noexcept;
 
   std::string path_;
-  std::string temporary_;  // empty: written in place, or renamed
+  std::string temporary_;  // empty if the file is written in place or was renamed
   int descriptor_ = -1;
   Undo undo_ = Undo::none;
 };
 
-// Files of one folder that are one result. All are written before the first appears, and they take
-// the place of the old ones under a lock of the folder: a full disk leaves all of the old ones, and
-// of two processes that write the same ones, all are of the one or of the other. Nothing but files
-// may stand in their place. Where another process holds the lock for longer than `patience`,
-// commit() throws ResourceError and leaves the new files whole, under names that end in ".kept" and
-// that its message tells.
+// Files of one folder that form one result. All are written before the first appears, and they
+// replace the old ones under a lock of the folder. A full disk therefore leaves all old files, and
+// when two processes write the same files, all files come from one of the two. Only regular files
+// are replaced. If another process holds the lock for longer than `patience`, commit() throws
+// ResourceError and keeps the new files under names that end in ".kept", which its message lists.
 class AtomicFiles {
  public:
   explicit AtomicFiles(std::string folder,
                        std::chrono::milliseconds patience = std::chrono::seconds(30));
 
-  // A file of this name to be written; valid as long as this object is.
+  // Returns a file of this name to write to; valid as long as this object exists.
   AtomicFile& add(const std::string& name);
-  // A file that is no part of the new ones, and goes with the old ones.
+  // Names a file that the new result does not have and that commit() removes with the old files.
   void remove(const std::string& name);
   void commit();
-  // The path of the file of this name.
+  // Returns the path of the file of this name.
   std::string path(const std::string& name) const;
 
  private:
@@ -73,13 +72,13 @@ class AtomicFiles {
   std::vector<std::string> removed_;
 };
 
-// SHA-256 of a file, in lower-case hex. Throws BadInputError where it cannot be read.
+// Returns the SHA-256 of a file in lower-case hex. Throws BadInputError if it cannot be read.
 std::string file_sha256(const std::string& path);
-// The same of a text.
+// Returns the SHA-256 of a text in lower-case hex.
 std::string text_sha256(std::string_view text);
 
-// A folder that is made if need be, with those above it. Those that were made and are still empty
-// go again with this object.
+// A folder that is created if need be, with its parents. Created folders that are still empty are
+// removed with this object.
 class MadeFolder {
  public:
   MadeFolder(const std::string& path, const std::string& advice);

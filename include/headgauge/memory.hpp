@@ -1,4 +1,4 @@
-// How much memory this process may still take.
+// The memory that this process may still allocate.
 #pragma once
 
 #include <cstddef>
@@ -6,12 +6,12 @@
 
 namespace headgauge {
 
-// Bytes available: the least of what the system, the control groups (version 1 or 2; file pages
-// that they can drop count as free) and the address-space limit of the process allow; the largest
-// value where nothing is known. `root` is the folder that /proc and /sys are in.
+// Returns the available bytes: the minimum of what the system, the control groups (version 1 or 2;
+// file pages that can be dropped count as free) and the address-space limit of the process allow.
+// Returns the largest value if nothing is known. `root` is the folder that contains /proc and /sys.
 std::size_t available_memory(const std::string& root = "");
 
-// "1.4 GB", "300 MB" ...
+// Formats a number of bytes: "1.4 GB", "300 MB".
 std::string format_bytes(std::size_t bytes);
 
 }  // namespace headgauge

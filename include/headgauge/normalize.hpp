@@ -1,5 +1,5 @@
-// Normalizers turn a row of logits into attention weights (docs/mathematics.md, section 6). Another
-// one is an entry in the list of its family in src/normalize.
+// Normalizers turn a row of logits into attention weights (docs/mathematics.md, section 6). To add
+// one, add an entry to the list of its family in src/normalize.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace headgauge {
 
-// What a normalizer may look at besides the logits.
+// The input of a normalizer in addition to the logits.
 struct RowContext {
   Index visible = 0;   // n, the number of visible keys
   Index position = 0;  // 0-based position of the query in its document
@@ -27,22 +27,22 @@ struct RowContext {
 struct NormalizerTraits {
   bool simplex = true;        // weights are non-negative and sum to 1
   bool increasing = true;     // a larger logit never has a smaller weight
-  bool length_aware = false;  // depends on n beyond the sum
-  bool by_position = false;   // depends on the query's position: for causal heads only
-  bool sparse = false;        // gives exact zeros
+  bool length_aware = false;  // depends on n not only through the sum
+  bool by_position = false;   // depends on the query's position; for causal heads only
+  bool sparse = false;        // produces exact zeros
   bool pointwise = false;     // a_i = F(l_i) / sum F(l_j)
   bool is_signed = false;     // weights may be negative
-  bool has_sink = false;      // what the weights lack to 1 is on a sink of its own, of no key
+  bool has_sink = false;      // weights sum to less than 1; the rest is on a sink that is not a key
   bool unit_norms = false;    // logits are cosines: queries and keys are scaled to length 1
-  // sup ||J||_2 over all rows of any length; infinite: none, it is not Lipschitz or its
-  // constant grows with n (then see Normalizer::lipschitz).
+  // sup ||J||_2 over all rows of any length; infinite if it is not Lipschitz or if the constant
+  // grows with n (then see Normalizer::lipschitz).
   double lipschitz = std::numeric_limits<double>::infinity();
 };
 
 struct NormalizerInfo {
   std::string name;
   std::string formula;
-  // What a spec may give: with their initial values in normalizers(), with those that were chosen
+  // The parameters of a spec, with their initial values in normalizers() and with the chosen ones
   // in parse_normalizer() and Normalizer::info().
   Parameters parameters;
   std::string source;
@@ -50,8 +50,8 @@ struct NormalizerInfo {
   std::string lemma1;  // "applies", or "does not apply: why"
 };
 
-// An exact Jacobian da_i/dl_j = diag(diagonal) + sum_k left_k right_k^T, which every normalizer
-// here has, with at most four terms.
+// An exact Jacobian da_i/dl_j = diag(diagonal) + sum_k left_k right_k^T. Every normalizer here has
+// this form, with at most four terms.
 struct Jacobian {
   struct Term {
     std::vector<double> left, right;
@@ -62,12 +62,12 @@ struct Jacobian {
   void apply(std::span<const double> v, std::span<double> out) const;             // J v
   void apply_transposed(std::span<const double> v, std::span<double> out) const;  // J^T v
   double frobenius() const;
-  // Largest singular value, to 1e-9 relative, by Lanczos bidiagonalisation.
+  // Computes the largest singular value to 1e-9 relative by Lanczos bidiagonalisation.
   double spectral() const;
 };
 
-// Lemma 1 of paper A (docs/mathematics.md L1): logits in [-range, range] give weights in
-// [lower / n, upper / n] with constants that do not depend on n.
+// Lemma 1 of paper A (docs/mathematics.md L1): logits in [-range, range] give weights in [lower /
+// n, upper / n] with constants that do not depend on n.
 struct Lemma1Constants {
   double lower = 0;  // C1
   double upper = 0;  // C2
@@ -79,18 +79,19 @@ class Normalizer {
   virtual const NormalizerInfo& info() const = 0;
   virtual NormalizerTraits traits() const = 0;
 
-  // Weights of one row and their sums; `weights` has the size of `logits`, or is empty where only
-  // the sums are wanted; it may be the logits themselves. The hot path; by default it goes through
-  // float64. The sums' log_sum_exp is NaN where a logit is NaN or infinite. A row whose logits are
+  // Computes the weights of one row and their sums. `weights` has the size of `logits` and may be
+  // the same memory, or is empty if only the sums are needed. This is the hot path; the default
+  // computes in float64. log_sum_exp is NaN if a logit is NaN or infinite. A row whose logits are
   // all -infinity sees no key: its weights are 0.
   WeightSums weigh(std::span<const float> logits, const RowContext& context,
                    std::span<float> weights) const;
-  // The same weights in float64; the reference, and used where float32 cannot decide.
+  // Computes the same weights in float64; the reference, also used where float32 is not precise
+  // enough.
   void weigh(std::span<const double> logits, const RowContext& context,
              std::span<double> weights) const;
 
-  // The exact Jacobian at these logits, every dependence of a scale on them included
-  // (docs/mathematics.md 6). Where there is a kink, that of one side.
+  // Computes the exact Jacobian at these logits, including every dependence of a scale on them
+  // (docs/mathematics.md 6). At a kink it is the one-sided Jacobian.
   virtual void jacobian(std::span<const double> logits, const RowContext& context,
                         Jacobian& out) const = 0;
   // out = J v (jvp) and out = J^T v (vjp).
@@ -99,71 +100,72 @@ class Normalizer {
   void vjp(std::span<const double> logits, const RowContext& context, std::span<const double> v,
            std::span<double> out) const;
 
-  // sup ||J||_2 over all logits of a row of n keys; infinite where there is none.
+  // Returns sup ||J||_2 over all logits of a row of n keys; infinite if there is no bound.
   virtual double lipschitz(const RowContext& context) const;
-  // Lemma 1 for logits in [-range, range], range > 0; nothing where it does not apply.
+  // Returns Lemma 1's constants for logits in [-range, range], range > 0; nothing if the lemma does
+  // not apply.
   virtual std::optional<Lemma1Constants> lemma1_constants(double range) const;
-  // The scale c of softmax(c l), where c depends on the row's length and position
-  // only; nothing for other normalizers.
+  // Returns the scale c of softmax(c l) if c depends only on the row's length and position; nothing
+  // for other normalizers.
   virtual std::optional<double> softmax_scale(const RowContext& context) const;
-  // What a reader must know of it on texts of up to `longest` tokens; mostly nothing.
+  // Returns a notice for readers about texts of up to `longest` tokens; usually nothing.
   virtual std::string notice(Index longest) const {
     static_cast<void>(longest);
     return {};
   }
 
-  // Norms of the Jacobian at a row already weighed, and the bounds of paper A's Lemma 2 on the
-  // spectral norm: the valid one (L2v) and the printed one (L2). Undefined where there is none.
+  // Norms of the Jacobian at a row whose weights are known, and the bounds of paper A's Lemma 2 on
+  // the spectral norm: the valid one (L2v) and the printed one (L2). Undefined if there is none.
   struct JacobianNorms {
     double frobenius = 0;
     double spectral = 0;
     double bound = kUndefined;
     double bound_paper = kUndefined;
   };
-  // By default from jacobian(), with lipschitz() as the bound.
+  // The default uses jacobian(), and lipschitz() as the bound.
   virtual JacobianNorms jacobian_norms(std::span<const float> logits,
                                        std::span<const float> weights, const WeightSums& sums,
                                        const RowContext& context) const;
 
  protected:
-  // weigh() of rows that see a key.
+  // weigh() for rows that see at least one key.
   virtual WeightSums weigh_row(std::span<const float> logits, const RowContext& context,
                                std::span<float> weights) const;
   virtual void weigh_row(std::span<const double> logits, const RowContext& context,
                          std::span<double> weights) const = 0;
 };
 
-// A function of one logit, with its derivative and what is known of it.
+// A function of one logit, with its derivative and its known properties.
 struct ScalarFunction {
   std::function<double(double)> value;
-  std::function<double(double)> slope;                        // of a kink, from the left
+  std::function<double(double)> slope;                        // the left derivative at a kink
   double steepest = std::numeric_limits<double>::infinity();  // sup |slope|
   double relative = std::numeric_limits<double>::infinity();  // sup |slope / value|
   bool increasing = true;
   double lowest_at = -std::numeric_limits<double>::infinity();  // where value is smallest
-  // log value, of an increasing value > 0 that leaves the range of float64; or empty. The slope of
-  // log value where value > 0; not empty where `log` is not.
+  // log value, and the slope of log value where value > 0. Both are set for an increasing function
+  // above 0 whose values leave the range of float64, else empty.
   std::function<double(double)> log = {};
   std::function<double(double)> log_slope = {};
 
-  // Smallest and largest value on [-range, range], of a function that falls to lowest_at and then
-  // rises.
+  // Returns the smallest and largest value on [-range, range], for a function that falls up to
+  // lowest_at and then rises.
   std::pair<double, double> range(double range) const;
 };
 
-// a_i = F(l_i) / sum_j F(l_j) for any F > 0 (paper A, section 2; docs/mathematics.md D1.2), with
-// Lemma 1's constants and both forms of Lemma 2. Where F has a logarithm, rows whose F are all so
-// small or large that float64 has too few digits for them keep their weights. weigh() throws
-// BadInputError where F is negative or not finite.
+// Makes a_i = F(l_i) / sum_j F(l_j) for any F > 0 (paper A, section 2; docs/mathematics.md D1.2),
+// with Lemma 1's constants and both forms of Lemma 2. If F has a logarithm, rows whose values of F
+// are too small or too large for float64 still get weights. weigh() throws BadInputError if F is
+// negative or not finite.
 std::unique_ptr<Normalizer> make_pointwise(NormalizerInfo info, ScalarFunction f);
 
-// Every normalizer that a spec can name, with the initial values of its parameters.
+// Lists every normalizer that a spec can name, with the initial values of its parameters.
 const std::vector<NormalizerInfo>& normalizers();
-// Reads "name" or "name:key=value,..."; throws UsageError that says what is known, and that names
-// the `option` in which the spec was given.
+// Reads "name" or "name:key=value,...". Throws UsageError that lists the known names and names the
+// `option` in which the spec was given.
 NormalizerInfo parse_normalizer(std::string_view spec,
                                 std::string_view option = "ScanOptions::normalizer");
-// Makes the normalizer of that name with the values of its parameters. To vary one of them, set it
+// Makes the normalizer of that name with the values of its parameters. To vary a parameter, set it
 // in a copy of info().
 std::unique_ptr<Normalizer> make_normalizer(const NormalizerInfo& info);
 // Makes the normalizer that parse_normalizer() reads.

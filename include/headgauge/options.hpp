@@ -16,10 +16,10 @@
 
 namespace headgauge {
 
-// A value that is one of several words: an enumeration, whose values count from 0.
+// A value that is one of several words: an enumeration whose values count from 0.
 struct Choice {
   std::vector<std::string> words;
-  std::function<std::size_t()> get;  // which of the words it is
+  std::function<std::size_t()> get;  // the index of the word
   std::function<void(std::size_t)> set;
 };
 
@@ -29,12 +29,12 @@ Choice choice(Enum& value, std::vector<std::string> words) {
           [&value](std::size_t word) { value = static_cast<Enum>(word); }};
 }
 
-// The member of an options struct that an option is kept in.
+// Points to the member of an options struct that holds the value.
 using OptionValue = std::variant<bool*, int*, double*, std::uint64_t*, std::string*,
                                  std::vector<int>*, std::vector<double>*, std::vector<std::string>*,
                                  std::optional<int>*, std::optional<double>*, Texts*, Choice>;
 
-// The headings that options stand under.
+// The headings that group the options.
 namespace option_group {
 inline constexpr const char* input = "Input";
 inline constexpr const char* compared = "What is compared";
@@ -50,36 +50,36 @@ inline constexpr const char* output = "Output";
 }  // namespace option_group
 
 struct Option {
-  std::string member;  // "MeasureOptions::top_n"; errors call it so
+  std::string member;  // "MeasureOptions::top_n", as errors name it
   OptionValue value;
-  // What is typed: "N" or "random|top2", for a list "N,N..." or, as words of their own, "FILE...".
-  // Empty: a flag that takes no value.
+  // The form that the user types: "N" or "random|top2"; "N,N..." for a list, or "FILE..." if its
+  // values are separate arguments. Empty for a flag that takes no value.
   std::string form;
-  std::string group;         // see option_group; empty: none
-  std::string help;          // {} stands for the default, {groups} for the groups of metrics
-  std::string details = {};  // what the documentation says beyond the help
-  // What is accepted: of whole numbers `least` to `most`, of others those above 0 and below
-  // `below`, of texts none that is empty where `expects` says what is expected.
+  std::string group;         // see option_group; empty if none
+  std::string help;          // {} is replaced by the default, {groups} by the groups of metrics
+  std::string details = {};  // what the documentation says in addition to the help
+  // The accepted values: whole numbers from `least` to `most`; other numbers above 0 and below
+  // `below`; any text, but not an empty one if `expects` is set, which says what is expected.
   int least = std::numeric_limits<int>::min();
   int most = std::numeric_limits<int>::max();
   double below = std::numeric_limits<double>::infinity();
   std::string expects = {};
-  std::string none = {};      // the word for an empty value or a 0: "all", "auto"
-  std::string named = {};     // the name, where it is not the member's
+  std::string none = {};      // the word for an empty value or for 0: "all", "auto"
+  std::string named = {};     // the name, if it differs from the member's
   std::string excludes = {};  // the name of an option that cannot be given with this one
-  // Whether a number depends on it. A run goes on, and shards fit together, whatever the others
-  // are.
+  // True if a number in the results depends on the option. Options for which it is false may differ
+  // when a run is resumed or shards are merged.
   bool decides = true;
   // True if the value names files, on whose contents the numbers depend.
   bool names_files = false;
 
-  // "top-n", as the command line has it.
+  // Returns the name on the command line: "top-n".
   std::string name() const;
-  // "top_n", as settings have it.
+  // Returns the key in the settings: "top_n".
   std::string key() const;
 };
 
-// Give the value that it has at the moment: as settings record it, and in words.
+// Return the option's present value, as settings record it and in words.
 nlohmann::ordered_json option_setting(const Option& option);
 std::string option_text(const Option& option);
 
@@ -95,7 +95,7 @@ void set_option(const Option& option, const nlohmann::ordered_json& value);
 // set.
 std::string try_to_set(const Option& option, const nlohmann::ordered_json& value);
 
-// Records all of them in `settings`, each under its key.
+// Records all options in `settings`, each under its key.
 void write_settings(const std::vector<Option>& options, nlohmann::ordered_json& settings);
 
 // Make the options that several structs have; `owner` is the struct's name.
@@ -106,7 +106,7 @@ Option seed_option(const std::string& owner, std::uint64_t& seed);
 // Gives `count` geometric numbers from first to last, both included: what FIRST:LAST:COUNT means.
 std::vector<double> geometric(double first, double last, int count);
 
-// Finds the option of that name; throws std::logic_error where there is none.
+// Finds the option of that name; throws std::logic_error if there is none.
 Option& find_option(std::vector<Option>& options, std::string_view name);
 
 }  // namespace headgauge

@@ -13,22 +13,22 @@
 
 namespace headgauge {
 
-// The finite numbers that a parameter takes.
+// The finite numbers that a parameter accepts.
 struct NumberDomain {
   double lowest = -1e30;
   double highest = 1e30;
-  bool above = false;  // not `lowest` itself
+  bool above = false;  // excludes `lowest` itself
   bool whole = false;
   bool even = false;
   bool contains(double value) const;
   std::string text() const;  // "a whole number of at least 1 up to 32"
 };
 
-// Where fit_interventions() looks for the best value.
+// The range in which fit_interventions() searches for the best value.
 struct FitRange {
   double low = 0;
   double high = 0;
-  bool geometric = true;    // tries values in equal ratios, else at equal steps
+  bool geometric = true;    // tries values in equal ratios; else in equal steps
   bool up_to_keys = false;  // tries no value above the number of keys of the longest row
 };
 
@@ -36,19 +36,19 @@ using ParameterValue = std::variant<double, std::string>;
 
 struct Parameter {
   std::string key;
-  ParameterValue initial = 0.0;          // the value where none is given
-  std::optional<NumberDomain> domain{};  // nothing: it takes words only
-  std::vector<std::string> words{};      // what it takes besides numbers
-  std::optional<FitRange> fit{};         // nothing: it is not fitted
-  std::string at_most{};                 // key of an earlier parameter, whose value bounds this one
-  bool always_listed = true;             // false: text() leaves it out unless it is given
-  // What it takes: "a number above 0", "one of exp, softplus".
+  ParameterValue initial = 0.0;          // the value if none is given
+  std::optional<NumberDomain> domain{};  // absent if it accepts words only
+  std::vector<std::string> words{};      // words that it accepts in addition to numbers
+  std::optional<FitRange> fit{};         // absent if it is not fitted
+  std::string at_most{};                 // key of an earlier parameter whose value bounds this one
+  bool always_listed = true;             // if false, text() omits it unless it was given
+  // Describes the accepted values: "a number above 0", "one of exp, softplus".
   std::string takes() const;
 };
 
-// The parameters of one normalizer or pattern, in the order of their declaration, with a value for
-// each. Throws std::out_of_range for a key that is not declared, and std::bad_variant_access where
-// a number is asked for and the value is a word, or the reverse.
+// The parameters of one normalizer or pattern, in the order of their declaration, with their
+// values. Throws std::out_of_range for an undeclared key, and std::bad_variant_access if a number
+// is asked for and the value is a word, or the reverse.
 class Parameters {
  public:
   Parameters() = default;
@@ -61,12 +61,12 @@ class Parameters {
   double number(std::string_view key) const;
   Index whole(std::string_view key) const { return static_cast<Index>(number(key)); }
   const std::string& word(std::string_view key) const;
-  // Sets a value; false, and nothing is set, where the parameter does not take it.
+  // Sets a value; returns false and sets nothing if the parameter does not accept it.
   [[nodiscard]] bool set(std::string_view key, double value);
   [[nodiscard]] bool set(std::string_view key, std::string_view value);
-  // What set() takes for a key, the values of the others being what they are.
+  // Describes what set() accepts for a key, given the values of the other parameters.
   std::string expected(std::string_view key) const;
-  // "s=0.43,b=0": the parameters with their values.
+  // Returns the parameters with their values: "s=0.43,b=0".
   std::string text() const;
 
  private:
@@ -77,7 +77,7 @@ class Parameters {
   };
   const Entry& at(std::string_view key) const;
   void give(std::string_view key, ParameterValue value);
-  // The domain with the bound that another parameter sets.
+  // Returns the domain, narrowed by the bound that another parameter sets.
   NumberDomain domain(const Parameter& parameter) const;
 
   std::vector<Entry> entries_;

@@ -1,5 +1,5 @@
-// Text from elsewhere, made fit for a line that a person reads: what files, folders and options are
-// called and what stands in them may be anything.
+// Makes text from outside safe to show on one line: names and contents of files, folders and
+// options may be anything.
 #pragma once
 
 #include <span>
@@ -9,21 +9,21 @@
 
 namespace headgauge {
 
-// The text with every character escaped that could do something to a terminal or begin a line:
-// control characters (C0, DEL and C1), marks that turn the direction of writing, line and paragraph
-// separators, what cannot be seen, and bytes that are not UTF-8. "\x1b" and "\u202e" stand for
-// them. What is escaped stays as it is when it is escaped again.
+// Escapes every character that could act on a terminal or start a line: control characters (C0, DEL
+// and C1), marks that change the direction of writing, line and paragraph separators, invisible
+// characters, and bytes that are not UTF-8. They become "\x1b" or "\u202e". Escaping twice changes
+// nothing more.
 std::string legible(std::string_view text);
 
-// The same in quotation marks, cut where it is longer than `most` bytes.
+// Escapes the text and quotes it; a text longer than `most` bytes is cut.
 std::string in_quotes(std::string_view text, std::size_t most = 100);
 
-// The known words that are most like `word`, nearest first and at most so many.
+// Returns the known words most similar to `word`, nearest first, at most `most` of them.
 std::vector<std::string> nearest_words(std::string_view word, std::vector<std::string> known,
                                        std::size_t most);
 
-// What follows a name that is not among the known ones: " (did you mean entropy?)", or nothing
-// where none is near.
+// Returns the suggestion after an unknown name in a message: " (did you mean entropy?)", or nothing
+// if no known name is similar.
 std::string did_you_mean(std::string_view word, std::vector<std::string> known);
 
 }  // namespace headgauge

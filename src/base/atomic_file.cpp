@@ -18,8 +18,8 @@
 namespace headgauge {
 namespace {
 
-// The number of the open file that a path such as /dev/stdout or /dev/fd/3 stands for; -1 for
-// others.
+// Returns the open descriptor that a path such as /dev/stdout or /dev/fd/3 names; -1 for other
+// paths.
 int descriptor_of(const std::string& path) {
   constexpr int kLinks = 8;
   std::error_code error;
@@ -41,7 +41,7 @@ int descriptor_of(const std::string& path) {
 }  // namespace
 
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
-  // Written where it stands: a file that replaced /dev/stdout would be in the way of every program.
+  // Writes in place: a file that replaced /dev/stdout would break other programs.
   if (const int number = descriptor_of(path_); number >= 0) {
     descriptor_ = ::fcntl(number, F_DUPFD_CLOEXEC, 0);
     if (descriptor_ < 0) fail(errno);
@@ -62,7 +62,7 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
 }
 
 void AtomicFile::open_in_place(bool pipe) {
-  // Opening a pipe waits for its reader, who may never come.
+  // A blocking open of a pipe would wait for a reader, which may never come.
   descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor_ < 0 && pipe && errno == ENXIO) {
     refuse("a pipe that nobody reads", "remove it or write elsewhere");
@@ -80,7 +80,7 @@ void AtomicFile::write(std::string_view bytes) {
 }
 
 // Without fsync a crash soon after the rename may leave the new name with no bytes in it. Special
-// files (a terminal, a pipe) cannot be synced and say EINVAL.
+// files (a terminal, a pipe) cannot be synced and return EINVAL.
 void AtomicFile::finish() {
   if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != ENOTSUP) fail(errno);
 }
@@ -92,7 +92,7 @@ void AtomicFile::commit() {
   sync_folder(parent_folder(path_));
 }
 
-// The temporary stays locked until it has its name: nobody takes it for a stray.
+// The temporary file stays locked until the rename, so that no process removes it as a stray.
 void AtomicFile::rename(bool keep_old) {
   struct stat status {};
   if (::lstat(path_.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) fail(EISDIR);
@@ -178,7 +178,7 @@ void AtomicFiles::commit() {
     throw;
   }
   for (const std::string& path : removed_) ::unlink(path.c_str());
-  files_.clear();  // and with them the old files, which have the temporary names now
+  files_.clear();  // also removes the old files, which now have the temporary names
   sync_folder(folder_);
 }
 
@@ -210,7 +210,7 @@ MadeFolder::MadeFolder(const std::string& path, const std::string& advice) {
 }
 
 MadeFolder::~MadeFolder() {
-  std::error_code kept;  // for there is something in it
+  std::error_code kept;  // the folder stays if it is not empty
   for (const std::filesystem::path& folder : made_) std::filesystem::remove(folder, kept);
 }
 

@@ -8,8 +8,7 @@
 namespace headgauge {
 namespace {
 
-// Calls transfer(rest, done) until nothing is left; `at_end` is the error where it transfers
-// nothing.
+// Calls transfer(rest, done) until nothing is left. Returns `at_end` if a call transfers nothing.
 template <class Byte, class Transfer>
 int transfer_all(std::span<Byte> bytes, int at_end, const Transfer& transfer) {
   std::size_t done = 0;

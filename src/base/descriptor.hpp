@@ -1,4 +1,4 @@
-// Open files of the system: closed when they are done with, read and written as a whole.
+// File descriptors that close themselves, and reads and writes of a given number of bytes.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ class Descriptor {
   int number_;
 };
 
-// All of the bytes, whatever signals come between. Return 0, or the errno of what failed; ENODATA
-// where a file ends before `into` is full.
+// Transfer all bytes and continue after signals. Return 0 or the errno of the failure; ENODATA if a
+// file ends before `into` is full.
 int write_all(int descriptor, std::span<const std::byte> bytes);
 int write_all_at(int descriptor, std::uint64_t place, std::span<const std::byte> bytes);
 int read_all_at(int descriptor, std::uint64_t place, std::span<std::byte> into);

@@ -20,8 +20,8 @@
 namespace headgauge {
 namespace {
 
-constexpr int kGlance = 100;                             // ms between looks at a stop
-constexpr std::size_t kUnasked = std::size_t{64} << 20;  // bytes that are read without a question
+constexpr int kGlance = 100;                             // ms between checks for a stop
+constexpr std::size_t kUnasked = std::size_t{64} << 20;  // bytes read without a memory check
 
 const char* kind_of(mode_t mode) {
   if (S_ISDIR(mode)) return "a folder";
@@ -44,7 +44,7 @@ void wait_to_read(int descriptor, const std::stop_token& stop) {
   }
 }
 
-// A regular file or a pipe that was opened, and its bytes where they are known.
+// An open regular file or pipe, and its size if known.
 class Input {
  public:
   Input(const std::string& path, bool pipes, std::size_t most)
@@ -59,7 +59,7 @@ class Input {
     }
   }
 
-  // 0 where nothing is known of them.
+  // Returns 0 if the size is not known.
   std::size_t size() const { return size_; }
 
   void read(const std::function<void(std::string_view)>& take, const std::stop_token& stop) const {
@@ -93,7 +93,7 @@ class Input {
   bool regular_ = false;
 };
 
-// All bytes, which are refused before they are read where they do not fit in memory.
+// Reads all bytes; refuses before reading if they do not fit in memory.
 std::string read_all(const Input& input, const std::string& path, const std::stop_token& stop) {
   const auto allow = [&](std::size_t bytes) {
     if (bytes > kUnasked) require_memory(bytes, path, "use a smaller file");
@@ -135,11 +135,11 @@ void fail_to_read(const std::string& path, int error, std::size_t size) {
 }
 
 Descriptor open_to_read(const std::string& path, bool pipes) {
-  // O_NONBLOCK: a pipe is refused or polled, not waited for.
+  // O_NONBLOCK: the open does not wait for a pipe's writer; the pipe is refused or polled.
   Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   int error = descriptor.is_open() ? 0 : errno;
   struct stat status {};
-  if (error == ENXIO) {  // a socket, which no path opens, or a device that is not there
+  if (error == ENXIO) {  // a socket, which cannot be opened by path, or a missing device
     error = ::stat(path.c_str(), &status) == 0 ? 0 : errno;
   } else if (error == 0) {
     error = ::fstat(*descriptor, &status) == 0 ? 0 : errno;

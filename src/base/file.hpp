@@ -1,6 +1,6 @@
-// Whole files in and out. Reading fails with BadInputError, or ResourceError where the system has
-// no more memory or open files to give; writing with ResourceError. All name the path and say what
-// the system said.
+// Reads and writes whole files. Reading throws BadInputError, or ResourceError if the system has no
+// memory or file descriptors left; writing throws ResourceError. Every message names the path and
+// quotes the system's message.
 #pragma once
 
 #include <cstddef>
@@ -14,38 +14,38 @@
 
 namespace headgauge {
 
-// The most bytes that a file of each kind may have: far beyond any that makes sense, and little
-// enough to be read.
-inline constexpr std::size_t kLargestConfig = std::size_t{64} << 20;  // limits and plans, too
+// Largest sizes in bytes of each kind of file: far above any sensible file, and small enough to be
+// read.
+inline constexpr std::size_t kLargestConfig = std::size_t{64} << 20;  // also limits and plans
 inline constexpr std::size_t kLargestTokenizer = std::size_t{256} << 20;
 inline constexpr std::size_t kLargestText = std::size_t{1} << 30;
-inline constexpr std::size_t kLargestResults = std::size_t{4} << 30;  // and saved states
+inline constexpr std::size_t kLargestResults = std::size_t{4} << 30;  // also saved states
 
-// Throws what it means that a file could not be read: `error` is an errno, `size` the file's bytes
-// where they are known.
+// Throws the error for a file that could not be read. `error` is an errno, `size` the file's bytes
+// if known.
 [[noreturn]] void fail_to_read(const std::string& path, int error, std::size_t size = 0);
 
-// Opens a file for reading without waiting for anybody. BadInputError where the path names no
-// regular file: a folder, a device, or a pipe unless `pipes` are allowed.
+// Opens a file for reading and never blocks. Throws BadInputError if the path is not a regular
+// file: a folder, a device, or a pipe unless `pipes` is set.
 Descriptor open_to_read(const std::string& path, bool pipes = false);
 
-// The bytes of a regular file of at most `most` bytes.
+// Reads a regular file of at most `most` bytes.
 std::string read_file(const std::string& path, std::size_t most = kLargestConfig);
 
-// The first bytes of a file, `most` of them where it has as many. Empty where the path names no
-// regular file, also where it is a link to one, or where it cannot be read.
+// Returns the first `most` bytes of a file, or all if it has fewer. Returns nothing if the path is
+// not a regular file, is a link, or cannot be read.
 std::string beginning_of(const std::string& path, std::size_t most);
 
-// The bytes of a file or a pipe, of at most kLargestText. A pipe is read until it ends; a stop that
-// is asked for meanwhile is an InterruptedError.
+// Reads a file or a pipe of at most kLargestText bytes. Reads a pipe until it ends; throws
+// InterruptedError if a stop is requested meanwhile.
 std::string read_stream(const std::string& path, const std::stop_token& stop = {});
 
-// Hands them on piece by piece instead, so that the memory does not grow with the file.
+// Does the same but passes the bytes on in pieces, so that memory does not grow with the file.
 void read_pieces(const std::string& path, const std::stop_token& stop,
                  const std::function<void(std::string_view)>& take);
 
-// Writes a file atomically, from bytes or from a function that writes piece by piece. An
-// exception of the function passes through, and nothing is left behind.
+// Writes a file atomically, from bytes or from a function that writes piece by piece. An exception
+// of the function passes through, and no file is left.
 void write_atomically(const std::string& path, std::string_view bytes);
 void write_atomically(const std::string& path, const std::function<void(AtomicFile&)>& produce);
 

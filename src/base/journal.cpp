@@ -13,8 +13,8 @@
 namespace headgauge {
 namespace {
 
-constexpr std::byte kPart{0}, kFailure{1};  // what a part begins with
-constexpr const char* kState = "state/";    // behind the stage
+constexpr std::byte kPart{0}, kFailure{1};  // first byte of a part
+constexpr const char* kState = "state/";    // follows the stage
 
 Bytes framed(std::byte kind, std::span<const std::byte> bytes) {
   Bytes framed(bytes.size() + 1);
@@ -26,7 +26,7 @@ Bytes framed(std::byte kind, std::span<const std::byte> bytes) {
 }  // namespace
 
 std::vector<double> document_costs(std::span<const Index> lengths) {
-  // What is done for each token, and for each of the tokens that it sees.
+  // The fixed cost of a token, in units of the cost of one key that it sees.
   constexpr double kKeysPerToken = 4096;
   std::vector<double> costs;
   for (const Index length : lengths) {

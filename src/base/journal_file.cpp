@@ -21,14 +21,14 @@ namespace headgauge {
 namespace {
 
 constexpr const char* kSchema = "headgauge.journal/1";
-constexpr const char* kFamily = "headgauge.journal/";  // all versions
+constexpr const char* kFamily = "headgauge.journal/";  // matches all versions
 constexpr const char* kStartAgain = "delete it to start again";
-constexpr std::size_t kLongestHeader = std::size_t{256} << 20;  // names and sums of all texts
+constexpr std::size_t kLongestHeader = std::size_t{256} << 20;  // names and checksums of all texts
 constexpr std::uint64_t kLongestStage = std::uint64_t{1} << 20;
 constexpr std::size_t kReadAtOnce = std::size_t{1} << 20;
-constexpr int kNoLayer = -2;  // of the record that ends a share
+constexpr int kNoLayer = -2;  // layer of the record that ends a share
 
-// What stands before the name of the stage and the bytes of a record.
+// Precedes the name of the stage and the bytes of a record.
 struct RecordHead {
   std::uint32_t crc = 0;  // of the rest of the record
   std::int32_t layer = 0;
@@ -39,7 +39,7 @@ struct RecordHead {
 static_assert(sizeof(RecordHead) == 32);
 
 std::uint32_t crc_of(std::uint32_t crc, std::span<const std::byte> bytes) {
-  if (bytes.empty()) return crc;  // which zlib would begin anew
+  if (bytes.empty()) return crc;  // zlib would restart the checksum
   return static_cast<std::uint32_t>(
       crc32_z(crc, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
@@ -65,7 +65,8 @@ JournalFile::JournalFile(const std::string& path) : path_(path), descriptor_(ope
   read_header();
 }
 
-// Under another name until its header is on the disk: who finds it finds it whole, and locked.
+// Uses another name until the header is on the disk: a process that finds the journal finds it
+// complete and locked.
 JournalFile::JournalFile(const std::string& path, const Header& header)
     : path_(path), header_(header) {
   std::error_code error;
@@ -192,8 +193,8 @@ void JournalFile::read(Place place, std::span<std::byte> into) const {
 }
 
 void JournalFile::begin_adding() {
-  // A run that was killed between link() and unlink() left a second name of this very file. Its
-  // lock would keep that name from being seen as a stray.
+  // A run killed between link() and unlink() left a second name of this file. The lock taken here
+  // would hide that name from the search for strays.
   remove_strays(path_);
   Descriptor opened(::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
   if (!opened.is_open()) fail_to_write(errno);

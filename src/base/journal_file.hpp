@@ -1,4 +1,4 @@
-// A file of records that grows: after a crash it holds all records up to the last that was synced.
+// A file of records that grows: after a crash it holds all records up to the last synced one.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace headgauge {
 
-// docs/formats.md, "Journals". The bytes of numbers are those of the machine.
+// The format is in docs/formats.md, "Journals". Numbers are in the machine's byte order.
 class JournalFile {
  public:
   struct Header {
@@ -19,37 +19,37 @@ class JournalFile {
     Share share;
     Journal::Identity request = {};
   };
-  // A record of a file that was read.
+  // The place of a record in a file that was read.
   struct Place {
-    std::uint64_t offset = 0;  // of its bytes
+    std::uint64_t offset = 0;  // start of its bytes
     std::uint64_t size = 0;
   };
 
-  // Opens a journal that is there. Throws BadInputError where it is none.
+  // Opens an existing journal. Throws BadInputError if the file is not a journal.
   explicit JournalFile(const std::string& path);
-  // Makes one, with its folder, to which records are added at once; is_new(): unless another
-  // process made one meanwhile, which stays.
+  // Creates a journal and its folder, ready for adding. If another process creates the same file
+  // first, that one is kept and is_new() is false.
   JournalFile(const std::string& path, const Header& header);
   bool is_new() const { return descriptor_.is_open(); }
-  // Whether another process adds to it.
+  // Returns whether another process is adding to it.
   static bool is_being_written(const std::string& path);
   [[noreturn]] void refuse_to_share() const;
 
   const std::string& path() const { return path_; }
   const Header& header() const { return header_; }
-  // Visits the records from first to last, as far as they are whole.
+  // Visits all complete records from first to last.
   void each(const std::function<void(const PartKey&, Place)>& visit);
-  // Whether the last record says that nothing is missing; after each().
+  // Returns whether the last record says that nothing is missing; valid after each().
   bool finished() const { return finished_; }
   Bytes read(Place place) const;
   void read(Place place, std::span<std::byte> into) const;
 
-  // Records are added behind those that each() visited; what stands there goes. ResourceError where
-  // another process does the same.
+  // Prepares to add records after those that each() visited and removes what follows them. Throws
+  // ResourceError if another process is adding.
   void begin_adding();
   Place add(const PartKey& key, std::span<const std::byte> bytes);
   void finish();
-  // Everything added is on the disk then.
+  // Puts everything added on the disk.
   void sync();
 
  private:
@@ -61,7 +61,7 @@ class JournalFile {
   std::string path_;
   Header header_;
   Descriptor descriptor_;
-  std::uint64_t end_ = 0;  // of the last whole record
+  std::uint64_t end_ = 0;  // end of the last complete record
   bool finished_ = false;
 };
 

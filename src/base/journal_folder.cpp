@@ -19,14 +19,14 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kSuffix = ".journal";
 constexpr std::string_view kStateMark = ".state-";
-constexpr std::size_t kMostShown = 60;  // bytes of what two runs differ in
-// What is put on the disk at once takes no more than a hundredth of the time in between.
+constexpr std::size_t kMostShown = 60;  // bytes of the text shown for a difference of two runs
+// Syncing takes at most a hundredth of the time between two syncs.
 constexpr int kWorkPerCost = 100;
-// Nor is it done more often than this, of which the variable says the seconds: runs that are
-// shorter keep nothing.
+// The variable sets the shortest time between two syncs in seconds; kPause is the default. Shorter
+// runs write no journal.
 constexpr const char* kPauseVariable = "HEADGAUGE_JOURNAL_SECONDS";
 constexpr double kPause = 5;
-// A state of this many bytes is written in a second, until one was.
+// Assumed write speed of a state until one was written.
 constexpr double kStateBytesPerSecond = 100e6;
 constexpr std::size_t kMostPending = std::size_t{256} << 20;
 
@@ -45,7 +45,7 @@ bool is_state(const std::string& path) {
   return fs::path(path).stem().extension().string().starts_with(kStateMark);
 }
 
-// Whether a run gives its journals such names: part-1-of-2.journal, part-1-of-2.state-0-3.journal.
+// Returns whether runs name journals like this: part-1-of-2.journal, part-1-of-2.state-0-3.journal.
 bool is_journal_name(std::string_view name) {
   const auto drop = [&name](std::string_view word) {
     const bool there = name.starts_with(word);
@@ -62,10 +62,10 @@ bool is_journal_name(std::string_view name) {
   return name == kSuffix;
 }
 
-// The journals in a folder, sorted; other files are none of a run's business.
+// Returns the journals in a folder, sorted; ignores other files.
 std::vector<std::string> journals_in(const std::string& folder) {
   std::vector<std::string> paths;
-  std::error_code none;  // a folder that is not there holds none
+  std::error_code none;  // a missing folder has none
   for (const auto& entry : fs::directory_iterator(folder, none)) {
     if (is_journal_name(entry.path().filename().string())) paths.push_back(entry.path().string());
   }
@@ -73,11 +73,11 @@ std::vector<std::string> journals_in(const std::string& folder) {
   return paths;
 }
 
-// Removes what runs left that were killed while they named a journal of the folder, also one that
-// never got its name.
+// Removes temporary files of runs that were killed while they named a journal of the folder,
+// including those of journals that never got their name.
 void remove_all_strays(const std::string& folder) {
   std::set<std::string> journals;
-  std::error_code none;  // a folder that is not there holds none
+  std::error_code none;  // a missing folder has none
   for (const auto& entry : fs::directory_iterator(folder, none)) {
     const std::string name = entry.path().filename().string();
     const std::string journal = name.substr(0, name.find(kSuffix)).append(kSuffix);
@@ -86,7 +86,7 @@ void remove_all_strays(const std::string& folder) {
   for (const std::string& journal : journals) remove_strays(journal);
 }
 
-// Journals are never kept behind a link, where they could lie among files of somebody else.
+// Refuses a journal folder that is a link, which could lead to the files of another user.
 void require_no_link(const std::string& folder, const std::string& option) {
   std::error_code none;
   if (!fs::is_symlink(fs::symlink_status(folder, none))) return;
@@ -94,7 +94,8 @@ void require_no_link(const std::string& folder, const std::string& option) {
                             "remove the link, or choose another " + option));
 }
 
-// The words of an option from the first on in which the two lists differ; other values as they are.
+// Shows an option's words from the first difference of the two lists on; other values are shown
+// unchanged.
 std::pair<std::string, std::string> shown_apart(const Journal::Identity& a,
                                                 const Journal::Identity& b) {
   if (!a.is_array() || !b.is_array()) return {describe(a), describe(b)};
@@ -141,7 +142,7 @@ JournalFolder::JournalFolder(std::string folder, JournalFile::Header header, boo
       due_(Clock::now() + shortest_pause()) {
   require_no_link(folder_, option);
   const std::string own = path();
-  // Of two runs by themselves that write to one folder the second keeps nothing.
+  // If two unsharded runs write to one folder, the second keeps no journal.
   if (header_.share.count == 1 && all && JournalFile::is_being_written(own)) {
     yields_ = true;
     return;
@@ -217,11 +218,11 @@ bool JournalFolder::wants_state(std::size_t bytes) const {
 }
 
 void JournalFolder::keep_state(const PartKey& key, std::span<const std::byte> state) {
-  flush();  // what was measured before it is on the disk before it
+  flush();  // so that earlier parts are on the disk before it
   const auto begin = Clock::now();
   const std::string path =
       path_with(fmt::format("{}{}-{}{}", kStateMark, key.document, key.layer, kSuffix));
-  std::error_code none;  // of a state that a run before this one kept
+  std::error_code none;  // an earlier run may have written this state
   fs::remove(path, none);
   JournalFile file(path, header_);
   file.add(key, state);
@@ -279,17 +280,17 @@ void JournalFolder::remove() {
   bool removed = false;
   for (const std::string& journal : journals_in(folder_)) {
     if (!is_of_this_run(journal)) continue;
-    std::error_code none;  // a journal that stays is refused or taken up, as what it is
+    std::error_code none;  // the next run checks a journal that stays
     removed = fs::remove(journal, none) || removed;
   }
   std::error_code none;
-  if (removed) fs::remove(folder_, none);  // unless something else is in it
+  if (removed) fs::remove(folder_, none);  // fails if the folder has other files
 }
 
 bool JournalFolder::is_of_this_run(const std::string& path) const {
   std::error_code none;
   if (!fs::is_regular_file(fs::symlink_status(path, none))) return false;
-  // Another run by itself may keep its journal here, which it will remove.
+  // Another unsharded run may keep its journal here and remove it.
   const bool alone = header_.share.count == 1;
   const bool own = own_ != nullptr && path == own_->path();
   if (alone && !own && JournalFile::is_being_written(path)) return false;

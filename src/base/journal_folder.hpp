@@ -1,4 +1,4 @@
-// The folder of a run's journals: what is found in it, and what this process adds.
+// The folder of a run's journals: what it contains, and what this process adds.
 #pragma once
 
 #include <chrono>
@@ -15,25 +15,26 @@
 
 namespace headgauge {
 
-// Throws BadInputError that names the first entry in which two identities differ; `path`: where the
-// second was found.
+// Throws BadInputError that names the first entry in which two identities differ; `path` is where
+// the second was found.
 void require_same_run(const std::string& path, const Journal::Identity& expected,
                       const Journal::Identity& found, const std::string& advice);
 
 class JournalFolder {
  public:
-  // Of a run that goes on; `all`: with what other processes have kept. Throws as Journal::open().
+  // Opens the folder to resume a run; `all` also loads what other processes wrote. Throws as
+  // Journal::open().
   JournalFolder(std::string folder, JournalFile::Header header, bool all,
                 const std::string& option);
-  // Of shards, in these folders. Throws as Journal::merge().
+  // Opens the folders of shards. Throws as Journal::merge().
   explicit JournalFolder(const std::vector<std::string>& folders);
 
   const JournalFile::Header& header() const { return header_; }
   std::string path() const;
   bool empty() const { return places_.empty(); }
-  // The stage of the part of a layer that was kept last.
+  // Returns the stage of the most recently added part of a layer.
   const std::string& latest_stage() const { return latest_stage_; }
-  // How many parts of a stage each layer has.
+  // Returns the number of parts of a stage for each layer.
   std::map<int, Index> parts_of(const std::string& stage) const;
   bool has(const PartKey& key) const { return places_.contains(key); }
   std::optional<Bytes> find(const PartKey& key) const;
@@ -41,7 +42,8 @@ class JournalFolder {
 
   bool wants_state(std::size_t bytes) const;
   void keep_state(const PartKey& key, std::span<const std::byte> state);
-  // Where the last state of a document is, by the layers before it; nothing where there is none.
+  // The last state of a document: its place and the number of layers before it; absent if there is
+  // none.
   struct State {
     int layer = 0;
     const JournalFile* file = nullptr;
@@ -50,10 +52,10 @@ class JournalFolder {
   std::optional<State> last_state(const std::string& stage, Index document) const;
 
   void flush();
-  // Unless the run was so short that a journal would only be in the way of the next.
+  // Flushes, unless the run was so short that a journal would only hinder the next run.
   void flush_if_worth_it();
   void finish();
-  // Removes the journals of this run, and the folder where nothing else is in it.
+  // Removes the journals of this run, and the folder if it is then empty.
   void remove();
 
  private:
@@ -64,7 +66,7 @@ class JournalFolder {
   };
   std::string path_with(std::string_view suffix) const;
   bool is_own(const std::string& path) const;
-  // Whether a file is a journal of this run, by its header, and nobody else's to remove.
+  // Returns whether a file's header says that it is a journal of this run, which may be removed.
   bool is_of_this_run(const std::string& path) const;
   void make();
   void read(const std::string& path);
@@ -82,7 +84,7 @@ class JournalFolder {
   Clock::time_point due_;
   std::map<Index, std::string> states_;  // files of this process, by document
   Clock::time_point state_kept_ = Clock::now();
-  std::optional<std::chrono::duration<double>> state_cost_;  // of the last one
+  std::optional<std::chrono::duration<double>> state_cost_;  // cost of the last state
 };
 
 }  // namespace headgauge

@@ -22,10 +22,10 @@ namespace {
 
 constexpr const char* kRunAgain = "run again when nothing writes to it";
 
-// One of the mappings of this process. Entries are used again and never freed, so that a signal
-// handler can walk along them.
+// One mapping of this process. Entries are reused and never freed, so that a signal handler can
+// walk the list.
 struct Mapping {
-  std::atomic<const std::byte*> data = nullptr;  // null: not in use
+  std::atomic<const std::byte*> data = nullptr;  // null if not in use
   std::atomic<std::size_t> size = 0;
   std::atomic<const char*> message = nullptr;
   Mapping* next = nullptr;
@@ -58,14 +58,15 @@ bool same_time(const timespec& a, const timespec& b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-// What became of a file; empty: nothing.
+// Says what changed in a file; empty if nothing did.
 std::string change_of(const struct stat& before, const struct stat& now) {
   if (before.st_dev != now.st_dev || before.st_ino != now.st_ino) return "another in its place";
   if (before.st_size != now.st_size) {
     return fmt::format("{} bytes where there were {}", now.st_size, before.st_size);
   }
   if (!same_time(before.st_mtim, now.st_mtim)) return "that it was written to";
-  // Set by the system alone: who writes and puts the other time back changes this one.
+  // Only the system sets this time: a program that writes and restores the modification time cannot
+  // restore this one.
   return same_time(before.st_ctim, now.st_ctim) ? "" : "that it was changed";
 }
 

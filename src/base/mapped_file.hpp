@@ -1,4 +1,4 @@
-// A file's bytes without reading them: a read-only memory map.
+// Gives access to a file's bytes through a read-only memory map.
 #pragma once
 
 #include <sys/stat.h>
@@ -9,10 +9,10 @@
 
 namespace headgauge {
 
-// The bytes stay valid as long as the object lives. Throws BadInputError where the path names no
-// regular file that can be read, ResourceError where the system has no room for it. (A read of what
-// another process cut off while it was mapped is a SIGBUS, the system's price for not copying:
-// lost_bytes_message() in headgauge/faults.hpp.)
+// The bytes stay valid as long as the object lives. Throws BadInputError if the path is not a
+// readable regular file, ResourceError if the system cannot map it. If another process truncates
+// the file, reading the lost part raises SIGBUS, since the file is not copied: see
+// lost_bytes_message() in headgauge/faults.hpp.
 class MappedFile {
  public:
   explicit MappedFile(std::string path);
@@ -22,13 +22,13 @@ class MappedFile {
 
   const std::string& path() const { return path_; }
   std::span<const std::byte> bytes() const { return {data_, size_}; }
-  // Throws BadInputError, which says what changed, unless the path names the file that was opened,
-  // and nobody wrote to it since.
+  // Throws BadInputError, which says what changed, unless the path still names the opened file and
+  // nobody has written to it.
   void require_unchanged() const;
 
  private:
   std::string path_;
-  std::string lost_bytes_;  // of lost_bytes_message()
+  std::string lost_bytes_;  // text for lost_bytes_message()
   struct stat opened_ {};
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;

@@ -19,7 +19,7 @@ std::atomic<OutOfMemoryHandler> out_of_memory_handler = nullptr;
 
 constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 
-// The number after the word `name`, which begins a line.
+// Reads the number after the word `name` at the start of a line.
 std::size_t read_entry(const std::string& path, const std::string& name) {
   std::ifstream file(path);
   std::string word;
@@ -32,7 +32,7 @@ std::size_t read_entry(const std::string& path, const std::string& name) {
   return kUnlimited;
 }
 
-// The value of a "Name:  123 kB" line.
+// Reads the value of a "Name:  123 kB" line.
 std::size_t read_kilobytes(const std::string& path, const std::string& name) {
   const std::size_t value = read_entry(path, name);
   return value == kUnlimited ? kUnlimited : value * 1024;
@@ -48,12 +48,12 @@ std::size_t difference(std::size_t a, std::size_t b) {
   return a > b ? a - b : 0;
 }
 
-// What the files of a kind of control group are called.
+// The file names of one version of control groups.
 struct GroupFiles {
   const char* mount;
   const char* limit;
   const char* used;
-  const char* inactive;  // in memory.stat: file pages, which are dropped when memory is short
+  const char* inactive;  // entry of memory.stat: file pages that are dropped when memory is short
   const char* active;
 };
 constexpr GroupFiles kVersion2{"/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file",
@@ -73,8 +73,8 @@ std::size_t left_in_group(const std::string& folder, const GroupFiles& files) {
   return difference(limit, held);
 }
 
-// The group of this process as a line of /proc/self/cgroup ("0::/a/b", "4:memory:/a/b") names it;
-// "/" where none does.
+// Returns this process's group from the lines of /proc/self/cgroup ("0::/a/b", "4:memory:/a/b");
+// "/" if no line names one.
 std::string own_group(const std::string& root, bool version1) {
   std::ifstream file(root + "/proc/self/cgroup");
   std::string line;
@@ -90,8 +90,8 @@ std::string own_group(const std::string& root, bool version1) {
   return "/";
 }
 
-// The least that the group or one of those around it has left. Inside a container the group's own
-// path may not be there; the mount is the container's then.
+// Returns the least memory that the group or one of its parents has left. In a container the
+// group's path may not exist; the mount is then the container's group.
 std::size_t left_in_groups(const std::string& root, const GroupFiles& files, bool version1) {
   std::string group = own_group(root, version1);
   std::size_t left = kUnlimited;
@@ -102,7 +102,8 @@ std::size_t left_in_groups(const std::string& root, const GroupFiles& files, boo
   }
 }
 
-// Of a limit of this process; `used` names the line of its status that says how much it has.
+// Returns what is left of a limit of this process; `used` names the line of its /proc status with
+// the amount in use.
 std::size_t left_of_limit(decltype(RLIMIT_AS) which, const char* used) {
   rlimit limit{};
   if (getrlimit(which, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kUnlimited;

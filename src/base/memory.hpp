@@ -11,8 +11,8 @@ namespace headgauge {
 // Throws ResourceError with both figures if `needed` bytes do not fit; `what` names the work.
 void require_memory(std::size_t needed, const std::string& what, const std::string& advice);
 
-// For libraries in Rust: calls the handler of headgauge/faults.hpp; returns where there is none,
-// and the process is aborted then.
+// Called by the Rust libraries: calls the handler of headgauge/faults.hpp. Returns if there is
+// none; the process is then aborted.
 void out_of_memory(const char* what, std::size_t bytes) noexcept;
 
 }  // namespace headgauge

@@ -7,7 +7,7 @@
 namespace headgauge {
 namespace {
 
-// How many characters to insert, drop or replace to make one word of the other.
+// Counts the characters to insert, drop or replace to turn one word into the other.
 std::size_t edits(std::string_view from, std::string_view to) {
   std::vector<std::size_t> row(to.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});

@@ -1,11 +1,11 @@
-// What messages call a value that is not finite.
+// The names of values that are not finite, for messages.
 #pragma once
 
 #include <cmath>
 
 namespace headgauge {
 
-// The sign of a NaN says nothing, and is left out.
+// The sign of a NaN has no meaning and is omitted.
 inline const char* name_of_non_finite(float value) {
   return std::isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
 }

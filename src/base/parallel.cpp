@@ -16,7 +16,7 @@ struct ThreadPool::Threads {
   explicit Threads(int threads) : arena(threads) {
     const auto wanted = static_cast<std::size_t>(threads);
     const auto parallelism = tbb::global_control::max_allowed_parallelism;
-    // More threads than cores are allowed, but TBB has to know.
+    // TBB allows more threads than cores only if it is told to.
     if (wanted > tbb::global_control::active_value(parallelism)) {
       more_than_cores.emplace(parallelism, wanted);
     }
@@ -27,8 +27,8 @@ struct ThreadPool::Threads {
 
 namespace {
 
-// The exception of the smallest i, whichever thread is first to throw one: every smaller i is
-// called all the same, and larger ones are left out.
+// Keeps the exception of the smallest i, whichever thread throws first. Every smaller i is still
+// called; larger ones are skipped.
 class FirstFailure {
  public:
   explicit FirstFailure(Index n) : at_(n) {}

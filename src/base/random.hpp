@@ -11,7 +11,7 @@
 
 namespace headgauge {
 
-// The words that name the streams of a head and of a row in a document.
+// The key words of the streams of a head, and of a row in a document.
 constexpr std::uint32_t head_word(int layer, int head) {
   return static_cast<std::uint32_t>(layer * 65536 + head);
 }
@@ -19,17 +19,17 @@ constexpr std::uint32_t row_word(std::int64_t row, int document) {
   return static_cast<std::uint32_t>(row + (std::int64_t{document} << 20));
 }
 
-// What a stream of random numbers is for; streams of different domains never coincide. Those of a
-// row of a head have a = head_word(), b = row_word().
+// Domains of random numbers: each names what a stream is used for, and streams of different domains
+// never coincide. The streams of a row of a head have a = head_word(), b = row_word().
 enum class RandomDomain : std::uint32_t {
-  sensitivity_direction = 1,  // of a row of a head
+  sensitivity_direction = 1,  // for a row of a head
   sphere_points = 2,          // a = dimension, b = key position
-  monte_carlo_subset = 3,     // of a row of a head
+  monte_carlo_subset = 3,     // for a row of a head
   query_sampling = 4,         // a = document, b = position bin
   phantom = 5,
   lsh_rotation = 6,       // a = head_word(), b = round
-  pattern_random = 7,     // of a row of a head
-  random_keys = 8,        // of a row of a head
+  pattern_random = 7,     // for a row of a head
+  random_keys = 8,        // for a row of a head
   subsample = 9,          // a = point * 2 + (keys 0, queries 1), b = replicate + (document << 20)
   budget_keys = 10,       // a = document, b = draw
   bootstrap = 11,         // a = pair of metrics, b = resample
@@ -38,8 +38,8 @@ enum class RandomDomain : std::uint32_t {
   synthetic_reference = 14,         // a = 0, or 1 + scale, b = batch
   synthetic_uniform = 15,           // a = point, b = replicate; the net: a = 2^31, b = 0
   synthetic_hardmax = 16,           // a = point, b = replicate
-  separability_pairing = 17,        // of a row of a head
-  separability_pairing_local = 18,  // of a row of a head
+  separability_pairing = 17,        // for a row of a head
+  separability_pairing_local = 18,  // for a row of a head
   permuted_heads = 19,              // a = pair of quantities, b = draw
   drawn_rows = 20,   // a = layer * 65536 + head, b = first row of the group + (document << 20)
   sign_flips = 21,   // a = family of tests, b = flip
@@ -55,7 +55,7 @@ class RandomStream {
         b_(b),
         domain_(static_cast<std::uint32_t>(domain)) {}
 
-  // What block i is made of.
+  // Return the key and the counter of block i.
   std::array<std::uint32_t, 2> key() const { return key_; }
   std::array<std::uint32_t, 4> counter(std::uint32_t i) const { return {i, a_, b_, domain_}; }
 
@@ -73,7 +73,7 @@ class RandomStream {
     return c;
   }
 
-  // Two uniforms in [0, 1) with 53 bits each.
+  // Returns two uniforms in [0, 1) with 53 bits each.
   std::array<double, 2> uniforms(std::uint32_t i) const {
     const auto w = block(i);
     const auto unit = [](std::uint32_t lo, std::uint32_t hi) {
@@ -82,7 +82,7 @@ class RandomStream {
     return {unit(w[0], w[1]), unit(w[2], w[3])};
   }
 
-  // Standard normals z[0..n) by Box-Muller, two a block from block `first` on.
+  // Fills z[0..n) with standard normals by Box-Muller, two per block, starting at block `first`.
   void normals(std::span<double> z, std::uint32_t first = 0) const {
     for (std::size_t k = 0; k < z.size(); k += 2) {
       const auto [u1, u2] = uniforms(first + static_cast<std::uint32_t>(k / 2));

@@ -14,8 +14,8 @@ namespace {
 
 constexpr const char* kSum = "sha256";
 
-// Of the text without the checksum. Numbers are written with as many digits as they need, so what
-// was read gives the text again that it was read from.
+// Computes the checksum of the text without its checksum. Numbers are written with as many digits
+// as they need, so that reading and writing gives the same text.
 std::string sum_of(const SavedState::Json& document) {
   return text_sha256(json_text(document));
 }
@@ -32,7 +32,7 @@ SavedState::SavedState(std::string path, std::string schema, std::string what, s
       schema_(std::move(schema)),
       what_(std::move(what)),
       option_(std::move(option)),
-      // As it will be read again: names of files need not be UTF-8.
+      // Stores the identity as it will be read back: file names need not be UTF-8.
       identity_(parse_json<Json>(json_text(identity), what_)) {}
 
 void SavedState::refuse(const std::string& expected, const std::string& found) const {
@@ -40,7 +40,7 @@ void SavedState::refuse(const std::string& expected, const std::string& found) c
 }
 
 bool SavedState::load(const std::function<void(const Json&)>& take) const {
-  std::error_code none;  // what cannot be looked at is said when it is opened
+  std::error_code none;  // load() reports errors when it opens the file
   if (path_.empty() || !std::filesystem::exists(path_, none)) return false;
   auto json =
       parse_json_object<Json>(read_file(path_, kLargestResults), path_, advice_for(path_, option_));

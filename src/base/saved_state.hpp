@@ -1,4 +1,4 @@
-// What a long run has finished, in a file that a later run goes on from.
+// Saves the finished part of a long run to a file, from which a later run resumes.
 #pragma once
 
 #include <functional>
@@ -9,21 +9,22 @@
 namespace headgauge {
 
 // A JSON file with the identity of the run (everything that its numbers depend on), what was
-// finished, and a checksum of all that: a state that was changed, cut short or belongs to another
-// run is refused, never taken up. Every fault is a BadInputError that says what to delete.
+// finished, and a checksum. A state that was changed, truncated or belongs to another run is
+// refused. Every fault is a BadInputError that says what to delete.
 class SavedState {
  public:
   using Json = nlohmann::ordered_json;
 
-  // `schema` is "headgauge.NAME-state/MAJOR"; `what` names it in messages ("the state of a
-  // simulation"), `option` what another file is asked for by. No path: nothing is kept.
+  // `schema` is "headgauge.NAME-state/MAJOR". In messages `what` names the state ("the state of a
+  // simulation"), and `option` is the option that selects another file. An empty path saves
+  // nothing.
   SavedState(std::string path, std::string schema, std::string what, std::string option,
              const Json& identity);
 
-  // Hands what was finished to `take`, where there is a file; whatever nlohmann::json or std::at()
-  // throws there means that it is no such state. False where there is none.
+  // Passes the finished part to `take` if the file exists, else returns false. Exceptions of
+  // nlohmann::json or std::at() in `take` mean that the file is not a valid state.
   bool load(const std::function<void(const Json&)>& take) const;
-  // The text of the file.
+  // Returns the text of the file.
   std::string text(const Json& finished) const;
   void save(const Json& finished) const;  // atomically
   bool kept() const { return !path_.empty(); }

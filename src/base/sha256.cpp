@@ -1,5 +1,5 @@
-// SHA-256 as in FIPS 180-4, sections 4.1.2, 5 and 6.2. Small enough not to ask for a library of
-// cryptography: it only distinguishes files.
+// SHA-256 as in FIPS 180-4, sections 4.1.2, 5 and 6.2. It only distinguishes files, so no
+// cryptography library is needed.
 #include "base/sha256.hpp"
 
 #include <algorithm>
@@ -63,7 +63,7 @@ void Sha256::add(std::span<const std::byte> bytes) {
 }
 
 std::string Sha256::hex() const {
-  // What is waiting, one bit, zeros, and the length in bits as 64 bits, big-endian.
+  // Appends the remaining bytes, a one bit, zeros, and the length in bits as 64 bits, big-endian.
   std::array<std::uint32_t, 8> state = state_;
   std::array<unsigned char, 128> tail{};
   const std::size_t rest = size_ % 64;

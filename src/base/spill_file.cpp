@@ -14,7 +14,7 @@
 namespace headgauge {
 
 SpillFile::SpillFile() {
-  std::error_code none;  // what is wrong with it is said when it is opened
+  std::error_code none;  // opening the file reports errors
   folder_ = std::filesystem::temp_directory_path(none).string();
   std::string name = folder_ + "/headgauge-XXXXXX";
   descriptor_ = Descriptor(::mkostemp(name.data(), O_CLOEXEC));

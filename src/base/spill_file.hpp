@@ -1,4 +1,4 @@
-// Bytes that wait on the disk for their turn, in a file without a name.
+// Stores bytes temporarily on the disk, in a file without a name.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,13 @@
 
 namespace headgauge {
 
-// In the system's folder for temporary files (TMPDIR). Throws ResourceError where there is no room.
+// The file is in the system's folder for temporary files (TMPDIR). Throws ResourceError if there is
+// no space.
 class SpillFile {
  public:
   SpillFile();
 
-  // A place for that many bytes.
+  // Reserves a place for that many bytes and returns its offset.
   std::uint64_t add(std::size_t bytes);
   void write(std::uint64_t place, std::span<const std::byte> bytes);
   void read(std::uint64_t place, std::span<std::byte> into) const;

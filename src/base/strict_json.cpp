@@ -13,10 +13,10 @@ namespace headgauge {
 namespace {
 
 constexpr std::size_t kMaxDepth = 64;
-constexpr int kOutOfRange = 406;  // nlohmann's number of a number beyond float64
+constexpr int kOutOfRange = 406;  // nlohmann's code for a number beyond float64
 
-// Builds the document event by event, so that what a plain parse hides (a key that comes twice)
-// or survives badly (deep nesting) is seen. The first fault stops the parse.
+// Builds the document event by event, to detect what a plain parse hides (duplicate keys) or
+// handles badly (deep nesting). The first fault stops the parse.
 template <class Json>
 class Builder : public nlohmann::json_sax<Json> {
  public:
@@ -29,7 +29,7 @@ class Builder : public nlohmann::json_sax<Json> {
   explicit Builder(std::size_t size) : size_(size) {}
 
   Json root;
-  std::string found;  // the fault, empty while there is none
+  std::string found;  // the fault; empty if there is none
 
   bool null() override { return add(nullptr); }
   bool boolean(bool value) override { return add(value); }
@@ -62,13 +62,13 @@ class Builder : public nlohmann::json_sax<Json> {
     const char* const what = encoding                  ? "text that is not UTF-8"
                              : error.id == kOutOfRange ? "a number beyond float64"
                                                        : "a syntax error";
-    // The parser counts the byte it stumbled over, so its offset is one less.
+    // The parser counts the byte that it failed on, so the offset is one less.
     found = fmt::format("{} at byte {}", what, position == 0 ? 0 : position - 1);
     return false;
   }
 
  private:
-  // An object or list that has not ended, and the names in it.
+  // An unfinished object or list, and the names in it.
   struct Open {
     Json* value;
     std::unordered_set<std::string> names;
@@ -89,7 +89,7 @@ class Builder : public nlohmann::json_sax<Json> {
   Json& insert(nlohmann::json::object_t& object, Json value) {
     return object.emplace(std::move(key_), std::move(value)).first->second;
   }
-  // Not by [], which looks through all keys.
+  // Does not use [], which searches all keys.
   Json& insert(nlohmann::ordered_json::object_t& object, Json value) {
     object.emplace_back(std::move(key_), std::move(value));
     return object.back().second;
@@ -148,7 +148,7 @@ template nlohmann::ordered_json parse_json_object(std::string_view, const std::s
 std::string json_text(const nlohmann::ordered_json& json, int indent) {
   using Json = nlohmann::ordered_json;
   std::string text = json.dump(indent, ' ', false, Json::error_handler_t::replace);
-  // Outside of strings JSON is ASCII: whatever acts, stands in a string.
+  // Outside of strings JSON is ASCII, so characters to be escaped are inside strings.
   const bool plain = std::ranges::all_of(text, [](char c) { return c >= 0 && c < 0x7F; });
   if (plain || (indent < 0 && legible(text) == text)) return text;
   return json.dump(indent, ' ', true, Json::error_handler_t::replace);

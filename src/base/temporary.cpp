@@ -25,12 +25,12 @@ namespace {
 constexpr std::string_view kDigits = "abcdefghijklmnopqrstuvwxyz234567";
 constexpr std::size_t kDrawn = 12;  // digits of 5 bits
 constexpr std::string_view kEnding = ".tmp";
-constexpr std::size_t kLongestStem = 200;  // bytes of a name, which may have 255
+constexpr std::size_t kLongestStem = 200;  // bytes of a name; names may have 255
 constexpr int kTrials = 100;
 constexpr std::time_t kDay = 24 * 60 * 60;
 
-// Of linux/magic.h and the kernel: NFS, SMB (three), FUSE (sshfs), 9P, Ceph, AFS, Lustre, OCFS2,
-// GFS2.
+// Types of network file systems, from linux/magic.h and the kernel: NFS, SMB (three), FUSE (sshfs),
+// 9P, Ceph, AFS, Lustre, OCFS2, GFS2.
 constexpr std::array<std::uint32_t, 11> kNetwork = {0x6969,     0x517B,     0xFF534D42, 0xFE534D42,
                                                     0x65735546, 0x01021997, 0x00C36400, 0x5346414F,
                                                     0x0BD00BD0, 0x7461636F, 0x01161970};
@@ -45,9 +45,9 @@ std::string drawn_digits() {
   return digits;
 }
 
-// "FOLDER/NAME." of the temporaries for FOLDER/NAME.
+// Returns "FOLDER/NAME.", which the names of temporaries for FOLDER/NAME start with.
 std::string stem_of(const std::string& path) {
-  const auto name = path.rfind('/') + 1;  // 0 where there is no slash
+  const auto name = path.rfind('/') + 1;  // 0 if there is no slash
   return path.substr(0, name) + path.substr(name, kLongestStem) + ".";
 }
 
@@ -69,13 +69,14 @@ void remove_if_stray(const std::string& path) {
   struct stat status {};
   const bool file = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
   const bool fresh = on_network(descriptor) && status.st_mtime + kDay > std::time(nullptr);
-  // A writer that made it just now and has no lock yet sees that it cannot lock, and takes another.
+  // A writer that has just created the file and has no lock yet fails to lock it and draws another
+  // name.
   if (file && !fresh && ::flock(descriptor, LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
   ::close(descriptor);
 }
 
-// Whether the file is this process's own: locked, or on a file system without locks, and still
-// there.
+// Locks the file and returns whether it is this process's own and still exists. A file system
+// without locks counts as locked.
 bool take(int descriptor) {
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
   struct stat status {};

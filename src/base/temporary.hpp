@@ -1,12 +1,12 @@
-// Temporary files beside those that they are to become, and the locks that tell the living from the
-// dead.
+// Temporary files next to their final names, and the locks that distinguish files in use from
+// strays.
 //
-// The name of a temporary is drawn, so that none is in the way of another, whatever a process that
-// was killed left behind (in a container every run has the same process id). Its writer holds a
-// lock (flock) on it until it has its final name or is gone; the system drops the lock with the
-// process. A stray is a temporary whose lock can be taken. Where a file system has no locks nothing
-// is known to be a stray, and where it is one of a network, on which a lock may be known to one
-// machine only, a stray is also older than a day.
+// The name of a temporary is drawn at random, so that temporaries never collide with each other or
+// with those of killed processes (in a container every run has the same process id). The writer
+// holds a lock (flock) on the file until it is renamed or removed; the system drops the lock with
+// the process. A stray is a temporary whose lock can be taken. On a file system without locks no
+// file counts as a stray. On a network file system, where one machine may not see the locks of
+// another, a stray must also be older than a day.
 #pragma once
 
 #include <chrono>
@@ -16,27 +16,27 @@
 
 namespace headgauge {
 
-// Makes a temporary file for `path`, locked and open for writing, and says its name. -1 and errno
-// where that cannot be done.
+// Makes a temporary file for `path`, locked and open for writing, and sets its name. Returns -1 and
+// sets errno if it cannot.
 int open_temporary(const std::string& path, std::string& name);
 
-// Removes the temporaries for `path` that writers which are no more left behind.
+// Removes the temporaries for `path` whose writers no longer run.
 void remove_strays(const std::string& path);
 
-// The folder that a path lies in, for opening.
+// Returns the folder of a path, in a form that can be opened.
 std::string parent_folder(const std::string& path);
 
-// What was renamed in the folder is on the disk then, as far as that can be had.
+// Puts renames in the folder on the disk if the system can.
 void sync_folder(const std::string& folder);
 
-// A lock of a folder against other processes (and objects) that lock it. Where the file system has
-// no locks there is none, and nobody to wait for.
+// Locks a folder against other processes (and objects) that lock it. On a file system without locks
+// it does nothing.
 class FolderLock {
  public:
-  // Waits for another that holds it, but no longer than that: is_held() tells.
+  // Waits for another holder of the lock for at most `patience`; see is_held().
   FolderLock(const std::string& folder, std::chrono::milliseconds patience);
 
-  // False where another process still holds the lock.
+  // Returns false if another process still holds the lock.
   bool is_held() const { return held_; }
 
  private:
@@ -44,7 +44,7 @@ class FolderLock {
   bool held_ = true;
 };
 
-// The name of a temporary file of `path` once it is to stay beside it: it ends in ".kept".
+// Returns the name, ending in ".kept", of a temporary file of `path` that is to be kept.
 std::string kept_name(const std::string& temporary);
 
 }  // namespace headgauge

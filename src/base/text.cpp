@@ -9,7 +9,7 @@
 namespace headgauge {
 namespace {
 
-// The character of a well-formed sequence.
+// Decodes a well-formed sequence.
 std::uint32_t character(std::string_view sequence) {
   const auto first = static_cast<unsigned char>(sequence[0]);
   if (sequence.size() == 1) return first;
@@ -18,8 +18,8 @@ std::uint32_t character(std::string_view sequence) {
   return code;
 }
 
-// Control characters, separators of lines, marks of direction, and what cannot be seen: spaces that
-// are none, soft hyphens, joiners and byte order marks.
+// Control characters, line separators, direction marks, and invisible characters: unusual spaces,
+// soft hyphens, joiners and byte order marks.
 bool acts(std::uint32_t code) {
   const auto from_to = [&](std::uint32_t first, std::uint32_t last) {
     return code >= first && code <= last;
@@ -29,7 +29,7 @@ bool acts(std::uint32_t code) {
          code == 0xFEFF;
 }
 
-// Appends the first character of `text` and returns its bytes.
+// Appends the first character of `text` and returns its number of bytes.
 std::size_t append_legible(std::string& out, std::string_view text) {
   const std::size_t length = utf8_length(text);
   const std::uint32_t code =

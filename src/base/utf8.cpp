@@ -9,7 +9,7 @@ std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned lead = byte(0);
   if (lead < 0x80) return 1;
-  // The second byte's range keeps out overlong forms, surrogates and what lies past U+10FFFF.
+  // The second byte's range excludes overlong forms, surrogates and code points past U+10FFFF.
   unsigned low = 0x80, high = 0xBF;
   std::size_t length = 0;
   if (lead >= 0xC2 && lead <= 0xDF) {

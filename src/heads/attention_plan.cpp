@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kPlanSchema = "headgauge.plan/1";
 constexpr int kMostHeads = 1 << 20;
 constexpr std::array kEntryKeys = {"layer", "kv_head", "pattern", "normalizer"};
-// The others are the maker's: AttentionPlan::measured.
+// AttentionPlan::measured holds all other keys, which the maker of the plan chooses.
 constexpr std::array kPlanKeys = {"schema", "model", "context", "heads"};
 
 Json model_of(const HeadSource& source) {
@@ -63,7 +63,7 @@ HeadIntervention make_intervention(const HeadPlan& head) {
   return made;
 }
 
-// A whole number of a JSON object; throws what nlohmann throws where there is none.
+// Returns a whole number of a JSON object; throws nlohmann's exception if it is missing.
 int number(const Json& object, const char* key, int most) {
   const Json& value = object.at(key);
   if (!value.is_number_integer()) throw std::out_of_range(key);
@@ -109,7 +109,7 @@ AttentionPlan plan_of(const Json& json, const std::string& path) {
                                 (known ? "an empty " : "") + in_quotes(key),
                                 "correct or remove it"));
     }
-    make_intervention(of_head);  // throws what is wrong with it
+    make_intervention(of_head);  // throws if it is invalid
   }
   for (const auto& [key, value] : json.items()) {
     if (std::ranges::count(kPlanKeys, key) == 0) plan.measured[key] = value;

@@ -25,7 +25,7 @@ Estimate BatchMeans::finish() const {
   const double shift = result.value - pilot_;
   const double squares = squares_ - 2 * shift * products_ + shift * shift * weights_;
   const auto k = static_cast<double>(batches_);
-  // Rounding alone can take it below 0; where values are not finite it is NaN, and stays so.
+  // Only rounding can make it negative. It is NaN if values are not finite, and stays NaN.
   result.standard_error = std::sqrt((squares < 0 ? 0 : squares) * k / (k - 1.0)) / all_.weight;
   if (!std::isnan(result.standard_error)) result.degrees_of_freedom = k - 1;
   return result;

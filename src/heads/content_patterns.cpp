@@ -1,5 +1,5 @@
-// Patterns that look at what the keys hold: LSH buckets, and the oracle that keeps the largest
-// logits.
+// Patterns that depend on the content of the keys: LSH buckets, and the oracle that keeps the
+// largest logits.
 #include <fmt/format.h>
 
 #include "base/random.hpp"
@@ -9,9 +9,9 @@
 namespace headgauge {
 namespace {
 
-// Number of the bucket of every row in one round: argmax over [xR; -xR], R of d x buckets/2 iid
-// normals (Andoni et al. 2015), the lowest of equal ones. In float64, so that no row changes its
-// bucket with the SIMD level.
+// Computes the bucket number of every row in one round: argmax over [xR; -xR], R of d x buckets/2
+// iid normals (Andoni et al. 2015); the lowest index wins ties. Uses float64, so that buckets do
+// not depend on the SIMD level.
 class Rotation {
  public:
   Rotation(Index dimension, Index buckets, std::uint64_t seed, std::uint32_t head, int round)
@@ -52,7 +52,7 @@ class Rotation {
 
 class LshMask final : public KeyMask {
  public:
-  // By round, then position.
+  // Indexed by round, then position.
   using Buckets = std::vector<std::vector<std::uint16_t>>;
   LshMask(Buckets queries, Buckets keys) : queries_(std::move(queries)), keys_(std::move(keys)) {}
   std::string name() const override { return "lsh"; }
@@ -154,7 +154,7 @@ PatternEntries content_patterns() {
       {{"lsh",
         "the keys that share the query's bucket, argmax [xR; -xR] of a random R, in any of "
         "`rounds` rounds, and the query's own",
-        // One bucket is all keys; more come in pairs, x and -x.
+        // There is one bucket of all keys, or an even number of them, for x and -x.
         {{.key = "buckets",
           .initial = 16.0,
           .domain = NumberDomain{.lowest = 2, .highest = 65536, .whole = true, .even = true},

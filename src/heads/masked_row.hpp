@@ -1,5 +1,5 @@
-// From the logits of the keys in a query's range to the weights of those that its mask leaves: what
-// a scan and a forward pass have in common.
+// Computes weights on the keys that a mask keeps from the logits of a query's range; scans and
+// forward passes share this code.
 #pragma once
 
 #include <cstdint>
@@ -11,37 +11,39 @@
 
 namespace headgauge {
 
-// The keys of a row: from the first to the last, and, where some between are hidden, each.
+// The keys of a row: the range from the first to the last, and each key if some in the range are
+// hidden.
 struct KeptKeys {
   KeyRange keys;
-  std::span<const std::uint32_t> positions;  // ascending; empty: all of `keys`
+  std::span<const std::uint32_t> positions;  // ascending; empty if all of `keys` are kept
 };
 
-// What the mask of `head` leaves of `range` to `query`; `logits` are those of the range, or empty
-// for a mask that does not look at them. `positions` is what the result may point to. Throws
-// BadInputError if no key is left, or if the mask gives what is not in the range, ascending.
+// Returns the keys of `range` that the mask of `head` keeps for `query`. `logits` are those of the
+// range, or empty for a mask that does not read them. The result may point into `positions`. Throws
+// BadInputError if no key is kept, or if the mask returns keys that are not ascending or not in the
+// range.
 KeptKeys select_keys(const HeadInput& head, Index query, KeyRange range,
                      std::span<const float> logits, std::vector<std::uint32_t>& positions);
 
-// Throws UnsupportedError, which names what would change the head, where a mask hides keys of it
-// already: two masks are not put together.
+// Throws UnsupportedError, which names what would change the head, if the head already has a mask:
+// two masks cannot be combined.
 void require_all_keys(const HeadInput& head, const std::string& changed_by);
 
-// Whether all logits of a row, which is not empty, are -Inf: it sees no key.
+// Returns whether all logits of a row, which is not empty, are -Inf: the query sees no key.
 bool sees_nothing(std::span<const float> logits);
 
-// Throws BadInputError that names the first logit of the range that is NaN or infinite, if any.
+// Throws BadInputError that names the first logit of the range that is NaN or infinite.
 void require_finite(const HeadInput& head, Index query, KeyRange range,
                     std::span<const float> logits);
 
-// Scratch memory of weigh_range(), one for each thread.
+// Scratch memory of weigh_range(); each thread has its own.
 struct RangeWorkspace {
   std::vector<std::uint32_t> positions;
   std::vector<float> logits, weights;
 };
 
 // Replaces the logits of the keys of `range` by their weights under the head's normalizer (softmax
-// if it has none), 0 for the keys that its mask hides. Its n is the number of keys left.
+// if it has none), and by 0 for keys that its mask hides. n is the number of keys kept.
 void weigh_range(const HeadInput& head, Index query, KeyRange range, std::span<float> row,
                  RangeWorkspace& work);
 

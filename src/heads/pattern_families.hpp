@@ -1,4 +1,4 @@
-// The families of patterns, one file and one line here each, and what they share.
+// The families of patterns, each with one file and one line here, and code that they share.
 #pragma once
 
 #include <algorithm>
@@ -19,19 +19,19 @@ PatternEntries window_patterns();
 PatternEntries strided_patterns();
 PatternEntries content_patterns();
 
-// Domains that several parameters have: numbers of keys, and seeds.
+// Domains that several parameters share: numbers of keys, and seeds.
 inline constexpr NumberDomain kAnyCount{.lowest = 0, .highest = 1e9, .whole = true};
 inline constexpr NumberDomain kPositiveCount{.lowest = 1, .highest = 1e9, .whole = true};
 inline constexpr NumberDomain kSeed{.lowest = 0, .highest = 0x1p53, .whole = true};
 
-// Collects the keys of a range that are added in ascending order; one added twice counts once.
+// Collects ranges of keys, added in ascending order; a key that is added twice counts once.
 class KeyCollector {
  public:
   KeyCollector(KeyRange range, std::vector<std::uint32_t>& keys)
       : next_(range.begin), end_(range.end), keys_(keys) {
     keys_.clear();
   }
-  // The keys of [begin, end) beyond those added before.
+  // Adds the keys of [begin, end) that were not added before.
   void add(Index begin, Index end) {
     for (next_ = std::max(next_, begin); next_ < std::min(end, end_); ++next_) {
       keys_.push_back(static_cast<std::uint32_t>(next_));
@@ -44,8 +44,8 @@ class KeyCollector {
   std::vector<std::uint32_t>& keys_;
 };
 
-// The neighbours of a query: the last `size` keys, its own included, where attention is causal;
-// size / 2 keys on either side and its own where it is not.
+// The neighbours of a query. In causal attention they are the last `size` keys including its own,
+// else its own key and size / 2 keys on either side.
 struct LocalWindow {
   Index size = 1;
   bool causal = true;

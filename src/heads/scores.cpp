@@ -8,7 +8,7 @@
 namespace headgauge {
 namespace {
 
-// Each row divided by its length.
+// Divides each row by its length.
 Matrix<float> unit_rows(MatrixView<const float> rows) {
   Matrix<float> unit(rows.rows(), rows.cols());
   for (Index r = 0; r < rows.rows(); ++r) {

@@ -1,4 +1,4 @@
-// Scores of queries and keys as the head and its normalizer want them.
+// Computes the scores of queries and keys that the head and its normalizer need.
 #pragma once
 
 #include <span>
@@ -8,22 +8,22 @@
 
 namespace headgauge {
 
-// Packs keys (n x d) so that gemm() with queries gives logits; for a normalizer that takes cosines
-// (`unit`) at length 1, and divide_by_length() does the rest.
+// Packs keys (n x d) so that gemm() with queries gives logits. For a normalizer that takes cosines
+// (`unit`) the keys are scaled to length 1; divide_by_length() then scales by the query's length.
 void pack_keys(MatrixView<const float> keys, float scale, bool unit, PackedMatrix& packed);
 
-// logits / |query|; 0 for a query of length 0.
+// Divides logits by |query|; they become 0 for a query of length 0.
 void divide_by_length(std::span<const float> query, std::span<float> logits);
 
-// Whether the head's own normalizer takes cosines.
+// Returns whether the head's own normalizer takes cosines.
 bool takes_unit_norms(const HeadInput& head);
 
-// Makes logits of the products of a query with the keys from `first_key` on: the head's soft-cap,
-// then its biases by position.
+// Turns the products of a query with the keys from `first_key` on into logits: applies the head's
+// soft-cap, then adds its position biases.
 void finish_logits(const HeadInput& head, Index query, Index first_key, std::span<float> products);
 
-// Each logit l becomes cap tanh(l / cap), where cap > 0: to 1e-6 of it, as cap_row() does; NaN
-// where l is NaN or infinite.
+// Replaces each logit l by cap tanh(l / cap) if cap > 0, to 1e-6 relative, as cap_row() does; NaN
+// if l is NaN or infinite.
 void soft_cap(std::span<float> logits, float cap);
 
 }  // namespace headgauge

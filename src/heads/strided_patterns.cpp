@@ -1,12 +1,12 @@
-// The factorised patterns of the Sparse Transformer (Child et al. 2019); the paper gives each of
-// its two sets to a head of its own or merges them, here they are merged.
+// The factorised patterns of the Sparse Transformer (Child et al. 2019). The paper gives its two
+// sets of keys to separate heads or merges them; this code merges them.
 
 #include "heads/pattern_families.hpp"
 
 namespace headgauge {
 namespace {
 
-// |i - j| < stride, or i - j a multiple of stride.
+// Keeps keys with |i - j| < stride or i - j a multiple of stride.
 class StridedMask final : public KeyMask {
  public:
   explicit StridedMask(Index stride) : stride_(stride) {}
@@ -23,7 +23,7 @@ class StridedMask final : public KeyMask {
   Index stride_;
 };
 
-// floor(j / stride) = floor(i / stride), or j mod stride >= stride - summary.
+// Keeps keys with floor(j / stride) = floor(i / stride) or j mod stride >= stride - summary.
 class FixedMask final : public KeyMask {
  public:
   FixedMask(Index stride, Index summary) : stride_(stride), summary_(summary) {}

@@ -1,11 +1,11 @@
-// What made a results file.
+// Describes the program that made a results file.
 #pragma once
 
 #include <nlohmann/json.hpp>
 
 namespace headgauge {
 
-// Results::tool: name, version, SIMD level, threads.
+// Returns Results::tool: name, version, SIMD level, threads.
 nlohmann::ordered_json describe_tool(int threads);
 
 }  // namespace headgauge

@@ -1,4 +1,4 @@
-// Patterns around a local window: sliding window with global keys, attention sinks, BigBird.
+// Patterns built on a local window: sliding window with global keys, attention sinks, BigBird.
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 namespace headgauge {
 namespace {
 
-// The first `shown` keys are seen by all; the first `seeing` queries see all.
+// Every query sees the first `shown` keys; the first `seeing` queries see every key.
 struct WindowShape {
   LocalWindow window;
   Index shown = 0;
@@ -36,7 +36,7 @@ class WindowMask final : public KeyMask {
   WindowShape shape_;
 };
 
-// A window and the first keys: window and sinks.
+// Keeps a window and the first keys: sliding window and sinks.
 class WindowPattern final : public Pattern {
  public:
   WindowPattern(PatternInfo info, WindowShape shape) : info_(std::move(info)), shape_(shape) {}
@@ -71,7 +71,8 @@ class BigBirdMask final : public KeyMask {
   }
 
  private:
-  // `random` keys, or as many as there are, of those not yet seen: Fisher and Yates.
+  // Adds `random` keys that are not yet kept, or all if there are fewer, by Fisher and Yates'
+  // shuffle.
   void add_random(Index query, KeyRange range, std::vector<std::uint32_t>& keys) const {
     thread_local std::vector<std::uint32_t> hidden;
     hidden.clear();

@@ -1,5 +1,5 @@
-// Per-target: exp of a vector, and vectors at the end of a row. Include after hwy/highway.h, inside
-// foreach_target.
+// Compiled per target: exp of a vector, and vectors at the end of a row. Include after
+// hwy/highway.h, inside foreach_target.
 
 // NOLINTBEGIN(llvm-header-guard)
 #if defined(HEADGAUGE_EXP_TOGGLE) == defined(HWY_TARGET_TOGGLE)
@@ -22,12 +22,12 @@ namespace headgauge::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// exp(x) = 2^k 2^f with k = round(x log2 e), |f| <= 1/2, and 2^f by a polynomial of degree 5 that
-// is 1 at 0 (so that the largest weight of a row is exact). Minimax in relative error: 4.4e-7.
+// exp(x) = 2^k 2^f with k = round(x log2 e), |f| <= 1/2. 2^f is a polynomial of degree 5 that is 1
+// at 0, so that the largest weight of a row is exact. It is minimax in relative error: 4.4e-7.
 constexpr float kLog2E = 1.44269504088896341f;
-// Adding it rounds to an integer, which then stands in the low bits.
+// Adding it rounds to an integer, which is then in the low bits.
 constexpr float kRound = 12582912.0f;  // 1.5 * 2^23
-// exp of less is taken to be 0; above it all arithmetic stays among normal numbers.
+// exp(x) of smaller x is 0; above it all intermediate values are normal numbers.
 constexpr float kLowest = -87.0f;
 constexpr float kPoly1 = 0.693142831f;
 constexpr float kPoly2 = 0.240223512f;
@@ -57,8 +57,8 @@ inline float exp_of(float x) {
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 
-// exp(c x) for c x <= 88, with c log2(e) and kLowest / c given; where kClip is not set also c x >=
-// kLowest (or NaN).
+// Computes exp(c x) for c x <= 88, given c log2(e) and kLowest / c. Without kClip, c x must also be
+// >= kLowest (or NaN).
 template <bool kClip>
 HWY_INLINE V exp_scaled(V x, V log2e, V lowest) {
   const D d;
@@ -89,13 +89,13 @@ HWY_INLINE V exp_of(V x) {
   return exp_scaled<kClip>(x, hn::Set(D(), kLog2E), hn::Set(D(), kLowest));
 }
 
-// Of `left` values, how many are in the vector after the first v vectors.
+// Returns how many of `left` values are in the vector after the first v vectors.
 HWY_INLINE std::size_t lanes_left(std::size_t left, std::size_t v) {
   const std::size_t lanes = hn::Lanes(D());
   return std::min(left - std::min(left, v * lanes), lanes);
 }
 
-// The first n lanes of `from`, and `other` in the rest; nothing else is read.
+// Loads the first n lanes of `from` and sets the rest to `other`; reads nothing else.
 HWY_INLINE V load_first(const float* from, std::size_t n, float other) {
   const D d;
 #if HWY_ARCH_X86
@@ -109,7 +109,7 @@ HWY_INLINE V load_first(const float* from, std::size_t n, float other) {
 #endif
 }
 
-// Writes the first n lanes only.
+// Writes only the first n lanes.
 HWY_INLINE void store_first(V v, float* to, std::size_t n) {
   const D d;
 #if HWY_ARCH_X86

@@ -11,7 +11,7 @@
 #define HEADGAUGE_GEMM_PRODUCT
 namespace headgauge {
 
-// What one call is about, with the defaults of GemmOptions filled in. c += where `add` is set.
+// The arguments of one call, with the defaults of GemmOptions filled in. c += if `add` is set.
 struct Product {
   MatrixView<const float> a;
   const PackedMatrix* b;
@@ -68,10 +68,10 @@ float dot_product(const float* x, const float* y, std::size_t n) {
 
 #else
 
-// Sums run over kDepth rows of B at a time, so that a block of a panel stays in the L1 cache; the
-// blocks add up in c in order.
+// Sums run over kDepth rows of B at a time, so that a block of a panel stays in the L1 cache. The
+// blocks are added to c in order.
 constexpr Index kDepth = 256;
-// Rows of A that stay in the L2 cache while all panels pass by, in floats.
+// Number of floats in the rows of A that stay in the L2 cache while all panels are processed.
 constexpr Index kBlockOfA = 256 * 1024;
 
 using D = hn::CappedTag<float, 16>;
@@ -87,10 +87,10 @@ constexpr int kVectors = 2;
 constexpr int kRows = 4;
 constexpr int kVectors = 3;
 #endif
-// The panels of B are not next to each other, so a strip of kVectors vectors lies within one.
+// The panels of B are not contiguous, so a strip of kVectors vectors must lie within one.
 static_assert(kPanel % (kVectors * static_cast<Index>(hn::MaxLanes(D()))) == 0);
 
-// The lanes [lo, hi) of a vector; others must be neither read nor written.
+// Access only lanes [lo, hi) of a vector; the others must not be read or written.
 HWY_INLINE V load_lanes(const float* from, Index lo, Index hi) {
   const D d;
 #if HWY_ARCH_X86
@@ -117,10 +117,10 @@ HWY_INLINE void store_lanes(V v, float* to, Index lo, Index hi) {
 #endif
 }
 
-// R rows of a times C vectors of columns of a panel, `depth` deep, kept in registers:
-// c[0..R, 0..C lanes] = sum (+ bias) (+ c). Columns [lo, hi) of the block are written. With kFetch
-// the cache is asked for depth * 16 floats from `ahead` on.
-// All loops over `sum` are unrolled: one that is not would put it in memory.
+// Computes R rows of a times C vectors of columns of a panel, `depth` deep, in registers: c[0..R,
+// 0..C lanes] = sum (+ bias) (+ c). Writes columns [lo, hi) of the block. With kFetch, prefetches
+// depth * 16 floats from `ahead` on. All loops over `sum` are unrolled, because a loop would put
+// `sum` in memory.
 template <int R, int C, bool kFetch>
 HWY_INLINE void multiply_block(const float* HWY_RESTRICT a, Index a_stride,
                                const float* HWY_RESTRICT b, Index depth, float* HWY_RESTRICT c,
@@ -146,7 +146,7 @@ HWY_INLINE void multiply_block(const float* HWY_RESTRICT a, Index a_stride,
       for (int v = 0; v < C; ++v) sum[r][v] = hn::MulAdd(x, col[v], sum[r][v]);
     }
   };
-  // Four at a time: counting takes slots from the multiply-adds.
+  // Unrolled by four, because loop counting takes issue slots from the multiply-adds.
   Index k = 0;
   for (; k + 4 <= depth; k += 4, b += 4 * kPanel) {
     step(k, b);
@@ -185,9 +185,9 @@ HWY_NOINLINE void multiply_rows(const float* a, Index a_stride, const float* b, 
                                 float* c, Index c_stride, const float* bias, bool add, Index lo,
                                 Index hi, Index rows) {
   if constexpr (R == kRows) {
-    // The block of B that comes next lies behind this one. The first three row blocks fetch a third
-    // of it each while the arithmetic goes on: +20 % where B comes from memory, -3 % where B is in
-    // the cache anyway, as it is in score tiles.
+    // The next block of B follows this one in memory. The first three row blocks each prefetch a
+    // third of it during their arithmetic: +20 % if B comes from memory, -3 % if B is already in
+    // the cache, as in score tiles.
     if (depth > 128) {
       const float* ahead = b + depth * kPanel;
       for (int third = 0; third < 3 && rows >= R; ++third, rows -= R) {
@@ -210,7 +210,7 @@ HWY_NOINLINE void multiply_rows(const float* a, Index a_stride, const float* b, 
   }
 }
 
-// One strip of at most C vectors of columns, beginning at column `col` of the result.
+// Computes one strip of at most C vectors of columns, starting at column `col` of the result.
 template <int C>
 void multiply_strip(const Product& t, Index row, Index rows, Index k, Index depth, Index col,
                     Index vectors) {
@@ -236,7 +236,7 @@ void multiply(const Product& t) {
   for (Index row = 0; row < t.a.rows(); row += block) {
     const Index rows = std::min(block, t.a.rows() - row);
     for (Index begin = t.col_begin / strip * strip; begin < t.col_end; begin += strip) {
-      // Vectors of columns on either side of [col_begin, col_end) are left out.
+      // Skips vectors of columns on either side of [col_begin, col_end).
       const Index first = std::max(begin, t.col_begin / lanes * lanes);
       const Index last = std::min(begin + strip, t.col_end);
       const Index vectors = (last - first + lanes - 1) / lanes;

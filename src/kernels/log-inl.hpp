@@ -1,4 +1,4 @@
-// Per-target: logarithms of a vector. Include after hwy/highway.h, inside foreach_target.
+// Compiled per target: logarithms of a vector. Include after hwy/highway.h, inside foreach_target.
 
 // NOLINTBEGIN(llvm-header-guard)
 #if defined(HEADGAUGE_LOG_TOGGLE) == defined(HWY_TARGET_TOGGLE)
@@ -19,9 +19,9 @@ namespace headgauge::HWY_NAMESPACE {
 
 #if !HEADGAUGE_PLAIN
 
-// log2(x) of finite x >= 0; below the smallest normal number it is that number's. x = 2^k (1 + r)
-// and log2(1 + r) = r P(r). AVX-512 splits x in two instructions, with r in [0, 1): 2.1e-6
-// absolute. Elsewhere 1 + r is in [sqrt 1/2, sqrt 2]: 1.1e-6 relative. Exactly 0 at x = 1.
+// Computes log2(x) of finite x >= 0; x below the smallest normal number counts as that number. x =
+// 2^k (1 + r) and log2(1 + r) = r P(r). AVX-512 splits x in two instructions, with r in [0, 1):
+// 2.1e-6 absolute. Elsewhere 1 + r is in [sqrt 1/2, sqrt 2]: 1.1e-6 relative. Exactly 0 at x = 1.
 HWY_INLINE V log2_of(V x) {
   const D d;
   const V normal = hn::Max(x, hn::Set(d, 1.17549435e-38f));
@@ -50,7 +50,7 @@ HWY_INLINE V log2_of(V x) {
 #endif
 }
 
-// log(1 + x) for x in [0, 1] by a polynomial, minimax in relative error: 2.2e-7.
+// Computes log(1 + x) for x in [0, 1] by a polynomial, minimax in relative error: 2.2e-7.
 HWY_INLINE V log_one_plus_of(V x) {
   const D d;
   V p = hn::MulAdd(hn::Set(d, -0.00853920635f), x, hn::Set(d, 0.0440896228f));
@@ -63,7 +63,7 @@ HWY_INLINE V log_one_plus_of(V x) {
   return hn::Mul(p, x);
 }
 
-// from - log(1 + x) for x in [0, 1], to 1.5e-6 absolute: where only the difference counts.
+// Computes from - log(1 + x) for x in [0, 1] to 1.5e-6 absolute, if only the difference matters.
 HWY_INLINE V minus_log_one_plus(V from, V x) {
   const D d;
   V p = hn::MulAdd(hn::Set(d, -0.0183389038f), x, hn::Set(d, 0.0855700448f));

@@ -20,7 +20,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D8 = hn::FixedTag<float, 8>;
 using V8 = hn::Vec<D8>;
 
-// Pairs of floats of x and y next to each other, from the lower or upper half of every 128 bits.
+// Return pairs of floats of x and y next to each other, from the lower or upper half of every 128
+// bits.
 HWY_INLINE V8 pairs_lower(V8 x, V8 y) {
   const D8 d;
   const hn::Repartition<double, D8> pairs;
@@ -35,7 +36,7 @@ HWY_INLINE V8 pairs_upper(V8 x, V8 y) {
   return hn::BitCast(d, out);
 }
 
-// out[i, j] = scale in[j, i] for 8 x 8 floats.
+// Computes out[i, j] = scale in[j, i] for 8 x 8 floats.
 HWY_INLINE void transpose_block(const float* HWY_RESTRICT in, Index in_stride, float scale,
                                 float* HWY_RESTRICT out, Index out_stride) {
   const D8 d;
@@ -75,13 +76,13 @@ HWY_INLINE void transpose_block(const float* in, Index, float scale, float* out,
 
 #endif
 
-// One panel: panel[i, j] = scale in[j, i] for j < width, zero in the other columns.
+// Fills one panel: panel[i, j] = scale in[j, i] for j < width, zero in the other columns.
 void transpose_panel(const float* in, Index in_stride, Index width, Index rows, float scale,
                      float* panel) {
   constexpr Index kWidth = PackedMatrix::kPanel;
   if (width < kWidth) std::fill_n(panel, rows * kWidth, 0.0f);
   const Index whole_width = width / kSquare * kSquare, whole_rows = rows / kSquare * kSquare;
-  // Rows of `in` may lie a power of two apart, where few of them fit in the cache together.
+  // Rows of `in` may be a power of two apart, in which case few of them fit in the cache together.
   for (Index j = 0; j < whole_width; j += kSquare) {
     for (Index i = 0; i < whole_rows; i += kSquare) {
       transpose_block(in + j * in_stride + i, in_stride, scale, panel + i * kWidth + j, kWidth);
@@ -104,7 +105,7 @@ HWY_EXPORT(transpose_panel);
 
 namespace {
 
-// Rows are read in strips that stay in the cache while they are dealt out to the panels.
+// Rows are read in strips, which stay in the cache while they are copied to the panels.
 constexpr Index kRowsAtATime = 16;
 
 }  // namespace

@@ -1,9 +1,10 @@
-// Per-target: the functions of pointwise.hpp. Include after hwy/highway.h, inside foreach_target.
+// Compiled per target: the functions of pointwise.hpp. Include after hwy/highway.h, inside
+// foreach_target.
 //
-// value(l, log, side) is h >= 0. kLog: it also gives log h. kSide: and a second number, which is
-// summed; divisor() is what normalised weights are divided by, from sum h and sum side. kDips: h
-// may be smaller between the extremes of the row than at them. kCutsOff: h may be 0 for a whole
-// row.
+// value(l, log, side) returns h >= 0. With kLog it also sets log h. With kSide it also sets a
+// second number, which is summed; divisor() computes the divisor of normalised weights from sum h
+// and sum side. kDips: h may be smaller between the extremes of the row than at them. kCutsOff: h
+// may be 0 for a whole row.
 
 // NOLINTBEGIN(llvm-header-guard)
 #if defined(HEADGAUGE_POINTWISE_TOGGLE) == defined(HWY_TARGET_TOGGLE)
@@ -32,7 +33,7 @@ struct PlainFunction {
   HWY_INLINE double divisor(double sum, double) const { return sum; }
 };
 
-// With E = e^-|x| in [0, 1]: 1/(1 + E) or E/(1 + E), and log = min(x, 0) - log(1 + E).
+// Uses E = e^-|x| in [0, 1]: h is 1/(1 + E) or E/(1 + E), and log h = min(x, 0) - log(1 + E).
 struct Sigmoid : PlainFunction {
   static constexpr bool kLog = true;
   HWY_INLINE explicit Sigmoid(float b) : shift(b) {}
@@ -66,7 +67,7 @@ HWY_INLINE V power_of(V x, int power) {
   return out;
 }
 
-// kPower 0: a power known at run time.
+// kPower 0 means that the power is known only at run time.
 template <int kPower>
 struct Relu : PlainFunction {
   static constexpr bool kCutsOff = true;
@@ -118,9 +119,9 @@ struct Parabola : PlainFunction {
   float shift, a, b, c;
 };
 
-// 2^-K (e^x - 1) = 2^(k - K) (2^f - 1) + (2^(k - K) - 2^-K), which keeps its digits near 0; for
+// Computes 2^-K (e^x - 1) = 2^(k - K) (2^f - 1) + (2^(k - K) - 2^-K), which is precise near 0, for
 // |x| <= 1e4 and k - K in [-126, 127]. `unit` is 2^-K. 2^f - 1 = f P(f), |f| <= 1/2, P minimax in
-// relative error: 4.7e-7 (that of exp_of is not, and 6e-6 off near 0).
+// relative error: 4.7e-7 (the polynomial of exp_of is not, and is 6e-6 off near 0).
 HWY_INLINE V exp_minus_one(V x, V lowered, V unit) {
   const D d;
   const V log2e = hn::Set(d, kLog2E), round = hn::Set(d, kRound);
@@ -134,7 +135,7 @@ HWY_INLINE V exp_minus_one(V x, V lowered, V unit) {
 #if HWY_TARGET == HWY_AVX3
   const V power{_mm512_scalef_ps(hn::Set(d, 1.0f).raw, exponent.raw)};
 #else
-  // The exponent and its offset in the low bits.
+  // The low bits have the exponent and its offset.
   const hn::RebindToUnsigned<D> du;
   const V biased = hn::Add(exponent, hn::Set(d, kRound + 127.0f));
   const V power = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(du, biased)));
@@ -147,8 +148,8 @@ HWY_INLINE V exp_minus_one(V x) {
   return exp_minus_one(x, hn::Zero(d), hn::Set(d, 1.0f));
 }
 
-// All times 2^-K, K about log2 of the largest e^l. The side is sum (e^l - 1) over all l. kHigh: K
-// is so large that low logits are raised to positive ones.
+// All values are times 2^-K, with K about log2 of the largest e^l. The side is sum (e^l - 1) over
+// all l. With kHigh, K is so large that low logits are raised to positive values.
 template <bool kHigh>
 struct Softpick : PlainFunction {
   static constexpr bool kCutsOff = true, kSide = true;
@@ -163,7 +164,7 @@ struct Softpick : PlainFunction {
     if constexpr (kHigh) side = hn::IfThenElseZero(hn::Gt(l, hn::Zero(d)), side);
     return hn::Max(side, hn::Zero(d));
   }
-  // sum |e^l - 1| is twice the sum of the positive ones less that of all.
+  // sum |e^l - 1| is twice the sum of the positive terms minus the sum of all.
   HWY_INLINE double divisor(double sum, double side) const {
     return 2 * sum - side + 1e-8 * static_cast<double>(unit);
   }

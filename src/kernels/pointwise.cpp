@@ -31,11 +31,11 @@ void cap(const float* in, std::size_t n, float c, float* out) {
 
 #else
 
-// Cubes of h, and 1/h, stay inside float32.
+// The cubes of h, and 1/h, stay within float32 if the largest h is in this range.
 constexpr float kLeastTop = 1e-10f, kMostTop = 1e10f;
 
-// As BlockSums, of h itself: sums over the h below the largest. Multiplications are what these
-// passes wait for; there are four a vector here.
+// Like BlockSums, but of h itself: sums over the h below the largest. These passes are limited by
+// multiplications; there are four per vector here.
 struct PointwiseSums {
   HWY_INLINE PointwiseSums() {
     first = shift = square = hn::Zero(D());
@@ -63,13 +63,13 @@ struct PointwiseSums {
   std::size_t others = 0;
 };
 
-// What the main pass finds: the sums, as shares of the largest h, and that of the side.
+// The results of the main pass: the sums, as shares of the largest h, and the sum of the side.
 struct Found {
   ShareSums shares;
   double side = 0;
 };
 
-// From sums of h, over whole vectors with `lanes` lanes in all.
+// Converts sums of h over whole vectors with `lanes` lanes in all.
 template <class F>
 HWY_INLINE ShareSums in_shares(const Totals& totals, std::size_t lanes, std::size_t blocks,
                                double top) {
@@ -89,8 +89,8 @@ HWY_INLINE ShareSums in_shares(const Totals& totals, std::size_t lanes, std::siz
   return e;
 }
 
-// h of all logits; `out` gets them times `factor`, or as they are where kPlain. `top` is the
-// largest.
+// Computes h of all logits and writes h times `factor`, or h itself with kPlain, to `out`. `top` is
+// the largest.
 template <bool kPlain, class F>
 HWY_INLINE Found pointwise_pass(const F& f, const float* in, std::size_t n, float filler, float top,
                                 float factor, float* out) {
@@ -102,7 +102,7 @@ HWY_INLINE Found pointwise_pass(const F& f, const float* in, std::size_t n, floa
   VD all_sides = hn::Zero(dd);
   V lowest = most;
   std::size_t i = 0, blocks = 0;
-  // h of one vector, and what is summed of it later.
+  // h of one vector, and the values to be summed later.
   struct Pending {
     V h, log;
   };
@@ -117,8 +117,8 @@ HWY_INLINE Found pointwise_pass(const F& f, const float* in, std::size_t n, floa
                        HWY_ATTR { sums.add(F::kLog ? p.log : log2_of(p.h), p.h, most); };
   const auto store = [&](V h, float* to)
                          HWY_ATTR { hn::StoreU(kPlain ? h : hn::Mul(h, by), d, to); };
-  // The sums of a vector are taken while h of the next one is on its way: the two together are a
-  // chain so long that few of them are under way at a time. The first to be added are zeros.
+  // The sums of a vector are added while h of the next one is computed: together they form a
+  // dependency chain so long that few run in parallel. The first sums added are zeros.
   Pending a{hn::Zero(d), hn::Zero(d)}, b = a;
   do {
     PointwiseSums sums;

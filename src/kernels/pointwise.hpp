@@ -1,6 +1,6 @@
-// Weights of normalizers that take a function of each logit by itself, in two or three passes over
-// the row: the extremes of the logits, the function with the sums of softmax.hpp, and where the
-// weights are divided by a sum of the row the factor.
+// Weights of normalizers that apply a function to each logit, in two or three passes over the row:
+// the extremes of the logits; the function with the sums of softmax.hpp; and the factor, if the
+// weights are divided by a sum of the row.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace headgauge {
 
-// h >= 0 of x = l + shift. On any row it is largest at the smallest or at the largest logit.
+// Functions h >= 0 of x = l + shift. On any row h is largest at the smallest or the largest logit.
 enum class PointwiseFunction {
   kSigmoid,
   kSoftplus,
@@ -19,11 +19,12 @@ enum class PointwiseFunction {
   kShiftedPower,   // (1 + x/power)^power, power even
   kOnePlusSquare,  // 1 + x^2
   kTaylor2,        // 1 + x + x^2/2
-  kSoftpick,       // relu(e^x - 1), over sum |e^x - 1| + 1e-8
-  kSelfAdjust,     // e^x (x - m)/(M - m), m = min(min x, 0), M = max(max x, 0), over sum e^x
+  kSoftpick,       // relu(e^x - 1), divided by sum |e^x - 1| + 1e-8
+  kSelfAdjust,     // e^x (x - m)/(M - m), m = min(min x, 0), M = max(max x, 0), divided by sum e^x
 };
 
-// a_i = factor h(l_i + shift); or, normalised, over their sum or what the function says.
+// a_i = factor h(l_i + shift); if normalised, divided by their sum or by the function's own
+// divisor.
 struct PointwiseKernel {
   PointwiseFunction function = PointwiseFunction::kRelu;
   float shift = 0;
@@ -32,16 +33,16 @@ struct PointwiseKernel {
   bool normalised = false;
 };
 
-// Weights and their sums, log_sum_exp 0. `weights` has the size of `logits`, which are not empty,
-// or is empty where only the sums are wanted; it may be the logits themselves. Relative error of a
-// weight 2e-6 + 2e-7 |log a| (of powers: 1.2e-7 times the power), of the sums 2e-6.
-// False, and nothing is written, where the row is not for float32: a logit is NaN or infinite, the
+// Computes weights and their sums; log_sum_exp is 0. `weights` has the size of `logits`, which are
+// not empty, and may be the same memory; it is empty if only the sums are needed. The relative
+// error of a weight is 2e-6 + 2e-7 |log a| (for powers 1.2e-7 times the power), of the sums 2e-6.
+// Returns false and writes nothing if float32 is not enough: a logit is NaN or infinite, the
 // largest h is outside [1e-10, 1e10] and not 0, or the processor has no vectors.
 bool weigh_pointwise(const PointwiseKernel& kernel, std::span<const float> logits,
                      std::span<float> weights, WeightSums& sums);
 
-// out_j = c tanh(in_j / c), c > 0, to 1e-6 of it; NaN where in_j is NaN or infinite. `out` may be
-// `in`.
+// Computes out_j = c tanh(in_j / c), c > 0, to 1e-6 relative; NaN if in_j is NaN or infinite. `out`
+// may be `in`.
 void cap_row(std::span<const float> in, float cap, std::span<float> out);
 
 }  // namespace headgauge

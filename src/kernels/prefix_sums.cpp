@@ -41,7 +41,7 @@ float gather_row(const float* row, Index size, const std::uint32_t* index, Index
 using D = hn::CappedTag<float, kVectorColumns>;
 using V = hn::Vec<D>;
 
-// The sums of up to 64 columns stay in registers while the keys go by.
+// The sums of up to 64 columns stay in registers during the loop over keys.
 template <int kCount>
 void add_block(const std::uint32_t* order, Index count, const float* weights,
                MatrixView<const float> vectors, Index column, float* sums) {
@@ -93,7 +93,7 @@ float gather_row(const float* row, Index size, const std::uint32_t* index, Index
   V sums = hn::Zero(d);
   Index i = 0;
 #if HWY_TARGET == HWY_AVX3
-  // Entries are packed within vectors: several times faster than to fetch each by its index.
+  // Packs entries within vectors, which is several times faster than reading each by its index.
   for (; i + lanes <= size; i += lanes) {
     const V factor = hn::LoadU(d, factors + i), found = hn::LoadU(d, row + i);
     const auto kept = hn::Ne(factor, hn::Zero(d));

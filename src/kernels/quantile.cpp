@@ -15,10 +15,11 @@
 #include "kernels/sort_keys-inl.hpp"
 #include "kernels/threshold-inl.hpp"
 
-// The row is not sorted. Two thresholds are sought such that the weights from the upper one on hold
-// less than the target and those from the lower one on at least that, with few weights in between;
-// those are sorted and added until the target is reached. The search adds in float32, which may be
-// wrong near the target; the end adds in float64 and says so where the bracket was wrong.
+// The row is not sorted. The search finds two thresholds with few weights in between: the weights
+// from the upper one on sum to less than the target, those from the lower one on to at least the
+// target. The weights in between are sorted and added until the target is reached. The search adds
+// in float32, which may be wrong near the target; the final sum is in float64 and detects a wrong
+// bracket.
 
 HWY_BEFORE_NAMESPACE();
 namespace headgauge::HWY_NAMESPACE {
@@ -30,7 +31,7 @@ using DD = hn::Repartition<double, D>;
 
 constexpr std::size_t kMaxCandidates = 256;
 
-// Of `left` values, how many are in the next vector.
+// Returns how many of `left` values are in the next vector.
 HWY_INLINE std::size_t next_lanes(std::size_t left) {
   return std::min(left, hn::Lanes(D()));
 }
@@ -63,7 +64,7 @@ struct Above {
   std::size_t count = 0;
 };
 
-// Of the weights >= threshold, about: the sum is in float32.
+// Sums the weights >= threshold, approximately: in float32.
 Above above(const float* HWY_RESTRICT weights, std::size_t n, float threshold) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
@@ -91,13 +92,13 @@ Above above(const float* HWY_RESTRICT weights, std::size_t n, float threshold) {
 }
 
 struct Split {
-  double mass = 0;        // exact, of the weights >= high
-  std::size_t count = 0;  // and their number
+  double mass = 0;        // sum of the weights >= high, exact
+  std::size_t count = 0;  // number of weights >= high
   std::size_t candidates = 0;
 };
 
 // Puts the bits of the weights in [low, high) into `out`, which needs room for kMaxCandidates and
-// two vectors, and adds up those from high on. There are at most kMaxCandidates.
+// two vectors, and adds up those >= high. There are at most kMaxCandidates.
 Split split(const float* HWY_RESTRICT weights, std::size_t n, float low, float high,
             std::uint32_t* HWY_RESTRICT out) {
   const D d;
@@ -108,7 +109,7 @@ Split split(const float* HWY_RESTRICT weights, std::size_t n, float low, float h
   auto sum = hn::Zero(dd);
   Split result;
   for (std::size_t i = 0; i < n; i += lanes) {
-    // Lanes beyond the row are NaN: neither here nor there.
+    // Lanes beyond the row are NaN and fall on neither side.
     V w;
     if (i + lanes <= n) {
       w = hn::LoadU(d, weights + i);
@@ -120,7 +121,7 @@ Split split(const float* HWY_RESTRICT weights, std::size_t n, float low, float h
     sum = add_halves(sum, hn::IfThenElseZero(upper, w));
     result.count += hn::CountTrue(d, upper);
     const auto between = hn::And(hn::Ge(w, from), hn::Lt(w, to));
-    // -0 becomes 0, so that the bits are in the order of the values.
+    // -0 becomes 0, so that bits and values have the same order.
     const auto bits = hn::BitCast(du, hn::Add(w, hn::Zero(d)));
     result.candidates += store_where(between, bits, out + result.candidates);
   }
@@ -128,15 +129,16 @@ Split split(const float* HWY_RESTRICT weights, std::size_t n, float low, float h
   return result;
 }
 
-// How many of the c candidates, largest first, it takes to bring `mass` to the target; c + 1 if
-// they do not suffice. `bits` has room for kCount.
+// Returns how many of the c candidates, largest first, bring `mass` to the target; c + 1 if all are
+// too few. `bits` has room for kCount.
 template <std::size_t kCount>
 std::size_t needed(std::uint32_t* bits, std::size_t c, double mass, double target) {
   constexpr std::size_t kLanes = HWY_LANES(float);
   constexpr std::size_t kRegisters = kCount / kLanes;
   std::fill(bits + c, bits + kCount, 0u);
   sort_keys<kCount>(bits);
-  // Lane l holds the sorted candidates from l * kRegisters on: lane by lane, then one by one.
+  // Lane l holds the sorted candidates from l * kRegisters on. The code first adds whole lanes,
+  // then single candidates.
   double lane_sum[kLanes] = {};
   for (std::size_t r = 0; r < kRegisters; ++r) {
     for (std::size_t l = 0; l < kLanes; ++l) {
@@ -152,8 +154,7 @@ std::size_t needed(std::uint32_t* bits, std::size_t c, double mass, double targe
   return mass < target ? c + 1 : k;
 }
 
-// The bracket as ordered floats: the mass from low on reaches the target, that from high on does
-// not.
+// The bracket as ordered floats: the weights >= low reach the target, those >= high do not.
 struct Bracket {
   std::int64_t low = 0;
   std::int64_t high = 0;
@@ -165,8 +166,8 @@ Bracket find_bracket(const float* weights, std::size_t n, double total, double t
   std::size_t low_count = n, high_count = 0;
   double low_mass = total, high_mass = 0.0;
   const Spread spread = sample_spread(weights, n);
-  // Where the logarithms of weights are normal with deviation s, the mass is spread over them
-  // normally too, s^2 higher; one unit of the logarithm is 2^23 / log 2 ordered floats.
+  // If the logarithms of weights are normal with deviation s, the mass is also normal in them, with
+  // a mean s^2 higher; one unit of the logarithm is 2^23 / log 2 ordered floats.
   const float unit = 0x1p23f / 0.6931472f;
   const auto quantile = [](double mass, double all) {
     const auto part = static_cast<float>(std::clamp(mass / all, 0.001, 0.999));
@@ -174,7 +175,7 @@ Bracket find_bracket(const float* weights, std::size_t n, double total, double t
   };
   const float aim = quantile(target, total);
   const float s = std::clamp(spread.deviation / unit, 1e-6f, 8.0f);
-  // The first two guesses lie on either side of the aim.
+  // The first two guesses lie on either side of the expected threshold.
   constexpr float kMargin = 0.1f;
   std::int64_t next =
       spread.centre + static_cast<std::int64_t>((s * s + (aim - kMargin) * s) * unit);
@@ -198,7 +199,7 @@ Bracket find_bracket(const float* weights, std::size_t n, double total, double t
     if (round >= 8) {
       next = bracket.low + width / 2;
     } else if (low_known && high_known) {
-      // The mass falls about evenly in between; aim past it, to move the farther end.
+      // The mass falls nearly linearly in between. Aims beyond the target, to move the farther end.
       const double part = (low_mass - target) / std::max(low_mass - high_mass, 1e-30);
       const double past = part < 0.5 ? part + 0.1 : part - 0.1;
       next = bracket.low + static_cast<std::int64_t>(past * static_cast<double>(width));
@@ -212,7 +213,7 @@ Bracket find_bracket(const float* weights, std::size_t n, double total, double t
   return bracket;
 }
 
-// -1 where the search did not end well.
+// Returns -1 if the search failed.
 Index quantile_of(const float* weights, std::size_t n, double fraction, double slack) {
   const double total = total_mass(weights, n);
   if (!(total > 0.0)) return 0;
@@ -224,7 +225,7 @@ Index quantile_of(const float* weights, std::size_t n, double fraction, double s
   const float low = from_ordered(static_cast<std::int32_t>(bracket.low));
   const float high = from_ordered(static_cast<std::int32_t>(bracket.high));
   if (bracket.between > kMaxCandidates) {
-    // Ties: all in between equal `low`.
+    // Ties: all weights in between equal `low`.
     const Split rest = split(weights, n, high, high, bits);
     const double more = std::ceil((target - rest.mass) / low);
     if (!(more >= 1.0 && more <= static_cast<double>(bracket.between))) return -1;
@@ -265,8 +266,8 @@ HWY_EXPORT(quantile_of);
 
 namespace {
 
-// Float32 weights are good to this much of their sum: less must not decide, or a uniform row of ten
-// keys would need the tenth for 90 % whenever the rounding of 1/10 happens to be downwards.
+// Float32 weights are accurate to this share of their sum, and smaller differences must not decide:
+// otherwise a uniform row of ten keys would need the tenth for 90 % if 1/10 is rounded down.
 constexpr double kSlack = 1e-6;
 
 }  // namespace

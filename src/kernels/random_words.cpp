@@ -28,7 +28,7 @@ struct WideProduct {
   VU high, low;
 };
 
-// The 64-bit products of every lane with a constant.
+// Computes the 64-bit products of every lane with a constant.
 HWY_INLINE WideProduct multiply(VU x, VU constant) {
   const DU d;
   const hn::RepartitionToWide<DU> wide;
@@ -38,7 +38,7 @@ HWY_INLINE WideProduct multiply(VU x, VU constant) {
           hn::OddEven(hn::BitCast(d, hn::ShiftLeft<32>(odd)), hn::BitCast(d, even))};
 }
 
-// One block a lane, as RandomStream::block().
+// Computes one block per lane, as RandomStream::block().
 Index whole_vectors(const RandomStream& stream, std::uint32_t* words, Index n) {
   const DU d;
   const auto lanes = static_cast<Index>(hn::Lanes(d));

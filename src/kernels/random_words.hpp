@@ -1,4 +1,4 @@
-// Many words of a stream of random numbers at once.
+// Computes many words of a stream of random numbers at once.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace headgauge {
 
-// The words of the blocks 0, 1, ... of `stream`, four a block: the same as RandomStream::block()
-// gives, several blocks at a time.
+// Writes the words of the blocks 0, 1, ... of `stream`, four per block. They equal those of
+// RandomStream::block(), but several blocks are computed at a time.
 void random_words(const RandomStream& stream, std::span<std::uint32_t> words);
 
 }  // namespace headgauge

@@ -21,8 +21,8 @@ struct Psi {
   double second = 0;
 };
 
-// What a first guess at the root is made of: entries equal to the second largest, and sums over
-// those below it.
+// Input of the first guess at the root: number of entries equal to the second largest, and sums
+// over the entries below it.
 struct Below {
   double equal = 0;
   double sum = 0;
@@ -67,7 +67,7 @@ Below sum_below(const float* in, std::size_t n, float second, float scale) {
   return out;
 }
 
-// psi at lam = (second + eta) / scale, of the row times `scale`.
+// Computes psi at lam = (second + eta) / scale for the row times `scale`.
 Psi psi_double(const float* in, std::size_t n, float second, float scale, double eta) {
   Psi psi;
   const double q = second * scale;
@@ -125,11 +125,11 @@ TwoLargest find_two(const float* in, std::size_t n) {
   return out;
 }
 
-// In float32: these are for a guess.
+// Uses float32, which is enough for a guess.
 Below sum_below(const float* in, std::size_t n, float second, float scale) {
   const D d;
   const V q = hn::Set(d, second), factor = hn::Set(d, scale), one = hn::Set(d, 1.0f);
-  // Keeps the squares among the normal numbers, where processors are fast.
+  // Keeps the squares in the range of normal numbers, where processors are fast.
   const V tiny = hn::Set(d, 1e-30f);
   V equal = hn::Zero(d), sum = hn::Zero(d), square = tiny;
   each_vector(in, n, [&](V x) HWY_ATTR {
@@ -161,7 +161,7 @@ Psi psi_float(const float* in, std::size_t n, float second, float scale, double 
   return {total(value), total(first), total(third)};
 }
 
-// psi at lam = (second + eta) / scale, of the row times `scale`.
+// Computes psi at lam = (second + eta) / scale for the row times `scale`.
 Psi psi_double(const float* in, std::size_t n, float second, float scale, double eta) {
   const D d;
   const DD dd;
@@ -203,24 +203,26 @@ HWY_EXPORT(psi_double);
 
 namespace {
 
-// With p and q the two largest, m entries equal to q and lam = q + eta, the secular equation is
+// Let p and q be the two largest, m the number of entries equal to q, and lam = q + eta. The
+// secular equation is
 //   p/(p - lam) = m q/eta + psi(lam).
-// Times eta (p - lam) it has no poles on [0, p - q], is positive at 0 and negative at the end:
+// Multiplied by eta (p - lam) it has no poles on [0, p - q], is positive at 0 and negative at the
+// end:
 //   G(eta) = m q (w - eta) + psi eta (w - eta) - p eta, w = p - q.
-// Halley's rule on G converges with the third power, and in one step where psi is 0.
+// Halley's method on G converges cubically, and in one step if psi is 0.
 class Secular {
  public:
   Secular(double p, double q, double equal) : p_(p), mq_(equal * q), width_(p - q), high_(width_) {}
 
   double width() const { return width_; }
-  // The root if psi were 0; psi >= 0 moves it up.
+  // Returns the root for psi = 0; psi >= 0 moves it up.
   double start() const { return width_ * mq_ / (p_ + mq_); }
   void widen() {
     low_ = 0;
     high_ = width_;
   }
 
-  // A better eta than this one, given psi there; inside the bracket.
+  // Returns a better eta within the bracket, given psi at this one.
   double improve(double eta, const Psi& psi) {
     const double rest = width_ - eta;
     const double area = eta * rest, slope = rest - eta;
@@ -230,14 +232,14 @@ class Secular {
     (g > 0 ? low_ : high_) = eta;
     const double step = -2 * g * g1 / (2 * g1 * g1 - g * g2);
     const double next = eta + step;
-    // Against the distance to the poles.
+    // Relative to the distance to the poles.
     step_ = std::abs(step) / std::min(eta, rest);
     if (step_ < 1e-14 || (next > low_ && next < high_)) return next;
     step_ = 1;
     return 0.5 * (low_ + high_);
   }
 
-  // How far improve() went by Halley's rule, against the distance to the poles.
+  // Returns the length of improve()'s last Halley step, relative to the distance to the poles.
   double step() const { return step_; }
 
  private:
@@ -256,7 +258,7 @@ TwoLargest two_largest(std::span<const float> values) {
 double ridge_root(std::span<const float> r, TwoLargest largest) {
   if (largest.second == 0 || largest.first == largest.second) return largest.second;
   ensure_simd_level();
-  // Times a power of two, which is exact, the second largest is in [1, 2).
+  // Multiplies by a power of two, which is exact, so that the second largest is in [1, 2).
   const int exponent = std::clamp(-std::ilogb(largest.second), -126, 127);
   const float scale = std::ldexp(1.0f, exponent);
   const double p = static_cast<double>(largest.first) * scale;
@@ -265,7 +267,7 @@ double ridge_root(std::span<const float> r, TwoLargest largest) {
   Secular secular(p, q, below.equal);
   double eta = secular.start();
   if (below.sum > 0) {
-    // psi is about S/(lam - S2/S), S and S2 the sums: exact to second order for lam far above.
+    // psi is about S/(lam - S2/S) with the sums S and S2: exact to second order for large lam.
     const double pole = std::min(below.square / below.sum, q);
     for (int i = 0; i < 2; ++i) {
       const double t = 1 / (q + eta - pole);
@@ -283,7 +285,7 @@ double ridge_root(std::span<const float> r, TwoLargest largest) {
     for (int i = 0; i < 60; ++i) {
       eta = secular.improve(
           eta, HWY_DYNAMIC_DISPATCH(psi_double)(r.data(), r.size(), largest.second, scale, eta));
-      // The error after this step is of the third power of it.
+      // The error after this step is of order step^3.
       if (secular.step() < 2e-5) break;
     }
   }

@@ -1,4 +1,4 @@
-// The largest eigenvalue of diag(r) - r r^T / sum r, as the root of its secular equation.
+// Finds the largest eigenvalue of diag(r) - r r^T / sum r as the root of its secular equation.
 #pragma once
 
 #include <span>
@@ -14,8 +14,8 @@ struct TwoLargest {
 };
 TwoLargest two_largest(std::span<const float> values);
 
-// The root of sum r_i/(r_i - lam) = 0 in (second, first), to 1e-12 relative. `r` >= 0 with
-// `largest` as two_largest() gives it; first if they are equal, 0 if second is 0.
+// Returns the root of sum r_i/(r_i - lam) = 0 in (second, first), to 1e-12 relative. `r` >= 0, and
+// `largest` comes from two_largest(). Returns `first` if the two are equal, 0 if `second` is 0.
 double ridge_root(std::span<const float> r, TwoLargest largest);
 
 }  // namespace headgauge

@@ -5,7 +5,7 @@
 
 namespace headgauge {
 
-// d_i^2, u_i^2, v_i^2 and d_i u_i v_i of every key, filled up with zeros to a multiple of
+// d_i^2, u_i^2, v_i^2 and d_i u_i v_i of every key, padded with zeros to a multiple of
 // kSecularKeys.
 struct SecularRow {
   AlignedVector<double> square, left, right, cross;
@@ -18,7 +18,7 @@ struct SecularSums {
   double right = 0;
   double cross = 0;
 };
-// Keys of d^2 = lam are not allowed, nor is lam = 0.
+// lam must not be 0 and must differ from d^2 of every key.
 SecularSums secular_sums(const SecularRow& row, double lam);
 
 }  // namespace headgauge

@@ -80,13 +80,13 @@ HWY_INLINE std::size_t stride() {
 }
 
 constexpr double kLog2OfE = 1.4426950408889634074;
-// Adding it rounds to an integer, which then stands in the low bits.
+// Adding it rounds to an integer, which is then in the low bits.
 constexpr float kRoundingShift = 12582912.0f;  // 1.5 * 2^23
-// Powers of two below 2^kLowestPower are taken to be 0.
+// Powers of two below 2^kLowestPower count as 0.
 constexpr float kLowestPower = -52.0f;
 
-// N sums in float lanes, handed on to float64 lanes every kVectorsOfFloats vectors: a lane adds so
-// few terms that its rounding stays below 1e-6.
+// N sums in float lanes, moved to float64 lanes every kVectorsOfFloats vectors: a lane adds so few
+// terms that its rounding error stays below 1e-6.
 constexpr std::size_t kVectorsOfFloats = 32;
 template <int N>
 struct LaneSums {
@@ -113,14 +113,14 @@ struct LaneSums {
   HWY_INLINE double sum(int k) const { return hn::GetLane(hn::SumOfLanes(DD(), total[k])); }
 };
 
-// 2^k as a float, given k + kRoundingShift.
+// Returns 2^k as a float, given k + kRoundingShift.
 HWY_INLINE V power_of_two(V rounded) {
   const hn::RebindToUnsigned<D> du;
   const auto bits = hn::ShiftLeft<23>(hn::BitCast(du, rounded));
   return hn::BitCast(D(), hn::Add(bits, hn::BitCast(du, hn::Set(D(), 1.0f))));
 }
 
-// 2^(x scale), x <= 0. 2^f by a minimax polynomial of degree 5, relative error 9e-8.
+// Computes 2^(x scale), x <= 0. 2^f is a minimax polynomial of degree 5, relative error 9e-8.
 HWY_INLINE V exp2_scaled(V x, V scale) {
   const D d;
   const V round = hn::Set(d, kRoundingShift);
@@ -140,7 +140,7 @@ HWY_INLINE V exp2_scaled(V x, V scale) {
 #endif
 }
 
-// Calls body(i) for every vector of a row, and flushes the sums in time.
+// Calls body(i) for every vector of a row, and moves the float sums to float64 in time.
 template <class Sums, class Body>
 HWY_INLINE void each_vector(std::size_t n, Sums& sums, const Body& body) {
   const std::size_t lanes = hn::Lanes(D());
@@ -181,8 +181,8 @@ HWY_INLINE LargeStepSums large_step(const float* HWY_RESTRICT weights,
   return {sums.sum(0), sums.sum(1), sums.sum(2)};
 }
 
-// expm1(step u)/(step unit), by polynomials in x = step u for expm1(x)/x of relative error 1e-7
-// (minimax).
+// Compute expm1(step u)/(step unit), by minimax polynomials in x = step u for expm1(x)/x of
+// relative error 1e-7.
 struct TinyStep {  // |x| <= 0.1
   static constexpr double kRange = 0.1;
   explicit TinyStep(double step) : step_(hn::Set(D(), static_cast<float>(step))) {}
@@ -213,8 +213,8 @@ struct MiddleStep {  // |x| <= 0.5
   V step_;
 };
 
-// |x| <= kLargeStep: 2^k (2^f - 1) + (2^k - 1), which loses no digits since k = 0 where |x| is
-// small. 2^f - 1 = f P(f) with relative error 1e-8.
+// Valid for |x| <= kLargeStep: 2^k (2^f - 1) + (2^k - 1) loses no precision, since k = 0 for small
+// |x|. 2^f - 1 = f P(f) with relative error 1e-8.
 struct WideStep {
   explicit WideStep(double step)
       : unit(1 / step), scale_(hn::Set(D(), static_cast<float>(step * kLog2OfE))) {}
@@ -262,7 +262,7 @@ HWY_INLINE SmallStepSums small_step(const float* weights, const float* slope, st
 
 #endif  // HEADGAUGE_PLAIN
 
-// A row being worked on. All arrays of the workspace are filled up to a multiple of stride() with
+// The row being processed. All arrays of the workspace are padded to a multiple of stride() with
 // keys of no weight.
 class RowGains {
  public:
@@ -275,7 +275,7 @@ class RowGains {
     const std::size_t n = logits.size();
     work.fall.resize(padded_);
     work.slope.resize(padded_);
-    // Weights at this temperature and at the next.
+    // Holds weights at this temperature and at the next.
     work.weights.resize(2 * padded_);
     range_ = start_row(logits, v, largest_, std::span(work.fall).first(n),
                        std::span(work.slope).first(n));
@@ -288,7 +288,7 @@ class RowGains {
     work_.gap.assign(epsilons.size(), std::numeric_limits<double>::quiet_NaN());
     work_.moved.resize(padded_ * epsilons.size());
     std::size_t cell = 0;
-    // A temperature ahead, so that the sums are there when they are needed.
+    // Computes one temperature ahead, so that the sums are ready when they are needed.
     Base next = weigh_at(temperatures[0], 0);
     for (std::size_t t = 0; t < temperatures.size(); ++t) {
       const Base base = next;
@@ -330,7 +330,7 @@ class RowGains {
     return base;
   }
 
-  // The row moved by eps, made once for all temperatures.
+  // Returns the row moved by eps, computed once for all temperatures.
   const float* move(std::size_t e, double epsilon) {
     const auto moved = std::span(work_.moved).subspan(e * padded_, padded_);
     if (std::isnan(work_.gap[e])) {

@@ -42,13 +42,13 @@ using VD = hn::Vec<DD>;
 using DU64 = hn::RebindToUnsigned<DD>;
 using VU64 = hn::Vec<DU64>;
 
-// The product of the low 32 bits of each lane.
+// Multiplies the low 32 bits of each lane.
 HWY_INLINE VU64 product(VU64 x, VU64 y) {
   const hn::Repartition<std::uint32_t, DD> d32;
   return hn::MulEven(hn::BitCast(d32, x), hn::BitCast(d32, y));
 }
 
-// 53 bits of two words, as a number in [0, 1).
+// Converts 53 bits of two words to a number in [0, 1).
 HWY_INLINE VD unit(VU64 low, VU64 high) {
   const DU64 du;
   const hn::RebindToSigned<DD> di;
@@ -57,7 +57,8 @@ HWY_INLINE VD unit(VU64 low, VU64 high) {
                  hn::Set(DD(), 0x1p-53));
 }
 
-// The numbers of RandomStream::normals(), a block a lane; `z` has room for whole vectors of pairs.
+// Computes the numbers of RandomStream::normals(), one block per lane; `z` has room for whole
+// vectors of pairs.
 void fill_normals(std::uint64_t seed, std::uint32_t a, std::uint32_t b, double* z, std::size_t n) {
   const DD d;
   const DU64 du;
@@ -70,7 +71,7 @@ void fill_normals(std::uint64_t seed, std::uint32_t a, std::uint32_t b, double* 
     VU64 c1 = hn::Set(du, a), c2 = hn::Set(du, b), c3 = hn::Set(du, domain);
     auto k0 = static_cast<std::uint32_t>(seed), k1 = static_cast<std::uint32_t>(seed >> 32);
     for (int round = 0; round < 10; ++round) {
-      // Upper halves of c1 and c3 hold leftovers, which no product looks at.
+      // The upper halves of c1 and c3 hold leftovers, which no product reads.
       const VU64 p0 = product(c0, m0), p1 = product(c2, m1);
       c0 = hn::Xor(hn::ShiftRight<32>(p1), hn::Xor(c1, hn::Set(du, k0)));
       c1 = p1;
@@ -79,7 +80,7 @@ void fill_normals(std::uint64_t seed, std::uint32_t a, std::uint32_t b, double* 
       k0 += 0x9E3779B9u;
       k1 += 0xBB67AE85u;
     }
-    // 1 - u is exact, and so log(1 - u) is log1p(-u).
+    // 1 - u is exact, so log(1 - u) equals log1p(-u).
     const VD rest = hn::Sub(hn::Set(d, 1.0), unit(c0, c1));
     const VD radius = hn::Sqrt(hn::Mul(hn::Set(d, -2.0), hn::Log(d, rest)));
     const VD angle = hn::Mul(hn::Set(d, 2.0 * std::numbers::pi), unit(c2, c3));

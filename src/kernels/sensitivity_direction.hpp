@@ -6,11 +6,12 @@
 
 namespace headgauge {
 
-// Uniform on the unit sphere: the normals of RandomStream(seed, sensitivity_direction, a, b),
-// normalised.
+// Draws a uniform direction on the unit sphere: the normals of RandomStream(seed,
+// sensitivity_direction, a, b), normalised.
 void random_direction(std::uint64_t seed, std::uint32_t a, std::uint32_t b, std::span<double> v);
 
-// (e_1 - e_2)/sqrt 2 on the two largest logits, ties: lower index first. At least two logits.
+// Returns (e_1 - e_2)/sqrt 2 on the two largest logits; the lower index wins ties. Needs at least
+// two logits.
 void top2_direction(std::span<const float> logits, std::span<double> v);
 
 }  // namespace headgauge

@@ -72,7 +72,7 @@ using V = hn::Vec<D>;
 using DD = hn::ScalableTag<double>;
 using VD = hn::Vec<DD>;
 
-// At least two logits.
+// Needs at least two logits.
 LargestLogits find_largest_logits(const float* logits, std::size_t n) {
   const D d;
   const std::size_t lanes = hn::Lanes(d), whole = n / lanes * lanes;
@@ -105,7 +105,7 @@ LargestLogits find_largest_logits(const float* logits, std::size_t n) {
   return largest;
 }
 
-// l_i - l_second and v_i - v_first.
+// Computes l_i - l_second and v_i - v_first.
 SlopeRange shift_row(const float* HWY_RESTRICT logits, const double* HWY_RESTRICT v, std::size_t n,
                      LargestLogits largest, float* HWY_RESTRICT fall, float* HWY_RESTRICT slope) {
   const D d;
@@ -135,7 +135,7 @@ SlopeRange shift_row(const float* HWY_RESTRICT logits, const double* HWY_RESTRIC
   return range;
 }
 
-// l_i + step v_i
+// Computes l_i + step v_i.
 HWY_INLINE VD stepped(const float* logits, const double* v, std::size_t i, VD step) {
   const hn::Rebind<float, DD> half;
   return hn::MulAdd(step, hn::LoadU(DD(), v + i), hn::PromoteTo(DD(), hn::LoadU(half, logits + i)));

@@ -1,15 +1,15 @@
-// From sums over a row to the gain of a step (docs/mathematics.md D4.2).
+// Computes the gain of a step from sums over a row (docs/mathematics.md D4.2).
 //
-// One key, `first`, the largest logit, is kept apart from all sums, and the others are weighed
-// against the largest among themselves: G_i = exp((l_i - l_second)/T), a_i = beta G_i / Z with
-// beta = exp((l_second - l_first)/T), Z = 1 + beta sum G. So a row that is all but one-hot keeps
-// its digits however small 1 - max a is.
+// The key of the largest logit, `first`, is kept apart from all sums, and the others are weighted
+// relative to the largest among themselves: G_i = exp((l_i - l_second)/T), a_i = beta G_i / Z with
+// beta = exp((l_second - l_first)/T), Z = 1 + beta sum G. A nearly one-hot row therefore stays
+// precise however small 1 - max a is.
 //
 // Small steps: a'_i - a_i = a_i (e_i - D)/(1 + D), e_i = expm1(x_i), D = sum a_i e_i. A constant
-// may be taken off all x_i. x_i = (eps/T)(v_i - v_first - mu) with mu the mean of v under a (0
-// where the first key has more than half) leaves no difference of large numbers in small steps.
-// Large steps: two softmaxes, whose difference is as large as they are.
-// Wherever digits were lost all the same, the gain is computed again in float64.
+// may be subtracted from all x_i. With x_i = (eps/T)(v_i - v_first - mu), mu the mean of v under a
+// (0 if the first key has more than half), small steps need no difference of large numbers. Large
+// steps: two softmaxes, whose difference is as large as they are. If precision is lost
+// nevertheless, the gain is recomputed in float64.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +18,9 @@
 
 namespace headgauge {
 
-// Beyond this |x| a step is large. Below, rounding x to float32 costs e^x at most 1e-6.
+// Beyond this |x| a step is large. Below it, rounding x to float32 changes e^x by at most 1e-6.
 constexpr double kLargeStep = 6.0;
-// Squares that are not this part of the terms they were made of have lost too many digits.
+// Squares below this share of the terms they are computed from have lost too much precision.
 constexpr double kKept = 1.0 / 16.0;
 
 // Sums over all keys but the first.
@@ -45,13 +45,13 @@ struct LargeStepSums {
 struct Base {
   double temperature = 1;
   double beta = 1;     // exp((l_second - l_first)/T)
-  double inverse = 1;  // 1/beta; infinite where beta is 0
+  double inverse = 1;  // 1/beta; infinite if beta is 0
   BaseSums sums;
   double z() const { return 1 + beta * sums.mass; }
   double mu() const { return beta * sums.mass < 1 ? 0.0 : beta * sums.slope / z(); }
 };
 
-// The gain of a small step, or NaN where too many digits were lost. `slope` is eps/T.
+// Computes the gain of a small step, or NaN if too much precision was lost. `slope` is eps/T.
 inline double small_gain(const Base& base, double slope, const SmallStepSums& e) {
   const double z = base.z();
   const double d = (e.first + base.beta * e.mean) / z;
@@ -72,15 +72,15 @@ struct Weights {
   double factor, rest, first;
 };
 
-// Change of the weight of the first key. Where it has the larger part before and after, that is
-// what the others gain or lose.
+// Computes the change of the first key's weight. If it has more than half before and after, the
+// change is what the other keys gain or lose.
 inline double first_change(const Weights& before, const Weights& after) {
   return before.first > 0.5 && after.first > 0.5 ? before.rest - after.rest
                                                  : after.first - before.first;
 }
 
-// The gain of a large step, or NaN where too many digits were lost. `gap` is l_first - l_second of
-// the moved row.
+// Computes the gain of a large step, or NaN if too much precision was lost. `gap` is l_first -
+// l_second of the moved row.
 inline double large_gain(const Base& base, double gap, double epsilon, const LargeStepSums& moved) {
   const double lift = gap / base.temperature;
   const Weights before(base.inverse, base.sums.mass);

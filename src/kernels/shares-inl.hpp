@@ -1,5 +1,5 @@
-// Per-target: the passes over a row that normalizers have in common: its extremes, the sums of its
-// shares, a factor on all of it. Include after hwy/highway.h, inside foreach_target.
+// Compiled per target: the passes over a row that normalizers share: its extremes, the sums of its
+// shares, scaling by a factor. Include after hwy/highway.h, inside foreach_target.
 
 // NOLINTBEGIN(llvm-header-guard)
 #if defined(HEADGAUGE_SHARES_TOGGLE) == defined(HWY_TARGET_TOGGLE)
@@ -21,7 +21,7 @@ namespace headgauge::HWY_NAMESPACE {
 
 #if !HEADGAUGE_PLAIN
 
-// Four of each, since each waits for the one before.
+// Keeps four of each, since each waits for its previous value.
 template <bool kFinite>
 struct RunningExtremes {
   HWY_INLINE explicit RunningExtremes(V any) {
@@ -33,7 +33,7 @@ struct RunningExtremes {
   HWY_INLINE void add(int v, V x) {
     low[v] = hn::Min(low[v], x);
     high[v] = hn::Max(high[v], x);
-    // A minimum may lose a NaN. Without the sign NaN and infinity are the largest, in integers.
+    // A minimum may lose a NaN. As integers without the sign bit, NaN and infinity are the largest.
     if constexpr (kFinite) {
       const hn::RebindToUnsigned<D> du;
       size[v] = hn::Max(size[v], hn::ShiftLeft<1>(hn::BitCast(du, x)));
@@ -51,7 +51,7 @@ struct RunningExtremes {
   hn::Vec<hn::RebindToUnsigned<D>> size[4];
 };
 
-// With kFinite, `finite` says whether all values are.
+// If kFinite, sets `finite` to whether all values are finite.
 template <bool kFinite>
 HWY_INLINE Extremes find_extremes_of(const float* in, std::size_t n, bool& finite) {
   const D d;
@@ -59,7 +59,7 @@ HWY_INLINE Extremes find_extremes_of(const float* in, std::size_t n, bool& finit
   RunningExtremes<kFinite> found(hn::Set(d, in[0]));
   if (n >= 4 * lanes) {
     for (std::size_t i = 0; i + 4 * lanes <= n; i += 4 * lanes) found.add_four(in + i);
-    // The end of the row, some of it for the second time.
+    // The end of the row; part of it is read a second time.
     found.add_four(in + n - 4 * lanes);
   } else {
 #pragma GCC unroll 4
@@ -91,12 +91,13 @@ using VD = hn::Vec<DD>;
 
 // Sums in float64 lanes.
 struct Totals {
-  // Constructors are written out so that they belong to this target.
+  // Constructors are written out so that they are compiled for this target.
   HWY_INLINE Totals() { first = square = cube = shift = hn::Zero(DD()); }
-  // Of `vectors` whole vectors in `blocks` blocks; zeros may have filled up the last one.
+  // Returns the sums over `vectors` whole vectors in `blocks` blocks; the last may be padded with
+  // zeros.
   HWY_INLINE ShareSums sums(std::size_t vectors, std::size_t blocks) const {
     const DD dd;
-    // kTiny came in once a lane and block; the difference is exact.
+    // kTiny was added once per lane and block; the difference is exact.
     const std::size_t lanes = hn::Lanes(D());
     const double tiny = static_cast<double>(kTiny) * static_cast<double>(blocks * lanes);
     ShareSums sums;
@@ -108,7 +109,7 @@ struct Totals {
     return sums;
   }
   VD first, square, cube, shift;
-  std::size_t others = 0;  // lanes with e < 1
+  std::size_t others = 0;  // number of lanes with e < 1
 };
 
 HWY_INLINE VD add_halves(VD total, V v) {
@@ -118,7 +119,7 @@ HWY_INLINE VD add_halves(VD total, V v) {
   return hn::Add(total, hn::Add(low, hn::PromoteTo(dd, hn::UpperHalf(dh, v))));
 }
 
-// Hands the float lanes of a block on.
+// Moves the float lanes of a block to float64.
 template <class Sums>
 HWY_INLINE void add_block(const Sums& block, Totals& totals) {
   totals.first = add_halves(totals.first, block.first);
@@ -130,19 +131,20 @@ HWY_INLINE void add_block(const Sums& block, Totals& totals) {
 
 constexpr double kLn2 = 0.693147180559945309417;
 
-// A factor that takes x > 0 to 1 or just above it, so that Min with 1 makes it a share of 1.
+// Returns a factor that takes x > 0 to 1 or just above it, so that Min with 1 makes it a share of
+// 1.
 HWY_INLINE float unit_above(float x) {
   return 1.0f / x * (1.0f + 0x1p-23f);
 }
 
-// n values fill up so many lanes.
+// Rounds n up to whole vectors.
 HWY_INLINE std::size_t up_to_vectors(std::size_t n) {
   const std::size_t lanes = hn::Lanes(D());
   return (n + lanes - 1) / lanes * lanes;
 }
 
-// Sums in float lanes, to be handed on after kBlock vectors at most: a lane then has added so few
-// terms that its rounding is about 2e-7, and 2e-6 at the very worst.
+// Sums in float lanes, moved on after at most kBlock vectors: a lane then has added so few terms
+// that its rounding error is about 2e-7, at worst 2e-6.
 constexpr std::size_t kBlock = 32;
 
 struct BlockSums {
@@ -151,8 +153,8 @@ struct BlockSums {
     square = cube = hn::Set(D(), kTiny);
   }
 
-  // `x` is log e, in any base. With kAll NaN in x shows in `shift`; without, shift is left out
-  // where e = 1, whatever x is.
+  // `x` is log e, in any base. With kAll, NaN in x shows in `shift`; without it, shift skips
+  // entries with e = 1, whatever x is.
   template <bool kAll = true>
   HWY_INLINE void add(V x, V e) {
     const D d;
@@ -175,7 +177,7 @@ struct BlockSums {
   }
 
   V first, square, cube, shift;
-  std::size_t others = 0;  // lanes with e < 1
+  std::size_t others = 0;  // number of lanes with e < 1
 };
 
 HWY_INLINE void scale_row(float* values, std::size_t n, float factor) {

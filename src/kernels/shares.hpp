@@ -1,4 +1,4 @@
-// The sums of a row of weights by way of their shares of the largest weight.
+// The sums of a row of weights, computed from their shares of the largest weight.
 #pragma once
 
 #include <bit>
@@ -10,9 +10,9 @@
 namespace headgauge {
 
 // Sums over a row of e_j >= 0, its weights as shares of the largest. Entries with e = 1 are counted
-// apart, so that the sums of the others keep their digits in a row where one key takes nearly all.
+// separately, so that the other sums stay precise in a row where one key has nearly all weight.
 struct ShareSums {
-  double ones = 0;    // entries with e = 1; the sums of powers leave them out
+  double ones = 0;    // number of entries with e = 1; the sums of powers leave them out
   double first = 0;   // sum e
   double square = 0;  // sum e^2
   double cube = 0;    // sum e^3
@@ -22,9 +22,9 @@ struct ShareSums {
   double total() const { return ones + first; }
 };
 
-// log(1 + rest) for finite rest > -1, to 7e-16 (of it where rest >= 0): 1 + rest = 2^k m with m in
-// [sqrt 1/2, sqrt 2), log m = 2 artanh((m - 1) / (m + 1)) by its series. Rows are short, and the
-// call of std::log1p was a tenth of their time.
+// Computes log(1 + rest) for finite rest > -1, to 7e-16 (relative if rest >= 0): 1 + rest = 2^k m
+// with m in [sqrt 1/2, sqrt 2), log m = 2 artanh((m - 1) / (m + 1)) by its series. Calling
+// std::log1p took a tenth of the time, because rows are short.
 inline double log_one_plus(double rest) {
   constexpr std::uint64_t kRootHalf = 0x3fe6a09e667f3bcd;
   const auto bits = std::bit_cast<std::uint64_t>(1.0 + rest);
@@ -40,7 +40,7 @@ inline double log_one_plus(double rest) {
   return static_cast<double>(k) * 0.693147180559945309417 + 2.0 * s * series;
 }
 
-// Of the weights mass e / total; log_sum_exp is log total.
+// Returns the sums of the weights mass e / total; log_sum_exp is log total.
 inline WeightSums weight_sums(const ShareSums& e, const Extremes& logits, double mass = 1.0) {
   const double scale = 1.0 / e.total(), factor = mass * scale;
   WeightSums sums;
@@ -62,7 +62,7 @@ inline WeightSums weight_sums(const ShareSums& e, const Extremes& logits, double
   return sums;
 }
 
-// Of weights that are all 0: they have no entropy.
+// Returns the sums of weights that are all 0: their entropy is undefined.
 inline WeightSums no_weights(std::size_t n, const Extremes& logits) {
   WeightSums sums;
   sums.entropy = kUndefined;

@@ -15,7 +15,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace headgauge::HWY_NAMESPACE {
 
-// The level is asked of a dispatched function, so that it is the one that really runs.
+// A dispatched function returns the level, so that it is the one that really runs.
 const char* level_name() {
   if (HWY_TARGET == HWY_AVX3) return "avx512";
   if (HWY_TARGET == HWY_AVX2) return "avx2";
@@ -40,7 +40,7 @@ static_assert((HWY_TARGETS & ~(HWY_AVX3 | HWY_AVX2 | HWY_EMU128 | HWY_SCALAR)) =
               "a level that no other version of Highway has");
 #endif
 
-// Asked once: SupportedTargets() also resets the choice.
+// Called only once: SupportedTargets() also resets the choice.
 std::int64_t cpu_targets() {
   static const std::int64_t targets = hwy::SupportedTargets();
   return targets;
@@ -56,7 +56,7 @@ std::string joined(const std::vector<std::string>& names) {
   return out;
 }
 
-// `where` says in a message which setting was wrong.
+// `where` names the wrong setting in a message.
 void choose(std::string_view where, std::string_view level) {
   std::int64_t targets = 0;
   if (level == "auto") {
@@ -69,7 +69,7 @@ void choose(std::string_view where, std::string_view level) {
     throw UsageError(fault(where, "one of " + joined(simd_levels()), "'" + std::string(level) + "'",
                            "this processor runs no other level; leave it at auto"));
   }
-  // With no bit set Highway's tables fall back to the baseline.
+  // If no bit is set, Highway's tables use the baseline.
   hwy::GetChosenTarget().Update(targets);
 }
 

@@ -1,5 +1,5 @@
-// Which instruction set the kernels run on. Chosen once from the CPU, or by the environment
-// variable HEADGAUGE_SIMD, or by set_simd_level().
+// Selects the instruction set of the kernels: the CPU's best, or the one that the environment
+// variable HEADGAUGE_SIMD or set_simd_level() names.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace headgauge {
 
-// Chooses a level ("auto" for the best one); throws UsageError where the CPU lacks it. Not to be
+// Sets the level ("auto" for the best one); throws UsageError if the CPU lacks it. Must not be
 // called while kernels run on other threads.
 void set_simd_level(std::string_view level);
 
-// The levels that this CPU can run, best first; never empty.
+// Returns the levels that this CPU can run, best first; never empty.
 std::vector<std::string> simd_levels();
 
-// Added to sums and radicands that must not be 0 or leave the normal numbers, where processors are
-// fast. Neither it nor its root changes a float32 sum.
+// Added to sums and radicands to keep them above 0 and in the range of normal numbers, where
+// processors are fast. Neither it nor its root changes a float32 sum.
 inline constexpr float kTiny = 1e-37f;
 
 namespace detail {

@@ -65,8 +65,8 @@ void exp_row(const float* in, std::size_t n, float shift, float* out) {
 
 #else
 
-// e = exp(c x) with x = l - max l; the scale c costs nothing, as a factor of log2(e) and of the sum
-// of e x.
+// Computes e = exp(c x) with x = l - max l. The scale c costs nothing: it is a factor of log2(e)
+// and of the sum of e x.
 template <bool kStore, bool kClip>
 HWY_INLINE ShareSums sum_exp_of(const float* in, std::size_t n, Extremes bounds, float scale,
                                 float* out) {
@@ -92,7 +92,7 @@ HWY_INLINE ShareSums sum_exp_of(const float* in, std::size_t n, Extremes bounds,
       block.add(y, f);
     }
     if (end == n) {
-      // At most two vectors, done without a branch: e = 0 in the lanes beyond the row.
+      // Handles the last vectors, at most two, without a branch: e = 0 in the lanes beyond the row.
       const std::size_t left = n - i, one = lanes_left(left, 0), two = lanes_left(left, 1);
       const V x = hn::Sub(load_first(in + i, one, bounds.max), shift);
       const V y = hn::Sub(load_first(in + i + lanes, two, bounds.max), shift);
@@ -116,7 +116,7 @@ HWY_INLINE ShareSums sum_exp_of(const float* in, std::size_t n, Extremes bounds,
 }
 
 ShareSums sum_exp(const float* in, std::size_t n, Extremes bounds, float scale, float* out) {
-  // Hardly any row needs clipping. NaN does, as it may hide the true extremes.
+  // Few rows need clipping. NaN does, as it may hide the true extremes.
   const bool clip = !((bounds.min - bounds.max) * scale >= kLowest);
   if (out == nullptr) {
     return clip ? sum_exp_of<false, true>(in, n, bounds, scale, out)
@@ -141,13 +141,13 @@ void exp_row(const float* in, std::size_t n, float shift, float* out) {
 
 #endif  // HEADGAUGE_PLAIN
 
-// The three passes in one call, so that the end of one overlaps with the beginning of the next.
+// Runs the three passes in one call, so that the end of one overlaps with the start of the next.
 void softmax_of(const float* in, std::size_t n, float scale, float* out, WeightSums* sums) {
   const Extremes bounds = find_extremes(in, n);
   const ShareSums e = sum_exp(in, n, bounds, scale, out);
   if (out != nullptr) scale_row(out, n, static_cast<float>(1.0 / e.total()));
   *sums = weight_sums(e, bounds);
-  // An infinite negative logit has weight 0, but its e x is NaN.
+  // A logit of -infinity has weight 0, but its e x is NaN.
   sums->log_sum_exp += static_cast<double>(bounds.max) * scale + 0.0 * e.shift;
 }
 

@@ -1,10 +1,9 @@
-// Per-target: sorts a fixed number of 32-bit keys in registers with a bitonic network. Include
-// after hwy/highway.h, inside foreach_target.
+// Compiled per target: sorts a fixed number of 32-bit keys in registers with a bitonic network.
+// Include after hwy/highway.h, inside foreach_target.
 //
-// The keys stand in R registers of L lanes; the sorted sequence runs down the registers of lane 0,
-// then of lane 1 and so on, which makes most stages plain minima and maxima between registers.
-// First every lane is sorted by itself; then neighbouring groups of lanes are merged, L/2 + ...
-// + 1.
+// The keys are in R registers of L lanes. The sorted sequence runs down the registers of lane 0,
+// then of lane 1 and so on, so that most stages are minima and maxima between registers. First
+// every lane is sorted on its own; then neighbouring groups of lanes are merged, L/2 + ... + 1.
 
 // NOLINTBEGIN(llvm-header-guard)
 #if defined(HEADGAUGE_SORT_KEYS_TOGGLE) == defined(HWY_TARGET_TOGGLE)
@@ -27,7 +26,7 @@ namespace headgauge::HWY_NAMESPACE {
 using KeyTag = hwy::HWY_NAMESPACE::ScalableTag<std::uint32_t>;
 using Keys = hwy::HWY_NAMESPACE::Vec<KeyTag>;
 
-// Lane l of `upper` where bit kDistance of l is set, else of `lower`.
+// Returns lane l of `upper` if bit kDistance of l is set, else of `lower`.
 template <int kDistance>
 HWY_INLINE Keys blend_lanes(Keys upper, Keys lower) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -44,7 +43,7 @@ HWY_INLINE Keys blend_lanes(Keys upper, Keys lower) {
   }
 }
 
-// Lane l takes lane l ^ kDistance.
+// Moves lane l ^ kDistance to lane l.
 template <int kDistance>
 HWY_INLINE Keys swap_lanes(Keys v) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -64,7 +63,7 @@ HWY_INLINE Keys reverse_lanes(Keys v) {
   if constexpr (kWidth == 16) return hn::Reverse(d, v);
 }
 
-// v[first] keeps the larger keys.
+// Puts the larger keys into `first`.
 HWY_INLINE void larger_first(Keys& first, Keys& second) {
   namespace hn = hwy::HWY_NAMESPACE;
   const Keys larger = hn::Max(first, second);
@@ -113,7 +112,7 @@ template <int R, int kWidth>
 HWY_INLINE void merge_lanes(Keys* HWY_RESTRICT v) {
   namespace hn = hwy::HWY_NAMESPACE;
   if constexpr (kWidth > 2) merge_lanes<R, kWidth / 2>(v);
-    // The first sequence against the second one backwards: lanes and registers reversed.
+    // Compares the first sequence with the second one backwards: lanes and registers reversed.
 #pragma GCC unroll 32
   for (int r = 0; r < R / 2; ++r) {
     const Keys x = v[r];

@@ -23,7 +23,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr float kNone = -std::numeric_limits<float>::infinity();
 
-// What is taken from the scores of a row: nothing where there is no score but -inf.
+// The number subtracted from the scores of a row: 0 if all scores are -inf.
 HWY_INLINE float shift_of(float top) { return top == kNone ? 0.0f : top; }
 
 #if HEADGAUGE_PLAIN
@@ -46,8 +46,8 @@ void stream_rows(MatrixView<float> scores, std::span<float> largest,
 
 #else
 
-// Rows whose largest scores are looked for together: one after the other they would wait for the
-// reduction of each.
+// The number of rows whose largest scores are found together; one at a time, each would wait for
+// its reduction.
 constexpr int kRowsAtOnce = 4;
 
 template <int kRows>

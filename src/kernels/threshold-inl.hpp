@@ -1,9 +1,9 @@
-// Per-target: what the searches for a threshold in a row share (the top values, the keys that hold
-// a share of the mass). Include after hwy/highway.h, inside foreach_target.
+// Compiled per target: code shared by the searches for a threshold in a row (the top values, the
+// keys that hold a share of the mass). Include after hwy/highway.h, inside foreach_target.
 //
-// Thresholds are moved in the order of the floats' bits, which is nearly logarithmic for the
-// positive numbers that weights are, and at most 2^32 steps wide, so that a search by halving ends
-// whatever the row holds. A first guess takes that order of a sample of the row to be normal.
+// Thresholds move in the order of the floats' bits, which is nearly logarithmic for positive
+// numbers like weights. It has at most 2^32 steps, so that bisection ends whatever the row holds.
+// The first guess assumes that a sample of the row is normal in that order.
 
 // NOLINTBEGIN(llvm-header-guard)
 #if defined(HEADGAUGE_THRESHOLD_TOGGLE) == defined(HWY_TARGET_TOGGLE)
@@ -32,7 +32,7 @@ using DU = hn::ScalableTag<std::uint32_t>;
 using DI = hn::ScalableTag<std::int32_t>;
 using V = hn::Vec<D>;
 
-// Integers in the order of the floats; -0 and 0 are the same.
+// Returns integers in the order of the floats; -0 and 0 are equal.
 HWY_INLINE std::int32_t ordered(float value) {
   const auto bits = std::bit_cast<std::int32_t>(value + 0.0f);
   return bits ^ ((bits >> 31) & 0x7fffffff);
@@ -50,9 +50,8 @@ HWY_INLINE hn::Vec<DI> ordered(V value) {
 }
 
 #if HWY_TARGET == HWY_AVX2
-// For every mask of 8 lanes, the lanes that are set, 4 bits each. (Highway's own Compress copies
-// its table to the stack at every call when GCC compiles it, which made this loop ten times
-// slower.)
+// Lists for every mask of 8 lanes the lanes that are set, 4 bits each. (With GCC, Highway's own
+// Compress copies its table to the stack at every call, which made this loop ten times slower.)
 struct CompressTable {
   constexpr CompressTable() {
     for (std::uint32_t mask = 0; mask < 256; ++mask) {
@@ -67,8 +66,8 @@ struct CompressTable {
 inline constexpr CompressTable kCompress;
 #endif
 
-// Stores the lanes of `index` where `mask` is set, next to each other (and junk behind them);
-// returns their number.
+// Stores the lanes of `index` where `mask` is set, contiguously (with junk after them); returns
+// their number.
 HWY_INLINE std::size_t store_where(hn::Mask<D> mask, hn::Vec<DU> index, std::uint32_t* out) {
   const D d;
   const DU du;
@@ -84,12 +83,12 @@ HWY_INLINE std::size_t store_where(hn::Mask<D> mask, hn::Vec<DU> index, std::uin
 #endif
 }
 
-// log2 to within 0.09: enough for a guess.
+// Computes log2 to within 0.09, enough for a guess.
 HWY_INLINE float rough_log2(float x) {
   return static_cast<float>(std::bit_cast<std::int32_t>(x) - 0x3f800000) * 0x1p-23f;
 }
 
-// log((n - count) / count) / 1.702, which is about the standard deviations above the mean that
+// Computes log((n - count) / count) / 1.702: about how many standard deviations above the mean
 // `count` of n normal numbers exceed.
 HWY_INLINE float deviations_above(float count, float n) {
   count = std::clamp(count, 0.5f, n - 0.5f);
@@ -101,7 +100,7 @@ struct Spread {
   float deviation = 0;
 };
 
-// Of every eighth vector or so.
+// Uses about every eighth vector.
 inline Spread sample_spread(const float* values, std::size_t n) {
   const D d;
   const DI di;
@@ -119,7 +118,7 @@ inline Spread sample_spread(const float* values, std::size_t n) {
   }
   const float mean = hn::GetLane(hn::SumOfLanes(d, sum)) / terms;
   const float variance = hn::GetLane(hn::SumOfLanes(d, square)) / terms - mean * mean;
-  // A wrong centre (differences may overflow) costs time, nothing else.
+  // A wrong centre (differences may overflow) only costs time.
   const auto centre = static_cast<std::int64_t>(pivot) + static_cast<std::int64_t>(mean);
   Spread out;
   out.centre = static_cast<std::int32_t>(std::clamp<std::int64_t>(centre, -0x7f000000, 0x7f000000));

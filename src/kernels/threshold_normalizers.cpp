@@ -13,7 +13,7 @@
 #define HEADGAUGE_THRESHOLD_NORMALIZERS_WORK
 namespace headgauge {
 
-// Scratch memory of one thread, with room for whole vectors behind the last key.
+// Scratch memory of one thread, with room for whole vectors after the last key.
 struct RootWork {
   explicit RootWork(std::size_t n) {
     const std::size_t room = n + 64;
@@ -22,10 +22,10 @@ struct RootWork {
     u.resize(room);
     shares.resize(room);
   }
-  AlignedVector<std::uint32_t> index;  // of the keys that may have a weight
-  AlignedVector<float> kept;           // their logits
-  AlignedVector<double> u;             // how far these are below the largest, scaled
-  AlignedVector<float> shares;         // their weights over the largest
+  AlignedVector<std::uint32_t> index;  // keys that may have a weight
+  AlignedVector<float> kept;           // logits of these keys
+  AlignedVector<double> u;             // their scaled distances below the largest
+  AlignedVector<float> shares;         // their weights divided by the largest
 };
 
 }  // namespace headgauge
@@ -47,7 +47,7 @@ namespace {
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 
-// The keys with a logit of at least `bound`, their positions and logits.
+// Collects positions and logits of the keys with a logit of at least `bound`.
 std::size_t collect(const float* in, std::size_t n, float bound, RootWork& work) {
   const D d;
   const DU du;
@@ -73,7 +73,7 @@ std::size_t collect(const float* in, std::size_t n, float bound, RootWork& work)
   return count;
 }
 
-// u = (l - top) scale in float64, `filler` behind the last of them.
+// Computes u = (l - top) scale in float64, with `filler` after the last.
 void lower(const float* in, std::size_t n, float top, double scale, double filler, double* u) {
   const DD dd;
   const hn::Half<D> dh;
@@ -93,12 +93,12 @@ HWY_INLINE VD power_of(VD x, VD exponent) {
   return hn::Exp(dd, hn::Mul(exponent, hn::Log(dd, x)));
 }
 
-// Sums of f(y) and of a second function of y, its slope but for a factor, over y = u - at.
+// Sums over y = u - at of f(y), and of a second function that is proportional to its slope.
 struct Sums {
   double value = 0, slope = 0;
 };
 
-// [y]_+^p and [y]_+^(p - 1).
+// The power p in [y]_+^p and [y]_+^(p - 1).
 enum class Power { kOne, kTwo, kWhole, kAny };
 
 constexpr int kMostWhole = 64;
@@ -150,17 +150,18 @@ HWY_INLINE Sums add_up(const double* u, std::size_t n, double at, const F& f) {
           hn::GetLane(hn::SumOfLanes(dd, hn::Add(slope, slope2)))};
 }
 
-// tau with sum [u - tau]_+^p = 1. The p-norm of [u - tau]_+ falls with tau and, for p >= 1, is
-// convex: Newton from the left closes in on 1 without passing it, and ends after a few steps, for
-// p = 1 and 2 as soon as the support is right. For p < 1 the sum has vertical slopes where a key
-// enters: bisection steps in where Newton leaves the bracket or its steps do not shrink.
+// Finds tau with sum [u - tau]_+^p = 1. The p-norm of [u - tau]_+ decreases with tau and, for p >=
+// 1, is convex: Newton's method from the left approaches 1 without passing it and ends after a few
+// steps, for p = 1 and 2 as soon as the support is right. For p < 1 the sum has vertical slopes
+// where a key enters; bisection replaces steps that leave the bracket or do not shrink.
 template <Power kPower>
 double threshold(const double* u, std::size_t n, double p) {
   const auto f = [p](VD y, VD& slope) HWY_ATTR { return positive_part<kPower>(y, slope, p); };
-  // Newton doubles the digits at each step, and the weights are float32 and scaled to sum to 1.
+  // Newton doubles the correct digits at each step, and the weights are float32 and scaled to sum
+  // to 1.
   const double enough = kPower != Power::kOne && kPower != Power::kTwo && p > 1 ? 1e-8 : 0;
   double low = -1, high = -std::pow(static_cast<double>(n), -1 / p), tau = low;
-  double before = 1, last = 1;  // lengths of the steps
+  double before = 1, last = 1;  // lengths of the last two steps
   for (int i = 0; i < 200; ++i) {
     const Sums sums = add_up(u, n, tau, f);
     (sums.value >= 1 ? low : high) = tau;
@@ -180,7 +181,7 @@ double threshold(const double* u, std::size_t n, double p) {
   return tau;
 }
 
-// Sums of shares in a list of n, zeros behind the last up to a whole vector; ones and all.
+// Computes the sums of n shares, which zeros pad to whole vectors.
 ShareSums add_shares(const float* shares, std::size_t n) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
@@ -204,7 +205,7 @@ ShareSums add_shares(const float* shares, std::size_t n) {
   return e;
 }
 
-// shares = f(u - at), at most 1, and 1 where u is 0.
+// Sets shares = f(u - at), at most 1, and 1 where u is 0.
 template <class F>
 HWY_INLINE void store_shares(const double* u, std::size_t n, double at, const F& f, float* shares) {
   const DD dd;
@@ -237,7 +238,7 @@ bool entmax(const float* in, std::size_t n, double alpha, double scale, float* o
   const Extremes bounds = find_extremes_of<true>(in, n, finite);
   if (!finite) return false;
   const double p = 1 / (alpha - 1), factor = (alpha - 1) * scale;
-  // A little lower than where the support can end, for rounding.
+  // Slightly below where the support can end, to allow for rounding.
   const double end = bounds.max - (1 + 1e-6) / factor - 1e-6 * std::abs(bounds.max);
   const bool all = !(end > bounds.min);
   const float* kept = in;
@@ -283,8 +284,8 @@ HWY_INLINE VD inverse_power(VD y, VD& slope, double q) {
   return hn::Mul(slope, y);
 }
 
-// gap = lam - max l. (sum (gap + u)^-q)^(-1/q) rises with gap and is concave, and at gap = 1 at
-// most 1: Newton from there closes in on 1 without passing it.
+// Finds gap = lam - max l. (sum (gap + u)^-q)^(-1/q) increases with gap, is concave, and is at most
+// 1 at gap = 1: Newton's method from there approaches 1 without passing it.
 template <bool kWhole>
 void stieltjes_shares(std::size_t n, double q, RootWork& work) {
   const DD dd;

@@ -1,5 +1,5 @@
-// Weights of normalizers where one number of the row, the root of an equation, settles all of them:
-// alpha-entmax and Stieltjes. The root is sought in float64.
+// Weights of normalizers that depend on one number of the row, the root of an equation:
+// alpha-entmax and Stieltjes. The root is found in float64.
 #pragma once
 
 #include <span>
@@ -8,18 +8,19 @@
 
 namespace headgauge {
 
-// a_i = [z_i - tau]_+^(1/(alpha - 1)), z = (alpha - 1) scale l, tau such that they sum to 1;
-// alpha > 1, scale >= 0. Only keys with z > max z - 1 can have a weight: they are collected first,
-// and tau is sought among them.
-// Weights and their sums, log_sum_exp 0. `weights` has the size of `logits`, which are not empty,
-// or is empty where only the sums are wanted; it may be the logits themselves. Relative error of a
-// weight and of the sums 2e-6. False, and nothing is written, where a logit is NaN or infinite or
-// the processor has no vectors.
+// Computes a_i = [z_i - tau]_+^(1/(alpha - 1)), z = (alpha - 1) scale l, with tau such that they
+// sum to 1; alpha > 1, scale >= 0. Only keys with z > max z - 1 can have a weight: they are
+// collected first, and tau is found among them.
+//
+// Sets weights and their sums; log_sum_exp is 0. `weights` has the size of `logits`, which are not
+// empty, and may be the same memory; it is empty if only the sums are needed. The relative error of
+// a weight and of the sums is 2e-6. Returns false and writes nothing if a logit is NaN or infinite
+// or the processor has no vectors.
 bool entmax_row(std::span<const float> logits, double alpha, double scale, std::span<float> weights,
                 WeightSums& sums);
 
-// a_i = (lam - l_i)^-q with lam > max l such that they sum to 1; the same otherwise, and false
-// where q is below 1/4, for there lam may be beyond float64.
+// Computes a_i = (lam - l_i)^-q with lam > max l such that they sum to 1; otherwise as
+// entmax_row(). Also returns false if q is below 1/4, because lam may then exceed float64.
 bool stieltjes_row(std::span<const float> logits, double q, std::span<float> weights,
                    WeightSums& sums);
 

@@ -18,9 +18,9 @@
 #include "kernels/sort_keys-inl.hpp"
 #include "kernels/threshold-inl.hpp"
 
-// A row is not sorted. A threshold is sought that leaves between `count` and a few more candidates,
-// starting from a guess and closing in on it by counting; the candidates are collected and sorted.
-// Counting is cheap: it only reads the row.
+// The row is not sorted. The search finds a threshold that leaves at least `count` and only a few
+// more candidates: it starts from a guess and narrows it down by counting, which only reads the
+// row. The candidates are collected and sorted.
 
 HWY_BEFORE_NAMESPACE();
 namespace headgauge::HWY_NAMESPACE {
@@ -28,7 +28,7 @@ namespace {
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 
-// The most values that select_few() is asked for, and the most that it sorts.
+// The most values that select_few() accepts, and the most that it sorts.
 constexpr std::size_t kMaxCount = 224;
 constexpr std::size_t kMaxCandidates = 256;
 
@@ -43,7 +43,7 @@ std::size_t count_at_least(const float* HWY_RESTRICT values, std::size_t n, floa
     count += hn::CountTrue(d, hn::Ge(hn::LoadU(d, values + i), bound));
   }
 #else
-  // Masks are -1 a lane.
+  // Masks are -1 in every set lane.
   const DI di;
   auto sum = hn::Zero(di), sum2 = sum;
   for (; i + 2 * lanes <= n; i += 2 * lanes) {
@@ -65,8 +65,8 @@ std::size_t count_at_least(const float* HWY_RESTRICT values, std::size_t n, floa
   return count;
 }
 
-// The positions of the values >= threshold (or == threshold), in ascending order, at most `most`;
-// a whole vector is stored at a time, so `out` must have room for `most` and two vectors more.
+// Writes the positions of the values >= threshold (or == threshold), ascending, at most `most`. It
+// stores whole vectors, so `out` needs room for `most` and two more vectors.
 template <bool kEqual>
 std::size_t collect(const float* HWY_RESTRICT values, std::size_t n, float threshold,
                     std::uint32_t* HWY_RESTRICT out, std::size_t most) {
@@ -96,10 +96,10 @@ std::size_t collect(const float* HWY_RESTRICT values, std::size_t n, float thres
 struct Threshold {
   float value = 0;  // count values are >= value
   std::size_t count = 0;
-  float tie = 0;  // where count < wanted: the missing ones all equal this
+  float tie = 0;  // if count < wanted, all missing values equal this
 };
 
-// wanted <= count <= most, or count < wanted and all that is missing equals `tie`.
+// Finds wanted <= count <= most, or count < wanted with all missing values equal to `tie`.
 Threshold find_threshold(const float* values, std::size_t n, std::size_t wanted, std::size_t most) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const float size = static_cast<float>(n);
@@ -145,10 +145,10 @@ Threshold find_threshold(const float* values, std::size_t n, std::size_t wanted,
           from_ordered(static_cast<std::int32_t>(low))};
 }
 
-// Writes the positions of the k largest of the c candidates at `index` (ascending; padded to a
-// whole number of vectors with valid positions), largest first. A 32-bit key holds the distance
-// from the smallest candidate, as many high bits of it as fit, above the candidate's slot, so that
-// equal values sort by position; where bits were cut off an insertion sort puts neighbours right.
+// Writes the positions of the k largest of the c candidates at `index` (ascending; padded to whole
+// vectors with valid positions), largest first. A 32-bit key has the distance from the smallest
+// candidate in its high bits, as many as fit, and the candidate's slot in the low ones, so that
+// equal values sort by position. If bits were cut off, an insertion sort corrects neighbours.
 template <std::size_t kCount>
 void sort_candidates(const float* HWY_RESTRICT values, const std::uint32_t* HWY_RESTRICT index,
                      std::size_t c, std::size_t k, std::uint32_t* HWY_RESTRICT out) {
@@ -213,7 +213,7 @@ void sort_candidates_of(const float* values, std::uint32_t* index, std::size_t c
   return sort_candidates<256>(values, index, c, k, out);
 }
 
-// k <= kMaxCount positions; k <= n.
+// Selects k <= kMaxCount positions; k <= n.
 bool select_few(const float* values, std::size_t n, std::size_t k, std::uint32_t* out) {
   if (k > kMaxCount) return false;
   HWY_ALIGN std::uint32_t index[kMaxCandidates + 2 * HWY_LANES(float)];
@@ -230,7 +230,7 @@ bool select_few(const float* values, std::size_t n, std::size_t k, std::uint32_t
   if (sorted < k) {
     const std::size_t ties = collect<true>(values, n, threshold.tie, index, k - sorted);
     std::copy_n(index, ties, out + sorted);
-    // Reached with NaN only: positions that exist, if nothing else.
+    // Reached only with NaN: returns positions that at least exist.
     std::fill(out + sorted + ties, out + k, 0u);
   }
   return true;
@@ -252,7 +252,7 @@ HWY_AFTER_NAMESPACE();
 namespace headgauge {
 namespace {
 
-// A 64-bit key that sorts by value, then by lower position.
+// Makes a 64-bit key that sorts by value, then by lower position.
 std::uint64_t descending_key(float value, std::uint32_t position) {
   const auto bits = std::bit_cast<std::uint32_t>(value + 0.0f);
   const std::uint32_t order = bits >> 31 != 0 ? ~bits : bits | 0x80000000u;

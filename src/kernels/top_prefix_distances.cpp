@@ -46,8 +46,8 @@ void distances(const PackedMatrix& gram, const PrefixDistances* rows, std::size_
 
 #else
 
-// sum + sqrt(x) for x >= kTiny, to 1e-4 or better: where the estimate of 1 / sqrt(x) is good to 14
-// bits it will do.
+// Computes sum + sqrt(x) for x >= kTiny, to 1e-4 or better; if the estimate of 1 / sqrt(x) has 14
+// bits, it is used directly.
 HWY_INLINE V add_root(V sum, V x) {
   const D d;
   const V r = hn::ApproximateReciprocalSqrt(x);
@@ -62,7 +62,7 @@ HWY_INLINE V add_root(V sum, V x) {
 #endif
 }
 
-// One row over one panel, number `panel` of the row's.
+// Processes one row and one panel, number `panel` of the row's.
 HWY_NOINLINE void distance_strip(const float* HWY_RESTRICT gram, const PrefixDistances& prefix,
                                  Index panel) {
   const D d;

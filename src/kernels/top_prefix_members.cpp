@@ -20,7 +20,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Closer than this float32 cannot tell whether xi_i < r.
+// If xi_i and r are closer than this, float32 cannot tell which is larger.
 constexpr float kClose = 4e-6f;
 
 #if HEADGAUGE_PLAIN
@@ -116,8 +116,8 @@ MemberComparison compare(const float* inside, const float* weight, std::size_t n
   return found;
 }
 
-// f(a) of whole vectors of members, their differences from the sums taken in float64: where one
-// weight is nearly all, the others' sum keeps its digits.
+// Computes f(a) for whole vectors of members; differences from the sums are in float64. If one
+// weight is nearly all, the sum of the others stays precise.
 HWY_INLINE V others(V a, double sum, bool squared) {
   const D d;
   const DD dd;

@@ -68,8 +68,8 @@ float farthest(const float* gram, const float* norm, const std::int32_t* rank, i
 
 #else
 
-// sum + 2 sqrt(x) for x >= kTiny: one Newton step on the estimate r of 1 / sqrt(x), y (3 - y r)
-// with y = x r.
+// Computes sum + 2 sqrt(x) for x >= kTiny: one Newton step on the estimate r of 1 / sqrt(x), y (3 -
+// y r) with y = x r.
 HWY_INLINE V add_twice_root(V sum, V x) {
   const D d;
   const V r = hn::ApproximateReciprocalSqrt(x);
@@ -162,7 +162,7 @@ float farthest(const float* gram, const float* norm, const std::int32_t* rank, i
 
 #endif  // HEADGAUGE_PLAIN
 
-// What a panel promises and what is found in it are the same number, rounded differently.
+// A panel's bound and the value found in it may be the same number, rounded differently.
 constexpr float kRounding = 1e-6f;
 
 float search(const float* gram, Index panel_floats, const float* norm, const std::int32_t* rank,

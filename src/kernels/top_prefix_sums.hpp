@@ -1,5 +1,5 @@
 // Sums over the columns of a row that complete the prefix sums: distances of the keys outside a
-// set, expected distances, and what a row is laid out with (docs/mathematics.md 2, 7a).
+// set, expected distances, and the scaled weights of a row (docs/mathematics.md 2, 7a).
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace headgauge {
 
-// scaled_j = weight_j norm_j, and its sums.
+// The sums of scaled_j = weight_j norm_j.
 struct ScaledSums {
   double absolute = 0;  // sum |scaled_j|
   double square = 0;    // sum scaled_j^2
@@ -17,8 +17,8 @@ struct ScaledSums {
 ScaledSums scale_weights(std::span<const float> weight, std::span<const float> norm,
                          std::span<float> scaled);
 
-// sum over the columns outside the first `size` ranks of sqrt(w_j (w_j - 2 p_j) + set_square).
-// Whole panels of columns.
+// Computes the sum of sqrt(w_j (w_j - 2 p_j) + set_square) over the columns outside the first
+// `size` ranks. Processes whole panels of columns.
 double sum_distances(std::span<const float> weight, std::span<const std::int32_t> rank,
                      std::span<const float> product, int size, float set_square);
 
@@ -36,18 +36,19 @@ struct ExpectedSums {
   double upper = 0;
   double context = 0;
 };
-// Columns that are no key have weight 1 and projection +inf. Whole panels of columns.
+// Columns that are not keys have weight 1 and projection +inf. Processes whole panels of columns.
 ExpectedSums sum_expected(std::span<const float> weight, std::span<const float> projection,
                           std::span<const float> norm, const ExpectedCoefficients& coefficients);
 
-// max over 48 columns of ranks >= size of norm_j (norm_j - 2 scale c_j): the farthest of these keys
-// from a vector of length `scale`, less scale^2. -inf if there is none.
+// Returns the maximum over 48 columns of ranks >= size of norm_j (norm_j - 2 scale c_j): the
+// squared distance of the farthest of these keys from a vector of length `scale`, minus scale^2.
+// -inf if there is none.
 float farthest_outside(const float* gram, const float* norm, const std::int32_t* rank, int size,
                        float scale);
 
-// The largest of `best` and farthest_outside() over `panels` panels, `panel_floats` apart in the
-// Gram matrix; a panel is looked at only if `promise` for it, which is no less, exceeds what was
-// found by more than rounding.
+// Returns the maximum of `best` and farthest_outside() over `panels` panels, which are
+// `panel_floats` apart in the Gram matrix. Reads a panel only if its upper bound in `promise`
+// exceeds the best value so far by more than rounding.
 float search_farthest(const float* gram, Index panel_floats, const float* norm,
                       const std::int32_t* rank, std::span<const float> promise, int size,
                       float scale, float best);

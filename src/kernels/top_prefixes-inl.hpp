@@ -1,4 +1,4 @@
-// Per-target: the vectors of a panel, and the pass of rows over panels. Include after
+// Compiled per target: the vectors of a panel, and the pass of rows over panels. Include after
 // hwy/highway.h, inside foreach_target.
 
 // NOLINTBEGIN(llvm-header-guard)
@@ -20,7 +20,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace headgauge::HWY_NAMESPACE {
-// Several files include this, each for itself.
+// Several files include this; each has its own copy.
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -43,13 +43,13 @@ using M = hn::Mask<D>;
 constexpr Index kLanes = static_cast<Index>(hn::MaxLanes(D()));
 constexpr int C = kPrefixColumns / kLanes;
 
-// Columns whose key is outside the set of `size`.
+// Selects columns whose key is outside the set of `size`.
 HWY_INLINE M outside(const std::int32_t* rank, int size) {
   const DI di;
   return hn::RebindMask(D(), hn::Gt(hn::LoadU(di, rank), hn::Set(di, size - 1)));
 }
 
-// One past the last panel of the rows.
+// Returns one past the last panel of the rows.
 template <class Prefix>
 HWY_INLINE Index end_panel(const Prefix* rows, std::size_t count) {
   Index end = 0;
@@ -59,7 +59,7 @@ HWY_INLINE Index end_panel(const Prefix* rows, std::size_t count) {
   return end;
 }
 
-// All rows pass a panel while it is in the cache.
+// Processes all rows while a panel is in the cache.
 template <class Prefix, class Pass>
 HWY_INLINE void pass_panels(const PackedMatrix& gram, const Prefix* rows, std::size_t count,
                             const Pass& pass) {

@@ -18,7 +18,7 @@ namespace {
 
 #if HEADGAUGE_PLAIN
 
-// q of one capture of a sum over the 48 columns of panel number `panel` of the row's.
+// Computes q for one capture of a sum over the 48 columns of panel number `panel` of the row's.
 void capture_q(const PrefixSum& sum, const PrefixRow& row, const float* total, Index c, int size,
                Index panel) {
   const Index column = panel * kPrefixColumns;
@@ -109,8 +109,8 @@ HWY_INLINE void capture_sum(const PrefixSum& sum, const PrefixRow& row, const V 
   }
 }
 
-// One row over one panel, number `panel` of the row's. Members are added to two totals in turn
-// (kTwo: for each of two sums), so that additions do not wait for the one before.
+// Processes one row and one panel. Members are added alternately to two totals (with kTwo: each of
+// two sums), so that no addition waits for the one before.
 template <bool kTwo>
 HWY_NOINLINE void prefix_panel(const float* HWY_RESTRICT gram, const PrefixSums& prefix,
                                Index panel) {
@@ -118,7 +118,7 @@ HWY_NOINLINE void prefix_panel(const float* HWY_RESTRICT gram, const PrefixSums&
   const std::uint32_t* HWY_RESTRICT member = prefix.row.member_rows;
   const float* HWY_RESTRICT first_of = prefix.first.coefficient;
   const float* HWY_RESTRICT second_of = prefix.second.coefficient;
-  // Where registers are few, two sums are two chains of additions already.
+  // If registers are few, the two sums already are two chains of additions.
   constexpr bool kTurns = !kTwo || HWY_TARGET == HWY_AVX3;
   V first[C], second[C], first_odd[C], second_odd[C];
   const auto clear = [&](V(&total)[C]) HWY_ATTR {

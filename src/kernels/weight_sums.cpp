@@ -17,9 +17,9 @@
 #include "kernels/log-inl.hpp"
 #include "kernels/shares-inl.hpp"
 
-// All in shares e = a / M of the largest magnitude M, so that nothing over- or underflows and the
-// sums without the largest keep their digits. With S = sum |a| the entropy of |a| / S is
-// log(S / M) - sum |e| log|e| / (S / M).
+// Uses shares e = a / M of the largest magnitude M, so that nothing over- or underflows and the
+// sums without the largest stay precise. With S = sum |a| the entropy of |a| / S is log(S / M) -
+// sum |e| log|e| / (S / M).
 
 HWY_BEFORE_NAMESPACE();
 namespace headgauge::HWY_NAMESPACE {
@@ -79,13 +79,13 @@ double add_distances(const float* in, std::size_t n, float first) {
   return hn::GetLane(hn::SumOfLanes(DD(), total));
 }
 
-// As BlockSums, where signs count: first, square and cube are those of the weights below the
+// Like BlockSums for signed weights: first, square and cube are those of the weights below the
 // largest; `magnitude` is sum |e| where |e| < 1.
 struct SignedSums {
   HWY_INLINE SignedSums() { magnitude = hn::Zero(DD()); }
   Totals below;
   VD magnitude;
-  std::size_t small = 0;  // lanes with |e| < 1
+  std::size_t small = 0;  // number of lanes with |e| < 1
 };
 
 HWY_INLINE void add_signed(const float* in, std::size_t n, V largest, V unit, SignedSums& sums) {
@@ -97,7 +97,7 @@ HWY_INLINE void add_signed(const float* in, std::size_t n, V largest, V unit, Si
     const std::size_t some = std::min(lanes, n - i);
     const V a = some == lanes ? hn::LoadU(d, in + i) : load_first(in + i, some, 0.0f);
     const V size = hn::Mul(hn::Abs(a), unit);
-    // Lanes beyond the row are 0: below any positive largest, and left out of its count.
+    // Lanes beyond the row are 0: below any positive largest, and not counted as equal to it.
     const auto inside = hn::FirstN(d, some);
     const auto is_small = hn::Lt(size, one);
     const V e = hn::Min(size, one);
@@ -143,7 +143,7 @@ void add_up_signed(const float* in, std::size_t n, Extremes bounds, WeightSums* 
   sums->entropy = log_one_plus((ones - 1) + rest) - shift / (ones + rest);
 }
 
-// Of weights that are not negative: the sums of softmax, with log e from e.
+// Sums weights that are not negative: the sums of softmax, with log e computed from e.
 void add_up_positive(const float* in, std::size_t n, Extremes bounds, WeightSums* sums) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);

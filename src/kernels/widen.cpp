@@ -19,14 +19,14 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// One value by integer arithmetic: exact for subnormals, infinities and NaN too.
+// Converts one value by integer arithmetic: exact also for subnormals, infinities and NaN.
 float widen_f16(std::uint16_t bits) {
   const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
   const std::uint32_t magnitude = bits & 0x7fffu;
   if (magnitude >= 0x7c00u) {  // infinity, NaN
     return std::bit_cast<float>(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
   }
-  if (magnitude >= 0x400u) {  // normal: the exponent's bias changes from 15 to 127
+  if (magnitude >= 0x400u) {  // normal: changes the exponent's bias from 15 to 127
     return std::bit_cast<float>(sign | ((magnitude << 13) + (112u << 23)));
   }
   const float value = static_cast<float>(magnitude) * 0x1p-24f;

@@ -1,4 +1,4 @@
-// The best rows of one head by one criterion, whatever the order in which they are seen.
+// The best rows of one head by one criterion, in whatever order the rows are seen.
 #pragma once
 
 #include <vector>
@@ -8,30 +8,31 @@
 
 namespace headgauge {
 
-// Of this many neighbouring queries (positions 0 to 15, 16 to 31 ...) of a document a criterion
-// keeps the best alone: its neighbours select much the same keys.
+// A criterion keeps only the best of this many neighbouring queries of a document (positions 0 to
+// 15, 16 to 31 ...), because neighbours select much the same keys.
 inline constexpr Index kStretch = 16;
 
-// Whether `a` comes before `b`: the larger value first, then the earlier document, then the earlier
-// query. No two rows of a head are equal in this order, so that it decides alone what is kept.
+// Returns whether `a` comes before `b`: the larger value first, then the earlier document, then the
+// earlier query. No two rows of a head are equal in this order, so that it alone decides which rows
+// are kept.
 bool comes_before(const Example& a, const Example& b);
 
 class Candidates {
  public:
   // Keeps the best `most` stretches.
   explicit Candidates(int most) : most_(most) {}
-  // Whether add() would keep a row of this value, document and query.
+  // Returns whether add() would keep a row of this value, document and query.
   bool wants(const Example& row) const;
   void add(Example row);
   void add(const Candidates& others) {
     for (const Example& row : others.rows_) add(row);
   }
   void clear() { rows_.clear(); }
-  // The best first.
+  // Returns the rows, best first.
   const std::vector<Example>& rows() const { return rows_; }
 
  private:
-  // The row of the same stretch, or the end.
+  // Finds the row of the same stretch; returns the end if there is none.
   std::vector<Example>::const_iterator of_same_stretch(const Example& row) const;
 
   int most_;

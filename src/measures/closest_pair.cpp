@@ -26,7 +26,7 @@ double ClosestPair::find(const Gram& gram, std::span<const double> nearest, cons
   std::ranges::sort(keys_, {}, [&](std::uint32_t key) { return nearest[key]; });
   double best = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < keys_.size() && nearest[keys_[i]] < best; ++i) {
-    // Pairs with the keys before it have been looked at.
+    // Pairs with earlier keys were compared before.
     for (std::size_t j = i + 1; j < keys_.size() && best > 0.0; ++j) {
       const Index a = std::max(keys_[i], keys_[j]), b = std::min(keys_[i], keys_[j]);
       best = std::min(best, squared_distance(gram, a, b, unit_sphere));

@@ -1,5 +1,5 @@
 // delta^2 of Assumption 2 (docs/mathematics.md 3) for rows whose mask hides keys: the smallest
-// squared distance between two of the keys that are left, which no table by position can hold.
+// squared distance between two of the kept keys. A table by position cannot hold it.
 #pragma once
 
 #include <span>
@@ -10,14 +10,15 @@
 
 namespace headgauge {
 
-// The squared distance from every position to the nearest other one, on the unit sphere or between
-// the vectors as they are.
+// Computes the squared distance from every position to its nearest other position, on the unit
+// sphere or between the unscaled vectors.
 std::vector<double> nearest_positions(const Gram& gram, bool unit_sphere, ThreadPool& pool);
 
 class ClosestPair {
  public:
-  // Exact; infinite where the row has fewer than two keys. `nearest` is of nearest_positions(): a
-  // key that no position is nearer to than what was found already needs no look.
+  // Returns the exact distance; infinite if the row has fewer than two keys. `nearest` comes from
+  // nearest_positions(): a key is skipped if its nearest position is no closer than the best pair
+  // so far.
   double find(const Gram& gram, std::span<const double> nearest, const Row& row, bool unit_sphere);
 
  private:

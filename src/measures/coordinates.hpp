@@ -1,4 +1,4 @@
-// Coordinates of results that are whole numbers.
+// Reads coordinates of results that are whole numbers.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace headgauge {
 
-// The values of a coordinate such as "head"; empty if it is absent or holds names.
+// Returns the values of a coordinate such as "head"; empty if it is absent or holds names.
 inline std::vector<int> coordinate_numbers(const Results& results, const std::string& name) {
   std::vector<int> numbers;
   const Dimension* dim = results.coord(name);

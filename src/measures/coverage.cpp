@@ -14,11 +14,11 @@ namespace {
 
 constexpr Index kChunk = 64;  // rows of the layer that one task handles
 
-// The keys that the heads of one row select, and how likely it is, at each of some lengths, that no
-// head distinguishes a key, were they independent.
+// The keys that the heads of one row select. For each of several lengths it also has the
+// probability that no head distinguishes a key, if the heads were independent.
 class KeyUnion {
  public:
-  // `keys`: positions of the text.
+  // `keys` is the number of positions in the text.
   KeyUnion(Index keys, Index lengths) : lengths_(lengths), row_(keys, 0), place_of_(keys) {}
   void clear() {
     ++current_;
@@ -26,7 +26,7 @@ class KeyUnion {
     separate_ = 0;
   }
   bool has(std::uint32_t key) const { return row_[key] == current_; }
-  // `ratios`: the separability of the head that selects the key, by length.
+  // `ratios` is the separability, by length, of the head that selects the key.
   void add(std::uint32_t key, bool is_distinguishable, std::span<const double> ratios) {
     if (!has(key)) {
       row_[key] = current_;
@@ -41,7 +41,8 @@ class KeyUnion {
     distinguishable_[place] = distinguishable_[place] || is_distinguishable;
     for (Index l = 0; l < lengths_; ++l) misses_[place * lengths_ + l] *= 1.0 - ratios[l];
   }
-  // The share of the keys that some head distinguishes, and the share that independent heads would.
+  // Return the share of the keys that some head distinguishes, and the share expected for
+  // independent heads.
   double distinguishable() const {
     return static_cast<double>(separate_) / static_cast<double>(size_);
   }
@@ -54,18 +55,18 @@ class KeyUnion {
  private:
   Index lengths_;
   std::uint32_t current_ = 0;
-  std::vector<std::uint32_t> row_;  // by key: the last row that it was added in
-  std::vector<Index> place_of_;     // by key: in the order that they were added
+  std::vector<std::uint32_t> row_;  // by key: the last row that added it
+  std::vector<Index> place_of_;     // by key: its index in the order of adding
   Index size_ = 0;
   Index separate_ = 0;
   std::vector<bool> distinguishable_;
   std::vector<double> misses_;  // keys x lengths
 };
 
-using RowSets = std::span<const TopSet>;  // the heads of one row
+using RowSets = std::span<const TopSet>;  // the top sets of one row, by head
 
-// A mask may leave the heads of a row different numbers of keys: a row has sets of a size where
-// every head has.
+// The heads of a row may see different numbers of keys under a mask: a row has sets of a size only
+// if every head has.
 Index fewest_keys(RowSets row) {
   return std::ranges::min_element(row, {}, &TopSet::n)->n;
 }
@@ -89,8 +90,8 @@ Index count_chunks(Index rows) {
   throw DamagedPartError("unions of the heads that are measured", "those of others");
 }
 
-// For every head the largest of its means over pairs, and the other head of that pair. `sums` has
-// those of each head with each after it.
+// Finds for every head the largest of its means over pairs, and the other head of that pair. `sums`
+// has the sum of each head with each later one.
 std::map<int, std::pair<double, int>> largest_overlaps(std::span<const int> heads,
                                                        std::span<const double> sums,
                                                        double weight) {
@@ -200,7 +201,7 @@ void Coverage::read_part(ByteReader& part) {
   }
   const auto weight = part.take<double>();
   const auto overlap = part.take_list<double>();
-  if (heads.empty()) return;  // a context that is too long for the document
+  if (heads.empty()) return;  // the context is too long for this document
   if (overlap.size() != heads.size() * (heads.size() - 1) / 2) refuse_heads();
   if (sums_.heads.empty()) {
     sums_.heads = heads;
@@ -214,7 +215,7 @@ void Coverage::read_part(ByteReader& part) {
 Coverage::Unions Coverage::unite(const Document& document, ThreadPool& pool) const {
   const Index rows = std::ssize(document.rows);
   Unions unions{Matrix<double>(rows, sizes()), Matrix<double>(rows, lengths() * sizes())};
-  std::vector<std::vector<double>> by_length;  // separability, by (head, size): length
+  std::vector<std::vector<double>> by_length;  // separability, by (head, size) and length
   for (const Matrix<double>& ratio : ratios_) {
     for (Index s = 0; s < sizes(); ++s) {
       auto& ratios = by_length.emplace_back();
@@ -246,8 +247,8 @@ Coverage::Unions Coverage::unite(const Document& document, ThreadPool& pool) con
   return unions;
 }
 
-// The weighted sums of the Jaccard overlap of the clear top keys of every head with each after it,
-// at the longest length, and the weight behind them.
+// Writes the weighted sums of the Jaccard overlap of the clear top keys of every head with each
+// later one, at the longest length, and their total weight.
 void Coverage::write_overlap(const Document& document, ThreadPool& pool, ByteWriter& part) const {
   const Index rows = std::ssize(document.rows), heads = std::ssize(heads_);
   const Index pairs = heads * (heads - 1) / 2;
@@ -273,7 +274,7 @@ void Coverage::write_overlap(const Document& document, ThreadPool& pool, ByteWri
             both += keys.has(key);
           }
           const double either = row[i].clear + row[j].clear - both;
-          // Heads that put no key above the rest agree on none.
+          // Two heads without clear top keys have an overlap of 0.
           sums(c, pair++) += weight * (either > 0 ? both / either : 0.0);
         }
       }
@@ -316,7 +317,7 @@ void Coverage::end_layer(int number, const LayerStatistics& statistics) {
 
 void Coverage::derive(Results& results) const {
   const std::vector<int> heads = coordinate_numbers(results, "head");
-  // Layers may be missing from those that were observed here.
+  // The results may lack layers that were observed here.
   const std::vector<int> layers = coordinate_numbers(results, "layer");
   const auto place_of = [&](const LayerResult& result) {
     return std::ranges::find(layers, result.layer) - layers.begin();
@@ -341,7 +342,7 @@ void Coverage::derive(Results& results) const {
         const auto found = result.overlap.find(heads[h]);
         if (found == result.overlap.end()) continue;
         const auto& [mean, other] = found->second;
-        if (partner && mean <= 0) continue;  // no head selects any key that this one does
+        if (partner && mean <= 0) continue;  // no head selects any of this head's keys
         metric({place_of(result), h}) = partner ? other : mean;
       }
     }

@@ -1,5 +1,5 @@
-// The coverage group (docs/mathematics.md 7a): how much of the keys that the heads of a layer
-// select at least one head distinguishes, and how far two heads select the same keys.
+// The coverage group (docs/mathematics.md 7a): which share of the keys that the heads of a layer
+// select is distinguished by at least one head, and how far two heads select the same keys.
 #pragma once
 
 #include <map>
@@ -14,21 +14,21 @@
 
 namespace headgauge {
 
-// Sets are taken together document by document: what is kept of a document are sums.
+// Combines the sets of a document into sums, which are all that is kept of it.
 class Coverage {
  public:
-  // `lengths`: those of the scan, ascending. `sizes`: the N of top_n, ascending and distinct.
-  // `documents`: tokens of each.
+  // `lengths` are those of the scan, ascending; `sizes` the N of top_n, ascending and distinct;
+  // `documents` the number of tokens in each.
   Coverage(std::vector<int> lengths, std::vector<int> sizes, std::span<const Index> documents,
            int slots);
 
-  // `separability` says where the separability of the heads is found.
+  // `separability` is the metric that holds the heads' separability.
   void declare(MetricRegistry& metrics, MetricHandle separability);
-  // The text of `head` is measured as far as `length`.
+  // Measures the text of `head` up to `length`.
   void begin_head(const HeadInput& head, Index length);
   TopSets& sets() { return sets_; }
   void end_head(const HeadInput& head, const HeadMeans& means);
-  // Unions and overlaps over the sets kept since the last call.
+  // Writes unions and overlaps of the sets kept since the last call.
   void write_part(ThreadPool& pool, ByteWriter& part);
   void read_part(ByteReader& part);
   void end_layer(int layer, const LayerStatistics& statistics);
@@ -40,11 +40,11 @@ class Coverage {
     Matrix<Estimate> coverage, independent, paper;  // length x size
     std::map<int, std::pair<double, int>> overlap;  // by head: largest overlap, partner
   };
-  // What is known of the documents of a layer.
+  // Sums over the documents of a layer so far.
   struct LayerSums {
     std::vector<int> heads;
     std::vector<BatchMeans> coverage, independent;  // length x size
-    std::vector<double> overlap;                    // of each head with each after it
+    std::vector<double> overlap;                    // of each head with each later one
     double overlap_weight = 0;
   };
   struct Document;
@@ -58,9 +58,9 @@ class Coverage {
   Index place(Index length, Index size) const { return length * sizes() + size; }
 
   std::vector<int> lengths_, sizes_;
-  std::vector<bool> documents_;  // by length: whether they are the batches
+  std::vector<bool> documents_;  // by length: true if documents are the batches
   MetricHandle separability_;
-  // Of the present document:
+  // These describe the present document:
   TopSets sets_;
   Index length_ = 0;
   std::vector<int> heads_;

@@ -13,11 +13,12 @@
 namespace headgauge {
 namespace {
 
-// Of fewer heads the quantiles of a bootstrap say nothing.
+// Fewest heads for bootstrap quantiles.
 constexpr Index kFewestHeads = 8;
-constexpr std::size_t kFewestLengths = 3;  // of a power of the length
+constexpr std::size_t kFewestLengths = 3;  // to estimate a power of the length
 
-// Derives critical N and the closest N at every length, and how the closest N grows with it.
+// Derives critical N and the closest N at every length, and how the closest N grows with the
+// length.
 class CriticalSizes {
  public:
   CriticalSizes(std::span<const LayerStatistics* const> layers, const CriticalMetrics& metrics,
@@ -68,7 +69,7 @@ class CriticalSizes {
     }
   }
 
-  // What is bootstrapped together: n and ratio of each length, then the exponent.
+  // Computes the bootstrapped figures: n and ratio of each length, then the exponent.
   void fill_closest(std::vector<ClosestSize>& closest, std::span<const Index> heads,
                     std::span<double> figures) const {
     std::vector<double> log_length, log_n;
@@ -88,7 +89,7 @@ class CriticalSizes {
     std::vector<ClosestSize> closest(means_.begin(), means_.end());
     std::vector<Index> all(heads_.size());
     std::iota(all.begin(), all.end(), Index{0});
-    // Where the closest N is the last that was searched, another may be closer.
+    // If the closest N is the last one searched, a larger N may be closer.
     inside_.clear();
     for (Index l = 0; l < lengths(); ++l) {
       inside_.push_back(closest[l].of(all).n < static_cast<double>(means_[l].sizes()));
@@ -107,7 +108,7 @@ class CriticalSizes {
       };
       intervals = bootstrap_intervals(std::ssize(heads_), count, figures, options);
     }
-    // The metric's cells are every second figure from `first` on.
+    // The metric's cells are every second figure, starting at `first`.
     const auto put = [&](const std::string& name, Index first) {
       LabelledArray& value = add(name);
       LabelledArray& low = add(name + "_low");
@@ -158,7 +159,7 @@ class CriticalSizes {
     }
   }
 
-  static constexpr std::uint32_t kStream = 1u << 20;  // those below are of rank correlations
+  static constexpr std::uint32_t kStream = 1u << 20;  // rank correlations use the streams below
 
   const MeasureOptions& options_;
   Results& results_;

@@ -13,8 +13,8 @@
 namespace headgauge {
 namespace {
 
-// What is followed along octaves of position. Rows without weight have none of the first five, rows
-// whose weights are all 0 or negative none of the last three.
+// The values that are followed along octaves of position. Rows without weight lack the first five;
+// rows whose weights are all 0 or negative lack the last three.
 enum OctaveValue {
   kPosition,
   kLogKeys,
@@ -42,7 +42,7 @@ constexpr std::size_t kFewestOctaves = 3;
 constexpr std::array kForecasts = {2, 4, 8};  // times the longest length
 constexpr double kReliable = 0.8;
 
-// The mean over the rows of an octave.
+// Returns the mean over the rows of an octave.
 double octave_mean(const LayerStatistics& layer, MetricHandle metric, Index head,
                    const OctaveBins& bins) {
   double sum = 0, rows = 0;
@@ -62,7 +62,8 @@ double logarithm(double mean) {
   return std::log(mean);
 }
 
-// A value along the octaves: means over the same rows, and what is done to them.
+// A value along the octaves: the metrics to average over the same rows, and the transformation of
+// their means.
 struct Along {
   OctaveValue position;
   OctaveValue keys;
@@ -87,20 +88,20 @@ std::vector<Octave> octaves_of(const LayerStatistics& layer, const OctaveHandles
   return octaves;
 }
 
-// A length that the results say of the model; infinite where they say nothing.
+// Returns a length that the results give for the model; infinite if they give none.
 double length_of_model(const Results& results, const char* fact) {
   const auto it = results.model.find(fact);
   return it != results.model.end() && it->is_number() ? it->get<double>()
                                                       : std::numeric_limits<double>::infinity();
 }
 
-// A head along its octaves.
+// The results for one head along its octaves.
 struct Followed {
   std::vector<Octave> entropy, largest, effective;
 };
 
-// The metrics that follow from octaves: a cell for each head, and under each intervention where
-// there are some.
+// The metrics derived from octaves, with a cell for each head and, in a comparison, each
+// intervention.
 class TrendMetrics {
  public:
   TrendMetrics(Results& results, std::vector<std::string> dims, double longest)
@@ -125,8 +126,8 @@ class TrendMetrics {
 
   const std::vector<double>& forecast_lengths() const { return lengths_; }
 
-  // `positions`: logarithms of where the forecasts stand.
-  // `cell`: a layer, a head and, where there are any, an intervention.
+  // `positions` are logarithms of the forecast positions. `cell` is a layer, a head and, in a
+  // comparison, an intervention.
   void put(std::vector<Index> cell, const Followed& head, std::span<const double> positions) {
     put_slope(head.entropy, cell, *entropy_);
     put_slope(head.largest, cell, *largest_);
@@ -145,8 +146,8 @@ class TrendMetrics {
     }
   }
 
-  // `fitted` and `measured`: the ends of the last octave but one and of the last. `labels`: of the
-  // interventions, the original first.
+  // `fitted` and `measured` are the ends of the last octave but one and of the last. `labels` name
+  // the interventions, the original first.
   void finish(double fitted, double measured, std::span<const std::string> labels) {
     say_what_was_not_learnt();
     for (std::size_t intervention = 0; intervention < judged_.size(); ++intervention) {
@@ -170,7 +171,7 @@ class TrendMetrics {
     return metric;
   }
 
-  // Positions without an end go on beyond those that the model was trained on.
+  // Adds a notice if a model that accepts any position is forecast beyond its training positions.
   void say_what_was_not_learnt() {
     const double trained = length_of_model(results_, "trained_length");
     const auto beyond = std::ranges::find_if(lengths_, [&](double f) { return f > trained; });
@@ -193,7 +194,7 @@ class TrendMetrics {
   Results& results_;
   double longest_;
   std::vector<double> lengths_;
-  std::size_t within_ = 0;  // how many of them the model has positions for
+  std::size_t within_ = 0;  // number of positions that the model has
   LabelledArray *entropy_, *largest_, *forecasts_, *low_, *high_, *coverage_;
   std::vector<std::size_t> judged_, held_;  // per intervention
 };
@@ -246,7 +247,7 @@ class DispersionMeasure final : public Measure {
     const std::vector<OctaveBins> bins = octave_bins(edges);
     const std::vector<int> heads = coordinate_numbers(results, "head");
     TrendMetrics metrics(results, {"layer", "head"}, edges.back());
-    std::vector<double> positions;  // the mean of the rows F/2 < t <= F
+    std::vector<double> positions;  // mean position of the rows F/2 < t <= F
     for (const double f : metrics.forecast_lengths())
       positions.push_back(std::log((1.5 * f + 1) / 2));
     for (Index l = 0; l < std::ssize(layers); ++l) {
@@ -267,7 +268,7 @@ class DispersionMeasure final : public Measure {
   OctaveHandles handles_;
 };
 
-// A cell's values at the lengths that take the place of octaves.
+// Returns a cell's values at the lengths that serve as octaves.
 std::vector<Octave> over_lengths(const Results& results, std::vector<Index> cell,
                                  std::span<const Index> taken, const Along& along) {
   const auto lengths = results.coord_numbers("length");

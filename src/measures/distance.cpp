@@ -10,8 +10,8 @@
 namespace headgauge {
 namespace {
 
-// A panel that promises no more than this above what was found is not searched: the promise and
-// the find are the same number, rounded differently.
+// A panel whose bound exceeds the best value by no more than this is not searched: bound and value
+// may be the same number, rounded differently.
 constexpr float kNoMore = 1.0f + 1e-6f;
 
 }  // namespace
@@ -33,11 +33,11 @@ double distance_bound_paper(const DistanceFacts& facts) {
 
 CrossDistance::CrossDistance(const Gram& gram, ThreadPool& pool)
     : gram_(&gram), farthest_(gram.rows(), gram.panels()), prefix_(gram.rows(), gram.panels()) {
-  // Columns beyond the last position are no keys.
+  // Columns beyond the last position are not keys.
   std::vector<std::int32_t> rank(gram.norms().size(), kNoKey);
   std::fill_n(rank.begin(), gram.columns(), kUnranked);
   for (const double norm : gram.row_norms()) {
-    // Rounded as the kernel rounds it, so that equal vectors are at distance 0.
+    // Rounded as in the kernel, so that equal vectors have distance 0.
     square_.push_back(static_cast<float>(norm) * static_cast<float>(norm));
   }
   pool.for_each(gram.rows(), [&](Index i) {
@@ -84,7 +84,7 @@ double CrossDistance::largest(int size, std::span<const std::int32_t> rank,
         static_cast<float>(gram_->row_norms()[row]), best - square_[row]);
     best = std::max(best, square_[row] + found);
   };
-  // The most promising member first, so that most others need not be searched.
+  // Searches the member with the largest bound first, so that most others need no search.
   const std::span promise(scratch.promise.data(), size);
   search(scratch.member[std::ranges::max_element(promise) - promise.begin()]);
   for (std::size_t k = 0; k < promise.size(); ++k) {

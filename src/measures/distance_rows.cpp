@@ -60,7 +60,7 @@ std::span<float> DistanceRows::projection(const SelectionBlock::Line& line, Inde
   return {projection_.data() + row * stride_ + line.first_column(), line.scaled.size()};
 }
 
-// <x_j, Y> / |x_j| = sum over i of a_i |x_i| c_ij for all columns, and |Y|^2.
+// Computes <x_j, Y> / |x_j| = sum over i of a_i |x_i| c_ij for all columns, and |Y|^2.
 void DistanceRows::project(const RowBlock& rows, const SelectionBlock& block, const Gram& gram) {
   const auto count = block.rows();
   Index end = 0;
@@ -102,7 +102,7 @@ void DistanceRows::project(const RowBlock& rows, const SelectionBlock& block, co
     const auto keys = to.subspan(line.lead, line.span);
     const auto scaled = line.scaled.subspan(line.lead, line.span);
     if (!line.positions.empty()) {
-      // What is between the keys adds nothing to the product and is no key from then on.
+      // Columns between the keys add nothing to the product and do not count as keys afterwards.
       for (Index j = 0; j < line.span; ++j) {
         if (line.rank[line.lead + j] == kNoKey) keys[j] = 0.0f;
       }

@@ -1,4 +1,4 @@
-// Rows drawn from groups of neighbours, for what is too costly to measure on all rows.
+// Draws one row from each group of neighbours, for measures that are too costly for all rows.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace headgauge {
 
-// How many rows a row stands for: those of its group where it is the one that is drawn from it,
-// else none. `random` is the same for all rows of a group.
+// Returns how many rows a row represents: all of its group if it is the drawn one, else none.
+// `random` is the same for all rows of a group.
 inline Index drawn_for(const RowGroup& group, const RandomStream& random) {
   const double place = random.uniforms(0)[0] * static_cast<double>(group.rows);
   return group.place == static_cast<Index>(place) ? group.rows : 0;

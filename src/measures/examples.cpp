@@ -29,13 +29,13 @@ struct RowValues {
   Values values;
 };
 
-// What is shown is short.
+// Rounds values so that they print short.
 double few_digits(double value) {
   return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr);
 }
 
-// A row's weights as shares of their absolute sum, and those that it has without the change, over
-// the keys [first, first + size) with a share of 0 for those that it does not see.
+// A row's weights as shares of their absolute sum, and the same without the change. The keys are
+// [first, first + size); keys that the row does not see have a share of 0.
 class Shares {
  public:
   explicit Shares(const Row& row) : row_(row), mass_(row.sums.abs_mass) {
@@ -43,9 +43,10 @@ class Shares {
   }
   bool has_original() const { return original_mass_ > 0; }
   double original_mass() const { return original_mass_; }
-  // Of key number `i` of the n.
+  // Returns the share of the row's key number `i`.
   double share(Index i) const { return std::abs(static_cast<double>(row_.weights[i])) / mass_; }
-  // The largest of keys number [first, last) of the n, sinks left out; 0 where there are none.
+  // Returns the largest share among the row's keys number [first, last) without sinks; 0 if there
+  // are none.
   double largest_beyond_sinks(Index first, Index last) const {
     double most = 0;
     for (const std::uint32_t sink : row_.sinks) {
@@ -55,9 +56,9 @@ class Shares {
     }
     return std::max(most, largest(first, last));
   }
-  // The largest of keys number [first, last) of the n; 0 where there are none.
+  // Returns the largest share among the row's keys number [first, last); 0 if there are none.
   double largest(Index first, Index last) const {
-    // Four at a time, which do not wait for one another.
+    // Four independent maxima, which run in parallel.
     float most[4] = {0, 0, 0, 0};
     const auto see = [&](float& so_far, Index i) {
       const float size = std::abs(row_.weights[i]);
@@ -70,7 +71,7 @@ class Shares {
     for (; i < last; ++i) see(most[0], i);
     return static_cast<double>(std::max({most[0], most[1], most[2], most[3]})) / mass_;
   }
-  // The weight at a position without the change.
+  // Returns the share at a position without the change.
   double original(Index position) const {
     const KeyRange keys = row_.original_keys;
     if (position < keys.begin || position >= keys.end) return 0;
@@ -79,9 +80,9 @@ class Shares {
   double original_share(Index position) const {
     return std::abs(original(position)) / original_mass_;
   }
-  // Half of the sum of |share - original share|: what would have to be moved.
+  // Returns half of the sum of |share - original share|: the weight that the change moves.
   double moved() const {
-    // Keys that the row sees, and then those that the change hides from it.
+    // First the keys that the row sees, then those that the change hides from it.
     double sum = 0, seen = 0;
     for (Index i = 0; i < row_.n(); ++i) {
       const double before = original_share(row_.key(i));
@@ -97,7 +98,7 @@ class Shares {
   double original_mass_ = 0;
 };
 
-// A key that a row or its original sees, with its shares of their weights.
+// A key that a row sees with or without the change, and its share in each case.
 struct HeavyKey {
   Index position;
   double weight;
@@ -106,7 +107,7 @@ struct HeavyKey {
   double larger() const { return std::max(share, original_share); }
 };
 
-// Which of the weights are the heaviest, ties by lower place, until they hold enough of `mass`.
+// Returns the heaviest weights, ties by lower index, until they sum to `mass`.
 std::vector<Index> heaviest(std::span<const float> weights, double mass) {
   struct Heavy {
     float size;
@@ -115,7 +116,8 @@ std::vector<Index> heaviest(std::span<const float> weights, double mass) {
   const auto heavier = [](const Heavy& a, const Heavy& b) { return a.size > b.size; };
   std::vector<Heavy> kept;
   kept.reserve(kExampleKeys + 1);
-  // The last first: of a head that looks back a little these are the heaviest, and stay.
+  // Starts from the last keys: they are the heaviest of a head that looks back a little, and are
+  // then kept.
   for (Index i = std::ssize(weights); i-- > 0;) {
     const Heavy one{std::abs(weights[i]), i};
     const bool full = std::ssize(kept) == kExampleKeys;
@@ -133,8 +135,8 @@ std::vector<Index> heaviest(std::span<const float> weights, double mass) {
   return places;
 }
 
-// The keys that hold the weight of a row. Where something is changed, those with and those without
-// the change in turn: what it takes away is as telling as what it leaves.
+// Returns the keys that hold the weight of a row. If something is changed, it takes keys from the
+// row with and without the change in turn, to show both what is added and what is lost.
 std::vector<HeavyKey> heaviest_keys(const Row& row, const Shares& shares) {
   std::vector<Index> with = heaviest(row.weights, row.sums.abs_mass), without;
   for (Index& place : with) place = row.key(place);
@@ -188,7 +190,7 @@ class ExamplesMeasure final : public Measure {
       rows.push_back({&row, values_of(row)});
     }
     for (std::size_t c = 0; c < of_head.size(); ++c) {
-      // The best first: most of the others need not be described.
+      // Takes the best first, so that most of the others need not be described.
       std::ranges::sort(rows, [c](const RowValues& a, const RowValues& b) {
         return a.values[c] != b.values[c] ? a.values[c] > b.values[c] : a.row->query < b.row->query;
       });
@@ -239,7 +241,7 @@ class ExamplesMeasure final : public Measure {
     return CandidatesOfHead(kExampleCriteria.size(), Candidates(count_));
   }
 
-  // By head, whichever thread saw them.
+  // Merges the candidates of all threads, by head.
   std::map<int, CandidatesOfHead> of_all_slots() const {
     std::map<int, CandidatesOfHead> all;
     for (const auto& of_slot : found_) {
@@ -281,7 +283,7 @@ class ExamplesMeasure final : public Measure {
     const auto of = [&](ExampleCriterion criterion) -> double& {
       return values[static_cast<std::size_t>(criterion)];
     };
-    // Keys in order: far ones, near ones, and far ones again where a head looks ahead.
+    // Uses the order of keys: far ones, near ones, and far ones again if the head looks ahead.
     const Index near_begin = first_key_from(row, row.query - kRecentKeys + 1);
     const Index near_end = std::max(near_begin, first_key_from(row, row.query + kRecentKeys));
     of(ExampleCriterion::near) = shares.largest_beyond_sinks(near_begin, near_end);
@@ -318,9 +320,8 @@ class ExamplesMeasure final : public Measure {
     example.covered = std::min(1.0, covered / row.sums.abs_mass);
   }
 
-  // Each criterion in turn takes the best query that none has taken, until there are enough. No
-  // criterion lacks one that it would have found further down its list: all others together take
-  // fewer than the list is long.
+  // Each criterion in turn takes its best query that no other took, until there are enough. No list
+  // is too short for this: all other criteria together take fewer queries than a list has.
   void deal(int layer, int head, const CandidatesOfHead& candidates) {
     std::set<std::pair<int, Index>> taken;
     const auto take = [&](std::size_t c) {
@@ -334,7 +335,7 @@ class ExamplesMeasure final : public Measure {
       example.layer = layer;
       example.head = head;
       example.why = kExampleCriteria[c];
-      // Only now: most of those that were described have given way to better ones.
+      // Rounds only here, because most described rows were replaced by better ones.
       for (double* number : {&example.value, &example.covered}) *number = few_digits(*number);
       for (auto* list : {&example.weights, &example.originals}) {
         std::ranges::transform(*list, list->begin(), few_digits);
@@ -353,8 +354,8 @@ class ExamplesMeasure final : public Measure {
   int count_;
   Index longest_;
   Index first_;
-  std::vector<std::map<int, CandidatesOfHead>> found_;  // by slot, of the heads of the document
-  std::map<int, CandidatesOfHead> of_layer_;            // by head, of all documents
+  std::vector<std::map<int, CandidatesOfHead>> found_;  // by slot, for the heads of the document
+  std::map<int, CandidatesOfHead> of_layer_;            // by head, for all documents
   std::vector<Example> examples_;
 };
 

@@ -1,5 +1,5 @@
-// Examples of what a head selects: the queries that are most telling by a few criteria, each with
-// its heaviest keys (docs/examples.md). No metric: Results::examples.
+// Examples of what a head selects: the queries that rank highest by a few criteria, each with its
+// heaviest keys (docs/examples.md). They are not a metric: see Results::examples.
 #pragma once
 
 #include <array>
@@ -9,24 +9,24 @@
 
 namespace headgauge {
 
-// What a query is kept for, in the order in which the criteria choose. The value is a share.
+// Why a query is kept, in the order in which the criteria choose. The value is a share.
 enum class ExampleCriterion {
-  change,  // how much of the weight moves by what is changed
-  far,     // the largest share on one key of those that the role `distant` is about
-  near,    // the largest share on one of the other keys beyond the first
-  spread,  // entropy over log of the number of keys
+  change,  // how much of the weight the change moves
+  far,     // the largest share on one key of the role `distant`
+  near,    // the largest share on one other key except the first
+  spread,  // entropy divided by log of the number of keys
 };
 inline constexpr std::array<const char*, 4> kExampleCriteria = {"change", "far", "near", "spread"};
 
-// The keys that are kept of a query: the heaviest that together hold this share of its weight, and
-// no more than so many.
+// Keeps the heaviest keys of a query that together hold this share of its weight, up to a limit.
 inline constexpr double kExampleShare = 0.95;
 inline constexpr int kExampleKeys = 32;
-// Queries before this position have few keys and are none, nor are those of the first half of
-// shorter contexts.
+// Queries before this position have few keys and are not used as examples; nor are those in the
+// first half of shorter contexts.
 inline constexpr Index kFirstExample = 64;
 
-// Keeps `count` queries of each head; `longest` is the longest length that is measured.
+// Makes a measure that keeps `count` queries of each head; `longest` is the longest measured
+// length.
 std::unique_ptr<Measure> make_examples_measure(int count, Index longest, int slots);
 
 }  // namespace headgauge

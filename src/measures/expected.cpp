@@ -15,7 +15,7 @@ ExpectedSums expected_distances(std::span<const float> scaled, std::span<const f
   c.main_scale = static_cast<float>(1.0 + k);
   c.main_linear = static_cast<float>(2.0 * k);
   c.main_constant = static_cast<float>(k * k * facts.total_square);
-  // |m_i|^2 + v_i, collected.
+  // |m_i|^2 + v_i, with terms collected.
   c.upper_square = static_cast<float>((1.0 + k) * (1.0 + k) - f - f / (n - 1.0));
   c.upper_linear = static_cast<float>(-2.0 * k * (1.0 + k) + 2.0 * f / (n - 1.0));
   c.upper_constant = static_cast<float>(k * k * facts.total_square +

@@ -8,15 +8,15 @@
 
 namespace headgauge {
 
-// What T1.2 needs of a row: |Y|^2 and the sum of |y_i|^2.
+// The sums over a row that T1.2 needs: |Y|^2 and the sum of |y_i|^2.
 struct ContextFacts {
   Index n = 0;
   double total_square = 0;
   double scaled_square = 0;
 };
 
-// E_main ("uniform"), its upper bound and E_ctx ("context") for sets of `size`: sums over the
-// columns as sum_expected() takes them.
+// Computes E_main ("uniform"), its upper bound and E_ctx ("context") for sets of `size`, as sums
+// over the columns that sum_expected() takes.
 ExpectedSums expected_distances(std::span<const float> scaled, std::span<const float> projection,
                                 std::span<const float> norm, const ContextFacts& facts, Index size);
 

@@ -85,7 +85,7 @@ void Gram::compute_panel(Index p, float* out) const {
   const Index width = std::min(kGramPanel, columns() - first);
   gemm(units_, PackedMatrix::pack_transposed(units_by_position(first, width)),
        {out, rows(), kGramPanel});
-  // A unit vector's product with itself is 1 by definition, whatever was rounded.
+  // A unit vector's product with itself is 1 by definition, despite rounding.
   for (Index j = 0; j < width; ++j) {
     const std::uint32_t row = row_of(first + j);
     out[row * kGramPanel + j] = row_norms_[row] > 0.0 ? 1.0f : 0.0f;
@@ -115,7 +115,7 @@ double norm_of_row(const Gram& gram, std::uint32_t row, bool unit_sphere) {
   return unit_sphere && norm > 0.0 ? 1.0 : norm;
 }
 
-// closest[e] for e in one panel, the pairs (i, e - 1) alone.
+// Computes closest[e] for e in one panel from the pairs (i, e - 1) only.
 void nearest_before(const Gram& gram, Index panel, const float* products, bool unit_sphere,
                     std::span<double> closest) {
   const Index first = panel * kGramPanel;
@@ -127,7 +127,7 @@ void nearest_before(const Gram& gram, Index panel, const float* products, bool u
   float norm[kGramPanel] = {}, nearest[kGramPanel];
   std::ranges::fill(nearest, std::numeric_limits<float>::infinity());
   for (Index j = 0; j < width; ++j) norm[j] = norm_of_row(gram.row_of(first + j));
-  // Rows that stand for positions before the panel, then those that begin in it.
+  // First the rows of positions before the panel, then those that begin in it.
   const Index before = gram.rows_before(first);
   for (Index row = 0; row < gram.rows_before(first + width); ++row) {
     const float own = norm_of_row(row);
@@ -148,11 +148,11 @@ void nearest_before(const Gram& gram, Index panel, const float* products, bool u
   }
 }
 
-// The same for windows: pairs among the last `window` positions.
+// Computes the same for windows: pairs among the last `window` positions.
 std::vector<double> closest_in_window(const Gram& gram, Index window, bool unit_sphere) {
   const Index length = gram.columns();
   std::vector<double> closest(length + 1, kInfinite);
-  // nearest[i]: the smallest distance from i to a later position so far.
+  // nearest[i] is the smallest distance so far from i to a later position.
   std::vector<double> nearest(length, kInfinite);
   for (Index j = 0; j < length; ++j) {
     double best = kInfinite;

@@ -6,7 +6,7 @@
 
 namespace headgauge {
 
-// Makes a vector that is used again and again at least this long.
+// Makes a reused vector at least this long.
 template <class Vector>
 void grow(Vector& vector, Index size) {
   if (std::ssize(vector) < size) vector.resize(size);

@@ -1,4 +1,4 @@
-// Which of a row's keys stands at a position, or is the first beyond it.
+// Finds the keys of a row by position.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,8 @@
 
 namespace headgauge {
 
-// Which of the n keys is the first at `position` or beyond; n where there is none.
+// Returns the number (0 to n - 1) of the row's first key at or after `position`; n if there is
+// none.
 inline Index first_key_from(const Row& row, Index position) {
   if (row.positions.empty()) return std::clamp(position - row.keys.begin, Index{0}, row.n());
   const auto found = std::ranges::lower_bound(row.positions, std::max(position, Index{0}), {},
@@ -16,7 +17,8 @@ inline Index first_key_from(const Row& row, Index position) {
   return found - row.positions.begin();
 }
 
-// Which of the n keys stands at `position`; nothing where the row does not see it.
+// Returns the number (0 to n - 1) of the row's key at `position`; nothing if the row does not see
+// it.
 inline std::optional<Index> find_key(const Row& row, Index position) {
   const Index i = first_key_from(row, position);
   return i < row.n() && row.key(i) == position ? std::optional(i) : std::nullopt;

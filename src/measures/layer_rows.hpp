@@ -1,5 +1,5 @@
-// The rows of a layer in one document, for means at every length: as the scan takes them over rows
-// of a head.
+// The rows of a layer in one document, for means at every length. Means are taken as the scan takes
+// them over the rows of a head.
 #pragma once
 
 #include <span>
@@ -17,16 +17,17 @@ struct LayerRow {
 
 class LayerRows {
  public:
-  // `rows` by query, of a document of `document_length` tokens. Where rows are a sample, each
-  // stands for as many of its bin of positions (edges: the lengths and the powers of two below the
-  // longest) as the bin has rows for each one sampled.
+  // `rows` are by query, in a document of `document_length` tokens. If rows are a sample, each row
+  // represents its share of the rows in its position bin (edges: the lengths and the powers of two
+  // below the longest).
   LayerRows(std::vector<LayerRow> rows, std::span<const int> lengths, Index document_length);
 
-  // Weight of row `r` in the mean at number `length` of the lengths; 0: not part of it.
+  // Returns the weight of row `r` in the mean over the rows up to the length with index `length`; 0
+  // if it is not included.
   double weight(Index r, Index length) const;
 
-  // value(r) over the rows with more than `size` keys, by batch: the blocks or, where documents are
-  // the batches, all of them.
+  // Sums value(r) over the rows with more than `size` keys for each batch: the blocks, or all rows
+  // if documents are the batches.
   template <class Value>
   std::vector<RowSum> batches(Index length, int size, bool documents, const Value& value) const {
     std::vector<RowSum> batches;

@@ -15,10 +15,10 @@
 namespace headgauge {
 namespace {
 
-// A row of weights before an intervention.
+// A row of weights without an intervention.
 struct OriginalRow {
   KeyRange keys;
-  std::span<const float> weights;  // of these keys; empty for a row that sees none
+  std::span<const float> weights;  // on these keys; empty if the row sees no key
   double mass = 0;                 // sum |a|
 };
 
@@ -37,7 +37,7 @@ double distance(std::span<const float> a, std::span<const float> b) {
   return std::sqrt(square);
 }
 
-// The share of a row's weight that lies on the `count` keys key(0), key(1), ...
+// Returns the share of a row's weight on the `count` keys key(0), key(1), ...
 template <class Key>
 double kept_mass(const OriginalRow& row, Index count, const Key& key) {
   double mass = 0;
@@ -45,7 +45,7 @@ double kept_mass(const OriginalRow& row, Index count, const Key& key) {
   return mass / row.mass;  // NaN for a row without weight
 }
 
-// log n - H of a row of weights of which n can be other than 0.
+// Computes log n - H for a row in which n weights can be nonzero.
 double entropy_deficit(std::span<const float> weights, Index n) {
   double mass = 0, logs = 0;
   for (const float weight : weights) {
@@ -57,13 +57,13 @@ double entropy_deficit(std::span<const float> weights, Index n) {
   return std::log(static_cast<double>(n)) - (std::log(mass) - logs / mass);
 }
 
-// The values of the present head, and its keys at length 1, packed once for the heads that share
-// them.
+// The values of the present head, and its keys scaled to length 1, packed once for all heads that
+// share them.
 class PackedHead {
  public:
   void assign(const HeadInput& head, bool wants_unit_keys) {
     const std::array<int, 4> of{head.layer, head.document, head.kv_head, wants_unit_keys ? 1 : 0};
-    // Heads that share values follow one another; one seen again may come with others.
+    // Heads that share values are consecutive; a head that appears again may have new values.
     const bool shared = of == of_ && head.head > last_head_;
     of_ = of;
     last_head_ = head.head;
@@ -75,7 +75,7 @@ class PackedHead {
   const PackedMatrix& unit_keys() const { return unit_keys_; }
 
  private:
-  std::array<int, 4> of_{-1, -1, -1, -1};  // layer, document, kv_head, unit keys too
+  std::array<int, 4> of_{-1, -1, -1, -1};  // layer, document, kv_head, 1 if unit keys are packed
   int last_head_ = -1;
   PackedMatrix values_, unit_keys_;
 };
@@ -173,7 +173,8 @@ class OutputChange final : public Measure {
     }
   }
 
-  // The row as it is without an intervention: that of the block, or what the scan has changed.
+  // Returns the row without an intervention: the block's own row, or the one before the scan's
+  // change.
   OriginalRow original_of(const Row& row) const {
     if (tried_) return {row.keys, row.weights, row.sums.abs_mass};
     double mass = 0;
@@ -181,8 +182,9 @@ class OutputChange final : public Measure {
     return {row.original_keys, row.original, mass};
   }
 
-  // The columns of the matrix of weights: all keys that the original rows see, in a comparison from
-  // key 0 on. gemm() adds up 256 keys at a time, so where it begins decides how its sums round.
+  // Returns the columns of the matrix of weights: all keys that the original rows see; in a
+  // comparison, from key 0 on. gemm() sums 256 keys at a time, so the first column affects
+  // rounding.
   KeyRange keys_of(const RowBlock& block) const {
     KeyRange all;
     for (const Row& row : block.rows) {
@@ -206,8 +208,8 @@ class OutputChange final : public Measure {
     work.changed = work.changed_memory.view().block(0, rows, 0, d);
   }
 
-  // The entries of `keys` in a row of the matrix of weights, which begins at key `first`; sets
-  // those outside to 0.
+  // Returns the entries of `keys` in a row of the matrix of weights, which begins at key `first`;
+  // sets the others to 0.
   static std::span<float> entries_of(std::span<float> row, Index first, KeyRange keys) {
     std::ranges::fill(row.first(keys.begin - first), 0.0f);
     std::ranges::fill(row.subspan(keys.end - first), 0.0f);
@@ -223,7 +225,8 @@ class OutputChange final : public Measure {
     }
   }
 
-  // The outputs of the original rows, their lengths, and what a comparison says of them.
+  // Computes the outputs of the original rows, their lengths, and the values that a comparison
+  // needs.
   void measure_original(const RowBlock& block, KeyRange keys, Work& work, RowSink& sink) const {
     for (Index r = 0; r < block.size(); ++r) {
       const OriginalRow original = original_of(block.rows[r]);
@@ -245,7 +248,7 @@ class OutputChange final : public Measure {
     }
   }
 
-  // Turns the weights of the original rows into what the scan adds to them, a' - a.
+  // Replaces the weights of the original rows by the change that the scan makes, a' - a.
   static void subtract_original(const RowBlock& block, KeyRange keys, Work& work) {
     for (Index r = 0; r < block.size(); ++r) {
       const Row& row = block.rows[r];
@@ -256,7 +259,7 @@ class OutputChange final : public Measure {
     }
   }
 
-  // The weights of the block's rows under intervention `k`, and the mass that it keeps.
+  // Computes the weights of the block's rows under intervention `k`, and the mass that it keeps.
   void weigh(const RowBlock& block, Index k, Work& work, RowSink& sink) const {
     const HeadInput& head = *changed_heads_[k];
     const bool unit = takes_unit_norms(head);
@@ -284,8 +287,8 @@ class OutputChange final : public Measure {
     }
   }
 
-  // The same of `count` keys of the row, drawn at random without replacement: the same first ones
-  // for every intervention.
+  // Computes the same for `count` keys of the row drawn at random without replacement. Every
+  // intervention uses the same order of keys.
   double random_deficit(const HeadInput& head, const Row& row, Index count,
                         std::vector<float>& drawn) const {
     drawn.assign(row.weights.begin(), row.weights.end());
@@ -299,7 +302,7 @@ class OutputChange final : public Measure {
     return entropy_deficit(std::span(drawn).first(count), count);
   }
 
-  // Absent: the heads of the scan are changed already, and Row::original is what they were.
+  // Absent if the scan has changed the heads; Row::original then has the unchanged weights.
   std::optional<TriedInterventions> tried_;
   bool by_pattern_;
   std::uint64_t seed_ = 0;

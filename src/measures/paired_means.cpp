@@ -11,11 +11,11 @@ namespace headgauge {
 namespace {
 
 const double kEdge = std::log1p(kEqualityMargin);
-// Where one of the two is 0, or is so by rounding, they are this far apart.
+// The absolute log ratio if one of the two means is 0, exactly or by rounding.
 constexpr double kFarApart = 20;
 
-// The standard error of log(distance / context) by its slopes, the covariance of the two means
-// being that which the error of their difference leaves.
+// Computes the standard error of log(distance / context) by the delta method; the covariance of the
+// two means follows from the error of their difference.
 double error_of_log_ratio(const Estimate& distance, const Estimate& context,
                           const Estimate& excess) {
   const auto square = [](double value) { return value * value; };
@@ -32,8 +32,8 @@ double p_of_equality(const MeanWithError& log_ratio) {
                   t_test(log_ratio, kEdge, Tail::below).p);
 }
 
-// The heads' median of log_ratio at one N, with the error that it has where the heads' errors all
-// go together.
+// Returns the heads' median of log_ratio at one N, with its error if the heads' errors are fully
+// correlated.
 MeanWithError median_over_heads(const PairedMeans& means, Index size) {
   std::vector<double> ratios;
   MeanWithError middle{0, 0, kUndefined};
@@ -124,7 +124,7 @@ ClosestSize::ClosestSize(const PairedMeans& means)
   }
 }
 
-// Of the middle two, or of the middle one twice.
+// Averages the middle two, or the middle one with itself.
 double ClosestSize::median_at(Index size, std::span<const Index> heads) const {
   const std::vector<Index>& order = ascending_[size];
   Index count = std::ssize(heads);

@@ -1,5 +1,5 @@
-// What the heads' mean distances and mean expected distances say of each other at one length, for
-// N = 1, 2, ... (docs/mathematics.md 7a, critical N).
+// Compares the heads' mean distances with their mean expected distances at one length, for N = 1,
+// 2, ... (docs/mathematics.md 7a, critical N).
 #pragma once
 
 #include <span>
@@ -10,30 +10,30 @@
 
 namespace headgauge {
 
-// Heads that were measured x N; undefined where no row of a head has more than N keys.
+// Measured heads x N; undefined if no row of a head has more than N keys.
 struct PairedMeans {
   Matrix<double> distance;
   Matrix<double> context;
-  Matrix<double> log_ratio;  // log(distance / context), from -20 to 20; undefined where both are 0
+  Matrix<double> log_ratio;  // log(distance / context) in [-20, 20]; undefined if both are 0
   Matrix<double> error;      // of log_ratio, from the batches of rows; undefined without batches
-  Matrix<double> freedom;    // of that error
+  Matrix<double> freedom;    // degrees of freedom of that error
 
   Index heads() const { return log_ratio.rows(); }
   Index sizes() const { return log_ratio.cols(); }
 };
 
-// The layer and head of each row of PairedMeans, as places in the results.
+// The layer and head of each row of PairedMeans, as indices in the results.
 struct HeadPlace {
   Index layer = 0;
   Index head = 0;
-  int number = 0;  // of the head, as LayerStatistics takes it
+  int number = 0;  // of the head in LayerStatistics
 };
 
 PairedMeans paired_means(std::span<const LayerStatistics* const> layers,
                          const CriticalMetrics& metrics, std::span<const HeadPlace> heads,
                          Index length, Index sizes);
 
-// An N and what was found there.
+// An N and the value found there.
 struct SizeFound {
   double n = kUndefined;
   double value = kUndefined;
@@ -41,38 +41,38 @@ struct SizeFound {
   double freedom = kUndefined;  // of that error
 };
 
-// For each N the p of the null that the two differ by kEqualityMargin or more in the center over
-// heads, adjusted for all N (sign_flip_tests), or in the median of the heads over the batches of
-// the text, whichever is larger.
+// Returns for each N the p-value of the null hypothesis that the two differ by kEqualityMargin or
+// more. It is the larger of two: for the center over heads, adjusted for all N (sign_flip_tests),
+// and for the median of the heads over the batches of the text.
 std::vector<double> equality_p_values(const PairedMeans& means, const SignFlipOptions& options);
-// The same for one head over its batches, each N by itself.
+// Returns the same for one head over its batches, separately for each N.
 std::vector<double> equality_p_values_of_head(const PairedMeans& means, Index head);
 
-// The first N whose p is below the level, with p; else n = -1 and the smallest p. Undefined where
-// every p is.
+// Returns the first N whose p is below the level, with p; else n = -1 and the smallest p. Undefined
+// if every p is.
 SizeFound first_equal(std::span<const double> p, double level);
 
 // Finds the N at which the median over heads of log_ratio is closest to 0.
 class ClosestSize {
  public:
   explicit ClosestSize(const PairedMeans& means);
-  // The first of the closest N, and the median there, over these heads, which may be named more
-  // than once.
+  // Returns the first of the closest N and the median there over these heads; a head may be listed
+  // more than once.
   SizeFound of(std::span<const Index> heads);
 
  private:
   double median_at(Index size, std::span<const Index> heads) const;
 
   const PairedMeans& means_;
-  std::vector<std::vector<Index>> ascending_;  // by N: the heads with a log_ratio, by its size
-  std::vector<Index> times_;                   // that a head is named
+  std::vector<std::vector<Index>> ascending_;  // by N: heads in ascending order of log_ratio
+  std::vector<Index> times_;                   // number of times that a head is listed
 };
 
-// The N at which one head's log_ratio is closest to 0, with its value and error.
+// Returns the N at which one head's log_ratio is closest to 0, with its value and error.
 SizeFound closest_size_of_head(const PairedMeans& means, Index head);
 
-// Paper A's: the first N at which the two-sample Kolmogorov-Smirnov test over the heads does not
-// reject; else n = -1 and the N with the largest p.
+// Paper A's critical N: the first N at which the two-sample Kolmogorov-Smirnov test over the heads
+// does not reject; else n = -1 and the N with the largest p.
 struct KolmogorovSmirnovFound {
   double n = kUndefined;
   double d = kUndefined;

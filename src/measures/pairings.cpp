@@ -10,7 +10,7 @@
 namespace headgauge {
 namespace {
 
-// What the top set of a row is the largest of (see HeadScanner): equal values are ties.
+// The values by which the top set of a row is selected (see HeadScanner); equal values are ties.
 class Ranking {
  public:
   Ranking(const Row& row, const NormalizerTraits& traits)
@@ -34,8 +34,8 @@ class Ranking {
 
 }  // namespace
 
-// Word number s of the stream picks a partner for key n - 1 - s among those before it and itself.
-// 32 bits favour no partner by more than n / 2^32.
+// Word number s of the stream picks a partner for key n - 1 - s among the keys up to itself. 32
+// bits favour no partner by more than n / 2^32.
 void draw_pairing(Pairing pairing, const RandomStream& random, std::span<std::uint32_t> to,
                   std::vector<std::uint32_t>& words) {
   const Index n = std::ssize(to);
@@ -60,7 +60,7 @@ void PairedRows::begin(const RowBlock& block, Index depth) {
   for (const Row& row : block.rows) stride_ = std::max(stride_, row.n());
   rows_.clear();
   source_.clear();
-  // Views into these must stay where they are.
+  // Views point into these, so they must not be reallocated.
   grow(weights_, block.size() * stride_);
   grow(to_, block.size() * stride_);
   grow(top_, block.size() * depth_);
@@ -83,7 +83,7 @@ void PairedRows::add(Index r, Pairing pairing, const RandomStream& random) {
   source_.push_back(r);
 }
 
-// The members of the top set move with their weights; among equal ones the lower keys come first.
+// The members of the top set move with their weights; of equal weights the lower keys come first.
 void PairedRows::rank(const Row& row, std::span<const std::uint32_t> to,
                       std::span<std::uint32_t> top) {
   const Ranking ranking(row, block_.normalizer->traits());
@@ -95,7 +95,7 @@ void PairedRows::rank(const Row& row, std::span<const std::uint32_t> to,
     if (end - first > 1) std::ranges::sort(top.subspan(first, end - first));
     first = end;
   }
-  // The last ones may be tied with keys that are no members.
+  // The last members may be tied with keys outside the set.
   if (count == 0) return;
   const Index tied = ranking.count_tied(row.top[first]);
   if (tied == count - first) {

@@ -1,4 +1,4 @@
-// Makes the measures of the groups, one line each.
+// Makes the measures of the groups.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -48,7 +48,7 @@ bool can_measure(const MetricGroup& group, const MeasureOptions& options,
     case loss:
       return source.has_loss;
     case intervention:
-      // Under a normalizer the change of the output is all that is measured.
+      // If only the normalizer changes, the group measures only output_change, which needs values.
       return options.changed == MeasureOptions::Changed::pattern ||
              (options.changed == MeasureOptions::Changed::normalizer && source.has_values);
   }

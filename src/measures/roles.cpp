@@ -12,7 +12,7 @@
 namespace headgauge {
 namespace {
 
-// Keys of a row, and the absolute weights on them.
+// A number of keys of a row, and the absolute weight on them.
 struct Held {
   double mass = 0;
   Index keys = 0;
@@ -30,7 +30,7 @@ struct Held {
 
 Held keys_between(const Row& row, Index first, Index last) {
   if (first >= last) return {};
-  // Four sums, which do not wait for one another.
+  // Four independent sums, which run in parallel.
   double mass[4] = {0, 0, 0, 0};
   Index j = first;
   for (; j + 4 <= last; j += 4) {
@@ -44,7 +44,7 @@ Held key_number(const Row& row, Index j) {
   return {std::abs(static_cast<double>(row.weights[j])), 1};
 }
 
-// What a row holds of one kind of keys: all of them, and those that are sinks.
+// The weight of a row on one kind of keys, and the part of it on sinks.
 struct OfKind {
   Held all, sinks;
   void add(const Row& row, Index position) {
@@ -71,7 +71,7 @@ class RolesMeasure final : public Measure {
   MeasureNeeds needs() const override { return {.weights = true, .sinks = true}; }
 
   std::size_t bytes(const SourceInfo&, Index longest) const override {
-    return static_cast<std::size_t>(longest) * (sizeof(Index) + 64);  // and the places of tokens
+    return static_cast<std::size_t>(longest) * (sizeof(Index) + 64);  // the table of tokens too
   }
 
   void begin_head(const HeadInput& head, ThreadPool&) override {
@@ -104,8 +104,8 @@ class RolesMeasure final : public Measure {
     distant.sinks -= recent_sinks;
     Held whole = recent.all;
     whole += distant.all;
-    if (whole.mass == 0) return;  // no distribution over keys
-    // A sink is no distant key.
+    if (whole.mass == 0) return;  // not a distribution over keys
+    // A sink does not count as a distant key.
     distant.all -= distant.sinks;
     distant.sinks = {};
     previous.add(row, row.query - 1);
@@ -118,16 +118,16 @@ class RolesMeasure final : public Measure {
     }
     Held rest = whole;
     rest -= sinks;
-    // In the order of kRoles.
+    // These are in the order of kRoles.
     const std::array<OfKind, kRoles.size()> kinds = {previous, recent, distant, duplicate,
                                                      induction};
     for (std::size_t k = 0; k < kinds.size(); ++k) {
       Held held = kinds[k].all;
-      // Where no key is of the kind, or every one, the row says nothing of the head.
+      // If no key or every key is of the kind, the row carries no information.
       if (held.keys == 0 || held.keys == whole.keys) continue;
       sink.set(r, shares_[k], held.mass / whole.mass);
       held -= kinds[k].sinks;
-      // The share beyond the sinks counts a row by as much weight as the row has there.
+      // A row counts in the share beyond the sinks in proportion to its weight there.
       const double counts_as = rest.mass / (has_sink ? 1.0 : whole.mass);
       if (held.keys == 0 || held.keys == rest.keys || !(counts_as > 0)) continue;
       sink.set(r, beyond_[k], 0, std::max(0.0, held.mass) / rest.mass, counts_as);
@@ -138,7 +138,7 @@ class RolesMeasure final : public Measure {
 
   std::array<MetricHandle, kRoles.size()> shares_, beyond_;
   MetricHandle chance_;
-  std::vector<Index> earlier_;  // where the token stood last before a position; -1: nowhere
+  std::vector<Index> earlier_;  // last earlier position of the same token; -1 if none
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
-// The roles group: what share of its weight a head puts on the keys that heads are named after, of
-// all of it and of what lies beyond its sinks, and what even weights would put there
-// (docs/mathematics.md 7g, docs/roles.md).
+// The roles group: the share of a head's weight on the kinds of keys that head roles are named
+// after. It is measured for all weight and for the weight beyond the sinks, and compared with the
+// share under uniform weights (docs/mathematics.md 7g, docs/roles.md).
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace headgauge {
 
-inline constexpr Index kRecentKeys = 64;  // a recent key is less than that many tokens away
+inline constexpr Index kRecentKeys = 64;  // a recent key is less than this many tokens away
 
 // A kind of keys: its label along the dim "role", and the metric of the share on it.
 struct Role {

@@ -7,11 +7,11 @@
 namespace headgauge {
 namespace {
 
-constexpr int kBatch = 16;  // draws that pass the Gram matrix together
+constexpr int kBatch = 16;  // draws that are multiplied with the Gram matrix together
 
 }  // namespace
 
-// The first `largest` of a random order of the row's keys (Fisher and Yates).
+// Draws the first `largest` keys of a random order of the row's keys (Fisher and Yates).
 void SampledDistances::shuffle(const SelectionBlock::Line& line, const Gram& gram, int largest,
                                std::uint32_t number, const RandomStream& random, Draw& to) {
   order_.resize(line.n);

@@ -1,5 +1,5 @@
-// The expected distance by Monte Carlo: distances of uniformly random sets (docs/mathematics.md 2,
-// T1.2).
+// The expected distance by Monte Carlo: the mean distance of uniformly random sets
+// (docs/mathematics.md 2, T1.2).
 #pragma once
 
 #include <vector>

@@ -88,7 +88,7 @@ void SelectionBlock::lay_out(const Row& row, Index r) {
   add_up_members(r);
 }
 
-// The number of sets that a row of n keys has; fills in their sizes where the plan has shares.
+// Returns the number of sets that a row of n keys has; sets their sizes if the plan has shares.
 int SelectionBlock::count_sizes(Index r, Index n) {
   if (plan_->shares.empty()) {
     return static_cast<int>(std::ranges::lower_bound(plan_->sizes, n) - plan_->sizes.begin());
@@ -100,7 +100,7 @@ int SelectionBlock::count_sizes(Index r, Index n) {
   return static_cast<int>(sizes_);
 }
 
-// The columns of a row whose keys are neighbours.
+// Lays out the columns of a row whose keys are contiguous.
 void SelectionBlock::lay_out_keys(const Row& row, Line& line) {
   const std::span<float> attention = of(line, columns_.attention);
   const std::span<float> scaled = of(line, columns_.scaled);
@@ -117,7 +117,7 @@ void SelectionBlock::lay_out_keys(const Row& row, Line& line) {
   line.scaled_square = sums.square;
 }
 
-// The columns of a row between whose keys there are others.
+// Lays out the columns of a row with gaps between its keys.
 void SelectionBlock::lay_out_gaps(const Row& row, Line& line) {
   const std::span<float> attention = of(line, columns_.attention);
   const std::span<float> scaled = of(line, columns_.scaled);
@@ -139,7 +139,7 @@ void SelectionBlock::lay_out_gaps(const Row& row, Line& line) {
   }
 }
 
-// The first `count` keys by rank: their columns get the rank, the members what stands there.
+// Ranks the first `count` keys: sets their columns' ranks and the members' data.
 void SelectionBlock::lay_out_members(const Row& row, Index r, int count) {
   Line& line = lines_[r];
   const bool has_zero = space_->gram->has_zero();
@@ -178,7 +178,7 @@ void SelectionBlock::sort_events(Index r) {
     events[first[panel - first_panel]++] = {
         static_cast<std::int32_t>(k), static_cast<std::int32_t>(line.member[k] - panel * kColumns)};
   }
-  // Each entry has moved on to where the next panel's events begin.
+  // Each entry now points to where the next panel's events begin.
   for (Index p = line.panels; p > 0; --p) first[p] = first[p - 1];
   first[0] = 0;
 }

@@ -1,5 +1,5 @@
-// What the distance and separability of a block of rows have in common: the members of the top
-// sets, and weights laid out beside the panels of the Gram matrix.
+// Data that the distance and separability of a block of rows share: the members of the top sets,
+// and weights aligned with the panels of the Gram matrix.
 #pragma once
 
 #include <algorithm>
@@ -16,25 +16,25 @@
 
 namespace headgauge {
 
-// What a scan wants of the prefix sums.
+// The results that a scan needs from the prefix sums.
 struct SelectionPlan {
-  // Every row has sets of these sizes, or of these shares of its keys where there are some.
+  // Every row has sets of these sizes, or of these shares of its keys if `shares` is not empty.
   std::vector<int> sizes;      // N of top_n, ascending and distinct
   std::vector<double> shares;  // of top_share, ascending and distinct, between 0 and 1
-  Index longest = 0;  // the most keys that a row has; 0: not known, and there are no shares
-  int critical = 0;   // distances for every N up to this; 0: not wanted
+  Index longest = 0;  // the largest number of keys in a row; 0 if unknown and there are no shares
+  int critical = 0;   // distances for every N up to this; 0 if not needed
   bool distance = true;
   bool separability = true;
   bool unit_sphere = true;  // separability on x / |x|
-  bool bounds = true;       // of distance and separability
-  int draws = 0;            // random sets a row to check the expected distance with
+  bool bounds = true;       // measure the bounds of distance and separability
+  int draws = 0;            // random sets per row to check the expected distance
   std::uint64_t seed = 0;
   Index count() const { return shares.empty() ? std::ssize(sizes) : std::ssize(shares); }
   int depth() const {
     if (!shares.empty()) return size_of_share(shares.back(), longest);
     return std::max(critical, sizes.empty() ? 0 : fitting(sizes.back()));
   }
-  // The size, or the least that no row has a set of.
+  // Returns `size`, or `longest` if that is smaller, because no row has a larger set.
   int fitting(int size) const {
     return longest > 0 ? static_cast<int>(std::min<Index>(size, longest)) : size;
   }
@@ -43,55 +43,55 @@ struct SelectionPlan {
     for (const int size : sizes) fitting_sizes.push_back(fitting(size));
     return fitting_sizes;
   }
-  // N for a share of n >= 2 keys: the nearest whole number that leaves a key in and a key out.
+  // Returns N for a share of n >= 2 keys: the nearest whole number from 1 to n - 1.
   static int size_of_share(double share, Index n) {
     return static_cast<int>(
         std::clamp<Index>(std::llround(share * static_cast<double>(n)), 1, n - 1));
   }
-  // Whether set number `size` of a row of n keys is what was asked for: a share of less than one
-  // key has no set.
+  // Returns whether set number `size` of a row of n keys counts: a share of less than one key has
+  // no set.
   bool stands_for(Index size, Index n) const {
     return shares.empty() || shares[size] * static_cast<double>(n) >= 1;
   }
-  // Whether anything is asked of the vectors as they are.
+  // Returns whether any result needs the unscaled vectors.
   bool scaled() const { return distance || !unit_sphere; }
 };
 
 // The vectors that a head's rows are measured against.
 struct SelectionSpace {
   const Gram* gram = nullptr;
-  Vectors x;  // what gram was built from
-  // See closest_pairs(), or nearest_positions() for a head with a mask; only with separability.
+  Vectors x;  // the vectors of `gram`
+  // See closest_pairs(), or nearest_positions() for a head with a mask; set only with separability.
   std::span<const double> closest;
 };
 
-// The weights w of the members of a set. Prefix sums over N are of the first two kinds: <s_N, u_j>
+// The weights w of the members of a set. The prefix sums over N use the first two kinds: <s_N, u_j>
 // for unit vectors u_j.
 enum class PrefixKind {
-  scaled,     // w = a |x|: the vectors as they are
-  unit,       // w = a, 0 for a vector of length 0: vectors on the unit sphere
+  scaled,     // w = a |x|, for the unscaled vectors
+  unit,       // w = a, 0 for a vector of length 0, for vectors on the unit sphere
   attention,  // w = a
 };
 
 class SelectionBlock {
  public:
-  // The weights of the members of a set, added up.
+  // Sums over the weights of the members of a set.
   struct SetSums {
     double mass = 0;    // sum |w|
     double square = 0;  // sum w^2
   };
-  // One row; views into the block. Columns are those of the panels that its keys lie in.
+  // One row, as views into the block. Columns are those of the panels that its keys lie in.
   struct Line {
     Index n = 0;
     Index first_panel = 0;
     Index panels = 0;
     Index lead = 0;                             // columns before the first key
     Index span = 0;                             // columns from the first key to the last
-    std::span<const std::uint32_t> positions;   // of the keys, where some columns are none
+    std::span<const std::uint32_t> positions;   // of the keys, if some columns are not keys
     int sizes = 0;                              // sizes N < n, a prefix of those of the plan
-    int critical = 0;                           // N < n summed for critical N
-    std::span<const float> attention;           // a_j, 0 where there is no key
-    std::span<const float> scaled;              // a_j |x_j|, 1 where there is no key; if asked for
+    int critical = 0;                           // number of N < n summed for critical N
+    std::span<const float> attention;           // a_j, 0 if not a key
+    std::span<const float> scaled;              // a_j |x_j|, 1 if not a key; only if needed
     std::span<const std::int32_t> rank;         // see kNoKey
     std::span<const float> norm;                // |x_j|
     std::span<const std::uint32_t> member;      // positions, by rank
@@ -101,7 +101,7 @@ class SelectionBlock {
     double scaled_square = 0;                   // sum (a |x|)^2
     Index first_column() const { return first_panel * kPrefixColumns; }
     Index columns() const { return panels * kPrefixColumns; }
-    // The column of key number `i` of the n.
+    // Returns the column of the row's key number `i`.
     Index column(Index i) const {
       return positions.empty() ? lead + i : positions[i] - first_column();
     }
@@ -114,20 +114,20 @@ class SelectionBlock {
   const SelectionPlan& plan() const { return *plan_; }
   Index rows() const { return std::ssize(lines_); }
   const Line& line(Index row) const { return lines_[row]; }
-  // Columns from one row to the next, and room for the members of a row: whole vectors.
+  // Returns the row stride in columns: whole vectors, with room for a row's members.
   Index stride() const { return stride_; }
   Index depth() const { return depth_; }
-  // The sizes of the plan that a row has sets of.
+  // Returns the sizes of the plan that a row has sets of.
   std::span<const int> sizes_of(Index row) const {
     if (plan_->shares.empty()) return std::span(plan_->sizes).first(line(row).sizes);
     return std::span(row_sizes_).subspan(row * sizes_, line(row).sizes);
   }
 
-  // Where separability is measured on the vectors as they are, kind unit means kind scaled.
+  // If separability is measured on the unscaled vectors, kind unit means kind scaled.
   PrefixKind resolve(PrefixKind kind) const {
     return kind == PrefixKind::unit && !plan_->unit_sphere ? PrefixKind::scaled : kind;
   }
-  // By rank, and by column.
+  // Return the weights by rank, and by column.
   std::span<const float> member_weights(Index row, PrefixKind kind) const;
   const float* column_weights(Index row, PrefixKind kind) const;
   SetSums set_sums(Index row, PrefixKind kind, int size) const;
@@ -138,7 +138,7 @@ class SelectionBlock {
   // rows x stride
   struct Columns {
     AlignedVector<float> attention, scaled;
-    AlignedVector<float> unit;  // attention without vectors of length 0, where there are any
+    AlignedVector<float> unit;  // attention without vectors of length 0, if there are any
     AlignedVector<std::int32_t> rank;
   };
   // rows x depth
@@ -161,7 +161,7 @@ class SelectionBlock {
   void sort_events(Index r);
   void add_up_members(Index r);
 
-  // The columns of `line` in `columns`, to be written.
+  // Returns the columns of `line` in `columns`, for writing.
   template <class T>
   std::span<T> of(const Line& line, AlignedVector<T>& columns) {
     return {columns.data() + (line.attention.data() - columns_.attention.data()),
@@ -178,7 +178,7 @@ class SelectionBlock {
   Members members_;
   std::array<std::vector<SetSums>, kKinds> set_sums_;  // rows x sizes
   std::vector<int> first_event_;                       // rows x (panels + 1)
-  std::vector<int> row_sizes_;                         // rows x sizes; of shares
+  std::vector<int> row_sizes_;                         // rows x sizes; set for shares
   Gathered gathered_;
 };
 

@@ -26,7 +26,7 @@ int critical_depth(const MeasureOptions& options) {
   return std::max(0, std::min(options.critical_max, longest - 1));
 }
 
-// Ascending, each once.
+// Sorts the values and removes duplicates.
 template <class T>
 std::vector<T> distinct(std::vector<T> values) {
   std::ranges::sort(values);
@@ -58,7 +58,7 @@ SelectionPlan make_plan(const MeasureOptions& options, SelectionGroups groups) {
   return plan;
 }
 
-// The metrics of rows of the separability group; all but the first are empty where only coverage is
+// The metrics of rows in the separability group; all but the first are empty if only coverage is
 // wanted.
 struct SeparabilityMetrics {
   MetricHandle separability, lower, model_lower, model_upper, lower_paper, upper_paper;
@@ -128,7 +128,7 @@ class SelectionMeasure : public Measure {
   std::span<const double> closest_keys(const Visibility& visibility, ThreadPool& pool);
   void derive_sampled_error(std::span<const LayerStatistics* const> layers, Results& results) const;
   void measure_separability(const RowBlock& rows, int slot, RowSink& sink);
-  // M and delta^2 of Assumption 2 for a row.
+  // Return M and delta^2 of Assumption 2 for a row.
   double largest_norm(const SelectionBlock::Line& line) const;
   double closest_pair(const RowBlock& rows, const Row& row, ClosestPair& search) const;
 
@@ -139,7 +139,7 @@ class SelectionMeasure : public Measure {
   DistanceMetrics distance_;
   SeparabilityMetrics separability_;
 
-  // What the current head is measured against.
+  // The vectors that the present head is measured against.
   std::uint64_t key_ = 0;
   Index length_ = 0;
   std::unique_ptr<Gram> gram_;
@@ -147,7 +147,7 @@ class SelectionMeasure : public Measure {
   Matrix<float> points_;  // of the sphere
   std::unique_ptr<Gram> sphere_;
   std::map<Index, std::vector<double>> closest_;  // by window
-  std::vector<double> nearest_;                   // of nearest_positions(), once a head has a mask
+  std::vector<double> nearest_;  // from nearest_positions(), once a head has a mask
   SelectionSpace space_;
   NullSpaces nulls_;
   bool left_out_ = false;  // some Gram matrix did not fit
@@ -200,7 +200,7 @@ MeasureNeeds SelectionMeasure::needs() const {
 }
 
 void SelectionMeasure::begin_head(const HeadInput& head, ThreadPool& pool) {
-  // Documents are read as far as the longest length that fits.
+  // Documents are read up to the longest length that fits.
   Index length = head.x.size();
   for (const int l : options_.lengths) {
     if (l <= head.length()) length = std::min<Index>(head.x.size(), l);
@@ -215,10 +215,10 @@ void SelectionMeasure::begin_head(const HeadInput& head, ThreadPool& pool) {
   if (coverage_) coverage_->begin_head(head, length);
 }
 
-// Builds the Gram matrix of the head's vectors, unless they are those of the head before.
+// Builds the Gram matrix of the head's vectors, unless the previous head had the same vectors.
 void SelectionMeasure::use_vectors(const HeadInput& head, Index length, ThreadPool& pool) {
   if (gram_ && key_ != 0 && head.x.key == key_ && length == length_) return;
-  cross_ = {};  // not two of them at once
+  cross_ = {};  // avoids having two in memory at once
   gram_.reset();
   gram_ = std::make_unique<Gram>(head.x, length, gram_limit_, pool);
   if (plan_.distance && plan_.bounds && gram_->has_products()) cross_ = CrossDistance(*gram_, pool);
@@ -229,7 +229,7 @@ void SelectionMeasure::use_vectors(const HeadInput& head, Index length, ThreadPo
   length_ = length;
 }
 
-// As many points as the longest text has positions, whichever text comes first.
+// Draws as many points as the longest text has positions, whichever text comes first.
 void SelectionMeasure::use_sphere(Index length, ThreadPool& pool) {
   if (!options_.lengths.empty()) length = std::max<Index>(length, options_.lengths.back());
   if (sphere_ && sphere_->columns() == length && sphere_->dimension() == gram_->dimension()) return;
@@ -241,7 +241,7 @@ void SelectionMeasure::use_sphere(Index length, ThreadPool& pool) {
   nulls_.sphere = {sphere_.get(), z, {}};
 }
 
-// Where there is a mask, what ClosestPair begins with.
+// Returns the input of ClosestPair if the head has a mask.
 std::span<const double> SelectionMeasure::closest_keys(const Visibility& visibility,
                                                        ThreadPool& pool) {
   if (visibility.mask() != nullptr) {
@@ -338,7 +338,7 @@ void SelectionMeasure::derive(std::span<const LayerStatistics* const> layers, Re
   if (coverage_) coverage_->derive(results);
 }
 
-// The Monte-Carlo error of the mean: draws of different rows are independent.
+// Derives the Monte-Carlo error of the mean: draws of different rows are independent.
 void SelectionMeasure::derive_sampled_error(std::span<const LayerStatistics* const> layers,
                                             Results& results) const {
   const std::vector<int> heads = coordinate_numbers(results, "head");
@@ -362,19 +362,20 @@ std::size_t selection_bytes(const MeasureOptions& options, const SourceInfo& sou
                             SelectionGroups groups, Index longest, Index dimension, int slots) {
   const SelectionPlan plan = make_plan(options, groups);
   const Index sizes = plan.count();
-  // At worst all tokens are distinct.
+  // All tokens are distinct in the worst case.
   std::size_t bytes = Gram::bytes(longest, longest, dimension, kGramLimit);
   if (groups.separability && !groups.proportion) {
     bytes += Gram::bytes(longest, longest, dimension, kGramLimit);
     bytes += longest * dimension * sizeof(float);
   }
   if (plan.distance && plan.bounds) bytes += CrossDistance::bytes(longest, longest);
-  // Columns of a block: weights, ranks, projections and stored sums; then the members of its rows.
+  // The columns of a block (weights, ranks, projections and stored sums), then the members of its
+  // rows.
   const Index rows = std::clamp<Index>((Index{1} << 18) / std::max<Index>(longest, 1), 16, 64);
   const Index floats = rows * longest * (6 + sizes) +
                        rows * plan.depth() * (12 + 3 * sizes + 2 * (plan.critical > 0 ? 16 : 0));
   bytes += slots * floats * sizeof(float);
-  if (groups.separability) bytes += slots * floats * sizeof(float);  // of the nulls, less than that
+  if (groups.separability) bytes += slots * floats * sizeof(float);  // the nulls take less
   if (groups.coverage) {
     bytes += longest * source.heads * TopSets::bytes(plan.fitting_sizes());
   }

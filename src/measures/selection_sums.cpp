@@ -29,7 +29,7 @@ void SelectionSums::gather(const SelectionBlock& block, std::vector<PrefixSums>&
     if (plan.separability) project_separations();
     return;
   }
-  // Where separability is measured on the vectors as they are, one sum serves both.
+  // If separability is measured on the unscaled vectors, one sum serves both.
   const bool one = !plan.distance || (plan.separability && !plan.unit_sphere);
   for (Index r = 0; r < block.rows(); ++r) {
     if (block.line(r).member.empty()) continue;
@@ -66,7 +66,7 @@ PrefixSums SelectionSums::prefix_of(Index row) const {
   return prefix;
 }
 
-// The sum of a kind with what is wanted of it.
+// Describes the sum of a kind and its outputs.
 PrefixSum SelectionSums::sum_of(Index row, PrefixKind kind) {
   const SelectionPlan& plan = block_->plan();
   const Index depth = block_->depth(), stride = block_->stride();
@@ -87,7 +87,7 @@ PrefixSum SelectionSums::sum_of(Index row, PrefixKind kind) {
 }
 
 // Computes s_N itself, then its products with all unit vectors. Columns before a row's first panel
-// and beyond its last are computed as well, and not read.
+// and after its last are also computed but not read.
 void SelectionSums::project(PrefixKind kind, Index first, Index count, float* to) {
   const Gram& vectors = gram();
   const Index dimension = vectors.dimension(), stride = block_->stride();
@@ -111,7 +111,7 @@ void SelectionSums::project(PrefixKind kind, Index first, Index count, float* to
 }
 
 void SelectionSums::project_separations() {
-  constexpr Index kRows = 8;  // that are projected together
+  constexpr Index kRows = 8;  // rows projected together
   const Index stride = block_->stride();
   grow(again_, kRows * sizes_ * stride);
   for (Index first = 0; first < block_->rows(); first += kRows) {
@@ -157,7 +157,7 @@ double SelectionSums::set_square(Index row, int size) const {
   const auto first = static_cast<std::uint32_t>(line.first_column());
   const std::uint32_t* member = line.member.data();
   const int count = block_->sizes_of(row)[size];
-  // Four sums, so that additions do not wait for the one before.
+  // Four sums, so that no addition waits for the one before.
   double sum[4] = {};
   int k = 0;
   for (; k + 4 <= count; k += 4) {

@@ -1,5 +1,5 @@
-// The prefix sums over N of a block of rows, and what the distance and separability of its top sets
-// read from them.
+// The prefix sums over N of a block of rows, from which the distance and separability of its top
+// sets are computed.
 #pragma once
 
 #include <span>
@@ -20,26 +20,26 @@ class SelectionSums {
 
   // Sums all prefixes of all rows of `block`, panel by panel.
   void sum(const SelectionBlock& block);
-  // The same in parts, so that the rows of several blocks can pass the panels of their space
-  // together: what sum_top_prefixes() is to sum, where there are products; then what follows.
+  // Do the same in parts, so that the rows of several blocks can pass the panels of their space
+  // together: first prepare the input of sum_top_prefixes(), if there are products, then finish.
   void gather(const SelectionBlock& block, std::vector<PrefixSums>& prefixes);
   void finish();
   const SelectionBlock& block() const { return *block_; }
 
-  // <s_N, x_j> / |x_j| by size and column: kind scaled, if distances are wanted.
+  // Returns <s_N, x_j> / |x_j| by size and column: kind scaled, if distances are wanted.
   MatrixView<const float> products(Index row) const;
-  // |s_N|^2 of the vectors as they are: at each size, and for N = 1..critical.
+  // Return |s_N|^2 of the unscaled vectors: at each size, and for N = 1..critical.
   double set_square(Index row, int size) const;
   std::span<const float> critical_squares(Index row) const;
-  // Kind unit, if separability is wanted.
+  // Returns q for kind unit, if separability is wanted.
   Separations separations(Index row) const;
 
-  // The prefix sums of kind unit of one row at each of its sizes, by column: for a second look at a
-  // row. Overwritten by the next call.
+  // Recomputes the prefix sums of kind unit of one row at each of its sizes, by column, for a
+  // closer look at a row. The next call overwrites them.
   MatrixView<const float> sums_again(Index row);
 
  private:
-  // What separability reads.
+  // The input of separability.
   struct Output {
     AlignedVector<float> lowest;  // rows x sizes x lanes
     AlignedVector<float> inside;  // rows x sizes x depth
@@ -47,7 +47,7 @@ class SelectionSums {
 
   void reserve();
   void square_critical();
-  // The sums of a kind at every size, by projection: `to` is rows x sizes x columns.
+  // Computes the sums of a kind at every size by projection: `to` is rows x sizes x columns.
   void project(PrefixKind kind, Index first, Index count, float* to);
   void project_separations();
   const Gram& gram() const { return *block_->space().gram; }

@@ -17,7 +17,7 @@
 namespace headgauge {
 namespace {
 
-// Far beyond anything of use, and within what float32 can hold.
+// The limits are far above any useful value and within float32.
 void require_in_range(const char* option, std::span<const double> values) {
   for (double value : values) {
     if (value >= 1e-9 && value <= 1e9) continue;
@@ -29,13 +29,13 @@ void require_in_range(const char* option, std::span<const double> values) {
 // The step of sensitivity_top2, at temperature 1.
 constexpr double kTop2Epsilon = 1e-3;
 
-// g of a softmax row in direction (e_1 - e_2)/sqrt 2, from its sums alone: with v_1 taken off v,
-// e = 0, expm1(-sqrt 2 eps) and, for all other keys, expm1(-eps/sqrt 2); a' - a = a (e - D)/(1 +
-// D).
+// Computes g of a softmax row in direction (e_1 - e_2)/sqrt 2 from its sums only. With v_1
+// subtracted from v, e = 0, expm1(-sqrt 2 eps) and, for all other keys, expm1(-eps/sqrt 2); a' - a
+// = a (e - D)/(1 + D).
 double top2_gain(const Row& row, double epsilon) {
   const WeightSums& sums = row.sums;
   const double first = sums.max, second = two_largest(row.weights).second;
-  // The first is one of max_count; the second may be another.
+  // The first key is one of max_count; the second may be another of them.
   const auto ties = static_cast<double>(sums.max_count - 1);
   const double rest = std::max(0.0, sums.rest_mass + ties * first - second);
   const double squares = std::max(0.0, sums.rest_square + ties * first * first - second * second);
@@ -154,22 +154,22 @@ class SensitivityMeasure final : public Measure {
     LabelledArray& largest = results.add_metric("sensitivity_max", {"temperature", "epsilon"}, "1");
     const auto layers = results.coord_numbers("layer"), heads = results.coord_numbers("head");
     mean.each([&](std::span<const Index> cell, std::size_t at) {
-      if (std::isnan(mean.values[at])) return;  // head not measured
+      if (std::isnan(mean.values[at])) return;  // the head was not measured
       const Envelope& envelope =
           envelopes_[{static_cast<int>(layers[cell[0]]), static_cast<int>(heads[cell[1]])}];
       const double t = temperatures_[cell[2]];
       bound.values[at] = envelope.at(t, epsilons_[cell[3]]);
       paper.values[at] = std::min(1 / (4 * t), std::numbers::sqrt2);
-      // fmax takes the other where one is undefined.
+      // fmax returns the other argument if one is undefined.
       double& most = largest({cell[2], cell[3]});
       most = std::fmax(most, mean.values[at]);
     });
   }
 
  private:
-  // What bounds the sensitivity of a head, from its rows.
+  // Bounds of the sensitivity of a head, from its rows.
   struct Envelope {
-    double lipschitz = 0;  // the largest
+    double lipschitz = 0;  // the largest over the rows
     bool simplex = true;
     void add(const Envelope& other) {
       lipschitz = std::max(lipschitz, other.lipschitz);
@@ -192,11 +192,11 @@ class SensitivityMeasure final : public Measure {
     bool sampled = false;
   };
   static constexpr std::size_t kBytesPerKey = 64;
-  // The steps of normalizers without a kernel for them, all but softmax(c l), are taken in float64.
-  // All rows of so few keys together cost less than the rows that are drawn from the longer ones.
+  // Normalizers other than softmax(c l) have no kernel for the steps, which are then taken in
+  // float64. All rows with so few keys together cost less than the rows drawn from the longer ones.
   static constexpr Index kShortRow = 128;
 
-  // Each head has draws of its own, the same under all normalizers.
+  // Each head has its own draws, which are the same under all normalizers.
   Index drawn(const Row& row, const HeadInput& head) const {
     const auto document = Index{head.document} << 20;
     return drawn_for(row.group, {seed_, RandomDomain::drawn_rows,
@@ -204,7 +204,7 @@ class SensitivityMeasure final : public Measure {
                                  static_cast<std::uint32_t>(row.group.first + document)});
   }
 
-  // The gains of a row of at least two keys.
+  // Computes the gains of a row of at least two keys.
   void take_steps(const RowBlock& block, Index r, std::optional<double> scale,
                   Workspace& work) const {
     const Normalizer& normalizer = *block.normalizer;

@@ -1,4 +1,4 @@
-// The sensitivity group: how strongly weights answer to changes of the logits, by steps of finite
+// The sensitivity group: how strongly weights react to changes of the logits, by steps of finite
 // size (docs/mathematics.md D4.2) and by the exact Jacobian (docs/mathematics.md D4.1).
 #pragma once
 
@@ -8,10 +8,10 @@
 
 namespace headgauge {
 
-// UsageError unless every temperature and every epsilon is from 1e-9 to 1e9.
+// Throws UsageError unless every temperature and every epsilon is from 1e-9 to 1e9.
 std::unique_ptr<Measure> make_sensitivity_measure(const MeasureOptions& options, int slots);
 
-// ||w((l + eps v)/T) - w(l/T)||_2 / eps for any normalizer w, in float64; gains as in
+// Computes ||w((l + eps v)/T) - w(l/T)||_2 / eps for any normalizer w in float64; gains as in
 // softmax_sensitivity().
 void normalizer_sensitivity(const Normalizer& normalizer, const RowContext& context,
                             std::span<const float> logits, std::span<const double> v,

@@ -7,15 +7,16 @@
 namespace headgauge {
 namespace {
 
-// Two values of q this close are compared in float64: what float32 weights can lose, relative to q
-// and, where q itself is a difference of larger numbers, to the products it is made of.
+// Values of q closer than this are compared in float64. It is the possible error from float32
+// weights, relative to q or, if q is a difference of larger numbers, to the products in it.
 constexpr double kCloseToEachOther = 1e-5;
 constexpr double kCloseToProducts = 2e-6;
-// r^2 below these shares of |s|^2 and of the squared sum of the weights has lost its digits in
-// q + |s|^2, or in |s|^2 itself.
+// If r^2 is below these shares of |s|^2 and of the squared sum of the weights, q + |s|^2 or |s|^2
+// itself has lost its precision.
 constexpr double kSmallRadius = 1e-2;
 constexpr double kSmallBesideMass = 3e-4;
-// In float64: values of q that are equal in exact arithmetic, and an r that is 0.
+// Float64 values of q closer than kEqual (relative) count as equal, and a smaller r than
+// kZeroRadius as 0.
 constexpr double kEqual = 1e-12;
 constexpr double kZeroRadius = 1e-14;
 constexpr Index kWordBits = 64;
@@ -43,7 +44,7 @@ Separation Separator::separate(int size) {
   const MemberComparison compared =
       compare_members(found.inside.row(size).first(count), weights, lowest, kCloseToEachOther,
                       static_cast<float>(kCloseToProducts * sums.mass), bits_);
-  // |s|^2, since the sum of q over the members is the sum of w^2 less 2 |s|^2.
+  // Computes |s|^2 from the sum of q over the members, which is sum w^2 - 2 |s|^2.
   const double square = std::max(0.5 * (sums.square - compared.sum), 0.0);
   const double radius2 = lowest + square;
   const bool small_radius =
@@ -72,7 +73,7 @@ Separation Separator::separate_exactly(int size) {
   weigh_exactly();
   add_up(members(size));
   const double lowest = *std::ranges::min_element(sums_->separations(line_).lowest.row(size));
-  // What q of the outermost member may be off by.
+  // The possible error of the outermost member's q.
   const double outermost =
       std::abs(block().member_weights(line_, PrefixKind::unit)[members(size) - 1]);
   const double slack =
@@ -114,7 +115,7 @@ Separator::Nearest Separator::find_nearest(int size, double lowest, double slack
   Nearest nearest{-1, kInfiniteRadius};
   const std::span<const std::int32_t> rank = line().rank;
   const Index count = members(size);
-  // Every key outside that may be the nearest one; all of them where float32 lost sight of it.
+  // Collects every key outside that may be the nearest; all of them if float32 cannot tell.
   for (double limit = lowest + 2.0 * slack; nearest.column < 0; limit = kInfiniteRadius) {
     for (Index j = 0; j < std::ssize(sum); ++j) {
       if (rank[j] < count) continue;
@@ -179,7 +180,7 @@ SeparationBounds Separator::bounds(int size, const Separation& found, double lar
           bounds.upper_paper / count};
 }
 
-// As bound_members(), with the weights in float64 too.
+// Does the same as bound_members(), with float64 weights.
 MemberBounds Separator::bound_exactly(int size, const BoundFacts& facts) const {
   std::vector<double> weights;
   double mass = 0, squares = 0;

@@ -15,7 +15,7 @@ namespace headgauge {
 struct Separation {
   int distinguishable = 0;  // N_s: members with X_i < r, strictly
   double radius = 0;        // r
-  // Which members those are: bit k for the member of rank k. Overwritten by the next call.
+  // Bit k is set if the member of rank k is distinguishable. The next call overwrites it.
   std::span<const std::uint64_t> members;
   bool exact = false;  // decided in float64
 };
@@ -25,29 +25,29 @@ struct SeparationBounds {
   double lower = 0;        // #{xi_i < r} / N
   double model_lower = 0;  // T2v
   double model_upper = 0;
-  double lower_paper = 0;  // T2 as printed; undefined where r = 0
+  double lower_paper = 0;  // T2 as printed; undefined if r = 0
   double upper_paper = 0;
 };
 
-// Decides X_i < r for the members of a row's sets. Comparisons too close for float32 are made again
-// in float64, from the logits on.
+// Decides X_i < r for the members of a row's sets. Comparisons too close for float32 are repeated
+// in float64, starting from the logits.
 class Separator {
  public:
   // Starts on row number `line` of the block of `sums`; its weights are those of `row` under
-  // `normalizer`. A `pairing` says to which key the weight of each key of `row` has moved
+  // `normalizer`. If the row was permuted, `pairing` gives the key that each key's weight moved to
   // (PairedRows).
   void begin(SelectionSums& sums, Index line, const Row& row, const Normalizer& normalizer,
              std::span<const std::uint32_t> pairing = {});
   // Separates the set of size number `size` of the plan.
   Separation separate(int size);
-  // Computes the bounds on what separate(size) found. M is `largest`, delta^2 `closest2`.
-  // With signed weights xi is M sum |a_j|, which needs no more than the triangle inequality.
+  // Computes the bounds on the result of separate(size). M is `largest`, delta^2 `closest2`. With
+  // signed weights xi is M sum |a_j|, which needs only the triangle inequality.
   SeparationBounds bounds(int size, const Separation& found, double largest, double closest2,
                           bool is_signed);
 
  private:
-  // What a column is in float64: its weight as separability has it over the length of its vector,
-  // and the vector.
+  // A column in float64: its weight in separability divided by the length of its vector, and the
+  // vector.
   struct Point {
     double factor = 0;  // w_j / |x_j|; 0 for a vector of length 0
     double weight = 0;  // w_j
@@ -60,15 +60,15 @@ class Separator {
   };
 
   Separation separate_exactly(int size);
-  // The weights of all keys, once a row.
+  // Computes the weights of all keys, once per row.
   void weigh_exactly();
-  // total_ = s_N of the first `members` members.
+  // Sets total_ to s_N of the first `members` members.
   void add_up(Index members);
-  // Searches the keys whose q in float32 is no more than `slack` twice above `lowest`.
+  // Searches the keys whose float32 q is at most 2 `slack` above `lowest`.
   Nearest find_nearest(int size, double lowest, double slack);
-  // r, from the vector of the nearest key.
+  // Computes r from the vector of the nearest key.
   double radius(const Point& nearest) const;
-  // Sets the bits of the members whose q lies below that of the nearest key; their number.
+  // Sets the bits of the members whose q is below that of the nearest key; returns their number.
   int count_below(int size, double radius, double nearest, double lowest, double slack);
   MemberBounds bound_exactly(int size, const BoundFacts& facts) const;
   Point point(Index column) const;

@@ -35,8 +35,8 @@ bool SeparabilityNulls::has_others(Index r, Index every) const {
   return spaces_->all && has(r, every);
 }
 
-// Every row of every head draws for itself, so that the noise of the draws is as independent
-// between rows and heads as their errors take it to be.
+// Every row of every head has its own draws, so that their noise is independent between rows and
+// heads, as the standard errors assume.
 RandomStream SeparabilityNulls::random(Index r, RandomDomain domain) const {
   const HeadInput& head = *rows_->head;
   const Index query = rows_->rows[r].query;
@@ -44,7 +44,7 @@ RandomStream SeparabilityNulls::random(Index r, RandomDomain domain) const {
           row_word(query, head.document)};
 }
 
-// The rows that the sphere has too come first.
+// Puts the rows that also have the sphere first.
 void SeparabilityNulls::deal() {
   const Index depth = spaces_->plan.depth();
   any_rows_.begin(*rows_, depth);
@@ -61,8 +61,8 @@ void SeparabilityNulls::deal() {
   }
 }
 
-// The keys of a row take neighbouring points, from a random one on: all heads share the points, and
-// rows of few keys would all have the same ones.
+// The keys of a row take neighbouring points, starting at a random one: all heads share the points,
+// and rows with few keys would otherwise all have the same points.
 void SeparabilityNulls::place_on_sphere() {
   constexpr Index kBlockWords = 4;
   sphere_rows_.clear();
@@ -70,7 +70,7 @@ void SeparabilityNulls::place_on_sphere() {
   for (Index i = 0; i < std::ssize(rows) && has_others(any_rows_.source(i), kSphereRows); ++i) {
     Row row = rows[i];
     const Index n = row.n();
-    // The word after those of the permutation.
+    // Uses the word after those of the permutation.
     const auto words = random(any_rows_.source(i), RandomDomain::separability_pairing)
                            .block(static_cast<std::uint32_t>(n / kBlockWords));
     const auto choices = static_cast<std::uint64_t>(spaces_->sphere.gram->columns() - n + 1);

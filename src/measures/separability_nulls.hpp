@@ -1,5 +1,5 @@
-// What separability would be if it did not matter which key has which weight, or which vector the
-// keys have (docs/mathematics.md 7a): some rows once more, with their weights permuted.
+// Null models of separability in which it does not matter which key has which weight, or which
+// vector (docs/mathematics.md 7a): some rows are measured again with their weights permuted.
 #pragma once
 
 #include <vector>
@@ -10,29 +10,29 @@
 
 namespace headgauge {
 
-// Each null is measured in one row of so many; in the next head those are the rows before.
+// Each null is measured on one row in this many; the next head uses the preceding rows.
 inline constexpr Index kNullRows = 2;
 inline constexpr Index kLocalRows = 8;
 inline constexpr Index kSphereRows = 8;
 
-// The metrics of a null: what it is, and by how much the row exceeds it (where that is wanted).
+// The metrics of a null: its value, and by how much the row exceeds it (if needed).
 struct NullMetrics {
   MetricHandle value, excess;
 };
 
-// What the nulls of a head are measured against.
+// The vectors that the nulls of a head are measured against.
 struct NullSpaces {
   SelectionSpace text;
-  SelectionSpace sphere;  // random points in place of x
-  SelectionPlan plan;     // of separability alone
+  SelectionSpace sphere;  // random points instead of x
+  SelectionPlan plan;     // of separability only
   SelectionPlan sphere_plan;
-  bool all = true;  // the local null and the sphere too
+  bool all = true;  // measure the local null and the sphere too
 };
-// The plan of the nulls for rows that are measured under `plan`.
+// Returns the plan of the nulls for rows that are measured under `plan`.
 SelectionPlan null_plan(const SelectionPlan& plan, bool unit_sphere);
 
-// The nulls of a block of rows. Between begin() and measure() the sums that gather() asks for must
-// have been made.
+// The nulls of a block of rows. The sums that gather() adds must be computed between begin() and
+// measure().
 class SeparabilityNulls {
  public:
   struct Metrics {
@@ -40,7 +40,7 @@ class SeparabilityNulls {
   };
   // Permutes the weights of the rows that have nulls.
   void begin(const RowBlock& rows, const NullSpaces& spaces);
-  // Adds the sums over the vectors of the text; those over the sphere are made at once.
+  // Adds the sums over the vectors of the text; computes the sums over the sphere at once.
   void gather(std::vector<PrefixSums>& prefixes);
   // `found` has the number of distinguishable members of every row at each size of the plan.
   void measure(MatrixView<const int> found, const Metrics& metrics, RowSink& sink);
@@ -53,7 +53,7 @@ class SeparabilityNulls {
 
   void deal();
   void place_on_sphere();
-  // Whether a row has the null by permutation, and those that are there beside it.
+  // Returns whether a row has the permutation null, and the other nulls.
   bool has(Index r, Index every) const;
   bool has_others(Index r, Index every) const;
   RandomStream random(Index r, RandomDomain domain) const;
@@ -63,7 +63,7 @@ class SeparabilityNulls {
   const RowBlock* rows_ = nullptr;
   const NullSpaces* spaces_ = nullptr;
   PairedRows any_rows_, local_rows_;
-  std::vector<Row> sphere_rows_;  // the first ones of any_rows_
+  std::vector<Row> sphere_rows_;  // the first rows of any_rows_
   Null any_, local_, sphere_;
   Separator separator_;
 };

@@ -8,7 +8,7 @@ namespace headgauge {
 namespace {
 
 constexpr Index kBits = 64;
-constexpr float kTie = 1e-4f;  // weights nearer than this share are tied (docs/mathematics.md 7a)
+constexpr float kTie = 1e-4f;  // weights closer than this share are tied (docs/mathematics.md 7a)
 
 Index words_for(int size) {
   return (size + kBits - 1) / kBits;

@@ -14,8 +14,8 @@ struct TopSet {
   Index query = 0;
   int head = 0;
   Index n = 0;    // keys that the row sees
-  int clear = 0;  // how many of its first keys lie above the first one left out (see count_clear())
-  // Where TopSets keeps it.
+  int clear = 0;  // number of first keys above the first one left out (see count_clear())
+  // Index of the set in TopSets.
   int slot = 0;
   Index first_member = 0;
   Index first_word = 0;
@@ -23,48 +23,48 @@ struct TopSet {
 
 class TopSets {
  public:
-  static constexpr int kOverlapSize = 10;  // keys that top_overlap compares, at most
-  // The number of top keys that a row must give: the first key left out says which of those before
-  // it are tied with it.
+  static constexpr int kOverlapSize = 10;  // most keys that top_overlap compares
+  // The number of top keys that a row must provide: the first key left out shows which of the keys
+  // before it are tied with it.
   static constexpr int kDepth = kOverlapSize + 1;
 
-  // `sizes`: the N of top_n, ascending and distinct. `slots` threads add rows.
+  // `sizes` are the N of top_n, ascending and distinct. `slots` threads add rows.
   TopSets(std::vector<int> sizes, int slots);
 
-  // The rows that follow are of this head.
+  // Starts a head; the following rows belong to it.
   void begin_head(const HeadInput& head);
   void add_row(int slot, const Row& row);
-  // Which members of the set of size number `size` of the last row of `slot` are distinguishable:
-  // bit k % 64 of word k / 64 for the member of rank k.
+  // Marks the distinguishable members in set number `size` of the last row of `slot`: bit k % 64 of
+  // word k / 64 for the member of rank k.
   void add_distinguishable(int slot, int size, std::span<const std::uint64_t> members);
 
-  // All sets, by query, then head.
+  // Returns all sets, by query, then head.
   std::vector<TopSet> sorted() const;
-  // The positions of the `count` largest weights, by rank.
+  // Returns the positions of the `count` largest weights, by rank.
   std::span<const std::uint32_t> members(const TopSet& set, int count) const;
   bool is_distinguishable(const TopSet& set, int size, Index rank) const;
   void clear();
 
-  // Memory for one set, in bytes.
+  // Returns the memory for one set in bytes.
   static std::size_t bytes(std::span<const int> sizes);
 
  private:
-  // What one thread has kept.
+  // The sets kept by one thread.
   struct Kept {
     std::vector<TopSet> sets;
     std::vector<std::uint32_t> members;  // positions, by rank
-    std::vector<std::uint64_t> words;    // a bit for each member, each size from a word of its own
+    std::vector<std::uint64_t> words;    // a bit for each member; each size starts a new word
   };
 
   std::vector<int> sizes_;
   std::vector<Index> first_word_;  // of each size
-  Index words_ = 0;                // of a set
+  Index words_ = 0;                // in a set
   int head_ = 0;
   std::vector<Kept> kept_;  // by slot
 };
 
-// Counts the first keys of a row, `size` at most, whose weights lie above that of key number `size`
-// and are not tied with it.
+// Counts the first keys of a row, at most `size`, whose weights are above that of key number `size`
+// and not tied with it.
 int count_clear(const Row& row, int size);
 
 }  // namespace headgauge

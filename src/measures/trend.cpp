@@ -1,4 +1,4 @@
-// The random walk that slopes and forecasts come from (docs/mathematics.md 7b).
+// The random walk that slopes and forecasts are estimated from (docs/mathematics.md 7b).
 #include <algorithm>
 #include <cmath>
 
@@ -8,9 +8,9 @@
 namespace headgauge {
 namespace {
 
-constexpr double kNarrowest = 1.5;         // of an octave whose bins do not end at powers of two
-constexpr double kLeastGrowth = 0.1;       // of log n per unit of log position
-constexpr double kSinglePrecision = 1e-4;  // relative: what rounding may do to a mean
+constexpr double kNarrowest = 1.5;         // for an octave whose bins do not end at powers of two
+constexpr double kLeastGrowth = 0.1;       // growth of log n per unit of log position
+constexpr double kSinglePrecision = 1e-4;  // relative error of a mean from rounding
 constexpr std::size_t kFewestTrendOctaves = 5;
 
 struct Step {
@@ -19,7 +19,7 @@ struct Step {
   bool grows() const { return keys >= kLeastGrowth * position; }
 };
 
-// Each octave back weighs 1/sqrt 2 of the one after it: sqrt of its mean position.
+// Each octave has 1/sqrt 2 of the weight of the one after it: the root of its mean position.
 std::vector<Step> steps_of(std::span<const Octave> octaves) {
   std::vector<Step> steps;
   for (std::size_t k = 1; k < octaves.size(); ++k) {
@@ -45,7 +45,7 @@ class Spread {
   double weight_ = 0, square_ = 0, deviation_ = 0;
 };
 
-// The mean of the steps per unit of log n where that grows, by their weights.
+// The weighted mean of the steps per unit of log n, if log n grows.
 struct Drift {
   double value = 0, weight = 0;
   Index steps = 0;
@@ -64,8 +64,9 @@ Drift drift_of(const std::vector<Step>& steps) {
 }
 
 // A random walk with drift: a step of log position h has dy = b dx + s sqrt(h) z, with z normal of
-// variance 1. Late steps say more of the drift; of the scatter all say as much, about the drift
-// that fits them best, so that its squares follow a chi-square distribution.
+// variance 1. Later steps carry more weight in the drift. In the scatter all steps have equal
+// weight, around the drift that fits them best, so that its squares follow a chi-square
+// distribution.
 class Walk {
  public:
   explicit Walk(const std::vector<Step>& steps) : freedom_(static_cast<double>(steps.size())) {
@@ -89,8 +90,8 @@ class Walk {
 
   double drift() const { return drift_; }
   double freedom() const { return freedom_; }
-  // Standard deviation of y at `ahead` of log position and `more_keys` of log n beyond the last
-  // step: that of the walk, and that of the drift.
+  // Returns the standard deviation of y at `ahead` of log position and `more_keys` of log n beyond
+  // the last step: that of the walk combined with that of the drift.
   double deviation(double ahead, double more_keys) const {
     return std::sqrt(variance_ * (ahead + more_keys * more_keys * drift_variance_));
   }
@@ -153,7 +154,8 @@ Forecast forecast_effective_tokens(std::span<const Octave> octaves, double posit
   const Walk walk(steps_of(octaves));
   const Octave &last = octaves.back(), &before = octaves[octaves.size() - 2];
   const double ahead = position - last.position;
-  // A window or a pattern lets the number of keys grow more slowly than the text, or not at all.
+  // The number of keys may grow more slowly than the text, or not at all, under a window or a
+  // pattern.
   const double growth = (last.keys - before.keys) / (last.position - before.position);
   const double more_keys = std::clamp(growth, 0.0, 1.0) * ahead;
   const double centre = last.value + walk.drift() * more_keys;
@@ -170,7 +172,7 @@ std::optional<bool> forecast_holds(std::span<const Octave> octaves) {
   const Forecast forecast =
       forecast_effective_tokens(octaves.first(octaves.size() - 1), last.position);
   if (std::isnan(forecast.value)) return std::nullopt;
-  // The ends may be those of what is possible, where a rounded mean may lie.
+  // The ends may be limits of the possible range, which a rounded mean can touch.
   const double measured = std::exp(last.value), slack = kSinglePrecision * measured;
   return forecast.low - slack <= measured && measured <= forecast.high + slack;
 }

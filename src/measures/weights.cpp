@@ -15,7 +15,7 @@
 namespace headgauge {
 namespace {
 
-// sum |a| |t - j| of keys number [first, last) of a row.
+// Computes sum |a| |t - j| over the row's keys number [first, last).
 double weighted_distance(const Row& row, Index first, Index last) {
   if (row.positions.empty()) {
     return sum_distances(row.weights.subspan(first, last - first),
@@ -75,7 +75,7 @@ class WeightsMeasure final : public Measure {
       const WeightSums& sums = row.sums;
       sink.set(r, mass_, sums.mass);
       sink.set(r, max_weight_, sums.max);
-      // The first key of the text, which a sliding window may have left behind or a mask hidden.
+      // The row may not see the first key of the text, because of a sliding window or a mask.
       sink.set(r, first_weight_, row.key(0) == 0 ? row.weights[0] : 0.0);
       sink.set(r, logit_range_, sums.max_logit - sums.min_logit);
       sink.set(r, scaled_weight_min_, n * sums.min);
@@ -125,11 +125,11 @@ class WeightsMeasure final : public Measure {
     of_layer_.clear();
     parts_of_layer_ = 0;
   }
-  // The keys that are sinks of the most heads, in Results::text.
+  // Writes the keys that are sinks of the most heads to Results::text.
   void derive(std::span<const LayerStatistics* const>, Results& results) override {
     std::vector<FoundSink> sinks;
     for (const auto& [position, sink] : found_) {
-      // What stands there in one text does not in another.
+      // Only position 0 has the same token in several texts.
       if (documents_ == 1 || position == 0) sinks.push_back(sink);
     }
     std::ranges::stable_sort(sinks, std::greater(), &FoundSink::heads);
@@ -146,23 +146,22 @@ class WeightsMeasure final : public Measure {
 
  private:
   static constexpr std::size_t kListedSinks = 8;
-  static constexpr double kListedShare = 0.05;  // of the heads of the first
+  static constexpr double kListedShare = 0.05;  // least number of heads, relative to the first sink
 
   struct Workspace {
     TopWorkspace select;
     std::vector<float> magnitudes;  // of signed weights, or of those beyond the sinks
   };
 
-  // A position, and the heads of which the key there is a sink: their number in the mean over the
-  // documents.
+  // A position, and the number of heads in which it is a sink, averaged over the documents.
   struct FoundSink {
     Index position = 0;
     double heads = 0;
     int first_layer = 0, last_layer = 0;
   };
 
-  // How widely weights spread: the metrics that there are of all weights of a row, and of those
-  // beyond its sinks.
+  // The metrics of how widely weights spread, for all weights of a row or for those beyond its
+  // sinks.
   struct Spread {
     MetricHandle entropy, entropy_normalized, effective_tokens, participation_ratio, mass_90,
         attention_distance;
@@ -174,8 +173,8 @@ class WeightsMeasure final : public Measure {
       mass_90 = metrics.add("mass_90" + suffix);
       attention_distance = metrics.add("attention_distance" + suffix);
     }
-    // `keys` weights, of which `quantile` hold 90 %; `distance` is sum a |t - j| (NaN: none), and
-    // the row counts as `rows`.
+    // Sets the metrics for `keys` weights, of which `quantile` hold 90 %. `distance` is sum a |t -
+    // j| (NaN if none), and the row counts as `rows`.
     void set(RowSink& sink, Index r, std::size_t keys, const WeightSums& sums, Index quantile,
              double distance, double rows) const {
       sink.set(r, entropy, 0, sums.entropy, rows);
@@ -199,7 +198,7 @@ class WeightsMeasure final : public Measure {
     Index quantile = mass_quantile(weights, 0.9, work.select);
     all_.set(sink, r, weights.size(), row.sums, quantile, distances.all, 1);
 
-    // A sink that is no key takes what the weights lack to 1.
+    // A sink that is not a key has the rest of the total weight of 1.
     const double total = traits.has_sink ? 1.0 : row.sums.abs_mass;
     WeightSums sums = row.sums;
     if (!row.sinks.empty()) {
@@ -217,7 +216,7 @@ class WeightsMeasure final : public Measure {
     sink.set(r, max_beyond_, 0, largest / sums.abs_mass, share);
   }
 
-  // The weights of a row, without signs, that are not on these of its keys.
+  // Returns the unsigned weights of a row without those of the given keys.
   static std::span<const float> beyond(const Row& row, std::span<const std::uint32_t> sinks,
                                        bool is_signed, Workspace& work) {
     work.magnitudes.resize(row.weights.size());
@@ -236,10 +235,10 @@ class WeightsMeasure final : public Measure {
   MetricHandle mass_, max_weight_, first_weight_, logit_range_, scaled_weight_min_,
       scaled_weight_max_, visible_keys_, sink_weight_, sink_keys_, max_beyond_;
   Spread all_, beyond_;
-  std::map<Index, Index> of_document_, of_layer_;  // how many heads have a sink there
-  bool judged_ = false;                            // some head's keys in the document
-  Index parts_of_layer_ = 0;                       // documents of which keys were judged
-  int documents_ = 0;                              // how many the run has
+  std::map<Index, Index> of_document_, of_layer_;  // number of heads with a sink at a position
+  bool judged_ = false;       // the keys of some head in the document were judged
+  Index parts_of_layer_ = 0;  // documents with judged keys
+  int documents_ = 0;         // in the run
   std::map<Index, FoundSink> found_;
   std::vector<Workspace> work_;
 };

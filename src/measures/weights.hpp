@@ -1,4 +1,4 @@
-// The weights group: how concentrated the weights of a row are, and where they lie
+// The weights group: how concentrated the weights of a row are, and on which keys they lie
 // (docs/mathematics.md 7a).
 #pragma once
 

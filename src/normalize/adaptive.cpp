@@ -13,9 +13,9 @@
 namespace headgauge {
 namespace {
 
-// P(H), highest power first, as fitted by Velickovic et al. for their model.
+// The polynomial P(H), highest power first, as fitted by Velickovic et al. for their model.
 constexpr std::array<double, 5> kFit = {-0.037, 0.481, -2.3, 4.917, -1.791};
-constexpr double kSharpEnough = 0.5;  // nats; below it the weights are those of softmax
+constexpr double kSharpEnough = 0.5;  // nats; rows with less entropy get the weights of softmax
 
 struct Fitted {
   double beta = 1;
@@ -47,7 +47,7 @@ class AdaptiveTemperature final : public Normalizer {
 
   WeightSums weigh_row(std::span<const float> logits, const RowContext&,
                        std::span<float> weights) const override {
-    // No weights yet: they may be written over the logits.
+    // Computes only the sums: writing weights could overwrite the logits.
     const double beta = beta_of(softmax_row(logits, {}).entropy).beta;
     return softmax_row(logits, weights, static_cast<float>(beta));
   }
@@ -81,7 +81,7 @@ class AdaptiveTemperature final : public Normalizer {
     }
     out.terms.push_back(std::move(term));
   }
-  // With a scale that does not move, the norms are those of softmax.
+  // If the scale is constant, the norms are those of softmax.
   JacobianNorms jacobian_norms(std::span<const float> logits, std::span<const float> weights,
                                const WeightSums& sums, const RowContext& context) const override {
     const Fitted fitted = beta_of(softmax_row(logits, {}).entropy);

@@ -1,5 +1,5 @@
-// Normalizers that take each logit by itself: N8 sigmoid, N11 ReLU and its family, N13 polynomial
-// (docs/mathematics.md 6). Their Jacobians are diagonal.
+// Normalizers that transform each logit on its own: N8 sigmoid, N11 ReLU and its family, N13
+// polynomial (docs/mathematics.md 6). Their Jacobians are diagonal.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,12 +20,12 @@ class Elementwise final : public Normalizer {
  public:
   struct Parts {
     ScalarFunction h;
-    double power = 0;          // of 1/n
+    double power = 0;          // the power of 1/n
     bool shift_log_n = false;  // shift = -log n
     double shift = 0;
-    std::optional<PointwiseFunction> function;  // h in the kernels, where they have it
+    std::optional<PointwiseFunction> function;  // h in the kernels, if they have it
     int kernel_power = 1;
-    int odd_power = 0;  // h(x) = x^odd_power, if it is that
+    int odd_power = 0;  // h(x) = x^odd_power if > 0
     NormalizerTraits traits;
   };
   Elementwise(NormalizerInfo info, Parts parts) : info_(std::move(info)), parts_(std::move(parts)) {

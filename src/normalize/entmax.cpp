@@ -11,10 +11,10 @@
 namespace headgauge {
 namespace {
 
-// a = [z - tau]_+^p with p = 1/(alpha - 1) and z = (alpha - 1) l, tau such that sum a = 1. Written
-// as u = z - max z <= 0 and tau in [-1, -n^(1 - alpha)] below it.
-// f(tau) = sum [u - tau]_+^p falls; for p >= 1 it is convex, and Newton from the left ends after a
-// few steps. Otherwise bisection steps in where Newton leaves the bracket.
+// a = [z - tau]_+^p with p = 1/(alpha - 1), z = (alpha - 1) l, and tau such that sum a = 1. The
+// code uses u = z - max z <= 0 and tau in [-1, -n^(1 - alpha)]. f(tau) = sum [u - tau]_+^p
+// decreases; for p >= 1 it is convex, and Newton's method from the left ends after a few steps.
+// Otherwise bisection replaces steps that leave the bracket.
 double threshold(std::span<const double> u, double p) {
   const double n = static_cast<double>(u.size());
   double low = -1, high = -std::pow(n, -1 / p);
@@ -37,7 +37,7 @@ double threshold(std::span<const double> u, double p) {
   return tau;
 }
 
-// Logits are multiplied by scale(context) first.
+// Multiplies logits by scale(context) first.
 class Entmax final : public RidgeNormalizer {
  public:
   using Scale = std::function<double(const RowContext&)>;
@@ -45,7 +45,7 @@ class Entmax final : public RidgeNormalizer {
       : info_(std::move(info)), alpha_(alpha), scale_(std::move(scale)) {
     traits_.sparse = true;
     traits_.length_aware = length_aware;
-    // 2^(alpha - 2) for 1 <= alpha <= 2, attained at two equal logits; beyond 2 there is none.
+    // 2^(alpha - 2) for 1 <= alpha <= 2, attained at two equal logits; there is no bound beyond 2.
     if (alpha <= 2) constant_ = std::pow(2.0, alpha - 2);
     if (!length_aware) traits_.lipschitz = constant_;
   }
@@ -63,7 +63,7 @@ class Entmax final : public RidgeNormalizer {
     if (logits.empty()) return;
     const double scale = (alpha_ - 1) * scale_(context), p = 1 / (alpha_ - 1);
     const double top = *std::ranges::max_element(logits);
-    std::vector<double> u;  // only what may be in the support
+    std::vector<double> u;  // only keys that may be in the support
     for (const double l : logits) {
       if (const double x = (l - top) * scale; x > -1) u.push_back(x);
     }

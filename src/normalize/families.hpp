@@ -1,4 +1,4 @@
-// The families of normalizers: one file and one line here each.
+// The families of normalizers: each has one file and one line here.
 #pragma once
 
 #include <vector>
@@ -21,7 +21,7 @@ NormalizerEntries signed_normalizers();
 NormalizerEntries stieltjes_normalizers();
 NormalizerEntries top_k_normalizers();
 
-// Domains that several parameters have.
+// Domains that several parameters share.
 inline constexpr NumberDomain kAnyNumber{};
 inline constexpr NumberDomain kPositive{.lowest = 0, .above = true};
 inline constexpr NumberDomain kNotNegative{.lowest = 0};

@@ -21,7 +21,7 @@ double softplus(double x) {
   return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
 }
 
-// Below this softplus(x) is e^x to the last digit.
+// Below this, softplus(x) equals e^x to the last digit.
 constexpr double kExponential = -40;
 
 double log_softplus(double x) {
@@ -32,7 +32,7 @@ double log_softplus_slope(double x) {
   return x < kExponential ? 1.0 : sigmoid(x) / softplus(x);
 }
 
-// Of the standard normal distribution.
+// The distribution function of the standard normal distribution.
 double distribution(double x) {
   return 0.5 * std::erfc(-x / std::numbers::sqrt2);
 }

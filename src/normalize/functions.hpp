@@ -1,4 +1,4 @@
-// The scalar functions that normalizers are made of, in float64.
+// The scalar functions that normalizers use, in float64.
 #pragma once
 
 #include <string_view>

@@ -10,7 +10,7 @@ namespace headgauge {
 namespace {
 
 double inner(std::span<const double> x, std::span<const double> y) {
-  // Several sums side by side: each waits for its own last addition only.
+  // Uses several sums, so that no addition waits for the one before.
   constexpr std::size_t kSums = 8;
   std::array<double, kSums> sums{};
   std::size_t i = 0;
@@ -23,7 +23,7 @@ double inner(std::span<const double> x, std::span<const double> y) {
   return sum;
 }
 
-// Makes v orthogonal to all of `basis`; twice, which is enough.
+// Makes v orthogonal to all of `basis`; two passes are enough.
 void orthogonalize(std::span<double> v, const std::vector<std::vector<double>>& basis) {
   for (int round = 0; round < 2; ++round) {
     for (const auto& b : basis) {
@@ -41,7 +41,7 @@ double normalize(std::span<double> v) {
   return norm;
 }
 
-// Number of eigenvalues below x of the symmetric tridiagonal matrix, by Sturm's sequence.
+// Counts the eigenvalues below x of the symmetric tridiagonal matrix by Sturm's sequence.
 std::size_t count_below(std::span<const double> diagonal, std::span<const double> off, double x) {
   std::size_t count = 0;
   double d = 1;
@@ -54,8 +54,8 @@ std::size_t count_below(std::span<const double> diagonal, std::span<const double
   return count;
 }
 
-// The largest singular value of the upper bidiagonal matrix with these alphas and betas: the root
-// of the largest eigenvalue of B^T B, bisected.
+// Finds the largest singular value of the upper bidiagonal matrix with these alphas and betas: the
+// root of the largest eigenvalue of B^T B, by bisection.
 double largest_singular(std::span<const double> alpha, std::span<const double> beta) {
   const std::size_t k = alpha.size();
   std::vector<double> diagonal(k), off(k);
@@ -95,9 +95,9 @@ void Jacobian::apply_transposed(std::span<const double> v, std::span<double> out
   }
 }
 
-// The diagonal entry by entry; beside it the sum over i != j of (sum_k u_ki v_kj)^2, for each pair
-// of terms by running sums over j < i and over j > i, which do not cancel as whole sums less the
-// diagonal would.
+// Computes the sum of the squared diagonal entries and of (sum_k u_ki v_kj)^2 over i != j. For each
+// pair of terms it uses running sums over j < i and over j > i, because subtracting the diagonal
+// from whole sums would cancel.
 double Jacobian::frobenius() const {
   const std::size_t n = diagonal.size();
   double square = 0;
@@ -125,7 +125,7 @@ double Jacobian::spectral() const {
   const std::size_t n = diagonal.size();
   if (n == 0) return 0;
   constexpr std::size_t kMostSteps = 60;
-  // A fixed start that no structure of the rows is orthogonal to, leaning to large entries.
+  // The fixed start has a part along every singular vector that occurs, and favours large entries.
   std::minstd_rand random(1);
   std::vector<double> v(n), u(n), next(n);
   for (std::size_t i = 0; i < n; ++i) {

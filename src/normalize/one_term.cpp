@@ -14,13 +14,13 @@ double square(double x) {
   return x * x;
 }
 
-// J in units of `unit`, with the key m of the largest |d| apart from the others.
+// J divided by `unit`, with the key m of the largest |d| kept apart from the other keys.
 struct SplitRow {
   double unit = 0;
-  double d = 0, u = 0, v = 0, entry = 0;     // of key m: d, u, v as they are, J_mm / unit
-  SecularRow others;                         // of the others, and 0 for m: d, u, v / unit
-  double next = 0;                           // the largest d^2 of the others
-  double left_square = 0, right_square = 0;  // |u|^2 and |v|^2 of the others
+  double d = 0, u = 0, v = 0, entry = 0;     // for key m: undivided d, u, v; J_mm / unit
+  SecularRow others;                         // for the other keys, 0 for m: d, u, v / unit
+  double next = 0;                           // the largest d^2 of the other keys
+  double left_square = 0, right_square = 0;  // |u|^2 and |v|^2 of the other keys
   double frobenius = 0;                      // |J|_F^2
   double lower = 0;                          // the largest |J e_j|^2 and |J^T e_m|^2
 };
@@ -33,9 +33,9 @@ std::size_t largest(const AlignedVector<double>& values) {
   return at;
 }
 
-// |J|_F^2 column by column. |u|^2 - u_q^2 of the largest u loses digits, but none that count:
-// |d_m| >= |d_q|, so where d_q + u_q v_q cancels either J_mm or u_m v_q and u_q v_m are as large as
-// u_q v_q.
+// Computes |J|_F^2 by columns. |u|^2 - u_q^2 of the largest u loses digits, but they do not matter:
+// |d_m| >= |d_q|, so where d_q + u_q v_q cancels, either J_mm or u_m v_q and u_q v_m are as large
+// as u_q v_q.
 void add_columns(const OneTerm& j, std::size_t m, SplitRow& row) {
   const std::size_t n = j.entry.size();
   const auto& left = row.others.left;
@@ -95,11 +95,11 @@ void split(const OneTerm& j, SplitRow& row) {
   add_columns(j, m, row);
 }
 
-// Both functions are above 0 where J^T J has an eigenvalue above lam, for lam above the largest
+// whole() and apart() are above 0 if J^T J has an eigenvalue above lam, for lam above the largest
 // d^2 (whole) and above the second largest (apart).
 //
 // With t = 1/(lam - d^2), A = sum u^2 t, B = sum v^2 t, C = 1 - sum d u v t over all keys, the
-// number of such eigenvalues is #{d^2 > lam} - 1 + that of the positive eigenvalues of
+// number of these eigenvalues is #{d^2 > lam} - 1 plus the number of positive eigenvalues of
 //   [lam A, -C; -C, B].
 double whole(const SplitRow& row, double lam) {
   const double d = row.d / row.unit, u = row.u / row.unit, v = row.v / row.unit, pole = d * d;
@@ -110,19 +110,20 @@ double whole(const SplitRow& row, double lam) {
   return (square(row.unit) * lam * a * b - c * c) * (lam - pole) / lam;
 }
 
-// The determinant times (lam - d_m^2) / lam, in which the cancelling parts of key m appear as J_mm.
+// Computes the determinant times (lam - d_m^2) / lam; the cancelling parts of key m appear as J_mm.
 double apart(const SplitRow& row, double lam) {
   const auto [a, b, e] = secular_sums(row.others, lam);
   const double gap = square(row.unit) * lam - square(row.d);
   double value = gap * a * b + square(row.u) * b + square(row.v) * a - square(1 - row.unit * e) +
                  square(row.entry - row.d * e) / lam;
-  // Below 0 with both eigenvalues above lam; a value without a root where they change.
+  // The determinant is also below 0 if both eigenvalues are above lam; a positive value avoids a
+  // false root.
   if (value < 0 && gap < 0 && -gap * a > square(row.u)) value = 1;
   return value * (lam - row.next) / lam;
 }
 
-// The point up to which f is above 0, between `low` and `high`, by Chandrupatla's method; nothing
-// where f is not above 0 at `low`.
+// Finds the point between `low` and `high` up to which f is above 0, by Chandrupatla's method;
+// nothing if f is not above 0 at `low`.
 template <class Function>
 std::optional<double> last_positive(const Function& f, double low, double high) {
   if (!(low < high)) return std::nullopt;
@@ -152,15 +153,15 @@ std::optional<double> last_positive(const Function& f, double low, double high) 
   return x1;
 }
 
-// |J|_2^2. It is at least the second largest d^2, for one term of rank 1 moves each singular value
-// past one d at most.
+// Computes |J|_2^2. It is at least the second largest d^2, because a rank-1 term moves each
+// singular value past at most one d.
 double largest_square(const SplitRow& row) {
-  // So near to a pole the functions lose their digits; the root is taken to be the pole.
+  // The functions lose their digits this close to a pole, so the pole is taken as the root.
   constexpr double kNear = 1 + 1e-8;
   const double pole = square(row.d / row.unit);
   double low = std::max(row.next, row.lower), high = row.frobenius * (1 + 1e-14);
   if (4 * row.next >= pole) {
-    // Nothing cancels.
+    // Nothing cancels in this case.
     const auto found = last_positive([&](double lam) { return whole(row, lam); },
                                      std::max(low, pole) * kNear, high);
     if (found) return *found;

@@ -1,4 +1,5 @@
-// The norms of Jacobians diag(d) + u v^T in a few passes over the row (docs/mathematics.md 7a).
+// Computes norms of Jacobians diag(d) + u v^T in a few passes over the row (docs/mathematics.md
+// 7a).
 #pragma once
 
 #include "headgauge/normalize.hpp"
@@ -6,11 +7,11 @@
 namespace headgauge {
 
 // J = diag(d) + u v^T. In a nearly one-hot row the two parts cancel in the entry (m, m) of the
-// largest key, and all that is left of J is small beside them: the diagonal entries are given as
-// well.
+// largest key, and the rest of J is small compared to them. The diagonal entries are therefore
+// given too.
 struct OneTerm {
   AlignedVector<double> diagonal, left, right;  // d, u, v
-  AlignedVector<double> entry;                  // J_ii with all its digits
+  AlignedVector<double> entry;                  // J_ii in full precision
 
   void resize(std::size_t n) {
     for (auto* part : {&diagonal, &left, &right, &entry}) part->resize(n);
@@ -21,15 +22,15 @@ struct OneTermNorms {
   double frobenius = 0;
   double spectral = 0;
 };
-// The Frobenius norm to the last digits, the spectral norm to 1e-7 of it. Norms below 1e-290 count
-// as 0.
+// Computes the Frobenius norm to the last digits and the spectral norm to 1e-7 relative. Norms
+// below 1e-290 count as 0.
 OneTermNorms norms_of(const OneTerm& j);
-// The Frobenius norm alone.
+// Computes the Frobenius norm only.
 double frobenius_of(const OneTerm& j);
-// The norms, with `lipschitz` as the bound where it is finite.
+// Computes the norms, with `lipschitz` as the bound if it is finite.
 Normalizer::JacobianNorms one_term_norms(const OneTerm& j, double lipschitz);
 
-// 1 - a for a weight of a row that sums to 1, with its digits where the row is nearly one-hot.
+// Computes 1 - a for a weight of a row that sums to 1, also precise in a nearly one-hot row.
 inline double rest_of(double a, const WeightSums& sums) {
   return a < 0.5 || sums.max_count != 1 ? 1 - a : sums.rest_mass;
 }

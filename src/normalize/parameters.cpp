@@ -11,7 +11,7 @@
 namespace headgauge {
 namespace {
 
-// The number that all of `text` is, or nothing.
+// Parses `text` as one number; nothing if it is not a number.
 std::optional<double> parse_number(std::string_view text) {
   double value = 0;
   const char* end = text.data() + text.size();
@@ -20,7 +20,7 @@ std::optional<double> parse_number(std::string_view text) {
   return value;
 }
 
-// "an even number of at least 2 up to 32".
+// Writes "an even number of at least 2 up to 32".
 std::string domain_text(const NumberDomain& domain, const std::string& highest) {
   const char* kind = domain.even ? "an even number" : domain.whole ? "a whole number" : "a number";
   std::string text = kind;

@@ -14,7 +14,7 @@
 namespace headgauge {
 namespace {
 
-// Largest F of a row whose small F, and their sum, float64 holds with all their digits.
+// If the largest F of a row is in this range, float64 holds small F and the sum in full precision.
 constexpr double kLeast = 1e-200, kMost = 1e200;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// a_i = F(l_i) / sum_j F(l_j) with a positive F: the normalizers that paper A is about (D1.2).
+// a_i = F(l_i) / sum_j F(l_j) with a positive F: the normalizers of paper A (D1.2).
 #pragma once
 
 #include <optional>
@@ -10,11 +10,11 @@
 
 namespace headgauge {
 
-// The generic wrapper (docs/mathematics.md 6): any F > 0 with its derivative. weigh() throws
-// BadInputError where F is not a positive number.
+// Wraps any F > 0 with its derivative (docs/mathematics.md 6). weigh() throws AttentionError if F
+// is negative or not finite.
 class PointwiseNormalizer final : public Normalizer {
  public:
-  // `kernel` is the float32 path of F, where the kernels have one.
+  // `kernel` computes F in float32, if the kernels have it.
   PointwiseNormalizer(NormalizerInfo info, ScalarFunction f,
                       std::optional<PointwiseKernel> kernel = std::nullopt);
 
@@ -33,7 +33,7 @@ class PointwiseNormalizer final : public Normalizer {
  private:
   void one_term(std::span<const float> logits, std::span<const float> weights,
                 const WeightSums& sums, OneTerm& j) const;
-  // Whether F of these logits leaves float64, and its logarithm is known.
+  // Returns whether F of these logits leaves the range of float64 and its logarithm is known.
   bool by_logarithms(std::span<const double> logits) const;
 
   NormalizerInfo info_;

@@ -24,7 +24,7 @@ struct GivenValue {
   std::string key, value;
 };
 
-// The parts of "name:key=value,..." behind its name.
+// Returns the parts of "name:key=value,..." after the name.
 std::vector<GivenValue> split_values(const SpecOption& option, std::string_view spec) {
   const std::size_t colon = spec.find(':');
   if (colon == std::string_view::npos) return {};
@@ -68,7 +68,7 @@ void read_parameters(const SpecOption& option, std::string_view spec, Parameters
   std::vector<GivenValue> values = split_values(option, spec);
   const std::string owner = fmt::format("{} {}", option.name, spec.substr(0, spec.find(':')));
   const std::string known = parameters.text();
-  // In the order of the declaration: a later parameter may be bounded by an earlier one.
+  // Uses the order of declaration, because an earlier parameter may bound a later one.
   for (const Parameter& parameter : parameters.declared()) {
     const auto given = std::ranges::find(values, parameter.key, &GivenValue::key);
     if (given == values.end()) continue;

@@ -1,4 +1,5 @@
-// What normalizers and patterns share: a list of entries by name, and specs "name:key=value,...".
+// Code that normalizers and patterns share: a list of entries by name, and specs
+// "name:key=value,...".
 #pragma once
 
 #include <algorithm>
@@ -12,24 +13,24 @@
 
 namespace headgauge {
 
-// What is asked for, for errors: a "normalizer" in "ScanOptions::normalizer", listed by `headgauge
-// normalizers`.
+// Names the kind of a spec in error messages: a "normalizer" in "ScanOptions::normalizer", listed
+// by `headgauge normalizers`.
 struct SpecOption {
   std::string what;
   std::string command;
-  std::string name = {};  // of the option
+  std::string name = {};  // name of the option
 };
 
-// Splits "name:key=value,..." and returns the index of its name among `known`; throws UsageError
-// that offers the nearest of them for a name that is none.
+// Splits "name:key=value,..." and returns the index of its name in `known`. Throws UsageError that
+// suggests the nearest known names if there is no such name.
 std::size_t find_name(const SpecOption& option, std::string_view spec,
                       const std::vector<std::string>& known);
 
 // Sets the parameters that a spec gives; throws UsageError that says what is wrong with them.
 void read_parameters(const SpecOption& option, std::string_view spec, Parameters& parameters);
 
-// A family's entry: what it is, with the initial values of its parameters, and its maker, which
-// gets `info` with the values that were chosen.
+// An entry of a family: its description, with the initial values of its parameters, and its maker,
+// which gets `info` with the chosen values.
 template <class Info, class Made>
 struct RegistryEntry {
   Info info;
@@ -51,7 +52,7 @@ class Registry {
     }
   }
   const std::vector<Info>& infos() const { return infos_; }
-  // `option`: where the spec is given.
+  // `option` is the option in which the spec was given.
   Info parse(std::string_view spec, std::string_view option) const {
     SpecOption asked = option_;
     asked.name = option;

@@ -11,16 +11,16 @@ class RidgeNormalizer : public Normalizer {
  public:
   void jacobian(std::span<const double> logits, const RowContext& context,
                 Jacobian& out) const final;
-  // The bound is the least of max r, 2 max r (1 - r / sum r) and lipschitz().
+  // The bound is the minimum of max r, 2 max r (1 - r / sum r) and lipschitz().
   JacobianNorms jacobian_norms(std::span<const float> logits, std::span<const float> weights,
                                const WeightSums& sums, const RowContext& context) const final;
 
  protected:
-  // r of every key, from the weights in float64: where a key is about to leave the support those in
-  // float32 cannot tell whether it has.
+  // Computes r of every key from float64 weights: float32 weights cannot tell whether a key near
+  // the edge of the support has left it.
   virtual void curvatures(std::span<const float> logits, std::span<const float> weights,
                           const RowContext& context, std::span<double> out) const;
-  // r of a key of weight a > 0 (r = 0 where a = 0), times the scale of the logits.
+  // Returns r of a key of weight a > 0 (r = 0 if a = 0), times the scale of the logits.
   virtual double curvature(double a, const RowContext& context) const = 0;
 };
 

@@ -12,22 +12,23 @@
 namespace headgauge {
 namespace {
 
-// sqrt(Q2 - 2 Q3 + Q2^2). With one largest weight 1 - b the terms of that form cancel, so it is
-// expanded about b: a^2 b^2 + q2 (1 + 2 a^2 + q2) - 2 q3, q the sums without the largest.
+// Computes sqrt(Q2 - 2 Q3 + Q2^2). With one largest weight 1 - b these terms cancel, so the code
+// expands the form about b: a^2 b^2 + q2 (1 + 2 a^2 + q2) - 2 q3, with q the sums without the
+// largest.
 double frobenius(std::span<const float> weights, const WeightSums& sums) {
   if (sums.max_count != 1) {
     return std::sqrt(std::max(0.0, sums.square - 2 * sums.cube + sums.square * sums.square));
   }
   const double a = sums.max, b = sums.rest_mass;
   double q2 = sums.rest_square;
-  if (b < 1e-10) {  // squares of such weights are beyond the float32 of the sums
+  if (b < 1e-10) {  // squares of these weights are below float32's range
     q2 = 0;
     for (float w : weights) q2 += w < 0.5f ? static_cast<double>(w) * w : 0.0;
   }
   return std::sqrt(a * a * b * b + q2 * (1 + 2 * a * a + q2) - 2 * sums.rest_cube);
 }
 
-// max_i a_i (1 - a_i): a(1-a) rises up to 1/2, so only the two largest weights count.
+// Computes max_i a_i (1 - a_i): a(1-a) increases up to 1/2, so only the two largest weights matter.
 double largest_product(TwoLargest largest, const WeightSums& sums) {
   const double at_max = sums.max * (sums.max_count == 1 ? sums.rest_mass : 1 - sums.max);
   const double second = largest.second;
@@ -127,7 +128,7 @@ Made fixed(NormalizerInfo info, double scale) {
                                          [scale](const RowContext&) { return scale; });
 }
 
-// softmax(c l) with a c that knows the length or the position.
+// softmax(c l) with a scale c that depends on the length or the position.
 NormalizerEntries scaled_by_length() {
   const Parameter train_length = {.key = "train",
                                   .initial = 512.0,

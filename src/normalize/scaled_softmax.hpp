@@ -1,4 +1,4 @@
-// softmax(c l) with a scale c that depends on nothing but the row's length and position.
+// softmax(c l) with a scale c that depends only on the row's length and position.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@ namespace headgauge {
 class ScaledSoftmax final : public Normalizer {
  public:
   using Scale = std::function<double(const RowContext&)>;
-  // `traits.lipschitz` is sup c / 2 where that is finite.
+  // `traits.lipschitz` is sup c / 2 if that is finite.
   ScaledSoftmax(NormalizerInfo info, NormalizerTraits traits, Scale scale);
 
   const NormalizerInfo& info() const override { return info_; }
@@ -36,12 +36,12 @@ class ScaledSoftmax final : public Normalizer {
   Scale scale_;
 };
 
-// softmax in float64, from the largest logit down; `weights` may be the logits.
+// Computes softmax in float64, relative to the largest logit; `weights` may be the logits.
 void softmax_exact(std::span<const double> logits, double scale, std::span<double> weights);
-// The norms of scale (diag(a) - a a^T) at softmax weights, from their sums; no bounds.
+// Computes the norms of scale (diag(a) - a a^T) at softmax weights, from their sums; no bounds.
 Normalizer::JacobianNorms softmax_norms(std::span<const float> weights, const WeightSums& sums,
                                         double scale);
-// Appends -left right^T.
+// Adds the term -left right^T.
 void subtract_term(Jacobian& jacobian, std::vector<double> left, std::vector<double> right);
 
 }  // namespace headgauge

@@ -1,4 +1,4 @@
-// N7 self-adjust softmax and N10 softpick, whose weights look at the sign or the range of the
+// N7 self-adjust softmax and N10 softpick, whose weights depend on the sign or the range of the
 // logits (docs/mathematics.md 6).
 #include <algorithm>
 #include <cmath>
@@ -17,8 +17,8 @@ std::size_t index_of(std::span<const double> row, std::span<const double>::itera
   return static_cast<std::size_t>(at - row.begin());
 }
 
-// a_i = w_i p_i, p = softmax(l), w_i = (l_i - m) / (M - m), m = min(min l, 0), M = max(max l, 0);
-// p itself where M = m.
+// a_i = w_i p_i, p = softmax(l), w_i = (l_i - m) / (M - m), m = min(min l, 0), M = max(max l, 0); a
+// = p if M = m.
 class SelfAdjust final : public Normalizer {
  public:
   explicit SelfAdjust(NormalizerInfo info) : info_(std::move(info)) {}
@@ -45,8 +45,8 @@ class SelfAdjust final : public Normalizer {
     for (std::size_t i = 0; i < l.size(); ++i) weights[i] *= (l[i] - b.low) / b.width;
   }
 
-  // diag(p)/(M - m) + diag(w p) (I - 1 p^T), and a column each for the smallest and the largest
-  // logit where they set m and M.
+  // The Jacobian is diag(p)/(M - m) + diag(w p) (I - 1 p^T), plus a column each for the smallest
+  // and the largest logit if they set m and M.
   void jacobian(std::span<const double> logits, const RowContext&, Jacobian& out) const override {
     const std::size_t n = logits.size();
     const Bounds b(logits);
@@ -114,7 +114,7 @@ class PlainSelfAdjust final : public Normalizer {
     softmax_exact(l, 1, weights);
     for (std::size_t i = 0; i < l.size(); ++i) weights[i] *= l[i];
   }
-  // diag(p + l p) - (l p) p^T.
+  // The Jacobian is diag(p + l p) - (l p) p^T.
   void jacobian(std::span<const double> logits, const RowContext&, Jacobian& out) const override {
     std::vector<double> p(logits.size()), a(logits.size());
     softmax_exact(logits, 1, p);
@@ -151,7 +151,7 @@ class PlainSelfAdjust final : public Normalizer {
   NormalizerInfo info_;
 };
 
-// a_i = relu(e^l_i - 1) / (sum_j |e^l_j - 1| + 1e-8), all divided by e^max(l, 0).
+// a_i = relu(e^l_i - 1) / (sum_j |e^l_j - 1| + 1e-8); the code divides every term by e^max(l, 0).
 class Softpick final : public Normalizer {
  public:
   explicit Softpick(NormalizerInfo info) : info_(std::move(info)) {}
@@ -177,7 +177,7 @@ class Softpick final : public Normalizer {
       weights[i] = logits[i] > 0 ? parts.lifted(logits[i]) / parts.sum : 0.0;
     }
   }
-  // (diag(1[l > 0] e^l) - a (sign(l) e^l)^T) / D.
+  // The Jacobian is (diag(1[l > 0] e^l) - a (sign(l) e^l)^T) / D.
   void jacobian(std::span<const double> logits, const RowContext& context,
                 Jacobian& out) const override {
     const Parts parts(logits);
@@ -202,7 +202,7 @@ class Softpick final : public Normalizer {
     const double unit = std::exp(-shift);
     lifted.resize(n);
     j.resize(n);
-    double rest = kEpsilon * unit;  // of the sum, without the largest logit
+    double rest = kEpsilon * unit;  // the sum without the largest logit
     for (std::size_t i = 0; i < n; ++i) {
       lifted[i] = Parts::lifted(logits[i], shift);
       if (i != top) rest += std::abs(lifted[i]);
@@ -227,7 +227,7 @@ class Softpick final : public Normalizer {
       for (const double x : l) sum += std::abs(lifted(x));
     }
     double lifted(double x) const { return lifted(x, shift); }
-    // (e^x - 1) e^-shift; near x = 0 by expm1, which keeps its digits.
+    // Computes (e^x - 1) e^-shift; uses expm1 near x = 0, for full precision.
     static double lifted(double x, double shift) {
       return shift == 0 || std::abs(x) < 1 ? std::expm1(x) * std::exp(-shift)
                                            : std::exp(x - shift) - std::exp(-shift);

@@ -11,7 +11,8 @@
 namespace headgauge {
 namespace {
 
-// a_i = exp(l_i) / (e^b + sum_j exp(l_j)): softmax with the share of a key of logit b left out.
+// a_i = exp(l_i) / (e^b + sum_j exp(l_j)): softmax with an added key of logit b, whose weight is
+// dropped.
 class SinkSoftmax final : public Normalizer {
  public:
   SinkSoftmax(NormalizerInfo info, double sink) : info_(std::move(info)), sink_(sink) {}
@@ -49,7 +50,7 @@ class SinkSoftmax final : public Normalizer {
     for (double& w : weights) w /= sum;
   }
 
-  // diag(a) - a a^T.
+  // The Jacobian is diag(a) - a a^T.
   void jacobian(std::span<const double> logits, const RowContext& context,
                 Jacobian& out) const override {
     out.diagonal.resize(logits.size());
@@ -61,7 +62,7 @@ class SinkSoftmax final : public Normalizer {
                                const WeightSums& sums, const RowContext& context) const override {
     thread_local OneTerm j;
     j.resize(weights.size());
-    // What the largest weight leaves to the others and to the sink.
+    // The weight of the sink; the other keys have the rest.
     const double of_sink = 1 / (1 + std::exp(sums.log_sum_exp - sink_));
     for (std::size_t i = 0; i < weights.size(); ++i) {
       const double a = weights[i];

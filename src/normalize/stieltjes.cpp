@@ -26,8 +26,8 @@ class Stieltjes final : public RidgeNormalizer {
     if (stieltjes_row(logits, q_, weights, sums)) return sums;
     return Normalizer::weigh_row(logits, context, weights);
   }
-  // sum (lam - l_i)^-q falls from above 1 at max l + 1 to below it at max l + n^(1/q): Newton on
-  // log sum, kept inside that bracket.
+  // sum (lam - l_i)^-q decreases from above 1 at max l + 1 to below 1 at max l + n^(1/q). The code
+  // uses Newton's method on log sum within that bracket.
   void weigh_row(std::span<const double> logits, const RowContext&,
                  std::span<double> weights) const override {
     if (logits.empty()) return;
@@ -56,7 +56,7 @@ class Stieltjes final : public RidgeNormalizer {
   }
 
  protected:
-  // q a^(1 + 1/q) = q a / (lam - l), without a power a key.
+  // r = q a^(1 + 1/q) = q a / (lam - l), without a power per key.
   void curvatures(std::span<const float> logits, std::span<const float> weights, const RowContext&,
                   std::span<double> out) const override {
     const double top = *std::ranges::max_element(logits);

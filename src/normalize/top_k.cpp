@@ -23,7 +23,7 @@ class TopK final : public Normalizer {
     traits.increasing = true;
     return traits;
   }
-  // Of the kept keys by themselves, with zeros for the others.
+  // Computes the weights of the kept keys and writes zeros for the others.
   WeightSums weigh_row(std::span<const float> logits, const RowContext&,
                        std::span<float> weights) const override {
     const Extremes bounds = extremes(logits);
@@ -51,7 +51,7 @@ class TopK final : public Normalizer {
     sums.log_sum_exp = finite ? 0 : kUndefined;
     return sums;
   }
-  // Ties at the k-th logit go to the lower positions.
+  // Ties at the k-th logit are kept at the lower positions.
   void weigh_row(std::span<const double> logits, const RowContext&,
                  std::span<double> weights) const override {
     const auto kept = largest(logits);
@@ -61,7 +61,7 @@ class TopK final : public Normalizer {
     std::ranges::fill(weights, 0.0);
     for (std::size_t i = 0; i < kept.size(); ++i) weights[kept[i]] = l[i];
   }
-  // The Jacobian of softmax on the kept keys.
+  // Computes the Jacobian of softmax on the kept keys.
   void jacobian(std::span<const double> logits, const RowContext& context,
                 Jacobian& out) const override {
     out.diagonal.resize(logits.size());

@@ -1,5 +1,5 @@
-// Rows without a visible key, and the float32 path of normalizers that have no kernel of their own:
-// through float64.
+// Handles rows without a visible key, and computes in float64 for normalizers that have no float32
+// kernel.
 #include <algorithm>
 #include <limits>
 #include <vector>

@@ -16,7 +16,7 @@
 namespace headgauge {
 namespace {
 
-// The defined ones of each figure over all resamples, in order.
+// Returns the defined values of each figure over all resamples, sorted.
 std::vector<std::vector<double>> resampled_figures(Index units, Index count,
                                                    const FiguresOfUnits& figures,
                                                    const BootstrapOptions& options) {
@@ -53,8 +53,8 @@ Shares expanded_shares(Index units, double tail) {
   return {share, 1 - share};
 }
 
-// Undefined where all resamples lie on one side of the figure.
-// `without` holds the figure of all units but one, for each.
+// Undefined if all resamples lie on one side of the figure. `without` holds the figure with each
+// unit left out in turn.
 Shares accelerated_shares(std::span<const double> without, double whole,
                           std::span<const double> figures, double tail) {
   const auto below =
@@ -83,7 +83,7 @@ Shares accelerated_shares(std::span<const double> without, double whole,
   return {adjusted(z), adjusted(-z)};
 }
 
-// The figures of all units but one, for each: a row for each figure.
+// Computes each figure (rows) with each unit left out in turn (columns).
 Matrix<double> jackknife(Index units, Index count, const FiguresOfUnits& figures) {
   Matrix<double> without(count, units);
   std::vector<Index> others(units - 1);

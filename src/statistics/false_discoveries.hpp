@@ -1,4 +1,4 @@
-// Many tests at once: the false discovery rate (Benjamini and Hochberg, JRSS B 57, 1995).
+// Controls the false discovery rate of many tests (Benjamini and Hochberg, JRSS B 57, 1995).
 #pragma once
 
 #include <span>
@@ -8,10 +8,10 @@
 
 namespace headgauge {
 
-// The adjusted p of each test: the smallest level at which it is among the discoveries. Of those
-// taken at a level q, at most the share q is false in the mean: for tests that are independent, or
-// that move together (Benjamini and Yekutieli 2001). Where nothing is there to find at all, that is
-// the probability of finding anything. Tests whose p is undefined are none and stay undefined.
+// Returns the adjusted p-value of each test: the smallest level at which it is a discovery. At
+// level q, the expected share of false discoveries is at most q, for tests that are independent or
+// positively dependent (Benjamini and Yekutieli 2001). If every null hypothesis is true, q bounds
+// the probability of any discovery. Tests with an undefined p are not counted and stay undefined.
 std::vector<double> adjusted_p_values(std::span<const double> p);
 
 }  // namespace headgauge

@@ -1,10 +1,10 @@
-// What the tests and intervals of this module have in common.
+// Shared by the tests and confidence intervals of this module.
 //
-// A value that is not finite is missing: tests leave it out, paired ones with its partner, and say
-// how many they used. With too few left, everything is undefined, so that a verdict "cannot tell"
-// follows by itself. What only a mistake of the caller can cause (spans of different lengths, a
-// level outside of (0, 1)) is a UsageError. The p of a test is exact, or too large, where its
-// assumptions hold; tests/statistics draws 2000 worlds of each in which nothing is there to find.
+// A value that is not finite is missing. Tests leave it out, paired tests with its partner, and
+// report how many values they used. If too few are left, all results are undefined, which gives the
+// verdict "cannot tell". Mistakes of the caller (spans of different lengths, a level outside (0,
+// 1)) throw UsageError. If its assumptions hold, a test's p-value is exact or too large;
+// tests/statistics checks each test on 2000 data sets in which the null hypothesis is true.
 #pragma once
 
 #include <limits>
@@ -16,7 +16,7 @@
 
 namespace headgauge {
 
-// Which deviations from the null speak against it.
+// The direction of the deviations that count against the null hypothesis.
 enum class Tail { both, above, below };
 
 struct Interval {
@@ -24,25 +24,25 @@ struct Interval {
   double high = kUndefined;
 };
 
-// The degrees of freedom of an error that is known and not estimated: t is normal then.
+// The degrees of freedom of a known standard error: the t distribution is then normal.
 inline constexpr double kKnownError = std::numeric_limits<double>::infinity();
 
-// What a t test needs of a mean; batch means have it as well as samples do.
+// The input of a t test for a mean, from batch means or from a sample.
 struct MeanWithError {
   double value = kUndefined;
   double standard_error = kUndefined;
-  double degrees_of_freedom = kUndefined;  // of the error
+  double degrees_of_freedom = kUndefined;  // of the standard error
 };
 
-// Of the finite values; undefined with fewer than 2.
+// Uses the finite values; undefined with fewer than 2.
 MeanWithError mean_with_error(std::span<const double> values);
 
-// first[i] - second[i] where both are finite.
+// Returns first[i] - second[i] for the pairs in which both are finite.
 std::vector<double> paired_differences(std::span<const double> first,
                                        std::span<const double> second);
 std::vector<double> finite_values(std::span<const double> values);
 
-// Throw UsageError.
+// Throw UsageError if the arguments are invalid.
 void check_pairs(std::span<const double> first, std::span<const double> second);
 void check_level(std::string_view what, double level);
 

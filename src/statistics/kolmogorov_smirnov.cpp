@@ -26,7 +26,7 @@ double kolmogorov_tail(double x) {
   constexpr int kTerms = 20;
   double sum = 0;
   if (x < 1.0) {
-    // The same function by the other theta series, which converges fast here.
+    // Computes the same function by the other theta series, which converges fast here.
     for (int k = 1; k <= kTerms; ++k) {
       const double odd = (2 * k - 1) * std::numbers::pi / x;
       sum += std::exp(-odd * odd / 8.0);

@@ -27,8 +27,8 @@ double correlation(const std::vector<double>& x, const std::vector<double>& y) {
   return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : kUndefined;
 }
 
-// Values whose resamples are ranked by counting: how often each distinct value was drawn tells the
-// midranks of all.
+// Ranks the resamples of values by counting: how often each distinct value was drawn determines all
+// midranks.
 class ResampledRanks {
  public:
   explicit ResampledRanks(const std::vector<double>& values) : class_of_(values.size()) {
@@ -68,7 +68,7 @@ double p_of_correlation(double r, int pairs) {
   return 2 * student_tail(t, freedom);
 }
 
-// The columns at the places where all of them are finite.
+// Returns the columns, limited to the rows in which all of them are finite.
 std::vector<std::vector<double>> complete(std::span<const std::span<const double>> columns) {
   std::vector<std::vector<double>> kept(columns.size());
   for (std::size_t i = 0; i < columns.front().size(); ++i) {
@@ -79,7 +79,7 @@ std::vector<std::vector<double>> complete(std::span<const std::span<const double
   return kept;
 }
 
-// A correlation of the ranks of some columns, with what resampled rows say of it.
+// Computes a correlation of the ranks of some columns, and its interval from resampled rows.
 template <class Figure>
 RankCorrelation of_ranks(std::span<const std::span<const double>> columns, const Figure& figure,
                          std::uint64_t seed, std::uint32_t stream) {

@@ -8,13 +8,14 @@
 
 namespace headgauge {
 
-// From 1; equal values share the mean of their ranks.
+// Ranks values from 1; equal values share the mean of their ranks.
 std::vector<double> ranks(std::span<const double> values);
 
-// Undefined of nothing.
+// Undefined for an empty list.
 double median(std::vector<double> values);
 
-// Linear between the order statistics, as numpy's percentile; undefined of nothing.
+// Interpolates linearly between the order statistics, as numpy's percentile does; undefined for an
+// empty list.
 double sorted_quantile(std::span<const double> sorted, double share);
 
 }  // namespace headgauge

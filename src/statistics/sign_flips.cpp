@@ -10,12 +10,12 @@
 namespace headgauge {
 namespace {
 
-// Sums of ranks that are equal are so up to this, whatever the order of addition.
+// Sums of ranks count as equal if they differ by no more than this, which is due to rounding.
 constexpr double kRounding = 1e-9;
 
 // Draws +1 or -1 for every unit.
 void draw_signs(const SignFlipOptions& options, std::uint32_t flip, std::span<double> signs) {
-  constexpr std::size_t kBits = 128;  // of a block
+  constexpr std::size_t kBits = 128;  // in one block
   const RandomStream random(options.seed, RandomDomain::sign_flips, options.stream, flip);
   std::array<std::uint32_t, 4> words{};
   for (std::size_t unit = 0; unit < signs.size(); ++unit) {
@@ -25,8 +25,8 @@ void draw_signs(const SignFlipOptions& options, std::uint32_t flip, std::span<do
   }
 }
 
-// The signed ranks of the distances from the null, towards the side that speaks against it, each
-// column divided by the root of its sum of squares; 0 where a value is missing or on the null.
+// Signed ranks of the distances from the null, positive on the side that counts against it. Each
+// column is divided by the root of its sum of squares. 0 if a value is missing or equals the null.
 class RankedColumns {
  public:
   RankedColumns(MatrixView<const double> values, double null, Tail tail)
@@ -61,7 +61,7 @@ class RankedColumns {
   bool has_test(Index test) const { return count_[test] >= 2; }
   bool has_spread(Index test) const { return square_[test] > 0; }
 
-  // The statistic of every column under these signs; valid until the next call.
+  // Computes the statistic of every column under these signs; valid until the next call.
   std::span<const double> statistics(std::span<const double> signs) {
     std::ranges::fill(sums_, 0.0);
     for (Index unit = 0; unit < scaled_.rows(); ++unit) {
@@ -92,7 +92,7 @@ std::vector<double> sign_flip_tests(MatrixView<const double> values, double null
   std::vector<double> signs(values.rows(), 1.0);
   const auto own = columns.statistics(signs);
   const std::vector<double> found(own.begin(), own.end());
-  std::vector<int> reached(tests, 1);  // by the signs as they are
+  std::vector<int> reached(tests, 1);  // the observed signs are the first draw
   for (int flip = 0; flip < options.flips; ++flip) {
     draw_signs(options, static_cast<std::uint32_t>(flip), signs);
     const double largest = std::ranges::max(columns.statistics(signs));

@@ -15,7 +15,7 @@ double p_of(double t, double freedom, Tail tail) {
   return 2 * student_tail(std::abs(t), freedom);
 }
 
-// Where nothing is left to chance.
+// Returns the p-value when the standard error is 0.
 double certain_p(double difference, Tail tail) {
   if (difference == 0) return 1;
   const bool above = difference > 0;
@@ -67,7 +67,7 @@ double welch_degrees_of_freedom(double first_error, double first_freedom, double
                                 double second_freedom) {
   const double a = first_error * first_error, b = second_error * second_error;
   if (a == 0 && b == 0) return kKnownError;
-  // In shares, so that no fourth power of a small error underflows.
+  // Uses shares, so that no fourth power of a small error underflows.
   const double share = a / (a + b), other = b / (a + b);
   const double inverse = (share == 0 ? 0 : share * share / first_freedom) +
                          (other == 0 ? 0 : other * other / second_freedom);
@@ -78,7 +78,7 @@ double cautious_degrees_of_freedom(double first_error, double first_freedom, dou
                                    double second_freedom) {
   const double freedom =
       welch_degrees_of_freedom(first_error, first_freedom, second_error, second_freedom);
-  // An error of 0 says nothing of how many values are behind it.
+  // An error of 0 does not show how many values it comes from.
   if (first_error == 0 || second_error == 0) return freedom;
   return std::min(freedom, 2 * std::min(first_freedom, second_freedom));
 }

@@ -16,7 +16,8 @@ struct SignedRankTails {
   double above = 1;
 };
 
-// Of all signs of these ranks. Twice a midrank is a whole number, so sums are counted in halves.
+// Enumerates all signs of these ranks. Twice a midrank is a whole number, so sums are counted in
+// halves.
 SignedRankTails enumerated_tails(std::span<const double> midranks, double statistic) {
   std::vector<double> share{1};
   for (const double rank : midranks) {
@@ -41,7 +42,7 @@ SignedRankTails normal_tails(std::span<const double> midranks, double statistic)
   double mean = 0, variance = 0;
   for (const double rank : midranks) {
     mean += rank / 2;
-    variance += rank * rank / 4;  // with midranks this is what the correction for ties gives
+    variance += rank * rank / 4;  // with midranks this includes the correction for ties
   }
   const double deviation = std::sqrt(variance);
   const boost::math::normal normal;

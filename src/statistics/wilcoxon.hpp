@@ -1,7 +1,7 @@
-// Wilcoxon's signed-rank test (Biometrics Bulletin 1, 1945), for differences of any size: one head
-// that changes a hundredfold counts as one that changes most.
+// Wilcoxon's signed-rank test (Biometrics Bulletin 1, 1945). It uses the ranks of the differences,
+// so that a single head with a huge change has little influence.
 //
-// It takes the differences as independent and, if nothing changed, symmetric about the null.
+// It assumes that the differences are independent and, under the null hypothesis, symmetric.
 #pragma once
 
 #include <span>
@@ -10,19 +10,19 @@
 
 namespace headgauge {
 
-// Up to so many differences the distribution is enumerated.
+// Largest number of differences for which the distribution is enumerated.
 inline constexpr int kExactSignedRanks = 50;
 
 struct WilcoxonTest {
-  double statistic = kUndefined;  // the sum of the ranks of the differences above the null
+  double statistic = kUndefined;  // sum of the ranks of the differences above the null
   double p = kUndefined;
-  int differences = 0;  // that are not 0, which say nothing of a direction
+  int differences = 0;  // number of differences other than 0
   bool exact = true;
 };
 
-// Differences of one size have the mean of their ranks; the enumeration is over all signs of these
-// midranks, so that it is exact with ties too. Beyond kExactSignedRanks differences it is the
-// normal approximation with corrections for ties and continuity. Undefined where none differs.
+// Equal differences share the mean of their ranks. The enumeration covers all signs of these
+// midranks, so it is exact with ties too. Beyond kExactSignedRanks differences it uses the normal
+// approximation with corrections for ties and continuity. Undefined if all differences are 0.
 WilcoxonTest wilcoxon_test(std::span<const double> values, double null = 0, Tail tail = Tail::both);
 
 }  // namespace headgauge

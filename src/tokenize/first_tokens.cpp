@@ -6,11 +6,11 @@
 namespace headgauge {
 namespace {
 
-constexpr std::size_t kBytesPerToken = 16;  // of which most texts have less than a third
+constexpr std::size_t kBytesPerToken = 16;  // most texts have less than a third of it
 constexpr std::size_t kMargin = 8;
 constexpr std::size_t kLeastReach = 64;  // tokens
 
-// As much of the text as whole characters allow.
+// Cuts the text at a whole character, at most `bytes` long.
 std::string_view cut_text(std::string_view text, std::size_t bytes) {
   while (bytes > 0 && bytes < text.size() && (text[bytes] & 0xC0) == 0x80) --bytes;
   return text.substr(0, bytes);

@@ -1,4 +1,4 @@
-// The first tokens of a text, however long it is.
+// Finds the first tokens of a text of any length.
 #pragma once
 
 #include <cstddef>
@@ -10,30 +10,30 @@
 
 namespace headgauge {
 
-// Tokenises a text that comes in pieces of whole characters no further than its first `most` tokens
-// need. A text of up to kWholeText bytes is tokenised whole. Of a longer one the beginning is
-// tokenised twice, cut at two places, and the tokens are taken where the two agree far beyond the
-// last one that is asked for; else more of the text is waited for, up to all of it. How far a cut
-// is felt is seen in the tokens where the two begin to differ: that the first `most` are those of
-// the whole text is certain where a tokenizer splits a text into words before it looks for tokens,
-// for the words that both have are the same, and checked with a margin of kMargin times that
-// distance where it does not.
+// Tokenizes a text that comes in pieces of whole characters, only as far as its first `most` tokens
+// need. A text of up to kWholeText bytes is tokenized whole. The beginning of a longer text is
+// tokenized twice, cut at two places. The tokens are accepted if both versions agree far beyond the
+// last token asked for; else it waits for more text, up to all of it. If the tokenizer splits a
+// text into words before it looks for tokens, the first `most` are certain to be those of the whole
+// text, because tokens of the words that both versions have are the same. Otherwise the distance
+// from the cut at which the versions begin to differ shows how far the cut has an effect, and the
+// margin is kMargin times that distance.
 class FirstTokens {
  public:
   static constexpr std::size_t kWholeText = std::size_t{1} << 20;
 
-  // `most` 0: all tokens. `with_texts`: what each of them stands for, too.
+  // If `most` is 0, all tokens. `with_texts` also returns the text of each token.
   FirstTokens(const Tokenizer& tokenizer, std::size_t most, bool with_texts = false);
 
   void add(std::string_view characters);
 
   struct Found {
     std::vector<int> tokens;         // the first `most`, or all
-    std::vector<std::string> texts;  // of these, where they are asked for
+    std::vector<std::string> texts;  // the texts of `tokens` if `with_texts`
     Tokenizer::Around around;
-    bool whole = false;  // all of the text was tokenised, and all of its tokens are here
+    bool whole = false;  // true if the text was tokenized to its end and all tokens are here
   };
-  // To be called when the text has ended.
+  // Call this when the text has ended.
   Found finish();
 
  private:
@@ -43,11 +43,11 @@ class FirstTokens {
   const Tokenizer& tokenizer_;
   std::size_t most_;
   bool with_texts_;
-  std::size_t enough_;        // bytes to have before the next trial
-  std::string text_;          // until the tokens are found
+  std::size_t enough_;        // bytes needed before the next trial
+  std::string text_;          // kept until the tokens are found
   std::vector<int> shorter_;  // tokens of a shorter beginning
   bool done_ = false;
-  Found found_;  // of the last beginning
+  Found found_;  // for the last beginning
 };
 
 }  // namespace headgauge

@@ -1,6 +1,6 @@
-// Tokenizers from the metadata of GGUF files. llama.cpp names the kind (tokenizer.ggml.model) and,
-// of a BPE, how it cuts a text before it merges (tokenizer.ggml.pre); what these names mean is
-// here.
+// Builds tokenizers from the metadata of GGUF files. llama.cpp names the kind
+// (tokenizer.ggml.model) and, for BPE, the pre-tokenizer (tokenizer.ggml.pre); this file defines
+// what these names mean.
 #include "tokenize/gguf_tokenizer.hpp"
 
 #include <fmt/format.h>
@@ -30,14 +30,14 @@ constexpr std::string_view kSpace = "\xE2\x96\x81";  // U+2581, SentencePiece's 
 // tokenizer.ggml.token_type
 enum class TokenType { normal = 1, unknown, control, user_defined, unused, byte };
 
-// How a BPE cuts a text, by llama.cpp's name.
+// How a BPE splits a text, by llama.cpp's name.
 struct PreTokenizer {
   std::string_view name;
-  const char* pattern;       // of the Hugging Face tokenizer; null: that of GPT-2
-  bool digits = false;       // each by itself, before anything else
+  const char* pattern;       // of the Hugging Face tokenizer; null means GPT-2's
+  bool digits = false;       // split off each digit first
   bool nfc = false;          // the text is normalised
-  bool whole_words = false;  // a word that is a token is taken as it stands
-  bool begins = false;       // with a BOS token where the file does not say
+  bool whole_words = false;  // a word that is a token is not split
+  bool begins = false;       // add a BOS token if the file does not say
 };
 constexpr PreTokenizer kPreTokenizers[] = {
     {"gpt-2", nullptr},
@@ -97,7 +97,7 @@ class Vocabulary {
   const std::vector<std::string_view>& tokens() const { return tokens_; }
   TokenType type(std::size_t id) const { return types_[id]; }
 
-  // A number for each token; none where there is no such list.
+  // Returns a number for each token; nothing if there is no list of that name.
   std::optional<std::vector<json>> numbers(const char* key) const {
     const GgufValue* list = file_.find(key);
     if (list == nullptr) return std::nullopt;
@@ -108,7 +108,7 @@ class Vocabulary {
     refuse(key, fmt::format("{} numbers, one a token", tokens_.size()), list);
   }
 
-  // The token that one of these keys names; none where none of them is there.
+  // Returns the token that one of these keys names; nothing if none exists.
   std::optional<std::size_t> named(std::initializer_list<const char*> keys) const {
     for (const char* key : keys) {
       const std::string whole = fmt::format("tokenizer.ggml.{}_token_id", key);
@@ -136,7 +136,7 @@ class Vocabulary {
         fault(file_.where(key), expected, found == nullptr ? "none" : found->summary(), kGiveIds));
   }
 
-  // What is found in a text before it is cut: control tokens, and those of the user.
+  // Returns the tokens that are found before the text is split: control and user-defined ones.
   json added() const {
     json added = json::array();
     for (std::size_t id = 0; id < tokens_.size(); ++id) {
@@ -153,7 +153,7 @@ class Vocabulary {
     return added;
   }
 
-  // What stands around a text, null where nothing does.
+  // Returns the template for the tokens before and after a text; null if there are none.
   json around(std::optional<std::size_t> before, std::optional<std::size_t> after) const {
     if (!before && !after) return nullptr;
     json single = json::array(), described = json::object();
@@ -172,7 +172,7 @@ class Vocabulary {
             {"special_tokens", described}};
   }
 
-  // BOS and EOS as the file says, and as llama.cpp takes it where the file says nothing.
+  // Returns BOS and EOS as the file says, or llama.cpp's defaults if the file does not say.
   json ends(bool begins) const {
     std::optional<std::size_t> before, after;
     if (flag("tokenizer.ggml.add_bos_token", begins)) before = named({"bos"});
@@ -237,8 +237,8 @@ json byte_level_bpe(const Gguf& file) {
             {"merges", merges_of(file, vocabulary)}}}};
 }
 
-// SentencePiece merges the pair whose token has the highest score. As a list of merges, which is
-// what Hugging Face makes of it: every way to cut a token into two others, by falling score.
+// SentencePiece merges the pair whose token has the highest score. Hugging Face writes this as a
+// list of merges: every split of a token into two others, by falling score.
 json merges_by_score(const Vocabulary& vocabulary, const std::vector<json>& scores) {
   struct Merge {
     double score;
@@ -300,7 +300,7 @@ json sentence_piece(const Gguf& file) {
             {"merges", merges_by_score(vocabulary, *scores)}}}};
 }
 
-// llama.cpp marks the beginning of a word in place of its continuation: "##s" is "s" in the file,
+// llama.cpp marks the beginning of a word instead of its continuation: "##s" is "s" in the file,
 // and "the" is "\u2581the".
 std::string bert_token(std::string_view stored) {
   if (stored.starts_with('[') && stored.ends_with(']')) return std::string(stored);
@@ -319,7 +319,7 @@ json word_piece(const Gguf& file) {
                       std::ranges::any_of(token, [](char c) { return c >= 'A' && c <= 'Z'; }));
   }
   const auto before = vocabulary.named({"cls", "bos"});
-  // llama.cpp's key is misspelt, and later files have it right.
+  // llama.cpp misspells the key; newer files have the correct spelling.
   const auto after = vocabulary.named({"seperator", "separator", "eos"});
   const auto unknown = vocabulary.named({"unknown"});
   if (!before || !after || !unknown) {

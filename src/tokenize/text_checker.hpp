@@ -1,4 +1,4 @@
-// A text that comes in pieces.
+// Checks a text that comes in pieces.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@
 
 namespace headgauge {
 
-// Hands on the characters of a UTF-8 text, each whole, without the byte order mark that it may
-// begin with. Throws BadInputError that gives the offset of the first byte that is not UTF-8, or
-// says that the text is empty; `path` is for messages.
+// Checks a UTF-8 text and passes it on in whole characters, without its byte order mark. Throws
+// BadInputError that gives the offset of the first byte that is not UTF-8, or says that the text is
+// empty; `path` is for messages.
 class TextChecker {
  public:
   TextChecker(const std::string& path, std::function<void(std::string_view)> take);
 
   void add(std::string_view bytes);
-  // To be called when there are no more.
+  // Call this after the last piece.
   void finish();
 
  private:
@@ -26,9 +26,9 @@ class TextChecker {
 
   const std::string& path_;
   std::function<void(std::string_view)> take_;
-  std::string waiting_;     // of which no more can be said yet
+  std::string waiting_;     // bytes that cannot be judged yet
   std::size_t offset_ = 0;  // bytes before `waiting_`
-  bool any_ = false;        // some characters were handed on
+  bool any_ = false;        // some characters were passed on
 };
 
 }  // namespace headgauge

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-constexpr std::size_t kLongestWord = 24;  // of a message
+constexpr std::size_t kLongestWord = 24;  // in a message
 
 bool is_space(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
@@ -58,7 +58,7 @@ TextChecker::TextChecker(const std::string& path, std::function<void(std::string
 void TextChecker::add(std::string_view bytes) {
   if (!waiting_.empty() || offset_ == 0) {
     waiting_ += bytes;
-    // The mark, of three bytes, may come in pieces, too.
+    // The three bytes of the byte order mark may come in several pieces, too.
     if (offset_ == 0 && waiting_.size() < kByteOrderMark.size()) return;
     const std::string all = std::exchange(waiting_, {});
     check(all);
@@ -91,7 +91,7 @@ void TextChecker::check(std::string_view bytes) {
 void TextChecker::take(std::string_view characters) {
   const bool first = offset_ == 0;
   offset_ += characters.size();
-  // The mark says how a file is encoded and is no part of what was written.
+  // The byte order mark tells the encoding and is not part of the text.
   if (first && characters.starts_with(kByteOrderMark)) {
     characters.remove_prefix(kByteOrderMark.size());
   }

@@ -19,19 +19,19 @@ namespace {
 
 constexpr std::size_t kLongestReason = 300;
 
-// The tokenizers library holds up to that much for each byte of a text: 127 by a byte-level BPE.
+// Peak memory of the tokenizers library per byte of text: a byte-level BPE took 127.
 constexpr std::size_t kBytesPerByte = 160;
-constexpr std::size_t kUnaskedText = std::size_t{1} << 20;  // bytes that are no question
+constexpr std::size_t kUnaskedText = std::size_t{1} << 20;  // bytes that need no memory check
 
 const std::uint8_t* octets(std::string_view bytes) {
   return reinterpret_cast<const std::uint8_t*>(bytes.data());
 }
 
-// The library takes no more than that from now on: where it would be more than there is, the system
-// may end the process without a word.
+// Limits the library's memory from now on. Without a limit the system may kill the process without
+// a message.
 void limit_memory() {
   const std::size_t available = available_memory();
-  hg_memory_limit(available - available / 8);  // what allocators lose between their blocks
+  hg_memory_limit(available - available / 8);  // an eighth for the overhead of allocators
   hg_out_of_memory_handler([](std::size_t bytes) { out_of_memory("tokenizer", bytes); });
 }
 
@@ -40,12 +40,12 @@ struct FreeString {
 };
 using OwnedString = std::unique_ptr<char, FreeString>;
 
-// The library's own words.
+// Returns the library's own message.
 std::string reason(const char* text) {
   return in_quotes(text == nullptr ? "no reason given" : text, kLongestReason);
 }
 
-// What a tokenizer.json says of its kind.
+// Returns the kind that a tokenizer.json names.
 std::string model_type(const std::string& path) {
   const std::string text = read_file(path, kLargestTokenizer);
   try {
@@ -53,14 +53,13 @@ std::string model_type(const std::string& path) {
     const nlohmann::json::json_pointer type("/model/type");
     if (tree.contains(type) && tree[type].is_string()) return tree[type].get<std::string>();
   } catch (const BadInputError&) {
-    // load() says what is wrong with it.
+    // load() reports the error.
   }
   return "unknown kind";
 }
 
-// The pieces of a text that end where `ends` says. The offsets of a token that is part of a
-// character are those of the character: it goes to the first of its tokens, and the others are
-// empty.
+// Cuts a text at `ends`. Tokens that are parts of one character have the offsets of that character:
+// the first of them gets the character, the others get empty texts.
 std::vector<std::string> cut_at(std::string_view utf8, std::span<const std::size_t> ends) {
   std::vector<std::string> pieces;
   pieces.reserve(ends.size());
@@ -74,7 +73,7 @@ std::vector<std::string> cut_at(std::string_view utf8, std::span<const std::size
 }
 
 bool is_there(const std::filesystem::path& path) {
-  std::error_code ignored;  // what cannot be looked at is not there
+  std::error_code ignored;  // an unreadable path counts as missing
   return std::filesystem::exists(path, ignored);
 }
 

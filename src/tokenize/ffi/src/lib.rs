@@ -1,7 +1,7 @@
 //! A C ABI of a few functions over the Hugging Face tokenizers library.
 //!
 //! Rules of the boundary: a panic never crosses it (it becomes an error string); nothing is
-//! printed; every pointer handed out is given back through the `_free` function named after it.
+//! printed; the caller returns every pointer through the `_free` function named after it.
 //! The C++ side declares the same functions in `tokenize/ffi.hpp`.
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -15,11 +15,11 @@ use serde_json::{json, Value};
 use tokenizers::models::ModelWrapper;
 use tokenizers::{AddedToken, Tokenizer};
 
-/// The end-of-text mark of GPT-2, which its vocab.json holds but does not say is special.
+/// GPT-2's end-of-text mark; its vocab.json has it but does not mark it as special.
 const END_OF_TEXT: &str = "<|endoftext|>";
 
-/// The system's allocator, which counts the bytes that are held and has no more than `LIMIT` of them.
-/// Rust can neither unwind from an allocation that fails nor be told what to do about it but here.
+/// The system's allocator with a count of the bytes in use and the limit `LIMIT`. Rust cannot
+/// unwind from a failed allocation; only the allocator can react to it.
 struct Counted;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
@@ -30,7 +30,7 @@ static HANDLER: AtomicUsize = AtomicUsize::new(0);
 type OutOfMemory = extern "C" fn(usize);
 
 impl Counted {
-    /// Counts `size` more bytes and takes them with `take`, or calls the handler.
+    /// Counts `size` more bytes and allocates them with `take`, or calls the handler.
     fn take(size: usize, take: impl FnOnce() -> *mut u8) -> *mut u8 {
         let held = HELD.fetch_add(size, Relaxed);
         if held.saturating_add(size) <= LIMIT.load(Relaxed) {
@@ -50,7 +50,7 @@ impl Counted {
     }
 }
 
-// SAFETY: all memory is the system allocator's; the counts have no part in it.
+// SAFETY: all memory is the system allocator's; the counts do not affect it.
 unsafe impl GlobalAlloc for Counted {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         Counted::take(layout.size(), || System.alloc(layout))
@@ -75,14 +75,14 @@ unsafe impl GlobalAlloc for Counted {
 #[global_allocator]
 static ALLOCATOR: Counted = Counted;
 
-/// From now on no more than `bytes` are taken besides what is held.
+/// Allows at most `bytes` more than are in use now.
 #[no_mangle]
 pub extern "C" fn hg_memory_limit(bytes: usize) {
     LIMIT.store(HELD.load(Relaxed).saturating_add(bytes), Relaxed);
 }
 
-/// What is called with the bytes that were asked for where there are no more; it must not return.
-/// Without one the process is aborted.
+/// Sets the handler that gets the number of bytes asked for when the limit is reached; it must not
+/// return. Without a handler the process is aborted.
 #[no_mangle]
 pub extern "C" fn hg_out_of_memory_handler(handler: Option<OutOfMemory>) {
     HANDLER.store(handler.map_or(0, |function| function as usize), Relaxed);
@@ -90,7 +90,7 @@ pub extern "C" fn hg_out_of_memory_handler(handler: Option<OutOfMemory>) {
 
 pub struct HgTokenizer(Tokenizer);
 
-/// Loads the bytes of a tokenizer.json. Null on failure, with `*error` set.
+/// Loads the bytes of a tokenizer.json. Returns null on failure and sets `*error`.
 ///
 /// # Safety
 /// `json` points to `size` bytes; `error` is writable.
@@ -103,8 +103,8 @@ pub unsafe extern "C" fn hg_tokenizer_from_json(
     guard(error, || load_json(bytes(json, size))).map_or(std::ptr::null_mut(), boxed)
 }
 
-/// Loads a byte-level BPE from the bytes of vocab.json and merges.txt. Null on failure, with
-/// `*error` set.
+/// Loads a byte-level BPE from the bytes of vocab.json and merges.txt. Returns null on failure and
+/// sets `*error`.
 ///
 /// # Safety
 /// As `hg_tokenizer_from_json`, for both inputs.
@@ -122,8 +122,8 @@ pub unsafe extern "C" fn hg_tokenizer_from_bpe(
     .map_or(std::ptr::null_mut(), boxed)
 }
 
-/// Loads a BERT WordPiece from the bytes of vocab.txt and of tokenizer_config.json, of which there
-/// may be none. Null on failure, with `*error` set.
+/// Loads a BERT WordPiece from the bytes of vocab.txt and of tokenizer_config.json, which may be
+/// empty. Returns null on failure and sets `*error`.
 ///
 /// # Safety
 /// As `hg_tokenizer_from_json`, for both inputs.
@@ -150,13 +150,13 @@ pub unsafe extern "C" fn hg_tokenizer_free(tokenizer: *mut HgTokenizer) {
     }
 }
 
-/// The ids of a UTF-8 text; true on success. `*ids` goes back to `hg_ids_free` with `*count`; the
-/// first `*before` and the last `*after` of them are what the post-processor put around the text.
-/// Where `ends` is not null, `*ends` gives for each id the byte of the text where what it stands
-/// for ends, and goes back to `hg_ends_free` with `*count`.
+/// Computes the ids of a UTF-8 text; returns true on success. The caller returns `*ids` to
+/// `hg_ids_free` with `*count`. The post-processor added the first `*before` and the last `*after`
+/// ids. If `ends` is not null, `*ends` gives for each id the byte of the text where its text ends;
+/// the caller returns it to `hg_ends_free` with `*count`.
 ///
 /// # Safety
-/// `text` points to `size` bytes; the out pointers but `ends` are writable.
+/// `text` points to `size` bytes; all out pointers except `ends` are writable.
 #[no_mangle]
 pub unsafe extern "C" fn hg_tokenizer_encode(
     tokenizer: *const HgTokenizer,
@@ -173,7 +173,7 @@ pub unsafe extern "C" fn hg_tokenizer_encode(
     let encoded = guard(error, || {
         let text = std::str::from_utf8(bytes(text, size)).map_err(|e| e.to_string())?;
         let tokenizer = &(*tokenizer).0;
-        // The same ids; without the offsets it is the faster of the two.
+        // encode_fast gives the same ids without offsets.
         let encoding = if ends.is_null() {
             tokenizer.encode_fast(text, add_special)
         } else {
@@ -221,9 +221,9 @@ pub unsafe extern "C" fn hg_ends_free(ends: *mut usize, count: usize) {
     }
 }
 
-/// The text of one token: decoded where it stands for whole characters, else its entry in the
-/// vocabulary. Null with `*error` untouched where the tokenizer has no such id, null with
-/// `*error` set on failure; otherwise UTF-8 that goes back to `hg_string_free`.
+/// Returns the text of one token: decoded if it covers whole characters, else its entry in the
+/// vocabulary. Returns null and leaves `*error` unchanged if the tokenizer has no such id; returns
+/// null and sets `*error` on failure. The caller returns the UTF-8 text to `hg_string_free`.
 ///
 /// # Safety
 /// `tokenizer` came from a load function; `error` is writable.
@@ -248,7 +248,7 @@ pub unsafe extern "C" fn hg_tokenizer_piece(
     }
 }
 
-/// The number of tokens, added ones included; 0 on failure.
+/// Returns the number of tokens, including added ones; 0 on failure.
 ///
 /// # Safety
 /// `tokenizer` came from a load function.
@@ -268,8 +268,8 @@ pub unsafe extern "C" fn hg_string_free(text: *mut c_char) {
 
 fn load_json(json: &[u8]) -> Result<Tokenizer, String> {
     let mut tokenizer: Tokenizer = serde_json::from_slice(json).map_err(|e| e.to_string())?;
-    // A measuring tool wants the whole text, nothing but the text, and the same ids every time:
-    // off with truncation, padding and dropout, whatever the file says.
+    // A measurement needs the ids of the whole text, with nothing else and always the same:
+    // truncation, padding and dropout are switched off, whatever the file says.
     tokenizer.with_truncation(None).map_err(|e| e.to_string())?;
     tokenizer.with_padding(None);
     let steady = match tokenizer.get_model() {
@@ -317,7 +317,7 @@ fn load_bpe(vocabulary: &[u8], merges: &[u8]) -> Result<Tokenizer, String> {
     Ok(tokenizer)
 }
 
-/// What tokenizer_config.json calls a special token: a text, or an object with its `content`.
+/// Reads a special token of tokenizer_config.json: a text, or an object with its `content`.
 fn special_token(config: &Value, key: &str, otherwise: &str) -> String {
     let value = &config[key];
     let text = value.as_str().or_else(|| value["content"].as_str());
@@ -388,7 +388,7 @@ fn load_word_piece(vocabulary: &[u8], config: &[u8]) -> Result<Tokenizer, String
 
 /// Runs `f`; an error or a panic is written to `*error` and becomes None.
 unsafe fn guard<T>(error: *mut *mut c_char, f: impl FnOnce() -> Result<T, String>) -> Option<T> {
-    // The default hook prints a panic to stderr; ours are reported to the caller instead.
+    // The default hook prints a panic to stderr; this library's panics are reported to the caller.
     static QUIET: Once = Once::new();
     QUIET.call_once(|| std::panic::set_hook(Box::new(|_| {})));
     let message = match catch_unwind(AssertUnwindSafe(f)) {
@@ -423,7 +423,7 @@ fn boxed(tokenizer: Tokenizer) -> *mut HgTokenizer {
 }
 
 fn c_string(text: &str) -> *mut c_char {
-    // A C string ends at the first NUL, so show one as its Unicode picture.
+    // A C string ends at the first NUL, so NUL is shown as its Unicode picture.
     CString::new(text.replace('\0', "\u{2400}"))
         .unwrap_or_default()
         .into_raw()
