@@ -77,7 +77,8 @@ int export_existing(const PlanCommand& command) {
 
 int run(PlanCommand& command) {
   if (!command.existing.empty()) return export_existing(command);
-  if (command.run.output.out.empty()) {
+  const bool has_texts = !command.run.input.files().empty() && !command.request.confirm.empty();
+  if (has_texts && command.run.output.out.empty()) {
     throw UsageError(fault("plan", "a folder to keep the plan in", "no --out", "add --out DIR"));
   }
   command.run.input.set_kind(command.request.confirm);

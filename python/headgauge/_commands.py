@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from headgauge import _core, _executor
-from headgauge._options import checked
+from headgauge._options import checked, declared
 from headgauge._texts import TextOrIds, checked_path, texts_of
 from headgauge.errors import BadInputError, UnsupportedError, UsageError
 from headgauge.results import Results
@@ -34,8 +34,9 @@ class _Call:
         self.texts: list[_core.Text] = [] if text is None else texts_of(text)
         if tokens is not None:
             self.texts += texts_of(tokens, "tokens", are_files=_are_paths(tokens))
-        out = options.pop("out", None)
+        out, shard = options.pop("out", None), options.pop("shard", None)
         self.out = "" if out is None else checked_path(out)
+        self.shard = "" if shard is None else str(shard)
         others = {name: options.pop(name) for name in TEXTS if options.get(name) is not None}
         self.options = checked(experiment, {**options, **dict.fromkeys(others)})
         for name, given in others.items():
@@ -51,7 +52,14 @@ class _Call:
     def run(self, model: Any, progress: Progress | None = None) -> Any:
         """`model`: a path or a name, or a LiveModel."""
         return _core.run(
-            self.experiment, self.options, model, None, self.texts, out=self.out, progress=progress
+            self.experiment,
+            self.options,
+            model,
+            None,
+            self.texts,
+            out=self.out,
+            shard=self.shard,
+            progress=progress,
         )
 
 
@@ -109,6 +117,8 @@ def _together(
     if not isinstance(model, str | os.PathLike):
         raise UsageError("executor: expected a checkpoint that workers can open, found a loaded model")
     call = _Call(experiment, text_or_ids, {"threads": 1, **options})
+    if call.shard:
+        raise UsageError("shard: expected none beside executor=, whose workers measure the shards, found one")
     packed = {name: list(map(_executor.pack, texts)) for name, texts in call.others.items()}
     task = _executor.Task(
         experiment, checked_path(model), {**call.options, **packed}, list(map(_executor.pack, call.texts))
@@ -205,11 +215,21 @@ def converge(
 ) -> Results:
     """Measures how much context each head needs, or with `synthetic=` and no model how attention over
     random tokens converges. Options of `headgauge converge`; see scan()."""
+    _refuse_synthetic(options)
     if options.get("synthetic") is not None:
         if model is not None:
             raise UsageError("converge: expected a model or synthetic=, found both; leave one out")
         return Results(_Call("simulate", text_or_ids, options).run(None, progress))
     return Results(_on_model("converge", model, text_or_ids, options, progress, executor=executor))
+
+
+def _refuse_synthetic(options: dict[str, Any]) -> None:
+    """Raises for options of synthetic tokens that were given for a model."""
+    if options.get("synthetic") is not None:
+        return
+    own = declared("simulate").keys() - declared("converge").keys() - {"synthetic"}
+    for name in own & {name for name, value in options.items() if value is not None}:
+        raise UsageError(f"{name}: expected synthetic=, found a model; leave one of the two out")
 
 
 def validate(

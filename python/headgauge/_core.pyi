@@ -20,14 +20,35 @@ class Results:
 
 def read_results(path: str) -> Results: ...
 def parse_results(text: str, name: str) -> Results: ...
+
+class Text:
+    name: str
+    is_ids: bool
+    utf8: str | None
+    ids: list[int] | None
+    def __init__(
+        self, name: str, is_ids: bool, utf8: str | None = None, ids: list[int] | None = None
+    ) -> None: ...
+
 def run(
-    arguments: list[str],
-    source: object | None,
+    experiment: str,
+    options: dict[str, Any],
     model: object | None,
-    texts: dict[str, str],
-    tokens: dict[str, list[int]],
-    progress: Callable[[str, float, float], None] | None,
-) -> tuple[int, Results | None, str]: ...
+    heads: object | None,
+    texts: list[Text],
+    out: str = "",
+    shard: str = "",
+    shards: list[str] = ...,
+    progress: Callable[[str, float, float], None] | None = None,
+) -> Any: ...
+def merge(
+    folders: list[str], out: str, progress: Callable[[str, float, float], None] | None
+) -> Results: ...
+def diff(
+    before: Results, after: Results, old_name: str, new_name: str, options: dict[str, Any]
+) -> Results: ...
+def options(experiment: str) -> list[dict[str, Any]]: ...
+def metrics() -> dict[str, dict[str, str]]: ...
 
 class Rule:
     def __init__(self, spec: str) -> None: ...

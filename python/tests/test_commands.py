@@ -121,7 +121,9 @@ class OptionsTest(CommandTest):
 
     def test_a_flag_takes_a_bool_alone(self):
         with self.assertRaisesRegex(TypeError, "^full: expected True or False, found 1"):
-            headgauge.converge(MODEL, WORDS, full=1)
+            headgauge.converge(synthetic="gaussian", full=1)
+        with self.assertRaisesRegex(errors.UsageError, "^full: expected synthetic=, found a model"):
+            headgauge.converge(MODEL, WORDS, full=True)
 
     def test_none_leaves_an_option_as_it_is(self):
         self.assert_same(quick(), quick(seed=None, heads=None, out=None))

@@ -55,11 +55,11 @@ void Calibration::check(const HeadSource& source) {
                            "some that have tokens in common with it",
                            "what is learned on a text must not be judged on it"));
   }
-  require_apart(learn_, "Session::texts");
+  require_apart(learn_, option_of(input_.texts));
   require_apart(unseen_, "ConvergeRequest::confirm");
   const Index tokens = longest_length(request_.options.scan, source.info());
   for (const auto& [texts, option] :
-       {std::pair{&learn_, "Session::texts"}, {&unseen_, "ConvergeRequest::confirm"}}) {
+       {std::pair{&learn_, option_of(input_.texts)}, {&unseen_, "ConvergeRequest::confirm"}}) {
     const std::size_t pieces = spread_pieces(*texts, tokens, kPieces).size();
     if (pieces >= 2) continue;
     throw BadInputError(fault(option, fmt::format("at least 2 pieces of {} tokens", tokens),

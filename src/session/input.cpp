@@ -122,7 +122,7 @@ std::shared_ptr<HeadSource> open(const Input& input, CutText* cut) {
   if (model.has_own_queries()) return model.open(source);
   if (input.texts.empty()) {
     throw UsageError(
-        fault(input.asked_by, "a text to measure on", "none", "add Session::texts = FILE"));
+        fault(input.asked_by, "a text to measure on", kNoTexts, "add text_files(FILE)"));
   }
   // An unknown family or a config that makes no sense is reported before a long text is tokenised.
   const ModelSummary& summary = model.summary();
@@ -143,6 +143,10 @@ void Input::take(const ScanOptions& scan) {
   threads = scan.threads;
   const bool are_few = texts.size() <= kDocumentsWithExamples;
   with_texts = scan.examples.value_or(are_few ? kUsualExamples : 0) > 0;
+}
+
+const char* option_of(const Texts& texts) {
+  return !texts.empty() && texts.front().is_ids ? "token_files()" : "text_files()";
 }
 
 Input Input::with(Texts others) const {

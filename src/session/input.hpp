@@ -30,6 +30,11 @@ struct Input {
   Input with(Texts others) const;
 };
 
+// What a run without texts is said to have.
+inline constexpr const char* kNoTexts = "neither text_files() nor token_files()";
+// What gives texts of that kind, for messages.
+const char* option_of(const Texts& texts);
+
 // Opens the model or dump with its documents, cut to the longest length asked for.
 std::shared_ptr<HeadSource> open_source(const Input& input);
 

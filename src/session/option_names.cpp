@@ -33,7 +33,9 @@ const Names& names() {
         {"PlanOptions::state", "--out"},
         {"TokensOptions::folder", "--out"},
         {"TokensOptions::model", "MODEL and --text"},
-        {"Session::texts", "--text"},
+        {"text_files(FILE)", "--text FILE"},
+        {"text_files()", "--text"},
+        {"token_files()", "--tokens"},
         {"Run::shard", "--shard"},
     };
     add<ScanRequest>(names);

@@ -17,7 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kConfirm = "PlanRequest::confirm";
-constexpr const char* kSearched = "Session::texts";
 
 // The texts of a plan, cut into pieces.
 struct Pieces {
@@ -72,11 +71,12 @@ Pieces cut_texts(const Input& input, const PlanRequest& request) {
                            "some that have tokens in common with them",
                            "what is chosen on a text must not be judged on it"));
   }
-  require_apart(select, kSearched);
+  const char* const searched = option_of(input.texts);
+  require_apart(select, searched);
   require_apart(confirm, kConfirm);
   const Index length = piece_length(input, request, select, confirm);
   Pieces pieces;
-  const auto selected = cut(request, kSearched, select, length, 2);
+  const auto selected = cut(request, searched, select, length, 2);
   for (std::size_t k = 0; k < selected.size(); ++k) {
     (k % 2 == 1 ? pieces.check : pieces.search).push_back(selected[k]);
   }
@@ -88,8 +88,8 @@ void require_texts(const Input& input, const PlanRequest& request) {
   require_checkpoint(input, "plan");
   if (input.texts.empty() || request.confirm.empty()) {
     throw UsageError(fault("plan", "texts to search on and others to confirm on",
-                           input.texts.empty() ? "no Session::texts" : "no PlanRequest::confirm",
-                           "add Session::texts = a.txt PlanRequest::confirm = b.txt c.txt"));
+                           input.texts.empty() ? kNoTexts : "no PlanRequest::confirm",
+                           "add text_files() a.txt PlanRequest::confirm = b.txt c.txt"));
   }
 }
 

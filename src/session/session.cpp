@@ -225,15 +225,15 @@ Results Session::validate(ValidateRequest request) {
   input.take(request.options.scan);
   input.read_again = true;
   if (texts_.empty()) {
-    throw UsageError(fault("validate", "texts", "none",
-                           "name at least two texts, such as Session::texts = a.txt b.txt"));
+    throw UsageError(fault("validate", "texts", kNoTexts,
+                           "name at least two texts, such as text_files() a.txt b.txt"));
   }
   require_checkpoint(input, "validate");
   // The texts are measured one after another, all on one model.
   input.model.hold();
   const auto open = [&](std::size_t text) { return open_source(input.with({texts_[text]})); };
   const std::vector<Document> documents = load_documents(input);
-  require_apart(documents, "Session::texts");
+  require_apart(documents, option_of(texts_));
   std::vector<Index> tokens;
   for (const Document& document : documents) tokens.push_back(std::ssize(document.tokens));
   request.options.text_costs = document_costs(tokens);

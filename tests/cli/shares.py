@@ -13,13 +13,11 @@ DEMO = ROOT / "demo/model"
 # Of unequal length, at unequal places, in letters of the demo's text.
 DOCUMENTS = ((0, 700), (900, 2100), (1500, 1200), (400, 3000), (2600, 900), (3100, 2600), (2000, 1600))
 
-OF_OUTPUT = ("json", "out", "quiet", "threads")
-
 
 def of_no_bit(results: dict) -> dict:
-    """The results without times, threads and the folder."""
+    """The results without times and threads."""
     kept = {name: value for name, value in results.items() if name != "timings"}
-    kept["settings"] = {k: v for k, v in results["settings"].items() if k not in OF_OUTPUT}
+    kept["settings"] = {k: v for k, v in results["settings"].items() if k != "threads"}
     kept["tool"] = {k: v for k, v in results["tool"].items() if k != "threads"}
     return kept
 

@@ -79,7 +79,7 @@ class Checkpoint(ConvergeTest):
         self.assertEqual(results["command"], "converge")
         self.assertEqual(settings["grid"], coords["tokens"])
         for name, value in (("replicates", 5), ("draws", 2), ("tolerances", TOLERANCES),
-                            ("normalizer", "softmax"), ("top", "all")):
+                            ("normalizer", "softmax")):
             self.assertEqual(settings[name], value, name)
         for name in ONCE:
             self.assertEqual(metrics[name]["dims"], ["layer", "head"], name)

@@ -124,7 +124,7 @@ class Changes(DiffTest):
         self.assertRegex(difference["summary"][0]["text"], r"^\w+ of head 0\.\d .*went from ")
         settings = difference["settings"]
         self.assertEqual(difference["command"], "diff")
-        self.assertEqual((settings["level"], settings["top"]), (0.2, 20))
+        self.assertEqual(settings["level"], 0.2)
         self.assertEqual(settings["old"], {
             "file": "one/results.json", "command": "scan", "model": "phantom1",
             "text": list(self.TEXTS), "settings": {"normalizer": "softmax"},

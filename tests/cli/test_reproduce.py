@@ -57,7 +57,7 @@ class Limits(CommandTest):
         self.assertEqual(results["command"], "reproduce limits")
         for key, value in {"experiment": "limits", "x": "embedding",
                            "lengths": [32, 64, 128, 256, 512, 1024], "seed": 0,
-                           "out": "reproduce-limits", "critical_max": 128}.items():
+                           "critical_max": 128}.items():
             self.assertEqual(settings[key], value, key)
         for n in (1, 5, 10, 20, 100):
             self.assertIn(n, settings["top_n"])

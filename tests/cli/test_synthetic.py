@@ -28,7 +28,7 @@ class Synthetic(CommandTest):
         for key, value in {"synthetic": "gaussian", "dimension": 6,
                            "grid": [60, 120, 240, 480], "replicates": 4, "points": 4,
                            "horizons": [0.5, 2], "radii": [1, 2], "seed": 0, "full": False,
-                           "reference": "exact", "normalizer": "softmax", "out": "out",
+                           "reference": "exact", "normalizer": "softmax",
                            "radius": None, "variance": 0.1, "values": "identity"}.items():
             self.assertEqual(settings[key], value, key)
         self.assertEqual(results["model"]["family"], "synthetic")
