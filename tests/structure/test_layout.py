@@ -35,7 +35,7 @@ ONLY = {"results": {"base", "statistics", "results"}}
 HEADERS = {"advice": "results",
            "array": "results", "attention_plan": "heads", "bytes": "base", "calibrate": "plan", "catalogue": "results", "cells": "results", "changes": "results", "claims": "reproduce",
            "compare": "scan", "converge": "scan", "diff": "results", "faults": "base", "files": "base",
-           "flags": "scan", "headgauge": "report", "journal": "base", "measure": "heads", "memory": "base",
+           "flags": "scan", "headgauge": "session", "journal": "base", "measure": "heads", "memory": "base",
            "options": "results", "parallel": "base", "parameters": "normalize", "patterns": "heads",
            "results_folder": "results", "synthetic": "convergence", "text": "base", "texts": "base", "validate": "scan"}
 
@@ -128,7 +128,7 @@ class OneWay(unittest.TestCase):
         r"(?<!\w)c?\s*<\s*0x20\b": {"text"},
     }
     # headgauge's own functions of such names.
-    OWN = re.compile(r"(?:ConfigReader|Gguf|Journal|Safetensors|Checkpoint|DumpFile|Builder)::open\(")
+    OWN = re.compile(r"(?:ConfigReader|Gguf|Journal|Safetensors|Checkpoint|DumpFile|Builder|Model)::open\(")
 
     def test_json_is_read_and_files_are_opened_in_one_place(self) -> None:
         for path in sources():

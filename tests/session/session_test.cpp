@@ -1,0 +1,200 @@
+// A session opens, resumes, shares and saves as the command line does: the same bits.
+#include "headgauge/session.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "headgauge/files.hpp"
+#include "test_data.hpp"
+
+namespace headgauge {
+namespace {
+
+using testing::source_path;
+using testing::TemporaryFolder;
+
+Texts three_texts() {
+  Texts texts;
+  for (const int length : {70, 96, 81}) {
+    std::vector<int> ids;
+    for (int i = 0; i < length; ++i) ids.push_back((i * i + 3 * length) % 41);
+    texts.push_back(ids_of(std::move(ids), "ids" + std::to_string(length)));
+  }
+  return texts;
+}
+
+Model tiny() {
+  return Model(source_path("tests/golden/gpt2/plain"));
+}
+
+ScanRequest quick() {
+  ScanRequest request;
+  request.options.lengths = {64, 16};
+  request.options.measures = {"weights", "model"};
+  request.options.threads = 1;
+  return request;
+}
+
+// All that results hold but the time that they took and the threads.
+std::string text_of_results(Results results) {
+  results.timings = nlohmann::ordered_json::object();
+  results.settings.erase("threads");
+  results.tool.erase("threads");
+  return results_text(results);
+}
+
+// Stops the run in a stage, and notes what it hears.
+class Stopper final : public RunObserver {
+ public:
+  void update(std::string_view what, double, double) override {
+    if (!stop_at_.empty() && what.find(stop_at_) != what.npos) stop_.request_stop();
+  }
+  void opened(const HeadSource* source) override { opened_ = source != nullptr; }
+  void resumed(const std::string& line) override { resumed_ = line; }
+  void measured() override { ++measured_; }
+
+  std::stop_source stop_;
+  std::string stop_at_;
+  bool opened_ = false;
+  int measured_ = 0;
+  std::string resumed_;
+};
+
+TEST(Session, MeasuresInTwoLines) {
+  Session session(tiny(), three_texts());
+  const Results results = session.scan(quick());
+  EXPECT_EQ(results.command, Command::scan);
+  EXPECT_FALSE(results.summary.empty());
+  // As the engine does, given the same source.
+  std::vector<Document> documents;
+  for (const Text& text : three_texts()) documents.push_back(make_document(*text.ids, text.name));
+  const auto source = make_model_source(resolve_model(source_path("tests/golden/gpt2/plain")),
+                                        documents, {.threads = 1});
+  EXPECT_EQ(scan(*source, quick().options).require_metric("entropy").values,
+            results.require_metric("entropy").values);
+}
+
+TEST(Session, SavesInItsFolder) {
+  const TemporaryFolder folder("session-saves");
+  Stopper heard;
+  Session session(tiny(), three_texts(), {.out = folder / "made", .observer = &heard});
+  const Results results = session.scan(quick());
+  EXPECT_EQ(results_text(read_results(folder / "made/results.json")), results_text(results));
+  EXPECT_TRUE(std::filesystem::exists(folder / "made/heads.csv"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "made/journal"));
+  EXPECT_TRUE(heard.opened_);
+  EXPECT_EQ(heard.measured_, 1);
+  EXPECT_EQ(heard.resumed_, "");
+}
+
+TEST(Session, ARunThatWasStoppedContinuesWithTheSameBits) {
+  const TemporaryFolder folder("session-stopped");
+  ::setenv("HEADGAUGE_JOURNAL_SECONDS", "0", 1);
+  const Results whole = Session(tiny(), three_texts()).scan(quick());
+  Stopper heard;
+  heard.stop_at_ = "layer 1";
+  const headgauge::Run run{
+      .out = folder.path(), .observer = &heard, .stop = heard.stop_.get_token()};
+  const Results partial = Session(tiny(), three_texts(), run).scan(quick());
+  EXPECT_TRUE(partial.partial);
+  EXPECT_NE(interruption(partial, run).find("run the same command again"), std::string::npos);
+  // Lists in another order are the same run, other texts are not.
+  ScanRequest same = quick();
+  std::ranges::reverse(same.options.lengths);
+  Texts others = three_texts();
+  others.pop_back();
+  EXPECT_THROW(Session(tiny(), others, {.out = folder.path()}).scan(quick()), BadInputError);
+  ScanRequest another = quick();
+  another.options.seed = 5;
+  EXPECT_THROW(Session(tiny(), three_texts(), {.out = folder.path()}).scan(another), BadInputError);
+  Stopper again;
+  const Results resumed =
+      Session(tiny(), three_texts(), {.out = folder.path(), .observer = &again}).scan(same);
+  EXPECT_NE(again.resumed_.find("going on"), std::string::npos) << again.resumed_;
+  EXPECT_TRUE(text_of_results(resumed) == text_of_results(whole));
+  EXPECT_EQ(interruption(resumed, {}), "");
+  ::unsetenv("HEADGAUGE_JOURNAL_SECONDS");
+}
+
+TEST(Session, ShardsAreMergedToTheBitsOfOneRun) {
+  const TemporaryFolder folder("session-shards");
+  CompareRequest request;
+  request.options.scan = quick().options;
+  request.options.normalizers = {"ssmax", "sparsemax"};
+  const Results whole = Session(tiny(), three_texts()).compare(request);
+  std::vector<std::string> parts;
+  for (int index = 0; index < 2; ++index) {
+    parts.push_back(folder / std::to_string(index));
+    const headgauge::Run run{.out = parts.back(), .shard = Share{index, 2}};
+    EXPECT_TRUE(Session(tiny(), three_texts(), run).compare(request).metrics.empty());
+  }
+  // Texts in memory are given again; files are found by merge() alone.
+  const Results joined = Session(tiny(), three_texts(), {.shards = parts}).compare(request);
+  EXPECT_TRUE(text_of_results(joined) == text_of_results(whole));
+  request.options.normalizers = {"ssmax"};
+  EXPECT_THROW(Session(tiny(), three_texts(), {.shards = parts}).compare(request), BadInputError);
+}
+
+TEST(Session, MergeFindsFilesByTheirNames) {
+  const TemporaryFolder folder("session-merge");
+  std::vector<std::string> files, parts;
+  for (const Text& text : three_texts()) {
+    files.push_back(folder / text.name);
+    std::string words;
+    for (const int id : *text.ids) words += std::to_string(id) + " ";
+    AtomicFile file(files.back());
+    file.write(words);
+    file.commit();
+  }
+  const Results whole = Session(tiny(), token_files(files)).scan(quick());
+  for (int index = 0; index < 2; ++index) {
+    parts.push_back(folder / std::to_string(index));
+    Session(tiny(), token_files(files), {.out = parts.back(), .shard = Share{index, 2}})
+        .scan(quick());
+  }
+  EXPECT_TRUE(text_of_results(merge(parts)) == text_of_results(whole));
+}
+
+TEST(Session, RefusesWhatDoesNotFit) {
+  EXPECT_THROW(Session(tiny(), three_texts(), {.shard = Share{0, 2}}).scan(quick()), UsageError);
+  EXPECT_THROW(Session(tiny()).scan(quick()), UsageError) << "no text";
+  EXPECT_THROW(Session(tiny(), three_texts()).compare({}), UsageError) << "nothing to compare";
+  EXPECT_THROW(parse_share("3/2"), UsageError);
+  EXPECT_EQ(parse_share("2/8"), (Share{1, 8}));
+  Texts twice = three_texts();
+  twice.push_back(twice.front());
+  EXPECT_THROW(Session(tiny(), twice).validate(), UsageError) << "a text that is there twice";
+}
+
+// A model of the program's own, which other processes cannot open.
+class Own final : public CustomModel {
+ public:
+  ModelSummary summary() const override { return tiny().summary(); }
+  std::unique_ptr<HeadSource> open(std::vector<Document> documents, XSource x) override {
+    return tiny().open(std::move(documents), SourceOptions{.x = x, .threads = 1});
+  }
+};
+
+TEST(Session, MeasuresAModelOfTheProgramsOwn) {
+  const TemporaryFolder folder("session-own");
+  const Results expected = Session(tiny(), three_texts()).scan(quick());
+  const Model own(std::make_shared<Own>());
+  EXPECT_EQ(Session(own, three_texts()).scan(quick()).require_metric("entropy").values,
+            expected.require_metric("entropy").values);
+  EXPECT_THROW(
+      Session(own, three_texts(), {.out = folder.path(), .shard = Share{0, 2}}).scan(quick()),
+      UnsupportedError);
+  EXPECT_THROW(Session(own, {text_of("a text")}).scan(quick()), UsageError) << "no tokenizer";
+}
+
+TEST(OptionNames, AreThoseThatAreTyped) {
+  EXPECT_EQ(with_option_names("use ScanOptions::lengths = auto"), "use --lengths auto");
+  EXPECT_EQ(with_option_names("neither text_files() nor token_files()"),
+            "neither --text nor --tokens");
+  EXPECT_EQ(with_option_names("CompareRequest::plans: expected"), "--plan: expected");
+}
+
+}  // namespace
+}  // namespace headgauge
