@@ -9,8 +9,8 @@
 namespace headgauge {
 namespace {
 
-// Of a scan with paper A's metrics beside it only those that paper B is about, and what became of
-// the model.
+// Of a scan that includes paper A's metrics, keeps only those of paper B and those of the model's
+// change.
 bool wanted(const Results& experiment, const std::string& metric) {
   if (experiment.coord("layer") == nullptr) return true;
   const MetricInfo* info = find_metric_info(metric);
