@@ -15,7 +15,7 @@
 namespace headgauge {
 namespace {
 
-constexpr double kFastFall = -0.8;  // exponent: 1/n within a factor of 1.25
+constexpr double kFastFall = -0.8;  // exponent -1 (1/n) plus a margin of 0.2
 
 // The divergence of the predictions for each number of random keys added to one window, in batches
 // of rows of the second half of the context. The rows of a batch see `others` keys outside the

@@ -19,7 +19,7 @@ constexpr double kColdest = 0.01;  // lowest temperature that headgauge measures
                                    // none
 constexpr double kHot = 10;
 constexpr double kSmallStep = 0.01;  // largest finite step that can show a gradient
-constexpr double kInverseLow = -1.2, kInverseHigh = -0.8;  // 1/T within a factor of about 1.25
+constexpr double kInverseLow = -1.2, kInverseHigh = -0.8;  // exponent -1 within 0.2
 constexpr double kTwoOrders = 1.5;                         // decades: 2 when rounded
 constexpr double kSameExponent = 0.1;  // difference of the exponents of two steps
 constexpr double kSameLabel = 1e-6;
