@@ -31,7 +31,7 @@ using Pick = std::pair<std::string_view, Index>;
 std::optional<MetricCell> find_cell(const Results& results, std::string_view metric,
                                     std::initializer_list<Pick> picks);
 
-// As find_cell(), but throws UsageError if there is no cell.
+// Does the same as find_cell(), but throws UsageError if there is no cell.
 MetricCell require_cell(const Results& results, std::string_view metric,
                         std::initializer_list<Pick> picks);
 

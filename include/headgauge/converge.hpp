@@ -12,8 +12,8 @@
 namespace headgauge {
 
 struct ConvergeOptions {
-  // What is measured in addition: paper A's metrics at the same context. Errors and budgets use the
-  // longest of scan.lengths and the rule scan.normalizer; scan.pattern must be "none". If no
+  // The scan of paper A's metrics, which are measured at the same context. Errors and budgets use
+  // the longest of scan.lengths and the rule scan.normalizer; scan.pattern must be "none". If no
   // measures are given: weights, distance, separability and dispersion.
   ScanOptions scan;
   std::vector<int> grid;  // numbers of tokens; empty: `points` geometric ones from L/8 to 3L/4

@@ -61,12 +61,13 @@ struct Document {
 void describe_documents(std::span<const Document> documents, Results& results);
 
 // Reads a UTF-8 text as a document: its ids from the tokenizer, with the special tokens around it.
-// For a causal model an end token counts as a token of the text, because a text that is cut has not
-// ended. `with_texts` fills Document::texts. The path may name a pipe, which is read to its end; a
-// stop requested meanwhile throws InterruptedError. If only the first `most` tokens are needed (0:
-// all), a long text is tokenised only that far (docs/formats.md, "Texts and token ids"), and memory
-// does not grow with the text. Throws BadInputError as read_text_file() and Tokenizer::encode() do,
-// ResourceError if the tokenizer runs out of memory.
+// Special tokens after the text of a causal model count as tokens of the text and are dropped if it
+// is cut, because a text that is cut has not ended. `with_texts` fills Document::texts. The path
+// may name a pipe, which is read to its end; a stop requested meanwhile throws InterruptedError. If
+// only the first `most` tokens are needed (0: all), a long text is tokenised only that far
+// (docs/formats.md, "Texts and token ids"), and memory does not grow with the text. Throws
+// BadInputError as read_text_file() and Tokenizer::encode() do, ResourceError if the tokenizer runs
+// out of memory.
 Document read_document(const std::string& path, const Tokenizer& tokenizer, bool causal,
                        bool with_texts = false, const std::stop_token& stop = {},
                        std::size_t most = 0);

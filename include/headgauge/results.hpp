@@ -151,7 +151,8 @@ struct Results {
   nlohmann::ordered_json text = nlohmann::ordered_json::object();
   nlohmann::ordered_json settings = nlohmann::ordered_json::object();
   std::vector<Dimension> coords;  // in order of insertion
-  // In order of insertion. A deque, so that a reference to a metric outlives the next addition.
+  // The metrics in order of insertion; a deque, so that a reference to a metric outlives the next
+  // addition.
   std::deque<std::pair<std::string, LabelledArray>> metrics;
   std::vector<Flag> flags;
   std::vector<SummaryLine> summary;   // see summarize() in scan.hpp

@@ -99,7 +99,7 @@ struct Q2_K {
   }
 };
 
-// As Q2_K, with a separate third bit, and scales of 6 bits minus 32.
+// Like Q2_K, but with a separate third bit, and scales of 6 bits minus 32.
 struct Q3_K {
   static constexpr int kElements = 256, kBytes = 110;
   static constexpr int kScales = 1, kScalesAt = 108;

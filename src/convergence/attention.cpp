@@ -6,8 +6,8 @@ namespace headgauge {
 namespace {
 
 constexpr Index kQueryTile = 96;  // queries per tile
-// Keys per block: at d = 50 a block, packed twice, and a tile of scores take half of a 1 MiB L2
-// cache, and a row's maximum rarely grows from block to block.
+// Keys per block. A block, packed twice, and a tile of scores take half of a 1 MiB L2 cache at d =
+// 50, and a row's maximum rarely grows from block to block.
 constexpr Index kKeyBlock = 10 * PackedMatrix::kPanel;
 constexpr Index kLanes = 16;     // floats in the widest vector
 constexpr Index kTileRows = 16;  // queries per tile when rows are held whole

@@ -14,8 +14,8 @@ struct HardmaxErrors {
   std::vector<double> error, standard_error;  // per entry of the grid
 };
 
-// For n standard normal tokens of dimension d, computes the mean over 32 random directions u and
-// the replicates of || y / sqrt(2 log n) - u ||, where y is the token with the largest <u, y>.
+// Computes the mean of || y / sqrt(2 log n) - u || over 32 random directions u and the replicates,
+// where y is the token with the largest <u, y> among n standard normal tokens of dimension d.
 // Returns false if stopped.
 bool hardmax_errors(Index dimension, const std::vector<int>& grid, int replicates,
                     std::uint64_t seed, ThreadPool& pool, const std::stop_token& stop,

@@ -18,7 +18,7 @@ Quadrature beta_quadrature(int nodes, double a, double b) {
   }
   for (int k = 1; k < nodes; ++k) {
     const double t = 2 * k + sum;
-    // At k = 1 the factor k + alpha + beta cancels t - 1.
+    // The factor k + alpha + beta cancels t - 1 at k = 1.
     const double square =
         k == 1 ? 4 * (1 + alpha) * (1 + beta) / (t * t * (t + 1))
                : 4 * k * (k + alpha) * (k + beta) * (k + sum) / (t * t * (t + 1) * (t - 1));

@@ -8,7 +8,7 @@
 namespace headgauge {
 namespace {
 
-// From the public code: a point without variance gets a large but finite weight.
+// The limit of the public code: a point without variance gets a large but finite weight.
 constexpr double kLeastVariance = 1e-18;
 
 struct Point {

@@ -137,7 +137,7 @@ class Simulation {
   }
 
   void measure_balls() {
-    // At horizon 1 the error grows by e^(R^2 / 2), which a grid of thousands of tokens can show.
+    // The error at horizon 1 grows by e^(R^2 / 2), which a grid of thousands of tokens can show.
     const double factor = plan_.factors.front() / plan_.horizons.front();
     balls_done_ = uniform_errors(plan_.experiment, factor, options_.grid, options_.radii,
                                  options_.replicates, pool_, stop_, balls_);

@@ -52,7 +52,7 @@ std::vector<Option> law(SyntheticOptions& o) {
   };
 }
 
-// What is simulated.
+// The options of the simulation itself.
 std::vector<Option> simulated(SyntheticOptions& o) {
   return {
       {.member = "SyntheticOptions::scales",

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Index kTileRows = 128;
 constexpr Index kWholeRows = 64;  // rows of a tile that holds whole rows
-// At d = 64 a block, packed twice, and a tile of scores take an eighth of a 2 MiB L2 cache.
+// A block, packed twice, and a tile of scores take an eighth of a 2 MiB L2 cache at d = 64.
 constexpr Index kKeyBlock = 5 * PackedMatrix::kPanel;
 constexpr float kHidden = -std::numeric_limits<float>::infinity();  // logit of a hidden key
 

@@ -59,7 +59,7 @@ struct BertConfig {
   Index head_dim() const { return width / heads; }
 };
 
-// In models with a head the tensor names of BertModel have the prefix "bert.".
+// The tensor names of BertModel have the prefix "bert." in models with a head.
 std::string bert_prefix(const Checkpoint& checkpoint) {
   const char* const with = "bert.embeddings.word_embeddings.weight";
   return checkpoint.find(with) != nullptr ? "bert." : "";

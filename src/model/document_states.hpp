@@ -1,5 +1,5 @@
-// What a forward pass keeps of each document between layers: in memory, or in a temporary file for
-// all except the current document.
+// The state of each document between the layers of a forward pass: in memory, or in a temporary
+// file for all except the current document.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ struct DocumentState {
 class DocumentStates {
  public:
   explicit DocumentStates(std::size_t documents) : states_(documents), waiting_(documents) {}
-  // From now on, keeps the matrices of all except one document in a file.
+  // Keeps the matrices of all except one document in a file from now on.
   void spill() { file_.emplace(); }
   // Resets all documents to their initial state.
   void begin_anew();

@@ -11,7 +11,7 @@ namespace headgauge {
 
 ModelSummary summarize_gpt2(const Checkpoint& checkpoint);
 std::unique_ptr<Transformer> make_gpt2(Checkpoint checkpoint);
-// These serve every type of llama_families().
+// The functions for every type of llama_families().
 ModelSummary summarize_llama(const Checkpoint& checkpoint);
 std::unique_ptr<Transformer> make_llama(Checkpoint checkpoint);
 

@@ -60,7 +60,7 @@ struct Gpt2Config {
   }
 };
 
-// In Hugging Face's GPT2LMHeadModel the tensor names of GPT2Model have the prefix "transformer.".
+// The tensor names of GPT2Model have the prefix "transformer." in Hugging Face's GPT2LMHeadModel.
 std::string gpt2_prefix(const Checkpoint& checkpoint) {
   return checkpoint.find("transformer.wte.weight") != nullptr ? "transformer." : "";
 }

@@ -19,14 +19,14 @@
 namespace headgauge {
 namespace {
 
-// In Hugging Face's *ForCausalLM the tensor names of the model without a head have the prefix
-// "model.".
+// The tensor names of the model without a head have the prefix "model." in Hugging Face's
+// *ForCausalLM.
 std::string llama_prefix(const Checkpoint& checkpoint) {
   return checkpoint.find("model.embed_tokens.weight") != nullptr ? "model." : "";
 }
 
-// Returns false for a model saved without its head, whose logits are unknown. A file with the
-// prefix must have the head; without it the file is incomplete.
+// Returns false for a model saved without its head, whose logits are unknown. Names with the prefix
+// belong to a model with a head, so a file of these that lacks it is incomplete.
 bool has_head(const Checkpoint& checkpoint, const LlamaConfig& config) {
   return config.tied || checkpoint.find("lm_head.weight") != nullptr ||
          !llama_prefix(checkpoint).empty();

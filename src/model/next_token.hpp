@@ -20,8 +20,8 @@ std::vector<NextTokens> compare_next_tokens(MatrixView<const float> reference,
                                             const TensorView& weight, std::span<const int> targets,
                                             float cap, ThreadPool& pool);
 
-// For a model without next-token predictions: returns the distance of each row of the last hidden
-// states from the reference's, relative to the norm of the latter.
+// Returns the distance of each row of the last hidden states from the reference's, relative to the
+// norm of the reference's, for a model without next-token predictions.
 NextTokens changed_output(MatrixView<const float> reference, MatrixView<const float> hidden);
 
 }  // namespace headgauge

@@ -32,8 +32,8 @@ class TransformerSource final : public ModelSource {
                                   : static_cast<int>(std::thread::hardware_concurrency())),
         info_(model_->info()),
         states_(documents_.size()) {
-    // Checked before the limits that a shorter context could meet, so that no error suggests one in
-    // vain.
+    // Checks the weights first: if they alone do not fit, an error must not suggest a shorter
+    // context.
     require_memory(model_->bytes(0, 1), "weights of " + info_.name,
                    "use a smaller model, or allow more memory");
     fill_info();

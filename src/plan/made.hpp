@@ -44,7 +44,7 @@ struct BudgetResult {
 
 struct Screening {
   std::vector<HeadPlan> candidates;
-  // By layer, head and candidate: the changes by document; empty: not tried.
+  // The changes by layer, head, candidate and document; empty: not tried.
   PerHead<std::vector<ByDocument>> changes;
 };
 

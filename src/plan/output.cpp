@@ -208,7 +208,7 @@ class PlanWriter {
     }
   }
 
-  // For a model without a loss, changes are relative changes of its output.
+  // Changes of a model without a loss are relative changes of its output.
   void say_outputs() {
     for (auto& [name, metric] : results_.metrics) {
       if (metric.unit == "nats") metric.unit = "1";

@@ -9,8 +9,7 @@
 namespace headgauge {
 namespace {
 
-// Of a scan that includes paper A's metrics, keeps only those of paper B and those of the model's
-// change.
+// Keeps only paper B's metrics and those of the model's change, and drops paper A's.
 bool wanted(const Results& experiment, const std::string& metric) {
   if (experiment.coord("layer") == nullptr) return true;
   const MetricInfo* info = find_metric_info(metric);

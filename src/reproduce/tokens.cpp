@@ -76,8 +76,8 @@ class Kept {
     add_results(results, files);
     files.add(kSealFile).write(seal_.text({{kSum, text_sha256(results_text(results))}}));
     files.commit();
-    std::error_code kept;  // a state that remains belongs to these results, which its identity
-                           // shows
+    std::error_code kept;  // a state that cannot be removed belongs to these results, and its
+                           // identity shows this
     fs::remove(state(), kept);
   }
 

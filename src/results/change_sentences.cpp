@@ -22,11 +22,11 @@ bool is_bound(const std::string& name) {
   return info != nullptr && info->bound;
 }
 
-// What changed: the intervention of a comparison, the head, and the remaining labels.
+// The labels of a change: the intervention of a comparison, the head, and the others.
 struct Subject {
   std::string intervention;
   std::string head;
-  std::size_t rest = 0;  // index of the first remaining label
+  std::size_t rest = 0;  // index of the first other label
 };
 
 // Returns nothing if the change does not belong to one head.

@@ -70,7 +70,7 @@ std::shared_ptr<const Normalizer> normalizer_at(const Fitting& fitting, double v
   return make_normalizer(info);
 }
 
-// Values to try.
+// The values to try, by head.
 using Candidates = PerHead<std::vector<double>>;
 
 // Returns interventions that try the first value of every head, the second one, and so on.

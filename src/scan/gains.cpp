@@ -11,7 +11,7 @@
 namespace headgauge {
 namespace {
 
-constexpr double kLeastGain = 1e-4;  // nats; less is rounding
+constexpr double kLeastGain = 1e-4;  // nats; a smaller change may be rounding error
 
 // Returns the p-value for the loss not having fallen.
 double p_of_gain(const MetricCell& change) {

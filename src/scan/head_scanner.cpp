@@ -308,7 +308,8 @@ void HeadScanner::scan_tile(const HeadInput& head, const HeadInput& beyond, cons
     }
   };
   const bool apart = &beyond != &head;
-  // Goes first, because rows that are left out here are not left out of the others.
+  // Goes first, because it sets rows that are left out here to undefined, which must not overwrite
+  // values of the other measures.
   if (apart) {
     observe(beyond, Purpose::measure_beyond_sinks, [&](std::size_t m) { return beyond_sinks_[m]; });
   }
@@ -339,8 +340,8 @@ void HeadScanner::scan(const HeadInput& head, const HeadInput& original, HeadSum
   sums.begin(head.document);
   if (scores) {
     const auto& tiles = sums.document().tiles;
-    // With unit norms the logits are cosines, which only this normalizer uses. Rows that find sinks
-    // are not passed on.
+    // The logits of a normalizer with unit norms are cosines, which HeadOutput does not take. Rows
+    // that find sinks are not passed on.
     const bool complete = hold_all_rows(tiles, head.length());
     if (complete && !present_.traits.unit_norms) present_.output = head.output;
     const Index count = std::ssize(tiles);

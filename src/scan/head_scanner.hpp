@@ -36,12 +36,11 @@ class HeadScanner {
   HeadScanner(std::span<const std::unique_ptr<Measure>> measures, const CellLayout& layout,
               const RowPlan& plan, ThreadPool& pool, std::stop_token stop = {});
 
-  // Observes all planned rows of `head`, a head of document head.document, and gives the sums of
-  // their values: under the head's normalizer, softmax where it has none, with the keys that its
-  // mask leaves. `original` is the same head without what the scan changes. A row whose scores
-  // are all -Inf sees no key and is left out. Throws BadInputError where another visible score is
-  // NaN or infinite, or a mask leaves no key. Once a stop is asked for, what is left of the head is
-  // not observed.
+  // Observes all planned rows of `head` (in document head.document) and returns the sums of their
+  // values in `sums`. Uses the head's normalizer (softmax by default) on the keys that its mask
+  // keeps. `original` is the same head without the scan's change. A row whose scores are all -Inf
+  // sees no key and is left out. Throws BadInputError if another visible score is NaN or infinite,
+  // or if a mask keeps no key. After a stop request the rest of the head is not observed.
   void scan(const HeadInput& head, const HeadInput& original, HeadSums& sums);
 
   // Returns the rows left out so far.
@@ -59,11 +58,11 @@ class HeadScanner {
     MatrixView<float> weights;
     Matrix<double> values, stand_for;  // rows x cells
     AlignedVector<float> original_memory;
-    MatrixView<float> original;  // weights without what the scan changes: rows x keys
+    MatrixView<float> original;  // weights without the scan's change: rows x keys
     std::vector<std::uint32_t> top;
     std::vector<Row> rows;
     std::vector<std::vector<std::uint32_t>> sinks;      // by row
-    std::vector<std::vector<std::uint32_t>> positions;  // by row, where a mask leaves gaps
+    std::vector<std::vector<std::uint32_t>> positions;  // by row; used if a mask leaves gaps
     std::vector<float> magnitudes;
     std::vector<float> original_row;  // where a mask leaves gaps
     TopWorkspace select;
@@ -78,7 +77,7 @@ class HeadScanner {
     const Normalizer* original = nullptr;
     NormalizerTraits original_traits;
     bool adds_mask = false;        // the original has none
-    HeadOutput* output = nullptr;  // takes the logits of every row; null: nobody asks
+    HeadOutput* output = nullptr;  // receives the logits of every row; null: not needed
     // True if the original has other logits: exactly one of the two normalizers takes cosines.
     bool rescored() const {
       return original != nullptr && traits.unit_norms != original_traits.unit_norms;
@@ -130,7 +129,7 @@ class HeadScanner {
   MeasureNeeds needs_;
   std::vector<bool> beyond_sinks_;  // by measure
   Present present_;
-  std::vector<Index> sinks_;          // of the present head, ascending
+  std::vector<Index> sinks_;          // sinks of the present head, ascending
   std::array<PackedKeys, 2> packed_;  // unchanged, and with norm 1
   std::atomic<Index> without_keys_ = 0, beyond_float32_ = 0;
   std::vector<Workspace> workspaces_;

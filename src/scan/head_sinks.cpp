@@ -17,8 +17,8 @@ constexpr Index kAfar = 32;          // tokens
 constexpr double kSinkShare = 0.05;  // share of the weight of the sampled rows, on average
 constexpr double kTimesChance = 3;   // and this many times the share of uniform weights
 
-// By key: the weight that sampled rows put on it from afar, the share of uniform weights, and the
-// number of these rows.
+// The weight that sampled rows put on each key from afar, the share of uniform weights there, and
+// the number of these rows.
 struct Asked {
   std::vector<double> shares, chances;
   std::vector<Index> rows;

@@ -192,7 +192,7 @@ void LayerScan::measure_document(int layer, Index document) {
     if (!plan_.selection.contains(layer, head.head)) continue;
     const HeadInput under = changed(head);
     scanner_.scan(under, original(head, under), sums_);
-    stopped_ = stop_.stop_requested();  // it may have been left in the middle
+    stopped_ = stop_.stop_requested();  // the head may be incomplete
     if (stopped_) break;
     if (adds) table_->add(head.head, sums_);
     if (writes) sums_.write(sums);

@@ -39,7 +39,8 @@ class LayerScan {
  private:
   Journal* journal() const { return plan_.options.journal; }
   Index documents() const { return std::ssize(tables_.plan->used_lengths()); }
-  // Whether the results of the layer are made in this process.
+  // Returns the function that lists the measured queries of a document; none if any query may be
+  // needed.
   QueriesOfDocument queries_looked_at() const;
   HeadInput changed(HeadInput head) const;
   HeadInput original(const HeadInput& head, const HeadInput& under) const;

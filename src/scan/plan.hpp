@@ -39,7 +39,7 @@ struct Piece {
 struct Tile {
   std::vector<Index> queries;    // 0-based positions, ascending
   std::vector<RowGroup> groups;  // group of each row
-  std::vector<double> weights;   // rows of the bin that each row stands for (1 when not sampled)
+  std::vector<double> weights;   // rows of the bin that each row represents (1 if not sampled)
   std::vector<Segment> segments;
   Index first_segment = 0;  // number of the tile's first segment in the document
 };

@@ -136,7 +136,7 @@ class Thresholds {
  private:
   struct Choice {
     double value = 0;
-    int sign = 0;  // 0: there is none
+    int sign = 0;  // 0: no threshold
   };
 
   Choice choose(std::size_t text, const std::vector<double>& ranks,

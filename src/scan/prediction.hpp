@@ -44,11 +44,11 @@ struct Threshold {
   double p = kUndefined;           // one-sided, by permuting heads and repeating the choice
 };
 
-// On each text, chooses the threshold between values of `predictor`, with at least 4 heads on
-// either side, whose sides differ most in the ranks of `outcome`: |2 (mean rank above - mean rank
-// below)| / heads. Tests it on every other text with that text's predictor and outcome, and with
-// the chosen sign; 0 if all heads are on one side. Undefined with one text, where predict() is
-// undefined, and if no text has a threshold.
+// Chooses on each text the threshold between values of `predictor`, with at least 4 heads on either
+// side, whose sides differ most in the ranks of `outcome`: |2 (mean rank above - mean rank below)|
+// / heads. Tests it on every other text with that text's predictor and outcome, and with the chosen
+// sign; 0 if all heads are on one side. Undefined with one text, where predict() is undefined, and
+// if no text has a threshold.
 Threshold choose_threshold(const HeadTable& predictor, const HeadTable& outcome,
                            const PredictionPlan& plan, std::uint32_t pair);
 

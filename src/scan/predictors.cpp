@@ -75,7 +75,7 @@ std::vector<Predictor> predictors_of(const Results& results, std::span<const Hea
     add_cells(results, array, name, heads, predictors);
   }
   for (const FlagInfo& info : flag_infos()) {
-    if (info.role) continue;  // the share that gives it is a predictor
+    if (info.role) continue;  // the share behind the role is a predictor
     Predictor predictor{kFlagPredictor + info.name, {}};
     for (const HeadName& head : heads) {
       const auto same = [&](const Flag& flag) {

@@ -254,7 +254,7 @@ class Scan {
     std::vector<std::string> dropped;
     if (layers_missing) dropped = drop_whole_model_metrics(results);
     if (wants_loss()) dropped.push_back("loss");
-    std::erase_if(dropped, is_interval_end);  // goes without saying
+    std::erase_if(dropped, is_interval_end);  // dropped together with its metric
     if (dropped.empty()) return;
     results.notices.push_back(fmt::format(
         "interrupted: what is of the whole model is left out ({})", fmt::join(dropped, ", ")));

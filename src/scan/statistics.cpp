@@ -131,8 +131,8 @@ double HeadSums::at(MetricHandle metric, Index length, Index inner) const {
 
 namespace {
 
-// What is stored of a sum: many sums have as many rows as the one before, each with weight 1, or no
-// rows.
+// The stored parts of a sum: many sums have as many rows as the one before, each with weight 1, or
+// no rows.
 enum class Kept : std::uint8_t { nothing, value, rows, weight };
 
 Kept kept_of(const RowSum& sum, const RowSum& before) {

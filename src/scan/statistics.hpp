@@ -96,7 +96,7 @@ class LayerTable : public LayerStatistics {
   // The bins of one copy of a metric's statistics: those of a length, or a single bin.
   struct Copy {
     Index first_bin = 0;
-    Index last_bin = 0;  // not among them
+    Index last_bin = 0;  // one past the end
   };
   std::vector<Copy> copies_of(const CellRange& range) const;
   void add_copy(const Copy& copy, MetricHandle cells, const HeadSums& sums, BatchMeans* means);

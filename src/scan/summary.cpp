@@ -200,7 +200,7 @@ std::optional<Summary::ForecastCells> Summary::forecast(const HeadName& h) const
 // Describes what to expect at longer contexts (docs/mathematics.md 7b).
 MaybeLine Summary::outlook() const {
   const auto most = largest("entropy_slope");
-  // The end of the 95 % interval farthest from 0: a noisy head tells nothing about stability.
+  // The end of the 95 % interval farthest from 0: a noisy head must not pass as stable.
   const auto farthest = [](const MetricCell& slope) {
     const Interval interval = t_interval(mean_of(slope));
     return std::max(-interval.low, interval.high);

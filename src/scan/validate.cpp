@@ -301,8 +301,8 @@ class Validation {
   std::vector<HeadName> heads_;
   std::vector<std::string> labels_;
   std::vector<OfText> of_text_;
-  nlohmann::ordered_json text_;  // of all texts
-  Results last_;                 // of the last text
+  nlohmann::ordered_json text_;  // description of all texts
+  Results last_;                 // results of the last text
   std::string left_out_;         // notice about layers without attention
   Results results_;
 };
