@@ -48,8 +48,9 @@ struct MetricInfo {
   // metric. The report shows it under "more".
   bool aside = false;
   bool bound = false;  // a bound or a value printed in a paper: it follows from other metrics
-  // The smallest and largest possible value when the weights of a row sum to 1. Absent if there are
-  // no bounds or if they depend on the text. The report draws the metric on a linear scale.
+  // The smallest and largest possible value if the weights of a row are shares (non-negative with
+  // sum 1). Absent if there are no bounds or if they depend on the text. The report draws the
+  // metric on a linear scale.
   std::optional<std::array<double, 2>> range = {};
 
   // The dims in the results of its command: those that its kind implies, then `dims`.

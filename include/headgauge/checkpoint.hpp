@@ -200,7 +200,7 @@ class Gguf;
 // names, and its metadata become a config.
 class Checkpoint {
  public:
-  // Copies share the mapped files.
+  // Opens the files; copies of a Checkpoint share them.
   explicit Checkpoint(const ResolvedModel& model);
   // `model`: a folder, file or name, see resolve_model().
   static Checkpoint open(const std::string& model) { return Checkpoint(resolve_model(model)); }

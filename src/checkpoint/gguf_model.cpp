@@ -146,8 +146,7 @@ Index head_dim_of(Fields& fields) {
                             std::to_string(width), kOneModel));
 }
 
-// Converts the divisors of the frequencies, which Llama 3 stores as a tensor, to longrope with one
-// list for all lengths.
+// Converts Llama 3's tensor of frequency divisors to longrope with one list for all lengths.
 OrderedJson divided_frequencies(const TensorView& tensor) {
   const auto divisors = tensor.values();
   OrderedJson factors = OrderedJson::array();

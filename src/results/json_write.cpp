@@ -143,7 +143,7 @@ Json list_to_json(std::span<const T> list) {
   return items;
 }
 
-// Returns everything except the metrics, in two parts around them.
+// Return everything except the metrics, which are written between the head and the tail.
 Json head_to_json(const Results& results) {
   Json json;
   json["schema"] = kResultsSchema;

@@ -146,7 +146,7 @@ Piece RowPlan::next_piece(std::span<const Piece> before, const Segment& segment,
   Piece piece{segment.block, segment.bin, number, number};
   if (before.empty() || (by_block && before.back().block != segment.block)) return piece;
   piece.of_all = before.back().of_all;
-  // a bin that begins after a length
+  // true for the first bin after a length
   const auto begins = std::ranges::find(bins_of_length_, segment.bin);
   const bool same_bin = before.back().bin == segment.bin;
   if (same_bin || begins == bins_of_length_.end()) piece.of_length = before.back().of_length;

@@ -1,4 +1,4 @@
-// Draws how the effective number of keys of a head grows with the text.
+// Draws how the entropy of a head grows with the text.
 import * as Plot from "@observablehq/plot";
 import type { Cell, Results } from "../data/results";
 import { along, curvesFigure } from "./curves";
