@@ -152,8 +152,8 @@ class Replicates {
   }
 
   // Subtracts the mean over all tokens from the outputs, to avoid cancellation in float32. Writes
-  // the result to `centred`, one column each; multiplied by how often each was drawn to
-  // work.weighted, and the sums of those to work.shift.
+  // the centred outputs to the columns of `centred`. Writes them, multiplied by the number of draws
+  // of each, to work.weighted, and the sums of these to work.shift.
   void centre(const Draw& queries, MatrixView<const float> output, SubsampleWorkspace& work,
               MatrixView<float> centred) const {
     const auto d = static_cast<std::size_t>(d_);

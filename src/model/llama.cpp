@@ -25,8 +25,8 @@ std::string llama_prefix(const Checkpoint& checkpoint) {
   return checkpoint.find("model.embed_tokens.weight") != nullptr ? "model." : "";
 }
 
-// Returns false for a model saved without its head, whose logits are unknown. Names with the prefix
-// belong to a model with a head, so a file of these that lacks it is incomplete.
+// Returns false for a model saved without its head, whose logits are unknown. Returns true if names
+// have the prefix, which models with a head use: a file without it is then refused as incomplete.
 bool has_head(const Checkpoint& checkpoint, const LlamaConfig& config) {
   return config.tied || checkpoint.find("lm_head.weight") != nullptr ||
          !llama_prefix(checkpoint).empty();

@@ -51,8 +51,8 @@ std::optional<Finding> dormant(const Results& results, const HeadName& head) {
   return above(find_cell_of_head(results, "sink_weight", head), kDormant);
 }
 
-// Detects separability no better than with weights and keys randomly paired: the 95 % interval
-// (Student's t) of the excess includes 0 and stays below what would matter.
+// Detects separability no better than with randomly paired weights and keys: the 95 % interval
+// (Student's t) of the excess begins at or below 0 and ends below what would matter.
 std::optional<Finding> saturated(const Results& results, const HeadName& head) {
   const auto top_n = judged_top_n(results);
   if (!top_n) return std::nullopt;
