@@ -1,6 +1,6 @@
-// The catalogue declares every metric that headgauge writes, once: its name, dims and unit, what it
-// means and where it comes from. The declarations are data, in the folder catalogue/ of the
-// sources, from which the program, the report page, the docs and the tests read them.
+// The catalogue declares every metric that headgauge writes: its name, dims, unit, meaning and
+// source. The declarations are data in the folder catalogue/ of the sources. The program, the
+// report page, the docs and the tests all read them.
 #pragma once
 
 #include <array>
@@ -11,47 +11,49 @@
 
 namespace headgauge {
 
-// How a metric comes to be.
+// The way a metric is computed.
 enum class MetricKind {
   row_mean,     // mean over rows: dims layer, head, length, then `dims`
   row_longest,  // mean over rows at the longest length only: dims layer, head, then `dims`
-  hidden,       // as row_mean, but kept for derive() and never written out
-  passed_on,    // as hidden, but in the results of a pass, for what is derived over all lengths
-  derived,      // filled in by derive(); `dims` are all of its dims
+  hidden,       // as row_mean, but kept for derive() only and never written out
+  passed_on,  // as hidden, but kept in the results of a pass; metrics derived over all lengths use
+              // it
+  derived,    // filled in by derive(); `dims` lists all dims of the metric
 };
 
-// Declares a metric: help, results, report and docs all use this. The texts from `title` to
-// `source`, but `formula`, are empty for hidden metrics.
+// Declares a metric. The help, the results, the report and the docs all use this declaration. The
+// texts from `title` to `source`, except `formula`, are empty for hidden metrics.
 struct MetricInfo {
   std::string name = {};   // "critical_n"
-  std::string title = {};  // a short name for people: "critical N"
+  std::string title = {};  // a short name for readers: "critical N"
   std::string group = {};  // weights, distance, separability, ...
   MetricKind kind = MetricKind::row_mean;
   std::vector<std::string> dims = {};  // see MetricKind; a comparison adds its own
   std::string unit = {};               // "nats", "keys", "1" ...
   std::string formula = {};            // in plain characters
   std::string tex = {};                // the formula in TeX
-  std::string meaning = {};            // a sentence for a user: how to read it
+  std::string meaning = {};            // one sentence for users: how to read the metric
   std::string source = {};             // "paper A, Thm 1.1; docs/mathematics.md T1.1"
-  std::optional<double> none = {};     // the value that says that none was found, such as -1
-  bool identifier = false;  // numbers something (another head): a difference means nothing
-  std::vector<std::string> flags = {};  // the flags that are judged by it
+  std::optional<double> none = {};     // the value that means "none was found", such as -1
+  bool identifier = false;  // a label (the number of another head): a difference has no meaning
+  std::vector<std::string> flags = {};  // the flags that are based on this metric
   bool by_position = false;             // has a twin_by_position()
-  std::string command = {};             // which command writes it: scan, compare, converge ...
-  // The metric that it is a share of, or empty; undefined where that found none.
+  std::string command = {};             // the command that writes it: scan, compare, converge ...
+  // The metric that this one is a fraction of; may be empty. Undefined if that metric found none.
   std::string fraction_of = {};
-  // The metric that it is an end of the interval of, or empty: no quantity of its own, it is
-  // neither compared nor a predictor.
+  // The metric whose confidence interval this one is an end of; may be empty. An interval end is
+  // neither compared nor used as a predictor.
   std::string interval_of = {};
-  // A null, a bound, or a number of a test, which says something beside another metric alone: the
-  // report puts it behind "more".
+  // True for a null, a bound or a test statistic, which is only useful together with another
+  // metric. The report shows it under "more".
   bool aside = false;
-  bool bound = false;  // a bound, or what a paper prints: it follows from other metrics
-  // The smallest and the largest value that it can have where the weights of a row are shares;
-  // absent where it has no bounds, or others for each text. The report draws it on a linear scale.
+  bool bound = false;  // a bound or a value printed in a paper: it follows from other metrics
+  // The smallest and largest possible value if the weights of a row are shares (non-negative with
+  // sum 1). Absent if there are no bounds or if they depend on the text. The report draws the
+  // metric on a linear scale.
   std::optional<std::array<double, 2>> range = {};
 
-  // The dims in the results of its command: `dims` after those that its kind implies.
+  // The dims in the results of its command: those that its kind implies, then `dims`.
   std::vector<std::string> all_dims() const;
 };
 
@@ -59,40 +61,42 @@ struct MetricInfo {
 struct MetricGroup {
   enum class Needs { nothing, x, shares, loss, intervention };
   std::string name;
-  std::string command;           // of its metrics, where they name no other
-  Needs needs = Needs::nothing;  // what a source must have, or a scan be asked for
+  std::string command;           // the command of its metrics, unless they name another
+  Needs needs = Needs::nothing;  // what the source must provide or the scan must be asked for
 };
 
-// An experiment of `reproduce tokens`, whose metrics are those of the catalogue as NAME_metric.
+// An experiment of `reproduce tokens`. Its metrics are catalogue metrics under the name
+// NAME_metric.
 struct Experiment {
   std::string name;            // "gaussian"
   std::string title;           // "Gaussian tokens"
-  bool random_tokens = false;  // no model, and so no context length
+  bool random_tokens = false;  // uses no model and so has no context length
 };
 
-// Says what a group needs: "the vectors x"; empty where it needs nothing.
+// Describes in words what a group needs, such as "the vectors x"; empty if it needs nothing.
 std::string_view in_words(MetricGroup::Needs needs);
 
-// List all groups, and every metric of headgauge's own, hidden ones too, in the groups' order.
+// List all groups, and all metrics of headgauge (including hidden ones) in the order of the groups.
 const std::vector<MetricGroup>& metric_groups();
 const std::vector<MetricInfo>& all_metrics();
 const std::vector<Experiment>& experiments();
 
-// Names the groups that a scan can measure.
+// Lists the groups that a scan can measure.
 const std::vector<std::string>& measure_groups();
 
-// Finds the declaration of a metric; null for a name that is not declared, such as that of one of a
-// user's own. metric_info() throws std::logic_error instead.
+// Finds the declaration of a metric. For an undeclared name, such as a user's own metric,
+// find_metric_info() returns null and metric_info() throws std::logic_error.
 const MetricInfo* find_metric_info(std::string_view name);
 const MetricInfo& metric_info(std::string_view name);
 
-// Finds the experiment that a metric is of, by its name ("gaussian_error_mean"); null for others.
+// Finds the experiment that a metric belongs to, by the metric's name ("gaussian_error_mean"); null
+// for other metrics.
 const Experiment* find_experiment(std::string_view metric);
 
-// Names the twin of a metric that is kept by position too.
+// Returns the name of the metric that holds the same values by position.
 std::string twin_by_position(std::string_view metric);
 
-// Finds the metric that a flag is judged by; null for an unknown flag.
+// Finds the metric that a flag is based on; null for an unknown flag.
 const MetricInfo* metric_of_flag(std::string_view flag);
 
 }  // namespace headgauge

@@ -20,62 +20,61 @@ namespace headgauge {
 struct Document {
   std::string name;
   std::vector<int> tokens;
-  std::string sha256;     // of the file it came from
-  std::size_t total = 0;  // tokens of the whole text, where `tokens` are the first of more
-  bool goes_on = false;   // the text was not tokenised to its end: `total` is not known
-  // The special tokens that the tokenizer puts around every text ([CLS] and [SEP]), which are not
-  // among `tokens`; empty where ids were given.
+  std::string sha256;     // checksum of its file
+  std::size_t total = 0;  // tokens of the whole text, if `tokens` holds only the first of them
+  bool goes_on = false;   // the text was not tokenised to its end, so `total` is unknown
+  // The special tokens that the tokenizer adds around every text ([CLS] and [SEP]). They are not
+  // part of `tokens`; empty if the document was given as ids.
   std::vector<int> before = {};
   std::vector<int> after = {};
-  std::size_t first = 0;  // token of the whole text that `tokens` begin with
-  // What each token stands for, of before, tokens and after; empty: not known.
+  std::size_t first = 0;  // index in the whole text of the first of `tokens`
+  // The text of each token: before, tokens and after; empty: unknown.
   std::vector<std::string> texts = {};
 
-  // What reads the document again where its ids are not held: `tokens` is empty then, and stands
-  // for `released` ids. Empty: they are held.
+  // Reads the document again if its ids were released: `tokens` is empty then, and `released` is
+  // their number. Empty if the ids are held.
   std::function<Document()> read_again = {};
   std::size_t released = 0;
 
-  // Whether all ids that are held are those of a model of so many.
+  // Returns whether all held ids are valid for this vocabulary size.
   bool has_ids_below(Index vocabulary) const;
   bool holds_tokens() const { return read_again == nullptr; }
   std::size_t size() const {
     return before.size() + (holds_tokens() ? tokens.size() : released) + after.size();
   }
-  // Holds the ids no longer; holds them again.
+  // Release the ids, and hold them again.
   void release(std::function<Document()> read);
   void hold(std::vector<int> ids);
-  // The ids of a context of `length`, at most size(): before, the first tokens, after.
-  // BadInputError where it has no room for what stands around the text, or the text that is read
-  // again is another one.
+  // Returns the ids of a context of `length`, at most size(): before, the first tokens, after.
+  // Throws BadInputError if the special tokens do not fit, or if the text changed when read again.
   std::vector<int> context(Index length) const;
-  // Throws where context() has no room.
+  // Throws if the special tokens do not fit.
   void require_room(Index length) const;
   std::vector<int> tokens_read_again() const;
-  // What each token of such a context stands for: its text or, where that is not known, its id.
+  // Returns the text of each token of the context or, if unknown, its id.
   std::vector<std::string> context_texts(Index length) const;
-  // Drops tokens at the end until no more than `length` are left with what stands around them.
+  // Drops tokens at the end until at most `length` remain, including the special tokens.
   void cut(std::size_t length);
 };
 
 // Adds names, sums and sizes of the documents to Results::text.
 void describe_documents(std::span<const Document> documents, Results& results);
 
-// Reads a UTF-8 text as a document: its ids as the tokenizer gives them, with what that puts around
-// a text. Of a causal model what stands after it is one token more of the text, for a text that is
-// cut has not ended. `with_texts` fills Document::texts too. The path may name a pipe, which is
-// read until it ends; a stop that is asked for meanwhile is an InterruptedError. Where no more than
-// the first `most` tokens are asked for (0: all), a long text is tokenised no further than they
-// need (docs/formats.md, "Texts and token ids"), and the memory does not grow with it. Throws
-// BadInputError as read_text_file() and Tokenizer::encode() do, ResourceError where the memory does
-// not suffice for the tokenizer.
+// Reads a UTF-8 text as a document: its ids from the tokenizer, with the special tokens around it.
+// Special tokens after the text of a causal model count as tokens of the text and are dropped if it
+// is cut, because a text that is cut has not ended. `with_texts` fills Document::texts. The path
+// may name a pipe, which is read to its end; a stop requested meanwhile throws InterruptedError. If
+// only the first `most` tokens are needed (0: all), a long text is tokenised only that far
+// (docs/formats.md, "Texts and token ids"), and memory does not grow with the text. Throws
+// BadInputError as read_text_file() and Tokenizer::encode() do, ResourceError if the tokenizer runs
+// out of memory.
 Document read_document(const std::string& path, const Tokenizer& tokenizer, bool causal,
                        bool with_texts = false, const std::stop_token& stop = {},
                        std::size_t most = 0);
-// The same of a text in memory, which errors call `name`.
+// Does the same for a text in memory, which errors call `name`.
 Document parse_document(std::string_view text, const std::string& name, const Tokenizer& tokenizer,
                         bool causal, bool with_texts = false, std::size_t most = 0);
-// A document of these ids, whose sum is that of a file with one on each line; BadInputError where
+// Makes a document from ids. Its checksum is that of a file with one id per line; BadInputError if
 // there are none.
 Document make_document(std::vector<int> ids, const std::string& name);
 // Reads a file of token ids as a document; throws BadInputError as read_token_ids() does.
@@ -83,51 +82,51 @@ Document read_ids(const std::string& path, const std::stop_token& stop = {});
 
 struct SourceOptions {
   XSource x = XSource::embedding;
-  int threads = 0;  // 0: as many as there are cores
-  // Residual streams of variants that try_interventions() holds at a time.
+  int threads = 0;  // 0: one per core
+  // Bytes that try_interventions() may use to hold residual streams of variants.
   std::size_t variant_bytes = std::size_t{512} << 20;
-  // Hidden states of several documents that are held in memory at a time: beyond that, all but the
-  // present document's wait in a temporary file. 0: as many as there is memory for.
+  // Bytes of memory for the hidden states of several documents. Beyond that, all except the current
+  // document's go to a temporary file. 0: as much as memory allows.
   std::size_t stream_bytes = 0;
 };
 
-// What a model says of the tokens that follow in one document of L tokens.
+// Next-token predictions of a model in one document of L tokens.
 struct NextTokens {
   std::vector<double> losses;      // -log p(x_{t+1} | x_1..x_t), t = 1..L-1, nats
   std::vector<double> divergence;  // KL(reference || this) of the next token at t = 1..L, nats
-  // Of a model without a loss: how far the last hidden state of each token is from the reference's,
-  // relative to the length of that one. Empty without a reference.
+  // For a model without a loss: the distance between the last hidden state of each token and the
+  // reference's, relative to the norm of the reference's. Empty without a reference.
   std::vector<double> output_change;
 };
 
 // An intervention for each head of one layer.
 using LayerInterventions = std::vector<HeadIntervention>;
 
-// A model with a forward pass of its own, in which attention can be changed.
+// A model with a forward pass of its own whose attention can be changed.
 class ModelSource : public HeadSource {
  public:
-  // The residual stream that enters `layer` is kept when it is next computed; interventions of that
-  // layer and later ones then begin again there, not at layer 0. Layer 0: nothing is kept.
+  // Keeps the residual stream that enters `layer` when it is next computed; passes that change only
+  // this and later layers then start there instead of at layer 0. Layer 0: nothing is kept.
   virtual void keep_entering(int layer) = 0;
-  // Where layer() goes on after intervene().
+  // Returns the layer at which the pass starts after intervene().
   virtual int first_layer() const = 0;
-  // Makes the pass that was just finished the reference of every divergence and output change.
+  // Makes the last finished pass the reference of every divergence and output change.
   virtual void set_reference() = 0;
-  // set_context() forgets it.
+  // Returns whether there is a reference; set_context() removes it.
   virtual bool has_reference() const = 0;
-  // Of the pass that was just finished.
+  // Returns the predictions of the last finished pass.
   virtual NextTokens next_tokens(int document) = 0;
-  // Called right after layer(layer, document): what the model would say if the heads of that one
-  // layer attended as an entry of `variants` says, for each entry by itself. The heads of later
-  // layers attend as intervene() said. The pass goes on as if nothing had been asked, but for the
-  // heads that layer() gave: they are gone.
+  // Returns the predictions of the model with the heads of one layer changed, for each entry of
+  // `variants` separately. Must be called right after layer(layer, document). The heads of later
+  // layers keep the interventions of intervene(). The pass then continues unaffected, except that
+  // the heads that layer() returned are gone.
   virtual std::vector<NextTokens> try_interventions(
       int layer, int document, std::span<const LayerInterventions> variants) = 0;
 };
 
-// Runs a checkpoint over documents: the families are those of model_families(). Every document is
-// cut to the model's longest context. Throws UnsupportedError for an unknown family,
-// BadInputError where config, tensors or token ids do not fit together.
+// Runs a checkpoint over documents; model_families() lists the supported families. Cuts every
+// document to the model's longest context. Throws UnsupportedError for an unknown family,
+// BadInputError if config, tensors or token ids are inconsistent.
 std::unique_ptr<ModelSource> make_model_source(Checkpoint checkpoint,
                                                std::vector<Document> documents,
                                                const SourceOptions& options);
@@ -140,7 +139,7 @@ std::unique_ptr<ModelSource> make_model_source(const ResolvedModel& model,
 std::unique_ptr<HeadSource> make_dump_source(const ResolvedModel& model,
                                              const SourceOptions& options);
 
-// What a checkpoint's config says, without computing anything.
+// Properties of a model, read from its config without computing anything.
 struct ModelSummary {
   std::string family;
   int layers = 0;
@@ -149,19 +148,19 @@ struct ModelSummary {
   Index head_dim = 0;
   Index width = 0;
   Index vocabulary = 0;
-  Index positions = 0;       // longest context; 0: positions have no end
-  Index trained_length = 0;  // where they have none: what the model was trained on
+  Index positions = 0;       // longest context; 0: unlimited
+  Index trained_length = 0;  // if unlimited: the context length in training
   std::int64_t parameters = 0;
   std::string activation;           // as config.json names it
   bool causal = true;               // a query sees no key after it
   bool scaled_by_dimension = true;  // scores are divided by sqrt(head_dim)
-  Index scaled_by = 0;              // or by the root of this, where it is not 0
-  bool scaled_by_layer = false;     // and by the layer's number, from 1
+  Index scaled_by = 0;              // or by the square root of this number, if it is not 0
+  bool scaled_by_layer = false;     // and by the layer's number, counted from 1
   std::string rope;                 // rotary positions and their scaling; empty: none
   std::vector<Index> windows;  // sliding window of each layer, 0: none; empty: no layer has one
   double score_cap = 0;        // soft-cap of the scores; 0: none
-  double logit_cap = 0;        // and of the logits of the next token
-  std::string prefix;          // before the names of the tensors
+  double logit_cap = 0;        // soft-cap of the next-token logits; 0: none
+  std::string prefix;          // prefix of the tensor names
 };
 ModelSummary summarize_model(const Checkpoint& checkpoint);
 

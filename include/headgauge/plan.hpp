@@ -1,5 +1,5 @@
-// Changes a model's attention head by head, and shows on text that had no part in choosing what
-// that does to the loss (docs/plan.md).
+// Changes a model's attention head by head, and measures the effect on the loss on text that was
+// not used to choose the changes (docs/plan.md).
 #pragma once
 
 #include <functional>
@@ -17,42 +17,42 @@ namespace headgauge {
 
 enum class PlanObjective {
   memory,  // the lowest loss at a share of the key-value cache, or the smallest share at a loss
-  loss,    // the lowest loss, whatever the cache
+  loss,    // the lowest loss, regardless of the cache
 };
 
 struct PlanOptions {
   PlanObjective objective = PlanObjective::memory;
-  // At most this share of the key-value cache; absent: 0.5, unless `allow` is given.
+  // The largest allowed share of the key-value cache; absent: 0.5, unless `allow` is given.
   std::optional<double> memory;
-  // The smallest share of the cache at which the loss is shown to rise by less than so many nats.
+  // The largest allowed rise of the loss in nats: the plan is the smallest share of the cache whose
+  // rise is shown to be less.
   std::optional<double> allow;
-  // Shares at which plans are made for the curve of loss against cache.
+  // Cache shares of the plans that form the curve of loss against cache.
   std::vector<double> curve = {0.75, 0.5, 0.25};
-  // What a head may get in place of full attention, besides itself. Empty patterns: 4 sinks and a
-  // recent window, of so many keys in all as the shares of the curve, 1/16 and 1/64 of the context
-  // allow, 16 at the least. Empty normalizers: "uniform", and for the objective `loss`
-  // temperatures as well.
+  // The choices for a head besides full attention. Empty patterns: 4 sinks and a recent window,
+  // with as many keys in total as the shares of the curve, 1/16 and 1/64 of the context allow, but
+  // at least 16. Empty normalizers: "uniform"; for the objective `loss` also temperatures.
   std::vector<std::string> patterns;
   std::vector<std::string> normalizers;
-  int random_plans = 20;  // dealings of the plan's entries to other heads
-  // Heads under a candidate whose loss is measured one by one before the search; those whose output
-  // changes least come first. 0: all.
+  int random_plans = 20;  // random assignments of the plan's entries to other heads
+  // Number of pairs of head and candidate whose loss is measured one by one before the search;
+  // those that change the head's output least come first. 0: all.
   int screen = 0;
   int threads = 0;
   std::uint64_t seed = 0;
-  std::string state;  // file that measured losses are saved to and read from; empty: none
+  std::string state;  // file in which measured losses are kept; empty: none
 };
 
 std::vector<Option> options_of(PlanOptions& options);
 
-// The texts of a plan. Every document of the three has the same number of tokens.
+// The texts of a plan. All documents of the three have the same number of tokens.
 struct PlanTexts {
-  HeadSource& search;   // on which moves are tried
-  HeadSource& check;    // which chooses among what the search found
-  HeadSource& confirm;  // which is looked at once, at the end
+  HeadSource& search;   // the search tries its changes on this text
+  HeadSource& check;    // this text selects among the plans that the search found
+  HeadSource& confirm;  // this text is used once, at the end
 };
 
-// A plan that was made for a budget.
+// A plan made for a budget.
 struct MadePlan {
   std::string budget;  // its label in the results: "50 %", "lowest loss", "rise of 0.01"
   AttentionPlan plan;
@@ -67,27 +67,30 @@ struct PlanExport {
 
 struct PlanResults {
   Results results;
-  std::vector<MadePlan> plans;  // that of the objective first
+  std::vector<MadePlan> plans;  // the plan for the objective first
   PlanExport exported = {};     // by Session::plan() alone
 };
 
-// Screens every key-value head alone under every candidate, then searches for plans by their joint
-// loss (docs/mathematics.md 7e): greedily from full attention and from the smallest windows, by
-// head and by layer, then by exchanges, from the best of these and from equal windows; of what is
-// found, that with the lowest loss on `check` is the plan. On `confirm` the plans are set against
-// others of the same size: equal windows, with and without sinks, budgets by layer, budgets of
-// converge(), the plan's entries dealt to other heads, and the heaviest keys. The results have dims
-// layer, kv_head, candidate, method, budget, document and draw (catalogue/17-plan.json).
-// A model without a loss (BERT) is judged by the relative change of its last hidden states, and
-// settings say so (judged_by). Deterministic on any number of threads. When `stop` is requested,
-// what was measured is kept in options.state and the results are partial and empty; the same call
-// goes on from there. Throws UsageError for options that do not fit, BadInputError for documents of
-// different lengths and for a state of other settings, UnsupportedError for a source that is not a
-// model, and for the objective `loss` of one that has none.
+// Measures every key-value head alone under every candidate, then searches for plans by their joint
+// loss (docs/mathematics.md 7e). The search is greedy, from full attention and from the smallest
+// windows, by head and by layer; then it exchanges entries, starting from the best of these and
+// from equal windows. The plan with the lowest loss on `check` is selected.
+//
+// On `confirm` the plans are compared with others of the same size: equal windows with and without
+// sinks, budgets by layer, budgets of converge(), the plan's entries assigned to other heads, and
+// the heaviest keys. The results have dims layer, kv_head, candidate, method, budget, document and
+// draw (catalogue/17-plan.json). A model without a loss (BERT) is judged by the relative change of
+// its last hidden states; the setting judged_by says so.
+//
+// Deterministic on any number of threads. When `stop` is requested, options.state keeps what was
+// measured, and the results are partial and empty; the same call continues from there. Throws
+// UsageError for invalid options; BadInputError for documents of different lengths and for a state
+// of other settings; UnsupportedError for a source that is not a model and, for the objective
+// `loss`, for a model without a loss.
 PlanResults make_plan(const PlanTexts& texts, const PlanOptions& options,
                       Progress* progress = nullptr, std::stop_token stop = {});
 
-// Sentences on what was found, the one to act on first.
+// Describes the findings, the one to act on first.
 std::vector<SummaryLine> summarize_plan(const Results& results);
 
 // What a plan is written as for other tools (docs/plan.md).

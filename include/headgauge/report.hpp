@@ -1,4 +1,4 @@
-// Results to look at: one web page that opens offline, and figures as SVG files.
+// Renders results: one web page that opens offline, and figures as SVG files.
 #pragma once
 
 #include <string>
@@ -8,38 +8,39 @@
 
 namespace headgauge {
 
-// Whether this build can do what follows (HEADGAUGE_REPORT, on by default); where it cannot, all of
-// it throws UnsupportedError.
+// Returns whether this build includes the report (HEADGAUGE_REPORT, on by default). If not, all
+// functions below throw UnsupportedError.
 bool has_report();
 
-// One HTML file with the results in it, that asks nothing of the network. Large results are
-// compressed inside. Written under its name only when complete; ResourceError if it cannot be.
+// Writes one HTML file that contains the results and makes no network requests. Compresses large
+// results. The file appears under its name only when complete; ResourceError if it cannot be
+// written.
 void write_report(const Results& results, const std::string& path);
 
-// A figure as a file of its own.
+// A figure as a separate file.
 struct Drawing {
-  std::string name;  // for a file name, without an ending: "critical-n"
+  std::string name;  // a file name without extension: "critical-n"
   std::string title;
   std::string svg;
 };
 
-// The standard figures of results: those that need no choice of a head. Drawn by the code of the
-// page, in a JavaScript engine inside the library that sees neither files nor the network; same
-// results, same bytes.
+// Draws the standard figures of results: those that need no choice of a head. Uses the page's code
+// in a JavaScript engine inside the library, which has no access to files or network. Equal results
+// give equal bytes.
 std::vector<Drawing> draw_figures(const Results& results);
 
 inline constexpr const char* kReportFile = "report.html";
 inline constexpr const char* kFiguresFolder = "figures";
 
-// Drawings as NAME.svg in a folder that exists; returns the paths. ResourceError if one cannot be
-// written.
+// Writes drawings as NAME.svg into an existing folder and returns the paths. ResourceError if one
+// cannot be written.
 std::vector<std::string> write_drawings(const std::vector<Drawing>& drawings,
                                         const std::string& folder);
-// The same for draw_figures().
+// Draws the figures and writes them.
 std::vector<std::string> write_figures(const Results& results, const std::string& folder);
 
 // Removes report.html and the figures that write_report() and write_figures() left in a folder of
-// results. Files that headgauge did not write stay, and so does everything behind a link.
+// results. Keeps files that headgauge did not write, and everything behind a link.
 void remove_drawings(const std::string& folder);
 
 }  // namespace headgauge

@@ -1,4 +1,4 @@
-// The files of one result in a folder: results.json, and heads.csv where it has heads.
+// The files of one result in a folder: results.json, and heads.csv if it has heads.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace headgauge {
 inline constexpr const char* kResultsFile = "results.json";
 inline constexpr const char* kHeadsFile = "heads.csv";
 
-// Whether there are heads and lengths for heads.csv.
+// Returns true if the results have heads and lengths, which heads.csv requires.
 bool has_heads(const Results& results);
 
 // The results file in a folder, and the one that a path means: a folder stands for its results.
@@ -33,10 +33,11 @@ class OutFolder {
   MadeFolder made_;
 };
 
-// Adds both to files that appear together; a heads.csv of other results goes where these have none.
+// Adds both files to a set that appears together. If the results have no heads, removes a heads.csv
+// of earlier results.
 void add_results(const Results& results, AtomicFiles& files);
 
-// Writes both. Throws ResourceError, and leaves the old pair, where one of them cannot be written.
+// Writes both files. If one cannot be written, throws ResourceError and leaves the old pair.
 void write_results_folder(const Results& results, const std::string& folder);
 
 }  // namespace headgauge

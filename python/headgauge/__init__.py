@@ -25,7 +25,7 @@ _OF_TORCH = {
 
 
 def __getattr__(name: str) -> Any:
-    """What needs torch is imported when it is asked for."""
+    """Imports parts that need torch on first use."""
     if name not in _OF_TORCH:
         raise AttributeError(f"module 'headgauge' has no attribute {name!r}")
     return getattr(importlib.import_module(_OF_TORCH[name]), name)

@@ -25,7 +25,7 @@ def as_floats(array: Any, name: str, copy: bool | None = None) -> Floats:
     Takes numpy arrays, torch tensors, anything of DLPack or the array interface. Raises
     BadInputError where it holds no numbers, or where copy=False and it would have to be copied.
     """
-    if hasattr(array, "detach"):  # torch: numpy knows no bfloat16, and no memory of a GPU
+    if hasattr(array, "detach"):  # torch: numpy has neither bfloat16 nor GPU memory
         if array.is_meta:
             raise BadInputError(f"{name}: expected numbers, found a tensor on the device meta")
         array = array.detach()
@@ -45,7 +45,7 @@ def as_floats(array: Any, name: str, copy: bool | None = None) -> Floats:
         raise BadInputError(f"{name}: expected an array, found rows of different lengths") from None
     if plain.dtype.kind not in "fiu":
         raise BadInputError(f"{name}: expected real numbers, found {plain.dtype}")
-    with np.errstate(over="ignore"):  # what overflows is infinite, and refused as such
+    with np.errstate(over="ignore"):  # overflow gives infinity, which is refused
         floats = np.ascontiguousarray(plain, dtype=np.float32)
     if copy is False and not np.shares_memory(floats, plain):
         raise BadInputError(
@@ -214,7 +214,7 @@ class ArraySource:
         pass
 
     def intervene(self, changes: Changes, places: Places) -> None:
-        pass  # rows are measured under another normalizer or pattern; nothing here depends on it
+        pass  # nothing here depends on the normalizer or pattern of the measured rows
 
     def close(self) -> None:
         pass

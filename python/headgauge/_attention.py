@@ -1,4 +1,4 @@
-"""The one attention function of ours that models call, and how they come to call it.
+"""Our attention function, and how models are made to call it.
 
 Its name stands in the configs of a model while somebody wants it: it shows its arguments to the pass
 that runs in this thread, gives way to a swap of the module, and else calls the function that the
@@ -25,7 +25,7 @@ from headgauge._sight import Seen
 from headgauge.errors import UnsupportedError
 
 PREFIX = "headgauge_of_"
-EAGER = "eager_attention_forward"  # how the name of such a function ends
+EAGER = "eager_attention_forward"  # ending of the name of a model's eager function
 
 
 class Swap(Protocol):
@@ -35,10 +35,10 @@ class Swap(Protocol):
 
 
 class Taker(Protocol):
-    """Wants to see what an attention is called with."""
+    """Inspects the arguments of an attention call."""
 
     def take(self, seen: Seen) -> Swap | None:
-        """What computes it in place of the module; None: nothing of the taker's."""
+        """Returns the replacement for the module's computation; None: no replacement."""
         ...
 
 
@@ -48,15 +48,15 @@ class _Here(threading.local):
 
 here = _Here()
 _lock = threading.RLock()
-_users: dict[int, tuple[Any, str | None, int]] = {}  # of a config: its own name, how many want ours
-_modes: dict[int, tuple[Any, dict[Any, bool], int]] = {}  # of a model: its modules' training flags
+_users: dict[int, tuple[Any, str | None, int]] = {}  # per config: its own name, number of users
+_modes: dict[int, tuple[Any, dict[Any, bool], int]] = {}  # per model: its modules' training flags
 _swaps: weakref.WeakKeyDictionary[Any, list[Swap]] = weakref.WeakKeyDictionary()
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator,unused-ignore]
 def attend(seen: Seen, own: Callable[[], Any]) -> Any:
-    """What the attention of a module gives back: of a swap, else its own."""
-    if here.running is not None:  # a pass that is measured knows nothing of a swap that began meanwhile
+    """Returns the output of a module's attention: from a swap, else its own."""
+    if here.running is not None:  # a swap that began during a measured pass does not apply to it
         swap = here.running.take(seen)
     else:
         swaps = _swaps.get(seen.module)
@@ -65,11 +65,11 @@ def attend(seen: Seen, own: Callable[[], Any]) -> Any:
 
 
 def original(name: str, module: Any) -> Callable[..., Any]:
-    """The attention function of that name for a module of a model."""
+    """Returns the attention function of that name for a module of a model."""
     if name in ALL_ATTENTION_FUNCTIONS:
         found: Callable[..., Any] = ALL_ATTENTION_FUNCTIONS[name]
         return found
-    # Each model has eager ones of its own, beside its attention, which names the one that it takes.
+    # Each model has its own eager function, in the module that defines its attention.
     for ancestor in type(module).__mro__:
         space = vars(sys.modules.get(ancestor.__module__, object))
         forward = vars(ancestor).get("forward")
@@ -81,12 +81,12 @@ def original(name: str, module: Any) -> Callable[..., Any]:
 
 
 def _ours(name: str) -> str:
-    """The name of our function in place of the one of that name."""
+    """Returns the name of our function that replaces the named one."""
 
     def attention(
         module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *mask: Any, **options: Any
     ) -> Any:
-        def own() -> Any:  # called as it was: a model may name its mask, or have none
+        def own() -> Any:  # called with the same arguments: a model may pass its mask by name, or have none
             return original(name, module)(module, query, key, value, *mask, **options)
 
         said = mask[0] if mask else options.get("attention_mask")
@@ -106,13 +106,13 @@ def _configs(model: Any) -> list[Any]:
 
 
 def install(model: Any) -> Callable[[], None]:
-    """Has the model call our function; what is returned takes that back, once."""
+    """Makes the model call our function; the returned function undoes this, once."""
     configs = _configs(model)
     with _lock:
         for config in configs:
             _, name, count = _users.get(id(config), (config, config._attn_implementation_internal, 0))
             _users[id(config)] = (config, name, count + 1)
-            # Not by the property, which changes the configs below as well.
+            # The property would also change the nested configs.
             config._attn_implementation_internal = _ours(name or "eager")
 
     def take_back() -> None:
@@ -130,7 +130,7 @@ def install(model: Any) -> Callable[[], None]:
 
 @contextlib.contextmanager
 def evaluating(model: Any) -> Iterator[None]:
-    """The model is in evaluation mode, and every part in the mode that it had before afterwards."""
+    """Puts the model in evaluation mode, and restores the mode of every part at the end."""
     with _lock:
         flags = {module: module.training for module in model.modules()}
         _, flags, count = _modes.get(id(model), (model, flags, 0))
@@ -149,7 +149,7 @@ def evaluating(model: Any) -> Iterator[None]:
 
 
 def add_swap(model: Any, swap: Swap) -> None:
-    """The last one of a module is the one that counts."""
+    """Only the last one of a module is used."""
     with _lock:
         for module in model.modules():
             _swaps.setdefault(module, []).append(swap)
@@ -169,7 +169,7 @@ def is_last_swap(model: Any, swap: Swap) -> bool:
 
 
 def unwrapped(model: Any) -> Any:
-    """The model inside of torch.compile and DistributedDataParallel."""
+    """Returns the model inside torch.compile and DistributedDataParallel."""
     while True:
         inner = getattr(model, "_orig_mod", None)
         if inner is None and type(model).__name__ in ("DistributedDataParallel", "DataParallel"):
@@ -180,21 +180,21 @@ def unwrapped(model: Any) -> Any:
 
 
 def arguments_of(model: Any) -> Any:
-    """The names that its forward() takes, also where FullyShardedDataParallel stands around it."""
+    """Returns the argument names of forward(), also if FullyShardedDataParallel wraps the model."""
     model = unwrapped(model)
     inner = model.module if type(model).__name__ == "FullyShardedDataParallel" else model
     return inspect.signature(inner.forward).parameters
 
 
 def is_sharded(model: Any) -> bool:
-    """Whether each process holds a part of the weights, so that all have to run the same passes to their end."""
+    """Returns whether each process holds a part of the weights, so that all must finish the same passes."""
     return any(type(module).__name__ == "FullyShardedDataParallel" for module in model.modules()) or any(
         hasattr(weight, "full_tensor") for weight in model.parameters()
     )
 
 
 def is_encoder_decoder(model: Any) -> bool:
-    """Whether it is both, not one of the two by itself."""
+    """Returns whether it is an encoder-decoder, not one of the two parts alone."""
     return "decoder_input_ids" in arguments_of(model)
 
 

@@ -1,4 +1,4 @@
-"""What the attention of a layer gives under a change."""
+"""Computes the attention of a layer under a change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headgauge.errors import UnsupportedError
 
 
 class Attention:
-    """One call of the attention of a layer, with the keys that are held from earlier calls."""
+    """One call of a layer's attention, with the keys kept from earlier calls."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Attention:
         self.visible = visible_keys(seen, self.total)
         """(batch, 1, queries, all keys so far), or 1 for the batch."""
         self.begin = torch.where(self.visible.any(dim=-1), self.visible.int().argmax(dim=-1), self.total)
-        """The first key that each query sees, or the number of keys where it sees none."""
+        """Returns the first key that each query sees, or the number of keys if it sees none."""
         self.padding = self._padding()
         """(batch, 1, 1), or 1: keys before each text."""
         self.shared = seen.query.shape[1] // seen.key.shape[1]
@@ -62,15 +62,15 @@ class Attention:
         if state is None or state.padding is None:
             return begin
         known = state.padding.reshape(-1, 1, 1)
-        return torch.where(known < self.past, known, begin)  # so far there was nothing else
+        return torch.where(known < self.past, known, begin)  # all keys were real until now
 
     @functools.cached_property
     def _last(self) -> torch.Tensor:
-        """The last key that each query sees; of one that sees none the last of all."""
+        """Returns the last key that each query sees, or the last of all if it sees none."""
         return self.total - 1 - self.visible.flip(-1).int().argmax(dim=-1)
 
     def places(self) -> torch.Tensor:
-        """(batch, 1, queries), or 1: where the last key that each query sees is in its text."""
+        """(batch, 1, queries), or 1: the position in its text of the last key that each query sees."""
         begin, window = self.begin, self.seen.window if self.seen.causal else 0
         at = torch.arange(self.past, self.total, device=self.device)
         first = torch.maximum(self.padding, at - window + 1) if window else self.padding
@@ -86,7 +86,7 @@ class Attention:
         return (self._last - self.padding).clamp_min(0)
 
     def held(self, kind: Kind, heads: list[int]) -> Held:
-        """All keys so far that are there for key-value heads of that kind."""
+        """Returns all keys so far that are kept for key-value heads of that kind."""
         key, value, state = self.seen.key, self.seen.value, self.kept.state if self.kept else None
         if state is not None and kind in state.held:
             return state.held[kind].joined(key, value, self.past)
@@ -127,7 +127,7 @@ class Attention:
         return self._whole_output[:, heads]
 
     def _logits(self, query: torch.Tensor, key: torch.Tensor, unit_norms: bool) -> torch.Tensor:
-        # Half precision has too few digits for scores, and ends at 65504.
+        # Half precision has too few digits for scores, and its maximum is 65504.
         exact, scale = torch.promote_types(query.dtype, torch.float32), self.seen.scale
         query, key = query.to(exact), key.to(exact)
         if unit_norms:
@@ -140,27 +140,27 @@ class Attention:
     def _selected(
         self, change: Change, heads: list[int], query: Any, keys: Any, logits: Any, places: torch.Tensor
     ) -> torch.Tensor:
-        """What the pattern leaves of the keys."""
+        """Returns the keys that the pattern keeps."""
         if change.first_and_last is None or not self.seen.causal:
             return self._selected_by_core(change, heads, query, keys, logits, places)
         first, last = change.first_and_last
         at = torch.arange(self.past, self.total, device=self.device)[:, None]
         selected = (places > at - last)[None, None]
         if first > 0:
-            self.places()  # refuses where they are not known
+            self.places()  # raises an error if they are unknown
             selected = selected | (places < first + self.padding[..., None])
         return selected
 
     def _selected_by_core(
         self, change: Change, heads: list[int], query: Any, keys: Any, logits: Any, places: torch.Tensor
     ) -> torch.Tensor:
-        """Of one row of the batch and one head after the other, without the keys before the text."""
+        """Applies the pattern to one batch row and one head at a time, without the keys before the text."""
         at, selector = self.places(), change.selector
         assert selector is not None
         if selector.name == "bigbird":
             self._require_neighbours()
         batch, count, queries, _ = logits.shape
-        # Keys that are no longer held are hidden, as those are that the mask leaves out.
+        # Keys that are no longer kept are hidden, like those that the mask hides.
         shape = (batch, count, queries, self.total)
         visible = self.visible.expand(batch, 1, queries, self.total)
         scores = logits.new_full(shape, torch.finfo(logits.dtype).min)
@@ -218,7 +218,7 @@ class Attention:
         return (sums / counts.clamp_min(1)).index_select(1, places).to(self.seen.value.dtype)
 
     def keep(self, kind: Kind, held: Held) -> None:
-        """Has the cache hold what heads of that kind still need."""
+        """Makes the cache keep what heads of that kind still need."""
         assert self.kept is not None
         state = self.kept.state
         state.held[kind] = held.left(*kind, self.total, self.padding) if isinstance(kind, tuple) else held

@@ -1,4 +1,4 @@
-"""What takes the place of the attention of each head: a rule and a pattern, or a plan."""
+"""The replacement for the attention of each head: a normalizer and a pattern, or a plan."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from headgauge._config import of_layers
 from headgauge.errors import BadInputError, UnsupportedError, UsageError
 from headgauge.results import Results
 
-# Patterns that leave the first keys and the last ones alone: the parameters that count these.
+# Patterns that keep only the first and the last keys, and their parameters for the numbers of these.
 FIRST_AND_LAST = {"sinks": ("sinks", "window"), "window": ("global", "size")}
 
 
 class Change:
-    """How a head attends: by a rule, to what a pattern leaves of the keys; None: as the model has it."""
+    """The normalizer of a head and the pattern that selects its keys; None: the model's own."""
 
     def __init__(self, rule: _core.Rule | None, selector: _core.Pattern | None) -> None:
         self.rule, self.selector = rule, selector
 
     @functools.cached_property
     def first_and_last(self) -> tuple[int, int] | None:
-        """How many first and last keys a query of a causal head sees; None: not only these."""
+        """Number of first and last keys that a query of a causal head sees; None: it sees others, too."""
         if self.selector is None or self.selector.name not in FIRST_AND_LAST:
             return None
         first, last = (int(self.selector.parameter(key)) for key in FIRST_AND_LAST[self.selector.name])
@@ -34,12 +34,12 @@ class Change:
 
     @property
     def is_mean(self) -> bool:
-        """The output is the mean of the values of all keys, which a decoder keeps as a sum."""
+        """Returns whether the output is the mean of all values, which a decoder keeps as a sum."""
         return self.selector is None and self.rule is not None and self.rule.name == "uniform"
 
 
 class Changes:
-    """The change of every head of a model; heads without one attend as the model has it."""
+    """The changes of a model's heads; a head without one keeps the model's attention."""
 
     def __init__(
         self, model: Any, rule: Any, heads: Iterable[tuple[int, int]] | None, pattern: str | None
@@ -100,14 +100,14 @@ class Changes:
 
     @property
     def by_layer(self) -> bool:
-        """Whether it matters which layer a head is of: patterns that draw, or hash, do so for each head."""
+        """Returns whether the layer of a head matters: patterns that draw or hash do so for each head."""
         if self._everywhere is None:
             return True
         selector = self._everywhere.selector
         return selector is not None and selector.name in ("bigbird", "lsh")
 
     def require_in(self, layers: set[int | None], others: Collection[int] = ()) -> None:
-        """Raises UsageError for a head whose layer is none of those that attend, nor of others that may."""
+        """Raises UsageError for a head whose layer is neither in `layers` nor in `others`."""
         for layer, head in sorted(self._by_head):
             if layer not in layers and layer not in others:
                 those = ", ".join(map(str, sorted(k for k in layers if k is not None)))
@@ -116,7 +116,7 @@ class Changes:
                 )
 
     def of(self, layer: int | None, heads: int) -> list[Change | None]:
-        """The change of each query head of a layer."""
+        """Returns the change of each query head of a layer."""
         if self._everywhere is not None:
             return [self._everywhere] * heads
         assert layer is not None
@@ -124,12 +124,12 @@ class Changes:
 
 
 def _made(normalizer: str, pattern: str) -> Change:
-    """Raises UsageError for what is not known."""
+    """Raises UsageError for unknown names."""
     return Change(_core.Rule(normalizer) if normalizer else None, _core.Pattern(pattern) if pattern else None)
 
 
 def _plan_text(rule: Any) -> tuple[str, str] | None:
-    """What plan.json holds, and what errors call it; None: no plan."""
+    """Returns the content of plan.json, and its name in errors; None: no plan."""
     if isinstance(rule, Results):
         if rule.plan is None:
             raise UsageError("use: expected the Results of plan(), found others, which hold no plan")

@@ -1,4 +1,4 @@
-"""What the config of a transformers model says of its layers, which may differ (`per_layer_config`)."""
+"""Reads layer properties from the config of a transformers model; layers may differ (`per_layer_config`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def of_layers(config: Any, name: str) -> list[Any]:
 
 
 def any_of(config: Any, name: str) -> Any:
-    """An attribute that all layers share, or the first layer's that has one; None: there is none."""
+    """Returns an attribute that all layers share, or the first layer's that has one; None: there is none."""
     if getattr(config, "is_heterogeneous", False) and name in config.per_layer_attributes:
         return next((found for found in of_layers(config, name) if found), None)
     return getattr(config, name, None)

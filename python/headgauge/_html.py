@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from headgauge.results import Metric, Results
 
 MAPPED = ("entropy", "loss_change")
-SHOWN_HEADS = 24  # of one flag
+SHOWN_HEADS = 24  # heads shown per flag
 
 
 def page(results: Results) -> str:
@@ -71,6 +71,6 @@ def _cell(value: float, low: float, high: float) -> str:
     if not np.isfinite(value):
         return "<td></td>"
     share = (value - low) / (high - low) if high > low else 0.0
-    # From white to a blue on which black is legible.
+    # The scale runs from white to a blue on which black text is legible.
     red, green = round(255 - 150 * share), round(255 - 95 * share)
     return f'<td style="background:rgb({red},{green},255);color:#000;text-align:right">{value:.3g}</td>'

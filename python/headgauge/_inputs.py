@@ -1,4 +1,4 @@
-"""What a model is given beside token ids, or in their place."""
+"""Inputs of a model in addition to token ids, or instead of them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _as_tensor(name: str, value: Any) -> Any:
 
 
 def inputs_of(inputs: Inputs, documents: int, alone: bool) -> list[Mapping[str, Any] | None]:
-    """What the encoder gets for each document."""
+    """The inputs of the encoder for each document."""
     if inputs is None:
         return [None] * documents
     found: list[Mapping[str, Any] | None] = [inputs] if isinstance(inputs, Mapping) else list(inputs)

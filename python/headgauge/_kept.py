@@ -1,4 +1,4 @@
-"""A key-value cache that holds the keys that a changed attention still needs, and no others."""
+"""A key-value cache that holds only the keys that a changed attention still needs."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from headgauge._config import any_of
 from headgauge.errors import UnsupportedError
 
 Kind = tuple[int, int] | str
-"""What a decoder needs: (first, last) keys, "all", or "mean", the sum of the values."""
+"""The keys a decoder needs: (first, last) keys, "all", or "mean", the sum of the values."""
 
 
 def _bytes(*tensors: torch.Tensor) -> int:
-    """Of the memory behind them, which a view of a larger tensor would not give back."""
+    """Returns the bytes of the underlying memory: a view keeps the whole larger tensor alive."""
     return sum(tensor.untyped_storage().nbytes() for tensor in tensors)
 
 
 @dataclass
 class Held:
-    """What some key-value heads hold: keys and values (batch, heads, keys, d) of the same tokens."""
+    """The cache of some key-value heads: keys and values (batch, heads, keys, d) of the same tokens."""
 
     heads: list[int]
     keys: torch.Tensor
     values: torch.Tensor
     places: torch.Tensor
-    """(keys,): which token each is of, padding counted."""
+    """(keys,): the token of each key, counted with padding."""
 
     def of(self, heads: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
         if heads == self.heads:
@@ -57,7 +57,7 @@ class Held:
         )
 
     def left(self, first: int, last: int, seen: int, padding: torch.Tensor) -> Held:
-        """What the query after `seen` tokens sees: the first keys behind the padding, and the last."""
+        """Returns the keys seen by the query after `seen` tokens: the first after the padding, the last."""
         low, high = int(padding.min()), int(padding.max())
         keep = (self.places >= low) & (self.places < high + first) | (self.places > seen - last)
         at = keep.nonzero().reshape(-1)
@@ -68,16 +68,16 @@ class Held:
 
 @dataclass
 class Total:
-    """The sum of the values (batch, heads, 1, d) that heads have seen whose output is their mean."""
+    """The sum of the values (batch, heads, 1, d), for heads whose output is their mean."""
 
     values: torch.Tensor
     count: torch.Tensor
-    """(batch, 1, 1, 1): of how many keys."""
+    """(batch, 1, 1, 1): number of keys in the sum."""
 
 
 @dataclass
 class Layer:
-    """What a layer holds of the tokens that it has seen."""
+    """The cache of a layer."""
 
     held: dict[Kind, Held] = field(default_factory=dict)
     total: Total | None = None
@@ -86,8 +86,8 @@ class Layer:
 
 
 class KeptLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignore]
-    """A layer of a cache. update() gives back the new keys alone: the attention of the swap that
-    owns the cache joins them with what is held, and says what of it stays."""
+    """A layer of a cache. update() returns only the new keys: the attention of the swap that owns the
+    cache joins them with the kept keys, and decides which to keep."""
 
     is_sliding = False
     is_compileable = False
@@ -123,7 +123,7 @@ class KeptLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignore]
         return self.seen
 
     def get_mask_sizes(self, query_length: Any) -> tuple[int, int]:
-        positions = getattr(query_length, "shape", None)  # what transformers 4 gives
+        positions = getattr(query_length, "shape", None)  # transformers 4 passes a tensor
         count = query_length if positions is None else positions[0]
         return self.seen + count, 0
 
@@ -140,7 +140,7 @@ class KeptLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignore]
 
     @property
     def whole_nbytes(self) -> int:
-        """What the model's own cache holds of as many tokens, without a window of its own."""
+        """Returns the bytes of the model's own cache for as many tokens, without a sliding window."""
         return self.seen * self._token_bytes
 
     def _each_batch(self, change: Callable[[torch.Tensor], torch.Tensor]) -> None:
@@ -197,12 +197,12 @@ pending = _Pending()
 
 
 def can_keep(model: Any) -> bool:
-    """Whether each layer of a model's cache holds the keys and values of that layer's attention."""
+    """Returns whether each layer of a model's cache holds the keys and values of that layer's attention."""
     if any_of(model.config.get_text_config(), "num_kv_shared_layers"):
         return False
     try:
         own = DynamicCache(config=model.config)
-    except Exception:  # noqa: BLE001 - a config that the caches of transformers do not know
+    except Exception:  # noqa: BLE001 - a config that the caches of transformers do not support
         return False
     return all(type(layer) in (DynamicLayer, DynamicSlidingWindowLayer) for layer in own.layers)
 

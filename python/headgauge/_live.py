@@ -31,14 +31,14 @@ from headgauge._travel import Travel
 from headgauge._watch import Pass, Run, run_through
 from headgauge.errors import BadInputError, Error, UnsupportedError, UsageError
 
-PROBED = 2  # tokens of the pass that tells what the model is made of
+PROBED = 2  # tokens of the pass that finds the parts of the model
 TAKE_INPUTS = ("scan", "compare")
-OTHERS = ("pixel_values", "input_features", "input_values")  # what models take that is no text
+OTHERS = ("pixel_values", "input_features", "input_values")  # inputs of models that are not text
 KINDS = ("embedding", "value", "hidden")
 
 
 class LiveModel:
-    """A transformers model that opens texts, within `with`."""
+    """A transformers model that opens texts; use it in a `with` statement."""
 
     def __init__(self, model: Any, inputs: Inputs = None, command: str = "scan", cross: bool = False) -> None:
         """`command`: what it is opened for. `cross`: the decoder's attention to the encoder is looked at."""
@@ -57,11 +57,11 @@ class LiveModel:
         self.embedding = None if self.alone else _embedding(whole if inputs is None else whole.get_decoder())
         self.sdpa = False
         self.layers: list[dict[str, Any]] = []
-        """What each that attends is made of, once a text was opened."""
+        """The properties of each attention layer; set when a text is opened."""
         self.numbers: tuple[int, ...] = ()
-        """Of these layers, in the model."""
+        """The numbers of these layers in the model."""
         self.count = 0
-        """Of all layers of the model, those without attention included."""
+        """The number of layers of the model, including those without attention."""
         self.has_position_bias = self.has_loss = False
         self.cross = cross
         self._inputs, self._command = inputs, command
@@ -111,7 +111,7 @@ class LiveModel:
 
     @contextlib.contextmanager
     def _takes(self, given: Mapping[str, Any]) -> Iterator[None]:
-        """Raises an error of ours for inputs that the model raises one of its own for."""
+        """Raises a headgauge error for inputs that the model refuses with its own error."""
         try:
             yield
         except (AttributeError, TypeError, ValueError, RuntimeError) as error:
@@ -120,7 +120,7 @@ class LiveModel:
             raise self._failed(given, error) from error
 
     def _failed(self, given: Mapping[str, Any], error: Exception) -> Error:
-        """What is wrong with inputs that the model raises an error for."""
+        """Describes what is wrong with inputs for which the model raises an error."""
         names = ", ".join(given)
         if "input_ids" in arguments_of(self.model) and "input_ids" not in given:
             return UnsupportedError(
@@ -142,7 +142,7 @@ class LiveModel:
                 )
 
     def open(self, documents: list[list[int]], x: str) -> LiveSource:
-        """The model with these texts. Raises BadInputError for ids that it does not have."""
+        """Returns the model with these texts. Raises BadInputError for ids outside its vocabulary."""
         if x not in KINDS:
             raise UnsupportedError(f"x: expected {' or '.join(KINDS)} for a live model, found {x!r}")
         vocabulary = int(any_of(self.model.config.get_text_config(), "vocab_size") or 0)
@@ -208,7 +208,7 @@ class LiveModel:
             return self._probed(ids, inputs)
 
     def _require_whole_input(self) -> None:
-        """Raises UnsupportedError where a model that failed takes more than what it was given."""
+        """Raises UnsupportedError if a model that failed needs more inputs than it was given."""
         missing = [name for name in OTHERS if self._inputs is None and name in arguments_of(self.model)]
         if missing and self.embedding is None:
             raise UnsupportedError(
@@ -219,7 +219,7 @@ class LiveModel:
     def _probed(self, ids: list[int], inputs: Mapping[str, Any] | None) -> list[dict[str, Any]]:
         layers = self._layers_of_a_pass(self._run(ids, inputs, enters=True), by_name=True)
         if not layers:
-            self._take_back()  # such models ask for the name of their attention
+            self._take_back()  # these models read the name of their attention
             leave = watch(self.model)
             if leave is not None:
                 self._own.callback(leave)
@@ -252,7 +252,7 @@ class LiveModel:
                 own = {"number": seen.layer, "place": probe.place}
                 layers.append({"shape": shape, "window": seen.window, "entered": entered, **own})
                 self.has_position_bias |= seen.position_bias is not None
-            # Of the tokens that follow, not of classes.
+            # These are logits of next tokens, not of classes.
             head = getattr(self.model, "get_output_embeddings", lambda: None)()
             causal = bool(layers) and layers[0]["shape"]["causal"]
             self.has_loss = head is not None and probe.logits is not None and causal
@@ -265,7 +265,7 @@ class LiveModel:
 
 
 class LiveSource:
-    """The heads of a transformers model on some texts."""
+    """The heads of a transformers model for some texts."""
 
     def __init__(self, live: LiveModel, runs: list[Run], x: str) -> None:
         self._live, self._x = live, x
@@ -380,7 +380,7 @@ class LiveSource:
             "values": None if values is None else values.array(),
             "x": None if by_value or not self._has_x else self._vectors(document),
             "tokens": self._runs[document].ids,
-            # Of values and hidden states each layer has its own.
+            # Each layer has its own values and hidden states.
             "x_key": document + 1 + (0 if self._x == "embedding" else (layer + 1) << 16),
             "scale": seen.scale,
             "softcap": seen.softcap,
@@ -403,7 +403,7 @@ class LiveSource:
         return vectors.to("cpu", torch.float32).contiguous().numpy()
 
     def _finished(self, document: int) -> Pass | None:
-        """The pass over a document, at its end; None: there was none."""
+        """Returns the finished pass over a document; None: there was none."""
         if document not in self._passes:
             return None
         while self._next(document) is not None:
@@ -435,7 +435,7 @@ class LiveSource:
         )
 
     def set_reference(self) -> None:
-        """Logits of every token stay in memory, as the model gives them, or its last hidden states."""
+        """Keeps the logits of every token, or the last hidden states, in memory as the model returns them."""
         for document in list(self._passes):
             finished = self._finished(document)
             assert finished is not None
@@ -470,14 +470,14 @@ def _numbered(layers: list[dict[str, Any]]) -> tuple[tuple[int, ...], int]:
     for numbers in ([layer["number"] for layer in layers], in_list, [*range(len(layers))]):
         known = [number for number in numbers if number is not None and number >= 0]
         if len(known) == len(numbers) and all(a < b for a, b in itertools.pairwise(known)):
-            # The list counts where it is that of these numbers.
+            # The list is used if it has these numbers.
             listed = places[0].of if numbers == in_list else 0
             return tuple(known), max(listed, known[-1] + 1)
-    raise AssertionError  # their order tells them apart
+    raise AssertionError  # their order distinguishes them
 
 
 def _embedding(model: Any) -> Any:
-    """The rows of the tokens; None: the model says that it has no such table."""
+    """Returns the embedding rows of the tokens; None: the model has no such table."""
     try:
         return model.get_input_embeddings()
     except (AttributeError, NotImplementedError):
@@ -485,7 +485,7 @@ def _embedding(model: Any) -> Any:
 
 
 def _width(embedding: Any) -> int:
-    """Of its rows; the weight of one in shards may have another shape."""
+    """Returns the width of its rows; a sharded weight may have another shape."""
     return int(getattr(embedding, "embedding_dim", None) or embedding.weight.shape[1])
 
 
@@ -532,15 +532,15 @@ def _stand_alone(model: Any, inputs: Inputs, command: str) -> bool:
 
 
 def _rotates(model: Any) -> bool:
-    """Whether queries and keys are rotated by their positions before they are seen."""
+    """Returns whether queries and keys are rotated by their positions before they are observed."""
     config = model.config.get_text_config()
     declared = any(any_of(config, name) for name in ("rope_parameters", "rope_theta", "rotary_dim", "rotary"))
     return declared or any("rotary" in type(module).__name__.lower() for module in model.modules())
 
 
 def _positions(model: Any) -> int:
-    """The longest text of the model; 0: any."""
-    for module in model.modules():  # RoBERTa's begin after the padding
+    """Returns the longest text of the model; 0: unlimited."""
+    for module in model.modules():  # RoBERTa's positions begin after the padding index
         table = getattr(module, "position_embeddings", None)
         if isinstance(table, torch.nn.Embedding) and table.padding_idx is not None:
             return int(table.num_embeddings) - int(table.padding_idx) - 1

@@ -1,10 +1,10 @@
-"""What a model says of the tokens that follow."""
+"""Next-token losses and divergences of a model."""
 
 from __future__ import annotations
 
 import torch
 
-ROWS = 256  # at a time: their logits are in memory as float64
+ROWS = 256  # rows processed at a time: their logits are in memory as float64
 
 
 def losses(logits: torch.Tensor, ids: list[int]) -> list[float]:
@@ -18,7 +18,7 @@ def losses(logits: torch.Tensor, ids: list[int]) -> list[float]:
 
 
 def divergence(logits: torch.Tensor, reference: torch.Tensor) -> list[float]:
-    """KL(reference || these) of each row, in nats."""
+    """Returns KL(reference || these) of each row, in nats."""
     found: list[float] = []
     with torch.no_grad():
         for rows, known in zip(torch.split(logits, ROWS), torch.split(reference, ROWS), strict=True):
@@ -30,7 +30,7 @@ def divergence(logits: torch.Tensor, reference: torch.Tensor) -> list[float]:
 
 
 def output_change(hidden: torch.Tensor, reference: torch.Tensor) -> list[float]:
-    """How far each row is from the reference's, relative to the length of that one."""
+    """Returns the distance of each row from the reference's, relative to the norm of the reference's."""
     with torch.no_grad():
         ours, theirs = hidden.double(), reference.to(hidden.device).double()
         length = theirs.norm(dim=-1)

@@ -1,4 +1,4 @@
-"""Attention that does not go through the interface of transformers, in modules that are recognised.
+"""Attention outside the interface of transformers, in modules that headgauge recognises.
 
 GPT-2's way (GPT-Neo; GPT-J and CodeGen before transformers 5.24): a method `_attn` gets queries, keys and
 values, and gives back what the attention function of the interface would. Bloom and MPT compute all in one
@@ -21,7 +21,7 @@ from headgauge.errors import UnsupportedError
 _lock = threading.RLock()
 _installed: dict[
     int, tuple[Any, Callable[[], None], int]
-] = {}  # of a module: how to leave it, how many want it
+] = {}  # per module: the function that undoes it, and the number of users
 
 METHODS = ("GPTNeoSelfAttention", "GPTJAttention", "CodeGenAttention")
 
@@ -41,7 +41,7 @@ def _local(module: Any) -> int:
 
 
 class _Method:
-    """In place of `_attn` of a module."""
+    """Replaces `_attn` of a module."""
 
     def __init__(self, module: Any) -> None:
         self._module, self._own = module, module._attn
@@ -65,7 +65,7 @@ class _Method:
         return output.transpose(1, 2), weights
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        """A copy of the module has its own method, and no part in this."""
+        """A copy of the module has its own method and is not affected."""
         copied = memo.get(id(self._module))
         return self if copied is None else types.MethodType(type(copied)._attn, copied)
 
@@ -81,7 +81,7 @@ def _watch_method(module: Any) -> Callable[[], None]:
 
 def _bloom(module: Any, given: dict[str, Any]) -> Seen:
     query, key, value = module._reshape(module.query_key_value(given["hidden_states"]))
-    alibi = given["alibi"]  # (batch * heads, 1, keys), by key alone
+    alibi = given["alibi"]  # (batch * heads, 1, keys): depends on the key only
     bias = module.beta * alibi.reshape(query.shape[0], module.num_heads, 1, -1).float()
     options = {"scaling": module.inv_norm_factor, "position_bias": bias, "is_causal": True}
     return Seen("own", module, query, key, value, given.get("attention_mask"), options)

@@ -1,4 +1,4 @@
-"""What an attention is called with: queries and keys, and which keys a query sees."""
+"""The arguments of an attention call: queries and keys, and which keys a query sees."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import torch
 
 from headgauge.errors import UnsupportedError
 
-# What is added to a score that a softmax is to forget: the smallest number of float16, at least.
+# A mask hides a score if it adds this or less; masks use the smallest number of float16 or less.
 HIDDEN = -1e4
 
 
 @dataclass(frozen=True)
 class Sight:
-    """Which keys a query sees."""
+    """The keys that a query sees."""
 
     causal: bool = True
     window: int = 0
-    """At most so many keys, the query's own included; 0: all."""
+    """Maximum number of keys, including the query's own; 0: all."""
     reach: int = 0
-    """Of a model that sees both ways: keys at most so far away; 0: all."""
+    """Maximum distance of keys, for a bidirectional model; 0: all."""
 
 
 def allowed_keys(mask: Any, keys: int, name: str) -> torch.Tensor:
@@ -69,8 +69,8 @@ class Seen:
 
     @property
     def window(self) -> int:
-        """The keys that a query sees at most, on both sides together; 0: all."""
-        window = self._called_with("sliding_window") or 0  # a call that says None or 0: the layer sees all
+        """Returns the maximum number of keys that a query sees, on both sides together; 0: all."""
+        window = self._called_with("sliding_window") or 0  # None or 0 in the call: the layer sees all keys
         return int(window) if self.causal or not window else 2 * int(window) - 1
 
     def _called_with(self, name: str) -> Any:
@@ -90,14 +90,14 @@ class Seen:
 
     @property
     def scale(self) -> float:
-        """What the products of queries and keys are multiplied by."""
+        """Returns the factor for the products of queries and keys."""
         scaling = self.options.get("scaling")
         if scaling is not None:
             return float(scaling)
         scale = float(self.query.shape[3] ** -0.5)
         if self.implementation != "eager":
             return scale
-        # GPT-2's own function reads its scale from the module.
+        # GPT-2's own function takes its scale from the module.
         if not getattr(self.module, "scale_attn_weights", True):
             scale = 1.0
         if getattr(self.module, "scale_attn_by_inverse_layer_idx", False):
@@ -106,12 +106,12 @@ class Seen:
 
     @property
     def softcap(self) -> float:
-        """c > 0: scores become c tanh(score / c); 0: they stay. SDPA has none, whatever it is told."""
+        """Returns c > 0 if scores become c tanh(score / c), else 0. SDPA ignores the argument."""
         return 0.0 if self.implementation == "sdpa" else float(self.options.get("softcap") or 0.0)
 
     @property
     def sinks(self) -> list[float]:
-        """The logits that stand beside the keys', one for each head; none for most models."""
+        """Returns the additional logits next to those of the keys, one per head; most models have none."""
         logits = self.options.get("s_aux")
         if self.implementation == "sdpa":
             return []
@@ -126,7 +126,7 @@ class Seen:
 
     @property
     def layer(self) -> int | None:
-        """The number of the module; None: it knows none."""
+        """Returns the layer number of the module; None: it has none."""
         number = getattr(self.module, "layer_idx", getattr(self.module, "layer_id", None))
         return None if number is None or int(number) < 0 else int(number)
 
@@ -167,7 +167,7 @@ class Seen:
         return found.contiguous().numpy()
 
     def require_all_seen(self) -> None:
-        """Raises UnsupportedError where a query of attention to an encoder does not see all of it."""
+        """Raises UnsupportedError if a query of cross-attention does not see the whole encoder."""
         if self.mask is not None and not bool(self.allowed(self.key.shape[2]).all()):
             raise UnsupportedError(
                 f"{self.name}: expected queries that see all of the encoder's text, found a mask that hides some; give "

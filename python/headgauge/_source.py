@@ -1,4 +1,4 @@
-"""What gives the core its tensors, one layer of one document at a time."""
+"""The interface that gives the core its tensors, one layer of one document at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Places: TypeAlias = list[list[int]]
 
 @dataclass
 class NextTokens:
-    """What a model says of the tokens that follow in a document of L tokens."""
+    """Next-token predictions of a model in a document of L tokens."""
 
     losses: list[float] = field(default_factory=list)
     """-log p of the tokens 2 to L in nats; empty: not known."""
@@ -36,7 +36,7 @@ class Source(Protocol):
         ...
 
     def describe(self) -> dict[str, Any]:
-        """What the results say of `model`, and of `text` where no model opened it."""
+        """Returns the `model` of the results, and their `text` if no model opened it."""
         ...
 
     def layer(self, layer: int, document: int) -> dict[str, Any]:
@@ -53,31 +53,31 @@ class Source(Protocol):
         ...
 
     def look_at(self, queries: list[list[int]]) -> None:
-        """Of each document, the queries that are looked at from now on; others may be left 0. No documents: all."""
+        """Sets the queries of each document needed from now on; others may be 0. No documents: all."""
         ...
 
     def set_context(self, length: int) -> None:
-        """From now on documents are cut to that length, and layers begin anew; a reference is forgotten."""
+        """Cuts documents to that length from now on; restarts the layers and removes the reference."""
         ...
 
     def intervene(self, changes: Changes, places: Places) -> None:
-        """From now on heads attend so; no places: as they were. Layers begin anew."""
+        """Changes the attention of heads from now on; no places: restores it. Restarts the layers."""
         ...
 
     def close(self) -> None:
-        """Nothing more is asked of it."""
+        """Ends the use of the source."""
         ...
 
 
 class ModelSource(Source, Protocol):
-    """One that a model opened, which says more."""
+    """A source opened by a model, which also predicts tokens."""
 
     def set_reference(self) -> None:
-        """The pass that was just finished is what divergence and output_change are against."""
+        """Makes the last finished pass the reference of divergence and output_change."""
         ...
 
     def next_tokens(self, document: int) -> NextTokens:
-        """Of the pass that was just finished."""
+        """Returns the predictions of the last finished pass."""
         ...
 
     def try_intervention(self, layer: int, document: int, changes: Changes, places: list[int]) -> NextTokens:
@@ -87,13 +87,13 @@ class ModelSource(Source, Protocol):
 
 
 class Model(Protocol):
-    """An object behind a model of the program's own."""
+    """The interface of a model that the program opens itself."""
 
     @property
     def positions(self) -> int:
-        """The longest text; 0: any."""
+        """Returns the longest text; 0: unlimited."""
         ...
 
     def open(self, documents: list[list[int]], x: str) -> ModelSource:
-        """The model with these texts, as token ids. `x`: what distances are measured between."""
+        """Returns the model with these texts, as token ids. `x`: the vectors for distances."""
         ...

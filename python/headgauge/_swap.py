@@ -28,7 +28,7 @@ from headgauge._watch import places_within
 from headgauge.errors import UnsupportedError, UsageError
 
 cache_names = ("cache", "past_key_values")
-"""The argument of a model's forward pass that is its key-value cache: since transformers 5.24, and before."""
+"""The name of the key-value cache argument of forward(): since transformers 5.24, and before."""
 
 
 class CacheBytes(NamedTuple):
@@ -36,11 +36,11 @@ class CacheBytes(NamedTuple):
 
     held: int
     whole: int
-    """Of all keys and values of as many tokens."""
+    """Bytes of all keys and values of the same tokens."""
 
 
 class use:
-    """Has a transformers model attend under another rule, from now on or within `with`.
+    """Makes a transformers model attend with another normalizer or pattern, from now on or within `with`.
 
     `rule`: a normalizer ("ssmax", "entmax:alpha=1.5", ...; docs/normalizers.md), or a plan: the path of a
     plan.json, what it holds, or the Results of plan(). `pattern`: "window:size=64", ... (docs/patterns.md), with
@@ -83,9 +83,9 @@ class use:
         self._kinds_that_attend: set[type] = set()
         self._places = places_within(model) if self._changes.by_layer else {}
         self._listed = True
-        """Every layer that attended has the number of its place in the model's list of layers."""
+        """True if every layer that attended has the number of its index in the model's list of layers."""
         self._last: int | None = None
-        """The layer that attended last in the forward pass; -1: none yet, None: outside of a pass."""
+        """The last layer that attended in the forward pass; -1: none yet; None: no pass is running."""
         self._layers: list[KeptLayer] = []
         self._cache_bytes: CacheBytes | None = None
         self._past = 0
@@ -93,7 +93,7 @@ class use:
         self._parameters = [*inspect.signature(model.forward).parameters]
         known = [name for name in cache_names if name in self._parameters]
         self._cache_name = [*known, cache_names[-1]][0]
-        self._keeps = bool(known) and can_keep(model)  # an encoder has no cache, whatever its config says
+        self._keeps = bool(known) and can_keep(model)  # an encoder has no cache, even if its config says so
         self._take_back = [install(model), *filter(None, [watch(model)])]
         add_swap(model, self)
         self._hooks: list[Any] = [
@@ -104,7 +104,7 @@ class use:
         ]
 
     def restore(self) -> None:
-        """The model is what it was; again: nothing."""
+        """Restores the model; a second call does nothing."""
         if self._hooks:
             self._cache_bytes = self.cache_bytes
             self._layers = []
@@ -129,7 +129,7 @@ class use:
 
     @property
     def cache_bytes(self) -> CacheBytes | None:
-        """Of the last key-value cache of the model: measured; None: it made none."""
+        """Returns the measured size of the model's last key-value cache; None: it made none."""
         if not self._layers:
             return self._cache_bytes
         return CacheBytes(
@@ -142,10 +142,10 @@ class use:
         return module is self._model and here.running is None and is_last_swap(module, self)
 
     def _begin(self, module: Any, args: tuple[Any, ...], given: dict[str, Any]) -> Any:
-        """Has the key-value cache hold what is needed, where it is empty or yet to be made."""
+        """Makes a key-value cache that is empty or not yet made hold only what is needed."""
         if not self._counts(module):
             return None
-        pending.layer, self._last = None, -1  # of a forward pass that failed
+        pending.layer, self._last = None, -1  # left by a forward pass that failed
         name = next((name for name in cache_names if name in given), self._cache_name)
         if name in self._parameters[: len(args)]:
             args, given = (), {**dict(zip(self._parameters, args, strict=False)), **given}
@@ -165,7 +165,7 @@ class use:
         if not pending.keeping:
             return args, given
         if past is not None and getattr(module, "_cache", None) is past:
-            del module._cache  # which transformers 4 would take for the next generation, too
+            del module._cache  # transformers 4 would reuse it in the next generation
         past, self._layers = kept_in(past, self, self._changes.layers)
         return args, {**given, name: past}
 
@@ -188,7 +188,7 @@ class use:
         return set(range(self._changes.layers)) - (numbers - alike if self._listed else set())
 
     def require_attention(self) -> None:
-        """Raises UnsupportedError where the model went on without an attention that this has changed."""
+        """Raises UnsupportedError if the model ran without an attention that this object changed."""
         if not self._called:
             raise UnsupportedError(
                 f"{type(self._model).__name__}: expected attention through transformers' AttentionInterface, "
@@ -229,7 +229,7 @@ class use:
         return in_order(parts).transpose(1, 2).contiguous(), None
 
     def _layer_of(self, seen: Seen) -> int | None:
-        """Its number, as scan() numbers layers; None: it is not known, and does not matter."""
+        """Returns its number, as scan() numbers layers; None: it is unknown and not needed."""
         if not self._changes.by_layer:
             return seen.layer
         place = self._places.get(seen.module)
@@ -245,7 +245,7 @@ class use:
         return layer
 
     def _kinds(self, changes: list[Change | None], call: Attention, kept: bool) -> dict[Kind, list[int]]:
-        """What key-value heads need to hold: kinds, and the heads of each."""
+        """Returns what key-value heads must keep: the kinds, and the heads of each."""
         kinds: dict[Kind, list[int]] = {}
         for key_head in range(len(changes) // call.shared):
             of_head = changes[key_head * call.shared : (key_head + 1) * call.shared]
@@ -263,7 +263,7 @@ def _tokens_in(past: Any) -> int:
 
 
 def _kind(changes: list[Change | None], seen: Seen) -> Kind:
-    """What query heads that share keys need of them."""
+    """Returns the keys that query heads which share them need."""
     window = seen.window if seen.causal else 0
     needs: list[Kind] = []
     for change in changes:

@@ -16,25 +16,25 @@ from torch.autograd.function import once_differentiable
 
 from headgauge import _core
 
-STEPS = 60  # of a bisection: to the last bit of float32
+STEPS = 60  # bisection steps, for all bits of float32
 LOWEST = -1e30
 
 
 @dataclass
 class Rows:
-    """Logits of rows, and what each row knows of itself."""
+    """Logits of rows, and the properties of each row."""
 
     logits: torch.Tensor
-    """(..., keys); of keys that are not seen any number."""
+    """(..., keys); any number for hidden keys."""
     visible: torch.Tensor
-    """(..., keys), or what broadcasts to it."""
+    """(..., keys), or a shape that broadcasts to it."""
     count: torch.Tensor
-    """(..., 1): how many keys each row sees, at least 1, in the type of the logits."""
+    """(..., 1): number of keys that each row sees, at least 1, in the type of the logits."""
     position: torch.Tensor
-    """(..., 1): where the query stands, from 0."""
+    """(..., 1): position of the query, from 0."""
 
     def fill(self, value: float) -> torch.Tensor:
-        """The logits, with another number for keys that are not seen."""
+        """Returns the logits, with another number for hidden keys."""
         return torch.where(self.visible, self.logits, value)
 
     def softmax(self, scale: Any = 1.0) -> torch.Tensor:
@@ -68,7 +68,7 @@ def _adaptive(rows: Rows, rule: _core.Rule) -> torch.Tensor:
     p = rows.softmax()
     entropy = -(p * torch.log(p.clamp_min(torch.finfo(p.dtype).tiny))).sum(dim=-1, keepdim=True)
     fit = torch.zeros_like(entropy)
-    for c in (-0.037, 0.481, -2.3, 4.917, -1.791):  # as Velickovic et al. fitted it
+    for c in (-0.037, 0.481, -2.3, 4.917, -1.791):  # coefficients of Velickovic et al.
         fit = fit * entropy + c
     return rows.softmax(torch.where((entropy > 0.5) & (fit > 1), fit, 1.0))
 
@@ -103,7 +103,7 @@ class _Shifted(torch.autograd.Function):
 def _bisect(
     low: torch.Tensor, high: torch.Tensor, above: Callable[[torch.Tensor], torch.Tensor]
 ) -> torch.Tensor:
-    """Where `above` turns from true to false."""
+    """Finds the point at which `above` changes from true to false."""
     for _ in range(STEPS):
         middle = (low + high) / 2
         is_above = above(middle)
@@ -179,7 +179,7 @@ def _pointwise(rows: Rows, rule: _core.Rule) -> torch.Tensor:
         return rows.softmax()
     if name not in ("softplus", "sigmoid"):
         return _shares(rows, FUNCTIONS[name](rows.logits))
-    # By their logarithms, which do not vanish.
+    # Uses logarithms, which do not underflow.
     l = rows.logits
     logs = torch.nn.functional.logsigmoid(l)
     if name == "softplus":
@@ -194,7 +194,7 @@ def _taylor2(rows: Rows, rule: _core.Rule) -> torch.Tensor:
 def _poly_normalized(rows: Rows, rule: _core.Rule) -> torch.Tensor:
     m = _number(rule, "m")
     base = 1 + rows.logits / m
-    # Relative to the largest, for its power may be beyond all numbers.
+    # Relative to the largest, because its power may overflow.
     largest = torch.where(rows.visible, base.abs(), 0.0).amax(dim=-1, keepdim=True).detach()
     return _shares(rows, (base / largest.clamp_min(torch.finfo(base.dtype).tiny)) ** m)
 
@@ -226,7 +226,7 @@ def _sasoftmax(rows: Rows, rule: _core.Rule) -> torch.Tensor:
 
 
 def _softpick(rows: Rows, rule: _core.Rule) -> torch.Tensor:
-    # All divided by e^m, m = max(max l, 0).
+    # Everything is divided by e^m, m = max(max l, 0).
     m = rows.fill(-math.inf).amax(dim=-1, keepdim=True).clamp_min(0).detach()
     value = torch.where(rows.visible, torch.exp(rows.logits - m) - torch.exp(-m), 0.0)
     near = torch.where(rows.visible, torch.expm1(rows.logits.clamp_max(1)) * torch.exp(-m), 0.0)
@@ -237,7 +237,7 @@ def _softpick(rows: Rows, rule: _core.Rule) -> torch.Tensor:
 def _topk(rows: Rows, rule: _core.Rule) -> torch.Tensor:
     masked = rows.fill(LOWEST)
     k = min(int(_number(rule, "k")), masked.shape[-1])
-    # The lower of equal ones: a stable order.
+    # A stable order puts the lower of equal keys first.
     first = masked.detach().argsort(dim=-1, descending=True, stable=True)[..., :k]
     kept = torch.zeros_like(masked, dtype=torch.bool).scatter(-1, first, True)
     return torch.softmax(torch.where(kept, masked, LOWEST), dim=-1)
@@ -283,7 +283,7 @@ def weigh(
     visible = visible & ~(logits.isneginf() | ~visible).all(dim=-1, keepdim=True)
     count = visible.sum(dim=-1, keepdim=True)
     rows = Rows(
-        # Of hidden keys no number may spoil a gradient.
+        # The logits of hidden keys must not affect gradients.
         torch.where(visible, logits, 0.0).to(exact),
         visible,
         count.clamp_min(1).to(exact),

@@ -1,4 +1,4 @@
-"""Tensors of a layer on their way into main memory."""
+"""Copies tensors of a layer to main memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Travel:
     goes on, until array() waits for its end."""
 
     def __init__(self, tensor: torch.Tensor, rows: list[int] | None = None) -> None:
-        """`rows`: what is looked at; None: all. Of a tensor that is in main memory all stay."""
+        """`rows`: the needed rows; None: all. A tensor in main memory keeps all rows."""
         source = tensor[0].detach()
         self._rows: torch.Tensor | None = None
         self._length = source.shape[1]
@@ -37,7 +37,7 @@ class Travel:
             self._taken[head].copy_(part, non_blocking=True)
 
     def array(self) -> Any:
-        """(heads, L, d); rows that did not travel are 0."""
+        """Returns (heads, L, d); rows that were not copied are 0."""
         if self._device.type == "cuda":
             torch.cuda.current_stream(self._device).synchronize()
         if self._rows is None:
@@ -45,6 +45,6 @@ class Travel:
         heads, _, width = self._taken.shape
         whole = np.zeros(
             (heads, self._length, width), dtype=np.float32
-        )  # pages that nobody reads take no memory
+        )  # unused pages take no memory
         whole[:, self._rows.numpy()] = self._taken.numpy()
         return whole

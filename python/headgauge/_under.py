@@ -1,4 +1,4 @@
-"""The attention of a layer whose heads attend in other ways."""
+"""The attention of a layer whose heads are changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A forward pass that waits in every layer until what it has there was looked at.
+"""A forward pass that waits in every layer until its tensors there were processed.
 
 It runs in a thread of its own: no more than one layer of each document is in memory. Other passes do not wait,
 and are there for what the model says in the end.
@@ -27,7 +27,7 @@ ChangedLayers: TypeAlias = Mapping[int, Sequence[Change | None]]
 
 
 class Abandoned(BaseException):
-    """Ends a forward pass of which no more is wanted. No Exception, which a model might catch."""
+    """Ends a forward pass early. Not an Exception, because a model might catch that."""
 
 
 class _Sdpa(TorchFunctionMode):
@@ -56,18 +56,18 @@ class _Sdpa(TorchFunctionMode):
 
 @dataclass(frozen=True)
 class Run:
-    """What a pass is over: a document of a model."""
+    """The input of a pass: a document of a model."""
 
     model: Any
     ids: list[int]
     document: int = 0
     sdpa: bool = False
-    """Watches torch's function, not the interface of transformers."""
+    """True to watch torch's function instead of the interface of transformers."""
     inputs: Mapping[str, Any] | None = None
     """What the encoder of an encoder-decoder gets; the ids are then the decoder's, whose self-attention alone
     counts."""
     cross: bool = False
-    """Its attention to the encoder counts, not that to itself."""
+    """True to measure its attention to the encoder instead of its self-attention."""
     alone: bool = False
     """`inputs` is all that the model takes, and an id stands for each position; none: it is not known how many."""
     embedding: Any = None

@@ -12,10 +12,10 @@ namespace {
 
 using Byte = std::uint8_t;
 
-// A type of blocks: elements and bytes of one, how many float16 scales it has and where, and
+// A block type: its number of elements and bytes, the number and place of its float16 scales, and
 // decode(), which gets the block and the scales as float32. Products of a scale and a quant are
-// exact in float32 (11 bits by at most 11), so it makes no difference whether a compiler fuses them
-// with a sum.
+// exact in float32 (11 bits by at most 11), so results do not depend on whether a compiler fuses
+// them with a sum.
 struct Q4_0 {
   static constexpr int kElements = 32, kBytes = 18;
   static constexpr int kScales = 1, kScalesAt = 0;
@@ -40,7 +40,7 @@ struct Q4_1 {
   }
 };
 
-// The fifth bits of 32 elements, element by element.
+// Returns the fifth bit of one of 32 elements.
 int fifth_bit(const Byte* bits, int element) {
   return (bits[element / 8] >> (element % 8) & 1) << 4;
 }
@@ -81,8 +81,8 @@ struct Q8_0 {
   }
 };
 
-// 16 groups of 16 with a scale and a minimum of 4 bits; elements of 2 bits, 4 of them, 32 apart, in
-// a byte.
+// 16 groups of 16, each with a scale and a minimum of 4 bits. Elements have 2 bits; a byte holds 4
+// of them, 32 apart.
 struct Q2_K {
   static constexpr int kElements = 256, kBytes = 84;
   static constexpr int kScales = 2, kScalesAt = 80;
@@ -99,7 +99,7 @@ struct Q2_K {
   }
 };
 
-// As Q2_K, with a third bit of its own and scales of 6 bits, less 32.
+// Like Q2_K, but with a separate third bit, and scales of 6 bits minus 32.
 struct Q3_K {
   static constexpr int kElements = 256, kBytes = 110;
   static constexpr int kScales = 1, kScalesAt = 108;
@@ -120,7 +120,7 @@ struct Q3_K {
   }
 };
 
-// The scale and the minimum, of 6 bits each, of 8 groups of 32 elements.
+// The scale and the minimum (6 bits each) of 8 groups of 32 elements.
 struct ScaleAndLeast {
   float scale, least;
 };
@@ -168,7 +168,7 @@ struct Q5_K {
   }
 };
 
-// 16 groups of 16 with scales of 8 bits; elements of 4 low bits and 2 high ones, less 32.
+// 16 groups of 16 with scales of 8 bits. Elements have 4 low bits and 2 high ones, minus 32.
 struct Q6_K {
   static constexpr int kElements = 256, kBytes = 210;
   static constexpr int kScales = 1, kScalesAt = 208;
@@ -188,7 +188,7 @@ struct Q6_K {
   }
 };
 
-// Whole blocks, many at a time: their scales are widened together.
+// Decodes whole blocks, many at a time, so that their scales are widened together.
 template <class Block>
 void widen_whole(const std::byte* from, std::size_t count, float* out) {
   constexpr std::size_t kAtOnce = 64, kScales = Block::kScales;
@@ -217,7 +217,7 @@ void widen_range(const std::byte* from, Index first, std::span<float> out) {
   const auto begin = static_cast<std::size_t>(first);
   from += begin / kElements * Block::kBytes;
   std::array<float, kElements> whole;
-  // A block that is not wanted from its first element to its last.
+  // Decodes part of a block.
   const auto part = [&](std::size_t skip) {
     const std::size_t n = std::min(kElements - skip, out.size());
     widen_whole<Block>(from, 1, whole.data());

@@ -1,4 +1,4 @@
-// The quantised types of llama.cpp: blocks of 32 or 256 elements with scales of their own.
+// The quantised types of llama.cpp: blocks of 32 or 256 elements with their own scales.
 #pragma once
 
 #include <span>
@@ -7,8 +7,8 @@
 
 namespace headgauge {
 
-// Elements [first, first + out.size()) of blocks of this type, which dtype_block() has more than
-// one element of, as float32: to the bit what the Python package gguf gives.
+// Decodes elements [first, first + out.size()) of blocks of a quantised type (dtype_block() above
+// 1) to float32, bit for bit as the Python package gguf does.
 void widen_blocks(DType type, std::span<const std::byte> blocks, Index first, std::span<float> out);
 
 }  // namespace headgauge

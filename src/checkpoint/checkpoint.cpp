@@ -10,7 +10,7 @@ namespace headgauge {
 namespace {
 
 ConfigReader open_config(const ResolvedModel& model) {
-  if (model.gguf) return ConfigReader("{}", "");  // until the file is open
+  if (model.gguf) return ConfigReader("{}", "");  // set when the file is opened
   if (model.kind == ResolvedModel::Kind::checkpoint) return ConfigReader::open(model.config_file);
   throw UsageError(fault(model.name, "a checkpoint", "a dump file", "read it as a dump"));
 }

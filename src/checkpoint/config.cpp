@@ -13,8 +13,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The words for a T in messages, and whether a value is one. Numbers are never converted where
-// that could change them: 12.0 is no integer, 1 is a number.
+// The description of a type T in messages, and whether a value has it. A number is not accepted if
+// conversion could change it: 12.0 is not an integer, but 1 is a number.
 template <class T>
 struct Reading;
 

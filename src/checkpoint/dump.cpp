@@ -1,4 +1,4 @@
-// Dump files: names and shapes of the tensors in docs/formats.md.
+// Reads dump files. docs/formats.md lists the names and shapes of the tensors.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -19,7 +19,7 @@ std::string of_layer(std::size_t layer, const char* part) {
   return "layers." + std::to_string(layer) + "." + part;
 }
 
-// "layers.12.q" -> 12 and "q"; nothing where the name is of another form.
+// Splits "layers.12.q" into 12 and "q"; nothing if the name has another form.
 std::optional<std::pair<std::size_t, std::string_view>> split_name(std::string_view name) {
   constexpr std::string_view kPrefix = "layers.";
   if (!name.starts_with(kPrefix)) return std::nullopt;
@@ -28,7 +28,7 @@ std::optional<std::pair<std::size_t, std::string_view>> split_name(std::string_v
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), layer);
   const auto digits = static_cast<std::size_t>(end - name.data());
   if (error != std::errc{} || digits == name.size() || name[digits] != '.') return std::nullopt;
-  if (digits > 1 && name[0] == '0') return std::nullopt;  // one spelling for each layer
+  if (digits > 1 && name[0] == '0') return std::nullopt;  // only one spelling per layer
   return std::pair(layer, name.substr(digits + 1));
 }
 
@@ -41,7 +41,7 @@ const TensorView** slot(DumpFile::Layer& layer, std::string_view part) {
   return nullptr;
 }
 
-// The layers of the model that have no attention: "0,1,3", ascending.
+// Reads the layers without attention: "0,1,3", ascending.
 std::vector<int> read_without_attention(const Safetensors& file) {
   std::vector<int> layers;
   const auto it = file.metadata().find("without_attention");
@@ -63,7 +63,7 @@ std::vector<int> read_without_attention(const Safetensors& file) {
   return layers;
 }
 
-// Every tensor in its place; names that mean nothing are refused, for they are misspellings.
+// Assigns every tensor to its layer. Refuses unknown names, which are probably misspelt.
 std::vector<DumpFile::Layer> sort_into_layers(const Safetensors& file,
                                               const std::vector<int>& without) {
   std::vector<DumpFile::Layer> layers;
@@ -74,7 +74,7 @@ std::vector<DumpFile::Layer> sort_into_layers(const Safetensors& file,
       continue;
     }
     const auto name = split_name(tensor.name);
-    // There can be no more layers than tensors, and a layer beyond means that one is missing.
+    // There cannot be more layers than tensors, so a larger layer number means that one is missing.
     const std::size_t most = file.tensors().size() + without.size();
     DumpFile::Layer unplaced;
     const TensorView** place = nullptr;
@@ -141,7 +141,8 @@ float read_scale(const Safetensors& file, Index head_dim) {
   return scale;
 }
 
-// Compares a tensor's shape with the sizes known so far; a size still 0 is taken from the tensor.
+// Compares a tensor's shape with the sizes known so far; takes a size that is still 0 from the
+// tensor.
 void match(const TensorView& tensor, std::initializer_list<Index*> sizes) {
   const auto expected = [&] {
     std::vector<Index> shape;
@@ -157,7 +158,7 @@ void match(const TensorView& tensor, std::initializer_list<Index*> sizes) {
     }
     *size = tensor.shape[axis++];
   }
-  tensor.require_shape(expected());  // scores name the length twice
+  tensor.require_shape(expected());  // scores contain the length twice
 }
 
 }  // namespace
@@ -223,7 +224,7 @@ DumpFile::DumpFile(Safetensors file) : file_(std::move(file)) {
     if (layer.v != nullptr) match(*layer.v, {&kv_heads_, &length_, &value_dim_});
     if (layer.x != nullptr) match(*layer.x, {&length_, &x_dim_});
   }
-  if (kv_heads_ == 0) kv_heads_ = heads_;  // scores alone do not say
+  if (kv_heads_ == 0) kv_heads_ = heads_;  // scores alone do not show it
   if (heads_ > kMostHeads || heads_ % kv_heads_ != 0) {
     throw BadInputError(fault(
         file_.path(),

@@ -31,7 +31,7 @@ constexpr std::uint64_t kMostEntries = 65536;  // entries and tensors; models ha
 constexpr std::uint64_t kLongestName = 65535;
 constexpr std::uint32_t kLargestAlignment = 1 << 20;
 
-// Bytes of a value of fixed size; 0 for texts and lists.
+// Returns the bytes of a value of fixed size; 0 for texts and lists.
 std::size_t size_of(Type type) {
   constexpr std::array<std::size_t, 13> kSizes = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
   return kSizes[static_cast<std::size_t>(type)];
@@ -44,7 +44,8 @@ T load(const std::byte* from) {
   return value;
 }
 
-// The shortest decimal that means this float32: what stood in the config that it came from.
+// Returns the shortest decimal that reads back as this float32, which is how the original config
+// wrote it.
 double shortest_decimal(float value) {
   std::array<char, 32> text;
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
@@ -84,7 +85,7 @@ Json number_at(Type type, const std::byte* from) {
   return nullptr;
 }
 
-// What a tensor's type is called, and the DType of those that headgauge reads.
+// The name of a tensor type, and its DType if headgauge reads it.
 struct TensorType {
   std::uint32_t id;
   const char* name;
@@ -104,7 +105,7 @@ constexpr TensorType kTensorTypes[] = {
     {35, "TQ2_0", {}},         {39, "MXFP4", {}},         {40, "NVFP4", {}},
 };
 
-// Reads what comes before the data, from the first byte to the last.
+// Reads everything before the data.
 class GgufReader {
  public:
   GgufReader(std::span<const std::byte> bytes, const std::string& path)
@@ -290,7 +291,7 @@ GgufTensor read_tensor(GgufReader& reader, const std::string& path, std::uint64_
   return entry;
 }
 
-// No tensor may lie beyond the end or on another one.
+// Refuses tensors that extend beyond the end or overlap.
 void place(std::vector<GgufTensor>& entries, std::span<const std::byte> data) {
   std::ranges::sort(entries, {}, [](const GgufTensor& e) { return std::pair(e.offset, e.size); });
   const GgufTensor* previous = nullptr;
@@ -373,9 +374,9 @@ std::string GgufValue::summary() const {
 }
 
 bool is_gguf(const std::filesystem::path& path) {
-  std::error_code none;  // what cannot be looked at is said where it is opened
+  std::error_code none;  // an unreadable file is reported when it is opened
   if (!std::filesystem::is_regular_file(path, none)) return false;
-  const auto file = std::filesystem::canonical(path, none);  // behind links
+  const auto file = std::filesystem::canonical(path, none);  // with links resolved
   return path.extension() == ".gguf" || beginning_of(file.string(), kMagic.size()) == kMagic;
 }
 

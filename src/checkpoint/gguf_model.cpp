@@ -1,5 +1,5 @@
-// GGUF as Hugging Face would have it: what llama.cpp's converter does to names, shapes, values and
-// the config of each family, undone.
+// Converts GGUF back to Hugging Face's form: reverses what llama.cpp's converter does to the names,
+// shapes, values and config of each family.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,8 +17,8 @@ using OrderedJson = nlohmann::ordered_json;
 
 constexpr const char* kOneModel = "weights and metadata must come from the same model";
 
-// The metadata of an architecture. What nobody reads would change the model in a way that headgauge
-// does not know, and is refused at the end.
+// The metadata of an architecture. Entries that no code reads could change the model in an unknown
+// way, so they are refused at the end.
 class Fields {
  public:
   Fields(const Gguf& file, const std::string& architecture)
@@ -29,14 +29,14 @@ class Fields {
     read_.insert(prefix_ + key);
     return file_.find(prefix_ + key);
   }
-  // A value that is no list.
+  // Returns a value that is not a list.
   OrderedJson require(const std::string& key) {
     const GgufValue* value = find(key);
     if (value != nullptr && !value->is_list()) return value->scalar;
     throw BadInputError(fault(where(key), "one value", value == nullptr ? "none" : value->summary(),
                               "headgauge runs models whose layers have the same sizes"));
   }
-  // Null where there is none.
+  // Returns null if there is no such key.
   OrderedJson optional(const std::string& key) {
     return find(key) == nullptr ? OrderedJson() : require(key);
   }
@@ -45,12 +45,12 @@ class Fields {
     if (value.is_number_integer() && value >= 1 && value <= 1 << 30) return value.get<Index>();
     throw BadInputError(fault(where(key), "an integer from 1 to 2^30", value.dump(), kOneModel));
   }
-  // The slowest dimension of a tensor; null where there is none of that name.
+  // Returns the slowest dimension of a tensor; null if there is no such tensor.
   OrderedJson first_size(std::string_view tensor) const {
     const auto found = std::ranges::find(file_.tensors(), tensor, &TensorView::name);
     return found == file_.tensors().end() ? OrderedJson() : OrderedJson(found->shape.front());
   }
-  // Where the key is there, its value has to be this one.
+  // If the key exists, requires this value.
   void require_value(const std::string& key, const OrderedJson& only) {
     const OrderedJson value = optional(key);
     if (value.is_null() || value == only) return;
@@ -58,7 +58,7 @@ class Fields {
         fault(where(key), only.dump(), value.dump(), "headgauge cannot run this model"));
   }
   void refuse_further() const {
-    // How the file came to be, and what is done with what the model puts out.
+    // These entries describe how the file was made and how outputs are used.
     for (const char* key : {"rope.scaling.finetuned", "tensor_data_layout", "pooling_type",
                             "classifier.output_labels"}) {
       read_.insert(prefix_ + key);
@@ -76,7 +76,7 @@ class Fields {
   mutable std::set<std::string> read_;
 };
 
-// The name in the file and the one of Hugging Face; # stands for the number of a layer.
+// A tensor's name in the file and in Hugging Face; # means the number of a layer.
 struct TensorName {
   std::string_view stored, known;
 };
@@ -96,11 +96,11 @@ constexpr TensorName kLlamaNames[] = {
     {"blk.#.ffn_gate", "model.layers.#.mlp.gate_proj"},
     {"blk.#.ffn_up", "model.layers.#.mlp.up_proj"},
     {"blk.#.ffn_down", "model.layers.#.mlp.down_proj"},
-    // What is no part of any family: refused as a tensor of another model.
+    // Names that belong to no family are refused as tensors of another model.
     {"blk.#", "model.layers.#"},
 };
 
-// What gemma2 has other names for, before those of llama.
+// gemma2's own names, which take precedence over those of llama.
 constexpr TensorName kGemma2Names[] = {
     {"blk.#.ffn_norm", "model.layers.#.pre_feedforward_layernorm"},
     {"blk.#.post_attention_norm", "model.layers.#.post_attention_layernorm"},
@@ -146,8 +146,7 @@ Index head_dim_of(Fields& fields) {
                             std::to_string(width), kOneModel));
 }
 
-// Divisors of the frequencies, which Llama 3 has as a tensor: longrope with one list for all
-// lengths.
+// Converts Llama 3's tensor of frequency divisors to longrope with one list for all lengths.
 OrderedJson divided_frequencies(const TensorView& tensor) {
   const auto divisors = tensor.values();
   OrderedJson factors = OrderedJson::array();
@@ -212,8 +211,8 @@ void gemma2_config(const Gguf& file, Fields& fields, OrderedJson& config) {
   config["sliding_window"] = fields.optional("attention.sliding_window");
   config["attn_logit_softcapping"] = fields.optional("attn_logit_softcapping");
   config["final_logit_softcapping"] = fields.optional("final_logit_softcapping");
-  // The file does not say what scores are divided by the root of. llama.cpp knows it by the number
-  // of layers: the model of 27 B has 46, and another number than the size of its heads.
+  // The file does not store the number whose square root divides scores. llama.cpp infers it from
+  // the number of layers: for the 27 B model, with 46, it is not the head size.
   const Index per_head = fields.size("embedding_length") / fields.size("attention.head_count");
   const bool largest = config["num_hidden_layers"] == 46;
   config["query_pre_attn_scalar"] = largest ? OrderedJson(per_head) : config["head_dim"];
@@ -244,10 +243,10 @@ struct Architecture {
   const char* name;  // also the model_type
   std::span<const TensorName> names;
   void (*configure)(const Gguf& file, Fields& fields, OrderedJson& config);
-  bool interleaved = false;                 // rows of queries and keys
-  bool added_one = false;                   // to the weights of norms
-  bool transposed = false;                  // the weights of GPT-2's Conv1D
-  std::span<const TensorName> before = {};  // of other names
+  bool interleaved = false;                 // the rows of queries and keys are interleaved
+  bool added_one = false;                   // the weights of norms have 1 added
+  bool transposed = false;                  // the weights of GPT-2's Conv1D are transposed
+  std::span<const TensorName> before = {};  // names that take precedence
 };
 
 constexpr Architecture kArchitectures[] = {
@@ -276,8 +275,8 @@ const Architecture& find_architecture(const Gguf& file) {
       in_quotes(name), "dump its queries and keys and scan the dump file instead"));
 }
 
-// `name` by the pattern `from`, as `to` has it; empty where it does not fit. Either pattern stands
-// for a beginning that a point follows.
+// Translates `name` from the pattern `from` to `to`; empty if it does not match. Each pattern is a
+// prefix followed by a point.
 std::string translate(std::string_view name, const TensorName& by) {
   const auto sign = by.stored.find('#');
   std::string_view number;
@@ -309,7 +308,7 @@ std::string known_name(std::string_view stored, const Architecture& architecture
   return std::string(stored);
 }
 
-// The rows of queries and keys have to be whole heads.
+// Marks the rows of queries and keys as interleaved; they must be whole heads.
 void interleave(TensorView& tensor, Index head_dim) {
   if (head_dim % 2 != 0 || tensor.shape.front() % head_dim != 0) {
     throw BadInputError(fault(tensor.where(),
@@ -319,7 +318,7 @@ void interleave(TensorView& tensor, Index head_dim) {
   tensor.interleaved = head_dim;
 }
 
-// As many rows of the embedding as the tokenizer has tokens.
+// Returns the vocabulary: the embedding must have as many rows as the tokenizer has tokens.
 Index vocabulary_of(const Gguf& file, Fields& fields) {
   const auto table = std::ranges::find(file.tensors(), "token_embd.weight", &TensorView::name);
   if (table == file.tensors().end()) {

@@ -1,5 +1,5 @@
-// What a MODEL argument means: a folder, a file, or a name in the Hugging Face cache, whose layout
-// is  HUB/models--ORG--NAME/refs/main  (a revision) and  HUB/models--ORG--NAME/snapshots/REVISION/.
+// Resolves a MODEL argument: a folder, a file, or a name in the Hugging Face cache, whose layout is
+// HUB/models--ORG--NAME/refs/main (a revision) and HUB/models--ORG--NAME/snapshots/REVISION/.
 #include <fmt/format.h>
 #include <pwd.h>
 #include <unistd.h>
@@ -21,8 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The file system's own errors (a folder that may not be entered) count as "not there"; opening
-// the file says more.
+// Errors of the file system (such as a folder without permission) count as "not there"; opening the
+// file reports the details.
 bool is_folder(const fs::path& path) {
   std::error_code ignored;
   return fs::is_directory(path, ignored);
@@ -57,7 +57,7 @@ std::string list_names(const std::vector<fs::path>& paths) {
   return list;
 }
 
-// Files of weights that headgauge does not read, by what their names end with.
+// File name endings of weight formats that headgauge does not read.
 struct OtherFormat {
   const char* suffix;
   const char* what;
@@ -75,7 +75,7 @@ const OtherFormat* other_format(const fs::path& path) {
   return found == std::end(kOtherFormats) ? nullptr : found;
 }
 
-// `where`: what was named, the file or its folder.
+// `where`: what the user named, the file or its folder.
 [[noreturn]] void refuse_format(const fs::path& where, const fs::path& file,
                                 const OtherFormat& format) {
   const std::string name = file.filename().string();
@@ -88,10 +88,10 @@ const OtherFormat* other_format(const fs::path& path) {
           in_quotes(folder.string()))));
 }
 
-// Throws where a folder without the files of a model has weights of another kind.
+// Throws if a folder without the files of a model has weights in another format.
 void refuse_other_weights(const fs::path& folder, const std::vector<fs::path>& paths) {
   for (const fs::path& path : paths) {
-    // training_args.bin and its like are no weights.
+    // training_args.bin and similar files are not weights.
     const bool weights =
         path.extension() != ".bin" || path.filename().string().find("model") != std::string::npos;
     const OtherFormat* const format = other_format(path);
@@ -99,12 +99,12 @@ void refuse_other_weights(const fs::path& folder, const std::vector<fs::path>& p
   }
 }
 
-// Why a folder without model.safetensors cannot be read, and what to do.
+// Reports why a folder without model.safetensors cannot be read, and what to do.
 [[noreturn]] void refuse_weights(const fs::path& folder, const std::string& advice) {
   const auto paths = entries(folder);
   refuse_other_weights(folder, paths);
   const auto other = std::find_if(paths.begin(), paths.end(), [](const fs::path& path) {
-    return path.extension() == ".safetensors" && is_there(path);  // no link to nowhere
+    return path.extension() == ".safetensors" && is_there(path);  // not a dangling link
   });
   throw BadInputError(fault(
       folder.string(), "model.safetensors or model.safetensors.index.json", list_names(paths),
@@ -121,7 +121,8 @@ ResolvedModel gguf_file(const std::string& name, const fs::path& file) {
   return model;
 }
 
-// The GGUF file of a folder without safetensors, of which it may hold one; empty where none is.
+// Returns the GGUF file of a folder without safetensors; empty if there is none. Several are an
+// error.
 fs::path only_gguf(const fs::path& folder, const std::vector<fs::path>& paths) {
   std::vector<fs::path> found;
   std::ranges::copy_if(paths, std::back_inserter(found), [](const fs::path& path) {
@@ -204,7 +205,7 @@ ResolvedModel resolve_file(const std::string& name) {
   return model;
 }
 
-// An environment variable that is set and not empty.
+// Returns an environment variable if it is set and not empty.
 std::optional<std::string> variable(const Environment& environment, const char* name) {
   const char* value = environment(name);
   if (value == nullptr || *value == '\0') return std::nullopt;
@@ -217,7 +218,7 @@ std::string home_folder(const Environment& environment) {
   return user == nullptr ? "/" : user->pw_dir;
 }
 
-// In the order in which huggingface_hub looks at its variables.
+// Checks the variables in the same order as huggingface_hub.
 fs::path hub_folder(const Environment& environment) {
   const std::string home = home_folder(environment);
   const auto expanded = [&](const std::string& path) {
@@ -231,7 +232,7 @@ fs::path hub_folder(const Environment& environment) {
   return expanded(cache ? *cache : home + "/.cache") / "huggingface" / "hub";
 }
 
-// NAME or ORG/NAME, as the hub allows them.
+// Returns whether the text is NAME or ORG/NAME, as the hub allows.
 bool is_model_name(std::string_view text) {
   const auto part = [](std::string_view s) {
     return !s.empty() && s.front() != '.' && s.find("--") == s.npos && s.find("..") == s.npos &&
@@ -245,8 +246,8 @@ bool is_model_name(std::string_view text) {
   return part(text.substr(0, slash)) && part(text.substr(slash + 1));
 }
 
-// The names under which a model may be cached: models of the early hub have got an organisation
-// since, and both names work for downloading.
+// Returns the names under which a model may be cached: models of the early hub have since moved to
+// an organisation, and both names work for downloads.
 std::vector<std::string> spellings(const std::string& name) {
   constexpr std::pair<const char*, const char*> kMoved[] = {
       {"gpt2", "openai-community/gpt2"},
@@ -261,14 +262,14 @@ std::vector<std::string> spellings(const std::string& name) {
   return {name};
 }
 
-// models--ORG--NAME
+// Returns models--ORG--NAME.
 std::string cache_folder_name(const std::string& name) {
   const auto slash = name.find('/');
   if (slash == name.npos) return "models--" + name;
   return "models--" + name.substr(0, slash) + "--" + name.substr(slash + 1);
 }
 
-// The snapshot of a cached repository that the branch main is at.
+// Returns the snapshot that the branch main of a cached repository refers to.
 fs::path snapshot_folder(const fs::path& repository, const std::string& advice) {
   const fs::path reference = repository / "refs" / "main";
   const fs::path snapshots = repository / "snapshots";
@@ -284,7 +285,7 @@ fs::path snapshot_folder(const fs::path& repository, const std::string& advice) 
     throw BadInputError(fault(reference.string(), "a snapshot of revision " + in_quotes(revision),
                               "none in " + snapshots.string(), advice));
   }
-  // A model fetched by revision, not by branch, has no reference.
+  // A model downloaded by revision instead of branch has no reference.
   const auto found = is_folder(snapshots) ? entries(snapshots) : std::vector<fs::path>{};
   if (found.size() == 1) return found.front();
   if (found.empty()) {

@@ -1,6 +1,6 @@
-// The safetensors reader. Layout of a file: 8 bytes N, little-endian; N bytes of JSON; the data.
-// The JSON maps each name to {"dtype", "shape", "data_offsets": [begin, end]}, offsets counted
-// from the beginning of the data; "__metadata__" maps text to text.
+// Reads safetensors. Layout of a file: 8 bytes N, little-endian; N bytes of JSON; the data. The
+// JSON maps each name to {"dtype", "shape", "data_offsets": [begin, end]}, with offsets relative to
+// the beginning of the data; "__metadata__" maps text to text.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,13 +17,13 @@ namespace headgauge {
 
 struct Safetensors::Storage {
   std::string path;
-  std::unique_ptr<MappedFile> map;  // null where the caller keeps the bytes
+  std::unique_ptr<MappedFile> map;  // null if the caller owns the bytes
 };
 
 namespace {
 
 using Json = nlohmann::json;
-constexpr std::uint64_t kMaxHeader = 100'000'000;  // as the reference implementation
+constexpr std::uint64_t kMaxHeader = 100'000'000;  // as in the reference implementation
 constexpr std::uint64_t kMaxIndex = std::numeric_limits<Index>::max();
 constexpr const char* kDamaged = "the file is damaged; fetch or write it again";
 
@@ -42,7 +42,7 @@ std::string known_dtypes() {
   return list;
 }
 
-// A tensor as the header describes it, not yet seen against the data.
+// A tensor as described in the header, not yet checked against the data.
 struct Entry {
   TensorView view;
   std::uint64_t begin = 0;
@@ -131,7 +131,7 @@ class EntryReader {
   const Json& json_;
 };
 
-// The tensors must lie one behind the other from the first byte of the data to the last.
+// Requires that the tensors fill the data without gaps, from the first byte to the last.
 void require_tiling(std::vector<Entry>& entries, const std::string& path, std::uint64_t data) {
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);

@@ -34,7 +34,8 @@ void put_safetensors(AtomicFile& file, std::span<const TensorData> tensors,
     require_size(path, tensor);
     order.push_back(&tensor);
   }
-  // With the header a multiple of 8 bytes and larger elements first, each tensor is aligned.
+  // Because the header is a multiple of 8 bytes and larger elements come first, each tensor is
+  // aligned.
   std::stable_sort(order.begin(), order.end(), [](const TensorData* a, const TensorData* b) {
     return dtype_bits(a->dtype) > dtype_bits(b->dtype);
   });

@@ -1,4 +1,4 @@
-// Tensors into a file that is being written.
+// Writes tensors to an open file.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace headgauge {
 
-// What write_safetensors() writes; the file is not committed.
+// Does what write_safetensors() does, but does not commit the file.
 void put_safetensors(AtomicFile& file, std::span<const TensorData> tensors,
                      const std::map<std::string, std::string>& metadata);
 

@@ -7,7 +7,7 @@
 
 namespace headgauge {
 
-// See Safetensors::sha256(); `head` is what comes before the data.
+// Returns the checksum of Safetensors::sha256(); `head` is everything before the data.
 std::string sampled_sha256(std::span<const std::byte> head, std::span<const TensorView> tensors);
 
 }  // namespace headgauge

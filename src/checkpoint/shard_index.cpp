@@ -22,7 +22,7 @@ ShardIndex parse_shard_index(std::string_view text, const std::string& path) {
   ShardIndex index;
   std::set<std::string> files;
   for (const auto& [tensor, file] : map->items()) {
-    // A name with a folder in it could lead anywhere.
+    // A name that contains a folder could refer to any file.
     const bool plain =
         file.is_string() && !file.get_ref<const std::string&>().empty() &&
         file.get_ref<const std::string&>().find_first_of({"/\0", 2}) == std::string::npos;

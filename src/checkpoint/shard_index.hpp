@@ -10,7 +10,7 @@ namespace headgauge {
 
 struct ShardIndex {
   std::map<std::string, std::string> file_of;  // tensor name -> file name without folder
-  std::vector<std::string> files;              // ascending, each once
+  std::vector<std::string> files;              // ascending, no duplicates
 };
 
 ShardIndex parse_shard_index(std::string_view text, const std::string& path);

@@ -1,4 +1,4 @@
-// Element types, and tensors in a file as float32.
+// Element types, and conversion of tensors to float32.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -18,7 +18,7 @@ namespace {
 
 struct DTypeInfo {
   std::string_view name;
-  int bits;  // of a block
+  int bits;  // bits per block
   int block = 1;
 };
 constexpr std::array<DTypeInfo, 32> kDTypes = {{
@@ -57,7 +57,8 @@ constexpr std::array<DTypeInfo, 32> kDTypes = {{
 }};
 static_assert(std::endian::native == std::endian::little, "tensors are read as they lie");
 
-// Elements of 16 bits by way of an aligned buffer: in the file they may lie anywhere.
+// Converts elements of 16 bits through an aligned buffer, because they may be unaligned in the
+// file.
 void widen_halves(const std::byte* from, HalfType type, std::span<float> out) {
   std::array<std::uint16_t, 4096> buffer;
   while (!out.empty()) {

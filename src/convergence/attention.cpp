@@ -5,14 +5,14 @@
 namespace headgauge {
 namespace {
 
-constexpr Index kQueryTile = 96;  // queries of a tile
-// Keys of a block: packed twice, with a tile of scores, they take half of an L2 cache of 1 MiB at
-// d = 50, and a row's largest score seldom grows from block to block.
+constexpr Index kQueryTile = 96;  // queries per tile
+// Keys per block. A block, packed twice, and a tile of scores take half of a 1 MiB L2 cache at d =
+// 50, and a row's maximum rarely grows from block to block.
 constexpr Index kKeyBlock = 10 * PackedMatrix::kPanel;
-constexpr Index kLanes = 16;     // of the widest vectors
-constexpr Index kTileRows = 16;  // queries of a tile whose rows are whole
+constexpr Index kLanes = 16;     // floats in the widest vector
+constexpr Index kTileRows = 16;  // queries per tile when rows are held whole
 
-// Columns that the matrix product is for; the rest are at most kMostStreamColumns.
+// Returns the columns computed by the matrix product; the others are at most kMostStreamColumns.
 Index product_columns(Index d) {
   return d % kLanes <= kMostStreamColumns ? d / kLanes * kLanes : d;
 }

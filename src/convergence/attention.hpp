@@ -1,5 +1,5 @@
-// Softmax attention of many tokens without a matrix of scores: keys pass by in blocks that stay in
-// the cache, and the sums of a row are kept relative to the largest score seen so far.
+// Softmax attention over many tokens without a matrix of scores. Keys are processed in blocks that
+// fit the cache, and the sums of a row are kept relative to the largest score so far.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,11 @@
 
 namespace headgauge {
 
-// Tokens that are keys and values: two copies of them, packed for the two products of a block.
-// Threads may attend at the same time.
+// Attention to tokens that are both keys and values: holds two copies, packed for the two products
+// of a block. Several threads may attend at the same time.
 class StreamedAttention {
  public:
-  // Of one thread: a tile of scores, and the softmax of its queries.
+  // Memory of one thread: a tile of scores, and the softmax of its queries.
   struct Scratch {
     Matrix<float> scores;
     OnlineSoftmax softmax;
@@ -25,17 +25,18 @@ class StreamedAttention {
 
   void set_tokens(MatrixView<const float> tokens);
 
-  // out_i = sum_j softmax_j(<z_i, x_j>) x_j for the rows z of `queries`, m x d. A row has the same
-  // bits whichever rows are with it. False, and `out` worthless, if `stop` was requested.
+  // Computes out_i = sum_j softmax_j(<z_i, x_j>) x_j for the rows z of `queries`, m x d. The bits
+  // of a row do not depend on the other rows. Returns false, with `out` invalid, if `stop` was
+  // requested.
   bool attend(MatrixView<const float> queries, MatrixView<float> out, Scratch& scratch,
               const std::stop_token& stop) const;
 
-  // Bytes held for n tokens of dimension d, with one scratch.
+  // Returns the bytes held for n tokens of dimension d, with one scratch.
   static std::size_t bytes(Index n, Index d);
 
  private:
-  // Of a block of keys. The values' last columns, where they are few beyond whole vectors, are
-  // summed together with the weights: a product would take as long for them as for 16.
+  // A block of keys. If few value columns exceed a whole number of vectors, they are summed
+  // together with the weights, because a product takes as long for them as for 16.
   struct Block {
     PackedMatrix keys;    // d x keys
     PackedMatrix values;  // keys x product_columns_
@@ -46,7 +47,7 @@ class StreamedAttention {
   std::vector<Block> blocks_;
 };
 
-// The same for any normalizer, row by row: a tile of rows holds all its scores.
+// Does the same for any normalizer, row by row: a tile holds whole rows of scores.
 class RowwiseAttention {
  public:
   explicit RowwiseAttention(const Normalizer& normalizer) : normalizer_(normalizer) {}
@@ -60,7 +61,7 @@ class RowwiseAttention {
   PackedMatrix keys_, values_;
 };
 
-// Softmax, or another normalizer if there is one.
+// Attention with softmax, or with another normalizer if given.
 class TokenAttention {
  public:
   explicit TokenAttention(const Normalizer* normalizer) {

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kNodes = 4096;
 
-// exp(-r) sqrt(2 pi r) I_order(r), asymptotic for r well above order^2.
+// Returns exp(-r) sqrt(2 pi r) I_order(r), by the asymptotic series for r well above order^2.
 double scaled_bessel(double order, double r) {
   const double mu = 4 * order * order;
   double term = 1, sum = 1;
@@ -31,8 +31,8 @@ double bessel_ratio(Index d, double r) {
   if (r > std::max(100.0, 8 * order * order)) {
     return scaled_bessel(order, r) / scaled_bessel(order - 1, r);
   }
-  // The continued fraction 1 / (2 order/r + 1 / (2 (order+1)/r + ...)) from the far end: every step
-  // shrinks an error by the square of the ratio there, so that about 7 sqrt(r) do.
+  // The continued fraction 1 / (2 order/r + 1 / (2 (order+1)/r + ...)), evaluated backwards. Every
+  // step multiplies an error by the square of the current ratio, so about 7 sqrt(r) steps suffice.
   const int steps = static_cast<int>(7 * std::sqrt(r)) + 40;
   double ratio = 0;
   for (int k = steps; k >= 0; --k) ratio = 1 / (2 * (order + k) / r + ratio);
@@ -51,7 +51,7 @@ BesselRatioTable::BesselRatioTable(Index d) : d_(static_cast<double>(d)) {
 
 double BesselRatioTable::over_r(double r) const {
   const double t = r / (r + d_) * kNodes;
-  // Four nodes around t, three of them on one side at the ends.
+  // Cubic interpolation from four nodes around t; at the ends three of them are on one side.
   const int first = std::clamp(static_cast<int>(t) - 1, 0, kNodes - 3);
   const double x = t - first;
   const double* v = values_.data() + first;
@@ -61,8 +61,8 @@ double BesselRatioTable::over_r(double r) const {
 }
 
 double log_sphere_transform(const BesselRatioTable& table, double r) {
-  // Simpson's rule over u = log(1 + r), which spreads the nodes over all
-  // sizes of r: A_d bends about r = d and is straight elsewhere.
+  // Simpson's rule over u = log(1 + r), which distributes the nodes over all magnitudes of r: A_d
+  // bends near r = d and is straight elsewhere.
   const int steps = 2000;
   const double top = std::log1p(r);
   double sum = 0;

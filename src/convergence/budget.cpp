@@ -19,7 +19,7 @@ constexpr Index kFewestKeys = 8;
 constexpr int kPoints = 12;
 constexpr Index kBudgetTile = 16;
 
-// A permutation of [0, size).
+// Returns a permutation of [0, size).
 std::vector<std::uint32_t> shuffled(const RandomStream& random, Index size) {
   std::vector<std::uint32_t> order(static_cast<std::size_t>(size));
   std::iota(order.begin(), order.end(), 0u);
@@ -32,7 +32,7 @@ std::vector<std::uint32_t> shuffled(const RandomStream& random, Index size) {
   return order;
 }
 
-// The keys of a row in the order in which "recent" keeps them.
+// Lists the keys of a row in the order in which "recent" keeps them.
 void recent_order(bool causal, Index query, KeyRange range, std::vector<std::uint32_t>& order) {
   order.clear();
   const Index sinks = std::min(range.begin + kSinks, range.end);
@@ -54,7 +54,7 @@ struct BudgetWorkspace {
   std::vector<float> logits, some, own;
   std::vector<double> masses;
   Matrix<float> sums;
-  Matrix<float> tile;  // logits of a few queries
+  Matrix<float> tile;  // logits of some queries
 };
 
 class Budget {
@@ -69,7 +69,7 @@ class Budget {
         logits_(head, normalizer, {0, length}),
         points_(budget_points(length)),
         stop_(options.stop) {
-    // A multiple of the kernel's columns.
+    // Rounded up to a multiple of the kernel's columns.
     const Index padded = (d_ + kVectorColumns - 1) / kVectorColumns * kVectorColumns;
     values_ = Matrix<float>(length, padded);
     for (Index i = 0; i < length; ++i) {
@@ -90,8 +90,8 @@ class Budget {
   const std::vector<Index>& points() const { return points_; }
   const std::vector<Index>& queries() const { return queries_; }
 
-  // Queries [first, first + count) of queries(): a row of `out` holds samplers x points errors and
-  // the error constant, or NaN where the query's output is 0.
+  // Handles queries [first, first + count) of queries(). A row of `out` holds samplers x points
+  // errors and the error constant, or NaN if the query's output is 0.
   void observe(Index first, Index count, BudgetWorkspace& work, MatrixView<double> out) const {
     if (work.tile.empty()) work.tile = Matrix<float>(kBudgetTile, length_);
     const auto query = [&](Index i) { return queries_[first + i]; };
@@ -137,7 +137,8 @@ class Budget {
     recent_order(head_.visibility.is_causal(), query, range, work.order);
     add_errors(query, range, full, length, 1, work, out.subspan(points_.size(), points_.size()));
     std::ranges::sort(work.order);
-    // Where the normalizer keeps their order, by the logits: weights underflow to equal zeros.
+    // If the normalizer preserves order, sorts by logits, because small weights underflow to equal
+    // zeros.
     const bool by_logit = normalizer_.traits().increasing && !normalizer_.traits().is_signed;
     const auto begin = static_cast<std::size_t>(range.begin);
     std::ranges::stable_sort(work.order, std::ranges::greater(), [&](std::uint32_t key) {
@@ -148,7 +149,8 @@ class Budget {
     if (pointwise_) out.back() = constant(range, weights, mass, full, length);
   }
 
-  // The output over all keys, in float64, and the sum of the weights that it was divided by.
+  // Computes the output over all keys in float64; returns the sum of weights that it was divided
+  // by.
   double own_output(KeyRange range, std::span<const float> weights, std::span<double> full) const {
     double mass = 0;
     for (std::size_t j = 0; j < weights.size(); ++j) {
@@ -161,11 +163,11 @@ class Budget {
     return mass;
   }
 
-  // Adds `share` of the errors with the first k keys of work.order, for every point.
+  // Adds `share` times the errors with the first k keys of work.order, for every point.
   void add_errors(Index query, KeyRange range, std::span<const double> full, double length,
                   double share, BudgetWorkspace& work, std::span<double> out) const {
     std::array<Index, kPoints> ends{};
-    std::size_t count = 0;  // points with fewer keys than the row has
+    std::size_t count = 0;  // points smaller than the number of keys in the row
     while (count < points_.size() && points_[count] < range.size()) {
       ends[count] = points_[count];
       ++count;
@@ -190,7 +192,7 @@ class Budget {
     }
   }
 
-  // The output over the first `count` keys of the order, weighed as if there were no others.
+  // Computes the output over the first `count` keys of the order, as if there were no others.
   void weigh_alone(Index query, KeyRange range, Index count, std::size_t point,
                    BudgetWorkspace& work) const {
     const auto keys = std::span(work.order).first(static_cast<std::size_t>(count));
@@ -299,7 +301,7 @@ double keys_for_error(std::span<const Index> keys, std::span<const double> error
   const double below = std::log(static_cast<double>(keys[at]));
   const double share = (error[at - 1] - tolerance) / (error[at - 1] - error[at]);
   const double exact = std::exp(above + share * (below - above));
-  // Rounding must not add a key where the point itself is meant.
+  // Rounding must not add a key if the result is exactly a point.
   return std::min(std::ceil(exact - 1e-9), static_cast<double>(keys[at]));
 }
 

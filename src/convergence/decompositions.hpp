@@ -1,14 +1,14 @@
-// The decompositions of Eigen, compiled once: each takes the compiler 10 seconds and more.
+// Eigen's decompositions, compiled once, because each takes the compiler at least 10 seconds.
 #pragma once
 
 #include <Eigen/Dense>
 
 namespace headgauge {
 
-// With options of Eigen, such as ComputeFullU; none: the singular values alone.
+// `options` are Eigen's, such as ComputeFullU; by default only the singular values are computed.
 Eigen::BDCSVD<Eigen::MatrixXd> singular_values(const Eigen::MatrixXd& matrix, unsigned options = 0);
 
-// With the eigenvectors, or with Eigen::EigenvaluesOnly.
+// Computes eigenvectors too, unless given Eigen::EigenvaluesOnly.
 Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigenvalues(
     const Eigen::MatrixXd& symmetric, int options = Eigen::ComputeEigenvectors);
 

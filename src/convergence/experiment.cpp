@@ -9,7 +9,7 @@
 namespace headgauge {
 namespace {
 
-constexpr Index kChunk = 960;  // queries of a shared draw that a thread takes at a time
+constexpr Index kChunk = 960;  // queries of a shared draw that a thread processes at a time
 
 // Packs A^T, so that the product with rows x gives rows A x.
 PackedMatrix packed_map(const Eigen::MatrixXd& map, double factor) {
@@ -21,7 +21,7 @@ PackedMatrix packed_map(const Eigen::MatrixXd& map, double factor) {
   return PackedMatrix::pack_transposed(rows);
 }
 
-// What a thread keeps from replicate to replicate.
+// Memory that a thread reuses for each replicate.
 struct ExperimentWorkspace {
   TokenAttention attention;
   TokenAttention::Scratch scratch;
@@ -105,7 +105,7 @@ Reference sampled_reference(const Simulated& experiment, double factor, Index to
       shared_moments(experiment, map, drawn.view().block(0, half, 0, d), pool, stop);
   const Moments other =
       shared_moments(experiment, map, drawn.view().block(half, half, 0, d), pool, stop);
-  // Two independent halves differ by sqrt 2 errors of a half.
+  // The difference of two independent halves is sqrt 2 times the error of one half.
   reference.mean_error = (one.mean - other.mean).norm() / std::sqrt(2.0);
   reference.covariance_error =
       covariance_norm(one.covariance - other.covariance, experiment.norm) / std::sqrt(2.0);

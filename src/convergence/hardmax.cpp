@@ -13,13 +13,13 @@ namespace headgauge {
 namespace {
 
 constexpr Index kDirections = 32;
-constexpr Index kTokens = 960;  // at a time
+constexpr Index kTokens = 960;  // tokens processed at a time
 
 double bound(Index tokens) {
   return std::sqrt(2 * std::log(static_cast<double>(tokens)));
 }
 
-// A density on a grid that the trapezoidal rule can take: its logarithm, up to a constant.
+// A density on a grid for the trapezoidal rule, given by its logarithm up to a constant.
 struct Law {
   std::vector<double> x, weight;
 };
@@ -38,7 +38,7 @@ Law law_on(double low, double high, const LogDensity& log_density) {
   return law;
 }
 
-// The mean error of one replicate over its directions.
+// Returns the mean error of one replicate over its directions.
 double one_replicate(const RandomStream& stream, Index dimension, Index tokens) {
   TokenLaw normal;
   normal.dimension = dimension;
@@ -108,12 +108,12 @@ double hardmax_law(Index dimension, Index tokens) {
     return -m * m / 2 + (n - 1) * std::log1p(-beyond);
   });
   Law across{{0}, {1}};
-  if (dimension > 1) {  // the length of d - 1 normals: x^(d-2) exp(-x^2/2)
+  if (dimension > 1) {  // norm of d - 1 normals: density x^(d-2) exp(-x^2/2)
     const auto k = static_cast<double>(dimension - 1);
     const double middle = std::sqrt(k);
     across = law_on(std::max(0.0, middle - 9), middle + 9,
                     [&](double x) { return -x * x / 2 + (k > 1 ? (k - 1) * std::log(x) : 0); });
-    // The trapezoidal rule gives an end that is not 0 half its weight.
+    // The trapezoidal rule halves the weight of an end where the density is not 0.
     if (dimension == 2) {
       across.weight[0] /= 2;
       double sum = 0;

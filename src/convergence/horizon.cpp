@@ -21,8 +21,8 @@ Eigen::MatrixXd covariance(MatrixView<const float> rows) {
 }  // namespace
 
 double query_key_spread(MatrixView<const float> queries, MatrixView<const float> keys) {
-  // The eigenvalues of Cov(q) Cov(k) are those of the symmetric Cov(q)^1/2 Cov(k) Cov(q)^1/2, which
-  // asks nothing of the rank of either.
+  // Cov(q) Cov(k) has the eigenvalues of the symmetric matrix Cov(q)^1/2 Cov(k) Cov(q)^1/2, which
+  // is defined for any rank.
   const Eigen::MatrixXd half = square_root(covariance(queries));
   const auto both = eigenvalues(half * covariance(keys) * half, Eigen::EigenvaluesOnly);
   return std::sqrt(std::max(0.0, both.eigenvalues().maxCoeff()));

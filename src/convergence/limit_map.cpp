@@ -38,7 +38,7 @@ LimitMap::LimitMap(const TokenLaw& law, const Normalizer* normalizer, double rea
   if (normalizer == nullptr || !law.symmetric() || reach <= 0) return;
   std::vector<double> z(static_cast<std::size_t>(law.dimension)), out(z.size());
   step_ = reach / kRadii;
-  // One step beyond the reach, for the interpolation at its end.
+  // One step beyond the reach, for interpolation at its end.
   for (int i = 0; i <= kRadii + 1; ++i) {
     z[0] = i * step_;
     apply_normalizer(z, out);
@@ -73,7 +73,7 @@ void LimitMap::apply_softmax(std::span<const double> z, std::span<double> out) c
   auto gamma = vector(out);
   gamma = p.variance * vector(z);
   if (p.symmetric()) return;
-  // Sum of w_k m_k with w = softmax(<m_k, z>): the components' z^T G z / 2 are alike.
+  // Sum of w_k m_k with w = softmax(<m_k, z>): z^T G z / 2 is equal for all components and cancels.
   Eigen::ArrayXd weights = (p.means.transpose() * vector(z)).array();
   weights = (weights - weights.maxCoeff()).exp();
   gamma += p.means * (weights / weights.sum()).matrix();
@@ -88,7 +88,7 @@ LimitMap::Curve LimitMap::curve(std::span<const double> z, double length) const 
     for (double node : curve.nodes.nodes) logits.push_back(p.radius * length * node);
   } else {  // <z, y> = <m_k, z> + sqrt(g) |z| xi
     const double spread = std::sqrt(p.variance) * length;
-    // A bend of F at 0 is as narrow as 1 / spread in xi.
+    // A kink of F at 0 has a width of 1 / spread in xi.
     const int nodes =
         std::clamp(static_cast<int>(64 * (1 + std::min(spread, 1e3))), kFewestNodes, kMostNodes);
     curve.nodes = normal_quadrature(nodes, spread);
@@ -148,7 +148,7 @@ double LimitMap::variance(std::span<const double> z) const {
       for (std::size_t i = 0; i < nodes; ++i) {
         const double weight = f.nodes.weights[i], x = f.nodes.nodes[i];
         const double value = f.values[static_cast<std::size_t>(k) * nodes + i];
-        double distance = 0;  // E |y - Gamma|^2 of those with this score
+        double distance = 0;  // E |y - Gamma|^2 given this score
         if (p.sphere) {
           distance = p.radius * p.radius - 2 * p.radius * x * gamma.dot(unit) + gamma.squaredNorm();
         } else {
@@ -161,7 +161,7 @@ double LimitMap::variance(std::span<const double> z) const {
     }
     return square / (sum * sum) * static_cast<double>(components);
   }
-  if (p.sphere) {  // exp doubled is z doubled; M = E e^{<z, y>}
+  if (p.sphere) {  // squaring exp doubles z; M = E e^{<z, y>}
     const double r = p.radius * length;
     if (r == 0) return p.radius * p.radius;
     const double g = gamma.norm();

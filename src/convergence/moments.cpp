@@ -7,7 +7,7 @@
 namespace headgauge {
 namespace {
 
-constexpr Index kTransposed = PackedMatrix::kPanel;  // transposed at a time
+constexpr Index kTransposed = PackedMatrix::kPanel;  // rows transposed at a time
 constexpr Index kSummedInSingle = 4 * kTransposed;
 
 }  // namespace
@@ -27,7 +27,7 @@ void MomentSums::add(MatrixView<const float> rows) {
     for (Index begin = first; begin < first + some; begin += kTransposed) {
       const Index count = std::min(kTransposed, first + some - begin);
       const auto part = rows.block(begin, count, 0, d);
-      // One panel, d x 48 row by row, is the transpose as the product wants it.
+      // A panel (d x 48, row-major) is the transpose in the layout that the product needs.
       transposed_.resize(d, kTransposed);
       transposed_.put_panel(part, 0);
       packed_.assign_rows(part);

@@ -1,5 +1,4 @@
-// Mean and covariance of the outputs of attention (docs/mathematics.md D5.2), and how far they are
-// off.
+// Mean and covariance of attention outputs (docs/mathematics.md D5.2), and their errors.
 #pragma once
 
 #include <Eigen/Dense>
@@ -13,11 +12,11 @@ struct Moments {
   Eigen::VectorXd mean;
   Eigen::MatrixXd covariance;  // population normalisation
 
-  // Those of V y.
+  // Returns the moments of V y.
   Moments through(const Eigen::MatrixXd& values) const;
 };
 
-// Sums of y and y y^T over rows, in float32 for 192 rows at a time and float64 beyond.
+// Sums y and y y^T over rows: in float32 for 192 rows at a time, in float64 beyond.
 class MomentSums {
  public:
   explicit MomentSums(Index d);
@@ -34,7 +33,7 @@ class MomentSums {
   Matrix<float> product_;
 };
 
-// The norm that errors of a covariance are measured in.
+// The norm for errors of a covariance.
 enum class CovarianceNorm { frobenius, spectral };
 double covariance_norm(const Eigen::MatrixXd& symmetric, CovarianceNorm norm);
 

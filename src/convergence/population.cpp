@@ -12,7 +12,7 @@ namespace {
 
 constexpr Index kPopulationTile = 32;
 
-// Mean and covariance of the rows, in float64.
+// Computes mean and covariance of the rows in float64.
 void add_moments(FullAttention& full) {
   const Matrix<double>& output = full.output;
   const auto n = static_cast<double>(output.rows());
@@ -91,7 +91,7 @@ FullAttention full_attention(const HeadInput& head, const Normalizer& normalizer
     full.values(j, d) = 1.0f;
   }
   const Logits logits(head, normalizer, keys);
-  Matrix<float> weights;  // where `attention` holds the logits
+  Matrix<float> weights;  // used if `attention` holds the logits
   if (!full.traits.pointwise) weights = Matrix<float>(queries.size(), keys.size());
   Matrix<float> output(queries.size(), d + 1);
   const PackedMatrix values = PackedMatrix::pack_rows(full.values);
@@ -111,7 +111,8 @@ FullAttention full_attention(const HeadInput& head, const Normalizer& normalizer
   });
   full.output = Matrix<double>(queries.size(), d);
   for (Index r = 0; r < queries.size(); ++r) {
-    // Weights of float32 add up to 1 only to 1e-7 or so; a subsample divides by their sum as well.
+    // float32 weights sum to 1 only within about 1e-7. Dividing by their sum matches what a
+    // subsample does.
     const double mass = full.traits.pointwise ? output(r, d) : 1.0;
     for (Index c = 0; c < d; ++c) full.output(r, c) = mass != 0 ? output(r, c) / mass : 0.0;
   }

@@ -8,17 +8,17 @@
 namespace headgauge {
 
 Quadrature beta_quadrature(int nodes, double a, double b) {
-  // Jacobi polynomials with the weight (1 - x)^alpha (1 + x)^beta on [-1, 1], x = 2 v - 1.
+  // Uses Jacobi polynomials with the weight (1 - x)^alpha (1 + x)^beta on [-1, 1], x = 2 v - 1.
   const double alpha = b - 1, beta = a - 1, sum = alpha + beta;
   Eigen::VectorXd diagonal(nodes), off(std::max(nodes - 1, 0));
   for (int k = 0; k < nodes; ++k) {
-    // Both factors of the general form vanish at alpha + beta = 0.
+    // Both factors of the general formula are 0 at alpha + beta = 0.
     diagonal(k) = k == 0 ? (beta - alpha) / (sum + 2)
                          : (beta - alpha) * sum / ((2 * k + sum) * (2 * k + sum + 2));
   }
   for (int k = 1; k < nodes; ++k) {
     const double t = 2 * k + sum;
-    // At k = 1 the factor k + alpha + beta cancels against t - 1.
+    // The factor k + alpha + beta cancels t - 1 at k = 1.
     const double square =
         k == 1 ? 4 * (1 + alpha) * (1 + beta) / (t * t * (t + 1))
                : 4 * k * (k + alpha) * (k + beta) * (k + sum) / (t * t * (t + 1) * (t - 1));
@@ -36,7 +36,7 @@ Quadrature beta_quadrature(int nodes, double a, double b) {
 }
 
 Quadrature normal_quadrature(int nodes, double scale) {
-  // F(s xi)^2 moves the mass of exp(-xi^2/2) by at most 2 s.
+  // F(s xi)^2 shifts the mass of exp(-xi^2/2) by at most 2 s.
   const double reach = 9, low = -reach, high = reach + std::min(2 * scale, 40.0);
   Quadrature rule;
   for (int k = 0; k < nodes; ++k) {

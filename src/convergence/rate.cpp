@@ -8,12 +8,12 @@
 namespace headgauge {
 namespace {
 
-// The public code's: a point without scatter among others with some counts much, not infinitely.
+// The limit of the public code: a point without variance gets a large but finite weight.
 constexpr double kLeastVariance = 1e-18;
 
 struct Point {
   double x = 0, y = 0;  // log n, log error
-  double variance = 0;  // of y
+  double variance = 0;  // variance of y
   double weight = 1;
 };
 
@@ -57,7 +57,8 @@ RateFit fit_rate(std::span<const double> tokens, std::span<const double> errors,
     xx += p.weight * (p.x - x) * (p.x - x);
     xy += p.weight * (p.x - x) * (p.y - y);
   }
-  // The weights' mean of equal logarithms is theirs up to rounding only.
+  // Rounding may make the weighted mean differ from equal logarithms, so the spread is checked
+  // first.
   const auto [first, last] =
       std::ranges::minmax_element(points, {}, [](const Point& p) { return p.x; });
   if (first->x == last->x) return fit;

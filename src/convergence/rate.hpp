@@ -1,4 +1,4 @@
-// The rate at which an error falls with the number of tokens: the exponent of error ~ n^-rate.
+// The rate at which an error falls with the number of tokens: the exponent in error ~ n^-rate.
 #pragma once
 
 #include <span>
@@ -7,26 +7,27 @@
 
 namespace headgauge {
 
-// Fewer points than this have no rate: with two parameters there must be something left to judge
-// the fit by.
+// The fewest points for a rate: with two parameters, some points must remain to judge the fit.
 inline constexpr int kFewestRatePoints = 4;
 
 struct RateFit {
-  double rate = kUndefined;  // minus the slope of log(error) on log(n): positive where it falls
+  double rate = kUndefined;  // minus the slope of log(error) against log(n): positive if the error
+                             // falls
   double standard_error =
-      kUndefined;  // from the scatter about the line, points - 2 degrees of freedom
-  int points = 0;  // that the line goes through
+      // from the residuals of the line, with points - 2 degrees of freedom
+      kUndefined;
+  int points = 0;  // points used in the fit
   double degrees_of_freedom() const { return points > 2 ? points - 2 : kUndefined; }
-  int under_floor = 0;  // left out: not above the floor
-  int unusable = 0;     // left out: not finite, or not above 0
+  int under_floor = 0;  // points left out because they are not above the floor
+  int unusable = 0;     // points left out because they are not finite or not above 0
 };
 
-// Weighted least squares of log(error) on log(tokens) with weights 1/var, var = (deviation /
-// sqrt(replicates) / error)^2, as in the public code of arXiv 2512.10656. `errors` are means over
-// the replicates, `deviations` the standard deviations of one; where all of these are 0 (or there
-// are none) the fit is unweighted. A point whose error does not exceed `floor`, the error of the
-// reference itself, says nothing about the rate. Undefined with fewer than 4 points left, or all
-// of one n.
+// Fits log(error) against log(tokens) by weighted least squares with weights 1/var, var =
+// (deviation / sqrt(replicates) / error)^2, as in the public code of arXiv 2512.10656. `errors` are
+// means over the replicates, `deviations` the standard deviations of one replicate; if these are
+// all 0 or absent, the fit is unweighted. Leaves out a point whose error is at most `floor`, the
+// error of the reference itself. The rate is undefined with fewer than 4 points, or if all have the
+// same n.
 RateFit fit_rate(std::span<const double> tokens, std::span<const double> errors,
                  std::span<const double> deviations, int replicates, double floor = 0);
 

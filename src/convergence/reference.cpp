@@ -10,13 +10,13 @@
 namespace headgauge {
 namespace {
 
-constexpr Index kBatches = 64;  // of draws, for their standard error
-constexpr Index kMapped = 192;  // mapped at a time
+constexpr Index kBatches = 64;  // batches of draws, for their standard error
+constexpr Index kMapped = 192;  // points mapped at a time
 constexpr Index kMostQuadratureDimension = 12;
-constexpr double kMostProductNodes = 1e6;  // of a product of quadratures
+constexpr double kMostProductNodes = 1e6;  // nodes of a product of quadratures
 constexpr int kMostNodesEach = 64;
 
-// Batch means: the mean of the batches, and the standard error of it in both norms.
+// Returns the mean of the batches, and its standard error in both norms.
 Reference from_batches(const std::vector<Moments>& batches, const ReferenceQuestion& question) {
   const auto count = static_cast<double>(batches.size());
   Reference reference;
@@ -42,12 +42,12 @@ RandomStream stream_of(const ReferenceQuestion& question, Index batch) {
   return {question.seed, RandomDomain::synthetic_reference, 0, static_cast<std::uint32_t>(batch)};
 }
 
-// The number of draws of each batch.
+// Returns the number of draws per batch.
 Index batch_size(const ReferenceQuestion& question) {
   return (question.draws + kBatches - 1) / kBatches;
 }
 
-// Of the batches of every factor.
+// Calls from_batches() for every factor.
 std::vector<Reference> all_from_batches(const std::vector<std::vector<Moments>>& batches,
                                         const ReferenceQuestion& question) {
   std::vector<Reference> references;
@@ -62,7 +62,7 @@ std::vector<Reference> by_draws(const ReferenceQuestion& question, ThreadPool& p
   const TokenLaw& law = question.law;
   const Index d = law.dimension, size = batch_size(question);
   const std::size_t factors = question.factors.size();
-  // |z| of nearly all draws: |x| is sqrt(d) deviations, give or take a few.
+  // The norm |z| of nearly all draws: |x| is within a few of sqrt(d) standard deviations.
   double farthest = law.radius;
   if (!law.sphere) {
     farthest = std::sqrt(law.variance) * (std::sqrt(static_cast<double>(d)) + 5);
@@ -98,7 +98,7 @@ std::vector<Reference> by_draws(const ReferenceQuestion& question, ThreadPool& p
     }
     for (std::size_t f = 0; f < factors; ++f) {
       Moments moments = sums[f].moments();
-      if (law.symmetric()) {  // known to be 0, and its noise is no part of the covariance
+      if (law.symmetric()) {  // the mean is known to be 0; its noise must not enter the covariance
         moments.covariance += moments.mean * moments.mean.transpose();
         moments.mean.setZero();
       }
@@ -108,7 +108,7 @@ std::vector<Reference> by_draws(const ReferenceQuestion& question, ThreadPool& p
   return all_from_batches(batches, question);
 }
 
-// R^2 sigma_i^2 A_d(R^2 sqrt q)^2 / q for given T: the factor of T_i in eigenvalue i (O3).
+// Returns R^2 sigma_i^2 A_d(R^2 sqrt q)^2 / q for given T: the factor of T_i in eigenvalue i (O3).
 double sphere_factor(const BesselRatioTable& table, double radius, double q) {
   const double r2 = radius * radius;
   const double over = r2 * table.over_r(r2 * std::sqrt(q));
@@ -133,7 +133,8 @@ std::vector<Reference> sphere_by_draws(const ReferenceQuestion& question, Thread
       const Index count = std::min(kMapped, size - first);
       draw_tokens(unit, stream, first, points.view().block(0, count, 0, d));
       for (Index i = 0; i < count; ++i) {
-        for (Index j = 0; j < d; ++j) {  // squares of a point on the sphere are Dirichlet(1/2, ...)
+        for (Index j = 0; j < d; ++j) {  // squared coordinates of a point on the sphere are
+                                         // Dirichlet(1/2, ...)
           t(j) = static_cast<double>(points(i, j)) * points(i, j);
         }
         const double q = square.dot(t);
@@ -192,7 +193,7 @@ Eigen::VectorXd sphere_eigenvalues(const Eigen::VectorXd& singular, double radiu
     rules.push_back(beta_quadrature(nodes, 0.5, static_cast<double>(d - k - 1) / 2));
   }
   Eigen::VectorXd sum = Eigen::VectorXd::Zero(d), t(d);
-  // All combinations of nodes, depth first.
+  // Visits all combinations of nodes, depth first.
   const auto visit = [&](const auto& self, std::size_t k, double left, double weight,
                          double q) -> void {
     const auto at = static_cast<Eigen::Index>(k);
@@ -217,12 +218,13 @@ std::vector<Reference> exact_references(const ReferenceQuestion& question, Threa
   if (question.normalizer != nullptr) return by_draws(question, pool);
   if (law.sphere) {
     std::vector<Reference> references(question.factors.size());
-    std::vector<double> left;  // of the quadrature too coarse
+    std::vector<double> left;  // factors for which the quadrature is too coarse
     std::vector<std::size_t> at;
     for (std::size_t f = 0; f < references.size(); ++f) {
       if (law.dimension <= kMostQuadratureDimension) {
         references[f] = sphere_by_quadrature(question, question.factors[f]);
-        // As good as draws would be, whose relative error is about 1 / sqrt(draws).
+        // Accepts an error as small as that of draws, whose relative error is about 1 /
+        // sqrt(draws).
         const double size = covariance_norm(references[f].moments.covariance, question.norm);
         const double by_drawing = size / std::sqrt(static_cast<double>(question.draws));
         if (references[f].covariance_error <= by_drawing) continue;

@@ -20,7 +20,8 @@
 namespace headgauge {
 namespace {
 
-constexpr double kReferenceShare = 10;  // errors should be this many times the reference's own
+constexpr double kReferenceShare = 10;  // errors should be at least this many times the reference's
+                                        // own error
 
 class Simulation {
  public:
@@ -37,7 +38,7 @@ class Simulation {
     restore();
     sweep();
     if (!stop_.stop_requested() && plan_.exact) measure_balls();
-    // The limit of softmax on Gaussian tokens, whatever the scale.
+    // This limit of softmax on Gaussian tokens does not depend on the scale.
     if (!stop_.stop_requested() && plan_.softmax && options_.tokens == "gaussian") {
       hardmax_done_ = hardmax_errors(options_.dimension, options_.grid, options_.replicates,
                                      options_.seed, pool_, stop_, hardmax_);
@@ -64,7 +65,7 @@ class Simulation {
            std::ranges::all_of(state_.cells[scale], [](const auto& c) { return c.has_value(); });
   }
 
-  // Exact references of the scales that are not finished, together.
+  // Computes the exact references of all unfinished scales together.
   std::vector<Reference> references(const std::vector<std::size_t>& open) {
     std::vector<double> factors;
     for (std::size_t scale : open) factors.push_back(plan_.factors[scale]);
@@ -72,7 +73,8 @@ class Simulation {
     const ReferenceQuestion question{
         plan_.experiment.law, plan_.experiment.map, factors, plan_.experiment.values,
         plan_.experiment.normalizer, plan_.experiment.norm,
-        // n tokens have at least the error of n draws of the map: 120 n draws a tenth of it.
+        // The error of n tokens is at least that of n draws of the map; 120 n draws have about a
+        // tenth of it.
         std::max<Index>(1'000'000, 120 * largest), options_.seed, stop_};
     return exact_references(question, pool_);
   }
@@ -135,7 +137,7 @@ class Simulation {
   }
 
   void measure_balls() {
-    // At horizon 1, where the error grows by e^(R^2 / 2) and a grid of thousands can show it.
+    // The error at horizon 1 grows by e^(R^2 / 2), which a grid of thousands of tokens can show.
     const double factor = plan_.factors.front() / plan_.horizons.front();
     balls_done_ = uniform_errors(plan_.experiment, factor, options_.grid, options_.radii,
                                  options_.replicates, pool_, stop_, balls_);
@@ -164,7 +166,7 @@ class Simulation {
     return out;
   }
 
-  // One of the two errors, mean or covariance.
+  // One of the two kinds of error: mean or covariance.
   struct Kind {
     const char* name;
     std::vector<double> CellErrors::*errors;
@@ -224,7 +226,7 @@ class Simulation {
         relative.set(
             cell, {spread.mean / unit, spread.standard_error / unit, options_.replicates, freedom});
       }
-      // Where the tokens' own error is no larger than the reference's, the two add up to sqrt 2.
+      // If the tokens' own error equals the reference's, the two add up to sqrt 2 times that.
       const RateFit fit =
           fit_rate(tokens, means, deviations, options_.replicates, std::sqrt(2.0) * error);
       rate.set({static_cast<Index>(s)},
@@ -295,7 +297,7 @@ class Simulation {
   SweepState state_;
   UniformErrors balls_;
   HardmaxErrors hardmax_;
-  std::chrono::duration<double> sampling_{0};  // the cells that this run did
+  std::chrono::duration<double> sampling_{0};  // time spent on the cells of this run
   bool balls_done_ = false, hardmax_done_ = false;
   double done_ = 0, total_ = 0;
 };

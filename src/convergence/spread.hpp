@@ -1,4 +1,4 @@
-// Mean and scatter of the values of several replicates.
+// Mean and standard deviation of the values of several replicates.
 #pragma once
 
 #include <cmath>
@@ -10,8 +10,9 @@ namespace headgauge {
 
 struct Spread {
   double mean = kUndefined;
-  double deviation = 0;                // of one value; 0 where there is but one
-  double standard_error = kUndefined;  // of the mean; undefined where there is but one value
+  double deviation = 0;                // standard deviation of one value; 0 if there is only one
+  double standard_error = kUndefined;  // standard error of the mean; undefined if there is only one
+                                       // value
 };
 
 inline Spread spread_of(std::span<const double> values) {

@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Errors are exact in JSON: numbers are written with as many digits as they need.
+// JSON stores errors exactly: numbers are written with all digits they need.
 Json to_json(const SweepState& state) {
   Json scales = Json::array();
   for (std::size_t s = 0; s < state.cells.size(); ++s) {
@@ -24,7 +24,7 @@ Json to_json(const SweepState& state) {
     }
     scale["points"] = Json::array();
     for (const auto& cell : state.cells[s]) {
-      if (!cell) break;  // points are finished in order
+      if (!cell) break;  // points finish in order
       scale["points"].push_back({{"mean", cell->mean}, {"covariance", cell->covariance}});
     }
     scales.push_back(std::move(scale));
@@ -32,7 +32,7 @@ Json to_json(const SweepState& state) {
   return scales;
 }
 
-// A norm of a difference, or what such norms are divided by.
+// Reads the norm of a difference, or the unit of such norms.
 double norm_at(const Json& json) {
   const double norm = json.get<double>();
   if (!std::isfinite(norm) || norm < 0) throw std::out_of_range("norm");

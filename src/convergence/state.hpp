@@ -1,4 +1,4 @@
-// What a long simulation has finished, in a file that it goes on from.
+// The finished parts of a long simulation, in a file from which a later run continues.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,7 +11,7 @@
 
 namespace headgauge {
 
-// Of one scale: what errors are divided by, and the errors of the reference itself.
+// The units of the errors of one scale, and the errors of the reference itself.
 struct ScaleReference {
   double mean_unit = 0, covariance_unit = 0;
   double mean_error = 0, covariance_error = 0;
@@ -25,13 +25,13 @@ struct SweepState {
 
 class StateFile {
  public:
-  // `identity` is everything that the numbers depend on; no path: nothing is kept.
+  // `identity` is everything that the numbers depend on; without a path nothing is kept.
   StateFile(std::string path, nlohmann::ordered_json identity);
 
-  // What a run of the same identity left behind, or nothing. BadInputError for a file of another
-  // one, or that is no such file: SavedState.
+  // Loads what a run of the same identity saved; nothing if there is none. Throws BadInputError if
+  // the file is invalid or has another identity (SavedState).
   std::optional<SweepState> load(std::size_t scales, std::size_t points, int replicates) const;
-  // Atomically.
+  // Saves atomically.
   void save(const SweepState& state) const;
 
  private:

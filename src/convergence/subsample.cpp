@@ -12,13 +12,13 @@
 namespace headgauge {
 namespace {
 
-// Rounding of outputs, relative to their length: sums of a few hundred products of float32.
+// Rounding error of outputs relative to their norm: sums of a few hundred products in float32.
 constexpr double kRounding = 4e-6;
 
 // Queries whose outputs are centred together.
 constexpr Index kBlock = 16;
 
-// How often each of `size` tokens is drawn, and which are.
+// The tokens that were drawn, and how often each.
 class Draw {
  public:
   void draw(const RandomStream& random, Index count, Index size) {
@@ -32,15 +32,15 @@ class Draw {
     drawn_.resize(times_.size());
     factors_.assign(times_.begin(), times_.end());
     drawn_count_ = 0;
-    // No branch, which chance would decide.
+    // Avoids a branch, which would be unpredictable.
     for (std::size_t i = 0; i < times_.size(); ++i) {
       drawn_[drawn_count_] = static_cast<std::uint32_t>(i);
       drawn_count_ += times_[i] > 0 ? 1 : 0;
     }
   }
-  // Ascending, each once.
+  // Returns the drawn tokens without repetition, ascending.
   std::span<const std::uint32_t> drawn() const { return std::span(drawn_).first(drawn_count_); }
-  // times() of every token.
+  // Returns times() of every token.
   std::span<const float> factors() const { return factors_; }
   Index size() const { return static_cast<Index>(drawn_count_); }
   std::uint32_t times(std::uint32_t token) const { return times_[token]; }
@@ -60,10 +60,10 @@ struct SubsampleWorkspace {
   PackedMatrix packed;
 };
 
-// Memory that grows to the largest matrix it has held.
+// Returns a matrix in memory that grows to the largest one it has held.
 MatrixView<float> sized(std::vector<float>& memory, Index rows, Index cols) {
   const auto size = static_cast<std::size_t>(rows * cols);
-  // gather() writes beyond a row's end.
+  // gather() writes beyond the end of a row.
   if (memory.size() < size + kVectorColumns) memory.resize(size + kVectorColumns);
   return {memory.data(), rows, cols};
 }
@@ -79,13 +79,13 @@ class Replicates {
         d_(head.values.cols()),
         centre_(full.mean.begin(), full.mean.end()) {}
 
-  // The absolute errors of the mean and of the covariance.
+  // Returns the absolute errors of the mean and of the covariance.
   std::array<double, 2> errors(std::size_t point, Index replicate, SubsampleWorkspace& work) const {
     draw(point, replicate, work);
     const Draw& queries = full_.population.alike ? work.keys : work.queries;
     const auto output = sized(work.output, queries.size(), d_);
     attend(queries, work, output);
-    // Whole blocks of columns, of which the last is not looked at beyond the queries.
+    // Rounded up to whole blocks of columns; the columns after the last query are not read.
     const Index columns = (queries.size() + kBlock - 1) / kBlock * kBlock;
     const auto blocks = sized(work.centred, d_, columns);
     const auto centred = blocks.block(0, d_, 0, queries.size());
@@ -94,7 +94,7 @@ class Replicates {
     double mean_error = 0;
     for (std::size_t c = 0; c < work.shift.size(); ++c) {
       work.shift[c] /= n;
-      // The centre is the mean over all tokens to the precision of float32.
+      // centre_ is the mean over all tokens in float32 precision.
       const double moved = work.shift[c] + (double{centre_[c]} - full_.mean[c]);
       mean_error += moved * moved;
     }
@@ -115,8 +115,8 @@ class Replicates {
     }
   }
 
-  // Of each query drawn, the sum of its weights times the values of the keys drawn, and in
-  // work.masses what to divide it by.
+  // Computes for each drawn query the weighted sum of the drawn keys' values, and in work.masses
+  // the divisor.
   void attend(const Draw& asking, SubsampleWorkspace& work, MatrixView<float> output) const {
     const auto keys = work.keys.drawn();
     const auto queries = asking.drawn();
@@ -124,8 +124,8 @@ class Replicates {
     const auto values = sized(work.values, work.keys.size(), d_);
     for (std::size_t i = 0; i < keys.size(); ++i) {
       const auto from = full_.values.row(keys[i]).first(static_cast<std::size_t>(d_));
-      // A key drawn c times has c times its weight; where the normalizer is not pointwise, the tile
-      // has that already.
+      // A key drawn c times has c times its weight. If the normalizer is not pointwise, the tile
+      // already includes the factor.
       const float times = full_.traits.pointwise ? work.keys.factors()[keys[i]] : 1.0f;
       std::ranges::transform(from, values.row(static_cast<Index>(i)).begin(),
                              [times](float v) { return times * v; });
@@ -143,17 +143,17 @@ class Replicates {
     gemm(tile, work.packed, output);
     if (!full_.traits.pointwise) return;
     for (std::size_t i = 0; i < queries.size(); ++i) {
-      // The keys drawn are so far below the largest of all that nothing, or not enough, is left of
-      // their weights: they are weighed by themselves.
+      // The drawn keys have logits so far below the maximum over all keys that their weights
+      // underflow: weigh them without the other keys.
       if (work.masses[i] < std::numeric_limits<float>::min() * 1e8f) {
         work.masses[i] = weigh_alone(queries[i], work, output.row(static_cast<Index>(i)));
       }
     }
   }
 
-  // Outputs less the mean over all tokens, so that float32 does not cancel: in `centred` one by
-  // one, a column each; in work.weighted times how often they were drawn, in work.shift the sums of
-  // those.
+  // Subtracts the mean over all tokens from the outputs, to avoid cancellation in float32. Writes
+  // the centred outputs to the columns of `centred`. Writes them, multiplied by the number of draws
+  // of each, to work.weighted, and the sums of these to work.shift.
   void centre(const Draw& queries, MatrixView<const float> output, SubsampleWorkspace& work,
               MatrixView<float> centred) const {
     const auto d = static_cast<std::size_t>(d_);
@@ -166,7 +166,7 @@ class Replicates {
       float* const sums = work.sums.data();
       for (Index r = 0; r < count; ++r) {
         const auto query = static_cast<std::size_t>(first + r);
-        // A normalizer may leave none of the keys drawn any weight.
+        // The normalizer may give every drawn key a weight of 0.
         const float mass = work.masses[query], times = queries.factors()[queries.drawn()[query]];
         const float share = mass != 0 ? 1 / mass : 0.0f;
         const float* const from = output.row(first + r).data();
@@ -187,7 +187,7 @@ class Replicates {
     work.packed.assign_rows(weighted);
   }
 
-  // ||Chat - C||_F from the lower half of both.
+  // Returns ||Chat - C||_F from the lower triangles of both.
   double covariance_error(MatrixView<const float> centred, double n,
                           SubsampleWorkspace& work) const {
     const auto products = sized(work.covariance, d_, d_);
@@ -205,13 +205,14 @@ class Replicates {
           difference = found[b] / n - shift * work.shift[b] - whole[b];
           off += difference * difference;
         }
-        sum += 2 * off - difference * difference;  // the last was on the diagonal
+        sum += 2 * off - difference * difference;  // the last entry is on the diagonal
       }
     }
     return std::sqrt(sum);
   }
 
-  // Weights of the keys drawn, those drawn several times added up, under any normalizer.
+  // Computes the weights of the drawn keys under any normalizer, and adds up those of a key drawn
+  // several times.
   void weigh(std::span<const float> logits, std::uint32_t query, SubsampleWorkspace& work,
              std::span<float> out) const {
     work.logits.clear();
@@ -230,7 +231,7 @@ class Replicates {
     }
   }
 
-  // The sum of the weights.
+  // Returns the sum of the weights.
   float weigh_alone(std::uint32_t query, SubsampleWorkspace& work, std::span<float> out) const {
     const Index row = full_.population.queries.begin + query;
     const KeyRange keys = full_.population.keys;
@@ -253,7 +254,7 @@ class Replicates {
   const FullAttention& full_;
   const SubsampleOptions& options_;
   Index d_;
-  std::vector<float> centre_;  // the mean over all tokens
+  std::vector<float> centre_;  // mean over all tokens
 };
 
 }  // namespace
@@ -266,7 +267,7 @@ SubsampleErrors subsample_errors(const HeadInput& head, const Normalizer& normal
   const Index count = options.replicates;
   const auto points = std::ssize(options.tokens);
   std::vector<double> mean(static_cast<std::size_t>(points * count)), covariance(mean.size());
-  // The largest n first: the last to finish are small.
+  // Starts with the largest n, so that the last tasks to finish are small.
   pool.for_each_slot(points * count, [&](Index i, int slot) {
     if (options.stop.stop_requested()) return;
     const Index at = points * count - 1 - i;

@@ -7,7 +7,7 @@
 namespace headgauge {
 namespace {
 
-// The law of the tokens, and the matrices that they meet.
+// The distribution of the tokens, and the matrices applied to them.
 std::vector<Option> law(SyntheticOptions& o) {
   return {
       {.member = "SyntheticOptions::tokens",
@@ -52,7 +52,7 @@ std::vector<Option> law(SyntheticOptions& o) {
   };
 }
 
-// What is simulated of them.
+// The options of the simulation itself.
 std::vector<Option> simulated(SyntheticOptions& o) {
   return {
       {.member = "SyntheticOptions::scales",

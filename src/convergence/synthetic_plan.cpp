@@ -17,7 +17,7 @@ constexpr int kMostDimension = 1024;
 constexpr int kMostTokens = 1'000'000;
 constexpr int kPaperReference = 100'000;
 
-// The paper's settings and quick ones (docs/mathematics.md 5b).
+// The paper's settings and the quick ones (docs/mathematics.md 5b).
 struct Defaults {
   double variance, first_scale, last_scale;
   int first_full, last_full;
@@ -38,7 +38,7 @@ bool positive(double value) {
   return std::isfinite(value) && value > 0;
 }
 
-// Ascending, and each of them fit.
+// Checks that the values are ascending and valid.
 template <class T, class Fits>
 void check_list(const std::vector<T>& list, const char* option, const char* expected, Fits fits) {
   bool fine = std::ranges::all_of(list, fits);
@@ -91,7 +91,7 @@ void fill_in(SyntheticOptions& o) {
     o.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-// The normalizer, and whether it is softmax after all.
+// Makes the normalizer, and detects whether it is equivalent to softmax.
 void choose_normalizer(SyntheticPlan& plan) {
   SyntheticOptions& o = plan.options;
   plan.normalizer = make_normalizer(o.normalizer, "SyntheticOptions::normalizer");
@@ -131,7 +131,7 @@ void choose_normalizer(SyntheticPlan& plan) {
   }
 }
 
-// Before anything is built.
+// Checks that memory suffices before anything is allocated.
 void require_room(const SyntheticPlan& plan) {
   const auto tokens = static_cast<Index>(plan.options.grid.back());
   const auto threads =
@@ -178,7 +178,7 @@ void build(SyntheticPlan& plan) {
   experiment.law = law_of(o);
   experiment.seed = o.seed;
   experiment.norm = sphere ? CovarianceNorm::spectral : CovarianceNorm::frobenius;
-  // A = W_k^T W_q / sqrt(d); the published spheres leave the entries of W unscaled.
+  // A = W_k^T W_q / sqrt(d); for spheres the published code does not scale the entries of W.
   experiment.map = normals(o, 1, o.dimension, o.dimension).transpose() *
                    normals(o, 0, o.dimension, o.dimension) / std::sqrt(d);
   if (!sphere) experiment.map /= d;
@@ -203,7 +203,7 @@ void build(SyntheticPlan& plan) {
 
 nlohmann::ordered_json SyntheticPlan::settings() const {
   SyntheticOptions o = options;
-  // Null where the tokens have no such parameter.
+  // Null if the tokens have no such parameter.
   if (o.tokens == "sphere") o.variance.reset();
   nlohmann::ordered_json json;
   write_settings(options_of(o), json);
@@ -216,10 +216,10 @@ nlohmann::ordered_json SyntheticPlan::settings() const {
 
 nlohmann::ordered_json SyntheticPlan::identity() const {
   nlohmann::ordered_json json = settings();
-  json.erase("full");           // what it stands for is in the others
-  json.erase("radii");          // not of the sweep
-  json.erase("threads");        // the same bits on any number
-  json["simd"] = simd_level();  // which rounds in its own way
+  json.erase("full");           // the other settings include its effect
+  json.erase("radii");          // not used by the sweep
+  json.erase("threads");        // does not affect the bits
+  json["simd"] = simd_level();  // each SIMD level rounds differently
   return json;
 }
 

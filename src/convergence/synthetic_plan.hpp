@@ -1,4 +1,4 @@
-// From the options of a simulation to what is simulated, with everything filled in and checked.
+// Resolves and checks the options of a simulation.
 #pragma once
 
 #include <memory>
@@ -12,17 +12,17 @@
 namespace headgauge {
 
 struct SyntheticPlan {
-  SyntheticOptions options;  // nothing left to be filled in
+  SyntheticOptions options;  // all defaults filled in
   std::unique_ptr<Normalizer> normalizer;
   Simulated experiment;
-  std::vector<double> factors;   // of the experiment's map, by scale
-  std::vector<double> horizons;  // by scale, 1/sqrt(d) and a temperature included
-  bool softmax = true;           // and the streamed path with it
+  std::vector<double> factors;   // factors of the experiment's map, by scale
+  std::vector<double> horizons;  // by scale, including 1/sqrt(d) and a temperature
+  bool softmax = true;           // enables the streamed path
   bool exact = true;             // the limit is known
   std::vector<std::string> notices;
 
   bool exact_reference() const { return options.reference == "exact"; }
-  // Everything that the numbers depend on.
+  // Returns everything that the numbers depend on.
   nlohmann::ordered_json identity() const;
   nlohmann::ordered_json settings() const;
 };

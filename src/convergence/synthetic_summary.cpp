@@ -17,8 +17,8 @@ using summary::explained;
 using summary::Line;
 using summary::MaybeLine;
 
-// How many scales have a fitted rate of this kind, and of how many it is significantly below the
-// predicted one (Student's t, Benjamini and Hochberg over the scales).
+// Says how many scales have a fitted rate of this kind, and for how many it is significantly below
+// the prediction (Student's t, Benjamini and Hochberg over the scales).
 MaybeLine rates_sentence(const Results& results, const std::string& kind) {
   const LabelledArray* rate = results.metric("rate_" + kind);
   const LabelledArray* predicted = results.metric("rate_predicted");
@@ -37,7 +37,7 @@ MaybeLine rates_sentence(const Results& results, const std::string& kind) {
   return line.derived(static_cast<double>(p_of_slower.size())).say(" scales.").done();
 }
 
-// The first and the last cell of a metric over one dim.
+// The first and the last cell of a metric with one dim.
 struct Ends {
   std::optional<MetricCell> first, last;
 };

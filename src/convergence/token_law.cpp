@@ -17,7 +17,7 @@ Eigen::MatrixXd TokenLaw::covariance() const {
 void draw_tokens(const TokenLaw& law, const RandomStream& stream, Index first,
                  MatrixView<float> out) {
   const Index d = law.dimension;
-  // Blocks of a token: its normals, two each, and one for the component.
+  // Random blocks per token: one for two normals each, and one for the component.
   const auto blocks = static_cast<std::uint32_t>((d + 1) / 2 + 1);
   std::vector<double> z(static_cast<std::size_t>(d));
   for (Index i = 0; i < out.rows(); ++i) {
@@ -43,7 +43,7 @@ void draw_tokens(const TokenLaw& law, const RandomStream& stream, Index first,
 
 Eigen::MatrixXd square_root(const Eigen::MatrixXd& covariance) {
   const auto solver = eigenvalues(covariance);
-  // Rounding leaves a singular covariance eigenvalues a little below 0, whose roots are NaN.
+  // Rounding gives a singular covariance eigenvalues slightly below 0, whose roots are NaN.
   const Eigen::VectorXd roots = solver.eigenvalues().cwiseMax(0).cwiseSqrt();
   return solver.eigenvectors() * roots.asDiagonal() * solver.eigenvectors().transpose();
 }

@@ -1,4 +1,4 @@
-// The laws that synthetic tokens are drawn from.
+// The distributions of synthetic tokens.
 #pragma once
 
 #include <Eigen/Dense>
@@ -9,8 +9,8 @@
 
 namespace headgauge {
 
-// Uniform on a sphere about the origin, or an equal mixture of normals with one covariance
-// `variance` I; a single one about the origin is the Gaussian of the experiments.
+// A uniform distribution on a sphere around the origin, or an equal mixture of normals with the
+// common covariance `variance` I. A single normal at the origin is the Gaussian of the experiments.
 struct TokenLaw {
   Index dimension = 0;
   bool sphere = false;
@@ -18,19 +18,20 @@ struct TokenLaw {
   double variance = 1;    // of a normal
   Eigen::MatrixXd means;  // d x components
 
-  // Whether x and -x are alike, so that the mean of every attention map is 0.
+  // Returns whether x and -x have the same distribution, so that the mean of every attention map is
+  // 0.
   bool symmetric() const { return sphere || (means.cols() == 1 && means.isZero(0)); }
   Eigen::MatrixXd covariance() const;
 };
 
-// Tokens number first, first + 1, ... of a stream, a row each.
+// Draws tokens first, first + 1, ... of a stream, one per row.
 void draw_tokens(const TokenLaw& law, const RandomStream& stream, Index first,
                  MatrixView<float> out);
 
-// H = ||Sigma^{1/2} A Sigma^{1/2}||_2 (docs/mathematics.md D5.3).
+// Returns H = ||Sigma^{1/2} A Sigma^{1/2}||_2 (docs/mathematics.md D5.3).
 double map_horizon(const Eigen::MatrixXd& covariance, const Eigen::MatrixXd& map);
 
-// Sigma^{1/2}, symmetric.
+// Returns Sigma^{1/2}, symmetric.
 Eigen::MatrixXd square_root(const Eigen::MatrixXd& covariance);
 
 }  // namespace headgauge

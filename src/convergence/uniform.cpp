@@ -9,11 +9,11 @@
 namespace headgauge {
 namespace {
 
-constexpr Index kStretched = 8;  // singular directions, both ways
-constexpr Index kRandom = 32;    // directions drawn
+constexpr Index kStretched = 8;  // singular directions, each in both signs
+constexpr Index kRandom = 32;    // random directions
 constexpr std::uint32_t kNetStream = 0x80000000;
 
-// Columns: unit vectors of the whitened space.
+// Returns unit vectors of the whitened space as columns.
 Eigen::MatrixXd directions(const Simulated& experiment, const Eigen::MatrixXd& root) {
   const Index d = experiment.law.dimension, stretched = std::min(kStretched, d);
   const auto svd = singular_values(root * experiment.map * root, Eigen::ComputeFullV);
@@ -31,12 +31,13 @@ Eigen::MatrixXd directions(const Simulated& experiment, const Eigen::MatrixXd& r
   return all;
 }
 
-// Queries on balls, ball by ball, and what attention over all tokens gives them.
+// Queries on balls, ordered by ball, and their limits of attention.
 struct Balls {
-  Index each = 0;         // queries of a ball
+  Index each = 0;         // queries per ball
   Matrix<float> queries;  // z = A x
   Matrix<double> limits;
-  std::vector<double> constant;  // by ball: the largest root of the variance, smaller ones included
+  std::vector<double> constant;  // per ball: the largest square root of the variance in it or in
+                                 // smaller balls
 };
 
 Balls make_balls(const Simulated& experiment, double factor, const std::vector<double>& radii) {
@@ -67,8 +68,8 @@ struct Workspace {
   Matrix<float> outputs;
 };
 
-// Draws tokens and attends to them: the largest error in each ball, smaller ones included; nothing
-// where it was stopped.
+// Draws tokens, attends to them, and returns the largest error in each ball, including smaller
+// balls; an empty list if stopped.
 std::vector<double> errors_of_draw(const Simulated& experiment, const Balls& balls,
                                    Index tokens_drawn, Index point, Index replicate,
                                    Workspace& work, const std::stop_token& stop) {

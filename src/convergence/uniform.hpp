@@ -1,4 +1,4 @@
-// How far attention over n tokens is from its limit at the worst query of a ball
+// The distance of attention over n tokens from its limit at the worst query of a ball
 // (docs/mathematics.md T5.1).
 #pragma once
 
@@ -13,13 +13,14 @@ struct UniformErrors {
   // [point][radius]: mean over the replicates of the largest ||Gamma_n(x) - Gamma(x)|| on the net,
   // and its standard error.
   std::vector<std::vector<double>> error, standard_error;
-  // [radius]: sqrt of the largest limit of n E||Gamma_n(x) - Gamma(x)||^2 on the net.
+  // [radius]: square root of the largest limit of n E||Gamma_n(x) - Gamma(x)||^2 on the net.
   std::vector<double> constant;
 };
 
-// The ball of radius R holds the x with ||Sigma^{-1/2} x|| <= R. Its net: R and every smaller
-// radius asked for, in the directions that A stretches most and in random ones; so the error is a
-// lower estimate of the supremum, and never falls with R. `radii` ascend. False if stopped.
+// The ball of radius R contains all x with ||Sigma^{-1/2} x|| <= R. Its net has radius R and every
+// smaller radius in `radii`, in the directions that A stretches most and in random ones. The error
+// therefore is a lower estimate of the supremum and never decreases with R. `radii` must be
+// ascending. Returns false if stopped.
 bool uniform_errors(const Simulated& experiment, double factor, const std::vector<int>& grid,
                     const std::vector<double>& radii, int replicates, ThreadPool& pool,
                     const std::stop_token& stop, UniformErrors& errors);

@@ -11,7 +11,7 @@
 namespace headgauge {
 namespace {
 
-// x * sigmoid(u(x)), with exp taken over a whole chunk at a time: sigmoid(u) = 1/(1 + e^-u).
+// Computes x * sigmoid(u(x)) with sigmoid(u) = 1/(1 + e^-u), taking exp of a whole chunk at a time.
 template <class Argument>
 void gate(std::span<float> values, Argument argument) {
   constexpr std::size_t kChunk = 512;
@@ -27,7 +27,7 @@ void gate(std::span<float> values, Argument argument) {
   }
 }
 
-// 0.5 x (1 + tanh(u)) is x sigmoid(2u).
+// 0.5 x (1 + tanh(u)) equals x sigmoid(2u).
 void gelu_tanh(std::span<float> values) {
   constexpr float kScale =
       static_cast<float>(2.0 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi);  // 2 sqrt(2/pi)

@@ -10,7 +10,7 @@ namespace headgauge {
 
 using Activation = void (*)(std::span<float>);
 
-// The function of that name, applied in place. Throws UnsupportedError that lists what is known.
+// Finds the in-place function of that name. Throws UnsupportedError that lists the known names.
 Activation find_activation(const std::string& name, const std::string& where);
 
 }  // namespace headgauge

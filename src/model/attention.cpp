@@ -11,17 +11,17 @@ namespace headgauge {
 namespace {
 
 constexpr Index kTileRows = 128;
-constexpr Index kWholeRows = 64;  // of a tile whose rows are whole
-// Packed twice, with a tile of scores, a block takes an eighth of an L2 cache of 2 MiB at d = 64.
+constexpr Index kWholeRows = 64;  // rows of a tile that holds whole rows
+// A block, packed twice, and a tile of scores take an eighth of a 2 MiB L2 cache at d = 64.
 constexpr Index kKeyBlock = 5 * PackedMatrix::kPanel;
-constexpr float kHidden = -std::numeric_limits<float>::infinity();  // a logit that no key has
+constexpr float kHidden = -std::numeric_limits<float>::infinity();  // logit of a hidden key
 
-// What the logits of a row are multiplied by, where its weights are their softmax.
+// Returns the factor for the logits of a row if its weights are their softmax.
 std::optional<double> softmax_scale(const HeadInput& head, const RowContext& context) {
   return head.normalizer == nullptr ? 1.0 : head.normalizer->softmax_scale(context);
 }
 
-// Whether the head's rows need not be whole.
+// Returns whether the head's rows can be computed in blocks of keys.
 bool streams(const HeadInput& head) {
   const KeyMask* mask = head.visibility.mask();
   return softmax_scale(head, {1, 0}).has_value() && (mask == nullptr || !mask->needs_logits());
@@ -34,12 +34,12 @@ struct QueryTile {
   Index length;
   Index first;
   Index rows;
-  MatrixView<const float> logits = {};  // of the rows, where they were scored
+  MatrixView<const float> logits = {};  // logits of the rows, if they are already scored
   KeyRange keys(Index r) const { return head.visibility.range(first + r, length); }
   MatrixView<const float> queries() const {
     return head.queries.block(first, rows, 0, head.queries.cols());
   }
-  // The columns of the head.
+  // Returns the head's columns.
   MatrixView<float> of(MatrixView<float> out) const {
     const Index d = head.values.cols();
     return out.block(first, rows, head.head * d, d);
@@ -64,13 +64,13 @@ void begin_rows(const QueryTile& tile, AttentionScratch& scratch) {
   }
 }
 
-// Products with the keys from `first_key` on become logits, as both kinds of rows take them.
+// Turns products with the keys from `first_key` on into logits, for both kinds of rows.
 void make_logits(const HeadInput& head, Index query, Index first_key, std::span<float> products) {
   if (takes_unit_norms(head)) divide_by_length(head.queries.row(query), products);
   finish_logits(head, query, first_key, products);
 }
 
-// Hides the logits of the keys from `begin` on that the mask does not leave.
+// Hides the logits of keys from `begin` on that the mask does not keep.
 void leave_kept(std::span<const std::uint32_t> positions, Index begin, std::span<float> logits) {
   auto next = std::ranges::lower_bound(positions, static_cast<std::uint32_t>(begin));
   for (Index i = 0; i < std::ssize(logits); ++i) {
@@ -82,8 +82,8 @@ void leave_kept(std::span<const std::uint32_t> positions, Index begin, std::span
   }
 }
 
-// The products of a query with the keys from `block` on, or their logits, become what softmax is
-// taken of.
+// Turns the products (or logits) of a query with the keys from `block` on into the input of
+// softmax.
 void finish_row(const QueryTile& tile, Index r, const AttendedRow& row, Index block,
                 std::span<float> products) {
   const Index count = std::ssize(products);
@@ -159,9 +159,9 @@ void pack(const HeadInput& head, bool scored, PackedHead& packed) {
   }
 }
 
-// Packs keys and values of the heads, the values alone where the rows are `scored`, into
-// work.heads; the place there of each head. Heads that share keys, and how they look at them,
-// share a packed copy.
+// Packs keys and values of the heads into work.heads (only the values if the rows are `scored`),
+// and returns each head's index there. Heads that share keys and treat them alike share a packed
+// copy.
 std::vector<std::size_t> pack_heads(std::span<const HeadInput> heads, bool scored,
                                     AttentionWorkspace& work, ThreadPool& pool) {
   std::vector<std::size_t> packed_of(heads.size());

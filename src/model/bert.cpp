@@ -1,7 +1,7 @@
 // BERT (Devlin et al. 2019) as Hugging Face's BertModel computes it for a single text, in float32:
 //   h_0 = norm(word[token] + position[t] + type[0])
 //   h' = norm(h + output(attention(query(h), key(h), value(h)))),  h_next = norm(h' + mlp(h'))
-// Every query sees every key. What stands on top (masked-LM head, pooler) is not read.
+// Every query sees every key. Layers on top (masked-LM head, pooler) are not read.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -59,13 +59,13 @@ struct BertConfig {
   Index head_dim() const { return width / heads; }
 };
 
-// Models with a head put "bert." before the names of BertModel.
+// The tensor names of BertModel have the prefix "bert." in models with a head.
 std::string bert_prefix(const Checkpoint& checkpoint) {
   const char* const with = "bert.embeddings.word_embeddings.weight";
   return checkpoint.find(with) != nullptr ? "bert." : "";
 }
 
-// What the weights of a norm are called: gamma and beta in checkpoints that came from TensorFlow.
+// The names of a norm's weights: gamma and beta in checkpoints converted from TensorFlow.
 struct NormNames {
   std::string weight, bias;
 };

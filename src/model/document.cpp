@@ -15,7 +15,7 @@ namespace headgauge {
 
 namespace {
 
-// A text that comes in pieces, read once and to its end.
+// Reads a text that arrives in pieces, once to its end.
 class DocumentReader {
  public:
   DocumentReader(const std::string& name, const Tokenizer& tokenizer, bool with_texts,
@@ -34,7 +34,7 @@ class DocumentReader {
   Document finish(bool causal) {
     checker_.finish();
     FirstTokens::Found found = first_.finish();
-    // A text that goes on has not ended, and of a causal model no end is put after it.
+    // A text that was cut has not ended, so a causal model gets no end token.
     if (causal && !found.whole) found.around.after.clear();
     Document document{name_, std::move(found.tokens), sum_.hex()};
     if (with_texts_) {
@@ -63,7 +63,7 @@ class DocumentReader {
 
 Document read_document(const std::string& path, const Tokenizer& tokenizer, bool causal,
                        bool with_texts, const std::stop_token& stop, std::size_t most) {
-  // Once: a pipe has nothing left for a second time.
+  // Reads only once, because a pipe cannot be read again.
   DocumentReader reader(path, tokenizer, with_texts, most);
   read_pieces(path, stop, [&](std::string_view piece) { reader.add(piece); });
   return reader.finish(causal);
@@ -104,7 +104,7 @@ bool Document::has_ids_below(Index vocabulary) const {
 
 void Document::release(std::function<Document()> read) {
   released = tokens.size();
-  tokens = std::vector<int>();  // which gives the memory back, as = {} does not
+  tokens = std::vector<int>();  // releases the memory, which = {} would not
   read_again = std::move(read);
 }
 
@@ -166,7 +166,7 @@ void describe_documents(std::span<const Document> documents, Results& results) {
     auto& total = results.text["tokens_total"].emplace_back();
     if (!document.goes_on) total = std::max(document.total, document.size());
   }
-  // Pieces of a text begin somewhere in it.
+  // A piece may begin anywhere in its text.
   if (std::ranges::all_of(documents, [](const Document& d) { return d.first == 0; })) return;
   for (const Document& document : documents) results.text["first"].push_back(document.first);
 }

@@ -27,7 +27,7 @@ void DocumentStates::put_away(int document) {
   DocumentState& state = states_[static_cast<std::size_t>(document)];
   auto waiting = waiting_[static_cast<std::size_t>(document)].begin();
   for (Matrix<float>* matrix : matrices(state)) {
-    // What the tokens stand for stays the same.
+    // The texts of the tokens stay the same.
     const bool is_there = matrix == &state.distinct && waiting->room > 0;
     waiting->rows = matrix->rows();
     waiting->cols = matrix->cols();

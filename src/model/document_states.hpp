@@ -1,5 +1,5 @@
-// What a forward pass keeps of its documents from layer to layer: in memory, or all but the present
-// one in a temporary file.
+// The state of each document between the layers of a forward pass: in memory, or in a temporary
+// file for all except the current document.
 #pragma once
 
 #include <array>
@@ -15,24 +15,25 @@ namespace headgauge {
 
 struct DocumentState {
   bool has_begun = false;
-  std::vector<int> tokens;  // of the context; empty: the document is shorter than that
+  std::vector<int> tokens;  // tokens of the context; empty: the document is shorter than the
+                            // context
   Matrix<float> residual;   // L x D
   Matrix<float> distinct;   // embeddings of the distinct tokens
   std::vector<std::uint32_t> row_of;
-  int next_layer = 0;       // that has not been run over `residual`
-  Matrix<float> kept;       // what entered the layer of keep_entering()
-  Matrix<float> reference;  // of set_reference()
+  int next_layer = 0;       // the next layer to run over `residual`
+  Matrix<float> kept;       // input of the layer of keep_entering()
+  Matrix<float> reference;  // hidden states of set_reference()
 };
 
 class DocumentStates {
  public:
   explicit DocumentStates(std::size_t documents) : states_(documents), waiting_(documents) {}
-  // From now on the matrices of all but one document wait in a file.
+  // Keeps the matrices of all except one document in a file from now on.
   void spill() { file_.emplace(); }
-  // All documents as they were made.
+  // Resets all documents to their initial state.
   void begin_anew();
 
-  // The state of a document, in memory until another's is asked for.
+  // Returns the state of a document; it stays in memory until another one is requested.
   DocumentState& present(int document);
   template <class Visit>
   void each_begun(const Visit& visit) {
@@ -48,7 +49,7 @@ class DocumentStates {
 
  private:
   static constexpr std::size_t kMatrices = 4;
-  // A matrix in the file.
+  // A matrix stored in the file.
   struct Waiting {
     std::uint64_t place = 0;
     Index rows = 0, cols = 0, room = 0;

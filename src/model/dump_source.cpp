@@ -1,4 +1,4 @@
-// Heads from a dump file: nothing is computed, tensors are only widened.
+// Reads heads from a dump file: computes nothing, only widens tensors.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,15 +12,15 @@
 namespace headgauge {
 namespace {
 
-// One tensor as float32: where it lies in the mapped file if its type and alignment allow it,
-// else a widened copy. Checked for NaN and infinities either way.
+// A tensor as float32: mapped in place if its type and alignment allow it, else a widened copy.
+// Both are checked for NaN and infinities.
 class FloatTensor {
  public:
   void load(const TensorView& tensor) {
     read(tensor);
     tensor.check_finite(values_);
   }
-  // Scores: a row that is -Inf throughout is one that sees no key.
+  // Loads scores; a row of -Inf only is a query that sees no key.
   void load_scores(const TensorView& tensor) {
     read(tensor);
     for (Index first = 0; first < std::ssize(values_); first += cols_) {
@@ -30,7 +30,7 @@ class FloatTensor {
       tensor.check_finite(row, first);
     }
   }
-  // Matrix number `i` of a tensor of three dimensions, or the whole one of two.
+  // Returns matrix `i` of a three-dimensional tensor, or the whole of a two-dimensional one.
   MatrixView<const float> matrix(Index i = 0) const {
     return {values_.data() + i * rows_ * cols_, rows_, cols_};
   }
@@ -130,7 +130,7 @@ class DumpSource final : public HeadSource {
     }
   }
 
-  // One layer, mapped or widened, is in memory at a time.
+  // Only one layer, mapped or widened, is in memory at a time.
   std::size_t layer_bytes() const {
     const DumpFile::Layer& layer = dump_.first_layer();
     std::size_t bytes = 0;
@@ -179,12 +179,12 @@ class DumpSource final : public HeadSource {
     return head;
   }
 
-  // The first rows of a tensor of the whole dump.
+  // Returns the rows of a whole tensor that are in the context.
   MatrixView<const float> in_context(MatrixView<const float> rows) const {
     return rows.block(0, context_, 0, rows.cols());
   }
 
-  // The keys distinguish the vectors of layers and heads, and are never 0.
+  // The ids distinguish the vectors of layers and heads, and are never 0.
   Vectors vectors(int layer, int kv_head) const {
     if (by_value_) {
       const auto head_key = static_cast<std::uint64_t>(kv_head + 1) << 32;
@@ -202,7 +202,7 @@ class DumpSource final : public HeadSource {
   std::string weights_sha256_ = dump_.file().sha256();
   HeadInterventions interventions_;
   int loaded_ = -1;
-  Index context_ = dump_.length();  // of set_context()
+  Index context_ = dump_.length();  // set by set_context()
   FloatTensor queries_, keys_, values_, x_, scores_;
   std::vector<HeadInput> heads_;
 };

@@ -43,9 +43,8 @@ const Family& find_family(const Checkpoint& checkpoint) {
                                "dump its queries and keys and scan the dump file instead"));
 }
 
-// Sizes and numbers of layers that no model with these tensors has: refused by the fields that the
-// families read them from, before anything is made of that size. Which tensor is missing or has
-// another shape is said by the family.
+// Refuses sizes and layer counts that cannot match these tensors, naming the config field, before
+// anything of that size is allocated. The family checks missing tensors and shapes.
 void require_sizes(const Checkpoint& checkpoint) {
   Index largest = 1;
   const std::vector<std::string_view> names = checkpoint.names();
@@ -69,7 +68,7 @@ void require_sizes(const Checkpoint& checkpoint) {
   }
 }
 
-// A family's own errors come after those of all.
+// The common checks come before a family's own.
 ModelSummary summarize(const Family& family, const Checkpoint& checkpoint) {
   require_sizes(checkpoint);
   return family.summarize(checkpoint);
@@ -108,7 +107,8 @@ std::unique_ptr<ModelSource> make_model_source(Checkpoint checkpoint,
                                                const SourceOptions& options) {
   const Family& family = find_family(checkpoint);
   const ModelSummary summary = summarize(family, checkpoint);
-  for (const Document& document : documents) {  // whose ids are not held: who read them did this
+  for (const Document& document : documents) {  // ids that are not held were checked when they were
+                                                // read
     for (const std::vector<int>* ids : {&document.before, &document.tokens, &document.after}) {
       check_ids(*ids, summary.vocabulary, document.name);
     }

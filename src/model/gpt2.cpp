@@ -60,7 +60,7 @@ struct Gpt2Config {
   }
 };
 
-// Hugging Face's GPT2LMHeadModel puts "transformer." before the names of GPT2Model.
+// The tensor names of GPT2Model have the prefix "transformer." in Hugging Face's GPT2LMHeadModel.
 std::string gpt2_prefix(const Checkpoint& checkpoint) {
   return checkpoint.find("transformer.wte.weight") != nullptr ? "transformer." : "";
 }
@@ -128,7 +128,7 @@ class Gpt2 final : public Transformer {
     loaded_ = layer;
   }
 
-  // c_attn(ln_1(residual)), cut into heads.
+  // Computes c_attn(ln_1(residual)) and splits it into heads.
   void project(MatrixView<const float> residual, std::vector<HeadInput>& heads,
                ThreadPool& pool) override {
     const Index length = residual.rows(), width = config_.width;

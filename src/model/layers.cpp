@@ -46,7 +46,7 @@ void RmsNorm::apply(MatrixView<const float> x, MatrixView<float> out) const {
 
 namespace {
 
-// A matrix of out x in, in the file's order.
+// Packs an out x in matrix in the file's order.
 void pack_rows(const TensorView& weight, ThreadPool& pool, PackedMatrix& packed) {
   const Index out = weight.shape[0], in = weight.shape[1];
   packed.resize(in, out);
@@ -65,7 +65,7 @@ void pack_rows(const TensorView& weight, ThreadPool& pool, PackedMatrix& packed)
 
 void load_conv1d(const Checkpoint& checkpoint, const std::string& name, Index in, Index out,
                  ThreadPool& pool, Linear& linear) {
-  constexpr Index kStrip = 16;  // rows that are in the cache between widening and packing
+  constexpr Index kStrip = 16;  // rows that stay in the cache between widening and packing
   const TensorView& weight = checkpoint.require(name + ".weight", {in, out});
   linear.bias = checkpoint.require(name + ".bias", {out}).values();
   if (weight.transposed) return pack_rows(weight.transpose(), pool, linear.weight);

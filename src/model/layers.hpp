@@ -1,5 +1,5 @@
-// The parts that forward passes are made of. All work on blocks of rows in parallel; a row's
-// result does not depend on the number of threads.
+// The parts of forward passes. All process blocks of rows in parallel; a row's result does not
+// depend on the number of threads.
 #pragma once
 
 #include <span>
@@ -15,10 +15,10 @@
 
 namespace headgauge {
 
-// Rows that a thread works on at a time.
+// Rows that a thread processes at a time.
 inline constexpr Index kForwardRows = 64;
 
-// The blocks [first, first + rows) of `total` rows, in parallel: body(first, rows, slot).
+// Calls body(first, rows, slot) for blocks [first, first + rows) of `total` rows, in parallel.
 template <class Body>
 void for_row_blocks(ThreadPool& pool, Index total, const Body& body) {
   const Index blocks = (total + kForwardRows - 1) / kForwardRows;
@@ -28,14 +28,14 @@ void for_row_blocks(ThreadPool& pool, Index total, const Body& body) {
   });
 }
 
-// Bytes of a number in the KV cache of a model with weights of this type: 2 where they are
-// quantised, for caches are of float16 then.
+// Returns the bytes per number in the key-value cache of a model with weights of this type; 2 for
+// quantised weights, whose caches are float16.
 int cache_bytes(DType type);
 
-// Memory for a block of rows, one for each thread.
+// Memory for a block of rows, one per thread.
 class BlockScratch {
  public:
-  // As for_row_blocks, with scratch memory of rows x `width`: body(first, rows, scratch).
+  // Works as for_row_blocks, with scratch memory of rows x `width`: body(first, rows, scratch).
   template <class Body>
   void for_blocks(ThreadPool& pool, Index total, Index width, const Body& body) {
     blocks_.resize(static_cast<std::size_t>(pool.threads()));
@@ -59,14 +59,15 @@ struct Linear {
   }
 };
 
-// The smallest number that a config may add to a variance; the largest is 1.
+// The smallest epsilon that a config may add to a variance; the largest is 1.
 inline constexpr double kLeastEpsilon = 1e-30;
 
 struct LayerNorm {
   AlignedVector<float> weight;
   AlignedVector<float> bias;
   double epsilon = 1e-5;
-  // out = (x - mean) / sqrt(var + epsilon) * weight + bias, row by row, sums in float64.
+  // Computes out = (x - mean) / sqrt(var + epsilon) * weight + bias, row by row, with sums in
+  // float64.
   void apply(MatrixView<const float> x, MatrixView<float> out) const;
 };
 
@@ -74,30 +75,31 @@ struct LayerNorm {
 struct RmsNorm {
   AlignedVector<float> weight;
   double epsilon = 1e-6;
-  // out = x / sqrt(mean(x^2) + epsilon) * weight, row by row, sums in float64. `out` may be `x`.
+  // Computes out = x / sqrt(mean(x^2) + epsilon) * weight, row by row, with sums in float64. `out`
+  // may be `x`.
   void apply(MatrixView<const float> x, MatrixView<float> out) const;
 };
 
-// Conv1D as Hugging Face's GPT-2 stores it: weight in x out, bias out. Into the memory that
-// `linear` already has.
+// Loads a Conv1D as Hugging Face's GPT-2 stores it: weight in x out, bias out. Reuses the memory of
+// `linear`.
 void load_conv1d(const Checkpoint& checkpoint, const std::string& name, Index in, Index out,
                  ThreadPool& pool, Linear& linear);
-// torch.nn.Linear: weight out x in and, where `bias`, bias out.
+// Loads a torch.nn.Linear: weight out x in and, if `bias`, a bias of size out.
 void load_linear(const Checkpoint& checkpoint, const std::string& name, Index in, Index out,
                  bool bias, ThreadPool& pool, Linear& linear);
 LayerNorm load_layer_norm(const Checkpoint& checkpoint, const std::string& name, Index width,
                           double epsilon);
-// `offset` is added to the weights.
+// Adds `offset` to the weights.
 RmsNorm load_rms_norm(const Checkpoint& checkpoint, const std::string& name, Index width,
                       double epsilon, float offset);
 
-// The heads of a layer from their queries, keys and values side by side (L x 3 heads * d); whatever
-// else they have is that of `like`.
+// Splits queries, keys and values side by side (L x 3 heads * d) into the heads of a layer; copies
+// everything else from `like`.
 void split_heads(MatrixView<const float> qkv, int heads, const HeadInput& like,
                  std::vector<HeadInput>& out);
 
-// Throws BadInputError for tensors PREFIX + number + "." of layers beyond the `layers` that `field`
-// of the config promises: half a model would be measured in silence.
+// Throws BadInputError if there are tensors PREFIX + number + "." beyond the `layers` that the
+// config's `field` declares; otherwise only part of the model would be measured, without notice.
 void refuse_further_layers(const Checkpoint& checkpoint, const std::string& prefix, int layers,
                            std::string_view field);
 

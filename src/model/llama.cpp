@@ -1,9 +1,11 @@
-// Llama (Touvron et al. 2023) and its kin as Hugging Face's *ForCausalLM compute them, in float32:
+// Llama (Touvron et al. 2023) and related families as Hugging Face's *ForCausalLM compute them, in
+// float32:
 //   h_0 = embed_tokens[token]                                      (gemma: times sqrt(width))
-//   h' = h + o_proj(attention(q, k, v)), q and k turned by position, of input_layernorm(h)
+//   h' = h + o_proj(attention(q, k, v)), q and k rotated by position, of input_layernorm(h)
 //   h_next = h' + down_proj(act(gate_proj(y)) * up_proj(y)), y = post_attention_layernorm(h')
 //   logits = norm(h_last) lm_head^T
-// gemma2 norms what attention and MLP put out as well, before it is added. All norms are RMS norms.
+// gemma2 also normalises the outputs of attention and MLP before adding them. All norms are RMS
+// norms.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -17,13 +19,14 @@
 namespace headgauge {
 namespace {
 
-// Hugging Face's *ForCausalLM puts "model." before the names of the model without a head.
+// The tensor names of the model without a head have the prefix "model." in Hugging Face's
+// *ForCausalLM.
 std::string llama_prefix(const Checkpoint& checkpoint) {
   return checkpoint.find("model.embed_tokens.weight") != nullptr ? "model." : "";
 }
 
-// A model saved without its head, whose logits are not known. Under the prefix it has one, so that
-// a file that lacks it is not whole.
+// Returns false for a model saved without its head, whose logits are unknown. Returns true if names
+// have the prefix, which models with a head use: a file without it is then refused as incomplete.
 bool has_head(const Checkpoint& checkpoint, const LlamaConfig& config) {
   return config.tied || checkpoint.find("lm_head.weight") != nullptr ||
          !llama_prefix(checkpoint).empty();
@@ -34,7 +37,7 @@ struct Expected {
   std::vector<Index> shape;
 };
 
-// All tensors of the model, the output embedding excepted where it is tied.
+// Returns all tensors of the model, except the output embedding if it is tied.
 std::vector<Expected> expected_tensors(const Checkpoint& checkpoint, const LlamaConfig& config) {
   const std::string prefix = llama_prefix(checkpoint);
   const Index d = config.width, f = config.inner, h = config.head_dim;
@@ -74,8 +77,8 @@ std::vector<Expected> expected_tensors(const Checkpoint& checkpoint, const Llama
   return all;
 }
 
-// Everything that can be checked before work begins. A tensor in a layer that this family does not
-// have belongs to another model, whose numbers would be other ones.
+// Checks everything that can be checked before work begins. A layer tensor that this family does
+// not have belongs to another model, so it is refused.
 void require_tensors(const Checkpoint& checkpoint, const LlamaConfig& config) {
   std::set<std::string_view> known;
   const std::vector<Expected> expected = expected_tensors(checkpoint, config);
@@ -85,7 +88,7 @@ void require_tensors(const Checkpoint& checkpoint, const LlamaConfig& config) {
   }
   const std::string layers = llama_prefix(checkpoint) + "layers.";
   for (const std::string_view name : checkpoint.names()) {
-    // Older checkpoints keep the frequencies, which follow from the config.
+    // Older checkpoints store the frequencies, which follow from the config.
     if (!name.starts_with(layers) || name.ends_with(".rotary_emb.inv_freq")) continue;
     if (known.contains(name)) continue;
     throw BadInputError(
@@ -95,7 +98,8 @@ void require_tensors(const Checkpoint& checkpoint, const LlamaConfig& config) {
   }
 }
 
-// sqrt(width) in the type of the table, as Hugging Face multiplies where the model is run in it.
+// Returns sqrt(width) rounded to the type of the table, as Hugging Face does when running the model
+// in that type.
 float embedding_scale(Index width, DType type) {
   const int digits = type == DType::BF16 ? 8 : type == DType::F16 ? 11 : 24;
   int exponent = 0;
@@ -231,7 +235,7 @@ class Llama final : public Transformer {
       head.values = straight.block(0, length, key_at + keys, d);
       head.unrotated_queries = straight.block(0, length, h * d, d);
       head.unrotated_keys = straight.block(0, length, key_at, d);
-      // Hugging Face's window holds the query's own key too, as ours does.
+      // Hugging Face's window includes the query's own key, as ours does.
       if (window > 0) head.visibility = Visibility::sliding_window(window);
       head.scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(config_.scaled_by)));
       head.softcap = config_.score_cap;
@@ -287,7 +291,7 @@ class Llama final : public Transformer {
     return config_.windows[layer] > 0 ? "sliding_attention" : "full_attention";
   }
 
-  // stream += linear(x), through `norm` where the family has one there.
+  // Computes stream += linear(x), through `norm` if the family has a norm there.
   void add(const Linear& linear, MatrixView<const float> x, const RmsNorm& norm,
            MatrixView<float> scratch, MatrixView<float> stream) const {
     if (!config_.family->four_norms) {
@@ -310,7 +314,7 @@ class Llama final : public Transformer {
   int loaded_ = -1;
   RotaryTable rotary_;
   Matrix<float> straight_;  // L x (heads + 2 kv_heads) d: queries, keys, values before rotation
-  Matrix<float> turned_;    // L x (heads + kv_heads) d: queries and keys after it
+  Matrix<float> turned_;    // L x (heads + kv_heads) d: queries and keys after rotation
   BlockScratch scratch_;
 };
 

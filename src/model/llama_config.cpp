@@ -64,7 +64,8 @@ const LlamaFamily& find_family(const ConfigReader& config) {
                                "\"" + type + "\"", "use a checkpoint of such a family"));
 }
 
-// Null is no value of its own but the default's absence: "sliding_window": null is no window.
+// Returns whether the field is null, which overrides the default: "sliding_window": null means no
+// window.
 bool is_null(const ConfigReader& config, std::string_view key) {
   return config.json().contains(key) && !config.has(key);
 }
@@ -73,7 +74,7 @@ Index size_or(const ConfigReader& config, std::string_view key, Index otherwise)
   return config.has(key) ? config.get_size(key) : otherwise;
 }
 
-// A soft-cap, 0 where there is none.
+// Returns a soft-cap; 0 if there is none.
 float cap_or(const ConfigReader& config, std::string_view key, double otherwise) {
   if (is_null(config, key)) return 0.0f;
   const double cap = config.get_or(key, otherwise);
@@ -89,12 +90,12 @@ std::string activation_of(const ConfigReader& config, const LlamaFamily& family)
   if (family.four_norms || config.has("hidden_activation")) {
     return config.get_or<std::string>("hidden_activation", family.activation);
   }
-  // Gemma's first configs say "gelu" and mean the tanh form that it was trained with.
+  // Early Gemma configs say "gelu" but mean the tanh approximation used in training.
   const auto name = config.get_or<std::string>("hidden_act", family.activation);
   return name == "gelu" ? family.activation : name;
 }
 
-// Fields that would change the result, and that headgauge cannot honour.
+// Refuses fields that would change the result and that headgauge does not support.
 void refuse_unknown(const ConfigReader& config) {
   if (config.get_or("use_bidirectional_attention", false)) {
     throw UnsupportedError(fault(config.where("use_bidirectional_attention"), "false", "true",

@@ -1,5 +1,5 @@
-// The config.json of the Llama families, with the defaults of Hugging Face's config classes
-// (transformers 4.57) for fields that are not there.
+// The config.json of the Llama families. Missing fields get the defaults of Hugging Face's config
+// classes (transformers 4.57).
 #pragma once
 
 #include <span>
@@ -12,33 +12,33 @@
 
 namespace headgauge {
 
-// What sets a family apart from Llama.
+// The differences of a family from Llama.
 struct LlamaFamily {
-  // Which layers look back no further than sliding_window, where layer_types does not say.
+  // The layers with a sliding window, unless layer_types lists them.
   enum class Windows {
     none,
     all,          // mistral
     later,        // qwen: from max_window_layers on, if use_sliding_window
-    alternating,  // gemma2: every other layer, the first included
+    alternating,  // gemma2: every other layer, starting with the first
   };
   const char* model_type;
-  Index kv_heads = 0;   // where the config says nothing; 0: as many as there are heads
+  Index kv_heads = 0;   // default; 0: the number of heads
   Index head_dim = 0;   // 0: width / heads
   Index positions = 0;  // max_position_embeddings
   bool tied = false;    // tie_word_embeddings
   const char* activation = "silu";
   Windows windows = Windows::none;
-  bool reads_bias = false;                     // attention_bias of the config counts
-  bool bias = false;                           // attention_bias where the config says nothing
-  const char* output_bias = "attention_bias";  // the field for the bias of the output
-  bool reads_mlp_bias = false;                 // mlp_bias does
-  bool qkv_bias = false;     // always a bias of queries, keys and values, never of the output
-  bool norms_heads = false;  // an RMS norm of the queries and keys of a head
+  bool reads_bias = false;                     // attention_bias of the config is used
+  bool bias = false;                           // default of attention_bias
+  const char* output_bias = "attention_bias";  // the field for the bias of the output projection
+  bool reads_mlp_bias = false;                 // mlp_bias of the config is used
+  bool qkv_bias = false;     // queries, keys and values always have a bias, the output never
+  bool norms_heads = false;  // RMS norm of each head's queries and keys
   bool gemma = false;        // norms multiply by 1 + weight; embeddings are scaled by sqrt(width)
-  bool four_norms = false;   // also after attention and MLP; soft-caps; query_pre_attn_scalar
+  bool four_norms = false;   // also norms after attention and MLP; soft-caps; query_pre_attn_scalar
 };
 
-// The families that run as Llama does: a line in the table of llama_config.cpp each, and no other.
+// Returns the families that run as Llama does: one line each in the table of llama_config.cpp.
 std::span<const LlamaFamily> llama_families();
 
 struct LlamaConfig {
@@ -50,13 +50,13 @@ struct LlamaConfig {
   Index inner = 0;
   Index head_dim = 0;
   Index vocabulary = 0;
-  Index positions = 0;  // trained on
+  Index positions = 0;  // context length in training
   double epsilon = 1e-6;
   bool tied = false;
   bool qkv_bias = false;
   bool output_bias = false;
   bool mlp_bias = false;
-  Index scaled_by = 0;     // scores are divided by its root
+  Index scaled_by = 0;     // scores are divided by the square root of this
   float score_cap = 0.0f;  // 0: none
   float logit_cap = 0.0f;
   std::vector<Index> windows;  // per layer; 0: none
@@ -64,8 +64,8 @@ struct LlamaConfig {
   Activation activation = nullptr;
   Rope rope;
 
-  // BadInputError and UnsupportedError name the field; UnsupportedError where model_type is none of
-  // llama_families().
+  // Throws BadInputError and UnsupportedError naming the field; UnsupportedError if model_type is
+  // not in llama_families().
   explicit LlamaConfig(const ConfigReader& config);
   bool any_window() const;
 };

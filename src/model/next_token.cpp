@@ -23,17 +23,17 @@ double log_add(double a, double b) {
 // Sums over the chunks of the vocabulary so far.
 struct RowSums {
   double partition = kNothing;  // log sum exp of the model's own logits
-  double target = 0;            // logit of the token that follows
+  double target = 0;            // logit of the next token
   double difference = 0;        // mean over the reference's distribution of l_reference - l
 };
 
-// The logits of some rows against a chunk.
+// Logits of some rows for a chunk.
 struct ChunkBuffers {
   Matrix<float> reference, probability, logits;
 };
 
-// difference += the chunk's share, `before` and `chunk` being log sum exp of the reference without
-// the chunk and of the chunk alone.
+// Adds a chunk's share to the difference. `before` and `chunk` are the log sum exp of the reference
+// without the chunk and of the chunk alone.
 void add_difference(std::span<const float> probability, std::span<const float> reference,
                     std::span<float> logits, double before, double chunk, RowSums& sums) {
   for (std::size_t j = 0; j < logits.size(); ++j) logits[j] = reference[j] - logits[j];
@@ -42,7 +42,8 @@ void add_difference(std::span<const float> probability, std::span<const float> r
   sums.difference = sums.difference * std::exp(before - all) + mean * std::exp(chunk - all);
 }
 
-// The streams of some variants beside the model's own, chunk of the vocabulary by chunk.
+// Computes the next-token sums of several variants and the reference, one chunk of the vocabulary
+// at a time.
 class NextTokenSums {
  public:
   NextTokenSums(MatrixView<const float> reference, std::span<const MatrixView<const float>> hidden,
@@ -59,7 +60,7 @@ class NextTokenSums {
 
   Index rows() const { return rows_; }
 
-  // Adds the tokens from `first` on, whose vectors are packed, to rows [row, row + count).
+  // Adds packed vectors of the tokens from `first` on to rows [row, row + count).
   void add(const PackedMatrix& packed, Index first, Index row, Index count, int slot) {
     ChunkBuffers& buffer = buffers_[slot];
     if (buffer.logits.empty()) {
@@ -102,7 +103,7 @@ class NextTokenSums {
         found[h].losses.push_back(sums_[h][r].partition - sums_[h][r].target);
       }
       for (std::size_t r = 0; compares() && r < partition_.size(); ++r) {
-        // E[l - l'] - Z + Z', which is never negative but for rounding.
+        // E[l - l'] - Z + Z', which is only negative by rounding.
         const double divergence = sums_[h][r].difference - partition_[r] + sums_[h][r].partition;
         found[h].divergence.push_back(std::max(0.0, divergence));
       }
@@ -112,7 +113,7 @@ class NextTokenSums {
 
  private:
   bool compares() const { return !reference_.empty(); }
-  // The logits of some rows of a stream.
+  // Computes the logits of some rows of a stream.
   void multiply(MatrixView<const float> stream, const PackedMatrix& packed, Index row,
                 MatrixView<float> logits) const {
     gemm(stream.block(row, logits.rows(), 0, stream.cols()), packed, logits);

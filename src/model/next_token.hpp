@@ -1,4 +1,4 @@
-// The next token, computed in chunks of the vocabulary: never L x vocabulary.
+// Next-token losses and divergences, computed in chunks of the vocabulary, never as L x vocabulary.
 #pragma once
 
 #include <span>
@@ -10,18 +10,18 @@
 
 namespace headgauge {
 
-// What each of `hidden` (L x d, one a model) says of the next token: losses
-// -log softmax(hidden W^T)[target] of the rows that have a target, `weight` being the output
-// embedding W (vocabulary x d), whose logits l become cap tanh(l / cap) where cap > 0, to 1e-6;
-// and, where `reference` (L x d) is not empty, the divergence KL(softmax(reference W^T) ||
-// softmax(hidden W^T)) of every row, to about 3e-6 nats, exactly 0 where the two are equal.
+// Computes the next-token predictions of each of `hidden` (L x d, one per model). Losses are -log
+// softmax(hidden W^T)[target] for the rows that have a target, accurate to 1e-6; `weight` is the
+// output embedding W (vocabulary x d), and logits l become cap tanh(l / cap) if cap > 0. If
+// `reference` (L x d) is not empty, also computes the divergence KL(softmax(reference W^T) ||
+// softmax(hidden W^T)) of every row, to about 3e-6 nats, exactly 0 if the two are equal.
 std::vector<NextTokens> compare_next_tokens(MatrixView<const float> reference,
                                             std::span<const MatrixView<const float>> hidden,
                                             const TensorView& weight, std::span<const int> targets,
                                             float cap, ThreadPool& pool);
 
-// Says, of a model without a next token, how far each row of the last hidden states is from the
-// reference's, as a share of its length.
+// Returns the distance of each row of the last hidden states from the reference's, relative to the
+// norm of the reference's, for a model without next-token predictions.
 NextTokens changed_output(MatrixView<const float> reference, MatrixView<const float> hidden);
 
 }  // namespace headgauge

@@ -12,7 +12,7 @@
 namespace headgauge {
 namespace {
 
-// Far beyond what any model has, and within what gives distinct, finite rotations.
+// Limits far beyond any model that still give distinct, finite rotations.
 constexpr double kLeastFactor = 1e-3, kLargestFactor = 1e6;
 constexpr double kLeastTheta = 2, kLargestTheta = 1e30;
 
@@ -20,11 +20,12 @@ double factor_or(const ConfigReader& config, std::string_view key, double otherw
   return config.get_number(key, otherwise, kLeastFactor, kLargestFactor);
 }
 double get_factor(const ConfigReader& config, std::string_view key) {
-  static_cast<void>(config.get<double>(key));  // which throws where the field is missing
+  static_cast<void>(config.get<double>(key));  // throws if the field is missing
   return factor_or(config, key, 1);
 }
 
-// YaRN's mscale (Peng et al. 2023, eq. 22): what the logits' root grows by with the context.
+// Returns YaRN's mscale (Peng et al. 2023, eq. 22), by which the square root of the logits grows
+// with the context.
 double magnitude(double factor, double by) {
   return factor <= 1 ? 1.0 : 0.1 * by * std::log(factor) + 1.0;
 }
@@ -37,7 +38,7 @@ Rope::Rope(const ConfigReader& config, Index head_dim, Index trained)
     throw BadInputError(fault(config.where("head_dim"), "an even number, for positions turn pairs",
                               std::to_string(head_dim), "correct the config"));
   }
-  // transformers 5 has rope_parameters, which hold rope_theta too, in place of rope_scaling.
+  // transformers 5 replaces rope_scaling by rope_parameters, which also holds rope_theta.
   const bool nested = !config.has("rope_scaling") && config.has("rope_parameters");
   const char* const key = nested ? "rope_parameters" : "rope_scaling";
   const bool given = config.has(key);
@@ -45,7 +46,7 @@ Rope::Rope(const ConfigReader& config, Index head_dim, Index trained)
   const ConfigReader& theta = nested && scaling.has("rope_theta") ? scaling : config;
   theta_ = theta.get_number("rope_theta", 10000.0, kLeastTheta, kLargestTheta);
   if (given) read_kind(scaling, nested);
-  // The families here turn whole heads; Hugging Face fails on anything else.
+  // These families rotate whole heads; Hugging Face fails on anything else.
   for (const ConfigReader& reader : {config, scaling}) {
     if (reader.get_or("partial_rotary_factor", 1.0) != 1.0) {
       throw UnsupportedError(fault(reader.where("partial_rotary_factor"),
@@ -116,7 +117,7 @@ const char* Rope::read_name(const ConfigReader& scaling, bool nested) {
   }
   const char* const field = nested || scaling.has("rope_type") ? "rope_type" : "type";
   name_ = nested ? scaling.get_or<std::string>(field, "default") : scaling.get<std::string>(field);
-  // The older name of the field, which transformers 4 prefers and transformers 5 does not.
+  // An older name of the field, which transformers 4 prefers and transformers 5 ignores.
   if (scaling.get_or<std::string>("type", name_) != name_) {
     throw BadInputError(fault(scaling.where("type"), "\"" + name_ + "\", as rope_type says",
                               "\"" + scaling.get<std::string>("type") + "\"",
@@ -134,8 +135,8 @@ std::vector<double> Rope::plain(double theta) const {
   return frequencies;
 }
 
-// Peng et al. 2023: pairs that turn often keep their frequency, pairs that turn less than once in
-// the original context are slowed down by the factor, those between are in between.
+// Peng et al. 2023: pairs that rotate often keep their frequency. Pairs that rotate less than once
+// in the original context are slowed by the factor. Pairs between are interpolated.
 void Rope::read_yarn(const ConfigReader& scaling) {
   if (scaling.has("original_max_position_embeddings")) {
     original_ = scaling.get_size("original_max_position_embeddings");
@@ -156,7 +157,7 @@ void Rope::read_yarn(const ConfigReader& scaling) {
   }
   attention_factor_ = factor_or(scaling, "attention_factor", attention_factor_);
   const auto dimension = static_cast<double>(dimension_);
-  // The pair that turns `times` times in the original context.
+  // Returns the pair that rotates `times` times in the original context.
   const auto pair_of = [&](double times) {
     return dimension * std::log(static_cast<double>(original_) / (times * 2 * std::numbers::pi)) /
            (2 * std::log(theta_));
@@ -176,14 +177,14 @@ void Rope::read_yarn(const ConfigReader& scaling) {
   }
 }
 
-// Ding et al. 2024: a factor for each pair, one list for short passes and one for long ones.
+// Ding et al. 2024: a factor for each pair, with one list for short passes and one for long ones.
 void Rope::read_longrope(const ConfigReader& config, const ConfigReader& scaling, bool nested) {
   constexpr const char* kOriginal = "original_max_position_embeddings";
   factor_ = 0;
   if (scaling.has("factor")) factor_ = get_factor(scaling, "factor");
   if (config.has(kOriginal)) {
     original_ = config.get_size(kOriginal);
-    factor_ = 0;  // transformers 4 takes the ratio, whatever the factor says
+    factor_ = 0;  // transformers 4 uses the ratio and ignores the factor
   } else if (nested && scaling.has(kOriginal)) {
     original_ = scaling.get_size(kOriginal);
   }
@@ -215,7 +216,7 @@ void Rope::read_longrope(const ConfigReader& config, const ConfigReader& scaling
   long_ = divided("long_factor");
 }
 
-// Llama 3.1: as YaRN, but by the wavelength against the original context, and linear in
+// Llama 3.1: like YaRN, but based on the wavelength relative to the original context, and linear in
 // 1/wavelength.
 void Rope::read_llama3(const ConfigReader& scaling) {
   factor_ = get_factor(scaling, "factor");

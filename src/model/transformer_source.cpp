@@ -32,7 +32,8 @@ class TransformerSource final : public ModelSource {
                                   : static_cast<int>(std::thread::hardware_concurrency())),
         info_(model_->info()),
         states_(documents_.size()) {
-    // Before what a shorter context could help: nobody should be told to try one in vain.
+    // Checks the weights first: if they alone do not fit, an error must not suggest a shorter
+    // context.
     require_memory(model_->bytes(0, 1), "weights of " + info_.name,
                    "use a smaller model, or allow more memory");
     fill_info();
@@ -127,7 +128,7 @@ class TransformerSource final : public ModelSource {
     std::vector<NextTokens> found;
     for (std::size_t first = 0; first < variants.size(); first += at_once) {
       const auto count = std::min(at_once, variants.size() - first);
-      if (first > 0) {  // the variants before went on to later layers
+      if (first > 0) {  // the variants before it ran later layers
         model_->load(layer, pool_);
         make_heads(document);
       }
@@ -139,7 +140,7 @@ class TransformerSource final : public ModelSource {
   }
 
  private:
-  // Numbers of two versions of a model are none of either.
+  // A run must not mix the numbers of two versions of a model.
   void require_unchanged() const { model_->checkpoint().require_unchanged(); }
 
   Index width() const { return model_->width(); }
@@ -158,14 +159,14 @@ class TransformerSource final : public ModelSource {
     return std::span(tokens).subspan(std::min<std::size_t>(1, tokens.size()));
   }
 
-  // The last hidden states, as they meet the output embedding where there is one.
+  // Computes the last hidden states, as input of the output embedding if there is one.
   void leave(const Matrix<float>& residual, Matrix<float>& hidden) {
     if (!info_.has_loss) return copy(residual, hidden);
     resize(hidden, residual.rows(), width());
     model_->leave(residual, hidden, pool_);
   }
 
-  // What the pass that was just finished says.
+  // Returns the predictions of the last finished pass.
   NextTokens predict(int document, MatrixView<const float> reference) {
     const DocumentState& state = begun(document);
     Matrix<float> hidden;
@@ -211,7 +212,7 @@ class TransformerSource final : public ModelSource {
     info_.bytes -= streams(total) - streams(longest);
   }
 
-  // What is kept of a document, from the first time that it is asked for.
+  // Returns a document's state, and makes it when first requested.
   DocumentState& begun(int number) {
     DocumentState& state = states_.present(number);
     if (state.has_begun) return state;
@@ -231,7 +232,7 @@ class TransformerSource final : public ModelSource {
     return state;
   }
 
-  // The residual stream of a document becomes what enters layer 0.
+  // Turns a document's residual stream into the input of layer 0.
   void enter(DocumentState& state) {
     state.next_layer = 0;
     resize(state.residual, std::ssize(state.row_of), width());
@@ -242,7 +243,7 @@ class TransformerSource final : public ModelSource {
     model_->enter(state.residual);
   }
 
-  // The document, x and the intervention of a head that was projected.
+  // Sets document, x and intervention of a projected head.
   void complete(HeadInput& head, int document, const DocumentState& state) const {
     head.document = document;
     head.tokens = state.tokens;
@@ -264,13 +265,13 @@ class TransformerSource final : public ModelSource {
     intervention(head).apply(head);
   }
 
-  // What intervene() said of the head.
+  // Returns the head's intervention from intervene().
   const HeadIntervention& intervention(const HeadInput& head) const {
     static const HeadIntervention none;
     return interventions_.empty() ? none : interventions_(head.layer, head.head);
   }
 
-  // The head as the model has it.
+  // Restores the model's own head.
   void undo(HeadInput& head) const {
     if (!head.own) return;
     head.normalizer = head.own->normalizer;
@@ -278,7 +279,8 @@ class TransformerSource final : public ModelSource {
     head.own.reset();
   }
 
-  // Up to the heads of the layer, which are none where the context is too long for the document.
+  // Runs the pass up to the heads of the layer; there are none if the context is longer than the
+  // document.
   void enter_layer(int layer, int document) {
     in_layer_of_ = nullptr;
     heads_.clear();
@@ -293,21 +295,21 @@ class TransformerSource final : public ModelSource {
       copy(state.residual, state.kept);
       has_kept_ = true;
     }
-    // What entered the layer: for x, and for try_interventions().
+    // The layer's input is kept for x and for try_interventions().
     copy(state.residual, entered_);
     make_heads(document);
     resize(attended_, state.residual.rows(), attended_width());
     in_layer_of_ = &state;
   }
 
-  // The heads of the loaded layer, from what entered it.
+  // Makes the heads of the loaded layer from its input.
   void make_heads(int document) {
     model_->project(entered_, heads_, pool_);
     const DocumentState& state = begun(document);
     for (HeadInput& head : heads_) complete(head, document, state);
   }
 
-  // Only what the variants change is computed again in the layer itself: their heads' outputs.
+  // Within the layer, only the outputs of the changed heads are computed again.
   std::vector<NextTokens> try_some(int layer, int document,
                                    std::span<const LayerInterventions> variants) {
     const DocumentState& state = begun(document);
@@ -327,7 +329,7 @@ class TransformerSource final : public ModelSource {
       copy(entered_, streams[v]);
       model_->finish(branched_, streams[v], pool_);
     }
-    // The heads of this layer are views into the model's memory: project() overwrites it.
+    // The heads of this layer are views into the model's memory, which project() overwrites.
     for (int later = layer + 1; later < info_.layers; ++later) {
       model_->load(later, pool_);
       for (Matrix<float>& stream : streams) {
@@ -367,17 +369,18 @@ class TransformerSource final : public ModelSource {
   int first_layer_ = 0;
   int kept_layer_ = -1;
 
-  Index context_ = 0;           // of set_context(); 0: whole documents
-  std::uint64_t contexts_ = 0;  // how many there were
+  Index context_ = 0;           // set by set_context(); 0: whole documents
+  std::uint64_t contexts_ = 0;  // number of contexts so far
   DocumentStates states_;
   bool has_kept_ = false, has_reference_ = false;
-  int last_document_ = std::numeric_limits<int>::max();  // that a layer was asked for
-  Matrix<float> entered_;                                // the residual stream entering the layer
+  int last_document_ = std::numeric_limits<int>::max();  // the document of the last request for a
+                                                         // layer
+  Matrix<float> entered_;                                // input of the layer
   Matrix<float> attended_;                               // L x heads * d
-  Matrix<float> branched_;                               // the same of a variant
+  Matrix<float> branched_;                               // outputs of the heads of a variant
   AttentionWorkspace attention_;
   ScoredHeads scored_;
-  DocumentState* in_layer_of_ = nullptr;  // what finish_layer() is about
+  DocumentState* in_layer_of_ = nullptr;  // the document that finish_layer() applies to
   std::vector<HeadInput> heads_;
 };
 

@@ -20,7 +20,7 @@
 namespace headgauge {
 namespace {
 
-constexpr std::size_t kEvery = 2;  // of the tolerances of ConvergeBudgets
+constexpr std::size_t kEvery = 2;  // one of so many tolerances of ConvergeBudgets is used
 
 std::vector<double> ascending(std::vector<double> rises) {
   if (rises.empty() || std::ranges::any_of(rises, [](double rise) { return !(rise > 0); })) {
@@ -33,7 +33,7 @@ std::vector<double> ascending(std::vector<double> rises) {
   return rises;
 }
 
-// The budgets of one tolerance, and what they do where they were learned.
+// The budgets of one tolerance, and their effect on the texts they were chosen on.
 struct Step {
   double tolerance = 0;
   PerHead<HeadPlan> plan;
@@ -41,10 +41,10 @@ struct Step {
   ByDocument change = {};
 };
 
-// What is kept for a rise.
+// The result for one allowed rise.
 struct Calibrated {
   double rise = 0;
-  const Step* step = nullptr;  // null: no tolerance is good for it
+  const Step* step = nullptr;  // null: no tolerance stays below the rise
   ByDocument confirmed = {};
 };
 

@@ -1,4 +1,4 @@
-// A plan beside others of its size, on the texts that are looked at once.
+// Compares a plan with others of the same size on the confirmation texts, which are used once.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace headgauge {
 
-// Losses that confirm() measures for a plan.
+// Returns the number of losses that confirm_budget() measures for a plan.
 double confirmed_losses(int random_plans);
 
-// Fills in BudgetResult::methods and ::draws. `tick` is called before each loss, with its name.
+// Fills in BudgetResult::methods and ::draws. Calls `tick` before each loss, with its name.
 void confirm_budget(BudgetResult& budget, const PlanSpace& space, Paths& paths, JointChange& loss,
                     int random_plans, std::uint64_t seed,
                     const std::function<void(const std::string&)>& tick);

@@ -11,7 +11,7 @@
 namespace headgauge {
 namespace {
 
-// The finest steps at which budgets differ much.
+// Returns tolerances in the smallest steps at which budgets differ noticeably.
 std::vector<double> budget_tolerances() {
   std::vector<double> tolerances;
   for (double tolerance = 0.01; tolerance < 1; tolerance *= 1.125) tolerances.push_back(tolerance);

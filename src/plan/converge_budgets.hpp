@@ -1,4 +1,5 @@
-// The keys that converge() says each key-value head needs, by one tolerance for all heads.
+// The number of keys that each key-value head needs according to converge(), at one tolerance for
+// all heads.
 #pragma once
 
 #include <stop_token>
@@ -11,16 +12,17 @@ namespace headgauge {
 
 class ConvergeBudgets {
  public:
-  // Measures the source at `context`, without an intervention; tolerances from 0.01 to 1. Throws
-  // what converge() throws, and Stopped.
+  // Measures the unchanged source at `context`, for tolerances from 0.01 to 1. Throws what
+  // converge() throws, and Stopped.
   ConvergeBudgets(HeadSource& source, Index context, std::uint64_t seed, int threads,
                   Progress* progress, std::stop_token stop);
 
   const std::vector<double>& tolerances() const { return tolerances_; }  // ascending
-  // As many keys for every head as leave its output within tolerance number `t`, behind 4 sinks or
-  // the last ones alone; heads that share keys keep as many as the one that needs the most.
+  // Returns budgets that keep the output of every head within tolerance number `t`, as the last
+  // keys alone or with 4 sinks. Heads that share keys keep as many as the head that needs the most.
   PerHead<HeadPlan> at(const PlanSpace& space, std::size_t t, bool sinks) const;
-  // The largest budgets that fit into the share of the cache; empty where even the smallest do not.
+  // Returns the largest budgets that fit into the share of the cache; empty if even the smallest do
+  // not fit.
   PerHead<HeadPlan> within(const PlanSpace& space, double share, bool sinks) const;
 
  private:

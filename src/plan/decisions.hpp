@@ -1,4 +1,4 @@
-// What is concluded from losses by document (docs/mathematics.md 7e, 7f).
+// Statistical decisions from losses by document (docs/mathematics.md 7e, 7f).
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@ namespace headgauge {
 
 inline constexpr double kShown = 0.05;
 
-// How many of the changes, from the first one on, are shown to be below `rise`: one-sided t tests
-// at 5 %. The order is fixed before anything is measured and the first test that fails ends it, so
-// that the chance of going beyond the first whose true change is as large as `rise` is at most 5 %
-// without a correction.
+// Returns how many leading changes are shown to be below `rise`, by one-sided t-tests at 5 %.
+// Because the order is fixed before measuring and testing stops at the first failure, the chance of
+// including a change that is truly at least `rise` is at most 5 % without correction.
 std::size_t shown_below(std::span<const ByDocument> changes, double rise);
 
-// The share of the plan and the `dealt` ones that lose no more than it does: the p value of its
-// rank if it did not matter which head got what.
+// Returns the p-value of the plan's rank under the null hypothesis that it does not matter which
+// head gets which entry: the share of `dealt` plans and the plan itself whose loss is at most the
+// plan's.
 double dealt_p(const ByDocument& own, std::span<const ByDocument> dealt);
 
 }  // namespace headgauge

@@ -1,4 +1,4 @@
-// What plans and calibrations ask of the documents that they are measured on.
+// Checks the documents that plans and calibrations are measured on.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace headgauge {
 
-// The number of tokens that every document of the sources has. UsageError where one has none,
-// BadInputError where they differ or are shorter than `least`; `who` begins the message.
+// Returns the number of tokens in every document of the sources. Throws UsageError if a source has
+// no document, BadInputError if lengths differ or are below `least`; `who` begins the message.
 Index common_length(const std::vector<HeadSource*>& sources, const std::string& who, Index least);
 
 }  // namespace headgauge

@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kKeyDigits = 32;
 
-constexpr double kLeast = -1e-3;  // a cross entropy is not below 0 but for rounding
+constexpr double kLeast = -1e-3;  // a cross entropy is only below 0 by rounding
 
 std::vector<double> losses_at(const Json& json) {
   auto losses = json.get<std::vector<double>>();

@@ -1,4 +1,4 @@
-// The losses that were measured so far, in a file that a later run goes on from.
+// Keeps the measured losses in a file from which a later run continues.
 #pragma once
 
 #include <map>
@@ -11,20 +11,20 @@
 
 namespace headgauge {
 
-// Mean losses in nats by document, under plans for documents of one set of texts. A search asks for
-// the same ones again when it is run again, finds them here, and so goes on where it was stopped.
+// Mean losses in nats by document, for plans on a set of texts. A repeated search asks for the same
+// losses, finds them here, and so continues where it stopped.
 class Evaluations {
  public:
-  // `identity` is everything that the losses depend on; no path: nothing is kept. Reads the file
-  // where there is one; BadInputError for one of another identity, or that is no such file.
+  // `identity` is everything that the losses depend on. Reads the file if it exists; without a path
+  // nothing is kept. Throws BadInputError if the file has another identity or is invalid.
   Evaluations(std::string path, nlohmann::ordered_json identity);
 
-  // The key of a plan on a set of documents.
+  // Returns the key of a plan on a set of documents.
   static std::string key(const std::string& set, const PerHead<HeadPlan>& plan);
-  // Null: not measured, or not on that many documents.
+  // Returns null if the losses were not measured, or for another number of documents.
   const std::vector<double>* find(const std::string& key, Index documents) const;
   void add(const std::string& key, std::vector<double> losses);
-  // Saves to the file, atomically, if anything was added since.
+  // Saves to the file atomically if anything was added.
   void save();
 
  private:

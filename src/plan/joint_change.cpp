@@ -7,7 +7,7 @@
 namespace headgauge {
 namespace {
 
-constexpr int kUnsaved = 200;  // measurements that a kill can cost
+constexpr int kUnsaved = 200;  // measurements that may be lost if the process is killed
 
 ModelSource& require_model(HeadSource& source) {
   if (auto* model = dynamic_cast<ModelSource*>(&source)) return *model;
@@ -16,7 +16,7 @@ ModelSource& require_model(HeadSource& source) {
                                "give the checkpoint that it was made from"));
 }
 
-// The one layer in which two plans differ.
+// Returns the only layer in which two plans differ.
 int layer_of_difference(const PerHead<HeadPlan>& a, const PerHead<HeadPlan>& b) {
   int found = -1;
   a.each([&](int layer, int head, const HeadPlan& of_head) {
@@ -55,7 +55,7 @@ void JointChange::run(const PerHead<HeadPlan>& plan) {
   }
 }
 
-// What outputs are set against, unless it is there: another scan of the source forgets it.
+// Sets the reference for outputs if it is missing: another scan of the source removes it.
 void JointChange::set_reference() {
   if (by_loss() || model_.has_reference()) return;
   run({source().layers, source().kv_heads});

@@ -1,4 +1,4 @@
-// What a plan does to a model, all heads at once: to its loss or, where it has none, to its output.
+// Measures the effect of a plan on the whole model: on its loss or, if it has none, on its output.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace headgauge {
 
-// Thrown where a stop was requested, between two layers.
+// Thrown between two layers if a stop was requested.
 struct Stopped {};
 
 // Means over the tokens of each document, or their changes.
@@ -20,19 +20,20 @@ double mean(const ByDocument& values);
 
 class JointChange {
  public:
-  // `set` names the documents in `known`. UnsupportedError for a source that is not a model.
+  // `set` is the name of the documents in `known`. Throws UnsupportedError if the source is not a
+  // model.
   JointChange(HeadSource& source, std::string set, Evaluations& known, std::stop_token stop);
 
   const SourceInfo& source() const { return model_.info(); }
   Index documents() const { return std::ssize(source().documents); }
-  // The loss under a plan, less that of the model as it is; where there is no loss, the relative
+  // Returns the loss under a plan minus the model's own; for a model without a loss, the relative
   // change of the last hidden states (NextTokens::output_change).
   ByDocument change(const PerHead<HeadPlan>& plan);
-  // The same for plans that each differ from `base` in heads of one layer: what is below that layer
-  // is computed once for all.
+  // Does the same for plans that each differ from `base` in heads of one layer; the layers below it
+  // are computed only once.
   std::vector<ByDocument> changes_near(const PerHead<HeadPlan>& base,
                                        std::span<const PerHead<HeadPlan>> variants);
-  // Plans that were measured, not found.
+  // Returns the number of plans measured, not counting those found in `known`.
   int computed() const { return computed_; }
 
  private:

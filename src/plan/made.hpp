@@ -1,4 +1,4 @@
-// What a search made and a confirmation measured, before it is written into results.
+// Results of a search and its confirmation, before they become Results.
 #pragma once
 
 #include <string>
@@ -8,21 +8,21 @@
 
 namespace headgauge {
 
-// The ways of getting a plan of a size, in the order of the dim `method`.
+// The methods that give a plan of a certain size, in the order of the dim `method`.
 enum class Method {
-  plan,          // what the search found
+  plan,          // the result of the search
   windows,       // equal_windows() without sinks
   sinks,         // equal_windows() with sinks
-  pyramid,       // the slope that is best on the texts of the search
+  pyramid,       // the slope with the lowest loss on the search texts
   layers,        // the search over whole layers
   converge,      // ConvergeBudgets
-  random,        // the mean over dealt() plans
-  heaviest_keys  // the oracle
+  random,        // mean over dealt() plans
+  heaviest_keys  // an oracle
 };
 inline constexpr int kMethods = 8;
 const char* method_text(Method method);
 
-// A plan by some method on the texts of the confirmation; empty where the method gives none.
+// A method's plan on the confirmation texts; empty if the method gives none.
 struct MethodResult {
   PerHead<HeadPlan> plan;
   double share = kUndefined;
@@ -33,18 +33,18 @@ struct BudgetResult {
   std::string label;  // "50 %"
   PerHead<HeadPlan> plan;
   double share = 1;
-  double allowed = 1;           // the share that rivals of the plan may keep, at least its own
-  std::optional<double> asked;  // the share that the plan was asked to stay within
-  std::string start;            // of the search: what the plan was found from
-  double search_change = 0;     // on the texts of the search
-  double check_change = 0;      // and on those of the check
+  double allowed = 1;                 // the share that rivals may keep, at least the plan's own
+  std::optional<double> asked;        // the share that was requested as a maximum
+  std::string start;                  // the start from which the search found the plan
+  double search_change = 0;           // on the search texts
+  double check_change = 0;            // on the check texts
   std::vector<MethodResult> methods;  // by Method
-  std::vector<ByDocument> draws;      // by dealt plan
+  std::vector<ByDocument> draws;      // one per dealt plan
 };
 
 struct Screening {
   std::vector<HeadPlan> candidates;
-  // By layer, then head, then candidate, the changes by document; empty: not tried.
+  // The changes by layer, head, candidate and document; empty: not tried.
   PerHead<std::vector<ByDocument>> changes;
 };
 

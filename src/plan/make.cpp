@@ -1,4 +1,4 @@
-// Screening, search, and confirmation, in that order; see plan.hpp.
+// Runs screening, search and confirmation; see plan.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,8 +22,8 @@ namespace headgauge {
 namespace {
 
 constexpr double kDefaultMemory = 0.5;
-constexpr double kLeastShare = 0.02;  // where paths end if no share is asked for
-constexpr std::size_t kChecked = 24;  // plans that are checked for `allow`
+constexpr double kLeastShare = 0.02;  // share at which paths end if none was requested
+constexpr std::size_t kChecked = 24;  // maximum number of plans checked for `allow`
 
 void require(bool fits, const char* option, const char* expected, double found) {
   if (fits) return;
@@ -35,7 +35,7 @@ UnsupportedError no_loss(const char* option, const SourceInfo& source) {
                                 "ask for a share of the keys: PlanOptions::memory"));
 }
 
-// The options with what is absent filled in.
+// Returns the options with defaults filled in.
 PlanOptions checked(PlanOptions options, const SourceInfo& source) {
   if (options.objective == PlanObjective::loss && !source.has_loss) {
     throw no_loss("PlanOptions::objective", source);
@@ -114,7 +114,7 @@ class PlanMaker {
   void save() { known_.save(); }
 
  private:
-  // The file of the state, once the texts are known to be enough.
+  // Returns the state file, after checking that there is enough text.
   const std::string& checked_state() const {
     const auto checks = std::ssize(texts_.check.info().documents);
     if (!options_.allow || checks >= 2) return options_.state;
@@ -138,7 +138,8 @@ class PlanMaker {
     progress_.update(share_label(at.share), done_ ? done_(at) : step / most_ticks_);
   }
 
-  // `done`: how far the search is at a point; none: that many ticks are all.
+  // `done` returns the progress of the search at a point; without it, progress is the number of
+  // ticks out of `most_ticks`.
   void begin(const char* name, double from, double to, double most_ticks,
              std::function<double(const SearchPoint&)> done = {}) {
     ticks_ = 0;
@@ -172,8 +173,8 @@ class PlanMaker {
     if (!outputs.empty()) expect_by_output(groups, outputs);
   }
 
-  // Of what was not measured the loss is taken to rise with the change of the output, as it does in
-  // the mean of what was; until a move is measured.
+  // Estimates the effect of unmeasured choices: proportional to the change of the output, with the
+  // mean ratio of the measured ones. The estimates hold until the move is measured.
   void expect_by_output(const std::vector<HeadGroup>& groups,
                         const PerHead<std::vector<double>>& outputs) {
     double loss = 0, output = 0;
@@ -214,7 +215,7 @@ class PlanMaker {
     return cache_share(plan, space_.source(), context_);
   }
 
-  // A share in which a window of one key on every head fits.
+  // Requires a share in which every head can have a window of one key.
   void require_room(double share) const {
     const double least = share_of(equal_windows(space_, share, false));
     if (least <= share + 1e-12) return;
@@ -224,7 +225,7 @@ class PlanMaker {
                            fmt::format("{}", share), "ask for more, or give longer texts"));
   }
 
-  // What loses least on the check is the plan.
+  // Returns the plan with the lowest loss on the check texts.
   FoundPlan best_on_check(const std::vector<FoundPlan>& found) {
     const FoundPlan* best = nullptr;
     double least = kUndefined;
@@ -270,7 +271,7 @@ class PlanMaker {
     const double most = all.empty() ? 1 : all.back();
     walk_paths(options_.allow ? std::min(least, kLeastShare) : least, options_.allow ? 1 : most);
     begin("exchange", 0.6, 0.75, 2.0 * static_cast<double>(all.size()));
-    // The smallest first, for its plan fits into the larger ones too.
+    // The smallest share first, because its plan also fits into larger shares.
     for (const double share : all) budgets_.push_back(within(share));
     std::vector<BudgetResult> as_asked;
     for (const double share : asked) {
@@ -281,9 +282,9 @@ class PlanMaker {
     if (options_.allow) budgets_.insert(budgets_.begin(), within_rise(*options_.allow));
   }
 
-  // Down from the most keys to fewer, as long as the loss is shown on the check to rise by less
-  // than `rise`: of tests in an order that is fixed before, which end at the first that fails, no
-  // more err than of one.
+  // Tests plans from most keys to fewest, as long as the check texts show a rise of the loss below
+  // `rise`. Because the order is fixed and testing stops at the first failure, the error rate is
+  // that of a single test.
   BudgetResult within_rise(double rise) {
     const std::string label = fmt::format("rise of {:g}", rise);
     FoundPlan taken{space_.plan(space_.same(0)), "nothing smaller was shown to stay below"};
@@ -295,8 +296,8 @@ class PlanMaker {
     return made(label, taken.plan, taken.start);
   }
 
-  // Of all that was found, the plans that none of fewer keys is below where it was searched, and
-  // that are below the rise there: at most kChecked of them, most keys first.
+  // Returns the found plans whose rise on the search texts is below `rise` and that no plan with
+  // fewer keys beats there: at most kChecked, most keys first.
   std::vector<FoundPlan> offers_below(double rise) {
     struct Offer {
       FoundPlan found;
@@ -329,7 +330,8 @@ class PlanMaker {
     return offers;
   }
 
-  // The lowest on the check of all that was found, the model as it is among them.
+  // Finds the plan with the lowest loss on the check texts, regardless of its size; the unchanged
+  // model is one of the candidates.
   void lower_the_loss() {
     walk_paths(kLeastShare, 1);
     begin("search: any", 0.6, 0.75, 4.0 * space_.layers() * space_.heads());
@@ -353,7 +355,7 @@ class PlanMaker {
   }
 
   std::optional<ConvergeBudgets> converge_budgets() {
-    // Before anything that takes time.
+    // Fails early, before the expensive work.
     for (const double share : shares()) require_room(share);
     if (context_ < kShortestContext) return std::nullopt;
     return ConvergeBudgets(texts_.search, context_, options_.seed, options_.threads, nullptr,
@@ -368,16 +370,16 @@ class PlanMaker {
   Index context_;
   Evaluations known_;
   PlanSpace space_;
-  JointChange loss_;   // on the texts of the search
-  JointChange check_;  // and on those of the check
+  JointChange loss_;   // on the search texts
+  JointChange check_;  // on the check texts
   PlanSearch search_;
   double ticks_ = 0, most_ticks_ = 1;
   std::function<double(const SearchPoint&)> done_;
   std::optional<ConvergeBudgets> converged_;
   Paths paths_;
   Screening screening_;
-  Effects effects_;               // of single heads, from the screening
-  std::vector<FoundPlan> found_;  // for any share
+  Effects effects_;               // effects of single heads, from the screening
+  std::vector<FoundPlan> found_;  // candidates for any share
   std::vector<BudgetResult> budgets_;
   int confirmed_ = 0;
 };

@@ -87,7 +87,7 @@ class PlanWriter {
     if (draws > 0) results_.set_coord("draw", counted(draws));
   }
 
-  // visit(query head, its key-value head)
+  // Calls visit(query head, its key-value head).
   template <class Visit>
   void each_query_head(const Visit& visit) const {
     for (int head = 0; head < info_.heads; ++head) visit(head, head / shared_);
@@ -193,7 +193,8 @@ class PlanWriter {
     high(cell) = interval.high;
   }
 
-  // How many dealings of the same entries lose no more: a test by permutations.
+  // Writes a permutation test: how often assigning the same entries to other heads loses at most as
+  // much.
   void write_draws() {
     if (results_.coord("draw") == nullptr) return;
     LabelledArray& change = add_declared(results_, "random_change").with_standard_errors();
@@ -207,7 +208,7 @@ class PlanWriter {
     }
   }
 
-  // Of a model without a loss changes are those of its output, relative to it.
+  // Changes of a model without a loss are relative changes of its output.
   void say_outputs() {
     for (auto& [name, metric] : results_.metrics) {
       if (metric.unit == "nats") metric.unit = "1";

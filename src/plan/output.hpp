@@ -1,4 +1,4 @@
-// Writes what a search found and a confirmation measured.
+// Writes the outcome of a search and its confirmation.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -14,19 +14,19 @@ struct PlanRun {
   const PlanSpace& space;
   const Screening& screening;
   const std::vector<BudgetResult>& budgets;
-  int computed = 0;  // losses
+  int computed = 0;  // number of losses computed
   double seconds = 0;
 };
 
 PlanResults write_plan_results(const PlanRun& run);
 
-// The mean over documents with its error.
+// Returns the mean over documents with its standard error.
 Estimate estimate_of(const ByDocument& values);
 
-// What Results::text says of the source's texts.
+// Returns the description of the source's texts for Results::text.
 nlohmann::ordered_json text_of(const HeadSource& source);
 
-// What a plan file says was measured of it where it was confirmed.
+// Returns the `measured` part of a plan file: the confirmed measurements.
 nlohmann::ordered_json measured_json(const SourceInfo& source, double share, const Estimate& change,
                                      Index documents);
 

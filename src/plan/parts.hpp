@@ -1,4 +1,4 @@
-// Parts of the work, each a share of the whole, as one progress.
+// Combines parts of the work, each a share of the whole, into one progress.
 #pragma once
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ class Parts {
     to_ = to;
     done_ = 0;
   }
-  // At least as far as before.
+  // Progress never decreases.
   void update(const std::string& what, double done) {
     done_ = std::max(done_, std::min(done, 1.0));
     if (whole_ != nullptr) {

@@ -7,7 +7,7 @@
 namespace headgauge {
 namespace {
 
-constexpr int kRounds = 2;  // of exchange()
+constexpr int kRounds = 2;  // rounds of exchange()
 constexpr double kSlopes[] = {-0.9, -0.6, -0.3, 0.3, 0.6, 0.9};
 
 }  // namespace
@@ -52,7 +52,7 @@ std::vector<SearchPoint> Paths::all() const {
   return all;
 }
 
-// The largest pattern that every head can have within the share.
+// Returns the largest pattern that every head can have within the share.
 std::optional<int> Paths::equal_choice(double share) const {
   std::optional<int> best;
   double most = 0;
@@ -65,7 +65,7 @@ std::optional<int> Paths::equal_choice(double share) const {
   return best;
 }
 
-// Every head's window as large as the converged budget allows.
+// Gives every head the largest window within its converge() budget.
 std::optional<Choices> Paths::rounded(const PerHead<HeadPlan>& budgets) const {
   Choices choices = space_.same(0);
   bool fits = true;
@@ -139,7 +139,7 @@ std::vector<FoundPlan> Paths::lowest(const Effects& effects) {
   return found;
 }
 
-// Of those that are not empty, that of the lowest loss on the texts of the search.
+// Returns the non-empty plan with the lowest loss on the search texts.
 PerHead<HeadPlan> Paths::better_of(std::vector<PerHead<HeadPlan>> plans) {
   PerHead<HeadPlan> best;
   double least = kUndefined;

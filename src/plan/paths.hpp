@@ -1,4 +1,4 @@
-// Where a search for a plan of some share begins, and what it finds from there.
+// Starting points of the search for a plan of some share, and the plans found from them.
 #pragma once
 
 #include <optional>
@@ -11,43 +11,44 @@
 
 namespace headgauge {
 
-// A plan that may be taken, and what it was found from.
+// A candidate plan, and the start it was found from.
 struct FoundPlan {
   PerHead<HeadPlan> plan;
   std::string start;
 };
 
-// The point of the lowest loss that fits into the share; null where none does.
+// Returns the point with the lowest loss that fits into the share; null if none does.
 const SearchPoint* best_within(const std::vector<SearchPoint>& points, double share);
 
 class Paths {
  public:
-  // `budgets`: null where the model gives none.
+  // `budgets`: null if the model gives none.
   Paths(const PlanSpace& space, JointChange& loss, PlanSearch& search,
         const ConvergeBudgets* budgets)
       : space_(space), loss_(loss), search_(search), budgets_(budgets) {}
 
-  // Walks from full attention down to the share `least`, head by head and by whole layers, and from
-  // the smallest choices up to `most`.
+  // Walk from full attention down to the share `least` (by head and by whole layers), and from the
+  // smallest choices up to `most`.
   void shrink(const Effects& effects, double least);
   void grow(const Effects& effects, double most);
   void shrink_layers(double least);
-  // Adds to the layers' path moves that lower the loss, whatever they keep.
+  // Adds moves to the layers' path that lower the loss, regardless of the keys kept.
   void lower_layers();
   const std::vector<SearchPoint>& by_layer() const { return by_layer_; }
-  // Every point of every path.
+  // Returns every point of every path.
   std::vector<SearchPoint> all() const;
 
-  // Plans that take no search: equal windows, the best pyramid, converge's budgets.
+  // Returns plans that need no search: equal windows, the best pyramid, converge()'s budgets.
   std::vector<FoundPlan> rivals_within(double share);
-  // These, points of the paths, and what exchanges find from the best of all.
+  // Returns these, the points of the paths, and the result of exchanges from the best of them.
   std::vector<FoundPlan> found_within(double share);
-  // All that is found whatever it keeps, and every point of two walks of moves that lower the loss:
+  // Returns all found plans of any size, and every point of two walks of moves that lower the loss:
   // from full attention, and from the best point of the paths.
   std::vector<FoundPlan> lowest(const Effects& effects);
-  // That of the slope that is best where the search looks.
+  // Returns the pyramid whose slope has the lowest loss on the search texts.
   PerHead<HeadPlan> best_pyramid(double share);
-  // Converge's, with sinks or without, whichever is better there. Empty where there are none.
+  // Returns converge()'s budgets with or without sinks, whichever has the lower loss on the search
+  // texts; empty if there are none.
   PerHead<HeadPlan> budgets_within(double share);
 
  private:

@@ -1,6 +1,6 @@
 #include "plan/press_text.hpp"
 
-// The assembler takes the file in as it is.
+// The assembler embeds the file unchanged.
 asm(R"(
   .section .rodata
   .global headgauge_press_begin, headgauge_press_end

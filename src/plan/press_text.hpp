@@ -1,4 +1,4 @@
-// The press for kvpress as it stands in headgauge_press.py, embedded in the library.
+// The source of the kvpress press, headgauge_press.py, embedded in the library.
 #pragma once
 
 #include <string_view>

@@ -12,7 +12,7 @@
 namespace headgauge {
 namespace {
 
-// The keys of a head at a share of what the layer's heads see.
+// Returns the number of keys at a share of those that a head of the layer sees.
 Index keys_of(const PlanSpace& space, int layer, double share) {
   const auto all = static_cast<double>(space.keys(layer, 0));
   return std::min(std::max(static_cast<Index>(std::floor(share * all + 1e-9)), Index{1}),
@@ -48,7 +48,7 @@ PerHead<HeadPlan> pyramid(const PlanSpace& space, double share, double slope) {
     }
     return kept / all;
   };
-  // The scale at which the layers keep the share; where it is 1, all of them keep all.
+  // Bisects for the scale at which the layers together keep the share.
   double low = 0, high = 1 / (1 - std::abs(slope));
   constexpr int kHalvings = 60;
   for (int i = 0; i < kHalvings; ++i) {
@@ -73,7 +73,8 @@ PerHead<HeadPlan> heaviest_keys(const PlanSpace& space, double share) {
 
 PerHead<HeadPlan> dealt(const PlanSpace& space, const PerHead<HeadPlan>& plan, std::uint64_t seed,
                         std::uint32_t draw) {
-  std::map<Index, std::vector<HeadPlan>> entries;  // by the keys that heads of their layer see
+  std::map<Index, std::vector<HeadPlan>> entries;  // by the number of keys that heads of their
+                                                   // layer see
   plan.each(
       [&](int layer, int, const HeadPlan& head) { entries[space.keys(layer, 0)].push_back(head); });
   std::uint32_t group = 0;

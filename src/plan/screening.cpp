@@ -65,7 +65,7 @@ std::vector<std::vector<bool>> least_changed(const PerHead<std::vector<double>>&
   std::vector<Place> places;
   std::vector<std::vector<bool>> chosen;
   for (const std::vector<double>& of_head : changes) {
-    if (of_head.empty()) continue;  // of a layer without attention
+    if (of_head.empty()) continue;  // layer without attention
     for (std::size_t c = 1; c < of_head.size(); ++c) {
       places.push_back({chosen.size(), c, of_head[c]});
     }

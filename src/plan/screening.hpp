@@ -1,4 +1,4 @@
-// What orders the candidates where not all are tried.
+// Orders the candidates if not all are tried.
 #pragma once
 
 #include <stop_token>
@@ -8,13 +8,13 @@
 
 namespace headgauge {
 
-// The mean relative change of a head's output under each choice, by layer, key-value head and
-// choice (the largest of the heads that share keys): what metric predicts the change of the loss
-// best (docs/validity.md), for one pass over the texts.
+// Returns the mean relative change of a head's output under each choice, by layer, key-value head
+// and choice (the maximum over heads that share keys). This metric predicts the change of the loss
+// best (docs/validity.md) and costs one pass over the texts.
 PerHead<std::vector<double>> output_changes(HeadSource& source, const PlanSpace& space, int threads,
                                             const std::stop_token& stop);
 
-// By head (layer by layer) and choice: the `count` of the smallest changes.
+// Marks the `count` smallest changes, by head (layer by layer) and choice.
 std::vector<std::vector<bool>> least_changed(const PerHead<std::vector<double>>& changes,
                                              int count);
 

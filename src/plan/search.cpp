@@ -8,10 +8,11 @@
 namespace headgauge {
 namespace {
 
-constexpr std::size_t kMeasuredMoves = 5;  // of which the best is made
-constexpr std::size_t kExchanges = 4;      // pairs of moves that are tried in a round
+constexpr std::size_t kMeasuredMoves = 5;  // moves measured per step, of which the best is made
+constexpr std::size_t kExchanges = 4;      // pairs of moves tried per round
 
-// Moves that lower the loss come first, the largest fall first; then the smallest rise a key.
+// Ranks moves: those that lower the loss first, largest fall first; then by the smallest rise per
+// key saved.
 double rise_a_key(double change, double saved) {
   return change <= 0 ? change - 1e6 : change / saved;
 }
@@ -26,7 +27,7 @@ std::vector<std::vector<ByDocument>> PlanSearch::alone(
     std::span<const HeadGroup> groups, const std::vector<std::vector<bool>>& wanted) {
   const Choices full = space_.same(0);
   std::vector<std::vector<ByDocument>> found(groups.size());
-  // One layer at a time, so that a stop loses little.
+  // One layer at a time, so that a stop loses little work.
   for (int layer = 0; layer < space_.layers(); ++layer) {
     std::vector<PerHead<HeadPlan>> variants;
     for (std::size_t g = 0; g < groups.size(); ++g) {
@@ -151,7 +152,7 @@ std::vector<PlanSearch::Move> PlanSearch::neighbours(const SearchPoint& at,
                                                      std::span<const HeadGroup> groups) {
   std::vector<Move> moves;
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    // The nearest of more keys, and the nearest of fewer.
+    // The next larger and the next smaller choice.
     std::optional<Move> larger, smaller;
     for (int choice = 0; choice < space_.size(); ++choice) {
       const Move move{g, choice, 0, space_.share_change(at.choices, groups[g], choice)};
@@ -172,7 +173,7 @@ SearchPoint PlanSearch::exchange(SearchPoint at, std::span<const HeadGroup> grou
     std::vector<Move> moves = neighbours(at, groups);
     std::ranges::stable_sort(moves, {}, &Move::change);
     std::vector<Choices> tried;
-    // The best moves that lower the loss, 1, 2, 4, ... of them at once, one of a group.
+    // Tries 1, 2, 4, ... of the best moves that lower the loss together, at most one per group.
     Choices together = at.choices;
     double added = 0;
     std::vector<std::size_t> used;
@@ -184,7 +185,7 @@ SearchPoint PlanSearch::exchange(SearchPoint at, std::span<const HeadGroup> grou
       used.push_back(move.group);
       if ((used.size() & (used.size() - 1)) == 0) tried.push_back(together);
     }
-    // One head grows for others that shrink.
+    // Tries pairs in which one head gets more keys and another fewer.
     std::vector<std::pair<double, Choices>> pairs;
     for (const Move& larger : moves) {
       if (!(larger.share > 0 && larger.change < 0) || fits(larger.share)) continue;

@@ -1,5 +1,5 @@
-// The search for plans by their joint loss (docs/mathematics.md 7e). Effects of single heads do
-// not add up, so that every move is measured where it is made.
+// Searches for plans by their joint loss (docs/mathematics.md 7e). Effects of single heads do not
+// add up, so every move is measured from the plan it starts at.
 #pragma once
 
 #include <functional>
@@ -11,15 +11,15 @@
 
 namespace headgauge {
 
-// Choices on the way of a search, and what they cost.
+// A point on a search path, and its cost.
 struct SearchPoint {
   Choices choices;
   double share = 1;   // of the cache
-  double change = 0;  // of the joint loss on the texts of the search
+  double change = 0;  // change of the joint loss on the search texts
 };
 
-// What every group alone, or last measured where the search was, adds to the loss by a choice;
-// by group and choice.
+// The effect of each group's choices on the loss, by group and choice: measured alone, or last
+// measured during the search.
 using Effects = std::vector<std::vector<double>>;
 
 class PlanSearch {
@@ -29,24 +29,23 @@ class PlanSearch {
       : space_(space), loss_(loss), tick_(std::move(tick)) {}
 
   SearchPoint point(const Choices& choices);
-  // Every group alone under every choice that `wanted` (if any) names, by document.
+  // Measures every group alone under every choice marked in `wanted` (all if empty), by document.
   std::vector<std::vector<ByDocument>> alone(std::span<const HeadGroup> groups,
                                              const std::vector<std::vector<bool>>& wanted);
 
-  // From full attention, move by move to fewer keys until the share is `least`: each time the few
-  // moves that promise the smallest rise a key, by what was measured last, are measured, and the
-  // best is made. Begins with `from`.
+  // Moves from `from` to fewer keys until the share is `least`. In each step it measures the few
+  // moves with the smallest expected rise per key and makes the best. The path begins with `from`.
   std::vector<SearchPoint> shrink(const Choices& from, std::span<const HeadGroup> groups,
                                   Effects effects, double least);
-  // The other way round, until the share would pass `most`: the largest fall a key.
+  // Moves to more keys until the share would exceed `most`, by the largest fall per key.
   std::vector<SearchPoint> grow(const Choices& from, std::span<const HeadGroup> groups,
                                 Effects effects, double most);
-  // Any choice, whatever it keeps, until none of the moves measured lowers the loss.
+  // Makes moves of any size until none of the measured moves lowers the loss.
   std::vector<SearchPoint> lower(const Choices& from, std::span<const HeadGroup> groups,
                                  Effects effects);
-  // From a plan of at most `share`: measures the next larger and the next smaller choice of every
-  // group, and makes the moves, several at once or one for another, that lower the loss within the
-  // share; again until nothing does, or `rounds` times.
+  // Improves a plan of at most `share`. Measures the next larger and next smaller choice of every
+  // group, and makes moves that lower the loss within the share, several at once or in exchanging
+  // pairs. Repeats until nothing improves, or `rounds` times.
   SearchPoint exchange(SearchPoint from, std::span<const HeadGroup> groups, double share,
                        int rounds);
 
@@ -54,16 +53,16 @@ class PlanSearch {
   struct Move {
     std::size_t group = 0;
     int choice = 0;
-    double change = 0;  // of the loss
-    double share = 0;   // of the share
+    double change = 0;  // change of the loss
+    double share = 0;   // change of the share
   };
-  // What a path looks at of a move that promises something: nothing if it is no move of it, else
-  // the smaller the sooner it is measured.
+  // Ranks the possible moves of a path: moves with smaller values are measured first; nothing
+  // excludes the move.
   using Rank = std::function<std::optional<double>(const Move&)>;
   std::vector<SearchPoint> walk(const Choices& from, std::span<const HeadGroup> groups,
                                 Effects effects, const Rank& rank,
                                 const std::function<bool(const SearchPoint&)>& done);
-  // The moves from `at` that are measured next, one of a group, best first.
+  // Returns the moves from `at` to measure next, one per group, best first.
   std::vector<Move> promising(const Choices& at, std::span<const HeadGroup> groups,
                               const Effects& effects, const Rank& rank) const;
   void measure(const SearchPoint& at, std::span<const HeadGroup> groups, std::vector<Move>& moves);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr Index kFewestKeys = 16;
 
-// Of the default candidates.
+// Returns the sizes of the default candidates.
 std::vector<Index> default_sizes(const std::vector<double>& shares, Index context) {
   std::vector<Index> sizes;
   for (const double share : shares) {
@@ -31,8 +31,7 @@ std::vector<Index> default_sizes(const std::vector<double>& shares, Index contex
   return sizes;
 }
 
-// Refuses a pattern that would hold fewer keys than all of a longer text, and holds all of this
-// one.
+// Refuses a pattern that keeps all keys at this context but would drop some of a longer one.
 void require_fewer(const Pattern& pattern, const std::string& spec, Index context) {
   constexpr Index kFar = Index{1} << 40;
   if (pattern.cached_keys(context) < context || pattern.cached_keys(kFar) == kFar) return;
@@ -76,7 +75,9 @@ std::vector<HeadPlan> candidates_of(const PlanOptions& options, const std::vecto
   }
   for (const std::string& normalizer : normalizers) {
     make_normalizer(normalizer, "PlanOptions::normalizers");
-    if (normalizer != "softmax") add({"", normalizer});  // the model's own: no normalizers at all
+    if (normalizer != "softmax")
+      add({"", normalizer});  // softmax is the model's own, written as
+                              // an empty name
   }
   return candidates;
 }

@@ -1,4 +1,4 @@
-// What a plan may be made of: the choices of a head, and what they keep.
+// The possible plans: the choices of a head, and how many keys they keep.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace headgauge {
 
-// The number of the choice that each key-value head has made.
+// The index of each key-value head's choice.
 using Choices = PerHead<int>;
 
-// Heads of one layer that move together.
+// Heads of one layer that change together.
 struct HeadGroup {
   int layer = 0;
   std::vector<int> heads;
@@ -18,7 +18,7 @@ struct HeadGroup {
 
 class PlanSpace {
  public:
-  // `choices` besides full attention, which is choice 0.
+  // `choices` are added to full attention, which is choice 0.
   PlanSpace(const SourceInfo& source, Index context, const std::vector<HeadPlan>& choices);
 
   const SourceInfo& source() const { return source_; }
@@ -27,17 +27,17 @@ class PlanSpace {
   int heads() const { return source_.kv_heads; }
   int size() const { return static_cast<int>(choices_.size()); }
   const HeadPlan& choice(int number) const { return choices_[static_cast<std::size_t>(number)]; }
-  // The keys that a head of the layer keeps by a choice.
+  // Returns the number of keys that a head of the layer keeps under a choice.
   Index keys(int layer, int choice) const { return keys_[layer][choice]; }
 
-  // One choice for all heads.
+  // Gives all heads the same choice.
   Choices same(int choice) const;
-  // The choices of the fewest keys in each layer.
+  // Gives each layer the choice that keeps the fewest keys.
   Choices smallest() const;
   PerHead<HeadPlan> plan(const Choices& choices) const;
-  // Of the full cache.
+  // Returns the share of the full cache.
   double share(const Choices& choices) const;
-  // The change of share() when a group makes a choice.
+  // Returns the change of share() when a group takes a choice.
   double share_change(const Choices& from, const HeadGroup& group, int choice) const;
 
   std::vector<HeadGroup> single_heads() const;
@@ -51,15 +51,15 @@ class PlanSpace {
   double all_keys_ = 0;
 };
 
-// The choices after a group has made one.
+// Returns the choices after a group takes a new one.
 Choices moved(Choices from, const HeadGroup& group, int choice);
 
-// The candidates of the options at a context, each once: patterns that keep fewer keys than the
-// context, most keys first, then normalizers.
+// Returns the candidates of the options at a context, without duplicates: patterns that keep fewer
+// keys than the context, most keys first, then normalizers.
 std::vector<HeadPlan> candidates_of(const PlanOptions& options, const std::vector<double>& shares,
                                     const SourceInfo& source, Index context);
 
-// Sinks and a recent window of so many keys in all.
+// Returns a pattern of sinks and a recent window with this many keys in total.
 std::string sinks_and_window(Index keys);
 
 }  // namespace headgauge

@@ -1,4 +1,4 @@
-// What make_plan() found, in sentences.
+// Describes the findings of make_plan() in sentences.
 #include <algorithm>
 #include <optional>
 
@@ -17,7 +17,7 @@ using summary::Line;
 using summary::MaybeLine;
 
 constexpr double kLevel = 0.05;
-constexpr int kFewestDraws = 19;  // of which none loses as little with p = .05
+constexpr int kFewestDraws = 19;  // with fewer, p cannot be as small as .05
 
 class Sentences {
  public:
@@ -59,7 +59,7 @@ class Sentences {
     return find_cell(results_, metric, {{"method", method}, {"budget", budget}});
   }
 
-  // Of the plan itself.
+  // Returns the plan's own cell.
   MetricCell required(const char* metric, Index budget) const {
     return require_cell(results_, metric, {{"method", 0}, {"budget", budget}});
   }
@@ -77,14 +77,14 @@ class Sentences {
     line.say(")");
   }
 
-  // The rise that was allowed, where one was asked for.
+  // Returns the allowed rise, if one was requested.
   std::optional<double> asked_rise() const {
     const auto allow = results_.settings.find("allow");
     if (allow == results_.settings.end() || !allow->is_number()) return std::nullopt;
     return allow->get<double>();
   }
 
-  // What the plan of the objective does where it was confirmed, and whether that was asked for.
+  // Describes the confirmed effect of the plan for the objective, and whether it meets the request.
   MaybeLine act() const {
     const auto share = cell("planned_cache_share", 0, 0);
     if (!share) return std::nullopt;
@@ -126,7 +126,7 @@ class Sentences {
   MaybeLine rivals(Index budget) const {
     std::vector<std::string> better, worse, open;
     for (Index m = 1; m < std::ssize(methods_); ++m) {
-      if (m == static_cast<Index>(Method::random)) continue;  // dealt() says more
+      if (m == static_cast<Index>(Method::random)) continue;  // dealt() says more about it
       const auto p = cell("plan_difference_p", m, budget);
       const auto difference = cell("plan_difference", m, budget);
       if (!p || !difference) continue;
@@ -155,7 +155,7 @@ class Sentences {
     if (!p) return std::nullopt;
     const Index draws = results_.coord_size("draw");
     double as_low = 0;
-    bool differ = false;  // or every dealing is the plan itself
+    bool differ = false;  // false if every assignment is the plan itself
     for (Index draw = 0; draw < draws; ++draw) {
       const auto other = find_cell(results_, "random_change", {{"budget", budget}, {"draw", draw}});
       if (!other) continue;
@@ -189,9 +189,9 @@ class Sentences {
     return line.say(".").done();
   }
 
-  // Of key-value heads: query heads that share one change together.
+  // Counts key-value heads, because query heads that share one change together.
   MaybeLine screened() const {
-    if (!by_loss_) return std::nullopt;  // an output is changed by everything
+    if (!by_loss_) return std::nullopt;  // every change affects the output
     const LabelledArray* p = results_.metric("screened_change_p");
     const LabelledArray* change = results_.metric("screened_change");
     if (p == nullptr || change == nullptr || !p->of_heads() || p->dims() != change->dims()) {

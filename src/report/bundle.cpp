@@ -4,7 +4,7 @@
 #include "headgauge/report.hpp"
 
 #ifdef HEADGAUGE_PAGE
-// The assembler takes the files in as they are: an array in C++ would take minutes to compile.
+// The assembler embeds the files unchanged: as C++ arrays they would take minutes to compile.
 asm(R"(
   .section .rodata
   .global headgauge_page_begin, headgauge_page_end, headgauge_figures_begin, headgauge_figures_end

@@ -1,4 +1,4 @@
-// What was built from web/, as it is in the program.
+// The build products of web/, embedded in the program.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@ namespace headgauge::report {
 std::string_view page_template();
 std::string_view figures_script();
 
-// Throws UnsupportedError where they are.
+// Throws UnsupportedError if they are empty.
 void require_bundle();
 
 }  // namespace headgauge::report

@@ -22,8 +22,8 @@ Json numbers(const std::vector<double>& values) {
   return list;
 }
 
-// Every key of results.json but the metrics. The list of changes is computed where a diff or a
-// comparison has none.
+// Returns every key of results.json except the metrics. Computes the list of changes if a diff or
+// comparison lacks it.
 Json complete_header(const Results& results) {
   Json header = header_to_json(results);
   const bool compared = results.command == Command::diff || results.command == Command::compare;
@@ -35,7 +35,7 @@ Json complete_header(const Results& results) {
   return header;
 }
 
-// What the flags are, for people; a results file has their names alone.
+// Adds explanations of the flags, because a results file only has their names.
 Json flag_words(const Results& results) {
   Json words = Json::object();
   for (const FlagInfo& info : flag_infos()) {
@@ -72,7 +72,7 @@ std::string numbers_text(const LabelledArray& metric) {
 }
 
 PackedNumbers packed_numbers(const LabelledArray& metric) {
-  // Pages are read where the order of bytes is little-endian, as browsers run nowhere else.
+  // Pages assume little-endian byte order, which all browsers use.
   static_assert(std::endian::native == std::endian::little);
   PackedNumbers packed;
   const auto add = [&](const char* part, const auto& numbers) {

@@ -7,7 +7,7 @@
 #include "headgauge/base.hpp"
 #include "headgauge/text.hpp"
 
-// The C ABI of the Rust crate in report/ffi, which says what each function does.
+// The C ABI of the Rust crate in report/ffi, where each function is documented.
 extern "C" {
 using HgLoad = bool (*)(void* context, const std::uint8_t* name, std::size_t name_size,
                         const std::uint8_t** text, std::size_t* text_size);
@@ -22,15 +22,16 @@ namespace headgauge::report {
 namespace {
 
 constexpr std::size_t kLongestReason = 300;
-// What the engine says when an allocation fails, or its own limit is reached (report/ffi).
+// The engine's messages when an allocation fails or its own limit is reached (report/ffi).
 constexpr const char* kOutOfMemory = "out of memory";
-// Where so little is left, the engine's parser takes what it could not store for wrong syntax.
+// When very little memory is left, the engine's parser reports a syntax error for text it could not
+// store.
 constexpr std::size_t kTooLittle = std::size_t{16} << 20;
 
 struct Loader {
   const std::function<std::string(std::string_view)>& load;
-  std::string text;           // what was asked for last
-  std::exception_ptr failed;  // no exception crosses the engine
+  std::string text;           // the last requested text
+  std::exception_ptr failed;  // exceptions must not cross the engine
 
   static bool give(void* context, const std::uint8_t* name, std::size_t name_size,
                    const std::uint8_t** text, std::size_t* text_size) {
@@ -65,7 +66,7 @@ std::string run_figures(std::string_view script, std::string_view data,
   hg_figures_free(bytes, size);
   if (loader.failed) std::rethrow_exception(loader.failed);
   if (!good) {
-    // Below the message stands where in the script it came from, line by line.
+    // The stack trace follows the message, one line per frame.
     const std::string reason = text.substr(0, text.find('\n'));
     if (reason.find(kOutOfMemory) != reason.npos || available_memory() < kTooLittle) {
       throw ResourceError(fault("figures", "enough memory to draw them",

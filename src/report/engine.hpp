@@ -1,4 +1,4 @@
-// The figures' script, run where there is no browser.
+// Runs the script of the figures without a browser.
 #pragma once
 
 #include <functional>
@@ -7,9 +7,9 @@
 
 namespace headgauge::report {
 
-// What headgauge_figures.draw(data, load) of the script returns. `load` gives the text behind a
-// name; the script gets undefined for an empty one. Throws std::runtime_error with the script's own
-// message if it fails.
+// Returns the result of the script's headgauge_figures.draw(data, load). `load` returns the text
+// for a name; an empty text becomes undefined in the script. Throws std::runtime_error with the
+// script's message if it fails.
 std::string run_figures(std::string_view script, std::string_view data,
                         const std::function<std::string(std::string_view)>& load);
 

@@ -1,4 +1,4 @@
-// The standard figures as SVG, drawn by the script of web/.
+// Draws the standard figures as SVG, with the script of web/.
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -14,10 +14,10 @@
 namespace headgauge {
 namespace {
 
-// How a figure of ours begins.
+// The beginning of every figure that headgauge writes.
 constexpr std::string_view kMark = "<svg data-by=\"headgauge\"";
 constexpr std::string_view kPageTitle = "<title>headgauge</title>";
-constexpr std::size_t kPageHead = 2048;  // bytes that have the title in them
+constexpr std::size_t kPageHead = 2048;  // bytes that include the title
 
 }  // namespace
 
@@ -60,7 +60,7 @@ std::vector<std::string> write_drawings(const std::vector<Drawing>& drawings,
 
 void remove_drawings(const std::string& folder) {
   namespace fs = std::filesystem;
-  std::error_code none;  // what is not there need not go
+  std::error_code none;  // a missing file needs no removal
   const fs::path page = fs::path(folder) / kReportFile, figures = fs::path(folder) / kFiguresFolder;
   if (beginning_of(page.string(), kPageHead).find(kPageTitle) != std::string::npos) {
     fs::remove(page, none);

@@ -1,4 +1,4 @@
-// In the place of engine.cpp in a build without HEADGAUGE_REPORT.
+// Replaces engine.cpp in a build without HEADGAUGE_REPORT.
 #include "report/bundle.hpp"
 #include "report/engine.hpp"
 

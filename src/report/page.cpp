@@ -1,4 +1,4 @@
-// The page: the bundle of web/ with the results put into it.
+// Writes the page: the bundle of web/ with the results inserted.
 #include <zlib.h>
 
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace headgauge {
 namespace {
 
 constexpr std::string_view kPlace = "<!--headgauge-data-->";
-// A metric of more cells is packed and compressed: below, unpacking costs more than reading.
+// Metrics with more cells are packed and compressed; for smaller ones unpacking takes longer than
+// reading.
 constexpr std::size_t kLarge = 500;
 // Texts of more bytes are compressed.
 constexpr std::size_t kLargeText = 8192;
@@ -22,7 +23,7 @@ constexpr int kLevel = 6;
 
 std::string gzip(std::string_view text) {
   z_stream stream{};
-  // 16 more than the largest window: a gzip header, as browsers unpack it.
+  // 16 more than the largest window selects a gzip header, which browsers unpack.
   if (deflateInit2(&stream, kLevel, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
     throw ResourceError(fault("report", "memory to compress the results", "none left",
                               "close other programs and try again"));
@@ -32,7 +33,7 @@ std::string gzip(std::string_view text) {
   stream.avail_in = static_cast<uInt>(text.size());
   stream.next_out = reinterpret_cast<Bytef*>(packed.data());
   stream.avail_out = static_cast<uInt>(packed.size());
-  deflate(&stream, Z_FINISH);  // the bound leaves room for all of it
+  deflate(&stream, Z_FINISH);  // the bound leaves room for the whole output
   packed.resize(stream.total_out);
   deflateEnd(&stream);
   return packed;
@@ -55,7 +56,7 @@ std::string base64(std::string_view bytes) {
   return text;
 }
 
-// JSON in an element of a page: "<" opens a tag even inside a string.
+// Escapes JSON in an element of a page: "<" opens a tag even inside a string.
 std::string in_element(const std::string& json) {
   std::string text;
   text.reserve(json.size());

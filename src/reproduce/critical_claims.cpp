@@ -14,11 +14,11 @@
 namespace headgauge {
 namespace {
 
-constexpr double kFewestKeys = 2;  // of a share that is worth a test
+constexpr double kFewestKeys = 2;  // a share of fewer keys is not tested
 constexpr double kCriticalShare = 0.06;
 constexpr std::size_t kFewestHeads = 16;
 
-// What paper A's own test finds, and what a paired one finds at the N measured nearest below.
+// Returns the result of paper A's own test, and of a paired test at the nearest smaller measured N.
 std::string by_the_papers_test(const Results& results, std::span<const HeadName> heads,
                                Claim& claim) {
   const auto n = find_cell(results, "critical_n_paper", {});
@@ -60,8 +60,8 @@ std::string by_the_papers_test(const Results& results, std::span<const HeadName>
       text, sizes[static_cast<std::size_t>(below)], std::exp(median(ratios)), paired.p);
 }
 
-// How another critical N grows: the exponent over all lengths at which it was found, below the
-// largest searched.
+// Describes how another critical N grows: the exponent over all lengths at which it was found and
+// is below the largest searched N.
 std::string growth_in_words(const Results& results, const char* metric, const char* what,
                             Claim& claim) {
   const auto lengths = numbers(results, "length");

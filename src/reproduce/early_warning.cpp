@@ -16,10 +16,10 @@ namespace {
 
 constexpr int kLongestPiece = 1024;
 constexpr std::size_t kManyPieces = 32, kMostPieces = 64;
-constexpr int kQueries = 32;  // of each position bin
-constexpr int kSetSize = 20;  // at which separability is judged
+constexpr int kQueries = 32;  // measured queries per position bin
+constexpr int kSetSize = 20;  // set size at which separability is judged
 
-// The longest pieces of which there are many; else the shortest ones.
+// Chooses the longest pieces that are numerous enough; otherwise the shortest ones.
 TextPieces pieces_of(const CutText& cut, const SourceInfo& model, int& tokens) {
   const Index most = model.max_length > 0 ? model.max_length : model.trained_length;
   tokens = kLongestPiece;
@@ -30,8 +30,8 @@ TextPieces pieces_of(const CutText& cut, const SourceInfo& model, int& tokens) {
   return pieces;
 }
 
-// The mean over the heads that have both: a metric in the octave that ends at `length` / 2, less
-// that in the one that ends at `length`.
+// Returns the mean fall of a metric over the heads that have both values: in the octave that ends
+// at `length` / 2, minus that in the octave that ends at `length`.
 double mean_fall(const Results& piece, const char* metric, double length) {
   const auto before = find_label(piece, "position", length / 2);
   const auto last = find_label(piece, "position", length);
@@ -60,7 +60,7 @@ struct OfPiece {
 
 OfPiece read_piece(const Results& piece, int tokens) {
   const double half = tokens / 2;
-  // The means over t = 1 .. L-1, of which that up to 2L holds both halves.
+  // Means over t = 1 .. L-1; the mean up to 2L includes both halves.
   const LabelledArray& loss = piece.require_metric("loss");
   const double first = loss({0}), whole = loss({1});
   return {mean_fall(piece, "entropy_normalized", half),

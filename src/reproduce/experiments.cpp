@@ -9,8 +9,7 @@
 namespace headgauge {
 namespace {
 
-// Of a scan with paper A's metrics beside it only those that paper B is about, and what became of
-// the model.
+// Keeps only paper B's metrics and those of the model's change, and drops paper A's.
 bool wanted(const Results& experiment, const std::string& metric) {
   if (experiment.coord("layer") == nullptr) return true;
   const MetricInfo* info = find_metric_info(metric);

@@ -1,4 +1,4 @@
-// Several experiments in one file: each under a name of its own.
+// Stores several experiments in one file, each under its own name.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace headgauge {
 
-// Adds an experiment's coordinates and metrics to `whole` under `name`; of those with the
-// coordinates layer and head, paper B's alone.
+// Adds an experiment's coordinates and metrics to `whole` under `name`. Of the metrics over layer
+// and head, adds only paper B's.
 void add_experiment(const Results& experiment, const std::string& name, Results& whole);
 
 }  // namespace headgauge

@@ -1,4 +1,5 @@
-// What the tests of claims share: when a number is inside a range for sure, and how heads vote.
+// Shared parts of the claims' tests: whether a number is significantly inside a range, and votes of
+// heads.
 #pragma once
 
 #include <optional>
@@ -14,31 +15,31 @@
 
 namespace headgauge {
 
-// Inside where all of an interval is within [low, high], outside where nothing of it is, open where
-// it sticks out or is undefined.
+// Inside: the whole interval is within [low, high]. Outside: no part of it is. Open: it overlaps
+// the boundary or is undefined.
 enum class Place { inside, outside, open };
 Place place_of(const Interval& interval, double low, double high);
-// Of the 95 % interval of an estimate, by Student's t with its degrees of freedom.
+// Uses the 95 % interval of an estimate, by Student's t with its degrees of freedom.
 Place place_of(const Estimate& estimate, double low, double high);
 
-// Holds inside, does not hold outside, cannot tell where it is open.
+// Holds if inside, does not hold if outside, cannot tell if open.
 Verdict verdict_of(Place place);
-// Of a claim that a correlation is above 0, by its interval: does not hold where all of it is below
-// kWeakCorrelation, so that no more than a weak dependence is left.
+// Judges a claim that a correlation is above 0, by its interval. The claim does not hold if the
+// whole interval is below kWeakCorrelation, which allows at most a weak dependence.
 inline constexpr double kWeakCorrelation = 0.3;
 Verdict verdict_of_correlation(const Interval& interval);
 
-// The slope of least squares of log(y) on log(x), unweighted, with the error that the scatter about
-// the line gives; nothing with fewer than 4 usable points.
+// Returns the unweighted least-squares slope of log(y) on log(x), with the standard error from the
+// residuals; nothing with fewer than 4 usable points.
 std::optional<Estimate> power_of(std::span<const double> x, std::span<const double> y);
 
-// The 95 % interval of the median of one value a head, by bootstrap over the heads, and the fewest
-// heads of which it means something.
+// The 95 % interval of the median of one value per head, by bootstrap over the heads, and the
+// minimum number of heads for it.
 Interval interval_of_median(const std::vector<double>& of_heads);
 inline constexpr std::size_t kFewestOfMedian = 8;
 
-// How many heads do as a claim says. A claim about heads holds of a model where three quarters of
-// them do, and does not hold where fewer would even if all that their own test leaves open did.
+// The number of heads that behave as claimed. A claim about heads holds for a model if three
+// quarters of them do. It does not hold if fewer would even if all undecided heads did.
 struct HeadVotes {
   int yes = 0, no = 0, open = 0;
   void add(Place place);
@@ -49,19 +50,19 @@ struct HeadVotes {
 inline constexpr double kMostHeads = 0.75;
 inline constexpr int kFewestVotes = 4;
 
-// The same in words, for Claim::test.
+// Describes this rule for Claim::test.
 extern const char* const kVotingRule;
 
-// A claim before its test.
+// Makes a claim that is not yet tested.
 Claim claim_of(std::string paper, std::string name, std::string figure, std::string statement);
-// A claim that was not tested, and why.
+// Marks a claim as not tested, with the reason.
 Claim not_tested(Claim claim, std::string why);
-// Why: no head has enough points for an exponent of a metric of this group.
+// Returns the reason: no head has enough points for an exponent of a metric of this group.
 std::string too_few_points(std::string_view group);
 inline constexpr const char* kNoDistance =
     "No distance and bound were measured: scan with ScanOptions::measures = distance.";
 
-// The number as people read it: 3 significant digits.
+// Formats a number with 3 significant digits.
 std::string shown(double value);
 
 }  // namespace headgauge

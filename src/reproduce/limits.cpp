@@ -1,4 +1,4 @@
-// `reproduce limits`: one scan with paper A's settings, and its algorithms timed.
+// `reproduce limits`: runs one scan with paper A's settings, and times its algorithms.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,16 +16,16 @@ namespace headgauge {
 namespace {
 
 constexpr int kPaperLength = 1024;
-// Fig. 2b's and between them those that Fig. 3 needs.
+// The sizes of Fig. 2b, and additional ones for Fig. 3.
 const std::vector<int> kSizes = {1, 2, 3, 5, 7, 10, 14, 20, 30, 50, 70, 100};
 const std::vector<int> kPaperSizes = {1, 5, 10, 20, 100};
 constexpr int kFixedSize = 5;
 constexpr int kJudgedSize = 20;
-// Of the keys: N in proportion to L, paper A's headline.
+// Shares of the keys: N in proportion to L, paper A's main claim.
 const std::vector<double> kShares = {0.01, 0.02, 0.05, 0.1, 0.2, 0.5};
-constexpr double kSearched = 0.125;  // of L: twice what the claim is about
+constexpr double kSearched = 0.125;  // share of L: twice the claimed one
 
-// Table 1: on an Apple M1 Pro of 10 cores, GPT-2 of 124 M parameters.
+// Times from Table 1: Apple M1 Pro with 10 cores, GPT-2 with 124 M parameters.
 struct Algorithm {
   const char* name;
   const char* group;
@@ -49,7 +49,7 @@ ScanOptions settings_of(const LimitsOptions& options) {
   return scan;
 }
 
-// The settings that the algorithm has in the paper; `scan` has been resolved.
+// Returns the algorithm's settings in the paper; `scan` must be resolved.
 ScanOptions settings_of(const Algorithm& algorithm, ScanOptions scan) {
   const std::string_view name = algorithm.name;
   scan.measures = {algorithm.group};
@@ -64,8 +64,8 @@ ScanOptions settings_of(const Algorithm& algorithm, ScanOptions scan) {
   return scan;
 }
 
-// The heads at the temperature that the paper advises against, at the longest length; `scan` has
-// been resolved.
+// Adds the heads at the temperature that the paper advises against, at the longest length; `scan`
+// must be resolved.
 void add_cold(HeadSource& source, ScanOptions scan_options, Results& results, Progress* progress,
               const std::stop_token& stop) {
   scan_options.lengths = {scan_options.lengths.back()};

@@ -15,9 +15,9 @@
 namespace headgauge {
 namespace {
 
-constexpr double kFixedN = 5;                           // of Fig. 2a
-constexpr double kLinearLow = 0.8, kLinearHigh = 1.25;  // 1 give or take a quarter
-constexpr double kRounding = 1e-4;  // relative, of means of single-precision distances
+constexpr double kFixedN = 5;                           // N of Fig. 2a
+constexpr double kLinearLow = 0.8, kLinearHigh = 1.25;  // 1 within a factor of 1.25
+constexpr double kRounding = 1e-4;  // relative, for means of single-precision distances
 constexpr double kConservative = 1.2;
 constexpr double kFewN = 5, kManyN = 20, kMostN = 50;
 constexpr double kLessReturn = 0.5;
@@ -74,11 +74,11 @@ Claim distance_grows_linearly(const Results& results) {
 
 namespace {
 
-// The paper's bound over the distance, and headgauge's own, at N = 5 for every L and at every N for
-// the longest L.
+// The ratios of the paper's bound and of headgauge's own to the distance: at N = 5 for every L, and
+// at every N for the longest L.
 struct BoundFactors {
   std::vector<double> paper, valid;
-  std::vector<std::vector<double>> by_head;  // the paper's
+  std::vector<std::vector<double>> by_head;  // ratios of the paper's bound
 };
 BoundFactors bound_factors(const Results& results) {
   const auto lengths = numbers(results, "length"), sizes = numbers(results, "top_n");
@@ -241,7 +241,7 @@ namespace {
 // Separability at one N and the longest L, over the heads that have it.
 struct SeparabilityOf {
   double size = 0;
-  std::vector<double> of_heads;  // one a head; undefined where not measured
+  std::vector<double> of_heads;  // one per head; undefined if not measured
   MeanWithError mean;
   double null = 0, sphere = 0;  // means
 };

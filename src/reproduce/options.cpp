@@ -1,4 +1,4 @@
-// The options of both papers' reproductions, each declared once.
+// The options of both reproductions, each declared once.
 #include "headgauge/reproduce.hpp"
 
 namespace headgauge {

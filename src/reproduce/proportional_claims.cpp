@@ -13,13 +13,13 @@
 namespace headgauge {
 namespace {
 
-constexpr double kShare = 0.1;        // that is judged; the others stand beside it
-constexpr double kCollapse = -0.1;    // an exponent below
-constexpr double kFromContext = 128;  // a tenth of fewer keys are a handful
-constexpr double kNoFall = -0.02;     // of a share of the set: nothing worth the name
+constexpr double kShare = 0.1;        // share that is judged; the others are shown for comparison
+constexpr double kCollapse = -0.1;    // an exponent below this is a collapse
+constexpr double kFromContext = 128;  // in shorter contexts a tenth of the keys is only a handful
+constexpr double kNoFall = -0.02;     // change of a share of the set that counts as no fall
 
-// Over the heads: a metric in the first bin whose rows have kFromContext keys or more, and in the
-// last.
+// Returns a metric over the heads in the first bin whose rows have at least kFromContext keys, and
+// in the last bin.
 struct FirstAndLast {
   std::vector<double> first, last;
 };

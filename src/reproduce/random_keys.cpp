@@ -12,7 +12,7 @@ namespace headgauge {
 namespace {
 
 constexpr int kFewestRandomKeys = 4;
-constexpr int kBatches = 8;  // of rows, in the second half of the context
+constexpr int kBatches = 8;  // batches of rows in the second half of the context
 constexpr int kKeysOfOneHead = 32;
 constexpr const char* kTaken[] = {"kl", "loss_change", "output_change"};
 
@@ -71,7 +71,7 @@ CompareOptions each_head_options(int length, const ScanOptions& scan) {
 Results by_random_keys(const Results& comparison) {
   const Dimension& patterns = comparison.require_coord("pattern");
   const std::vector<int> numbers = numbers_of_random_keys(longest_length(comparison).value());
-  // The place of each pattern, by window and number.
+  // Returns the index of each pattern, by window and number.
   std::vector<std::vector<std::optional<Index>>> places;
   for (const int window : kKeyWindows) {
     auto& row = places.emplace_back();

@@ -1,4 +1,4 @@
-// Paper B's token complexity carried over to a whole model whose heads see random keys
+// Paper B's token complexity, applied to a whole model whose heads see random keys
 // (docs/reproduce.md).
 #include <fmt/format.h>
 
@@ -15,11 +15,11 @@
 namespace headgauge {
 namespace {
 
-constexpr double kFastFall = -0.8;  // an exponent: 1/n give or take a fifth
+constexpr double kFastFall = -0.8;  // exponent -1 (1/n) plus a margin of 0.2
 
-// The divergence of the predictions in batches of rows of the second half of the context, at each
-// number of random keys beside one window. Rows of a batch see `others` keys that are not in the
-// window, in the mean.
+// The divergence of the predictions for each number of random keys added to one window, in batches
+// of rows of the second half of the context. The rows of a batch see `others` keys outside the
+// window on average.
 struct Divergence {
   struct Batch {
     double others = 0;
@@ -34,7 +34,7 @@ Divergence divergence_of(const LabelledArray& kl, Index window) {
   const auto lengths = kl.dim("all_heads_length").numbers();
   const double seen = kl.dim("all_heads_window").numbers()[window];
   Divergence found{{keys.begin(), keys.end()}, {}};
-  // Means over all rows up to L become those of the rows since the length before.
+  // Converts means over all rows up to L to means over the rows after the previous length.
   for (Index l = 1; l < std::ssize(lengths); ++l) {
     const double before = lengths[l - 1], last = lengths[l];
     Divergence::Batch batch{(before + 1 + last) / 2 - seen, {}};
@@ -47,13 +47,14 @@ Divergence divergence_of(const LabelledArray& kl, Index window) {
   return found;
 }
 
-// How the divergence of each batch goes with n, up to `most`.
+// The exponents of the divergence of each batch in n, up to `most`.
 struct Exponents {
-  std::vector<double> all;   // by least squares; undefined with fewer than 4 numbers
-  std::vector<double> last;  // between the last two numbers
+  std::vector<double> all;   // by least squares; undefined with fewer than 4 points
+  std::vector<double> last;  // between the last two points
 };
 
-// n keys drawn from m without repetition have the variance of 1/(1/n - 1/m) drawn with repetition.
+// n keys drawn from m without replacement have the variance of 1/(1/n - 1/m) keys drawn with
+// replacement.
 Exponents exponents_of(const Divergence& divergence, double most) {
   Exponents exponents;
   for (const auto& [others, value] : divergence.batches) {
@@ -72,8 +73,8 @@ Exponents exponents_of(const Divergence& divergence, double most) {
   return exponents;
 }
 
-// What paper B's bound and the measured rates ask of the divergence, which is quadratic in small
-// errors of the heads, as a sentence and as facts.
+// Describes, in a sentence and in facts, what paper B's bound and the measured rates imply for the
+// divergence, which is quadratic in small errors of the heads.
 std::string add_rates(const Results& results, Claim& claim) {
   const LabelledArray* predicted = results.metric("model_rate_predicted");
   const LabelledArray* measured = results.metric("model_rate_mean");
@@ -189,7 +190,7 @@ Claim error_constant_predicts(const Results& results) {
                       "No model predicted a next token with random keys in one head: give "
                       "TokensOptions::model, a causal model and its head.");
   }
-  constexpr std::uint32_t kPair = 0x6572636f;  // a stream of its own
+  constexpr std::uint32_t kPair = 0x6572636f;  // a separate random stream
   const RankCorrelation found = rank_correlation(constant->values, kl->values, 0, kPair);
   if (std::isnan(found.low) || std::isnan(found.high)) {
     return not_tested(claim, fmt::format("{} heads have both, of which {} are needed that differ.",

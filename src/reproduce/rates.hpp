@@ -1,4 +1,4 @@
-// How the measured rates of an experiment stand to those that paper B predicts.
+// Compares the measured rates of an experiment with those that paper B predicts.
 #pragma once
 
 #include <string>
@@ -8,45 +8,47 @@
 
 namespace headgauge {
 
-// A rate is fast enough where it is shown to be above its prediction less this.
+// A rate is fast enough if it is significantly above its prediction minus this margin.
 inline constexpr double kRateMargin = 0.05;
-inline constexpr double kRateLevel = 0.05;  // of what each rate must be shown at
-// Of several tests that must all pass: together they refute a true claim with this probability.
+inline constexpr double kRateLevel = 0.05;  // level of the test of each rate
+// Level of several tests that must all pass: the probability that together they refute a true
+// claim.
 inline constexpr double kFamilyLevel = 0.01;
-// A predicted rate below asks for next to nothing.
+// A smaller predicted rate demands almost nothing.
 inline constexpr double kDemanding = 0.01;
 
-// Of one kind of error, over all scales or heads that have a rate with its error.
+// The rates of one kind of error, over all scales or heads whose rate has a standard error.
 struct Rates {
   int fitted = 0;
-  int slower = 0;  // significantly below the prediction, all tested together (Benjamini-Hochberg)
+  int slower = 0;  // significantly below the prediction, tested together (Benjamini and Hochberg)
   int fast_enough = 0;
-  int demanding = 0;                 // whose prediction is at least kDemanding
-  double least_margin = kUndefined;  // rate less prediction, in standard errors
+  int demanding = 0;                 // rates whose prediction is at least kDemanding
+  double least_margin = kUndefined;  // rate minus prediction, in standard errors
   double slowest = kUndefined, fastest = kUndefined;
 
-  // Does not hold where any is slower; holds where `share` of all are fast enough.
+  // Does not hold if any rate is slower; holds if a share of at least `share` is fast enough.
   Verdict verdict(double share) const;
 };
 
-// Of the metrics EXPERIMENT_rate_KIND and EXPERIMENT_rate_predicted.
+// Compares the metrics EXPERIMENT_rate_KIND and EXPERIMENT_rate_predicted.
 Rates rates_of(const Results& results, const std::string& experiment, const std::string& kind);
 
-// Of the fit behind a cell, whose rows are its points; infinite, so that its error counts as known,
-// where the file does not say how many it had.
+// Returns the degrees of freedom of the fit behind a cell, from its points (`rows`). If the file
+// lacks them, returns infinity, so that the standard error counts as known.
 double freedom_of_fit(const LabelledArray& metric, std::size_t offset, double parameters);
 
-// What a claim says of them.
+// Describes the rates in words.
 std::string said_of(const Rates& rates, const std::string& kind);
 void add_facts(const Rates& rates, const std::string& kind, Claim& claim);
 
-// A claim on the rates of both the mean and the covariance: holds where both do, does not hold
-// where either does not. Sets the verdict, what was measured and the facts; not tested, which is
-// returned as false, with fewer than `fewest` rates of either. `what` has them: heads, scales.
+// Judges a claim on the rates of both the mean and the covariance. It holds if both hold and does
+// not hold if either does not. Sets the verdict, the measurements and the facts. With fewer than
+// `fewest` rates of either, marks the claim as not tested and returns false. `what` names their
+// owners: heads or scales.
 bool judge_both(const Rates& mean, const Rates& covariance, int fewest, double share,
                 std::string_view what, Claim& claim);
 
-// Why a claim on an experiment is not tested that was not run.
+// Returns the reason why a claim is not tested if its experiment was not run.
 std::string not_measured(const std::string& experiment);
 
 }  // namespace headgauge

@@ -1,4 +1,4 @@
-// What the claims of paper A read from the results of a scan.
+// Reads the values that the claims of paper A need from the results of a scan.
 #pragma once
 
 #include <optional>
@@ -13,31 +13,31 @@
 
 namespace headgauge {
 
-inline constexpr double kShortestDrawn = 32;  // of the paper's figures
+inline constexpr double kShortestDrawn = 32;  // the shortest length in the paper's figures
 
-// The labels of a coordinate; empty without it.
+// Returns the labels of a coordinate; empty if there is none.
 std::span<const double> numbers(const Results& results, std::string_view coord);
 
-// The value of a head at one place along `along` (length or position) and of one set size, where
-// the metric has such a dim.
+// Returns the value of a head at one index along `along` (length or position) and, if the metric
+// has such a dim, of one set size.
 std::optional<double> value_at(const Results& results, std::string_view metric,
                                const HeadName& head, std::string_view along, Index at,
                                const Pick& size);
 
-// Whether the layer of this head looks back no further than a window below the longest length.
+// Returns whether this head's layer has a sliding window shorter than the longest length.
 bool windowed(const Results& results, const HeadName& head);
 
-// Contexts and a head's value in each, from kShortestDrawn on. Rows of a causal head: disjoint
-// bins of positions, at their mean number of keys; the means over all rows up to L overlap. A head
-// that sees everything has a pass for each L.
+// Returns contexts and a head's value in each, from kShortestDrawn on. For a causal head these are
+// disjoint position bins, at their mean number of keys, because means over all rows up to L
+// overlap. A head that sees all keys has one pass per L.
 struct Growth {
   std::vector<double> context, value;
 };
 Growth growth_of(const Results& results, const std::string& metric, const HeadName& head,
                  const Pick& size = {"top_n", 0});
 
-// The exponents of a metric in the context, head by head, and how many are within [low, high]. A
-// head without enough points is undecided and has no exponent; heads with a window below the
+// The exponents of a metric in the context, one per head, and the number within [low, high]. A head
+// without enough points is undecided and has no exponent; heads with a window shorter than the
 // longest length are left out.
 struct HeadPowers {
   HeadVotes votes;

@@ -1,4 +1,4 @@
-// Paper A's claims on gradients, and how sensitivity depends on temperature (docs/reproduce.md).
+// Paper A's claims on gradients and on how sensitivity depends on temperature (docs/reproduce.md).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,12 +15,13 @@ namespace headgauge {
 namespace {
 
 constexpr double kCold = 0.1;      // the paper's limit
-constexpr double kColdest = 0.01;  // of the temperatures that headgauge takes; the paper lists none
+constexpr double kColdest = 0.01;  // lowest temperature that headgauge measures; the paper lists
+                                   // none
 constexpr double kHot = 10;
-constexpr double kSmallStep = 0.01;                        // a finite step must see a gradient
-constexpr double kInverseLow = -1.2, kInverseHigh = -0.8;  // 1/T give or take a fifth
+constexpr double kSmallStep = 0.01;  // largest finite step that can show a gradient
+constexpr double kInverseLow = -1.2, kInverseHigh = -0.8;  // exponent -1 within 0.2
 constexpr double kTwoOrders = 1.5;                         // decades: 2 when rounded
-constexpr double kSameExponent = 0.1;                      // of two steps
+constexpr double kSameExponent = 0.1;  // difference of the exponents of two steps
 constexpr double kSameLabel = 1e-6;
 constexpr double kRoundingOfSteps = 1e-4;
 constexpr double kLevel = 0.01;
@@ -28,20 +29,20 @@ constexpr double kQuarter = 0.25;  // 1/(4T) at T = 1
 constexpr const char* kNoJacobian =
     "No Jacobian was measured: scan with ScanOptions::measures = sensitivity.";
 
-// g of every head (rows) at every temperature, for the smallest step.
+// Returns g of every head (rows) at every temperature, for the smallest step.
 struct Curves {
   double epsilon = kUndefined;
   std::vector<double> temperature;
   std::vector<std::vector<double>> g;
 
   Index heads() const { return std::ssize(g); }
-  // The largest of all heads at one temperature.
+  // Returns the maximum over all heads at one temperature.
   double largest(std::size_t t) const {
     double most = kUndefined;
     for (const auto& head : g) most = std::fmax(most, head[t]);
     return most;
   }
-  // The number of the temperature, if it was measured.
+  // Returns the index of the temperature, if it was measured.
   std::optional<std::size_t> place(double t) const {
     for (std::size_t i = 0; i < temperature.size(); ++i) {
       if (std::abs(temperature[i] / t - 1) < kSameLabel) return i;
@@ -50,7 +51,7 @@ struct Curves {
   }
 };
 
-// The curves are empty where the sensitivity was not measured.
+// The curves are empty if the sensitivity was not measured.
 Curves curves_of(const Results& results, Index step) {
   Curves curves;
   if (results.metric("sensitivity") == nullptr) return curves;
@@ -72,21 +73,21 @@ Curves curves_of(const Results& results, Index step) {
   return curves;
 }
 
-// The place of the smallest step; nothing where none was measured.
+// Returns the index of the smallest step; nothing if none was measured.
 std::optional<Index> smallest_of(const Results& results) {
   if (results.metric("sensitivity") == nullptr) return std::nullopt;
   const auto epsilons = results.coord_numbers("epsilon");
   return std::ranges::min_element(epsilons) - epsilons.begin();
 }
 
-// The curves are empty where no step is small enough.
+// The curves are empty if no step is small enough.
 Curves smallest_step(const Results& results) {
   const auto step = smallest_of(results);
   if (!step || results.coord_numbers("epsilon")[*step] > kSmallStep) return {};
   return curves_of(results, *step);
 }
 
-// The exponents of g in T from 0.01 to 0.1.
+// Returns the exponents of g in T from 0.01 to 0.1.
 struct Cold {
   std::vector<std::size_t> places;
   std::vector<double> temperature;

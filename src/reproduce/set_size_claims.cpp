@@ -1,5 +1,4 @@
-// Paper A's claims on what becomes of bound, distance and separability as N grows
-// (docs/reproduce.md).
+// Paper A's claims on how bound, distance and separability change as N grows (docs/reproduce.md).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,14 +14,14 @@
 namespace headgauge {
 namespace {
 
-constexpr double kFirstN = 5;                    // at N = 1 the bound is the distance itself
+constexpr double kFirstN = 5;                    // at N = 1 the bound equals the distance
 constexpr double kNearFrom = 50, kNearTo = 100;  // "near 100": the largest N there
-constexpr double kConverged = 0.05;              // of the ratio of two distances
-constexpr double kTracks = 0.1;                  // of a share of the set
-constexpr double kNoGain = 0.02;                 // of the same: nothing worth the name
+constexpr double kConverged = 0.05;              // tolerance of the ratio of two distances
+constexpr double kTracks = 0.1;                  // tolerance of a share of the set
+constexpr double kNoGain = 0.02;  // change of a share of the set that counts as no gain
 
-// The place of the largest N from 50 to 100 with fewer than L - 1 keys selected, and of the
-// smallest from 5 on; -1 where there is none.
+// Returns the index of the largest N from 50 to 100 with fewer than L - 1 selected keys, and of the
+// smallest from 5 on; -1 if there is none.
 struct Sizes {
   std::span<const double> labels;
   Index first = -1, last = -1;
@@ -40,7 +39,7 @@ Sizes sizes_of(const Results& results) {
   return sizes;
 }
 
-// Head by head: a metric over another, at one length and N.
+// Returns the ratio of two metrics for each head, at one length and N.
 std::vector<double> ratios(const Results& results, const char* over, const char* under,
                            Index length, Index n) {
   std::vector<double> found;

@@ -15,13 +15,13 @@ namespace headgauge {
 namespace {
 
 constexpr int kFewestScales = 4;
-constexpr double kNoDrop = 0.05;    // of a rate: nothing worth the name
-constexpr double kInnerBall = 1.0;  // where n of hundreds is enough for 1/sqrt n
+constexpr double kNoDrop = 0.05;    // fall of a rate that counts as none
+constexpr double kInnerBall = 1.0;  // in this ball hundreds of tokens suffice for 1/sqrt n
 constexpr double kRootLow = 0.4, kRootHigh = 0.6;
 constexpr double kGrowth = 1.0;  // of log C(R) per unit of R
 constexpr int kFewestBalls = 3;
-constexpr double kLawMargin = 0.1;  // relative, of an error and its law
-constexpr double kSlow = -0.2;      // a power of n that may be one of log n
+constexpr double kLawMargin = 0.1;  // relative difference between an error and its law
+constexpr double kSlow = -0.2;      // an exponent of n that may be a power of log n
 
 std::string scale_test(const char* what) {
   return fmt::format(
@@ -139,7 +139,7 @@ Claim sphere_rates(const Results& results) {
   const Rates mean = rates_of(results, "sphere", "mean");
   const Rates covariance = rates_of(results, "sphere", "covariance");
   if (!judge_both(mean, covariance, kFewestScales, 1, "scales", claim)) return claim;
-  // Where next to nothing is asked for, nothing is shown by getting it.
+  // A prediction that demands almost nothing proves nothing when it is met.
   if (claim.verdict != Verdict::does_not_hold && mean.demanding < kFewestScales) {
     claim.verdict = Verdict::not_tested;
   }

@@ -1,4 +1,5 @@
-// `reproduce tokens`: paper B's experiments one after the other, each kept as it is finished.
+// `reproduce tokens`: runs paper B's experiments one after the other, and keeps each when it is
+// finished.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +27,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr int kPaperContext = 512;
-// Settings that the numbers do not depend on.
+// Settings that do not affect the numbers.
 constexpr std::array kIdle = {"threads", "full", "out", "json", "quiet", "text", "tokens", "top"};
 
 Json without_idle(Json settings) {
@@ -34,8 +35,8 @@ Json without_idle(Json settings) {
   return settings;
 }
 
-// One experiment: its own folder, results and state, and a seal that says by a checksum which
-// results were saved there.
+// One experiment: its folder, results and state, and a seal with the checksum of the results saved
+// there.
 class Kept {
  public:
   Kept(const std::string& folder, const std::string& name) {
@@ -50,10 +51,10 @@ class Kept {
     return path_.empty() ? "" : (path_ / "convergence_state.json").string();
   }
 
-  // What was finished before under the same identity: everything that the numbers depend on.
+  // Returns finished results of the same identity, which is everything that the numbers depend on.
   template <class Same>
   std::optional<Results> found(const Same& same) const {
-    std::error_code none;  // what cannot be looked at is said when it is opened
+    std::error_code none;  // an unreadable file is reported when it is opened
     if (path_.empty() || !fs::exists(file(), none)) return std::nullopt;
     std::string sum;
     const bool sealed = seal_.load([&](const Json& json) { sum = json.at(kSum); });
@@ -75,7 +76,8 @@ class Kept {
     add_results(results, files);
     files.add(kSealFile).write(seal_.text({{kSum, text_sha256(results_text(results))}}));
     files.commit();
-    std::error_code kept;  // a state that stays is of these results, and is seen to be
+    std::error_code kept;  // a state that cannot be removed belongs to these results, and its
+                           // identity shows this
     fs::remove(state(), kept);
   }
 
@@ -106,7 +108,7 @@ SyntheticOptions synthetic_options(const TokensOptions& options, const std::stri
   return synthetic;
 }
 
-// As far as paper, model and text go.
+// Returns the context length that paper, model and text allow.
 int context_of(const TokensOptions& options, const SourceInfo& info) {
   if (options.length > 0) return options.length;
   const Index longest = info.documents.empty() ? 0 : *std::ranges::max_element(info.documents);
@@ -126,7 +128,8 @@ ConvergeOptions converge_options(const TokensOptions& options, const SourceInfo&
   return converge;
 }
 
-// Whether an experiment was run with these settings, of those that the numbers depend on.
+// Returns whether an experiment was run with these settings, ignoring those that do not affect the
+// numbers.
 bool same_settings(const Results& old, const Json& wanted) {
   return std::ranges::all_of(wanted.items(), [&](const auto& setting) {
     return old.settings.contains(setting.key()) && old.settings[setting.key()] == setting.value();
@@ -137,7 +140,7 @@ class Tokens {
  public:
   Tokens(const TokensOptions& options, Progress* progress, std::stop_token stop)
       : options_(options), stages_(progress, options.model ? 5 : 2), stop_(std::move(stop)) {
-    // What is wrong with the model is reported before hours of drawing.
+    // Reports problems with the model before hours of simulation.
     if (options_.model) source_ = options_.model();
     if (source_ != nullptr) check_context();
     if (!options_.folder.empty())
@@ -185,7 +188,7 @@ class Tokens {
     const SyntheticPlan plan = plan_simulation(options);
     auto found = kept.found([&](const Results& old) {
       Json settings = without_idle(old.settings);
-      settings.erase("reference_method");  // known only afterwards
+      settings.erase("reference_method");  // known only after the run
       return settings == without_idle(plan.settings()) && same_tool(old, plan.identity()["simd"]);
     });
     Results results = found ? std::move(*found) : simulate(options, &stages_, stop_);
@@ -218,7 +221,7 @@ class Tokens {
     whole_.model = results.model;
     whole_.text = results.text;
     whole_.layers_done = results.layers_done;
-    whole_.set_coord("length", results.require_coord("length").labels());  // of heads.csv
+    whole_.set_coord("length", results.require_coord("length").labels());  // for heads.csv
     for (const Flag& flag : results.flags) {
       if (flag.name == "slow") whole_.flags.push_back(flag);
     }
@@ -231,7 +234,7 @@ class Tokens {
     return scan;
   }
 
-  // The model with other keys for its heads, where there is a prediction that they change.
+  // Runs the model with other keys for its heads, if it has next-token predictions.
   void run_comparison(const std::string& name, const CompareOptions& options,
                       Results (*arranged)(const Results&)) {
     stages_.begin(stage_++, name);
@@ -254,7 +257,8 @@ class Tokens {
     if (!results.partial) add(arranged(results), name);
   }
 
-  // Of this model and text, this version and this SIMD level, which rounds in its own way.
+  // Returns whether model, text, version and SIMD level (each level rounds differently) are the
+  // same.
   bool same_model_and_tool(const Results& old) const {
     Results described;
     source_->describe(described);
@@ -271,8 +275,9 @@ class Tokens {
       if (key != "name" && (!old.model.contains(key) || old.model[key] != value)) return false;
     }
     Json text = old.text;
-    text.erase("sinks");                                  // which were measured
-    return json_text(text) == json_text(described.text);  // names that are no UTF-8
+    text.erase("sinks");                                  // measured, not described
+    return json_text(text) == json_text(described.text);  // compares as JSON text, because names
+                                                          // may not be UTF-8
   }
 
   void add(const Results& results, const std::string& name) {

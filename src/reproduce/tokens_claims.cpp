@@ -52,7 +52,7 @@ Claim model_slower_heads_see_further(const Results& results) {
   if (horizon == nullptr || rate == nullptr || mean == nullptr) {
     return not_tested(claim, not_measured("model"));
   }
-  constexpr std::uint32_t kPair = 0x72657072;  // a stream of its own
+  constexpr std::uint32_t kPair = 0x72657072;  // a separate random stream
   const RankCorrelation found = rank_correlation(horizon->values, rate->values, 0, kPair);
   if (std::isnan(found.value) || std::isnan(found.low) || std::isnan(found.high)) {
     return not_tested(

@@ -1,5 +1,5 @@
-// Early signs: whether what heads do within the first half of a text forecasts the loss in the
-// second, and whether both signs come together (docs/reproduce.md).
+// Early-warning claims: whether changes of heads in the first half of a text predict the loss in
+// the second, and whether both signs occur together (docs/reproduce.md).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,8 +17,7 @@
 namespace headgauge {
 namespace {
 
-// `what` falls by the metric `fall`, or grows by as much where `sign` is -1; `stream` names the
-// random numbers.
+// `what` falls by the metric `fall`, or grows if `sign` is -1; `stream` selects the random numbers.
 Claim fall_warns(Claim claim, const Results& results, const std::string& what, const char* fall,
                  std::uint32_t stream, int sign = 1) {
   const char* move = sign > 0 ? "fall" : "growth";

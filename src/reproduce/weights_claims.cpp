@@ -1,4 +1,4 @@
-// Paper A's claims on weights that vanish and on heads that complement each other
+// Paper A's claims on vanishing weights and on heads that complement each other
 // (docs/reproduce.md).
 #include <fmt/format.h>
 
@@ -13,8 +13,8 @@
 namespace headgauge {
 namespace {
 
-constexpr double kVanishLow = -1.25, kVanishHigh = -0.8;  // -1 give or take a quarter
-constexpr double kFalling = -1e-6;                        // an exponent that is not 0 by rounding
+constexpr double kVanishLow = -1.25, kVanishHigh = -0.8;  // -1 within a factor of 1.25
+constexpr double kFalling = -1e-6;  // an exponent below this is negative beyond rounding
 constexpr double kCoverageMargin = 0.05;
 constexpr double kMiddleN = 20;
 

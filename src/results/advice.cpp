@@ -13,7 +13,7 @@
 namespace headgauge {
 namespace {
 
-constexpr std::size_t kMostNamed = 3;  // files or rules that a command names
+constexpr std::size_t kMostNamed = 3;  // files or rules named in a command
 
 std::string in_shell(const std::string& word) {
   const bool plain = std::ranges::all_of(word, [](unsigned char c) {
@@ -25,8 +25,8 @@ std::string in_shell(const std::string& word) {
   return quoted + "'";
 }
 
-// The first of these options that the run was given values for, with the values; nothing where none
-// was, or where they are too many to repeat.
+// Returns the values of the first of these options that the run was given; nothing if there are
+// none, or too many to repeat.
 std::optional<std::string> given(const Results& results, std::initializer_list<const char*> options,
                                  const char* between) {
   for (const char* option : options) {
@@ -42,7 +42,7 @@ std::optional<std::string> given(const Results& results, std::initializer_list<c
   return std::nullopt;
 }
 
-// Where `name` stands as a word of its own.
+// Replaces every occurrence of `name` as a whole word.
 void replace_word(std::string& words, std::string_view name, const std::string& by) {
   const auto is_letter = [&](std::size_t at) {
     return at < words.size() &&
@@ -61,7 +61,7 @@ void replace_word(std::string& words, std::string_view name, const std::string& 
 }  // namespace
 
 std::string with_commands(const Results& results, std::string words, const std::string& head) {
-  // The user's own words come last: they may hold any of these.
+  // The user's own words are inserted last, because they may contain these names.
   if (!head.empty()) replace_word(words, "HEAD", head);
   if (const auto change = given(results, {"pattern", "normalizer"}, ",")) {
     replace_word(words, "CHANGE", *change);

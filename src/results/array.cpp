@@ -11,7 +11,7 @@
 namespace headgauge {
 namespace {
 
-constexpr Index kMostCells = Index{1} << 40;  // more than any machine holds
+constexpr Index kMostCells = Index{1} << 40;  // more than fits on any machine
 
 // Visits the offsets of all cells of a gather, in the order of its dims.
 template <class Visit>
@@ -23,7 +23,7 @@ void each_offset(const std::vector<std::vector<Index>>& offsets, Index base, con
   }
 }
 
-// The place after layer and head.
+// Returns the index of the first dim after layer and head.
 std::size_t axis_after_heads(const LabelledArray& array) {
   const auto other = [](const Dimension& dim) {
     return dim.name() != "layer" && dim.name() != "head";
@@ -67,7 +67,7 @@ LabelledArray undefined_like(const LabelledArray& other, std::vector<Dimension> 
 
 LabelledArray::LabelledArray(std::vector<Dimension> dims, std::string unit_of)
     : unit(std::move(unit_of)), dims_(std::move(dims)), strides_(dims_.size(), 1) {
-  // Of no cells, however many those of the other dims would be.
+  // An array with an empty dim has no cells, whatever the sizes of its other dims.
   const bool no_cells =
       std::ranges::any_of(dims_, [](const Dimension& dim) { return dim.size() == 0; });
   Index cells = no_cells ? 0 : 1;
@@ -163,7 +163,7 @@ void LabelledArray::set(std::span<const Index> cell, const Estimate& estimate) {
   if (!degrees_of_freedom.empty()) degrees_of_freedom[place] = estimate.degrees_of_freedom;
 }
 
-// The offsets of the places of a dim.
+// Returns the offset of each index along a dim.
 std::vector<Index> LabelledArray::steps(std::size_t axis) const {
   std::vector<Index> steps;
   for (Index i = 0; i < dims_[axis].size(); ++i) steps.push_back(i * strides_[axis]);
@@ -193,7 +193,7 @@ void LabelledArray::scatter(const LabelledArray& from, const Gather& to) {
   std::vector<Index> cells, sizes, others;
   for (const auto& offsets : to.offsets) sizes.push_back(std::ssize(offsets));
   for (const Dimension& dim : from.dims_) others.push_back(dim.size());
-  // A dim of one place is as good as none.
+  // A dim of size 1 does not affect the comparison.
   std::erase(sizes, 1);
   std::erase(others, 1);
   if (sizes != others) {
@@ -203,7 +203,7 @@ void LabelledArray::scatter(const LabelledArray& from, const Gather& to) {
   each_offset(to.offsets, to.base, [&](Index offset) { cells.push_back(offset); });
   put_cells(from.values, cells, values);
   put_cells(from.standard_error, cells, standard_error);
-  // New errors of which nothing is known do not keep what was known of the old ones.
+  // If the new degrees of freedom are unknown, the old ones must not remain.
   const std::vector<double> unknown(from.standard_error.size(), kUndefined);
   put_cells(from.degrees_of_freedom.empty() ? unknown : from.degrees_of_freedom, cells,
             degrees_of_freedom);

@@ -20,7 +20,7 @@ namespace {
   throw std::logic_error(fmt::format("catalogue: {}: {}", place, what));
 }
 
-// Takes the keys of an object one by one; none may be left at the end.
+// Takes the keys of an object one by one; an unread key is an error at the end.
 class Keys {
  public:
   Keys(nlohmann::json object, std::string place)
@@ -51,7 +51,7 @@ class Keys {
     if (value.empty()) refuse(place_, fmt::format("\"{}\" is empty", key));
     return value;
   }
-  // One of the names, by its place among them.
+  // Returns the enum value whose name is given.
   template <class Enum>
   Enum one_of(const char* key, std::initializer_list<std::pair<const char*, Enum>> names) {
     const std::string name = text(key);
@@ -177,7 +177,7 @@ Catalogue read_catalogue(std::string_view text) {
   try {
     files = parse_json(text, "catalogue");
   } catch (const BadInputError&) {
-    // It is no list then.
+    // `files` is then not a list, which is reported below.
   }
   if (!files.is_array()) refuse("the files", "expected JSON objects");
   Catalogue catalogue;

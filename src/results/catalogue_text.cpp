@@ -1,6 +1,6 @@
 #include "results/catalogue_text.hpp"
 
-// The assembler takes the file in as it is.
+// The assembler embeds the file unchanged.
 asm(R"(
   .section .rodata
   .global headgauge_catalogue_begin, headgauge_catalogue_end

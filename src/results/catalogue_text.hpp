@@ -1,4 +1,4 @@
-// The catalogue as it stands in catalogue/*.json, and how it is read.
+// The catalogue embedded from catalogue/*.json, and its parser.
 #pragma once
 
 #include <string_view>
@@ -14,11 +14,11 @@ struct Catalogue {
   std::vector<Experiment> experiments;
 };
 
-// The files as a JSON list, as they are embedded in the library.
+// Returns the embedded files as a JSON list.
 std::string_view catalogue_text();
 
-// Throws std::logic_error, which says where, for anything but complete declarations: an unknown or
-// a missing key, a wrong type, a name that stands twice or that refers to nothing.
+// Parses the catalogue. Throws std::logic_error, which names the place, for an unknown or missing
+// key, a wrong type, a duplicate name, or a reference to an unknown name.
 Catalogue read_catalogue(std::string_view text);
 
 }  // namespace headgauge

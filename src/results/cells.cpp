@@ -12,7 +12,7 @@
 namespace headgauge {
 namespace {
 
-// More than any model has: a selection is a table of all of them.
+// More than any model has; limits the size of the selection table.
 constexpr int kMost = 4096;
 
 int count(const Results& results, const char* coord) {
@@ -119,7 +119,7 @@ std::optional<int> critical_range(const Results& results) {
 std::optional<Index> find_label(const Results& results, std::string_view coord, double wanted) {
   const Dimension* dim = results.coord(coord);
   if (dim == nullptr) return std::nullopt;
-  dim->numbers();  // throws where they are names
+  dim->numbers();  // throws if the labels are names
   return dim->find(wanted);
 }
 
@@ -171,7 +171,7 @@ std::string with_error(const MetricCell& change) {
 std::string rounded(double value) {
   if (!std::isfinite(value)) return "-";
   const double size = std::abs(value);
-  // The limits are where rounding would show a digit more: 9.996 is 10.0, not 10.00.
+  // The thresholds account for rounding: 9.996 becomes 10.0, not 10.00.
   std::string text = size >= 99.95   ? fmt::format("{:.0f}", value)
                      : size >= 9.995 ? fmt::format("{:.1f}", value)
                                      : fmt::format("{:.2f}", value);

@@ -16,20 +16,20 @@ using summary::Line;
 
 constexpr std::size_t kMostSentences = 3;
 
-// Bounds follow from other metrics, which say more.
+// Returns true for a bound: it follows from other metrics, which are more informative.
 bool is_bound(const std::string& name) {
   const MetricInfo* info = find_metric_info(name);
   return info != nullptr && info->bound;
 }
 
-// The labels of a change: the intervention of a comparison, layer and head, and the rest.
+// The labels of a change: the intervention of a comparison, the head, and the others.
 struct Subject {
   std::string intervention;
   std::string head;
-  std::size_t rest = 0;  // the first of the other labels
+  std::size_t rest = 0;  // index of the first other label
 };
 
-// Nothing where the change is not that of one head.
+// Returns nothing if the change does not belong to one head.
 std::optional<Subject> subject_of(const Results& results, const Change& change) {
   Subject subject;
   const std::string dim = intervention_dimension(results);
@@ -47,7 +47,7 @@ std::optional<Subject> subject_of(const Results& results, const Change& change) 
   return subject;
 }
 
-// The cell of a change in a diff's old or new run, or under the original or the intervention.
+// Returns the cell of a change before (old run, original) or after (new run, intervention).
 MetricCell cell_of(const Results& results, const Change& change, const Subject& subject,
                    bool after) {
   const LabelledArray& metric = results.require_metric(change.metric);

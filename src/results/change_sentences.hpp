@@ -1,4 +1,4 @@
-// What changed most, in sentences.
+// Describes the largest changes in sentences.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace headgauge {
 
-// A sentence for each of the first changes of single heads in `list`, which is that of
-// list_changes(results): each of another metric and another head.
+// Makes one sentence for each of the first changes of single heads in `list`, each about another
+// metric and another head. `list` must come from list_changes(results).
 std::vector<SummaryLine> change_sentences(const Results& results, const ChangeList& list);
 
 }  // namespace headgauge

@@ -1,4 +1,4 @@
-// Which values changed, and by how much.
+// Finds the values that changed, and by how much.
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -13,19 +13,19 @@
 namespace headgauge {
 namespace {
 
-// Along these dims each label has a line of its own; along the others the value that stands out
-// most speaks for all.
+// Returns true for dims whose labels are listed separately. Along other dims only the value that
+// stands out most is listed.
 bool stands_alone(const std::string& dim) {
   return dim == "layer" || dim == "head" || dim == "normalizer" || dim == "pattern";
 }
 
-// Larger: stands out more.
+// Orders changes: a larger rank stands out more.
 std::tuple<double, double, double> rank(const Change& change) {
   return {std::isnan(change.p) ? 0 : -change.p, std::isnan(change.errors) ? 0 : change.errors,
           change.relative};
 }
 
-// The largest |value| of a metric.
+// Returns the largest |value| of a metric.
 double largest_of(const LabelledArray& metric) {
   double largest = 0;
   for (const double value : metric.values) {
@@ -34,7 +34,7 @@ double largest_of(const LabelledArray& metric) {
   return largest;
 }
 
-// Neither undefined nor without a value to compare.
+// Returns true if both values are defined and neither means "none was found".
 bool both_there(const MetricPairs& metric, const Pair& pair) {
   return !std::isnan(pair.before) && !std::isnan(pair.after) && !metric.is_none(pair.before) &&
          !metric.is_none(pair.after);
@@ -44,7 +44,7 @@ double p_of(const Pair& pair) {
   return t_test({pair.after - pair.before, pair.standard_error, pair.degrees_of_freedom}).p;
 }
 
-// Puts together the list, metric by metric: first the tests, then what they leave.
+// Builds the list metric by metric: first the tested changes, then the others.
 class Lister {
  public:
   Lister(const Results& results, double level) : results_(results) { list_.level = level; }
@@ -62,7 +62,8 @@ class Lister {
   }
 
  private:
-  // With the largest |value| of each. One at a time: the pairs are a copy of the values.
+  // Calls visit(pairs, largest |value|) for each metric, one at a time because the pairs copy the
+  // values.
   template <class Visit>
   void each_metric(const Visit& visit) const {
     const std::string dim = intervention_dimension(results_);
@@ -82,7 +83,7 @@ class Lister {
     }
   }
 
-  // An error of 0 leaves nothing to chance: such a pair is no test among the others.
+  // A standard error of 0 leaves no randomness, so the pair is not tested.
   void test(const MetricPairs& metric) {
     metric.each([&](const Pair& pair) {
       const bool tested = both_there(metric, pair) && pair.standard_error > 0;
@@ -96,7 +97,7 @@ class Lister {
     std::vector<Index> group;
     Change measured, unmeasured;
     const auto flush = [&] {
-      // Where only the shorter lengths have too few rows for errors, the longer ones say more.
+      // If only the shorter lengths have too few rows for standard errors, the longer ones suffice.
       if (measured.values > 0) {
         list_.too_few += unmeasured.values;
       } else {
@@ -143,7 +144,7 @@ class Lister {
 
   const Results& results_;
   ChangeList list_;
-  std::vector<double> adjusted_;  // p of every pair in the order of their visits
+  std::vector<double> adjusted_;  // p-value of every pair, in the order of visits
   std::size_t next_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// What the catalogue says of metrics in results.
+// Applies the catalogue's declarations to metrics in results.
 #pragma once
 
 #include <string>
@@ -9,18 +9,16 @@
 
 namespace headgauge {
 
-// Adds a metric of the catalogue, undefined everywhere, with the dims and the unit that it
-// declares.
+// Adds a metric of the catalogue with its declared dims and unit, undefined everywhere.
 LabelledArray& add_declared(Results& results, std::string_view name);
 
-// The same with other dims, such as one more, along which runs stand side by side.
+// Adds it with other dims, for example with an additional dim for several runs.
 LabelledArray& add_declared(Results& results, std::string_view name, std::vector<std::string> dims);
 
-// Sets the value that says none, and whether the metric is an identifier, of a metric that the
-// catalogue knows.
+// Sets the "none was found" value and the identifier flag of a metric that the catalogue knows.
 void give_meaning(std::string_view name, LabelledArray& metric);
 
-// Whether the catalogue declares the metric as an end of the interval of another.
+// Returns whether the catalogue declares the metric as an end of another's confidence interval.
 bool is_interval_end(std::string_view name);
 
 }  // namespace headgauge

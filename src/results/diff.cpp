@@ -22,11 +22,12 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kRun = "run";
 
-// What describes another coordinate's labels, one by one, and is no dim of a metric.
+// Coordinates that describe the labels of another coordinate one by one and are no dims of a
+// metric.
 constexpr std::array<std::pair<const char*, const char*>, 3> kDescribing = {
     {{"kv_head", "head"}, {"layer_type", "layer"}, {"window", "layer"}}};
 
-// The union of two arrays' parts, so that they can stand side by side.
+// Gives both arrays the same parts (standard errors, rows), so that they can be stacked.
 void give_same_parts(LabelledArray& before, LabelledArray& after) {
   if (!before.standard_error.empty() || !after.standard_error.empty()) {
     before.with_standard_errors();
@@ -86,8 +87,8 @@ class Difference {
     return std::ranges::find(options_.metrics, name) != options_.metrics.end();
   }
 
-  // Whether a metric is of the longest length alone. Random tokens, whose metrics `reproduce
-  // tokens` keeps beside those of a model, have no length.
+  // Returns whether a metric belongs to the longest length only. Metrics of random tokens in
+  // `reproduce tokens` have no length.
   static bool of_longest(const std::string& name, const LabelledArray& metric) {
     const Experiment* experiment = find_experiment(name);
     return !metric.has_dim("length") && !metric.has_dim("position") &&
@@ -138,7 +139,8 @@ class Difference {
     }
   }
 
-  // Whether the metric is the change of one that is compared too: it follows from that.
+  // Returns whether the metric is the change of another metric that is compared too, and so
+  // redundant.
   bool follows(const LabelledArray& metric) const {
     const std::string& of = metric.change_of;
     return !of.empty() && before_.metric(of) != nullptr && after_.metric(of) != nullptr &&
@@ -188,7 +190,7 @@ class Difference {
       for (const SharedPlace& place : shared(of)) places.push_back(place.second);
       const bool describes = of != coord.name();
       if (!describes) left_out_.compare_labels(of, shared(of));
-      // A describing list is as long as what it describes, or nothing.
+      // A describing list must be as long as the coordinate it describes.
       if (describes && coord.size() != after_.coord_size(of)) continue;
       results_.set_coord(coord.name(), coord.take(places).labels());
     }
@@ -210,7 +212,7 @@ class Difference {
     if (after.identifier || is_interval_end(name)) return;
     if (after.has_dim("position") && !asked_for(name)) return;
     change.change_of = name;
-    // Where a share is undefined, the metric that it is a share of says why.
+    // If a share is undefined, the metric that it is a share of is counted instead.
     const MetricInfo* info = find_metric_info(name);
     const bool says_why = info == nullptr || info->fraction_of.empty();
     for (std::size_t i = 0; i < after.values.size(); ++i) {
@@ -225,7 +227,7 @@ class Difference {
     results_.add_metric(name + "_change", std::move(change));
   }
 
-  // Leaves only the heads that were asked for.
+  // Keeps only the selected heads.
   void leave_selected(LabelledArray& metric) const {
     if (options_.heads.empty()) return;
     metric.each([&](std::span<const Index> cell, std::size_t at) {
@@ -242,7 +244,7 @@ class Difference {
                                head_label(results_, "head", cell[1]));
   }
 
-  // Flags are of the longest length, and of heads that both have.
+  // Flags belong to the longest length; only those of heads in both runs are kept.
   void write_flags() {
     if (longest_length(before_) != longest_length(after_)) {
       left_out_.flags = !before_.flags.empty() || !after_.flags.empty();
@@ -264,7 +266,7 @@ class Difference {
                              [](const Flag& flag) { return std::pair(flag.layer, flag.head); });
   }
 
-  // Whether both runs measured what the flag is judged by, in its head.
+  // Returns whether both runs measured the metric that the flag is based on, for its head.
   bool judged(const Flag& flag) const {
     const auto layer = find_label(results_, "layer", flag.layer);
     const auto head = find_label(results_, "head", flag.head);

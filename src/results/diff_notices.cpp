@@ -16,9 +16,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr Index kFewestBatches = 4;  // documents: see BatchMeans
+constexpr Index kFewestBatches = 4;  // documents; see BatchMeans
 
-// "a, b and 3 more". Twins by position go without saying where their metric is named.
+// Lists names: "a, b and 3 more". Leaves out twins by position whose metric is named.
 std::string named(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 8;
   std::set<std::string> twins;
@@ -32,7 +32,7 @@ std::string named(const std::vector<std::string>& names) {
   return legible(fmt::format("{} and {} more", fmt::join(kept, ", "), more));
 }
 
-// "entropy (3), margin (12)".
+// Lists names with counts: "entropy (3), margin (12)".
 std::string counted(const std::map<std::string, std::int64_t>& counts) {
   std::vector<std::string> parts;
   for (const auto& [name, count] : counts) parts.push_back(fmt::format("{} ({})", name, count));
@@ -44,7 +44,8 @@ std::string command_of(const Results& results) {
   return std::string(text.empty() ? "a run" : text);
 }
 
-// "scan with lengths 32, 64, layers 0-5, heads 0-5, metrics entropy, mass and 40 more".
+// Describes a run: "scan with lengths 32, 64, layers 0-5, heads 0-5, metrics entropy, mass and 40
+// more".
 std::string holding(const Results& results) {
   std::string text = command_of(results);
   std::string separator = " with ";
@@ -59,7 +60,7 @@ std::string holding(const Results& results) {
   return text + separator + "metrics " + named(names);
 }
 
-// The sums of the documents of a run.
+// Returns the checksums of a run's documents.
 Json documents_of(const Results& results) {
   const auto it = results.text.find("sha256");
   return it != results.text.end() && it->is_array() ? *it : Json::array();
@@ -72,7 +73,7 @@ SameTexts compare_texts(const Results& before, const Results& after) {
   return a == b ? SameTexts::yes : SameTexts::no;
 }
 
-// Whether errors come from the scatter of whole documents.
+// Returns whether standard errors come from the variation between documents.
 bool documents_are_batches(const Results& results) {
   return std::ssize(documents_of(results)) >= kFewestBatches;
 }
@@ -91,7 +92,7 @@ bool lacks_freedom(const Results& results) {
 }  // namespace
 
 void LeftOut::compare_labels(const std::string& name, const std::vector<SharedPlace>& shared) {
-  // Said of what is listed only.
+  // Positions are mentioned only if metrics by position were asked for.
   if (name == "position" && options_.metrics.empty()) return;
   const auto note = [&](const Results& results, Index SharedPlace::*of, std::string& text) {
     const Dimension& dim = results.require_coord(name);
@@ -208,10 +209,10 @@ std::vector<std::string> shared_names(const Results& before, const Results& afte
 }
 
 Json different_settings(const Results& results, const Results& other) {
-  // What was asked of the output, and what is said elsewhere.
+  // Output options, and settings that are described elsewhere.
   static const std::set<std::string> aside = {"text", "tokens", "lengths", "out",     "json",
                                               "top",  "sort",   "quiet",   "threads", "measures"};
-  // What only one command knows is no difference between two.
+  // A setting that only one of two different commands has is not a difference.
   const bool same_command = results.command == other.command;
   Json differing = Json::object();
   for (const auto& [key, value] : results.settings.items()) {

@@ -1,4 +1,4 @@
-// What two runs do not share, in words.
+// Describes what two runs do not share.
 #pragma once
 
 #include <cstdint>
@@ -17,41 +17,42 @@ class LeftOut {
   LeftOut(const Results& before, const Results& after, const DiffOptions& options)
       : before_(before), after_(after), options_(options) {}
 
-  // Metrics, by why they are left out.
+  // Metrics, by the reason for leaving them out.
   std::vector<std::string> old_only, new_only;
   std::vector<std::string> different;   // other dims or another unit
-  std::vector<std::string> times;       // of a clock, unless they were asked for
-  std::vector<std::string> following;   // NAME_change where NAME is compared
-  std::vector<std::string> of_longest;  // of the longest length, which is not the same
+  std::vector<std::string> times;       // measured times, unless they were asked for
+  std::vector<std::string> following;   // NAME_change if NAME is compared
+  std::vector<std::string> of_longest;  // of the longest length, which differs between the runs
   std::vector<std::string> disjoint;    // no label in common along some dim
-  // Values without a change, by metric.
-  std::map<std::string, std::int64_t> undefined_old, undefined_new;  // in this one alone
-  std::map<std::string, std::int64_t> found, lost;                   // critical N: in the new, old
+  // Number of values without a change, by metric.
+  std::map<std::string, std::int64_t> undefined_old, undefined_new;  // undefined in this run only
+  std::map<std::string, std::int64_t> found, lost;  // critical N found only in the new run, only in
+                                                    // the old run
   bool flags = false;
 
-  // Notes the labels along a dim that only one of the two has.
+  // Records the labels along a dim that only one of the two runs has.
   void compare_labels(const std::string& name, const std::vector<SharedPlace>& shared);
 
   [[noreturn]] void fail_without_overlap() const;
 
-  // All of it, and what else a reader must know.
+  // Returns all notices: what was left out, and what else a reader must know.
   std::vector<std::string> sentences(const Results& diff) const;
 
  private:
   void say_what_is_missing(std::vector<std::string>& all) const;
-  // How far the errors of changes can be trusted.
+  // Describes how reliable the standard errors of the changes are.
   void say_what_errors_hold(const Results& diff, std::vector<std::string>& all) const;
 
   const Results& before_;
   const Results& after_;
   const DiffOptions& options_;
-  std::string old_labels_, new_labels_;  // of one of the two alone
+  std::string old_labels_, new_labels_;  // labels that only one run has
 };
 
-// The metrics of both, those by position aside.
+// Returns the metrics of both runs, without those by position.
 std::vector<std::string> shared_names(const Results& before, const Results& after);
 
-// The settings of `results` that `other` has differently, what is only said about output aside.
+// Returns the settings of `results` that differ in `other`, without output options.
 nlohmann::ordered_json different_settings(const Results& results, const Results& other);
 
 }  // namespace headgauge

@@ -1,4 +1,4 @@
-// What changed, in sentences.
+// Summarises the changes in sentences.
 #include <algorithm>
 #include <cmath>
 

@@ -10,9 +10,9 @@
 namespace headgauge {
 namespace {
 
-constexpr double kSame = 1e-9;  // relative
+constexpr double kSame = 1e-9;  // relative tolerance
 
-// From labels to places.
+// Maps labels to indices.
 class Finder {
  public:
   explicit Finder(const Coordinate& labels) {

@@ -58,7 +58,7 @@ class Layers {
     }
   }
   bool has_heads(std::size_t layer) const { return has_heads_[layer]; }
-  // A part of the list `pattern`, which names one that has.
+  // Parses a part of the list `pattern`; it must include a layer with heads.
   Range range(std::string_view part, std::string_view option, std::string_view pattern) const {
     const Range range = parse_range(part, static_cast<int>(has_heads_.size()), option, pattern);
     const auto first = has_heads_.begin() + range.first;

@@ -1,4 +1,4 @@
-// Pieces of results.json, for those who write them elsewhere.
+// Parts of results.json, for code that writes them elsewhere.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,16 +9,16 @@
 
 namespace headgauge {
 
-// Every key of results.json but "metrics", "examples" and "passages".
+// Returns every key of results.json except "metrics", "examples" and "passages".
 nlohmann::ordered_json header_to_json(const Results& results);
 
-// "examples" and "passages".
+// Returns "examples" and "passages".
 nlohmann::ordered_json examples_to_json(const Results& results);
 
-// change_counts, and changes: those that stand out most, measured ones first.
+// Returns change_counts and changes: those that stand out most, those with standard errors first.
 nlohmann::ordered_json changes_to_json(const ChangeList& list);
 
-// Every key of a metric but its numbers: dims, unit and, where they are set, none, identifier and
+// Returns every key of a metric except its numbers: dims, unit and, if set, none, identifier and
 // change_of.
 nlohmann::ordered_json attributes_to_json(const LabelledArray& metric);
 

@@ -13,7 +13,7 @@
 namespace headgauge {
 namespace {
 
-// The shortest decimal that reads back as the same double; nothing for an undefined value.
+// Appends the shortest decimal that reads back as the same double; nothing for an undefined value.
 void append_number(std::string& text, double value) {
   if (!std::isfinite(value)) return;
   char digits[32];
@@ -28,8 +28,9 @@ bool is_number(std::string_view text) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
-// A name as a field: as RFC 4180 has it, for names of normalizers hold commas; and, as OWASP has it
-// ("CSV Injection"), with an apostrophe before what a spreadsheet would take for a formula and run.
+// Formats a name as a CSV field. Quotes it as in RFC 4180, because names of normalizers contain
+// commas. Puts an apostrophe before text that a spreadsheet would run as a formula (OWASP, "CSV
+// Injection").
 std::string field(const std::string& name) {
   const bool formula = !name.empty() && std::string_view("=+-@\t\r").find(name[0]) != name.npos;
   const std::string safe = formula && !is_number(name) ? "'" + name : name;
@@ -40,9 +41,9 @@ std::string field(const std::string& name) {
   return text;
 }
 
-// Whether a metric is a column of a table with a row for each cell of `dims`. What a head has once
-// is a value of the longest length, and the change between two runs one of the new run: where a
-// metric lacks one of the two dims, it stands in the last row along that.
+// Returns whether a metric is a column of a table with a row for each cell of `dims`. A metric
+// without "length" belongs to the longest length, and a change without "run" to the new run: if a
+// metric lacks one of these dims, its value is in the last row along it.
 bool is_column(const LabelledArray& metric, const std::vector<Dimension>& dims) {
   std::vector<std::string> own;
   for (const Dimension& dim : dims) {
@@ -52,7 +53,8 @@ bool is_column(const LabelledArray& metric, const std::vector<Dimension>& dims) 
   return own == metric.dim_names();
 }
 
-// The value in the row of a cell along `dims`; undefined where the metric stands in another row.
+// Returns the value in the row of a cell along `dims`; undefined if the metric's value is in
+// another row.
 double value_in_row(const LabelledArray& metric, const std::vector<Dimension>& dims,
                     std::span<const Index> cell) {
   std::vector<Index> own;
@@ -69,7 +71,7 @@ double value_in_row(const LabelledArray& metric, const std::vector<Dimension>& d
 }  // namespace
 
 std::string heads_csv_text(const Results& results) {
-  // What is set side by side, runs, interventions or plans, is a column of its own.
+  // Runs, interventions and plans that are compared have a column of their own.
   std::vector<std::string> names{"layer", "head"};
   for (const char* name : {"run", "normalizer", "pattern", "budget"}) {
     if (results.coord(name) != nullptr) names.emplace_back(name);

@@ -1,6 +1,6 @@
-// The fields of what a results file lists, declared once for reading and writing. An `Io` is called
-// with the key and the member of each field, in the order of the file; io.optional() stands for one
-// that is left out where it is empty.
+// Declares the fields of the lists in a results file once, for reading and writing. Calls an `Io`
+// with the key and the member of each field, in the order of the file; io.optional() marks a field
+// that is left out if it is empty.
 #pragma once
 
 #include "headgauge/results.hpp"
@@ -83,8 +83,8 @@ void fields(Io& io, Passage& passage) {
   io("tokens", passage.tokens);
 }
 
-// `errors` is null where it is infinite: the standard error is 0 then. The three after it are left
-// out where there is no standard error.
+// `errors` is null if it is infinite, which means the standard error is 0. The three fields after
+// it are left out if there is no standard error.
 template <class Io>
 void fields(Io& io, Change& change) {
   io("metric", change.metric);
@@ -103,7 +103,7 @@ void fields(Io& io, Change& change) {
   io("changed", change.changed);
 }
 
-// The counts of a list of changes; the changes themselves are a list of the file.
+// The counts of a list of changes; the file holds the changes in a list of their own.
 template <class Io>
 void fields(Io& io, ChangeList& list) {
   io("level", list.level);

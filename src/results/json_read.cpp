@@ -1,4 +1,4 @@
-// results.json, the reading half: every fault is a BadInputError that names the place in the file.
+// Reads results.json: every fault throws a BadInputError that names the place in the file.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -37,7 +37,7 @@ struct Place {
   bool has(const char* key) const { return json.is_object() && json.contains(key); }
 };
 
-// Reads what stands at a place; each takes the kind of value that it is for.
+// Read the value at a place as the type of the second argument.
 void read(const Place& place, std::string& text) {
   if (!place.json.is_string()) fail(place.where, "a string", describe(place.json));
   text = place.json.get<std::string>();
@@ -69,7 +69,7 @@ void read(const Place& place, bool& truth) {
   truth = place.json.get<bool>();
 }
 
-// One of the values from the first to `last`, by its text.
+// Reads an enum value, up to `last`, by its text.
 template <class Enum>
 void read_enum(const Place& place, Enum& value, Enum last, std::string_view (*text_of)(Enum),
                const char* expected) {
@@ -148,7 +148,7 @@ void read(const Place& place, T& entry) {
   fields(reader, entry);
 }
 
-// Labels of these dims are int wherever a head is named.
+// Returns true for dims whose labels are used as int.
 bool labels_are_int(const std::string& dim) {
   return dim == "layer" || dim == "head" || dim == "length";
 }
@@ -174,8 +174,8 @@ void read_cell(const Json& json, const std::string& where, std::vector<T>& out) 
   read({json, where}, out.emplace_back());
 }
 
-// Flattens nested arrays of the given sizes. Nothing is reserved in advance: the sizes come from
-// the file and need not be true.
+// Flattens nested arrays of the given sizes. Reserves no memory in advance, because the sizes come
+// from the file and may be wrong.
 template <class T>
 void flatten(const Json& json, const std::string& where, std::span<const std::string> dims,
              std::span<const Index> sizes, std::vector<T>& out) {
@@ -185,7 +185,7 @@ void flatten(const Json& json, const std::string& where, std::span<const std::st
          describe(json));
   }
   for (std::size_t i = 0; i < json.size(); ++i) {
-    // The path of a cell is put together only for a level that may fail there.
+    // Builds the path of a cell only if reading may fail.
     if (sizes.size() == 1) {
       const Json& item = json[i];
       if (item.is_number() || item.is_null()) {
@@ -211,7 +211,7 @@ LabelledArray metric_at(const Place& place, const Results& results) {
     sizes.push_back(dim->size());
   }
   const std::string unit = value_at<std::string>(place["unit"]);
-  // The sizes come from the file and need not be true: the values decide how much is held.
+  // The sizes come from the file and may be wrong, so memory grows with the values actually read.
   const auto read_cells = [&](const char* key, auto& out) {
     const Place values = place[key];
     out.clear();
@@ -240,7 +240,7 @@ ChangeList changes_at(const Place& counts, const Place& changes) {
   for (std::size_t i = 0; i < size; ++i) {
     const Place place = changes.at(i);
     auto change = value_at<Change>(place);
-    // What is infinite is written as null.
+    // Infinite values are written as null.
     if (change.standard_error == 0) change.errors = kInfinite;
     const bool given = place.has("degrees_of_freedom") && !std::isnan(change.standard_error);
     if (given && std::isnan(change.degrees_of_freedom)) change.degrees_of_freedom = kInfinite;

@@ -1,5 +1,5 @@
-// results.json, the writing half. Metrics are turned to JSON one at a time, so that a model of a
-// thousand heads never needs the whole document as a tree.
+// Writes results.json. Converts metrics to JSON one at a time, so that a model with a thousand
+// heads never needs the whole document in memory as a tree.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A whole number is written without a fraction: lengths and counts read better so.
+// Writes a whole number without a fraction, which is easier to read for lengths and counts.
 Json label(double value) {
   if (std::abs(value) < 0x1p53 && value == std::floor(value)) {
     return static_cast<std::int64_t>(value);
@@ -27,7 +27,7 @@ Json label(double value) {
 Json cell(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
-// Degrees of freedom, which are whole more often than not.
+// Degrees of freedom, which are usually whole numbers.
 struct Freedom {
   double value;
 };
@@ -38,7 +38,7 @@ Json cell(std::int64_t value) {
   return value;
 }
 
-// Nested arrays in the order of dims; `next` walks the flat values.
+// Nests values in the order of dims; `next` is the index into the flat values.
 template <class T>
 Json nest(const std::vector<T>& values, std::span<const Index> sizes, std::size_t& next) {
   if (sizes.empty()) return cell(values[next++]);
@@ -143,7 +143,7 @@ Json list_to_json(std::span<const T> list) {
   return items;
 }
 
-// Everything but the metrics, which stand between the two.
+// Return everything except the metrics, which are written between the head and the tail.
 Json head_to_json(const Results& results) {
   Json json;
   json["schema"] = kResultsSchema;
@@ -178,7 +178,7 @@ Json tail_to_json(const Results& results) {
   return json;
 }
 
-// One line an entry, and one an object in a list of objects.
+// Writes one line per entry, and one line per object in a list of objects.
 std::string entry_lines(const Json& json) {
   std::string text;
   for (const auto& [key, value] : json.items()) {
@@ -198,7 +198,7 @@ std::string entry_lines(const Json& json) {
   return text;
 }
 
-// Hands the document to `put` in pieces, none larger than a metric.
+// Passes the document to `put` in pieces, none larger than a metric.
 template <class Put>
 void write_text(const Results& results, const Put& put) {
   put("{\n" + entry_lines(head_to_json(results)) + ",\n  \"metrics\": {");

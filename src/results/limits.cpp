@@ -1,5 +1,5 @@
-// The file of limits: every fault is a BadInputError that names the place, for a limit that is
-// misread would be a gate left open.
+// Reads the file of limits. Every fault throws a BadInputError that names the place, because a
+// misread limit would go unchecked.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,4 +1,4 @@
-// Limits against the values of a diff.
+// Checks limits against the values of a diff.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -71,7 +71,7 @@ class Checker {
     }
   }
 
-  // Along each dim the places that `where` leaves.
+  // Finds the indices along each dim that `where` selects.
   void choose_labels(const MetricPairs& metric) {
     places_.assign(metric.dims().size(), {});
     for (const auto& [dim, labels] : limit_.where) {
@@ -82,7 +82,7 @@ class Checker {
         fail("where", fmt::format("dims of {} ({})", limit_.metric, fmt::join(names, ", ")),
              "\"" + dim + "\"", "correct the limit");
       }
-      // Under no name, so that a position is a label as any other.
+      // Without its name, a position is compared like any other label.
       const Dimension asked("", labels);
       const auto shared = shared_places(it->renamed(""), asked);
       if (std::ssize(shared) < asked.size()) {
@@ -111,7 +111,7 @@ class Checker {
     const double change = pair.after - pair.before;
     const bool undefined = std::isnan(pair.after);
     const bool one_side = !undefined && metric.is_none(pair.before) != metric.is_none(pair.after);
-    // "None found" is above every N.
+    // "None found" counts as larger than every N.
     const bool increase = one_side ? metric.is_none(pair.after) : change > 0;
     const double most = increase ? limit_.max_increase : limit_.max_decrease;
     double excess = kInfinite;

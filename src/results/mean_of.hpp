@@ -1,4 +1,4 @@
-// An estimate as the tests of src/statistics take it.
+// Converts an estimate to the type that the tests of src/statistics take.
 #pragma once
 
 #include <cmath>
@@ -7,8 +7,8 @@
 
 namespace headgauge {
 
-// Of an Estimate, a MetricCell or what else has these three. An error whose degrees of freedom are
-// unknown, as in older files, counts as known.
+// Accepts an Estimate, a MetricCell or any type with these three members. If the degrees of freedom
+// are unknown, as in older files, the standard error counts as known.
 template <class Estimated>
 MeanWithError mean_of(const Estimated& estimate) {
   const double freedom = estimate.degrees_of_freedom;

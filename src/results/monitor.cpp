@@ -1,4 +1,4 @@
-// The records of a training monitor, as results over steps.
+// Reads the records of a training monitor as results over steps.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class MonitorReader {
       begin = end + 1;
     }
     if (records_.empty()) fail(where_, "at least one record", "none");
-    // Every cell takes two bytes at least, where the records have the same metrics.
+    // If the records have the same metrics, every cell takes at least two bytes.
     const double cells = static_cast<double>(layers_) * static_cast<double>(heads_) *
                          static_cast<double>(records_.size()) * static_cast<double>(names_.size());
     if (cells > static_cast<double>(text.size())) {
@@ -83,7 +83,7 @@ class MonitorReader {
     try {
       json = parse_json_object<Json>(line, place(), kMonitorAdvice);
     } catch (const BadInputError&) {
-      torn_ = last && !records_.empty();  // the process ended while it wrote
+      torn_ = last && !records_.empty();  // the process ended while writing it
       if (!torn_) throw;
       return;
     }
@@ -103,7 +103,7 @@ class MonitorReader {
     Record record;
     read_metrics(json, record);
     read_warnings(json, record);
-    // A training that went on from a checkpoint measures some steps again: the last record counts.
+    // A training resumed from a checkpoint measures some steps again; the last record is used.
     records_.insert_or_assign(step->get<std::int64_t>(), std::move(record));
   }
 
@@ -120,7 +120,7 @@ class MonitorReader {
     }
   }
 
-  // Looks at all sizes before it takes memory: they are as many numbers as stand in the file.
+  // Checks all sizes before allocating memory, so that there are as many numbers as in the file.
   Matrix<double> values_of(const Json& rows, const std::string& at) {
     if (!rows.is_array() || rows.empty()) fail(at, "a list for each layer", describe(rows));
     if (layers_ == 0) {
@@ -179,7 +179,7 @@ class MonitorReader {
     }
   }
 
-  // The head that a warning names, "in head 3.5:", if it is one of this model.
+  // Returns the head that a warning names ("in head 3.5:"), if the model has it.
   std::vector<std::string> heads_in(const std::string& text) const {
     constexpr std::string_view kBefore = " head ";
     const std::size_t at = text.find(kBefore);

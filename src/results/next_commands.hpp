@@ -1,6 +1,5 @@
-// The commands that go further than a finding or a flag (SummaryLine::next, FlagInfo::next): in
-// backticks, with MODEL, TEXT and HEAD for the user's own, and CHANGE for what a comparison
-// compared.
+// Follow-up commands for findings and flags (SummaryLine::next, FlagInfo::next), in backticks.
+// MODEL, TEXT and HEAD are placeholders for the user's own, CHANGE for what a comparison compared.
 #pragma once
 
 namespace headgauge::next {

@@ -117,6 +117,10 @@ class Setter {
       return;
     }
     std::vector<double> numbers;
+    if (is_none()) {
+      *member = std::move(numbers);
+      return;
+    }
     const bool takes_range = option_.form.ends_with(kRange);
     for (const Json& item : items()) {
       if (!takes_range) {

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The value of a member of any kind; an empty one or 0 as the word that stands for it.
+// Converts a member of any kind to JSON; an empty value or 0 becomes the word for it.
 struct ToJson {
   const Option& option;
 
@@ -88,7 +88,7 @@ Option threads_option(const std::string& owner, int& threads) {
           .help = "Default: as many as there are cores",
           .details = "The results are the same bits with any number",
           .least = 1,
-          .most = 1024,  // far more than there is work for at a time
+          .most = 1024,  // far more than there is work for
           .decides = false};
 }
 

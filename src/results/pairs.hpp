@@ -1,4 +1,4 @@
-// The values of two runs, or of the original and an intervention, side by side.
+// Pairs the values of two runs, or of the original and an intervention.
 #pragma once
 
 #include <cmath>
@@ -14,23 +14,23 @@
 
 namespace headgauge {
 
-// One value of a metric on both sides, by its indices along the dims of MetricPairs.
+// A value of a metric on both sides, with its indices along the dims of MetricPairs.
 struct Pair {
   std::span<const Index> cell;
   double before, after;
-  double standard_error;  // of the change; undefined where there is none
+  double standard_error;  // standard error of the change; undefined if there is none
   double degrees_of_freedom;
 };
 
-// A metric before and after.
+// The values of a metric before and after.
 class MetricPairs {
  public:
-  // The runs of a diff.
+  // Pairs the runs of a diff.
   MetricPairs(const Results& diff, const std::string& name)
       : name_(name),
         before_(diff.require_metric(name).isel("run", 0)),
         after_(diff.require_metric(name).isel("run", 1)) {}
-  // The original and intervention number `place` along `dim` of a comparison.
+  // Pairs the original with the intervention at index `place` along `dim` of a comparison.
   MetricPairs(const Results& comparison, const std::string& name, const LabelledArray& change,
               const std::string& dim, Index place)
       : name_(name),
@@ -41,7 +41,7 @@ class MetricPairs {
 
   const std::vector<Dimension>& dims() const { return before_.dims(); }
   bool of_heads() const { return before_.of_heads(); }
-  // Whether a value stands for "none was found".
+  // Returns whether a value means "none was found".
   bool is_none(double value) const { return before_.is_none(value); }
 
   // Visits every pair in order.
@@ -54,7 +54,7 @@ class MetricPairs {
     });
   }
 
-  // What is said of a pair, all but how many there are.
+  // Describes a pair as a Change, without the counts.
   Change described(const Pair& pair) const {
     Change change;
     change.metric = name_;
@@ -77,8 +77,8 @@ class MetricPairs {
   }
 
  private:
-  // The change of a cell with its error, whose own value is not asked for. Where nothing is known
-  // of the degrees of freedom, as in older files, the error counts as known.
+  // Returns the standard error and degrees of freedom of a change; its value is not used. If the
+  // degrees of freedom are unknown, as in older files, the standard error counts as known.
   MeanWithError change_at(std::size_t at) const {
     Estimate change;
     if (change_) {
@@ -94,7 +94,7 @@ class MetricPairs {
 
   std::string name_;
   LabelledArray before_, after_;
-  std::optional<LabelledArray> change_;  // has errors of its own
+  std::optional<LabelledArray> change_;  // has its own standard errors
   std::optional<std::pair<std::string, std::string>> intervention_;
 };
 

@@ -24,7 +24,7 @@ void add_results(const Results& results, AtomicFiles& files) {
   if (has_heads(results)) {
     files.add(kHeadsFile).write(heads_csv_text(results));
   } else if (beginning_of(files.path(kHeadsFile), kHeadsCsvBegin.size()) == kHeadsCsvBegin) {
-    files.remove(kHeadsFile);  // the table of other results
+    files.remove(kHeadsFile);  // a table of earlier results
   }
 }
 

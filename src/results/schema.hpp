@@ -10,7 +10,7 @@ inline constexpr std::string_view kResultsFormat = "headgauge.results/";
 inline constexpr int kResultsMajor = 2;
 inline constexpr std::string_view kResultsSchema = "headgauge.results/2";
 
-// The most changes of either kind that a file lists.
+// The maximum number of changes of each kind in a file.
 inline constexpr std::size_t kMostChanges = 5000;
 
 }  // namespace headgauge

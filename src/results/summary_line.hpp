@@ -1,4 +1,4 @@
-// How the sentences of a summary are put together.
+// Builds the sentences of a summary.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 
 namespace headgauge::summary {
 
-// Puts a line together piece by piece and keeps the record of its numbers.
+// Builds a sentence piece by piece and records the source of each number.
 class Line {
  public:
   using Kind = FactSource::Kind;
@@ -31,18 +31,18 @@ class Line {
     return fact(
         {rounded(cell.value * scale), {Kind::cell, cell.metric, cell.index}, cell.value, scale});
   }
-  // A change of the loss, of which small ones count too.
+  // Adds a change of the loss with 4 decimals, because small changes matter.
   Line& nats(const MetricCell& cell) {
     return fact(
         {fmt::format("{:+.4f}", cell.value), {Kind::cell, cell.metric, cell.index}, cell.value});
   }
-  // The standard error of a cell.
+  // Adds the standard error of a cell.
   Line& error(const MetricCell& cell) {
     return fact({rounded(cell.standard_error),
                  {Kind::standard_error, cell.metric, cell.index},
                  cell.standard_error});
   }
-  // A number that is whole by nature.
+  // Adds a whole number.
   Line& whole(FactSource source, double value) {
     return fact({fmt::format("{:.0f}", value), std::move(source), value});
   }
@@ -50,7 +50,7 @@ class Line {
     return whole({Kind::cell, cell.metric, cell.index}, cell.value);
   }
   Line& derived(double value) { return whole({Kind::derived}, value); }
-  // Label number `place` of a coordinate of whole numbers.
+  // Adds the label at index `place` of a coordinate of whole numbers.
   Line& label(const Results& results, const std::string& coord, Index place) {
     return whole({Kind::coordinate, coord, {place}}, results.coord_numbers(coord)[place]);
   }
@@ -74,7 +74,7 @@ class Line {
 
 using MaybeLine = std::optional<SummaryLine>;
 
-// The same line with what it means for the reader and which command goes further
+// Adds to a sentence what it means for the reader and which command to run next
 // (results/next_commands.hpp).
 inline MaybeLine explained(MaybeLine line, std::string_view means, std::string_view next) {
   if (line) {

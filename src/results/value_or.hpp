@@ -1,5 +1,4 @@
-// Settings and what is known of a model and a text, as they are read from a file that anybody may
-// have written.
+// Reads settings and properties of a model or text from a file that anybody may have written.
 #pragma once
 
 #include <limits>
@@ -9,8 +8,8 @@
 
 namespace headgauge {
 
-// The value of a key of an object where it is of this type, a whole number within its range;
-// `otherwise` where it is missing or something else.
+// Returns the value of an object's key if it has this type (for a whole number: and is in its
+// range); `otherwise` if it is missing or anything else.
 template <class T>
 T value_or(const nlohmann::ordered_json& object, const std::string& key, T otherwise) {
   const auto it = object.find(key);

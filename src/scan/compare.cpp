@@ -62,7 +62,7 @@ class Comparison {
   int documents() const { return static_cast<int>(source_.info().documents.size()); }
   Journal* journal() const { return plan_.options.journal; }
 
-  // Of the pass that was just finished.
+  // Returns the predictions of the last finished pass.
   Predictions predictions() {
     const Journal::Stage stage(journal(), "predictions");
     Predictions all;
@@ -74,7 +74,7 @@ class Comparison {
     return all;
   }
 
-  // Whether the predictions of a document are still to be computed.
+  // Returns whether the predictions of a document are still to be computed.
   bool predicts_next(Index document) const {
     if (!predicts_) return false;
     if (journal() == nullptr) return true;
@@ -82,7 +82,7 @@ class Comparison {
     return journal()->computes(document) && !journal()->computed(-1, document);
   }
 
-  // Of which documents anything is still to be computed: they are set against the original then.
+  // Finds the documents with unfinished parts; they need the original for comparison.
   std::vector<bool> find_needed() const {
     const Journal::Stage stage(journal(), "done");
     std::vector<bool> needed;
@@ -131,7 +131,7 @@ class Comparison {
     predicted_.push_back(predictions());
   }
 
-  // The first layer that any intervention changes; the layers before it stay as they are.
+  // Returns the first layer that any intervention changes; earlier layers stay unchanged.
   int first_changed() const {
     int first = source_.info().layers - 1;
     for (const Intervention& intervention : interventions_) {
@@ -140,7 +140,8 @@ class Comparison {
     return first;
   }
 
-  // What is of single layers, for those that `run` took over from the original.
+  // Copies the single-layer metrics of the first layers, which `run` did not measure, from the
+  // original.
   void take_over(Results& run, Index layers) const {
     for (auto& [name, metric] : run.metrics) {
       const LabelledArray* original = runs_.front().metric(name);
@@ -153,8 +154,8 @@ class Comparison {
     }
   }
 
-  // Runs `body(k)` for each intervention until stopped; one under which the model gives no finite
-  // numbers is left out, and the others go on.
+  // Runs `body(k)` for each intervention until stopped. Leaves out an intervention under which the
+  // model gives no finite numbers.
   template <class Body>
   void each_intervention(const Body& body) {
     for (std::size_t k = 0; k < interventions_.size(); ++k) {
@@ -170,14 +171,15 @@ class Comparison {
     if (finished_.empty() && has_all(journal())) throw AttentionError(left_out_.front());
   }
 
-  // Where a pass under interventions begins. The source knows, unless it was not run, because all
-  // was found: it has kept what enters the first layer that changes.
+  // Returns the first layer of a pass under interventions. The source knows it, unless it did not
+  // run because the journal had everything; then it is the first layer that changes, whose input
+  // was kept.
   int first_layer() const {
     if (model_ == nullptr) return 0;
     return journal() == nullptr ? model_->first_layer() : first_changed();
   }
 
-  // The intervention in every head chosen, the model run on under it.
+  // Applies the intervention to all chosen heads at once and runs the model on under it.
   void intervene_everywhere() {
     each_intervention([&](std::size_t k) {
       const Journal::Stage stage(journal(), fmt::format("{} {}", k, interventions_[k].label));
@@ -194,8 +196,8 @@ class Comparison {
     });
   }
 
-  // The intervention in one head or layer after the other. Such a head still gets what it got
-  // before, so one pass measures them all; only the loss needs a pass each.
+  // Applies the intervention to one head or layer at a time. The input of each head is unchanged,
+  // so one pass measures them all; only the loss needs a pass for each.
   void intervene_one_by_one() {
     each_intervention([&](std::size_t k) {
       const Journal::Stage stage(journal(), fmt::format("{} {}", k, interventions_[k].label));
@@ -243,9 +245,9 @@ class Comparison {
         [&](const LabelledArray& metric) {
           const auto has = [&](std::string_view dim) { return metric.has_dim(dim); };
           if (has(dimension_)) return false;
-          // Neither means nor tests over heads, but how far forecasts for them can be trusted.
+          // Not means or tests over heads, but the reliability of forecasts for them.
           if (metric.dims().empty()) return true;
-          // What is of several heads together is nobody's where one is changed at a time.
+          // Metrics of several heads together have no meaning if one head is changed at a time.
           if (options_.each == Each::head) return has("layer") && has("head");
           return options_.each == Each::none || has("layer");
         },
@@ -306,7 +308,7 @@ class Comparison {
     }
   }
 
-  // What one pass over the original measured of all interventions: those that were finished.
+  // Writes what the pass over the original measured of the finished interventions.
   void write_output_change(Results& results) const {
     std::vector<Index> kept = {0};
     for (const std::size_t k : finished_) kept.push_back(static_cast<Index>(k) + 1);
@@ -369,19 +371,19 @@ class Comparison {
   Stopwatch watch_;
   HeadSource& source_;
   ModelSource* model_;  // null: a dump
-  bool predicts_;       // the next token, so that there is a loss
+  bool predicts_;       // predicts the next token, so that there is a loss
   const CompareOptions& options_;
-  std::string dimension_;  // of the interventions, in the results
+  std::string dimension_;  // dimension of the interventions in the results
   std::span<const Intervention> interventions_;
   const ScanPlan& plan_;
   StageProgress progress_;
   std::stop_token stop_;
   std::vector<bool> needed_;                 // by document
-  ScanTables tables_;                        // of the original
-  std::vector<Results> runs_;                // the original, then the interventions finished
-  std::vector<std::size_t> finished_;        // the interventions of these
-  std::vector<std::string> left_out_;        // what is said of the others
-  std::vector<Predictions> predicted_;       // as runs_
+  ScanTables tables_;                        // tables of the original
+  std::vector<Results> runs_;                // the original, then the finished interventions
+  std::vector<std::size_t> finished_;        // indices of the finished interventions
+  std::vector<std::string> left_out_;        // notices about the other interventions
+  std::vector<Predictions> predicted_;       // predictions of runs_
   std::vector<std::vector<Variant>> tried_;  // per layer
 };
 

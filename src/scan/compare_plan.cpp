@@ -52,7 +52,8 @@ ScanPlan plan_comparison(const CompareOptions& options, std::span<const Interven
   if (!scan.measures.empty() && source.has_loss && !std::ranges::count(scan.measures, "model")) {
     scan.measures.emplace_back("model");
   }
-  // What is measured on some rows under one intervention is measured on the same ones everywhere.
+  // A metric that is measured on a sample of rows under one intervention uses the same rows for
+  // all.
   for (const Intervention& intervention : interventions) {
     for (const HeadIntervention& of_head : intervention.heads) {
       if (of_head.normalizer != nullptr && !of_head.normalizer->softmax_scale({2, 1})) {

@@ -1,4 +1,4 @@
-// What a comparison is going to do, worked out once.
+// Resolves what a comparison will do.
 #pragma once
 
 #include <span>
@@ -8,12 +8,12 @@
 
 namespace headgauge {
 
-// The dimension along which the results have the interventions: "normalizer" or "pattern".
+// Returns the dimension of the interventions in the results: "normalizer" or "pattern".
 const char* dimension_of(std::span<const Intervention> interventions);
 
-// The scan that is made of the original and under every intervention. Layers and heads choose what
-// is changed; all are measured, for what comes later changes too. Throws UsageError where there is
-// no intervention, or the options ask for a scan of a model that is changed already.
+// Returns the plan of the scan of the original and of every intervention. Layers and heads choose
+// what is changed; all heads are measured, because later layers change too. Throws UsageError if
+// there is no intervention, or if the options ask for a scan of a model that is already changed.
 ScanPlan plan_comparison(const CompareOptions& options, std::span<const Intervention> interventions,
                          const SourceInfo& source);
 

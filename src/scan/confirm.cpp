@@ -1,4 +1,4 @@
-// The interventions that lower the loss on one text, tried on another.
+// Tests interventions that lower the loss on one text on another text.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,8 @@
 namespace headgauge {
 namespace {
 
-// Where `chosen` puts its intervention: the head, the layer's heads or all that were changed.
+// Returns whether `chosen` applies its intervention to this head: it is the head, in the layer, or
+// the intervention covers all.
 bool is_of(const Candidate& chosen, int layer, int head) {
   if (!chosen.head) return true;
   return chosen.head->layer == layer && (chosen.head->head < 0 || chosen.head->head == head);
@@ -30,7 +31,7 @@ class Confirmation {
         results_(results),
         dim_(intervention_dimension(results)),
         chosen_(choices(candidates(results), LossGains(results))) {
-    // The loss is all that is asked for.
+    // Only the loss is needed.
     options_.scan.measures = {"model"};
     options_.scan.layers.clear();
     options_.scan.heads.clear();
@@ -54,7 +55,7 @@ class Confirmation {
     results_.notices.push_back("the other text was not finished: nothing is confirmed by it");
   }
 
-  // Each choice by itself; false when stopped.
+  // Measures each choice alone; returns false if stopped.
   bool alone(LabelledArray& change, Results& confirmed, Progress* progress,
              const std::stop_token& stop) {
     const Journal::Stage stage(options_.scan.journal, "alone");
@@ -78,7 +79,7 @@ class Confirmation {
     return true;
   }
 
-  // All choices at once; false when stopped.
+  // Measures all choices together; returns false if stopped.
   bool all_together(Results& confirmed, Progress* progress, const std::stop_token& stop) {
     CompareOptions all = options_;
     all.each = Each::none;
@@ -94,7 +95,8 @@ class Confirmation {
     return true;
   }
 
-  // Results name the original first, then the interventions that were finished, in their order.
+  // Returns the index of the candidate's intervention; results list the original first, then the
+  // finished interventions in order.
   std::size_t of(const Candidate& candidate) const {
     const std::string label = results_.require_coord(dim_).label(candidate.intervention);
     const auto found = std::ranges::find(interventions_, label, &Intervention::label);
@@ -119,7 +121,7 @@ class Confirmation {
     return cell;
   }
 
-  // `from` where it was chosen, in addition to what `to` has.
+  // Adds `from` to `to` in the heads of the candidate.
   static void put(const Candidate& candidate, const Intervention& from, Intervention& to) {
     to.heads.each([&](int layer, int head, HeadIntervention& of_head) {
       if (is_of(candidate, layer, head) && from.heads(layer, head).changes()) {
@@ -135,7 +137,7 @@ class Confirmation {
     return intervention;
   }
 
-  // Each intervention that was chosen anywhere, where it was chosen.
+  // Returns the chosen interventions, each restricted to the heads for which it was chosen.
   std::vector<Intervention> by_intervention() const {
     std::vector<Intervention> parts;
     for (std::size_t k = 0; k < interventions_.size(); ++k) {
@@ -177,7 +179,7 @@ void confirm_gains(HeadSource& unseen, const CompareOptions& options,
                                  "without a loss nothing is recommended"));
   }
   if (results.partial) return;
-  // What is tried was chosen by the results of all.
+  // The choice needs the results of all processes.
   const Journal::Stage stage(journal, "confirm");
   const Journal::Deal whole(journal);
   try {

@@ -24,7 +24,7 @@
 namespace headgauge {
 namespace {
 
-// The documents that reach the context are averaged, head by head.
+// Averages each head over the documents that reach the context length.
 class HeadLooker {
  public:
   HeadLooker(const ConvergeOptions& options, const ScanPlan& plan, const SourceInfo& source,
@@ -44,7 +44,7 @@ class HeadLooker {
   }
 
   void observe(const HeadInput& head) {
-    // Shorter documents do not contribute; a bidirectional model's shorter passes neither.
+    // Shorter documents and a bidirectional model's shorter passes do not contribute.
     if (head.length() < length_) return;
     const Stopwatch watch;
     HeadConvergence& found = of_document_[{head.layer, head.head}];
@@ -57,7 +57,7 @@ class HeadLooker {
     seconds_ += watch.seconds();
   }
 
-  // What was found of the document, which is forgotten, and back.
+  // Write the findings of a document and forget them; read them back.
   void write_part(ByteWriter& part) {
     part.put(static_cast<std::uint64_t>(of_document_.size()));
     for (const auto& [name, head] : of_document_) {
@@ -76,13 +76,13 @@ class HeadLooker {
       of_layer_[{layer, head}].add(of_head);
     }
   }
-  // Of a layer that is left in the middle nothing is told.
+  // A layer that was interrupted leaves no results.
   void end_layer() {
     found_.merge(of_layer_);
     of_layer_.clear();
   }
 
-  // Means over the documents.
+  // Returns means over the documents.
   HeadConvergences finish() {
     for (auto& [name, head] : found_) head.divide();
     return std::move(found_);
@@ -138,7 +138,7 @@ class HeadLooker {
   double seconds_ = 0;
 };
 
-// Hands every head that a scan measures to a HeadLooker.
+// Passes every head that a scan measures to a HeadLooker.
 class EveryHead final : public Measure {
  public:
   explicit EveryHead(HeadLooker& looker) : looker_(looker) {}
@@ -169,7 +169,7 @@ void check_values(const std::vector<int>& grid, int length) {
   }
 }
 
-// What was not asked for is filled in.
+// The options with defaults filled in.
 struct ConvergePlan {
   ConvergeOptions options;
   ScanPlan scan;
@@ -201,7 +201,7 @@ ConvergePlan plan_convergence(ConvergeOptions options, const SourceInfo& info) {
   }
   if (options.grid.empty()) options.grid = default_grid(length, options.points);
   check_values(options.grid, length);
-  options.tolerances.push_back(kServed);  // what caches and ranks are about
+  options.tolerances.push_back(kServed);  // the tolerance of caches and rank correlations
   std::ranges::sort(options.tolerances);
   const auto twice = std::ranges::unique(options.tolerances);
   options.tolerances.erase(twice.begin(), twice.end());
@@ -219,7 +219,7 @@ std::vector<int> default_grid(int length, int points) {
   const double first = length / 8, last = length * 3 / 4;
   std::vector<int> grid;
   for (const double exact : geometric(first, last, points)) {
-    // A whole number is meant, not what pow() leaves of it.
+    // Removes the rounding error of pow() from whole numbers.
     const int n = static_cast<int>(exact + 1e-9);
     if (grid.empty() || n > grid.back()) grid.push_back(n);
   }

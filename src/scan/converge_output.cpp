@@ -26,7 +26,7 @@ void add_all(const std::vector<double>& values, std::vector<double>& to) {
 struct Found {
   HeadName name;
   const HeadConvergence* head;
-  // A cell of this head, by its indices along the dims after layer and head.
+  // Returns a cell of this head, by its indices along the dims after layer and head.
   std::vector<Index> cell(std::initializer_list<Index> inner = {}) const {
     std::vector<Index> cell = {name.layer_index, name.head_index};
     cell.insert(cell.end(), inner);
@@ -34,7 +34,7 @@ struct Found {
   }
 };
 
-// What was found of the heads that are in the results, in their order.
+// Returns the findings for the heads in the results, in the same order.
 std::vector<Found> found_heads(const HeadConvergences& heads, const Results& results) {
   std::vector<Found> found;
   const auto layers = results.coord_numbers("layer"), columns = results.coord_numbers("head");
@@ -49,8 +49,9 @@ std::vector<Found> found_heads(const HeadConvergences& heads, const Results& res
   return found;
 }
 
-// Where the normalizer is softmax(c l) its logits spread c times as far as those of the model.
-// Nothing where it is not, or where l is a cosine: H is of queries and keys as long as they are.
+// Returns c if the normalizer is softmax(c l), whose logits spread c times as far as the model's.
+// Returns nothing for other normalizers, and if l is a cosine, because H is defined for queries and
+// keys of their original norm.
 std::optional<double> logit_scale(const Normalizer& normalizer, Index length) {
   if (normalizer.traits().unit_norms) return std::nullopt;
   return normalizer.softmax_scale({length, length - 1});
@@ -74,7 +75,7 @@ void write_horizons(const std::vector<Found>& heads, const ConvergeOptions& opti
   }
 }
 
-// The errors of the mean or of the covariance, and their rate.
+// Writes the errors of the mean or of the covariance, and their rate.
 void write_curve(const std::string& kind, const std::vector<Found>& heads,
                  const ErrorCurve HeadConvergence::*curve, const ConvergeOptions& options,
                  Results& results) {
@@ -138,8 +139,8 @@ void write_budgets(const std::vector<Found>& heads, const ConvergeOptions& optio
   }
 }
 
-// Bytes of keys and values per token of context: as the model keeps them, and with every group of
-// heads kept to its budget.
+// Writes the bytes of keys and values per token of context: with the model's own cache, and with
+// every group of heads limited to its budget.
 void write_cache(const ConvergeOptions& options, const SourceInfo& info, bool all_layers,
                  Results& results) {
   constexpr Index kFull = 0, kBudget = 1;
@@ -164,7 +165,7 @@ void write_cache(const ConvergeOptions& options, const SourceInfo& info, bool al
     double keys = 0;
     for (int kv = 0; kv < info.kv_heads; ++kv) {
       const auto head = std::ranges::find(heads, static_cast<double>(kv * group));
-      // Not all heads of the layer were measured.
+      // Some heads of the layer were not measured.
       const auto cell = head == heads.end() || !tolerance
                             ? std::nullopt
                             : find_cell(results, "budget_keys",
@@ -352,7 +353,7 @@ void write_convergence(const HeadConvergences& all, const ConvergeOptions& optio
     write_budgets(heads, options, info, results);
     const bool all_layers =
         !results.partial && results.coord_size("layer") == std::ssize(info.attention_layers());
-    // Of a dump of scores nobody knows how large its keys were.
+    // The size of the keys is unknown for a dump of scores.
     if (info.causal && info.head_dim > 0) write_cache(options, info, all_layers, results);
   }
   write_notices(heads, options, info, results);

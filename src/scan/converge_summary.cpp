@@ -1,4 +1,4 @@
-// What converge() found, in sentences.
+// Describes the findings of converge() in sentences.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -77,7 +77,8 @@ class Sentences {
                       {"sampler", static_cast<Index>(Sampler::recent)}});
   }
 
-  // The head where sign * metric is largest, the first of equal ones; nothing if no head has it.
+  // Returns the head with the largest sign * metric, the first of equal ones; nothing if no head
+  // has it.
   std::optional<Extreme> extreme(std::string_view metric, double sign) const {
     std::optional<Extreme> best;
     for (const HeadName& head : heads_) {
@@ -157,7 +158,7 @@ class Sentences {
     return line.say(" the least.").done();
   }
 
-  // What the largest rise that was asked for allows, where it was tried.
+  // Describes what the largest requested rise allows, if it was tried.
   MaybeLine calibrated() const {
     const LabelledArray* tolerance = results_.metric("tolerance_for_rise");
     if (tolerance == nullptr) return {};

@@ -1,5 +1,5 @@
-// The rank correlation of the two papers' figures over heads: does a head that selects poorly also
-// need more context?
+// Computes the rank correlation of the two papers' metrics over heads: does a head that selects
+// poorly also need more context?
 #include <fmt/format.h>
 
 #include <cmath>
@@ -15,8 +15,8 @@
 namespace headgauge {
 namespace {
 
-// The values of a metric over the heads, at the longest length, the judged top_n, and for budgets
-// the most recent keys within 5 %.
+// Returns the values of a metric over the heads, at the longest length and the judged top_n; for
+// budgets, with the sampler "recent" and a tolerance of 5 %.
 std::vector<double> over_heads(const Results& results, const std::string& metric) {
   std::vector<double> values;
   const auto top_n = judged_top_n(results);
@@ -38,7 +38,7 @@ std::vector<double> over_heads(const Results& results, const std::string& metric
     double value = cell ? cell->value : kUndefined;
     const std::string& of = metric_info(metric).fraction_of;
     if (!of.empty()) {
-      // A critical N beyond those searched ranks above all that were found.
+      // A critical N beyond the searched range ranks above all that were found.
       const auto n = find_cell(results, of, {layer, column});
       if (n && n->is_none) value = 1;
     }

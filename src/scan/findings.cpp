@@ -1,4 +1,4 @@
-// Which findings a scan is summed up in, what they mean, and which command goes further.
+// Chooses the findings that summarise a scan, their meaning, and the next command.
 #include <cmath>
 #include <string>
 #include <utility>
@@ -23,10 +23,11 @@ bool critical_n_can_be_shown(const Results& results, std::size_t heads) {
 }
 
 std::vector<SummaryLine> summarize_scan(const Results& results) {
-  constexpr std::size_t kLines = 4;  // to be filled up with spare ones
+  constexpr std::size_t kLines = 4;  // number of lines to reach with spare ones
   const summary::Summary summary(results);
   if (!summary.possible() || !has_rows_to_judge(results)) return {};
-  // In the order of the text; `spare` lines stand in for those that the results cannot support.
+  // The statements in the order of the text; `spare` ones replace those that the results do not
+  // support.
   struct Statement {
     summary::MaybeLine line;
     bool spare = false;

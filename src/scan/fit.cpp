@@ -1,4 +1,4 @@
-// fit_interventions(): the parameter of each head, on a calibration text.
+// fit_interventions(): fits the parameter of each head on a calibration text.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,18 +17,18 @@ namespace headgauge {
 namespace {
 
 constexpr int kCoarse = 17;
-constexpr int kFine = 7;  // between the neighbours of the best
+constexpr int kFine = 7;  // between the neighbours of the best value
 constexpr int kPasses = 3;
 
-// What is fitted: the parameter of a normalizer that was declared with a range, and was not given.
+// The parameter to fit: it belongs to a normalizer, has a declared range, and was not given.
 struct Fitting {
   NormalizerInfo info;
   Parameter parameter;
   FitRange range;
 };
 
-// What is fitted of an intervention; nothing where there is nothing to choose. `longest`: keys of a
-// row.
+// Returns what to fit for an intervention; nothing if there is no choice. `longest`: number of keys
+// in the longest row.
 std::optional<Fitting> fitting_of(const Intervention& intervention, Index longest) {
   const auto changed = std::ranges::find_if(
       intervention.heads,
@@ -45,7 +45,7 @@ std::optional<Fitting> fitting_of(const Intervention& intervention, Index longes
   return std::nullopt;
 }
 
-// `count` values from low to high, both included, as the parameter takes them.
+// Returns `count` values from low to high, both included, valid for the parameter.
 std::vector<double> grid(const Fitting& fitting, double low, double high, int count) {
   std::set<double> values;
   for (int i = 0; i < count; ++i) {
@@ -54,7 +54,7 @@ std::vector<double> grid(const Fitting& fitting, double low, double high, int co
                                                       : low + (high - low) * at;
     if (fitting.parameter.domain->whole) value = std::round(value);
     if (fitting.parameter.domain->even) value = 2 * std::round(value / 2);
-    // Numbers that people can type: 4 significant digits.
+    // Rounded to 4 significant digits, so that users can type them.
     values.insert(std::stod(fmt::format("{:.4g}", value)));
   }
   return {values.begin(), values.end()};
@@ -70,10 +70,10 @@ std::shared_ptr<const Normalizer> normalizer_at(const Fitting& fitting, double v
   return make_normalizer(info);
 }
 
-// Values to try.
+// The values to try, by head.
 using Candidates = PerHead<std::vector<double>>;
 
-// The interventions that try the first value of every head, the second one, and so on.
+// Returns interventions that try the first value of every head, the second one, and so on.
 std::vector<HeadInterventions> interventions_trying(const Candidates& candidates,
                                                     const Fitting& fitting) {
   std::vector<HeadInterventions> interventions;
@@ -91,10 +91,10 @@ std::vector<HeadInterventions> interventions_trying(const Candidates& candidates
   return interventions;
 }
 
-// Chooses the parameter of one intervention.
+// Fits the parameter of one intervention.
 class Fit {
  public:
-  // `plan`: of one length, without groups.
+  // `plan` must have one length and no groups.
   Fit(HeadSource& source, const ScanPlan& plan, const Fitting& fitting, Progress* progress,
       const std::stop_token& stop)
       : source_(source), plan_(plan), fitting_(fitting), progress_(progress), stop_(stop) {}
@@ -123,7 +123,7 @@ class Fit {
   }
 
  private:
-  // The mean change of the output of each head under each of its candidates; undefined where there
+  // Returns the mean change of each head's output under each of its candidates; undefined if there
   // is none.
   PerHead<std::vector<double>> output_changes(const Candidates& candidates) const {
     const std::vector<HeadInterventions> interventions = interventions_trying(candidates, fitting_);
@@ -153,7 +153,7 @@ class Fit {
     return found;
   }
 
-  // The place of the least change; nothing where all are undefined.
+  // Returns the index of the smallest change; nothing if all are undefined.
   static std::optional<Index> least(std::span<const double> changes) {
     std::optional<Index> best;
     for (Index c = 0; c < std::ssize(changes); ++c) {
@@ -163,7 +163,7 @@ class Fit {
     return best;
   }
 
-  // The best value and a finer grid between its neighbours.
+  // Returns the best value and a finer grid between its neighbours.
   std::vector<double> closer(const std::vector<double>& values, Index best) const {
     const double low = values[std::max<Index>(best - 1, 0)];
     const double high = values[std::min<Index>(best + 1, std::ssize(values) - 1)];
@@ -174,7 +174,7 @@ class Fit {
     return finer;
   }
 
-  // Gives the heads what was chosen for them, and says where that is doubtful.
+  // Applies the fitted parameters to the heads, and adds notices for doubtful ones.
   void apply(Intervention& intervention) const {
     const FitRange& range = fitting_.range;
     int at_end = 0, silent = 0;
@@ -223,9 +223,9 @@ void fit_interventions(HeadSource& source, const CompareOptions& options,
   scan.measures = {"weights"};
   ScanPlan plan = plan_scan(scan, source.info());
   plan = plan.at_length(plan.options.lengths.back());
-  plan.options.measures.clear();  // the change of the output alone
+  plan.options.measures.clear();  // only the change of the output is needed
   if (!source.info().causal) source.set_context(plan.longest());
-  // Every process needs the parameters before it goes on.
+  // Every process needs the parameters before it continues.
   const Journal::Stage stage(scan.journal, "fit");
   const Journal::Deal whole(scan.journal);
   for (Intervention& intervention : interventions) {

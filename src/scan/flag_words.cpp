@@ -8,7 +8,7 @@
 namespace headgauge {
 namespace {
 
-// A comparison that gives the head alone something else to attend by.
+// Returns the command that tries a replacement for the attention of this head only.
 std::string try_on_head(const std::string& change, const std::string& what) {
   return "`headgauge compare MODEL TEXT --heads HEAD " + change + "` says what the loss becomes " +
          what + ".";

@@ -1,4 +1,4 @@
-// What a flag means for its reader.
+// Explanations of the flags for readers.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@ namespace headgauge {
 
 struct FlagWords {
   std::string means;
-  std::string next;  // which command goes further, as FlagInfo::next
+  std::string next;  // the command to run next, for FlagInfo::next
 };
 
-// Those of the flag of that name; std::logic_error where there are none.
+// Returns the explanation of the flag of that name; std::logic_error if there is none.
 FlagWords words_of_flag(const std::string& name);
 
 }  // namespace headgauge

@@ -18,7 +18,7 @@
 namespace headgauge {
 namespace {
 
-// What a rule found; a flag is raised if `raised`.
+// The outcome of a rule; a flag is raised if `raised`.
 struct Finding {
   bool raised = false;
   double value = kUndefined;
@@ -51,8 +51,8 @@ std::optional<Finding> dormant(const Results& results, const HeadName& head) {
   return above(find_cell_of_head(results, "sink_weight", head), kDormant);
 }
 
-// No better than with the pairing of weights and keys permuted: the excess is not shown to be above
-// 0, and shown to be below what would matter: by the two ends of its 95 % interval (Student's t).
+// Detects separability no better than with randomly paired weights and keys: the 95 % interval
+// (Student's t) of the excess begins at or below 0 and ends below what would matter.
 std::optional<Finding> saturated(const Results& results, const HeadName& head) {
   const auto top_n = judged_top_n(results);
   if (!top_n) return std::nullopt;

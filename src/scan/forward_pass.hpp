@@ -1,4 +1,4 @@
-// One forward pass over the documents of a source, of which a journal may have parts already.
+// A forward pass over the documents of a source; a journal may already have some of its parts.
 #pragma once
 
 #include <span>
@@ -9,20 +9,20 @@
 
 namespace headgauge {
 
-// Runs each document as far as is asked for, layer by layer, and no further.
+// Runs each document layer by layer, only as far as requested.
 class ForwardPass {
  public:
-  // `first`: the layer that the source begins at. `states`: of the present stage, where states of
-  // documents are kept and found; null: nowhere.
+  // `first`: the first layer of the source. `states`: the journal that keeps and finds states of
+  // documents in the present stage; null: none.
   ForwardPass(HeadSource& source, int first, Journal* states = nullptr)
       : source_(source), states_(states), next_(source.info().documents.size(), first) {}
-  // The heads of a layer of a document; layers before it that were not run are run first.
+  // Returns the heads of a layer of a document, and runs the layers before it first if necessary.
   std::span<const HeadInput> layer(int layer, Index document) {
     reach(layer, document);
     ++next_[static_cast<std::size_t>(document)];
     return source_.layer(layer, static_cast<int>(document));
   }
-  // The same for a caller that scores them: HeadSource::begin_layer().
+  // Does the same for a caller that scores the heads: HeadSource::begin_layer().
   std::span<const HeadInput> begin_layer(int layer, Index document) {
     reach(layer, document);
     ++next_[static_cast<std::size_t>(document)];
@@ -35,7 +35,7 @@ class ForwardPass {
     if (next < layer) go_back(layer, document, next);
     for (; next < layer; ++next) source_.layer(next, static_cast<int>(document));
   }
-  // What was measured of the document's layers so far is kept: the rest may begin here.
+  // Keeps the document's state after its measured layers, so that the rest may begin here.
   void keep_state(Index document) {
     if (states_ == nullptr) return;
     const auto state = source_.state(static_cast<int>(document));
@@ -44,7 +44,7 @@ class ForwardPass {
   }
 
  private:
-  // To a state that was kept between `next` and `layer`.
+  // Returns to a state that was kept between `next` and `layer`.
   void go_back(int layer, Index document, int& next) {
     const int kept = states_ != nullptr ? states_->state_layer(document) : 0;
     if (kept <= next || kept > layer) return;
@@ -55,7 +55,7 @@ class ForwardPass {
 
   HeadSource& source_;
   Journal* states_;
-  std::vector<int> next_;  // layer to be run, of each document
+  std::vector<int> next_;  // next layer to run, by document
 };
 
 }  // namespace headgauge

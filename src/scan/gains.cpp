@@ -11,9 +11,9 @@
 namespace headgauge {
 namespace {
 
-constexpr double kLeastGain = 1e-4;  // nats; less is rounding
+constexpr double kLeastGain = 1e-4;  // nats; a smaller change may be rounding error
 
-// That the loss did not fall.
+// Returns the p-value for the loss not having fallen.
 double p_of_gain(const MetricCell& change) {
   return t_test(mean_of(change), 0, Tail::below).p;
 }

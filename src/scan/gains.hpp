@@ -1,4 +1,4 @@
-// Which of the interventions that were tried lower the loss.
+// Finds the interventions that lower the loss.
 #pragma once
 
 #include <optional>
@@ -10,22 +10,23 @@
 
 namespace headgauge {
 
-// An intervention in the whole model, in a layer or in a head, and what it does to the loss.
+// An intervention in the whole model, a layer or a head, and the change of the loss.
 struct Candidate {
-  std::optional<HeadName> head;  // a layer: head.head is -1
+  std::optional<HeadName> head;  // for a layer head.head is -1
   Index intervention = 0;
   MetricCell change;
 };
 
-// Every intervention wherever it was tried, by `metric`, a change of the loss that is known there.
+// Returns every intervention at every place where it was tried and `metric`, a change of the loss,
+// is defined.
 std::vector<Candidate> candidates(const Results& results, std::string_view metric = "loss_change");
 
-// What a metric is for the candidate, at the longest length.
+// Returns the candidate's cell of a metric at the longest length.
 std::optional<MetricCell> cell_of(const Results& results, std::string_view metric,
                                   const Candidate& candidate);
 
-// What is worth trying on another text, the largest gain first: of each head (layer) the candidate
-// that lowers the loss most, if one does so beyond chance; of the whole model all that do.
+// Returns the candidates worth trying on another text, largest gain first: for each head (layer)
+// the one that lowers the loss most beyond chance, if any; for the whole model all that do.
 std::vector<Candidate> choices(const std::vector<Candidate>& all, const LossGains& gains);
 
 }  // namespace headgauge

@@ -15,25 +15,25 @@ namespace headgauge {
 
 namespace {
 
-// A view of rows x keys on memory that grows to the largest tile it has seen. The rows lie apart by
-// an odd number of cache lines, so that they do not compete for the same sets of the cache.
+// Returns a view of rows x keys on memory that grows to the largest tile so far. The row stride is
+// an odd number of cache lines, so that rows do not compete for the same cache sets.
 MatrixView<float> tile_view(AlignedVector<float>& memory, Index rows, Index keys) {
   const Index stride = (keys + 31) / 32 * 32 + 16;
   if (std::ssize(memory) < rows * stride) memory.resize(rows * stride);
   return {memory.data(), rows, keys, stride};
 }
 
-// Rows that are scored and weighed together: their logits stay in the L2 cache between the two.
+// Rows scored and weighed together: their logits stay in the L2 cache between the two steps.
 constexpr Index kScoredRows = 16;
 
-// Whether float32, which holds weights and sums of their squares, is too narrow for a row.
+// Returns whether float32, which holds weights and sums of their squares, is too narrow for a row.
 bool is_beyond_float32(const Row& row, const Normalizer& normalizer) {
-  constexpr double kSmallest = 1e-18, kLargest = 1e18;  // whose squares are normal numbers
+  constexpr double kSmallest = 1e-18, kLargest = 1e18;  // their squares are normal numbers
   const WeightSums& sums = row.sums;
   if (!std::isfinite(sums.abs_mass) || !std::isfinite(sums.square)) return true;
   const double largest = std::max(sums.max, -sums.min);
   if (largest > 0) return largest < kSmallest || largest > kLargest;
-  // Weights of 0 are so exactly, or only in float32.
+  // Decides in float64 whether weights of 0 are exact or an underflow of float32.
   thread_local std::vector<double> logits, weights;
   logits.assign(row.logits.begin(), row.logits.end());
   weights.resize(logits.size());
@@ -41,7 +41,7 @@ bool is_beyond_float32(const Row& row, const Normalizer& normalizer) {
   return std::ranges::any_of(weights, [](double w) { return w != 0; });
 }
 
-// Whether the tiles hold all queries of a text of `length` tokens, one after the other.
+// Returns whether the tiles hold all queries of a text of `length` tokens in order.
 bool hold_all_rows(std::span<const Tile> tiles, Index length) {
   Index next = 0;
   for (const Tile& tile : tiles) {
@@ -52,10 +52,10 @@ bool hold_all_rows(std::span<const Tile> tiles, Index length) {
   return next == length;
 }
 
-// Hides keys from rows that see others.
+// Hides keys, but never all keys of a row.
 class HiddenKeys final : public KeyMask {
  public:
-  // `hidden`, ascending; what `visibility` hides stays hidden.
+  // `hidden` must be ascending; what `visibility` hides stays hidden.
   HiddenKeys(std::vector<Index> hidden, Visibility visibility)
       : hidden_(std::move(hidden)), visibility_(std::move(visibility)) {}
   bool needs_logits() const override {
@@ -73,7 +73,8 @@ class HiddenKeys final : public KeyMask {
       return std::ranges::binary_search(hidden_, Index{key});
     };
     if (std::ranges::all_of(keys, is_hidden)) {
-      // A row of one key, of which no set of keys leaves one out; so is a row that sees none.
+      // A row that sees only hidden keys keeps one: with one key no set leaves a key out, as in a
+      // row that sees none.
       keys.assign(1, static_cast<std::uint32_t>(range.end - 1));
       return;
     }
@@ -111,7 +112,7 @@ HeadScanner::HeadScanner(std::span<const std::unique_ptr<Measure>> measures,
 std::size_t HeadScanner::bytes(Index longest, Index head_dim, int threads, bool changed) {
   const Index tile = kBlockRows * std::max<Index>(longest, 4096);
   const Index keys = (longest + 48) * head_dim;
-  // What is changed takes the original's weights, positions of a row's keys, and keys at length 1.
+  // A change adds the original's weights, the positions of a row's keys, and unit-norm keys.
   const Index packed = changed ? 2 : 1, tiles = changed ? 4 : 2;
   return sizeof(float) * (packed * keys + tiles * tile * threads);
 }
@@ -156,8 +157,8 @@ void HeadScanner::score_rows(const HeadInput& head, std::span<const Index> queri
   for (Index r = 0; r < count; ++r) finish_logits(head, queries[r], 0, logits.row(r));
 }
 
-// What the top keys are the largest of: the logits under a normalizer that keeps their order
-// (weights underflow to equal zeros), else the weights, without their signs.
+// Returns the values that rank the top keys: the logits if the normalizer keeps their order
+// (weights underflow to equal zeros), otherwise the absolute weights.
 std::span<const float> HeadScanner::ranking(const Row& row, Workspace& work) const {
   const NormalizerTraits& traits = present_.traits;
   if (traits.increasing && !traits.is_signed) return row.logits;
@@ -173,7 +174,7 @@ void HeadScanner::select(const HeadInput& head, Index r, Workspace& work) {
   const auto of = [&](KeyRange keys) { return logits.subspan(keys.begin, keys.size()); };
   row.logits = of(row.keys);
   if (!head.scores.empty() && sees_nothing(row.logits)) {
-    // Measured as some row or other, and then left out.
+    // The row is processed with zeros and then left out.
     std::ranges::fill(of(row.keys), 0.0f);
     row.left_out = Row::LeftOut::sees_no_key;
     return;
@@ -231,7 +232,7 @@ void HeadScanner::weigh_original(Index r, Workspace& work) const {
     present_.original->weigh(logits, context, out);
     return;
   }
-  // A mask of the head's own leaves gaps: the weights of what it hides are 0.
+  // The head's own mask leaves gaps: the weights of hidden keys are 0.
   work.original_row.resize(row.positions.size());
   for (std::size_t i = 0; i < row.positions.size(); ++i) {
     work.original_row[i] = present_.rescored() ? out[row.positions[i] - row.keys.begin] : logits[i];
@@ -307,7 +308,8 @@ void HeadScanner::scan_tile(const HeadInput& head, const HeadInput& beyond, cons
     }
   };
   const bool apart = &beyond != &head;
-  // First, so that what is left out here is nothing of the others.
+  // Goes first, because it sets rows that are left out here to undefined, which must not overwrite
+  // values of the other measures.
   if (apart) {
     observe(beyond, Purpose::measure_beyond_sinks, [&](std::size_t m) { return beyond_sinks_[m]; });
   }
@@ -338,12 +340,12 @@ void HeadScanner::scan(const HeadInput& head, const HeadInput& original, HeadSum
   sums.begin(head.document);
   if (scores) {
     const auto& tiles = sums.document().tiles;
-    // Cosines are the logits of the normalizer alone. Rows that are asked for sinks are not handed
-    // on.
+    // The logits of a normalizer with unit norms are cosines, which HeadOutput does not take. Rows
+    // that find sinks are not passed on.
     const bool complete = hold_all_rows(tiles, head.length());
     if (complete && !present_.traits.unit_norms) present_.output = head.output;
     const Index count = std::ssize(tiles);
-    // The longest rows first, so that no thread is left with the largest tile at the end.
+    // Longest rows first, so that no thread ends with the largest tile.
     pool_.for_each_slot(count, [&](Index i, int slot) {
       if (stop_.stop_requested()) return;
       scan_tile(with_sinks, hides ? beyond : with_sinks, tiles[count - 1 - i], slot, sums);

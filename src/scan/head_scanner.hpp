@@ -1,4 +1,4 @@
-// Scores the rows of a head, tile by tile, and lets every measure look at them.
+// Scores the rows of a head tile by tile, and passes them to every measure.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace headgauge {
 
-// How many rows were left out of all metrics, and why.
+// Number of rows left out of all metrics, by reason.
 struct LeftOutRows {
   Index without_keys = 0;
   Index beyond_float32 = 0;
@@ -36,18 +36,17 @@ class HeadScanner {
   HeadScanner(std::span<const std::unique_ptr<Measure>> measures, const CellLayout& layout,
               const RowPlan& plan, ThreadPool& pool, std::stop_token stop = {});
 
-  // Observes all planned rows of `head`, a head of document head.document, and gives the sums of
-  // their values: under the head's normalizer, softmax where it has none, with the keys that its
-  // mask leaves. `original` is the same head without what the scan changes. A row whose scores
-  // are all -Inf sees no key and is left out. Throws BadInputError where another visible score is
-  // NaN or infinite, or a mask leaves no key. Once a stop is asked for, what is left of the head is
-  // not observed.
+  // Observes all planned rows of `head` (in document head.document) and returns the sums of their
+  // values in `sums`. Uses the head's normalizer (softmax by default) on the keys that its mask
+  // keeps. `original` is the same head without the scan's change. A row whose scores are all -Inf
+  // sees no key and is left out. Throws BadInputError if another visible score is NaN or infinite,
+  // or if a mask keeps no key. After a stop request the rest of the head is not observed.
   void scan(const HeadInput& head, const HeadInput& original, HeadSums& sums);
 
-  // Rows left out so far.
+  // Returns the rows left out so far.
   LeftOutRows left_out() const { return {without_keys_, beyond_float32_}; }
 
-  // Memory for tiles and packed keys at this length.
+  // Returns the memory for tiles and packed keys at this length.
   static std::size_t bytes(Index longest, Index head_dim, int threads, bool changed = false);
 
  private:
@@ -59,18 +58,18 @@ class HeadScanner {
     MatrixView<float> weights;
     Matrix<double> values, stand_for;  // rows x cells
     AlignedVector<float> original_memory;
-    MatrixView<float> original;  // weights without what the scan changes: rows x keys
+    MatrixView<float> original;  // weights without the scan's change: rows x keys
     std::vector<std::uint32_t> top;
     std::vector<Row> rows;
     std::vector<std::vector<std::uint32_t>> sinks;      // by row
-    std::vector<std::vector<std::uint32_t>> positions;  // by row, where a mask leaves gaps
+    std::vector<std::vector<std::uint32_t>> positions;  // by row; used if a mask leaves gaps
     std::vector<float> magnitudes;
     std::vector<float> original_row;  // where a mask leaves gaps
     TopWorkspace select;
   };
 
-  // The normalizer that the present head is measured under, and what follows from it; that of the
-  // original where some measure asks for it.
+  // The normalizer of the present head and its properties; those of the original if a measure needs
+  // them.
   struct Present {
     const Normalizer* normalizer = nullptr;
     NormalizerTraits traits;
@@ -78,8 +77,8 @@ class HeadScanner {
     const Normalizer* original = nullptr;
     NormalizerTraits original_traits;
     bool adds_mask = false;        // the original has none
-    HeadOutput* output = nullptr;  // takes the logits of every row; null: nobody asks
-    // The original's logits are others: of these two normalizers one takes cosines.
+    HeadOutput* output = nullptr;  // receives the logits of every row; null: not needed
+    // True if the original has other logits: exactly one of the two normalizers takes cosines.
     bool rescored() const {
       return original != nullptr && traits.unit_norms != original_traits.unit_norms;
     }
@@ -92,32 +91,32 @@ class HeadScanner {
   };
   void pack(const HeadInput& head, bool unit);
 
-  // Logits of rows [first, first + count) of the tile against the first `keys` keys, and those of
-  // the original where they differ.
+  // Computes the logits of rows [first, first + count) of the tile for the first `keys` keys, and
+  // those of the original if they differ.
   void score(const HeadInput& head, const Tile& tile, Index first, Index count, Index keys,
              Workspace& work) const;
-  // The logits of some queries, ascending; `unit`: of queries and keys at length 1.
+  // Computes the logits of some queries, ascending; `unit`: of queries and keys with norm 1.
   void score_rows(const HeadInput& head, std::span<const Index> queries, bool unit,
                   MatrixView<float> logits, Workspace& work) const;
-  // The logits of row r: those of its range, or of the keys that the mask leaves of it.
+  // Selects the logits of row r: those of its range, or of the keys that the mask keeps.
   void select(const HeadInput& head, Index r, Workspace& work);
   std::span<const float> ranking(const Row& row, Workspace& work) const;
-  // Weights and sums of row r of the tile.
+  // Computes weights and sums of row r of the tile.
   void weigh(const HeadInput& head, Index r, Workspace& work) const;
-  // Top keys and sinks of row r of the tile.
+  // Finds top keys and sinks of row r of the tile.
   void mark(Index r, Workspace& work) const;
-  // What a tile is weighed for: rows that are asked for sinks have no marks, and only whole rows
-  // make the output of the head.
+  // The reason for weighing a tile. Rows that find sinks have no marks, and only whole rows make
+  // the output of the head.
   enum class Purpose { find_sinks, measure, measure_beyond_sinks };
   void weigh_tile(const HeadInput& head, const Tile& tile, Purpose purpose, Workspace& work);
-  // The sinks of the present head, by its own weights (src/scan/head_sinks.cpp).
+  // Finds the sinks of the present head by its own weights (src/scan/head_sinks.cpp).
   void find_sinks(HeadInput& head);
-  // The weights of row r without what the scan changes.
+  // Computes the weights of row r without the scan's changes.
   void weigh_original(Index r, Workspace& work) const;
-  // Sets what follows from the normalizers and masks of the two, and packs the keys.
+  // Sets everything that depends on the normalizers and masks of the two heads, and packs the keys.
   void prepare(const HeadInput& head, const HeadInput& original);
-  // Lets measures observe the rows of a tile: those that look beyond the sinks observe `beyond`,
-  // which is `head` where it has no sinks.
+  // Lets measures observe the rows of a tile. Measures that exclude sinks observe `beyond`, which
+  // is `head` if it has no sinks.
   void scan_tile(const HeadInput& head, const HeadInput& beyond, const Tile& tile, int slot,
                  HeadSums& sums);
 
@@ -130,8 +129,8 @@ class HeadScanner {
   MeasureNeeds needs_;
   std::vector<bool> beyond_sinks_;  // by measure
   Present present_;
-  std::vector<Index> sinks_;          // of the present head, ascending
-  std::array<PackedKeys, 2> packed_;  // as they are, and at length 1
+  std::vector<Index> sinks_;          // sinks of the present head, ascending
+  std::array<PackedKeys, 2> packed_;  // unchanged, and with norm 1
   std::atomic<Index> without_keys_ = 0, beyond_float32_ = 0;
   std::vector<Workspace> workspaces_;
 };

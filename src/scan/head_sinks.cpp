@@ -1,5 +1,5 @@
-// Which keys of a head are its sinks (docs/mathematics.md 7g): keys that take weight whatever the
-// query, found by a sample of the head's own rows before the rows are measured.
+// Finds the sinks of a head (docs/mathematics.md 7g): keys that get weight whatever the query is.
+// Uses a sample of the head's own rows, before the rows are measured.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -10,19 +10,20 @@
 namespace headgauge {
 namespace {
 
-constexpr Index kProbes = 64;  // rows that are asked, or more, spread evenly over the document
+constexpr Index kProbes = 64;  // minimum number of sampled rows, evenly spaced over the document
 constexpr Index kProbesTogether = 16;
-constexpr Index kFarProbes = 16;     // a key is judged by so many that see it from afar, or more
+constexpr Index kFarProbes = 16;     // minimum number of rows that judge a key from afar
 constexpr Index kAfar = 32;          // tokens
-constexpr double kSinkShare = 0.05;  // of the weight of the rows that ask, in the mean
-constexpr double kTimesChance = 3;   // and so many times what even weights put there
+constexpr double kSinkShare = 0.05;  // share of the weight of the sampled rows, on average
+constexpr double kTimesChance = 3;   // and this many times the share of uniform weights
 
-// What some rows put on each key from afar, what even weights would, and how many rows these are.
+// The weight that sampled rows put on each key from afar, the share of uniform weights there, and
+// the number of these rows.
 struct Asked {
   std::vector<double> shares, chances;
   std::vector<Index> rows;
   explicit Asked(Index keys) : shares(keys), chances(keys), rows(keys) {}
-  // `seen`: the keys of the row, those that a mask hides included.
+  // `seen`: the keys of the row, including those that a mask hides.
   void add(const Row& row, KeyRange seen, bool cross) {
     if (row.left_out != Row::LeftOut::no || row.sums.abs_mass == 0) return;
     const auto is_near = [&](Index key) { return !cross && std::abs(row.query - key) < kAfar; };
@@ -38,7 +39,7 @@ struct Asked {
   }
 };
 
-// `reach`: how many rows see a key from afar, if not those to the end of the text.
+// `reach`: number of rows that see a key from afar, if fewer than all to the end of the text.
 std::vector<Tile> probes_of(Index length, Index reach) {
   const Index enough = (kFarProbes * length + reach - 1) / reach;
   const Index count = std::min(length, std::max(kProbes, enough));

@@ -15,10 +15,10 @@ namespace {
 constexpr const char* kNormalizers = "CompareOptions::normalizers";
 constexpr const char* kPatterns = "CompareOptions::patterns";
 
-// What a head is changed for, by the name that results give it.
+// The change of a head, and its name in the results.
 using Named = std::pair<std::string, HeadIntervention>;
 
-// Those that are named, then the caller's own.
+// Returns the named ones, then the caller's own.
 std::vector<Named> normalizers_of(const CompareOptions& options, const SourceInfo& source) {
   std::vector<Named> all;
   for (const std::string& spec : split_specs(options.normalizers)) {
@@ -79,7 +79,7 @@ Intervention make_intervention(const AttentionPlan& plan, const CompareOptions& 
   Intervention intervention;
   intervention.label = label;
   intervention.heads = make_interventions(plan, source, label);
-  bool any = false, some = false;  // changed by the plan, and among them those that are chosen
+  bool any = false, some = false;  // `any`: the plan changes a head; `some`: a selected one
   intervention.heads.each([&](int layer, int head, HeadIntervention& here) {
     any = any || here.changes();
     if (!selection.contains(layer, head)) here = {};

@@ -61,13 +61,14 @@ void LayerScan::reach_end(Index document) {
     pass_.reach(last_layer_ + 1, document);
   } catch (const AttentionError& error) {
     if (journal() == nullptr) throw;
-    // Of several documents the first is the one that is told, whichever process has it.
+    // The first failing document is reported, whichever process has it.
     const Journal::Stage stage(journal(), part_.end_stage);
     journal()->fail(-1, document, error.what());
   }
 }
 
-// The queries of a document that are measured; none where all may be looked at.
+// Returns the function that lists the measured queries of a document; none if any query may be
+// needed.
 QueriesOfDocument LayerScan::queries_looked_at() const {
   if (!part_.only_rows || *plan_.options.queries == 0) return nullptr;
   return [plan = tables_.plan.get()](int number) {
@@ -85,9 +86,9 @@ void LayerScan::measure_layer(int layer) {
   next_ = 0;
   waiting_.clear();
   failure_ = nullptr;
-  // What others compute arrives meanwhile.
+  // Other processes' parts arrive meanwhile.
   const Index measured = measure_documents(layer);
-  // Of several documents that cannot be measured the first is the one that is told.
+  // If several documents cannot be measured, the first one is reported.
   collect_documents(layer, measured);
   if (failure_) std::rethrow_exception(failure_);
 }
@@ -174,8 +175,8 @@ void LayerScan::measure_document(int layer, Index document) {
   const auto heads = pass_.begin_layer(layer, document);
   forward_seconds_ += forward.seconds();
   const Stopwatch measuring;
-  // Sums are added head by head, so that those of long documents are not held together, unless
-  // they wait or are kept.
+  // Adds sums head by head, so that a long document's sums are not held together, unless they must
+  // wait or be kept.
   const bool adds = has_all(journal()) && document == next_;
   const bool writes = journal() != nullptr;
   const LeftOutRows left_out_before = scanner_.left_out();
@@ -191,7 +192,7 @@ void LayerScan::measure_document(int layer, Index document) {
     if (!plan_.selection.contains(layer, head.head)) continue;
     const HeadInput under = changed(head);
     scanner_.scan(under, original(head, under), sums_);
-    stopped_ = stop_.stop_requested();  // it may have been left in the middle
+    stopped_ = stop_.stop_requested();  // the head may be incomplete
     if (stopped_) break;
     if (adds) table_->add(head.head, sums_);
     if (writes) sums_.write(sums);
@@ -210,7 +211,7 @@ void LayerScan::measure_document(int layer, Index document) {
     if (writes) {
       ByteWriter part;
       part.put(left_out);
-      // A context that is too long for a document leaves it without heads, and a part without sums.
+      // If the context is too long for a document, it has no heads, and its part no sums.
       part.put(!heads.empty());
       part.put_all(std::span<const std::byte>(sums.take()));
       part.put_all(std::span(of_measures));
@@ -229,7 +230,7 @@ void LayerScan::measure_document(int layer, Index document) {
   measure_seconds_ += measuring.seconds() - finishing;
 }
 
-// The head under the plan's intervention; a normalizer of its own takes precedence.
+// Returns the head under the plan's intervention; the head's own normalizer takes precedence.
 HeadInput LayerScan::changed(HeadInput head) const {
   const Normalizer* own = head.normalizer;
   plan_.intervention.apply(head);
@@ -237,8 +238,8 @@ HeadInput LayerScan::changed(HeadInput head) const {
   return head;
 }
 
-// The same head without what the scan changes: its pattern or, where it has none, its
-// normalizer. Where the scan changes nothing, without what the source was told to change.
+// Returns the head without the scan's change: its pattern or, if it has none, its normalizer. If
+// the scan changes nothing, returns it without the change of the source.
 HeadInput LayerScan::original(const HeadInput& head, const HeadInput& under) const {
   HeadInput original = head;
   if (plan_.intervention.pattern != nullptr) original.normalizer = under.normalizer;

@@ -1,4 +1,4 @@
-// Measures the heads of one layer after the other, in all documents.
+// Measures the heads layer by layer, in all documents.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@
 
 namespace headgauge {
 
-// The last layer of a pass: all layers, where the loss is asked for.
+// Returns the last layer of a pass; if the loss is needed, this is the last layer of the model.
 int last_layer_of(const ScanPlan& plan, const SourceInfo& source);
 
 class LayerScan {
@@ -25,34 +25,36 @@ class LayerScan {
   LayerScan(HeadSource& source, const ScanPlan& plan, const ScanPart& part, ScanTables& tables,
             ThreadPool& pool, Progress* progress, const std::stop_token& stop);
 
-  // Measures every layer of the pass, of which each that was finished adds a table. What a journal
-  // has of them is taken from there.
+  // Measures every layer of the pass; each finished layer adds a table. Parts that a journal has
+  // are taken from it.
   void run();
   bool stopped() const { return stopped_; }
   const LeftOutRows& left_out() const { return left_out_; }
   double forward_seconds() const { return forward_seconds_; }
   double measure_seconds() const { return measure_seconds_; }
 
-  // Memory for the sums of the rows of a layer, besides its table.
+  // Returns the memory for the sums of the rows of a layer, without its table.
   static std::size_t bytes(const RowPlan& rows, const CellLayout& layout, int heads);
 
  private:
   Journal* journal() const { return plan_.options.journal; }
   Index documents() const { return std::ssize(tables_.plan->used_lengths()); }
-  // Whether the results of the layer are made in this process.
+  // Returns the function that lists the measured queries of a document; none if any query may be
+  // needed.
   QueriesOfDocument queries_looked_at() const;
   HeadInput changed(HeadInput head) const;
   HeadInput original(const HeadInput& head, const HeadInput& under) const;
   void measure_layer(int layer);
-  // Measures what this process has to; the first document that could not be, or their number.
+  // Measures the documents of this process. Returns the first one that failed, or the number of
+  // documents.
   Index measure_documents(int layer);
   void collect_documents(int layer, Index end);
   bool find_document(int layer, Index document);
   void measure_document(int layer, Index document);
-  // Adds a part of a document, or keeps it until those before it were added.
+  // Adds a part of a document, or keeps it until the documents before it are added.
   void hand_over(int layer, Index document, Bytes part);
   void add_part(int layer, Index document, std::span<const std::byte> bytes);
-  // What the measures kept of a document, which is the last of it to be added.
+  // Adds what the measures kept of a document, the last of its data.
   void add_kept(Index document, ByteReader& part);
   void finish_layer(int layer);
   void reach_end(Index document);
@@ -69,9 +71,9 @@ class LayerScan {
   ForwardPass pass_;
   HeadScanner scanner_;
   HeadSums sums_;
-  // Of the present layer:
+  // State of the present layer:
   std::unique_ptr<LayerTable> table_;
-  Index next_ = 0;  // document to be added
+  Index next_ = 0;  // next document to add
   std::map<Index, Bytes> waiting_;
   std::exception_ptr failure_;
 

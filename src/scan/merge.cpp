@@ -12,7 +12,7 @@ void add_change(const std::string& name, const std::string& dim, Results& merged
   if (!metric.standard_error.empty()) change.with_standard_errors();
   for (Index run = 0; run < metric.dim(dim).size(); ++run) {
     LabelledArray of_run = difference(original, metric.isel(dim, run));
-    // The original changes by nothing, which is certain.
+    // The change of the original is exactly 0.
     if (run == 0) {
       for (double& error : of_run.standard_error) error *= 0;
     }
@@ -28,7 +28,7 @@ void merge_runs(std::span<const Results* const> runs, const std::string& dim,
     std::vector<const LabelledArray*> parts;
     for (const Results* run : runs) parts.push_back(run->metric(name));
     merged.add_metric(name, stack(parts, merged.require_coord(dim)));
-    // Of the rest a difference means something.
+    // The other metrics have a meaningful difference.
     if (original.has_dim("position") || original.identifier || is_interval_end(name)) continue;
     add_change(name, dim, merged);
   }

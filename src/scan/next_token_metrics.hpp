@@ -1,4 +1,4 @@
-// Loss, its change and the divergence, from what interventions say of every token.
+// Computes loss, its change and the divergence from the predictions for every token.
 #pragma once
 
 #include <span>
@@ -10,15 +10,16 @@
 
 namespace headgauge {
 
-// One intervention (or the original) over all documents.
+// The predictions under one intervention (or of the original) for all documents.
 using Predictions = std::vector<NextTokens>;
 
-// The three metrics over `outer` dims, the interventions' dimension and length; cells undefined.
+// The three metrics over `outer` dims, the dimension of the interventions and length; cells start
+// undefined.
 class NextTokenMetrics {
  public:
   NextTokenMetrics(std::vector<std::string> dims, Results& results);
-  // Fills in the lengths of one cell along `dims` (length left out). The change is paired: its
-  // standard error is that of the differences, token by token.
+  // Fills in the lengths of one cell along `dims` (without length). The change is paired: its
+  // standard error comes from the differences token by token.
   void put(std::span<const Index> cell, const Predictions& original,
            const Predictions& intervention);
 

@@ -70,7 +70,7 @@ std::vector<Variant> OneByOne::variants_of(int layer) const {
   return variants;
 }
 
-// Takes what a journal has of the variants of one intervention; false: they are to be computed.
+// Takes the variants of one intervention from a journal; returns false if they must be computed.
 bool OneByOne::find(int layer, int document, std::size_t intervention,
                     std::span<Variant* const> variants) const {
   if (journal_ == nullptr || variants.empty()) return variants.empty();
@@ -86,7 +86,7 @@ bool OneByOne::find(int layer, int document, std::size_t intervention,
   return true;
 }
 
-// Variants follow each other by their intervention.
+// Variants are ordered by intervention.
 void OneByOne::compute(int layer, int document, std::span<Variant* const> variants) {
   std::vector<LayerInterventions> interventions;
   for (const Variant* variant : variants) interventions.push_back(variant->heads);

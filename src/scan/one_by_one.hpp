@@ -1,4 +1,4 @@
-// Interventions in one head or one layer at a time, and what the model then says.
+// Interventions in one head or layer at a time, and the resulting predictions.
 #pragma once
 
 #include <functional>
@@ -25,12 +25,12 @@ struct Variant {
 
 class OneByOne {
  public:
-  // `tried`: the numbers of the interventions. The model is as it was, and has a reference.
+  // `tried`: the indices of the interventions. The model must be unchanged and have a reference.
   OneByOne(ModelSource& model, std::span<const Intervention> interventions,
            std::span<const std::size_t> tried, Each each, Journal* journal);
 
-  // The variants of each layer; none of layers that a stop left undone. `is_needed`: of a document
-  // that others of its layers are needed of.
+  // Returns the variants of each layer; none for layers that a stop left undone. `is_needed`:
+  // whether a document is needed for other parts.
   std::vector<std::vector<Variant>> run(const std::function<bool(Index)>& is_needed,
                                         Progress& progress, const std::stop_token& stop);
 

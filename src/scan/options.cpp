@@ -10,7 +10,7 @@
 namespace headgauge {
 namespace {
 
-// Which heads, and over what.
+// The selection of heads and lengths.
 std::vector<Option> scope(ScanOptions& o) {
   return {
       {.member = "ScanOptions::x",

@@ -17,7 +17,7 @@ std::vector<double> numbers(const std::vector<T>& values) {
   return {values.begin(), values.end()};
 }
 
-// Adds a metric of means, which may be of a measure of the user's own: no part of it is defined.
+// Adds a metric of means with all cells undefined; it may belong to a user's own measure.
 LabelledArray& add_means(Results& results, const std::string& name, const MetricInfo& info,
                          const std::vector<std::string>& outer) {
   std::vector<std::string> dims = outer;
@@ -57,8 +57,8 @@ void write_coords(const Measured& measured, const RowPlan& plan, const MeasureOp
 void write_row_metrics(const Measured& measured, const CellLayout& layout,
                        const std::vector<const LayerTable*>& tables, const HeadSelection& selection,
                        Results& results) {
-  // `outer`: the dims before the metric's own. `of` gives the statistics of a head in a layer's
-  // table at an index along the third of them and one along the metric's own dims together.
+  // `outer`: the dims before the metric's own. `of` returns the statistics of a head in a layer's
+  // table, by the index along the third outer dim and the flat index along the metric's own dims.
   const auto fill = [&](const std::string& name, const MetricInfo& info,
                         const std::vector<std::string>& outer, const auto& of) {
     LabelledArray& metric = add_means(results, name, info, outer);
@@ -70,7 +70,7 @@ void write_row_metrics(const Measured& measured, const CellLayout& layout,
       const Index copy = outer.size() > 2 ? cell[2] : 0;
       const Index inner = own.offset(cell.subspan(outer.size()));
       const Estimate mean = of(*tables[cell[0]], head, copy, inner);
-      // The mean of rows of which one is infinite is a mean of none.
+      // A mean with an infinite row is undefined.
       metric.set(cell, std::isfinite(mean.value) ? mean : Estimate{});
     });
   };

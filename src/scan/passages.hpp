@@ -1,4 +1,4 @@
-// The text that examples stand in.
+// The text around examples.
 #pragma once
 
 #include <span>
@@ -9,10 +9,10 @@
 
 namespace headgauge {
 
-inline constexpr Index kTokensAround = 8;  // shown on either side of a query or a key
+inline constexpr Index kTokensAround = 8;  // tokens shown on either side of a query or a key
 
-// The tokens around the queries and keys of the examples, document by document: what lies within 8
-// tokens of one, neighbours joined. Documents whose tokens the source does not know have none.
+// Returns the tokens within 8 of the queries and keys of the examples, document by document, with
+// adjacent ranges joined. A document whose tokens the source does not know has none.
 std::vector<Passage> passages_around(std::span<const Example> examples, const HeadSource& source);
 
 }  // namespace headgauge

@@ -16,7 +16,7 @@
 namespace headgauge {
 namespace {
 
-// Passes as one progress, each as large as its length.
+// Combines passes into one progress, each weighted by its length.
 class PassProgress final : public Progress {
  public:
   PassProgress(Progress* whole, std::span<const int> lengths)
@@ -37,7 +37,7 @@ class PassProgress final : public Progress {
   int length_ = 0;
 };
 
-// The interventions that some pass does not have, in a sentence each.
+// Returns a sentence for each intervention that some pass lacks.
 std::vector<std::string> missing_interventions(const std::vector<Results>& passes) {
   std::vector<std::string> notices;
   const std::string dim = intervention_dimension(passes.back());
@@ -76,7 +76,8 @@ Results merge_lengths(std::vector<Results> passes) {
       merged.add_metric(name, metric);
       continue;
     }
-    // Of every pass the cells that the longest has too: an intervention may have failed there.
+    // Takes from every pass the cells that the longest also has: an intervention may have failed
+    // there.
     std::vector<Dimension> dims = metric.dims();
     *std::ranges::find(dims, "length", &Dimension::name) = merged.require_coord("length");
     LabelledArray whole = undefined_like(metric, std::move(dims));
@@ -96,10 +97,10 @@ Results merge_lengths(std::vector<Results> passes) {
 Results pass_over_lengths(HeadSource& source, const ScanPlan& plan, const Pass& pass,
                           Progress* progress) {
   const std::vector<int>& lengths = plan.options.lengths;
-  // A length that does not fit is refused before work begins.
+  // Refuses an invalid length before work begins.
   for (const int length : lengths) source.set_context(length);
   PassProgress whole(progress, lengths);
-  std::vector<Results> passes;  // the longest, which says most, first
+  std::vector<Results> passes;  // longest first, because it is the most informative
   bool stopped = false;
   for (auto length = lengths.rbegin(); length != lengths.rend() && !stopped; ++length) {
     source.set_context(*length);
@@ -119,7 +120,7 @@ Results pass_over_lengths(HeadSource& source, const ScanPlan& plan, const Pass& 
   Results merged = merge_lengths(std::move(passes));
   merged.partial = stopped;
   merged.settings["lengths"] = lengths;
-  // Documents that are too short were judged by the longest pass alone.
+  // The longest pass judged short documents alone; its notices are replaced.
   const std::vector<int> longest = {lengths.back()};
   for (const std::string& notice : short_document_notices(longest, source.info(), merged)) {
     std::erase(merged.notices, notice);

@@ -11,13 +11,13 @@ namespace {
 
 constexpr Index kGroupRows = 16;
 
-// Rows of a tile: a tile's logits must stay in the second-level cache.
+// Returns the rows per tile: a tile's logits must stay in the L2 cache.
 Index tile_rows(Index keys) {
   constexpr Index kTileFloats = Index{1} << 18;
   return std::clamp<Index>(kTileFloats / std::max<Index>(keys, 1), 16, kBlockRows);
 }
 
-// `count` of the rows [begin, end), one from each of `count` equal strata.
+// Samples `count` of the rows [begin, end), one from each of `count` equal strata.
 std::vector<Index> sample_rows(Index begin, Index end, Index count, const RandomStream& random) {
   std::vector<Index> rows;
   const Index size = end - begin;
@@ -35,7 +35,7 @@ void add_row(DocumentPlan& plan, Index query, const RowGroup& group, double weig
   const bool new_tile = plan.tiles.empty() ||
                         static_cast<Index>(plan.tiles.back().queries.size()) >=
                             tile_rows(plan.tiles.back().queries.front() + 1) ||
-                        // Dense rows: a tile is a block, so that tiles are aligned.
+                        // If all rows are measured, a tile is a block, so that tiles are aligned.
                         (weight == 1.0 && query % tile_rows(query + 1) == 0);
   if (new_tile) {
     Tile tile;
@@ -78,7 +78,7 @@ RowPlan::RowPlan(std::span<const int> lengths, std::span<const Index> document_l
   }
 }
 
-// Rows are drawn of bins that have more of them.
+// Rows are sampled in bins with more than `queries_` rows.
 bool RowPlan::draws_rows(Index length) const {
   Index begin = 0;
   for (std::size_t bin = 0; bin < edges_.size() && edges_[bin] <= length; ++bin) {
@@ -146,13 +146,14 @@ Piece RowPlan::next_piece(std::span<const Piece> before, const Segment& segment,
   Piece piece{segment.block, segment.bin, number, number};
   if (before.empty() || (by_block && before.back().block != segment.block)) return piece;
   piece.of_all = before.back().of_all;
-  const auto begins = std::ranges::find(bins_of_length_, segment.bin);  // after a length
+  // true for the first bin after a length
+  const auto begins = std::ranges::find(bins_of_length_, segment.bin);
   const bool same_bin = before.back().bin == segment.bin;
   if (same_bin || begins == bins_of_length_.end()) piece.of_length = before.back().of_length;
   return piece;
 }
 
-// No bin of a document has fewer documents than its last.
+// Every bin of a document has at least as many documents as its last bin.
 void RowPlan::divide(DocumentPlan& document) const {
   if (document.tiles.empty()) return;
   const Index last = document.tiles.back().segments.back().bin;

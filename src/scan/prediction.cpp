@@ -13,11 +13,11 @@ namespace headgauge {
 namespace {
 
 constexpr std::size_t kFewestHeads = 8;
-constexpr std::size_t kFewestAside = 4;     // heads on either side of a threshold
-constexpr double kSameCorrelation = 1e-12;  // what the order of a sum may change
+constexpr std::size_t kFewestAside = 4;     // minimum number of heads on either side of a threshold
+constexpr double kSameCorrelation = 1e-12;  // tolerance for the order of summation
 
-// Ranks less their mean, of length 1: the inner product of two is Spearman's correlation. Empty
-// where all values are the same.
+// Returns centred ranks of norm 1, whose inner product is Spearman's correlation. Empty if all
+// values are equal.
 std::vector<double> unit_ranks(std::span<const double> values) {
   std::vector<double> ranks = headgauge::ranks(values);
   const double mean =
@@ -46,7 +46,7 @@ bool some_empty(const HeadTable& table) {
   return std::ranges::any_of(table, &std::vector<double>::empty);
 }
 
-// The columns `heads`, which may repeat.
+// Returns the columns `heads`, which may repeat.
 HeadTable columns(const HeadTable& table, std::span<const Index> heads) {
   HeadTable chosen(table.size());
   for (std::size_t t = 0; t < table.size(); ++t) {
@@ -61,7 +61,7 @@ double mean_correlation(const HeadTable& x, const HeadTable& y) {
   return sum / static_cast<double>(x.size());
 }
 
-// Fisher and Yates.
+// Shuffles as Fisher and Yates do.
 void shuffle(std::vector<std::size_t>& order, const RandomStream& random) {
   std::array<std::uint32_t, 4> words{};
   std::uint32_t drawn = 0;
@@ -71,7 +71,7 @@ void shuffle(std::vector<std::size_t>& order, const RandomStream& random) {
   }
 }
 
-// The heads in which all is defined.
+// Returns the heads in which everything is defined.
 std::vector<Index> known_heads(const HeadTable& predictor, const HeadTable& outcome) {
   std::vector<Index> heads;
   for (Index head = 0; head < std::ssize(predictor.front()); ++head) {
@@ -83,7 +83,8 @@ std::vector<Index> known_heads(const HeadTable& predictor, const HeadTable& outc
   return heads;
 }
 
-// The share of permutations of the heads whose correlation is as large, this one among them.
+// Returns the share of permutations of the heads, including the identity, whose correlation is at
+// least as large.
 double permutation_p(const HeadTable& x, const HeadTable& y, double correlation,
                      const PredictionPlan& plan, std::uint32_t pair) {
   std::vector<std::size_t> order(x.front().size());
@@ -113,8 +114,8 @@ class Thresholds {
     }
   }
 
-  // The mean separation on the other texts, by the ranks of the outcome; `order` permutes its
-  // heads. Appends the thresholds that were chosen to `chosen`.
+  // Returns the mean separation on the other texts, by the ranks of the outcome; `order` permutes
+  // its heads. Appends the chosen thresholds to `chosen`.
   double separation(const HeadTable& ranks, std::span<const std::size_t> order,
                     std::vector<double>* chosen = nullptr) const {
     double sum = 0;
@@ -135,7 +136,7 @@ class Thresholds {
  private:
   struct Choice {
     double value = 0;
-    int sign = 0;  // 0: there is none
+    int sign = 0;  // 0: no threshold
   };
 
   Choice choose(std::size_t text, const std::vector<double>& ranks,
@@ -159,7 +160,7 @@ class Thresholds {
     return best;
   }
 
-  // The rank-biserial correlation of being above the threshold with the ranks.
+  // Returns the rank-biserial correlation between exceeding the threshold and the ranks.
   static double split(const std::vector<double>& values, const std::vector<double>& ranks,
                       std::span<const std::size_t> permuted, double threshold) {
     double above = 0, below = 0;
@@ -174,7 +175,8 @@ class Thresholds {
   }
 
   const HeadTable& predictor_;
-  std::vector<std::vector<std::size_t>> order_;  // of each text, by the predictor
+  std::vector<std::vector<std::size_t>> order_;  // order of the heads by the predictor, for each
+                                                 // text
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Whether one quantity of the heads predicts another, over several texts (docs/mathematics.md 7c).
+// Tests whether one quantity of the heads predicts another, over several texts (docs/mathematics.md
+// 7c).
 #pragma once
 
 #include <cstdint>
@@ -9,15 +10,15 @@
 
 namespace headgauge {
 
-// One row a text, one column a head.
+// One row per text, one column per head.
 using HeadTable = std::vector<std::vector<double>>;
 
 struct Prediction {
-  double correlation = kUndefined;  // the mean of by_text
+  double correlation = kUndefined;  // mean of by_text
   Interval interval;                // 95 %, over resampled heads
-  double p = kUndefined;            // two-sided, by permuted heads
-  std::vector<double> by_text;      // by the text that the predictor is of
-  int heads = 0;                    // in which all is defined
+  double p = kUndefined;            // two-sided, by permuting heads
+  std::vector<double> by_text;      // by the text of the predictor
+  int heads = 0;                    // heads in which everything is defined
 };
 
 struct PredictionPlan {
@@ -26,33 +27,32 @@ struct PredictionPlan {
   std::uint64_t seed = 0;
 };
 
-// Of every text the mean of the others; with one text, that text itself.
+// Returns for every text the mean of the others; with one text, that text itself.
 HeadTable other_texts(const HeadTable& table);
 
-// Spearman's correlation over the heads between `predictor` on a text and `outcome` on the others.
-// An infinite predictor ranks last. Heads with an undefined value on some text are left out;
-// everything is undefined with fewer than 8 heads, or where all values of a text are the same.
-// `pair` names the streams of random numbers.
+// Returns Spearman's correlation over the heads between `predictor` on a text and `outcome` on the
+// others. An infinite predictor ranks last. Heads with an undefined value on some text are left
+// out. Everything is undefined with fewer than 8 heads, or if all values of a text are equal.
+// `pair` selects the random streams.
 Prediction predict(const HeadTable& predictor, const HeadTable& outcome, const PredictionPlan& plan,
                    std::uint32_t pair);
 
-// Heads told apart by a threshold of the predictor that is chosen on one text and tried on the
-// others.
+// A threshold of the predictor that separates heads, chosen on one text and tested on the others.
 struct Threshold {
-  double value = kUndefined;       // the median of those chosen, one on each text
-  double separation = kUndefined;  // the mean rank-biserial correlation on the other texts
-  double p = kUndefined;           // one-sided, by permuted heads, the choice made anew
+  double value = kUndefined;       // median of the thresholds chosen on each text
+  double separation = kUndefined;  // mean rank-biserial correlation on the other texts
+  double p = kUndefined;           // one-sided, by permuting heads and repeating the choice
 };
 
-// On each text the threshold between values of `predictor`, at least 4 heads on either side, whose
-// two sides differ most in the ranks of `outcome` there: |2 (mean rank above - mean rank
-// below)| / heads. Tried on every other text with its own predictor and outcome, and with the sign
-// that it was chosen for; 0 where all heads are on one side. Undefined with one text, where
-// predict() is, and where no text has a threshold.
+// Chooses on each text the threshold between values of `predictor`, with at least 4 heads on either
+// side, whose sides differ most in the ranks of `outcome`: |2 (mean rank above - mean rank below)|
+// / heads. Tests it on every other text with that text's predictor and outcome, and with the chosen
+// sign; 0 if all heads are on one side. Undefined with one text, where predict() is undefined, and
+// if no text has a threshold.
 Threshold choose_threshold(const HeadTable& predictor, const HeadTable& outcome,
                            const PredictionPlan& plan, std::uint32_t pair);
 
-// The mean rank correlation between every two texts; undefined with one text.
+// Returns the mean rank correlation between every two texts; undefined with one text.
 double replication(const HeadTable& outcome);
 
 }  // namespace headgauge

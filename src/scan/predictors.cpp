@@ -14,13 +14,13 @@
 namespace headgauge {
 namespace {
 
-// Of dims with more labels than these no label is a predictor of its own.
+// If a dim has more labels, its labels are not separate predictors.
 constexpr Index kFewLabels = 4;
 
 constexpr std::array<std::pair<const char*, double>, 3> kChosenLabels = {
     {{"temperature", 1.0}, {"epsilon", 1e-3}, {"tolerance", 0.05}}};
 
-// The places of a dim that are predictors; none where the metric is not to be used.
+// Returns the indices of a dim that are predictors; none if the metric is not used.
 std::vector<Index> places_of(const Results& results, const Dimension& dim) {
   if (dim.name() == "position") return {};
   if (dim.name() == "length") return {dim.size() - 1};
@@ -41,7 +41,7 @@ std::vector<Index> places_of(const Results& results, const Dimension& dim) {
   return all;
 }
 
-// Adds a predictor for every chosen cell of `array`, whose dims begin with layer and head.
+// Adds a predictor for every selected cell of `array`, whose dims begin with layer and head.
 void add_cells(const Results& results, const LabelledArray& array, std::string name,
                std::span<const HeadName> heads, std::vector<Predictor>& predictors) {
   if (array.dims().size() > 2) {
@@ -59,7 +59,7 @@ void add_cells(const Results& results, const LabelledArray& array, std::string n
   Predictor predictor{std::move(name), {}};
   for (const HeadName& head : heads) {
     const double value = array({head.layer_index, head.head_index});
-    // Where none was found up to the largest that was tried, it lies beyond.
+    // If none was found up to the largest value tried, it counts as larger.
     predictor.values.push_back(array.is_none(value) ? std::numeric_limits<double>::infinity()
                                                     : value);
   }
@@ -75,7 +75,7 @@ std::vector<Predictor> predictors_of(const Results& results, std::span<const Hea
     add_cells(results, array, name, heads, predictors);
   }
   for (const FlagInfo& info : flag_infos()) {
-    if (info.role) continue;  // the share that gives it is a predictor
+    if (info.role) continue;  // the share behind the role is a predictor
     Predictor predictor{kFlagPredictor + info.name, {}};
     for (const HeadName& head : heads) {
       const auto same = [&](const Flag& flag) {

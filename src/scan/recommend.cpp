@@ -24,11 +24,11 @@ namespace headgauge {
 namespace {
 
 constexpr const char* kConfirmed = "loss_change_confirmed";
-constexpr std::size_t kMostLines = 8;  // of recommendations; all of them are in the flags
+constexpr std::size_t kMostLines = 8;  // maximum number of recommendation lines; the flags hold all
 constexpr const char* kLongerText =
     "The standard error comes from the blocks of a text: a longer text has more.";
 
-// The intervention's name, and what was fitted to the head.
+// Returns the intervention's name, and the value fitted to the head.
 std::string label(const Results& results, const Candidate& candidate) {
   const std::string name =
       results.require_coord(intervention_dimension(results)).label(candidate.intervention);
@@ -49,7 +49,8 @@ std::string label(const Results& results, const Candidate& candidate) {
   return value ? fmt::format("{}{}{}={}", name, join, key, value->value) : name;
 }
 
-// What the option chose, as in "head 1.4" or "heads 1.4,2.*"; empty where it chose all.
+// Returns the selection of an option, such as "head 1.4" or "heads 1.4,2.*"; empty if it selected
+// all.
 std::string chosen(const Results& results, const std::string& option) {
   const std::string value = value_or<std::string>(results.settings, option, "all");
   if (value == "all") return {};
@@ -67,7 +68,7 @@ std::string who(const Results& results, const Candidate& candidate) {
   return layers.empty() || heads.empty() ? layers + heads : fmt::format("{}, {}", layers, heads);
 }
 
-// What was changed, and what came of it.
+// Describes the change and its outcome.
 std::string outcome(const Results& results, const Candidate& candidate) {
   std::string text = fmt::format("{}: {}, loss {} nats", who(results, candidate),
                                  label(results, candidate), with_error(candidate.change));
@@ -91,8 +92,7 @@ std::string outcome(const Results& results, const Candidate& candidate) {
   return text;
 }
 
-// What is said of the gains: those on the text that was measured, and which of them another
-// confirms.
+// Describes the gains on the measured text, and which of them another text confirms.
 class Recommendations {
  public:
   explicit Recommendations(const Results& results)
@@ -177,7 +177,7 @@ class Recommendations {
         "Only a text that had no part in the choice can say whether it lasts.", next::kConfirm);
   }
 
-  // "novel.txt (L = 1024)".
+  // Returns "novel.txt (L = 1024)".
   std::string other_text() const {
     const auto& settings = results_.settings;
     const auto text = settings.find("confirm_text");

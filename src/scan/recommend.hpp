@@ -1,4 +1,4 @@
-// Which intervention is worth making, if any.
+// Recommends interventions.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace headgauge {
 
-// For every head of which some intervention, in that head alone, lowers the loss at the longest
-// length, a flag for the one that lowers it most: value = the change, threshold = that of
-// LossGains. It is "recommended" where the gain was confirmed on another text, else "candidate".
+// Makes a flag for every head in which some intervention alone lowers the loss at the longest
+// length, for the one that lowers it most: value = the change, threshold = that of LossGains. The
+// flag is "recommended" if the gain was confirmed on another text, else "candidate".
 std::vector<Flag> flag_gains(const Results& results);
 
 }  // namespace headgauge

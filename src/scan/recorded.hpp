@@ -11,16 +11,16 @@
 
 namespace headgauge {
 
-// A part of a document in the present stage: that of the journal, or what `compute` gives, which
-// goes there. Nothing where another process has it, and this one needs none. An AttentionError is
-// kept, too.
+// Returns a part of a document in the present stage: from the journal, or from `compute`, whose
+// result the journal then keeps. Returns nothing if another process has it and this one does not
+// need it. An AttentionError is kept, too.
 std::optional<Bytes> recorded(Journal& journal, Index document,
                               const std::function<Bytes()>& compute);
 
-// Throws DamagedPartError unless there are that many values, or none.
+// Throws DamagedPartError unless there are `count` values, or none.
 void require_values(std::span<const double> values, Index count);
 
-// The same of values: `count` of them, or none.
+// Does the same for values: `count` of them, or none.
 inline std::vector<double> recorded_values(Journal* journal, Index document, Index count,
                                            const std::function<std::vector<double>()>& compute) {
   if (journal == nullptr) return compute();
@@ -37,11 +37,12 @@ inline std::vector<double> recorded_values(Journal* journal, Index document, Ind
   return values;
 }
 
-// What `variants` of a model say of the next tokens of a document of that many.
+// Serialise the next-token predictions of `variants` of a model, for a document with `tokens`
+// tokens.
 Bytes write_next_tokens(std::span<const NextTokens> list);
 std::vector<NextTokens> read_next_tokens(const Bytes& part, std::size_t variants, Index tokens);
 
-// The same of next tokens, of one model.
+// Does the same for the next tokens of one model.
 inline NextTokens recorded_next_tokens(Journal* journal, Index document, Index tokens,
                                        const std::function<NextTokens()>& compute) {
   if (journal == nullptr) return compute();

@@ -8,7 +8,7 @@
 namespace headgauge {
 namespace {
 
-// Wide kinds of keys, of which others are a part.
+// Returns true for wide kinds of keys, which include others.
 bool is_wide(std::string_view label) {
   return label == "recent" || label == "distant";
 }

@@ -1,4 +1,4 @@
-// scan() as compare(), converge() and fit_interventions() use it.
+// scan() as used by compare(), converge() and fit_interventions().
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ class CellLayout;
 class LayerTable;
 class RowPlan;
 
-// The statistics of a scan, layer by layer, and what they refer to.
+// The statistics of a scan layer by layer, and the objects they refer to.
 struct ScanTables {
   ScanTables();
   ScanTables(ScanTables&&) noexcept;
@@ -27,25 +27,27 @@ struct ScanTables {
   std::vector<std::unique_ptr<LayerTable>> layers;
 };
 
-// How a scan takes part in a larger work.
+// The role of a scan in a larger command.
 struct ScanPart {
-  bool loss = true;            // the loss, where the options ask for it; else the pass alone
-  ScanTables* kept = nullptr;  // where the statistics go in the end
-  // The source begins at `first_layer`; what comes before is as it was in this scan of all layers.
+  bool loss = true;  // computes the loss if the options ask for it; otherwise only runs the pass
+  ScanTables* kept = nullptr;  // receives the final statistics
+  // The source begins at `first_layer`; earlier layers are unchanged from this scan of all layers.
   int first_layer = 0;
   const ScanTables* before = nullptr;
-  // No measure looks at other queries than those of the rows.
+  // True if measures only look at the queries of the measured rows.
   bool only_rows = false;
-  // The source needs nothing of a pass but its end: one that goes on may begin in the middle.
+  // True if only the end of a pass matters to the source, so that a resumed pass may begin in the
+  // middle.
   bool begins_anywhere = false;
-  // Whether the source is asked for more of a document when its pass has ended; empty: of none.
-  // A pass of which all parts were found is run then, to get there.
+  // Returns whether the source will be used after a document's pass has ended; empty: for no
+  // document. Such a pass runs to its end even if all its parts were found.
   std::function<bool(Index document)> reaches_end = {};
-  // The stage of what it is asked for then, where a document that gets no further is noted.
+  // The stage of that use; a document whose pass fails earlier is recorded there.
   std::string end_stage = "predictions";
 };
 
-// At all lengths in one pass: for sources that are not causal, the one length that they are cut to.
+// Runs a scan at all lengths in one pass; for sources that are not causal, at the one length they
+// are cut to.
 Results run_scan(HeadSource& source, const ScanPlan& plan, const ScanPart& part, Progress* progress,
                  const std::stop_token& stop);
 

@@ -50,7 +50,7 @@ Measured choose_heads(const HeadSelection& selection, const SourceInfo& info) {
   return measured;
 }
 
-// Whether sets of top_n are measured.
+// Returns whether sets of top_n are measured.
 bool measures_sets(const ScanOptions& options) {
   return std::ranges::any_of(all_metrics(), [&](const MetricInfo& metric) {
     return std::ranges::find(metric.dims, "top_n") != metric.dims.end() &&
@@ -81,13 +81,13 @@ class Scan {
     bytes_ = estimate_bytes();
   }
 
-  // Throws ResourceError where the scan does not fit in memory.
+  // Throws ResourceError if the scan does not fit in memory.
   void require_room() const {
     const bool crowded = pool_.threads() > static_cast<int>(std::thread::hardware_concurrency());
     require_memory(bytes_, "scan of " + info_.name, crowded ? kFewerThreads : kLessMemory);
   }
 
-  // Another process took the memory, or the estimate was too low.
+  // Either another process took the memory or the estimate was too low.
   ResourceError out_of_memory() const {
     return ResourceError(fault("scan of " + info_.name,
                                format_bytes(bytes_) + " of memory, by estimate",
@@ -113,13 +113,13 @@ class Scan {
   const RowPlan& rows() const { return *tables_.plan; }
   bool wants_loss() const { return info_.has_loss && asks_loss_; }
   Journal* journal() const { return plan_.options.journal; }
-  // How many of the layers that are measured were so before this scan's first one.
+  // Returns the number of measured layers before this scan's first one.
   std::size_t taken_over() const {
     return static_cast<std::size_t>(info_.attention_layers_before(part_.first_layer));
   }
 
   std::size_t estimate_bytes() const {
-    // A table of statistics for each layer, then the same once more as results.
+    // A table of statistics for each layer, and the same size again as results.
     std::size_t bytes =
         info_.bytes +
         HeadScanner::bytes(rows().longest(), info_.head_dim, pool_.threads(),
@@ -151,7 +151,7 @@ class Scan {
     return journal()->computes(document) && !journal()->computed(-1, document);
   }
 
-  // Of each document; none where they are not asked for.
+  // Returns the losses of each document; none if they are not needed.
   std::vector<std::vector<double>> token_losses() {
     std::vector<std::vector<double>> losses;
     if (!wants_loss() || !part_.loss || stopped_) return losses;
@@ -212,7 +212,7 @@ class Scan {
     for (std::string& notice : short_document_notices(rows().lengths(), info_, results)) {
       say(std::move(notice));
     }
-    // Of the default sizes those that fit are taken, as of lengths.
+    // Default sizes, like lengths, are reduced to those that fit.
     const std::vector<int> beyond = sizes_beyond(options.measure.top_n, longest);
     if (!beyond.empty() && options.measure.top_n != MeasureOptions{}.top_n && info_.has_x &&
         measures_sets(options)) {
@@ -249,12 +249,12 @@ class Scan {
     results.passages = passages_around(results.examples, source_);
   }
 
-  // What a scan that was stopped cannot know.
+  // Leaves out what an interrupted scan cannot know.
   void leave_out(bool layers_missing, Results& results) const {
     std::vector<std::string> dropped;
     if (layers_missing) dropped = drop_whole_model_metrics(results);
     if (wants_loss()) dropped.push_back("loss");
-    std::erase_if(dropped, is_interval_end);  // goes without saying
+    std::erase_if(dropped, is_interval_end);  // dropped together with its metric
     if (dropped.empty()) return;
     results.notices.push_back(fmt::format(
         "interrupted: what is of the whole model is left out ({})", fmt::join(dropped, ", ")));
@@ -303,7 +303,7 @@ class Scan {
   ScanTables tables_;
   bool asks_loss_ = false;
   int last_layer_ = 0;
-  std::size_t bytes_ = 0;  // memory that it takes, known before the work begins
+  std::size_t bytes_ = 0;  // memory estimate, known before the work begins
   bool stopped_ = false;
   LeftOutRows left_out_;
   double forward_seconds_ = 0, measure_seconds_ = 0;
@@ -327,7 +327,7 @@ Results scan(HeadSource& source, const ScanOptions& options, Progress* progress,
     };
     whole.options.own_measures.push_back(examples);
   }
-  // A pattern and a measure of the caller may look at any query.
+  // The caller's own patterns and measures may look at any query.
   const bool only_rows = whole.intervention.pattern == nullptr && options.own_measures.empty();
   const auto pass = [&](const ScanPlan& plan, Progress* part) {
     return run_scan(source, plan, {.only_rows = only_rows, .begins_anywhere = true}, part, stop);

@@ -11,8 +11,8 @@
 namespace headgauge {
 namespace {
 
-constexpr int kSampledQueries = 64;          // a bin, beyond ...
-constexpr Index kLongestWithAllRows = 8192;  // ... this length
+constexpr int kSampledQueries = 64;          // queries per bin beyond the next length
+constexpr Index kLongestWithAllRows = 8192;  // longest length at which all rows are measured
 
 template <class T>
 void sort_and_drop_repeated(std::vector<T>& values) {
@@ -25,7 +25,7 @@ Index longest_document(const SourceInfo& source) {
   return source.documents.empty() ? 0 : *std::ranges::max_element(source.documents);
 }
 
-// What auto goes no further than; 0: nothing.
+// Returns the limit of automatic lengths; 0: none.
 Index longest_auto(const SourceInfo& source) {
   return source.max_length > 0 ? source.max_length : source.trained_length;
 }
@@ -67,8 +67,8 @@ void resolve_details(MeasureOptions& measure) {
   }
 }
 
-// "distance, separability and coverage need the vectors x, ...": what not every source and scan
-// has.
+// Describes the requirements of the groups: "distance, separability and coverage need the vectors
+// x, ...".
 std::string needs_of_groups() {
   using enum MetricGroup::Needs;
   std::vector<std::string> needs;
@@ -86,8 +86,8 @@ std::string needs_of_groups() {
   return fmt::format("{}", fmt::join(needs, ", "));
 }
 
-// All groups that the source allows, if none was asked for. Of those asked for, what it does not
-// allow is absent; where that leaves nothing there is nothing to do.
+// Selects all groups that the source allows, if none was requested. Requested groups that it does
+// not allow are left out; if no group remains, that is an error.
 void resolve_measures(ScanOptions& options, const SourceInfo& source) {
   std::vector<std::string> possible;
   for (const MetricGroup& group : metric_groups()) {
@@ -107,7 +107,7 @@ void resolve_measures(ScanOptions& options, const SourceInfo& source) {
             fmt::format("{}", fmt::join(options.measures, ", ")), needs_of_groups()));
 }
 
-// The default holds for a scan that measures heads, in texts that are known and few.
+// The default applies to a scan of heads in few texts whose tokens are known.
 int usual_examples(const ScanOptions& options, const SourceInfo& source) {
   const auto is_of_heads = [](const MetricGroup& group) {
     return group.needs != MetricGroup::Needs::loss;
@@ -192,7 +192,7 @@ std::vector<std::unique_ptr<Measure>> make_measures(const ScanPlan& plan, const 
                                                     int slots) {
   const ScanOptions& options = plan.options;
   std::vector<std::unique_ptr<Measure>> measures;
-  // None are left where the caller's are all that is wanted.
+  // No groups are measured if the caller only wants their own measures.
   if (!options.measures.empty()) {
     measures = make_measures(options.measures, options.measure, source, slots);
   }

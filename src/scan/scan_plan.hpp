@@ -1,4 +1,4 @@
-// What a scan does, worked out from its options once and passed on.
+// A scan's resolved options, computed once and passed on.
 #pragma once
 
 #include <memory>
@@ -10,22 +10,22 @@ namespace headgauge {
 
 struct ScanPlan {
   ScanOptions options;            // with every default filled in
-  HeadIntervention intervention;  // of heads that have no normalizer of their own
+  HeadIntervention intervention;  // applies to heads without a normalizer of their own
   HeadSelection selection;
 
   Index longest() const { return options.lengths.back(); }
-  // The same at one length.
+  // Returns the plan at one length.
   ScanPlan at_length(int length) const;
 };
 
-// Checks what can be checked before work begins; throws as scan() does.
+// Checks the options before work begins; throws as scan() does.
 ScanPlan plan_scan(const ScanOptions& options, const SourceInfo& source);
 
-// The measures of the plan, those of its caller last.
+// Makes the measures of the plan, the caller's own last.
 std::vector<std::unique_ptr<Measure>> make_measures(const ScanPlan& plan, const SourceInfo& source,
                                                     int slots);
 
-// Throws UsageError where the normalizer is one for causal heads and those of the source are not.
+// Throws UsageError if the normalizer requires causal heads and the source has none.
 void require_causal(const Normalizer& normalizer, const std::string& spec,
                     const SourceInfo& source);
 

@@ -17,7 +17,7 @@ namespace headgauge {
 namespace {
 
 constexpr std::size_t kFewestChanged = 4;  // heads
-// Changes up to these are none.
+// Smaller changes count as no change.
 constexpr double kLeastDeficit = 0.05;  // nats
 constexpr double kLeastSeparability = 0.02;
 
@@ -33,7 +33,7 @@ struct Change {
 
 using HeadValue = std::function<std::optional<double>(const HeadName&)>;
 
-// Paired over the heads that have both values.
+// Returns the change paired over the heads that have both values.
 std::optional<Change> change_over_heads(const Results& results, double least,
                                         const HeadValue& before_of, const HeadValue& after_of) {
   std::vector<double> differences;
@@ -127,7 +127,7 @@ std::vector<std::string> selectivity_of_patterns(const Results& results) {
           separability->before, separability->after, separability->mean.value,
           separability->mean.standard_error);
     }
-    // The heaviest keys are alike in weight by being the heaviest, whatever the head does.
+    // The heaviest keys have similar weights by construction, whatever the head does.
     lines.push_back(chosen_by_weight(names[k])
                         ? line + "."
                         : fmt::format("{}: {}.", line, verdict(*deficit, separability)));

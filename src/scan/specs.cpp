@@ -8,7 +8,7 @@ std::vector<std::string> split_specs(const std::vector<std::string>& lists) {
   std::vector<std::string> specs;
   for (const std::string& list : lists) {
     std::string_view rest = list;
-    bool first = true;  // another list begins another spec
+    bool first = true;  // each list begins a new spec
     while (true) {
       const std::size_t comma = rest.find(',');
       const std::string_view part = rest.substr(0, comma);

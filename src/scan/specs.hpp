@@ -1,4 +1,4 @@
-// Lists of normalizers or patterns as options have them.
+// Lists of normalizers or patterns in options.
 #pragma once
 
 #include <string>
@@ -6,7 +6,8 @@
 
 namespace headgauge {
 
-// Splits each list into its specs: a comma followed by key= goes on with the spec before it.
+// Splits each list into its specs: a part after a comma that has the form key=value belongs to the
+// spec before it.
 std::vector<std::string> split_specs(const std::vector<std::string>& lists);
 
 }  // namespace headgauge

@@ -1,5 +1,4 @@
-// What a comparison is made of: its stages as one progress, and heads that are measured under an
-// intervention.
+// The stages of a comparison as one progress, and heads measured under an intervention.
 #pragma once
 
 #include <span>
@@ -12,7 +11,7 @@
 
 namespace headgauge {
 
-// The stages of a comparison, one after the other, as one progress.
+// Combines the stages of a comparison into one progress.
 class StageProgress final : public Progress {
  public:
   StageProgress(Progress* whole, int stages) : whole_(whole), stages_(stages) {}
@@ -34,7 +33,7 @@ class StageProgress final : public Progress {
   std::string name_;
 };
 
-// Heads measured under an intervention while the model goes on as it is.
+// Measures heads under an intervention while the model continues unchanged.
 class HeadsUnder final : public HeadSource {
  public:
   HeadsUnder(HeadSource& source, const HeadInterventions& interventions)

@@ -131,8 +131,8 @@ double HeadSums::at(MetricHandle metric, Index length, Index inner) const {
 
 namespace {
 
-// What is kept of a sum besides its value: most are of as many rows as the one before them, which
-// count once each, or of none at all.
+// The stored parts of a sum: many sums have as many rows as the one before, each with weight 1, or
+// no rows.
 enum class Kept : std::uint8_t { nothing, value, rows, weight };
 
 Kept kept_of(const RowSum& sum, const RowSum& before) {
@@ -144,8 +144,8 @@ Kept kept_of(const RowSum& sum, const RowSum& before) {
 }  // namespace
 
 void HeadSums::write(ByteWriter& part) const {
-  std::vector<Kept> kinds;            // of runs of sums
-  std::vector<std::uint32_t> counts;  // of each run
+  std::vector<Kept> kinds;            // kinds of runs of equal kind
+  std::vector<std::uint32_t> counts;  // length of each run
   std::vector<double> numbers;
   RowSum before;
   for (const RowSum& sum : pieces_) {

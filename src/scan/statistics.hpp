@@ -1,4 +1,4 @@
-// From values of rows to means and standard errors, over lengths, position bins and documents.
+// Converts row values to means and standard errors, over lengths, position bins and documents.
 #pragma once
 
 #include <memory>
@@ -13,14 +13,14 @@
 
 namespace headgauge {
 
-// A metric of row values and where its values stand among all values of a row.
+// A metric of row values, and the place of its values among all values of a row.
 struct CellRange {
   MetricInfo metric;
   MetricHandle handle;
-  bool by_length = true;  // kept at every length, else at the longest only
+  bool by_length = true;  // kept at every length, else only at the longest
 };
 
-// The values of a row: those that the measures declare, one measure after the other.
+// The layout of a row's values: those that the measures declare, one measure after the other.
 class CellLayout final : public MetricRegistry {
  public:
   // Lets every measure declare its metrics.
@@ -29,9 +29,9 @@ class CellLayout final : public MetricRegistry {
   MetricHandle add(const MetricInfo& metric) override;
 
   const std::vector<CellRange>& ranges() const { return ranges_; }
-  // The number of the range that `metric` is the handle of.
+  // Returns the index of the range with the handle `metric`.
   Index range_of(MetricHandle metric) const { return range_of_[metric.first]; }
-  // The dims of the metrics that are written out, with their entries.
+  // Returns the dims of the metrics that are written out, with their labels.
   std::vector<std::pair<std::string, Coordinate>> written_coords() const;
   Index cells() const { return std::ssize(range_of_); }
 
@@ -49,19 +49,19 @@ class HeadSums final : public HeadMeans {
  public:
   HeadSums(const RowPlan& plan, const CellLayout& layout);
   static std::size_t bytes(const RowPlan& plan, const CellLayout& layout);
-  // Begins a head of this document.
+  // Begins a head in this document.
   void begin(Index document);
-  // `values` is rows of the tile x cells, NaN where undefined; `stand_for` how many rows of the
-  // tile each of them stands for. May be called from several threads for different tiles.
+  // `values` is rows of the tile x cells, NaN for undefined; `stand_for` is the number of rows of
+  // the tile that each value represents. Several threads may call it for different tiles.
   void add(const Tile& tile, MatrixView<const double> values, MatrixView<const double> stand_for);
-  // All tiles were added.
+  // Must be called after all tiles were added.
   void finish();
   const DocumentPlan& document() const { return *document_; }
-  // The sums of a piece of the document, by cell.
+  // Returns the sums of a piece of the document, by cell.
   std::span<const RowSum> piece(Index piece) const;
   double at(MetricHandle metric, Index length, Index inner) const override;
 
-  // As a journal keeps them; read() is in place of begin() to finish().
+  // Write and read the sums for a journal; read() replaces begin() to finish().
   void write(ByteWriter& part) const;
   void read(Index document, ByteReader& part);
 
@@ -73,30 +73,30 @@ class HeadSums final : public HeadMeans {
   std::vector<RowSum> pieces_;    // pieces x cells
 };
 
-// Mean of the first `count` values of every document that has so many, and its standard error by
-// batch means over blocks of 64 values or over documents, as for rows.
+// Returns the mean of the first `count` values of every document that has that many, and its
+// standard error by batch means over blocks of 64 values or over documents, as for rows.
 Estimate series_statistics(std::span<const std::vector<double>> documents, Index count);
 
 // The statistics of all heads of a layer.
 class LayerTable : public LayerStatistics {
  public:
   LayerTable(const RowPlan& plan, const CellLayout& layout, Index heads);
-  // Memory of a table, and what it takes besides before it is finished.
+  // Returns the memory of a table, and the additional memory until it is finished.
   static std::size_t bytes(const RowPlan& plan, const CellLayout& layout, Index heads);
   static std::size_t unfinished_bytes(const RowPlan& plan, const CellLayout& layout, Index heads);
-  // Adds a head of a document. Of each head the documents come in their order.
+  // Adds a head of a document. The documents of each head must be added in order.
   void add(Index head, const HeadSums& sums);
-  // All documents were added: the statistics can be asked for.
+  // Must be called after all documents were added and before reading statistics.
   void finish();
   Estimate at(MetricHandle metric, Index head, Index length, Index inner) const override;
   Estimate at_position(MetricHandle metric, Index head, Index bin, Index inner) const override;
   Index heads() const override { return heads_; }
 
  private:
-  // The bins that a copy of the statistics of a metric is over, at a length or in a bin.
+  // The bins of one copy of a metric's statistics: those of a length, or a single bin.
   struct Copy {
     Index first_bin = 0;
-    Index last_bin = 0;  // not among them
+    Index last_bin = 0;  // one past the end
   };
   std::vector<Copy> copies_of(const CellRange& range) const;
   void add_copy(const Copy& copy, MetricHandle cells, const HeadSums& sums, BatchMeans* means);
@@ -107,8 +107,8 @@ class LayerTable : public LayerStatistics {
   std::vector<std::vector<Copy>> copies_;  // per range
   std::vector<Index> offsets_;             // per range: first entry of its statistics in a head
   Index per_head_ = 0;
-  std::vector<RowSum> batch_;      // of one copy, by cell
-  std::vector<BatchMeans> means_;  // until it is finished
+  std::vector<RowSum> batch_;      // sums of one copy, by cell
+  std::vector<BatchMeans> means_;  // empty when finished
   std::vector<Estimate> statistics_;
 };
 

@@ -24,8 +24,8 @@
 namespace headgauge::summary {
 
 constexpr const char* kSpread = "entropy_normalized";
-constexpr double kSelects = 0.5;   // a slope of the entropy below this is nearer to 0 than to 1
-constexpr double kReliable = 0.8;  // share of the heads, as for the notice
+constexpr double kSelects = 0.5;   // a smaller slope of the entropy is nearer to 0 than to 1
+constexpr double kReliable = 0.8;  // share of the heads, as in the notice
 
 MaybeLine Summary::dispersion() const {
   const auto beyond = [&](const HeadName& h) { return beyond_sinks(results_, kSpread, h); };
@@ -56,7 +56,7 @@ struct FoundSink {
   int first_layer, last_layer;
 };
 
-// Results::text as a file may have it.
+// Reads the sinks from Results::text.
 std::vector<FoundSink> sinks_of(const nlohmann::ordered_json& text) {
   std::vector<FoundSink> sinks;
   const auto list = text.find("sinks");
@@ -74,7 +74,8 @@ std::vector<FoundSink> sinks_of(const nlohmann::ordered_json& text) {
 
 }  // namespace
 
-// Which heads rest on keys that take weight whatever the query, and where these keys are.
+// Describes which heads put weight on sinks (keys that get weight whatever the query is), and where
+// these keys are.
 MaybeLine Summary::sinks() const {
   const auto most = largest("sink_weight");
   if (!most) return std::nullopt;
@@ -92,7 +93,7 @@ MaybeLine Summary::sinks() const {
   line.constant(fmt::format("{}", kSink)).say(" of the weight; most in ").head(most->head);
   line.say(", ").number(most->cell).say(")");
   const std::vector<FoundSink> found = sinks_of(results_.text);
-  // The keys of cross-attention are no tokens of the text, and perhaps none at all.
+  // The keys of cross-attention are not tokens of the text.
   const bool cross = value_or<std::string>(results_.model, "attention", "") == "cross";
   const std::string key = cross ? "key" : "token";
   for (std::size_t i = 0; i < std::min<std::size_t>(found.size(), 3); ++i) {
@@ -117,7 +118,7 @@ MaybeLine Summary::sinks() const {
   return line.say(".").done();
 }
 
-// The kinds of head known from the literature, each with the heads that show it best.
+// Describes the kinds of heads known from the literature, each with the best examples.
 MaybeLine Summary::roles() const {
   if (results_.metric("role_chance") == nullptr) return std::nullopt;
   struct Kind {
@@ -196,10 +197,10 @@ std::optional<Summary::ForecastCells> Summary::forecast(const HeadName& h) const
   return ForecastCells{*value, *low, *high};
 }
 
-// What becomes of the heads at longer contexts (docs/mathematics.md 7b).
+// Describes what to expect at longer contexts (docs/mathematics.md 7b).
 MaybeLine Summary::outlook() const {
   const auto most = largest("entropy_slope");
-  // From 0, within its 95 % interval: of a noisy head nothing is known.
+  // The end of the 95 % interval farthest from 0: a noisy head must not pass as stable.
   const auto farthest = [](const MetricCell& slope) {
     const Interval interval = t_interval(mean_of(slope));
     return std::max(-interval.low, interval.high);
@@ -236,7 +237,7 @@ MaybeLine Summary::outlook() const {
   return line.number(*share, 100).say(" % of the heads).").done();
 }
 
-// Where the median over the heads is closest, of N up to those searched.
+// Describes at which N up to the searched ones the median over the heads is closest.
 void Summary::closest(int searched, Line& line) const {
   const auto n = find_cell(results_, "closest_n", {});
   const auto low = find_cell(results_, "closest_n_low", {});
@@ -265,7 +266,7 @@ MaybeLine Summary::critical() const {
   }
   line.say("critical N, reading \"context\")");
   closest(*searched, line);
-  // Without standard errors no head was judged.
+  // Without standard errors, no head was judged.
   std::size_t reached = 0;
   std::size_t judged = 0;
   for (const HeadName& head : heads_) {
@@ -314,7 +315,7 @@ MaybeLine Summary::separability() const {
   const auto by = [&](Line& line, const HeadName& h) -> Line& {
     return line.head(h).say(" (by ").number(*excess(h)).say(")");
   };
-  // Without standard errors (few rows) no head was judged, which is not the same as none.
+  // Without standard errors (few rows), no head was judged, which differs from none being found.
   const bool judged = std::any_of(heads_.begin(), heads_.end(), [&](const HeadName& h) {
     const auto found = excess(h);
     return found && std::isfinite(found->standard_error);

@@ -1,4 +1,4 @@
-// How the lines of the summary are put together.
+// Builds the lines of the summary.
 #pragma once
 
 #include <algorithm>
@@ -53,7 +53,7 @@ class Summary {
     const auto found = cell(metric, head);
     return found ? found->value : kUndefined;
   }
-  // The head of the highest score; the first of equal ones.
+  // Returns the head with the highest score; the first of equal ones.
   std::optional<HeadName> best(const Score& score) const {
     std::optional<HeadName> found;
     double highest = 0;
@@ -73,7 +73,7 @@ class Summary {
     if (!head) return std::nullopt;
     return HeadCell{*head, *cell(metric, *head)};
   }
-  // Little is to be said of what a head does that rests.
+  // Returns whether a head is dormant, so that there is little to say about it.
   bool is_dormant(const HeadName& head) const { return value("sink_weight", head) > kDormant; }
   std::optional<HeadCell> largest(std::string_view metric) const { return extreme(metric, 1); }
   std::optional<HeadCell> smallest(std::string_view metric) const { return extreme(metric, -1); }
@@ -82,7 +82,7 @@ class Summary {
   Index flag_count(std::string_view flag) const {
     return std::ranges::count(results_.flags, flag, &Flag::name);
   }
-  // "1 of 6 heads ONE" or "2 of 6 heads MANY".
+  // Writes "1 of 6 heads ONE" or "2 of 6 heads MANY".
   Line& flag_count(Line& line, const char* flag, const char* one, const char* many) const {
     const auto n = flag_count(flag);
     line.flags(flag, static_cast<double>(n)).say(" of ");

@@ -24,7 +24,7 @@ struct Tried {
   MetricCell change;
 };
 
-// T of "softmax:t=T".
+// Returns T of "softmax:t=T".
 std::optional<double> temperature_of(std::string_view label) {
   constexpr std::string_view kBegin = "softmax:t=";
   if (!label.starts_with(kBegin)) return std::nullopt;
@@ -43,7 +43,8 @@ bool within(const MetricCell& change, double margin) {
          t_test(mean, -margin, Tail::above).p <= kTemperatureLevel;
 }
 
-// Those of a side, which go outwards from 1, before the first that is not shown.
+// Returns the temperatures of one side, outwards from 1, before the first that is not shown to be
+// equivalent.
 template <class Iterator>
 std::vector<double> shown(Iterator at, Iterator end) {
   std::vector<double> temperatures;

@@ -1,4 +1,4 @@
-// How far a temperature can be changed before the loss does.
+// Finds how far a temperature can be changed before the loss changes.
 #pragma once
 
 #include <optional>
@@ -7,11 +7,11 @@
 
 namespace headgauge {
 
-// Of a comparison with two or more of softmax:t=T in all heads chosen: at which of these
-// temperatures the loss at the longest length is shown to change by less than 0.05 nats, either
-// way. From T = 1 outwards, each side as far as two one-sided tests of the paired change (Student's
-// t, 5 %) go on showing it, which needs no correction for their number. Nothing where the loss was
-// not measured.
+// Returns the temperatures at which the loss at the longest length is shown to change by less than
+// 0.05 nats in either direction, for a comparison with at least two softmax:t=T in all chosen
+// heads. Goes outwards from T = 1 on each side, as long as two one-sided tests of the paired change
+// (Student's t, 5 %) show it; this fixed order needs no correction for multiple tests. Nothing if
+// the loss was not measured.
 std::optional<SummaryLine> temperature_range(const Results& results);
 
 }  // namespace headgauge

@@ -25,7 +25,7 @@
 namespace headgauge {
 namespace {
 
-// The parts of the work on a text, as one progress.
+// Combines the parts of the work on a text into one progress.
 class TextProgress final : public Progress {
  public:
   TextProgress(Progress* whole, std::size_t texts) : whole_(whole), texts_(texts) {}
@@ -48,7 +48,7 @@ class TextProgress final : public Progress {
   double from_ = 0, share_ = 0;
 };
 
-// What was measured on one text.
+// The measurements on one text.
 struct OfText {
   std::vector<Predictor> predictors;
   std::vector<std::vector<Estimate>> loss_change;  // by intervention, then head
@@ -200,8 +200,9 @@ class Validation {
     }
   }
 
-  // In how many cases, heads on texts, the loss is shown to rise or to fall: Student's t, at most
-  // the level of them by chance (Benjamini and Hochberg over the cases of the intervention).
+  // Writes the number of cases (a head on a text) in which the loss is shown to rise or to fall:
+  // Student's t, with the false discovery rate `level` over the cases of the intervention
+  // (Benjamini and Hochberg).
   void write_shown() {
     LabelledArray& rises = add_declared(results_, "loss_rises");
     LabelledArray& falls = add_declared(results_, "loss_falls");
@@ -300,9 +301,9 @@ class Validation {
   std::vector<HeadName> heads_;
   std::vector<std::string> labels_;
   std::vector<OfText> of_text_;
-  nlohmann::ordered_json text_;  // of all texts
-  Results last_;                 // of the last text
-  std::string left_out_;         // what is said of layers without attention
+  nlohmann::ordered_json text_;  // description of all texts
+  Results last_;                 // results of the last text
+  std::string left_out_;         // notice about layers without attention
   Results results_;
 };
 

@@ -1,4 +1,4 @@
-// What validate() found, in sentences.
+// Describes the findings of validate() in sentences.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -58,7 +58,7 @@ class ValidateSentences {
     if (low && high) line.say(", 95 %: ").number(*low).say(" to ").number(*high);
   }
 
-  // Where its threshold is shown to hold on texts that had no part in choosing it.
+  // Adds the threshold if it is shown to hold on texts that were not used to choose it.
   void add_threshold(Line& line, Index predictor, Index intervention) const {
     const auto p = cell("threshold_separation_p", predictor, intervention);
     const auto value = cell("prediction_threshold", predictor, intervention);

@@ -49,12 +49,12 @@ void add_tokenizer(const Model& model, Journal::Identity& identity) {
 }
 
 Journal::Identity identity_of(const RunRecord& record, const Results& described) {
-  Journal::Identity identity = {{"experiment", record.experiment}};
+  Journal::Identity identity = {{"command", record.experiment}};
   for (const Option& option : record.options) {
     if (option.decides) identity["--" + option.name()] = identity_value(option);
   }
   for (const auto& [key, value] : described.text.items()) {
-    if (key != "name") identity["texts: " + key] = value;
+    if (key != "names") identity["texts: " + key] = value;
   }
   for (const char* key : {"config_sha256", "weights_sha256"}) {
     identity[key] = described.model.value(key, "");

@@ -136,7 +136,7 @@ class Journal(SharesTest):
         says = "another --lengths (\"64\" and not \"32\")"
         self.refuse(BAD_INPUT, *self.scan, "--lengths", "32", "--out", "out", says=says)
         longer = (*self.scan[:3], *self.ids_files, "ids0.txt", *self.scan[-2:], "--lengths", "64")
-        self.refuse(BAD_INPUT, *longer, "--out", "out", says="another --tokens (nothing more and not \"ids0.txt\")")
+        self.refuse(BAD_INPUT, *longer, "--out", "out", says="another texts: sha256 (nothing more and not ")
 
     def test_what_is_only_shown_is_no_part_of_a_run(self) -> None:
         kept = self.leave_journal(*self.scan)

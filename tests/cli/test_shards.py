@@ -91,7 +91,7 @@ class Shards(SharesTest):
         self.refuse(BAD_INPUT, "merge", "part1", "other", says=("the same run", "--seed"))
         self.write("changed.txt", (self.folder / self.documents[1]).read_text() + "more")
         self.shard("2/2", "text", *words[:3], self.documents[0], "changed.txt", self.documents[2], *QUICK)
-        self.refuse(BAD_INPUT, "merge", "part1", "text", says=("the same run", "--text"))
+        self.refuse(BAD_INPUT, "merge", "part1", "text", says=("the same run", "texts: sha256"))
         baseline = environment(HEADGAUGE_SIMD="baseline")
         self.shard("2/2", "slow", *words, env=baseline)
         if identity_of(self.journals("slow")[0])["HEADGAUGE_SIMD"] != (

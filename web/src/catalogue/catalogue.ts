@@ -1,4 +1,4 @@
-// What catalogue/*.json says of the metrics of headgauge.
+// Reads the declarations of metrics in catalogue/*.json.
 import entries from "virtual:catalogue";
 import experiments from "virtual:experiments";
 
@@ -23,7 +23,7 @@ export const CATALOGUE: ReadonlyMap<string, CatalogueEntry> = new Map(
   entries.map((entry) => [entry.name, entry]),
 );
 
-// Of `reproduce tokens`: the names of its metrics begin with that of the experiment.
+// Experiments of `reproduce tokens`: the names of their metrics begin with that of the experiment.
 export interface Experiment {
   readonly name: string;
   readonly title: string;
@@ -47,5 +47,5 @@ for (const entry of entries) {
   }
 }
 
-// What is declared of a metric; undefined for one that headgauge does not know.
+// Returns the declaration of a metric; undefined for an unknown one.
 export const declaration = (name: string): Declaration | undefined => DECLARED.get(name);

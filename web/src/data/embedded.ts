@@ -1,10 +1,10 @@
-// Results from the page itself, as `headgauge report` puts them there: a header, and one script a
-// metric, which is unpacked when it is asked for.
+// Reads results from the page, as written by `headgauge report`: a header, and one script per
+// metric, which is unpacked on request.
 import type { Examples } from "./examples";
 import { Results, type Header, type MetricInfo, type RawNumbers } from "./results";
 
 export const DATA_ID = "headgauge-data";
-// JSON, gzipped where it is large; absent where no examples were kept.
+// JSON, gzipped if large; absent if no examples were kept.
 const EXAMPLES_ID = "headgauge-examples";
 
 // `element` names the text of a metric's numbers: {"values": [...], "stderr": ..., "rows": ...}.
@@ -14,7 +14,7 @@ interface Overview {
   flag_words?: Header["flag_words"];
 }
 
-// Results from the text that says what there is and a way to the numbers behind each element.
+// Makes results from the overview and a function that loads the numbers of each element.
 export function resultsFromOverview(
   text: string,
   load: (element: string) => Promise<RawNumbers> | RawNumbers,
@@ -30,9 +30,9 @@ export function resultsFromOverview(
   );
 }
 
-// In a page the numbers are elements: that text (type application/json), or, where there are many,
-// the numbers themselves (type application/gzip): gzipped and in base64, float64 in little-endian
-// order, NaN where undefined, for each of the attribute data-parts one after the other.
+// In a page the numbers are elements: that text (type application/json) or, if it is large, the
+// numbers (type application/gzip) as base64 of gzipped little-endian float64, NaN for undefined,
+// with the parts of the attribute data-parts one after the other.
 export function resultsFromPage(page: Document): Results {
   const read = async () => {
     const { text, bytes } = await contentOf(page, EXAMPLES_ID);
@@ -53,7 +53,7 @@ function elementOf(page: Document, id: string): HTMLElement {
   return element;
 }
 
-// The text of an element, or the bytes that it holds compressed.
+// Returns the text of an element, or its decompressed bytes.
 async function contentOf(
   page: Document,
   id: string,

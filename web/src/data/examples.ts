@@ -1,4 +1,4 @@
-// Queries that a scan kept of each head, and the text that they stand in (docs/examples.md).
+// Queries of each head that a scan kept as examples, and the text around them (docs/examples.md).
 
 export interface Example {
   layer: number;
@@ -26,7 +26,7 @@ export interface Examples {
   passages: Passage[];
 }
 
-// A token of the text that an example is read in.
+// A token of the text around an example.
 export interface ShownToken {
   position: number;
   text: string | undefined; // undefined where it is not known
@@ -34,7 +34,7 @@ export interface ShownToken {
   isQuery: boolean;
 }
 
-// Tokens that follow one another, and how many are left out before them.
+// Consecutive tokens, and the number of tokens omitted before them.
 export interface Run {
   skipped: number;
   tokens: ShownToken[];
@@ -51,7 +51,7 @@ export const examplesOf = (
 ): Example[] =>
   examples.filter((example) => example.layer === layer && example.head === head);
 
-// The text of each token of a document that is known, by position.
+// Returns the known text of each token of a document, by position.
 export function textsOf({ passages }: Examples, document: number): Map<number, string> {
   const texts = new Map<number, string>();
   for (const passage of passages) {
@@ -61,8 +61,8 @@ export function textsOf({ passages }: Examples, document: number): Map<number, s
   return texts;
 }
 
-// What is shown of an example: its query, its keys and what stands around them, in the order of the
-// text. Without a text the query and the keys alone.
+// Returns the visible part of an example in the order of the text: its query, its keys and the
+// tokens around them. Without a text, only the query and the keys.
 export function runsOf(example: Example, texts: ReadonlyMap<number, string>): Run[] {
   const positions = new Set<number>();
   [example.query, ...example.keys].forEach((at, place) => {
@@ -89,8 +89,8 @@ export function runsOf(example: Example, texts: ReadonlyMap<number, string>): Ru
   return runs;
 }
 
-// A token as it can be seen: whitespace that has a meaning, and characters that have no shape or
-// would change the order of those around them, as marks.
+// Makes a token visible: shows meaningful whitespace, characters without a shape, and characters
+// that would change the order of their neighbours as marks.
 export function visible(text: string): string {
   return text.replace(
     /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g,

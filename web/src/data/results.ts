@@ -35,7 +35,7 @@ export interface Flag {
   change?: string; // of diff: "gained" or "lost"
 }
 
-// A number of a sentence, and where it comes from.
+// A number in a sentence, and its origin.
 export interface Fact {
   text: string;
   kind: string; // "cell" and "standard_error": of the metric `name` at `cell`
@@ -72,7 +72,7 @@ export interface Claim {
   theorem?: boolean; // true by a theorem: the test checks the code
 }
 
-// The value of a metric, head and intervention that changed most.
+// The largest change of one metric, head and intervention.
 export interface Change {
   metric: string;
   labels: Readonly<Record<string, string>>; // by dim, the intervention among them
@@ -86,7 +86,7 @@ export interface Change {
   relative: number; // |change| over the largest |value| of the metric
 }
 
-// An error of 0 leaves nothing to chance.
+// A standard error of 0 leaves no randomness.
 export const errorsOf = ({ stderr, errors }: Change): number =>
   stderr === 0 ? Infinity : (errors ?? NaN);
 
@@ -100,7 +100,7 @@ export interface ChangeCounts {
   found: number; // changes, of which the file lists the first
 }
 
-// All of a results file but the numbers of its metrics.
+// Everything in a results file except the numbers of its metrics.
 export interface Header {
   schema: string;
   command?: string;
@@ -121,7 +121,7 @@ export interface Header {
   change_counts?: ChangeCounts;
 }
 
-// The numbers of one metric as they stand in the file or in a chunk of the page: nested or flat.
+// The numbers of one metric as stored in the file or in the page: nested or flat.
 export interface RawNumbers {
   values: unknown;
   stderr?: unknown;
@@ -145,7 +145,7 @@ export class Results {
     readonly header: Header,
     private readonly infos: ReadonlyMap<string, MetricInfo>,
     private readonly load: LoadNumbers,
-    // The queries that were kept as examples; undefined where there are none.
+    // Returns the queries kept as examples; undefined if there are none.
     readonly loadExamples?: () => Promise<Examples>,
     private readonly nameInFile: (name: string) => string = (name) => name,
   ) {}
@@ -171,26 +171,29 @@ export class Results {
     return this.infos.has(name);
   }
 
-  // The metric whose change this is; undefined where it is no change of a metric of the file.
+  // Returns the metric whose change this is; undefined if it is not the change of a metric of the
+  // file.
   changed(name: string): string | undefined {
     const plain = this.infos.get(name)?.change_of;
     return plain !== undefined && this.has(plain) ? plain : undefined;
   }
 
-  // Whether the value says that none was found, and is no size; a change may have that size.
+  // Returns whether the value means "none was found" and so is not a size; a change may have that
+  // size.
   isNone(name: string, value: number): boolean {
     const info = this.infos.get(name);
     return info?.change_of === undefined && info?.none === value;
   }
 
-  // What the catalogue says of a metric, or of the one whose change it is; undefined for a user's own.
+  // Returns the declaration of a metric or of the metric whose change it is; undefined for a user's
+  // own.
   entry(name: string): CatalogueEntry | undefined {
     const known = declaration(name);
     const plain = this.changed(name);
     return known || plain === undefined ? known?.entry : this.entry(plain);
   }
 
-  // The name for people: its title in the catalogue, or its own name.
+  // Returns the title in the catalogue, or the metric's own name.
   title(name: string): string {
     const known = declaration(name);
     const plain = this.changed(name);
@@ -198,14 +201,14 @@ export class Results {
     return plain === undefined ? name.replaceAll("_", " ") : `change of ${this.title(plain)}`;
   }
 
-  // Whether a scale of it is linear however far its values lie apart: that of a share or another metric with
-  // bounds, of a change, and of nats, which are logarithms already.
+  // Returns whether the metric needs a linear scale whatever its range: a share or another metric
+  // with bounds, a change, or nats, which are already logarithms.
   isLinear(name: string): boolean {
     const { unit, change_of } = this.info(name) ?? {};
     return this.entry(name)?.range !== undefined || change_of !== undefined || unit === "nats";
   }
 
-  // Whether it says something beside another metric alone.
+  // Returns whether the metric is only useful together with another one.
   isAside(name: string): boolean {
     return this.entry(name)?.aside === true;
   }
@@ -214,15 +217,15 @@ export class Results {
     return this.infos.get(name);
   }
 
-  // Makes these metrics ready for metric(); those that the file lacks are passed over.
+  // Makes these metrics ready for metric(); ignores those that the file lacks.
   async need(...names: string[]): Promise<void> {
     for (const name of names) {
       if (this.has(name) && !this.loaded.has(name)) this.keep(name, await this.load(name));
     }
   }
 
-  // What `make` returns when every metric that it asks for is ready: it is called again after each
-  // one that was not, so it must have no effects.
+  // Returns the result of `make` when every metric that it requests is ready. Calls it again after
+  // each missing one, so it must have no side effects.
   async gather<T>(make: () => T): Promise<T> {
     for (;;) {
       try {
@@ -234,8 +237,8 @@ export class Results {
     }
   }
 
-  // The numbers of a metric that is ready (a file loads its own at once, a page in gather() or
-  // after need()); undefined where the file has none of that name.
+  // Returns the numbers of a metric that is ready (a file loads its own at once, a page in gather()
+  // or after need()); undefined if the file has no such metric.
   metric(name: string): Metric | undefined {
     const ready = this.loaded.get(name);
     if (ready || !this.has(name)) return ready;
@@ -254,8 +257,8 @@ export class Results {
     return metric?.stderr ? metric.stderr[flatIndex(metric, cell)] ?? NaN : NaN;
   }
 
-  // The part of a file that holds several experiments whose metrics and coords have this prefix
-  // (`headgauge reproduce tokens`), without the prefix; undefined where there is none.
+  // Returns the part of a file with several experiments (`headgauge reproduce tokens`) whose
+  // metrics and coords have this prefix, without the prefix; undefined if there is none.
   part(prefix: string): Results | undefined {
     const start = `${prefix}_`;
     const plain = (name: string) => (name.startsWith(start) ? name.slice(start.length) : name);
@@ -296,8 +299,8 @@ export class Results {
   }
 }
 
-// Where a cell is in `values`; a dim that is not named counts as its last label (the longest
-// length, the largest N).
+// Returns the index of a cell in `values`; an unnamed dim takes its last label (the longest length,
+// the largest N).
 export function flatIndex(metric: Metric, cell: Cell): number {
   let index = 0;
   metric.dims.forEach((dim, k) => {

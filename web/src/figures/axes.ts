@@ -4,15 +4,15 @@ import { formatTick } from "./format";
 export interface Axis {
   label: string; // words and unit
   log?: boolean;
-  // Of values of either sign: linear up to about this size, logarithmic beyond.
+  // Scale of values of both signs: linear up to about this size, logarithmic beyond.
   symlog?: number | undefined;
   domain: [number, number];
-  // Places that are good for a tick, best if few; without it they are chosen.
+  // Preferred positions of ticks, best if few; without it they are computed.
   ticks?: readonly number[];
   format?: (value: number) => string;
 }
 
-// As Plot's symlog scale.
+// Works like Plot's symlog scale.
 const bend = (value: number, size: number): number =>
   Math.sign(value) * Math.log1p(Math.abs(value) / size);
 const straighten = (bent: number, size: number): number =>
@@ -25,7 +25,7 @@ interface DomainOptions {
   room?: number;
 }
 
-// The range of the values with some room; undefined where there is nothing to show.
+// Returns the range of the values with some margin; undefined if there is nothing to show.
 export function domainOf(
   values: Iterable<number>,
   { log = false, symlog, include = [], room = 0.04 }: DomainOptions = {},
@@ -44,7 +44,7 @@ export function domainOf(
     const ratio = high > low * 1.0001 ? (high / low) ** room : 2;
     return [low / ratio, high * ratio];
   }
-  // Values that differ by rounding alone are one value.
+  // Values that differ only by rounding are equal.
   const apart = high - low > 1e-9 * Math.max(Math.abs(low), Math.abs(high));
   if (symlog !== undefined && apart) {
     const [from, to] = [bend(low, symlog), bend(high, symlog)];
@@ -66,7 +66,7 @@ export function place(axis: Axis, value: number): number {
     : (value - low) / (high - low);
 }
 
-// Ticks for so many pixels; `size` says how many pixels a label takes along the axis.
+// Returns ticks for this many pixels; `size` returns the pixels of a label along the axis.
 export function chooseTicks(axis: Axis, pixels: number, size: (label: string) => number): number[] {
   const format = axis.format ?? formatTick;
   const fits = (values: readonly number[]) =>
@@ -80,7 +80,7 @@ export function chooseTicks(axis: Axis, pixels: number, size: (label: string) =>
   if (axis.ticks) {
     const sorted = inside([...new Set(axis.ticks)].sort((a, b) => a - b));
     for (let step = 1; step < sorted.length; step += 1) {
-      // The last label stays: it is the longest length, the largest N.
+      // Keeps the last label: the longest length, the largest N.
       const kept = sorted.filter((_, k) => (sorted.length - 1 - k) % step === 0);
       if (fits(kept)) return kept;
     }
@@ -113,11 +113,11 @@ function logTicks([low, high]: [number, number]): number[][] {
   return out;
 }
 
-// 0, and of either sign those of a logarithmic scale.
+// Ticks at 0 and, for both signs, those of a logarithmic scale.
 function symlogTicks([low, high]: [number, number], size: number): number[][] {
   const largest = Math.max(-low, high);
   const bent = largest > size ? logTicks([size, largest]) : [];
-  // Close to 0 the ticks of a logarithmic scale crowd.
+  // Ticks of a logarithmic scale are too dense near 0.
   const mirrored = [1, 3, 10].flatMap((least) =>
     bent
       .map((ticks) => ticks.filter((tick) => tick >= least * size))
@@ -127,7 +127,7 @@ function symlogTicks([low, high]: [number, number], size: number): number[][] {
   return [...mirrored, ...linearTicks([low, high])];
 }
 
-// Of a range too narrow for its numbers, all steps are too small.
+// If a range is too narrow for its numbers, all steps are too small.
 const MOST_TICKS = 1000;
 
 function linearTicks([low, high]: [number, number]): number[][] {

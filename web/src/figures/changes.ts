@@ -1,4 +1,4 @@
-// What changed most between two runs, or under interventions: the list of the results file.
+// Draws the largest changes between two runs or under interventions: the list of the results file.
 import * as Plot from "@observablehq/plot";
 import type { Change, Results } from "../data/results";
 import { domainOf } from "./axes";
@@ -15,7 +15,7 @@ export const headOf = ({ labels: { layer, head = "*" } }: Change): string =>
 export const interventionOf = ({ labels }: Change): string =>
   labels["normalizer"] ?? labels["pattern"] ?? "";
 
-// Of the metric that the first change of a head is of: old against new, a point a head.
+// Draws the metric of the first change of a head: old against new, one point per head.
 export function changesFigure(results: Results): Figure | undefined {
   const ofHeads = (results.header.changes ?? []).filter(({ labels }) => labels["head"] !== undefined);
   const name = ofHeads[0]?.metric;

@@ -26,8 +26,8 @@ const indexOf = (labels: readonly (string | number)[], wanted: string | number) 
   return at < 0 ? undefined : at;
 };
 
-// Where a metric of further dims is judged by one number, as in the correlations: at N = 20, with an
-// error of 5 % and the latest keys kept.
+// The labels at which a metric with more dims is judged, as in the correlations: N = 20, an error
+// of 5 %, the latest keys kept.
 export function judgedCell(results: Results, name: string): Cell {
   const cell: Record<string, number> = {};
   const put = (dim: string, index: number | undefined) => {
@@ -64,7 +64,7 @@ export function correlationFigure(
   const y = overHeads(results, convergence, judgedCell(results, convergence));
   if (x.length === 0 || x.length !== y.length) return undefined;
   const points = x.map(({ layer, head, value, stderr }, k): ScatterPoint => {
-    // A critical N beyond those searched ranks above all that were found.
+    // A critical N beyond the searched range ranks above all that were found.
     const of = results.entry(capacity)?.fraction_of;
     const none = of !== undefined && results.isNone(of, results.value(of, { layer, head }));
     return {
@@ -106,7 +106,7 @@ export function correlationFigure(
   });
 }
 
-// The pair whose rank correlation is the largest in size.
+// Returns the pair with the largest absolute rank correlation.
 export function closestPair(results: Results): [string, string] | undefined {
   let best: [string, string] | undefined;
   let size = -1;

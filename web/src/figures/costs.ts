@@ -1,4 +1,4 @@
-// What the paper's algorithms cost there and here.
+// Draws the run times of the paper's algorithms there and here.
 import * as Plot from "@observablehq/plot";
 import type { Results } from "../data/results";
 import { domainOf } from "./axes";

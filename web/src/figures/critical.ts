@@ -7,7 +7,8 @@ import { csvValue } from "./format";
 
 const PAPER_SHARE = 0.06;
 
-// The interventions of `compare`, the old and new run of `diff`; one unnamed of other files.
+// The interventions of `compare`, or the old and new run of `diff`; a single unnamed one for other
+// files.
 export function variants(results: Results, name: string): { dim: string; labels: string[] } {
   const dims = results.info(name)?.dims ?? [];
   const dim = ["normalizer", "pattern", "run"].find((own) => dims.includes(own));
@@ -47,7 +48,7 @@ export function criticalFigure(results: Results): Figure | undefined {
     return [
       ...curve("closest_n", "closest", "line", variant),
       ...critical,
-      // Beside one model alone the paper's own has room.
+      // There is only room for the paper's own values next to a single model.
       ...(labels.length === 1 ? curve("critical_n_paper", "the paper's test", "dotted", 1) : []),
     ];
   });

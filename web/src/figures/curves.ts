@@ -73,14 +73,14 @@ export function metricCurve(
   return [{ ...curve, values: found.values, stderr: found.stderr, interval }];
 }
 
-// Where the band of a curve ends at one place; NaN where there is none.
+// Returns the ends of the band of a curve at one place; NaN if there is none.
 function bandAt({ values, stderr, interval }: Curve, k: number): { low: number; high: number } {
   if (interval) return { low: interval.low[k]!, high: interval.high[k]! };
   const error = stderr?.[k] ?? NaN;
   return { low: values[k]! - 2 * error, high: values[k]! + 2 * error };
 }
 
-// What the CSV has of a curve.
+// Returns the CSV data of a curve.
 const partsOf = ({ name, values, stderr, interval }: Curve): [string, readonly number[]][] => [
   [name, values],
   ...(stderr ? [[`${name}_stderr`, stderr] as [string, readonly number[]]] : []),
@@ -140,7 +140,7 @@ export function curvesFigure(options: CurvesOptions): Figure | undefined {
 function spread(curve: Curve, log: boolean): number[] {
   return curve.values.flatMap((value, k) => {
     const { low, high } = bandAt(curve, k);
-    // On a log axis a band that reaches below nothing ends at the axis.
+    // A band that reaches below 0 ends at the axis if it is logarithmic.
     return [value, high, log && low < value / 4 ? value / 4 : low];
   });
 }
@@ -205,7 +205,7 @@ function curveMarks(
       !Number.isFinite(points[k + 1]?.y),
   );
   if (curve.style !== "line") {
-    // One place alone has no line: a piece of it as in the key.
+    // A single place has no line, so a piece of line is drawn as in the key.
     marks.push(
       Plot.vector(lonely, {
         x: "x",

@@ -1,4 +1,4 @@
-// How a head spreads as the text grows.
+// Draws how the entropy of a head grows with the text.
 import * as Plot from "@observablehq/plot";
 import type { Cell, Results } from "../data/results";
 import { along, curvesFigure } from "./curves";
@@ -12,7 +12,7 @@ interface Growth {
   keys: number[]; // keys that such a query sees
 }
 
-// Along the bins of query position or, where every query sees the whole text, along the lengths
+// Uses the bins of query position or, if every query sees the whole text, the lengths
 // (docs/mathematics.md 7b).
 function growth(results: Results, cell: Cell): Growth | undefined {
   const lengths = results.numbers("length");
@@ -81,7 +81,7 @@ export function entropyFigure(results: Results, cell: Cell, who: string): Figure
   });
 }
 
-// Through the last point, over the four octaves that the slope is of.
+// The line goes through the last point, over the four octaves of the slope.
 function slopeLine(
   values: readonly number[],
   keys: readonly number[],
@@ -110,7 +110,7 @@ export function effectiveTokensFigure(
   const name = `effective_tokens${suffix}`;
   const found = along(results, name, dim, cell);
   if (!found) return undefined;
-  // A forecast at F is of the queries F/2 < t <= F, or of a pass over F tokens. There is none
+  // A forecast at F is for the queries F/2 < t <= F, or for a pass over F tokens. There is none
   // beyond the positions that a model has learnt.
   const lengths = results.numbers("forecast_length");
   const points = lengths

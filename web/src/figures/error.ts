@@ -1,4 +1,4 @@
-// How the outputs' mean and covariance settle with the number of tokens.
+// Draws how the mean and covariance of the outputs converge with the number of tokens.
 import type { Cell, Results } from "../data/results";
 import { curvesFigure, metricCurve, type Curve } from "./curves";
 import type { Figure } from "./figure";

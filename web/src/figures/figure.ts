@@ -1,5 +1,5 @@
-// A figure: what is drawn, the words around it, and the data behind it. Figures know nothing of the
-// page: the same code draws in a browser and, without one, for `headgauge report --format svg`.
+// A figure: the drawing, the words around it, and its data. Figures do not depend on the page: the
+// same code draws in a browser and, without one, for `headgauge report --format svg`.
 
 export interface DrawOptions {
   document: Document;
@@ -15,6 +15,6 @@ export interface Figure {
   caption: string; // what is seen, and in which units; one or two sentences
   columns: string[];
   rows: (string | number | null)[][]; // what is drawn, for the CSV
-  // A complete drawing: it carries its own colours and fonts, so that it can stand alone in a file.
+  // A complete drawing, including its own colours and fonts, so that it can be saved as a file.
   draw(options: DrawOptions): SVGSVGElement;
 }

@@ -2,7 +2,7 @@
 // inside headgauge has none.
 import type { Results } from "../data/results";
 
-// With so many significant digits, without zeros that say nothing; exponents only where a plain
+// Formats with this many significant digits, without trailing zeros; uses exponents only if a plain
 // number would be long.
 export function formatNumber(value: number, digits = 4): string {
   if (Number.isNaN(value)) return "undefined";

@@ -1,4 +1,5 @@
-// What every drawing shares: background, words on the axes, key, and that it can stand alone.
+// The common parts of drawings: background, axis labels and key, so that each is complete by
+// itself.
 import * as Plot from "@observablehq/plot";
 import { chooseTicks, type Axis } from "./axes";
 import type { DrawOptions } from "./figure";
@@ -162,7 +163,7 @@ class Pen {
   }
 }
 
-// Plot leaves colours to the page around it; a file has no page around it.
+// Plot takes colours from the surrounding page, which a file does not have.
 function ownColours(svg: SVGSVGElement, theme: Theme): void {
   const named: Record<string, string> = {
     currentColor: theme.text,
@@ -224,7 +225,7 @@ function drawEntry(pen: Pen, { label, colour, kind }: KeyEntry, x: number, y: nu
   pen.text(x + 30, y + 4, label, {});
 }
 
-// A colour scale as a row of boxes: no canvas.
+// Draws a colour scale as a row of boxes, without a canvas.
 function drawRamp(
   pen: Pen,
   { scale, label }: { scale: ColourScale; label: string },

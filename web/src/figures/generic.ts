@@ -1,4 +1,4 @@
-// A figure of any metric, also of one that this version does not know.
+// Draws any metric, including one that this version does not know.
 import * as Plot from "@observablehq/plot";
 import type { Cell, Results } from "../data/results";
 import { domainOf } from "./axes";
@@ -10,8 +10,8 @@ import { cellLabel, mapFigure } from "./map";
 import { isLogarithmic, isWide, withScale } from "./scatter";
 import { themeOf } from "./theme";
 
-// Over layers a map; else a curve along the first coordinate of numbers that has several, or a dot
-// for each name.
+// Draws a map over layers; otherwise a curve along the first numeric coordinate with several
+// labels, or a dot per name.
 export function genericFigure(results: Results, name: string, cell: Cell = {}): Figure | undefined {
   const metric = results.metric(name);
   if (!metric) return undefined;

@@ -1,4 +1,4 @@
-// Everything about one head.
+// All figures of one head.
 import type { Cell, Results } from "../data/results";
 import { budgetFigure } from "./budget";
 import { curvesFigure, metricCurve, type Curve } from "./curves";
@@ -10,7 +10,7 @@ import { rankFigure } from "./rank";
 import { trainingOfHead } from "./training";
 
 export interface HeadOptions {
-  // Of compare and diff: the index of the normalizer, pattern or run; the original by default.
+  // The index of the normalizer, pattern or run, for compare and diff; the original by default.
   normalizer?: number;
   pattern?: number;
   run?: number;
@@ -174,7 +174,7 @@ function sensitivity(results: Results, cell: Cell, who: string): Figure | undefi
         name: "sensitivity", label: `g at ε = ${text}`, colour: epsilon, style: "line", dots: true,
       }),
     );
-    // As printed it does not depend on the step.
+    // The printed bound does not depend on the step.
     if (first) {
       curves.push(
         ...of({

@@ -1,4 +1,4 @@
-// What an intervention, another normalizer or pattern of attention, costs and gains.
+// Draws the costs and gains of an intervention (another normalizer or pattern).
 import * as Plot from "@observablehq/plot";
 import type { Results } from "../data/results";
 import { variants } from "./critical";
@@ -21,7 +21,7 @@ interface Side {
 export function interventionFigures(results: Results): Figure[] {
   const { dim } = variants(results, "loss_change");
   const dims = results.info("loss_change")?.dims ?? [];
-  // With --each there is a change for every head: a map shows those.
+  // A map shows the changes of every head, which --each measures.
   if (dims.length === 0 || dims.includes("layer") || (dim !== "normalizer" && dim !== "pattern")) {
     return [];
   }

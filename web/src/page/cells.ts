@@ -15,10 +15,10 @@ const PREFERRED: Readonly<Record<string, Label>> = {
   cache: "budget",
 };
 
-// The plan that was asked for stands before those for the curve.
+// The requested plan is listed before those of the curve.
 const FIRST: ReadonlySet<string> = new Set(["budget", "method"]);
 
-// What a compare is about: not the model as it is, which stands first.
+// The intervention of a compare, not the original, which is listed first.
 const CHANGED: ReadonlySet<string> = new Set(["normalizer", "pattern"]);
 
 // The dim along which the heads of two runs, or of the model and its interventions, lie side by side.
@@ -88,7 +88,7 @@ export function headCell(results: Results, { layer, head }: Head): Cell {
   };
 }
 
-// How many rows are behind a value; NaN where the file does not say.
+// Returns the number of rows behind a value; NaN if the file does not have it.
 export function rowsBehind(results: Results, metric: string, cell: Cell): number {
   const found = results.metric(metric);
   return found?.rows ? (found.rows[flatIndex(found, cell)] ?? NaN) : NaN;

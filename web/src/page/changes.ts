@@ -1,4 +1,4 @@
-// What changed most between two runs, or under interventions: the list of the results file.
+// The largest changes between two runs or under interventions: the list of the results file.
 import { errorsOf, type Change, type Results } from "../data/results";
 import { headOf, interventionOf } from "../figures/changes";
 import { changed } from "./address";
@@ -40,7 +40,7 @@ export function changeRows(results: Results): ChangeRow[] {
   });
 }
 
-// Whether the word stands in the metric's name, the head, the intervention or the cell.
+// Returns whether the word occurs in the metric's name, the head, the intervention or the cell.
 export function hasWord({ metric, title, head, intervention, at }: ChangeRow, word: string): boolean {
   if (/^[\d*]+\.[\d*]*$/.test(word)) {
     const pattern = word.replaceAll(".", "\\.").replaceAll("*", "[\\d*]*");
@@ -87,7 +87,7 @@ function compared({ command, header: { settings } }: Results): string {
         "value that stands out most.";
 }
 
-// How many values changed, and whether the list holds them all.
+// Says how many values changed, and whether the list is complete.
 export function counted({ header: { changes = [], change_counts: counts } }: Results): string {
   if (!counts) return "";
   const listed = changes.length;

@@ -138,7 +138,7 @@ async function card(page: Page, found: Head): Promise<Card> {
 
 const BESIDE_NONE = "none";
 
-// Which other head stands beside, as the address says.
+// Returns the other head shown next to this one, from the address.
 function besideChoice(page: Page, all: readonly Head[], found: Head): { node: HTMLElement; chosen(): Head | undefined } {
   const chosen = () => {
     const asked = parseHead(page.address.query["beside"] ?? "");
@@ -286,7 +286,7 @@ function valueTable({ results, address }: Page, heads: readonly Head[], names: r
     show,
   });
   const valued = (row: ValueRow, value: number) => shownOf(results, row.metric, value);
-  // What is no size has no difference.
+  // A value that is not a size has no difference.
   const difference = (row: ValueRow) =>
     row.of.some(({ value }) => results.isNone(row.metric, value)) ? NaN : row.of[1]!.value - row.of[0]!.value;
   const columns: Column<ValueRow>[] = [

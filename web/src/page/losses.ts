@@ -1,5 +1,5 @@
-// What the interventions of `headgauge compare` do to the loss: of the whole model, or of a head or a layer
-// at a time.
+// Shows how the interventions of `headgauge compare` change the loss: of the whole model, or one
+// head or layer at a time.
 import type { Cell, Results } from "../data/results";
 import { variants } from "../figures/critical";
 import { signed } from "../figures/predictions";

@@ -1,4 +1,4 @@
-// What every view is given: the results, the address, and how to go elsewhere.
+// The context of every view: the results, the address, and navigation.
 import type { Results } from "../data/results";
 import type { Address } from "./address";
 import type { Theme } from "./theme";
@@ -21,7 +21,7 @@ export interface Opened {
 export interface View {
   readonly id: string;
   readonly title: string;
-  // Whether these results have anything to show in it.
+  // Returns whether these results have anything to show in the view.
   has(results: Results): boolean;
   open(page: Page): Opened | Promise<Opened>;
 }

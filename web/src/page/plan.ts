@@ -1,4 +1,5 @@
-// What each head may attend by: the plan, the keys that it leaves to every head, and how it was confirmed.
+// Shows the plan: the replacement of each head, the keys that every head keeps, and the
+// confirmation.
 import type { Results } from "../data/results";
 import { formatNumber, formatShare } from "../figures/format";
 import { keptKeysFigure, paretoFigure } from "../figures/plan";

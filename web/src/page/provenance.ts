@@ -1,4 +1,4 @@
-// Where the numbers come from: program, model, texts, settings, times.
+// The origin of the numbers: program, model, texts, settings, times.
 import { element } from "./element";
 import type { Opened, Page, View } from "./page";
 import { count, shown } from "./words";

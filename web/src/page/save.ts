@@ -1,4 +1,4 @@
-// What leaves the page as a file: a figure as SVG or PNG, its numbers as CSV.
+// Saves figures as SVG or PNG, and their numbers as CSV.
 
 export type CellValue = string | number | null;
 

@@ -1,4 +1,4 @@
-// What stands around every view: the bar with the views, and the choice of colours.
+// The frame of every view: the bar with the views, and the choice of colours.
 import type { Results } from "../data/results";
 import { formatAddress } from "./address";
 import { choice, element } from "./element";

@@ -1,4 +1,4 @@
-// What may stand next in a search field: a list below it, walked with the arrow keys.
+// Suggests the next word in a search field: a list below it, used with the arrow keys.
 import { element, fill } from "./element";
 
 export interface Suggestion {

@@ -6,9 +6,9 @@ export interface Column<Row> {
   title: string;
   note?: string; // a unit, or what the column is
   numeric?: boolean;
-  // What rows are sorted by; NaN and empty come last in either direction.
+  // The sort key of a row; NaN and empty values come last in both directions.
   key(row: Row): number | string;
-  // What a condition of a filter compares, where that is not the key; NaN where there is no number.
+  // The value that a filter condition compares, if it is not the key; NaN if there is no number.
   value?(row: Row): number;
   show(row: Row): Node | string;
 }

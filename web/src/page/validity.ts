@@ -1,4 +1,4 @@
-// What predicts the loss: every metric and flag against every intervention, and the heads of a pair.
+// Shows which metrics and flags predict the loss under each intervention, and the heads of a pair.
 import type { Results } from "../data/results";
 import {
   interventionRows, interventionsOf, isFlag, levelOf, predictorRows, predictorsOf, predictorTitle,
@@ -24,7 +24,7 @@ export const validity: View = {
 export const hasWord = ({ name, title }: PredictorRow, word: string): boolean =>
   `${name} ${title}`.toLowerCase().includes(word);
 
-// What the address names; a name that the file lacks counts as not named.
+// Reads the selection from the address; ignores a name that the file lacks.
 export function chosenPair(results: Results, query: Readonly<Record<string, string>>): Pair {
   const usual = strongestPair(results) ?? { predictor: 0, intervention: 0 };
   const at = (names: readonly string[], name: string | undefined, otherwise: number) => {
