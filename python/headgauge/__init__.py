@@ -4,8 +4,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from headgauge import errors
-from headgauge._arrays import analyze
-from headgauge._commands import compare, converge, diff, merge, plan, reproduce, scan, validate
+from headgauge._commands import analyze, compare, converge, diff, merge, plan, reproduce, scan, validate
 from headgauge._core import __version__
 from headgauge._dump import dump
 from headgauge._example import example_model

@@ -10,8 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from headgauge import _core
-from headgauge._options import checked
-from headgauge._texts import checked_path
 from headgauge._source import Changes, Places
 from headgauge.errors import BadInputError
 from headgauge.results import Results
@@ -218,51 +216,3 @@ class ArraySource:
 
     def close(self) -> None:
         pass
-
-
-def analyze(
-    q: Any,
-    k: Any,
-    v: Any = None,
-    x: Any = None,
-    *,
-    causal: bool = True,
-    window: int = 0,
-    scale: float | None = None,
-    softcap: float = 0.0,
-    position_bias: Any = None,
-    copy: bool | None = None,
-    **options: Any,
-) -> Results:
-    """Measures the attention of queries and keys.
-
-    `q`: (length, d), (heads, length, d) or (batch, heads, length, d); `k` likewise, with as many
-    heads or a divisor of them (grouped heads); `v` with any dimension of its own; `x`: the vectors
-    that distances are measured between, (length, w) or (batch, length, w). Each row of a batch is a
-    document. numpy arrays, torch tensors, anything of DLPack or the array interface; float32 that is
-    contiguous and in main memory is not copied, and with copy=False nothing else is taken.
-
-    `window`: keys that a query sees, its own included, 0 for all; `scale`: of the scores, by default
-    1 / sqrt(d); `softcap` c > 0: logits become c tanh(l / c);
-    `position_bias` (heads, 2 length - 1), or that of one head for all: what is added to the logit of key j
-    for query i stands at length - 1 + j - i (ALiBi, T5). Logits are natural; see
-    docs/mathematics.md section 2. The options are those of scan(), `x` apart.
-
-    Raises BadInputError for shapes that do not fit, numbers that are not finite, and what cannot be
-    taken without a copy; and what scan() raises.
-    """
-    source = ArraySource(
-        q,
-        k,
-        v,
-        x,
-        causal=causal,
-        window=window,
-        scale=scale,
-        softcap=softcap,
-        position_bias=position_bias,
-        copy=copy,
-    )
-    out = "" if options.get("out") is None else checked_path(options["out"])
-    given = checked("scan", {name: value for name, value in options.items() if name != "out"}, "analyze")
-    return Results(_core.run("scan", given, None, source, [], out=out))

@@ -1,0 +1,42 @@
+"""Every option stands in signatures, docstrings and the stub, from its one declaration."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+import headgauge
+
+TOOL = Path(__file__).parents[2] / "tools/python_stubs.py"
+
+
+class Signatures(unittest.TestCase):
+    def test_options_are_keyword_arguments(self) -> None:
+        parameters = inspect.signature(headgauge.scan).parameters
+        for name in ("top_n", "lengths", "normalizer", "plan", "out", "shard", "executor"):
+            self.assertIn(name, parameters)
+        self.assertEqual(parameters["top_n"].annotation, "int | Sequence[int] | str | None")
+        self.assertEqual(parameters["direction"].annotation, "Literal['random', 'top2'] | None")
+        self.assertNotIn("options", parameters)
+        self.assertNotIn("shard", inspect.signature(headgauge.plan).parameters)
+        self.assertIn("full", inspect.signature(headgauge.converge).parameters, "of synthetic tokens")
+
+    def test_docstrings_say_what_options_mean(self) -> None:
+        doc = headgauge.scan.__doc__ or ""
+        self.assertIn("top_n: int | Sequence[int] | str\n    Sizes of the selected sets (default 1,5,10,20,100)", doc)
+        self.assertNotIn("--", doc.replace("--shard", ""), "names of the command line")
+        for function in (headgauge.compare, headgauge.validate, headgauge.analyze, headgauge.diff):
+            self.assertIn("Options (None leaves one at its default):", function.__doc__ or "")
+
+    def test_the_stub_is_fresh(self) -> None:
+        if not TOOL.exists():
+            self.skipTest("an installed package has no tools")
+        done = subprocess.run([sys.executable, str(TOOL), "--check"], capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
