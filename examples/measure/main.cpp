@@ -32,22 +32,17 @@ class PreviousToken final : public hg::Measure {
 
 int main(int argc, char** argv) try {
   if (argc != 3) throw hg::UsageError("usage: measure_example MODEL TEXT");
-  const auto model = hg::resolve_model(argv[1]);
-  const auto tokenizer = hg::Tokenizer::load(model.tokenizer());
-  const auto source =
-      hg::make_model_source(model, {hg::read_document(argv[2], tokenizer, true)}, {});
+  hg::ScanRequest request;
+  request.options.lengths = {32};
+  request.options.measures = {"weights"};
+  request.options.own_measures = {[](const hg::MeasureOptions&, const hg::SourceInfo&,
+                                     int /*slots*/) { return std::make_unique<PreviousToken>(); }};
+  hg::Session session(hg::Model(argv[1]), hg::text_files({argv[2]}));
+  const hg::Results results = session.scan(request);
 
-  hg::ScanOptions options;
-  options.lengths = {32};
-  options.measures = {"weights"};
-  options.own_measures = {[](const hg::MeasureOptions&, const hg::SourceInfo&, int /*slots*/) {
-    return std::make_unique<PreviousToken>();
-  }};
-  const hg::Results results = hg::scan(*source, options);
-
-  for (int layer = 0; layer < source->info().layers; ++layer) {
-    for (int head = 0; head < source->info().heads; ++head) {
-      std::printf("head %d.%d puts %.3f on the token before\n", layer, head,
+  for (hg::Index layer = 0; layer < results.coord_size("layer"); ++layer) {
+    for (hg::Index head = 0; head < results.coord_size("head"); ++head) {
+      std::printf("head %td.%td puts %.3f on the token before\n", layer, head,
                   results.at("previous_token_weight", {layer, head, 0}));
     }
   }

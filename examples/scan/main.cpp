@@ -1,28 +1,25 @@
-// Measures every head of a model on a text, and prints how many keys each attends to.
+// Measures every head of a model on a text, and prints how many keys each attends to. With a folder
+// a run that is stopped continues there when it is started again.
 //
-//   scan_example MODEL TEXT
+//   scan_example MODEL TEXT [FOLDER]
 #include <cstdio>
 #include <headgauge/headgauge.hpp>
 
+namespace hg = headgauge;
+
 int main(int argc, char** argv) try {
-  if (argc != 3) throw headgauge::UsageError("usage: scan_example MODEL TEXT");
-  const auto model = headgauge::resolve_model(argv[1]);
-  const auto tokenizer = headgauge::Tokenizer::load(model.tokenizer());
-  const auto text = headgauge::read_document(argv[2], tokenizer, true);
-  const auto source = headgauge::make_model_source(model, {text}, {});
+  if (argc < 3 || argc > 4) throw hg::UsageError("usage: scan_example MODEL TEXT [FOLDER]");
+  hg::Session session(hg::Model(argv[1]), hg::text_files({argv[2]}),
+                      {.out = argc > 3 ? argv[3] : ""});
+  const hg::Results results = session.scan({.options = {.lengths = {32}, .measures = {"weights"}}});
 
-  headgauge::ScanOptions options;
-  options.lengths = {32};
-  options.measures = {"weights"};
-  const headgauge::Results results = headgauge::scan(*source, options);
-
-  for (int layer = 0; layer < source->info().layers; ++layer) {
-    for (int head = 0; head < source->info().heads; ++head) {
+  for (hg::Index layer = 0; layer < results.coord_size("layer"); ++layer) {
+    for (hg::Index head = 0; head < results.coord_size("head"); ++head) {
       const double keys = results.at("effective_tokens", {layer, head, 0});
-      std::printf("head %d.%d attends to %.1f of 32 keys\n", layer, head, keys);
+      std::printf("head %td.%td attends to %.1f of 32 keys\n", layer, head, keys);
     }
   }
-} catch (const headgauge::Error& error) {
+} catch (const hg::Error& error) {
   std::fprintf(stderr, "scan_example: %s\n", error.what());
   return error.exit_code();
 }

@@ -8,6 +8,7 @@ from headgauge._commands import analyze, compare, converge, diff, merge, plan, r
 from headgauge._core import __version__
 from headgauge._dump import dump
 from headgauge._example import example_model
+from headgauge._own import Measure, Normalizer, Pattern
 from headgauge.results import Results
 
 if TYPE_CHECKING:
@@ -36,7 +37,10 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "HeadgaugeCallback",
+    "Measure",
     "Monitor",
+    "Normalizer",
+    "Pattern",
     "Results",
     "__version__",
     "analyze",

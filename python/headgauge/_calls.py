@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headgauge import _core, _executor
-from headgauge._options import checked, declared
+from headgauge._options import checked, declared, take_own
 from headgauge._texts import TextOrIds, checked_path, texts_of
 from headgauge.errors import BadInputError, UnsupportedError, UsageError
 
@@ -35,6 +35,7 @@ class Call:
         self.out = "" if out is None else checked_path(out)
         self.shard = "" if shard is None else str(shard)
         others = {name: options.pop(name) for name in TEXTS if options.get(name) is not None}
+        self.own = take_own(options)
         self.options = checked(experiment, {**options, **dict.fromkeys(others)})
         for name, given in others.items():
             self.options[name] = texts_of(given, name, are_files=_are_paths(tokens) and _are_paths(given))
@@ -57,6 +58,7 @@ class Call:
             out=self.out,
             shard=self.shard,
             progress=progress,
+            own=self.own,
         )
 
 
@@ -116,6 +118,10 @@ def _together(
     call = Call(experiment, text_or_ids, {"threads": 1, **options})
     if call.shard:
         raise UsageError("shard: expected none beside executor=, whose workers measure the shards, found one")
+    if call.own:
+        raise UsageError(
+            f"executor: expected names of {', '.join(call.own)}, found objects, which workers cannot be given"
+        )
     packed = {name: list(map(_executor.pack, texts)) for name, texts in call.others.items()}
     task = _executor.Task(
         experiment, checked_path(model), {**call.options, **packed}, list(map(_executor.pack, call.texts))

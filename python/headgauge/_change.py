@@ -11,6 +11,7 @@ from typing import Any
 
 from headgauge import _core
 from headgauge._config import of_layers
+from headgauge._own import Normalizer, Rule
 from headgauge.errors import BadInputError, UnsupportedError, UsageError
 from headgauge.results import Results
 
@@ -62,7 +63,7 @@ class Changes:
                 )
             self._take_plan(*text, config)
             return
-        if not (rule is None or isinstance(rule, str)) or not (rule or pattern):
+        if not (rule is None or isinstance(rule, str | Normalizer)) or not (rule or pattern):
             raise UsageError(
                 f"use: expected a normalizer, a pattern or a plan (a path, a dict or Results), found {rule!r}"
             )
@@ -123,9 +124,12 @@ class Changes:
         return [self._by_head.get((layer, head)) for head in range(heads)]
 
 
-def _made(normalizer: str, pattern: str) -> Change:
-    """Raises UsageError for unknown names."""
-    return Change(_core.Rule(normalizer) if normalizer else None, _core.Pattern(pattern) if pattern else None)
+def _made(normalizer: str | Normalizer, pattern: str) -> Change:
+    """Raises UsageError for an unknown normalizer or pattern."""
+    rule: Any = None
+    if normalizer:
+        rule = Rule(normalizer) if isinstance(normalizer, Normalizer) else _core.Rule(normalizer)
+    return Change(rule, _core.Pattern(pattern) if pattern else None)
 
 
 def _plan_text(rule: Any) -> tuple[str, str] | None:

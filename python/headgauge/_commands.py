@@ -11,7 +11,7 @@ from typing import Any
 from headgauge import _core
 from headgauge._arrays import ArraySource
 from headgauge._calls import Call, Progress, on_model, refuse_synthetic, require_cross
-from headgauge._options import checked
+from headgauge._options import checked, take_own
 from headgauge._signatures import takes
 from headgauge._texts import TextOrIds, checked_path
 from headgauge.errors import UsageError
@@ -204,5 +204,7 @@ def analyze(
         copy=copy,
     )
     out = "" if options.get("out") is None else checked_path(options["out"])
-    given = checked("scan", {name: value for name, value in options.items() if name != "out"}, "analyze")
-    return Results(_core.run("scan", given, None, source, [], out=out))
+    options.pop("out", None)
+    own = take_own(options)
+    given = checked("scan", options, "analyze")
+    return Results(_core.run("scan", given, None, source, [], out=out, own=own))

@@ -40,6 +40,7 @@ def run(
     shard: str = "",
     shards: list[str] = ...,
     progress: Callable[[str, float, float], None] | None = None,
+    own: dict[str, list[Any]] = ...,
 ) -> Any: ...
 def merge(
     folders: list[str], out: str, progress: Callable[[str, float, float], None] | None

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from headgauge import _core
+from headgauge._own import Measure, Normalizer, Pattern
 
 
 @functools.cache
@@ -30,6 +31,22 @@ def _plain(value: object) -> object:
     if isinstance(value, Iterable) and not isinstance(value, bytes | Mapping) and getattr(value, "ndim", 1):
         return [_plain(item) for item in value]
     return value.item() if hasattr(value, "item") else str(value)
+
+
+OWN = {"measures": Measure, "normalizer": Normalizer, "pattern": Pattern}
+
+
+def take_own(options: dict[str, Any]) -> dict[str, list[Any]]:
+    """Takes objects of the caller's own out of options, which keep the names; by option."""
+    own: dict[str, list[Any]] = {}
+    for name, kind in OWN.items():
+        value = options.get(name)
+        if isinstance(value, kind):
+            value = [value]
+        if isinstance(value, list | tuple) and any(isinstance(item, kind) for item in value):
+            own[name] = [item for item in value if isinstance(item, kind)]
+            options[name] = [item for item in value if not isinstance(item, kind)] or None
+    return own
 
 
 def checked(experiment: str, options: Mapping[str, Any], function: str = "") -> dict[str, Any]:

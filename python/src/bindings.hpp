@@ -8,6 +8,7 @@
 #include <string>
 
 #include "headgauge/heads.hpp"
+#include "headgauge/scan.hpp"
 
 namespace headgauge {
 class CustomModel;
@@ -32,6 +33,11 @@ std::shared_ptr<CustomModel> make_python_model(nb::object object);
 // As Python has them; None for null.
 nb::object rule_object(std::shared_ptr<const Normalizer> normalizer);
 nb::object pattern_object(std::shared_ptr<const Pattern> pattern);
+
+// What a caller gives as Python objects (headgauge/_own.py).
+MeasureMaker measure_maker(nb::object object);
+std::shared_ptr<const Normalizer> own_normalizer(nb::handle object);
+std::shared_ptr<const Pattern> own_pattern(nb::handle object);
 
 void bind_errors(nb::module_& module);
 void bind_results(nb::module_& module);

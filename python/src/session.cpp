@@ -93,6 +93,44 @@ std::string type_of(const OptionValue& value) {
   return std::visit(Type(), value);
 }
 
+// Adds what the caller gives as objects: lists by the name of the option.
+void add_own(ScanOptions& options, const nb::dict& own) {
+  const auto each = [&](const char* name, const auto& add) {
+    if (!own.contains(name)) return;
+    for (nb::handle object : nb::cast<nb::list>(own[name])) add(object);
+  };
+  each("measures",
+       [&](nb::handle one) { options.own_measures.push_back(measure_maker(nb::borrow(one))); });
+  each("normalizer", [&](nb::handle one) { options.own_normalizer = own_normalizer(one); });
+  each("pattern", [&](nb::handle one) { options.own_pattern = own_pattern(one); });
+}
+void add_own(ScanRequest& request, const nb::dict& own) {
+  add_own(request.options, own);
+}
+void add_own(ConvergeRequest& request, const nb::dict& own) {
+  add_own(request.options.scan, own);
+}
+void add_own(CompareRequest& request, const nb::dict& own) {
+  CompareOptions& options = request.options;
+  add_own(options.scan, own);
+  if (options.scan.own_normalizer) {
+    options.scan.own_normalizer = nullptr;
+    for (nb::handle one : nb::cast<nb::list>(own["normalizer"])) {
+      options.own_normalizers.push_back(own_normalizer(one));
+    }
+  }
+  if (options.scan.own_pattern) {
+    options.scan.own_pattern = nullptr;
+    for (nb::handle one : nb::cast<nb::list>(own["pattern"])) {
+      options.own_patterns.push_back(own_pattern(one));
+    }
+  }
+}
+template <class Request>
+void add_own(Request& /*request*/, const nb::dict& own) {
+  if (own.size() > 0) throw std::logic_error("no objects of the caller's own here");
+}
+
 // How a run is carried out, and what is measured.
 struct Call {
   nb::object model;  // a name, a model of headgauge/_source.py, or None
@@ -102,6 +140,7 @@ struct Call {
   std::string shard;
   std::vector<std::string> shards;
   nb::object progress;
+  nb::dict own = {};
 };
 
 Model model_of(const Call& call) {
@@ -163,7 +202,8 @@ nlohmann::ordered_json described(const Option& option) {
 template <class Request>
 nb::object measured(const Call& call, const nb::dict& options,
                     Results (Session::*measure)(Request)) {
-  const auto request = filled<Request>(options);
+  auto request = filled<Request>(options);
+  add_own(request, call.own);
   return nb::cast(in_session(call, opener(call),
                              [&](Session& session) { return (session.*measure)(request); }));
 }
@@ -182,9 +222,9 @@ nb::object planned(const Call& call, const nb::dict& options) {
 
 nb::object run(const std::string& experiment, const nb::dict& options, nb::object model,
                nb::object heads, Texts texts, std::string out, std::string shard,
-               std::vector<std::string> shards, nb::object progress) {
-  const Call call{std::move(model), std::move(heads),  std::move(texts),   std::move(out),
-                  std::move(shard), std::move(shards), std::move(progress)};
+               std::vector<std::string> shards, nb::object progress, nb::dict own) {
+  const Call call{std::move(model), std::move(heads),  std::move(texts),    std::move(out),
+                  std::move(shard), std::move(shards), std::move(progress), std::move(own)};
   if (experiment == "scan") return measured(call, options, &Session::scan);
   if (experiment == "compare") return measured(call, options, &Session::compare);
   if (experiment == "converge") return measured(call, options, &Session::converge);
@@ -279,7 +319,7 @@ void bind_session(nb::module_& module) {
   module.def("run", run, nb::arg("experiment"), nb::arg("options"), nb::arg("model").none(),
              nb::arg("heads").none(), nb::arg("texts"), nb::arg("out") = "", nb::arg("shard") = "",
              nb::arg("shards") = std::vector<std::string>(),
-             nb::arg("progress").none() = nb::none());
+             nb::arg("progress").none() = nb::none(), nb::arg("own") = nb::dict());
   module.def("merge", merged, nb::arg("folders"), nb::arg("out"), nb::arg("progress").none());
   module.def("diff", difference, nb::arg("before"), nb::arg("after"), nb::arg("old_name"),
              nb::arg("new_name"), nb::arg("options"));

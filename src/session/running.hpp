@@ -19,6 +19,7 @@ struct RunRecord {
   const Model& model;
   const Texts& texts;
   std::vector<Option> options;  // with their resolved values
+  bool has_own = false;         // measures, normalizers or patterns of the program's own
 };
 
 class Running {
@@ -31,7 +32,8 @@ class Running {
 
   // The journal, which the run keeps its parts in; null where none is needed. `described`: the
   // model and the texts. Throws BadInputError where the folder has the journal of another run,
-  // UsageError for a shard without a folder, UnsupportedError for one of a model without a name.
+  // UsageError for a shard without a folder, UnsupportedError for one of a model without a
+  // name. What is of the program's own has no identity, and so no journal.
   Journal* open_journal(const RunRecord& record, const Results& described);
   // Says where the run continues, and that everything is open. `source` is null where the run opens
   // its texts one by one.

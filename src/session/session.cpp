@@ -13,6 +13,11 @@
 namespace headgauge {
 namespace {
 
+bool has_own(const ScanOptions& options) {
+  return !options.own_measures.empty() || options.own_normalizer != nullptr ||
+         options.own_pattern != nullptr;
+}
+
 // File names, with their folders where two are the same.
 std::vector<std::string> short_names(const Texts& texts) {
   std::vector<std::string> names;
@@ -92,8 +97,8 @@ Results Session::scan(ScanRequest request) {
   const auto source = open_source(input);
   ScanRequest recorded = request;
   recorded.options = resolved(request.options, source->info());
-  request.options.journal =
-      running.open_journal({"scan", model_, texts_, options_of(recorded)}, described(*source));
+  request.options.journal = running.open_journal(
+      {"scan", model_, texts_, options_of(recorded), has_own(request.options)}, described(*source));
   running.open(source.get());
   Results results = running.measure([&] {
     PlanInput plan{request.plan};
@@ -118,8 +123,11 @@ Results Session::compare(CompareRequest request) {
   const auto source = open_source(input);
   CompareRequest recorded = request;
   recorded.options.scan = resolved(request.options.scan, source->info());
-  request.options.scan.journal =
-      running.open_journal({"compare", model_, texts_, options_of(recorded)}, described(*source));
+  request.options.scan.journal = running.open_journal(
+      {"compare", model_, texts_, options_of(recorded),
+       has_own(request.options.scan) || !request.options.own_normalizers.empty() ||
+           !request.options.own_patterns.empty()},
+      described(*source));
   running.open(source.get());
   std::vector<AttentionPlan> plans;
   const auto compared = [&] {
@@ -177,8 +185,9 @@ Results Session::converge(ConvergeRequest request) {
   ConvergeRequest recorded = request;
   recorded.options.scan = resolved(request.options.scan, source->info());
   ScanOptions& scan = request.options.scan;
-  scan.journal =
-      running.open_journal({"converge", model_, texts_, options_of(recorded)}, described(*source));
+  scan.journal = running.open_journal(
+      {"converge", model_, texts_, options_of(recorded), has_own(request.options.scan)},
+      described(*source));
   running.open(source.get());
   PlanInput plan{request.plan};
   RunObserver* const observer = running.observer();

@@ -1,0 +1,171 @@
+"""Measures, normalizers and patterns of a researcher's own, in numpy, for scan(), compare() and use()."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from headgauge.errors import BadInputError
+
+Floats = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Up to 64 rows of the attention of one head: n queries and the keys from 0 to the last that one sees."""
+
+    layer: int
+    head: int
+    document: int
+    query: npt.NDArray[np.int64]
+    """(n,): position of each query in its text, from 0."""
+    logits: Floats
+    """(n, keys): -inf where a query does not see a key."""
+    weights: Floats
+    """(n, keys): 0 where a query does not see a key."""
+
+
+@dataclass(frozen=True)
+class Queries:
+    """64 queries of one head, and the keys of its text."""
+
+    layer: int
+    head: int
+    document: int
+    query: npt.NDArray[np.int64]
+    """(n,): position of each query in its text, from 0."""
+    queries: Floats
+    """(n, d)"""
+    keys: Floats
+    """(length, d)"""
+    scale: float
+    """Logits are scale * queries @ keys.T."""
+    visible: Mask
+    """(n, length): the keys that the model shows each query."""
+
+
+class Measure:
+    """Numbers of each row of attention, which the scan averages over rows, lengths and texts as it does its own.
+
+    A subclass names its `metrics`, {name: (unit, meaning)}, and computes them in observe(). It goes into
+    `measures=` of scan(), compare() and converge(), beside the names of groups.
+    """
+
+    metrics: ClassVar[Mapping[str, tuple[str, str]]] = {}
+
+    def observe(self, rows: Rows) -> Mapping[str, Any]:
+        """An array (n,) for each metric; NaN where it is undefined for a row."""
+        raise NotImplementedError
+
+
+class Normalizer:
+    """A rule that turns logits into weights.
+
+    A subclass has a `name` and computes weigh(). It goes into `normalizer=` of scan(), compare() and use(). The
+    group `sensitivity` and training need jacobian(), which is computed by differences unless it is there.
+    """
+
+    name: ClassVar[str] = "own"
+    simplex: ClassVar[bool] = True
+    """Weights are non-negative and sum to 1."""
+    by_position: ClassVar[bool] = False
+    """Weights depend on `position`."""
+    unit_norms: ClassVar[bool] = False
+
+    def weigh(self, logits: Doubles, position: npt.NDArray[np.int64]) -> Any:
+        """(n, keys) weights of (n, keys) logits, which are -inf where a query does not see a key: 0 there.
+        `position` (n,) is that of each query."""
+        raise NotImplementedError
+
+    def jacobian(self, logits: Doubles, position: int) -> Any:
+        """(keys, keys): derivative of weight i by logit j, for one row whose keys are all seen."""
+        step = 1e-6
+        moved = np.repeat(logits[None], 2 * logits.size, axis=0)
+        index = np.arange(logits.size)
+        moved[index, index] += step
+        moved[index + logits.size, index] -= step
+        weights = np.asarray(self.weigh(moved, np.full(len(moved), position)), np.float64)
+        return ((weights[: logits.size] - weights[logits.size :]) / (2 * step)).T
+
+    def parameter(self, key: str) -> float | str:
+        raise KeyError(key)
+
+
+class Pattern:
+    """A sparse pattern: which keys each query keeps.
+
+    A subclass has a `name` and computes select(). It goes into `pattern=` of scan() and compare().
+    """
+
+    name: ClassVar[str] = "own"
+
+    def select(self, rows: Queries) -> Any:
+        """(n, length) bool: the keys that each query keeps; those that are not visible stay hidden."""
+        raise NotImplementedError
+
+
+class Rule:
+    """A Normalizer as use() takes rules: with logits of rows whose keys are those from begin to end."""
+
+    def __init__(self, own: Normalizer) -> None:
+        self._own = own
+        self.name, self.by_position, self.unit_norms = own.name, own.by_position, own.unit_norms
+
+    def parameter(self, key: str) -> float | str:
+        return self._own.parameter(key)
+
+    def weigh(self, logits: Doubles, begin: Any, end: Any, position: Any, threads: int) -> Doubles:
+        keys = np.arange(logits.shape[1])
+        seen = (keys >= begin[:, None]) & (keys < end[:, None])
+        weights = self._own.weigh(np.where(seen, logits, -np.inf), position)
+        return np.where(seen, checked(weights, logits.shape, f"{self.name}.weigh()"), 0.0)
+
+    def vjp(
+        self, logits: Doubles, begin: Any, end: Any, position: Any, gradient: Doubles, threads: int
+    ) -> Doubles:
+        product = np.zeros_like(logits)
+        for row, (first, last) in enumerate(zip(begin, end, strict=True)):
+            if first < last:
+                jacobian = self._own.jacobian(logits[row, first:last], int(position[row]))
+                product[row, first:last] = gradient[row, first:last] @ np.asarray(jacobian, np.float64)
+        return product
+
+
+def checked(values: Any, shape: tuple[int, ...], where: str) -> npt.NDArray[Any]:
+    """Raises BadInputError for an array of another shape."""
+    array = np.ascontiguousarray(values)
+    if array.shape != shape:
+        raise BadInputError(f"{where}: expected an array of shape {list(shape)}, found {list(array.shape)}")
+    return array
+
+
+def observed(own: Measure, names: list[str], rows: Rows) -> Doubles:
+    """(metrics, n): what observe() gave, checked."""
+    where = f"{type(own).__name__}.observe()"
+    found = own.observe(rows)
+    if sorted(found) != sorted(names):
+        raise BadInputError(f"{where}: expected {', '.join(names)}, found {', '.join(map(str, found)) or 'nothing'}")
+    return np.stack([checked(found[name], rows.query.shape, f"{where}, {name}").astype(np.float64) for name in names])
+
+
+def weighed(own: Normalizer, logits: Doubles, position: int) -> Doubles:
+    """(keys,): weights of one row."""
+    weights = own.weigh(logits[None], np.array([position]))
+    return checked(weights, (1, logits.size), f"{own.name}.weigh()")[0].astype(np.float64)
+
+
+def differentiated(own: Normalizer, logits: Doubles, position: int) -> Doubles:
+    """(keys, keys)"""
+    shape = (logits.size, logits.size)
+    return checked(own.jacobian(logits, position), shape, f"{own.name}.jacobian()").astype(np.float64)
+
+
+def selected(own: Pattern, rows: Queries) -> Mask:
+    """(n, length)"""
+    return checked(own.select(rows), rows.visible.shape, f"{own.name}.select()").astype(np.bool_)

@@ -1,0 +1,133 @@
+"""A researcher's own measures, normalizers and patterns: equal to headgauge's where they do the same."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import headgauge
+from headgauge import errors
+
+ROOT = Path(__file__).parents[2]
+MODEL, TEXT = ROOT / "demo/model", ROOT / "demo/text.txt"
+
+
+class Entropy(headgauge.Measure):
+    metrics = {"own_entropy": ("nats", "entropy of the weights"), "own_first": ("1", "weight on the first key")}
+
+    def observe(self, rows: Any) -> dict[str, Any]:
+        weights = rows.weights.astype(np.float64)
+        logs = np.log(weights, where=weights > 0, out=np.zeros_like(weights))
+        assert rows.logits.shape == rows.weights.shape and np.isfinite(rows.logits[weights > 0]).all()
+        return {"own_entropy": -(weights * logs).sum(1), "own_first": np.where(rows.query > 0, weights[:, 0], np.nan)}
+
+
+class Softmax(headgauge.Normalizer):
+    name = "own-softmax"
+
+    def weigh(self, logits: Any, position: Any) -> Any:
+        powers = np.exp(logits - logits.max(1, keepdims=True))
+        return powers / powers.sum(1, keepdims=True)
+
+
+class Window(headgauge.Pattern):
+    name = "own-window"
+
+    def select(self, rows: Any) -> Any:
+        back = rows.query[:, None] - np.arange(rows.visible.shape[1])
+        assert rows.visible.shape == (len(rows.query), len(rows.keys)) and len(rows.queries) == len(rows.query)
+        return back < 8
+
+
+def quick(function: Any = headgauge.scan, **options: Any) -> headgauge.Results:
+    found: headgauge.Results = function(MODEL, TEXT, lengths=[64], layers="1", **{"threads": 2, **options})
+    return found
+
+
+class Own(unittest.TestCase):
+    def test_a_measure_is_averaged_as_others_are(self) -> None:
+        found = quick(measures=["weights", Entropy()], out=None)
+        np.testing.assert_allclose(found["own_entropy"].values, found["entropy"].values, rtol=1e-5)
+        np.testing.assert_allclose(found["own_entropy"].stderr, found["entropy"].stderr, rtol=1e-4)
+        self.assertEqual(found["own_entropy"].unit, "nats")
+        rows = found["own_first"].rows
+        assert rows is not None
+        self.assertEqual(set(rows.ravel()), {63}, "the first query has no value")
+
+    def test_a_normalizer_in_scan_and_compare(self) -> None:
+        own = quick(measures=["weights", "sensitivity"], normalizer=Softmax())
+        known = quick(measures=["weights", "sensitivity"])
+        np.testing.assert_allclose(own["entropy"].values, known["entropy"].values, rtol=1e-6)
+        self.assertEqual(own.settings["normalizer"], "own-softmax")
+        np.testing.assert_allclose(own["jacobian_frobenius"].values, known["jacobian_frobenius"].values, rtol=1e-5)
+        pair = quick(headgauge.compare, measures=["weights", "model"], normalizer=[Softmax(), "sparsemax"])
+        self.assertEqual(pair.coords["normalizer"], ["original", "sparsemax", "own-softmax"])
+        change = pair["loss_change"].values
+        self.assertLess(abs(change[list(pair.coords["normalizer"]).index("own-softmax")]).max(), 1e-6)
+
+    def test_a_pattern_in_scan_and_compare(self) -> None:
+        for function in (headgauge.scan, headgauge.compare):
+            measures = ["weights", "counterfactual"]
+            own = quick(function, measures=measures, pattern=Window() if function is headgauge.scan else [Window()])
+            known = quick(function, measures=measures, pattern="window:size=8")
+            for name in ("entropy", "kept_mass"):
+                np.testing.assert_array_equal(own[name].values, known[name].values)
+
+    def test_use(self) -> None:
+        import torch
+
+        from test_live_changes import demo
+
+        model, ids = demo(), torch.tensor([[(7 * i) % 90 for i in range(24)]])
+        with torch.no_grad():
+            before = model(ids).logits
+            with headgauge.use(model, Softmax()):
+                under = model(ids).logits
+        torch.testing.assert_close(under, before, atol=1e-4, rtol=1e-4)
+        with headgauge.use(model, Softmax()):
+            model(ids, labels=ids).loss.backward()
+        own = model.get_input_embeddings().weight.grad.clone()
+        model.zero_grad()
+        model(ids, labels=ids).loss.backward()
+        torch.testing.assert_close(own, model.get_input_embeddings().weight.grad, atol=1e-5, rtol=1e-3)
+
+    def test_what_is_wrong_with_them_is_named(self) -> None:
+        class Short(Entropy):
+            def observe(self, rows: Any) -> dict[str, Any]:
+                return {"own_entropy": np.zeros(3), "own_first": np.zeros(len(rows.query))}
+
+        class Raises(headgauge.Pattern):
+            def select(self, rows: Any) -> Any:
+                raise ZeroDivisionError("mine")
+
+        with self.assertRaisesRegex(errors.BadInputError, r"Short.observe\(\), own_entropy: expected an array of"):
+            quick(measures=["weights", Short()])
+        with self.assertRaisesRegex(ZeroDivisionError, "mine"):
+            quick(measures=["weights"], pattern=Raises())
+        with concurrent.futures.ThreadPoolExecutor(1) as pool, self.assertRaisesRegex(errors.UsageError, "executor"):
+            quick(measures=["weights", Entropy()], executor=pool)
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertRaisesRegex(errors.UnsupportedError, "^shard: .*by name"):
+                quick(measures=["weights", Entropy()], out=folder, shard="1/2")
+            quick(measures=["weights", Entropy()], out=folder)
+            self.assertEqual(sorted(p.name for p in Path(folder).iterdir()), ["heads.csv", "results.json"])
+
+    def test_the_examples_run(self) -> None:
+        for name in ("measure", "normalizer", "pattern"):
+            done = subprocess.run(
+                [sys.executable, str(ROOT / f"examples/python/own_{name}.py"), str(MODEL), str(TEXT)],
+                capture_output=True, text=True, timeout=300,
+            )  # fmt: skip
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertGreater(len(done.stdout.splitlines()), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
