@@ -36,7 +36,7 @@ IN_LAST_ROW = ("run", "length")
 @functools.cache
 def catalogue() -> dict[str, dict[str, Any]]:
     """What is declared of every metric: title, meaning, formula, source (docs/formats.md)."""
-    _, _, listed = _core.run(["measures", "--json"], None, None, {}, {}, None)
+    _, _, listed = _core.run(["list", "measures", "--json"], None, None, {}, {}, None)
     return {metric["name"]: metric for metric in json.loads(listed)}
 
 

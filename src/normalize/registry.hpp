@@ -13,7 +13,7 @@
 namespace headgauge {
 
 // What is asked for, for errors: a "normalizer" in "ScanOptions::normalizer", listed by `headgauge
-// normalizers`.
+// list normalizers`.
 struct SpecOption {
   std::string what;
   std::string command;

@@ -196,7 +196,7 @@ def whole_files(out: Path) -> None:
 def streams(trial: Trial) -> None:
     """stdout is /dev/full or closed; stdin or stderr is closed."""
     take_small(trial)
-    few = (("scan", "model", "--tokens", "ids.txt", "--lengths", "16", "--measures", "weights"), ("measures",), ("normalizers",), ("patterns",),
+    few = (("scan", "model", "--tokens", "ids.txt", "--lengths", "16", "--measures", "weights"), ("list", "measures"), ("list", "normalizers"), ("list", "patterns"),
            ("--help",), ("--version",), ("inspect", "model"), ("inspect", "model", "--json"), ("scan", "--help"),
            ("diff", "of-scan", "of-scan"), ("report", "of-scan"), (*SCAN, "--json"),
            ("report", "of-scan", "--out", "/dev/stdout"), (*SCAN, "--out", "out"))
