@@ -21,7 +21,7 @@ std::vector<Option> options_of(PlanExportOptions& o) {
            .value = &o.formats,
            .form = "FORMAT,FORMAT...",
            .group = option_group::output,
-           .help = "Write the plan for other tools too, into --out: duo, kvpress, json, bytes",
+           .help = "Write the plan for other tools too, into --out: duo, kvpress",
            .details = "See [plan.md](plan.md#out-of-headgauge)",
            .none = "none",
            .named = "export"}};
