@@ -2,7 +2,6 @@
 // names the path and says what the system said.
 #pragma once
 
-#include <chrono>
 #include <deque>
 #include <filesystem>
 #include <string>
@@ -28,12 +27,10 @@ class AtomicFile {
 
  private:
   friend class AtomicFiles;
-  enum class Undo { none, exchange, remove };  // what takes a rename back
   void open_in_place(bool pipe);
-  void finish();                // all bytes are on the disk: what follows needs no more of it
-  void rename(bool keep_old);   // keep_old: under the temporary name, where the system can
-  void rename_back() noexcept;  // after rename(true)
-  std::string keep();           // gives it a name that stays; which one
+  void finish();  // all bytes are on the disk: what follows needs no more of it
+  void require_no_folder();
+  void rename();
   void close() noexcept;
   [[noreturn]] void fail(int error);
   [[noreturn]] void refuse(const std::string& found, const char* advice);
@@ -42,19 +39,16 @@ class AtomicFile {
   std::string path_;
   std::string temporary_;  // empty: written in place, or renamed
   int descriptor_ = -1;
-  Undo undo_ = Undo::none;
 };
 
-// Files of one folder that are one result. All are written before the first appears, and they take
-// the place of the old ones under a lock of the folder: a full disk leaves all of the old ones, and
-// of two processes that write the same ones, all are of the one or of the other. Nothing but files
-// may stand in their place. Where another process holds the lock for longer than `patience`,
-// commit() throws ResourceError and leaves the new files whole, under names that end in ".kept" and
-// that its message tells.
+// Files of one folder that are one result. The first is the result, the others follow from it. All
+// are written before anything changes, so a full disk leaves the old ones. Then, under a lock of
+// the folder, the old others go, the first takes its place, and the new others take theirs: at no
+// moment does the first stand beside others that are not its own, though they may be missing.
+// Nothing but files may stand in their place.
 class AtomicFiles {
  public:
-  explicit AtomicFiles(std::string folder,
-                       std::chrono::milliseconds patience = std::chrono::seconds(30));
+  explicit AtomicFiles(std::string folder);
 
   // A file of this name to be written; valid as long as this object is.
   AtomicFile& add(const std::string& name);
@@ -65,10 +59,7 @@ class AtomicFiles {
   std::string path(const std::string& name) const;
 
  private:
-  [[noreturn]] void keep();
-
   std::string folder_;
-  std::chrono::milliseconds patience_;
   std::deque<AtomicFile> files_;
   std::vector<std::string> removed_;
 };

@@ -14,10 +14,11 @@ inline constexpr const char* kHeadsFile = "heads.csv";
 // Whether there are heads and lengths for heads.csv.
 bool has_heads(const Results& results);
 
-// Adds both to files that appear together; a heads.csv of other results goes where these have none.
+// Adds both, results.json first: heads.csv follows from it. A heads.csv of other results goes where
+// these have none.
 void add_results(const Results& results, AtomicFiles& files);
 
-// Writes both. Throws ResourceError, and leaves the old pair, where one of them cannot be written.
+// Writes both (AtomicFiles). Throws ResourceError where one of them cannot be written.
 void write_results_folder(const Results& results, const std::string& folder);
 
 }  // namespace headgauge

@@ -5,8 +5,7 @@
 // was killed left behind (in a container every run has the same process id). Its writer holds a
 // lock (flock) on it until it has its final name or is gone; the system drops the lock with the
 // process. A stray is a temporary whose lock can be taken. Where a file system has no locks nothing
-// is known to be a stray, and where it is one of a network, on which a lock may be known to one
-// machine only, a stray is also older than a day.
+// is known to be a stray.
 #pragma once
 
 #include <chrono>
@@ -33,18 +32,11 @@ void sync_folder(const std::string& folder);
 // no locks there is none, and nobody to wait for.
 class FolderLock {
  public:
-  // Waits for another that holds it, but no longer than that: is_held() tells.
+  // Waits for another that holds it, but no longer than that.
   FolderLock(const std::string& folder, std::chrono::milliseconds patience);
-
-  // False where another process still holds the lock.
-  bool is_held() const { return held_; }
 
  private:
   Descriptor descriptor_;
-  bool held_ = true;
 };
-
-// The name of a temporary file of `path` once it is to stay beside it: it ends in ".kept".
-std::string kept_name(const std::string& temporary);
 
 }  // namespace headgauge
