@@ -55,9 +55,7 @@ void add_commands(CLI::App& app, Action& action) {
   add_plan(app, action);
   add_reproduce(app, action);
   add_merge(app, action);
-  add_measures(app, action);
-  add_normalizers(app, action);
-  add_patterns(app, action);
+  add_list(app, action);
   add_inspect(app, action);
   add_phantom(app, action);
   add_help(app, action);

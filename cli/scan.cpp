@@ -23,20 +23,21 @@ struct ScanCommand {
 };
 
 std::vector<Option> table_options(ScanCommand& o) {
-  return {top_option(o.top),
-          {.member = "ScanCommand::all",
-           .value = &o.all,
-           .form = "",
-           .group = option_group::output,
-           .help = "Show every head in a row of its own, also of a model of more than 60 heads",
-           .decides = false},
-          {.member = "ScanCommand::sort",
-           .value = &o.sort,
-           .form = "METRIC",
-           .group = option_group::output,
-           .help = "Sort the table by this metric, largest first; headgauge measures lists them",
-           .expects = "a metric",
-           .decides = false}};
+  return {
+      top_option(o.top),
+      {.member = "ScanCommand::all",
+       .value = &o.all,
+       .form = "",
+       .group = option_group::output,
+       .help = "Show every head in a row of its own, also of a model of more than 60 heads",
+       .decides = false},
+      {.member = "ScanCommand::sort",
+       .value = &o.sort,
+       .form = "METRIC",
+       .group = option_group::output,
+       .help = "Sort the table by this metric, largest first; headgauge list measures lists them",
+       .expects = "a metric",
+       .decides = false}};
 }
 
 // Refuses a --sort that the table could not follow, before the work begins.

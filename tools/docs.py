@@ -74,7 +74,7 @@ def metrics(command: str) -> str:
 
 
 COMMANDS = ("scan", "compare", "converge", "validate", "plan", "merge", "report", "diff", "reproduce limits", "reproduce tokens",
-            "inspect", "measures", "normalizers", "patterns", "phantom")  # fmt: skip
+            "inspect", "list measures", "phantom")  # fmt: skip
 Options = list[dict[str, str]]
 
 
@@ -115,8 +115,8 @@ def tables(program: Path) -> dict[str, Callable[[], str]]:
         return lambda: options_of(command, listed("options"))
 
     return {
-        "normalizers": lambda: parameters(listed("normalizers", "--json"), fitted=True),
-        "patterns": lambda: parameters(listed("patterns", "--json"), fitted=False),
+        "normalizers": lambda: parameters(listed("list", "normalizers", "--json"), fitted=True),
+        "patterns": lambda: parameters(listed("list", "patterns", "--json"), fitted=False),
         "metrics_of_scan": lambda: metrics("scan"),
         "metrics_of_compare": lambda: metrics("compare"),
         "metrics_of_converge": lambda: metrics("converge"),

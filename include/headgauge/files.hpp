@@ -2,7 +2,6 @@
 // names the path and quotes the system's message.
 #pragma once
 
-#include <chrono>
 #include <deque>
 #include <filesystem>
 #include <string>
@@ -28,12 +27,10 @@ class AtomicFile {
 
  private:
   friend class AtomicFiles;
-  enum class Undo { none, exchange, remove };  // how a rename is undone
   void open_in_place(bool pipe);
-  void finish();                // puts all bytes on the disk, so that rename() needs no more space
-  void rename(bool keep_old);   // keep_old: the old file gets the temporary name
-  void rename_back() noexcept;  // after rename(true)
-  std::string keep();           // gives the file a permanent name and returns it
+  void finish();  // puts all bytes on the disk, so that rename() needs no more space
+  void require_no_folder();
+  void rename();
   void close() noexcept;
   [[noreturn]] void fail(int error);
   [[noreturn]] void refuse(const std::string& found, const char* advice);
@@ -42,18 +39,16 @@ class AtomicFile {
   std::string path_;
   std::string temporary_;  // empty if the file is written in place or was renamed
   int descriptor_ = -1;
-  Undo undo_ = Undo::none;
 };
 
-// Files of one folder that form one result. All are written before the first appears, and they
-// replace the old ones under a lock of the folder. A full disk therefore leaves all old files, and
-// when two processes write the same files, all files come from one of the two. Only regular files
-// are replaced. If another process holds the lock for longer than `patience`, commit() throws
-// ResourceError and keeps the new files under names that end in ".kept", which its message lists.
+// Files of one folder that form one result. The first is the result, the others are derived from
+// it. All are written before anything changes, so a full disk leaves the old ones. Then, under a
+// lock of the folder, the old others are removed, the first replaces its old file, and the new
+// others appear: the first never stands next to others that are not its own, though they may be
+// missing. Only regular files are replaced.
 class AtomicFiles {
  public:
-  explicit AtomicFiles(std::string folder,
-                       std::chrono::milliseconds patience = std::chrono::seconds(30));
+  explicit AtomicFiles(std::string folder);
 
   // Returns a file of this name to write to; valid as long as this object exists.
   AtomicFile& add(const std::string& name);
@@ -64,10 +59,7 @@ class AtomicFiles {
   std::string path(const std::string& name) const;
 
  private:
-  [[noreturn]] void keep();
-
   std::string folder_;
-  std::chrono::milliseconds patience_;
   std::deque<AtomicFile> files_;
   std::vector<std::string> removed_;
 };

@@ -97,18 +97,16 @@ std::vector<SummaryLine> summarize_plan(const Results& results);
 enum class PlanFormat {
   duo,      // the folder of DuoAttention: full_attention_heads.tsv, config.json, and sizes by head
   kvpress,  // headgauge_press.py, a press of NVIDIA's kvpress, and the plan.json that it reads
-  json,     // plan_heads.json: what every key-value head attends by, in parts
-  bytes,    // bytes.tsv: the bytes of the key-value cache by layer
 };
 
 // The format of a name. UsageError, which lists the names and calls itself `option`, for one that
 // is not known.
 PlanFormat plan_format(const std::string& name, const std::string& option = "PlanFormat");
-// "duo, kvpress, json, bytes".
+// "duo, kvpress".
 std::string plan_format_names();
 
-// What a format cannot say of heads that attend so; empty: it can.
-std::string not_exported(const HeadPlan& head, PlanFormat format);
+// What the formats cannot say of heads that attend so; empty: they can.
+std::string not_exported(const HeadPlan& head);
 
 // Leaves to a search only what all of the formats can say: UsageError for a pattern or a normalizer
 // of the options that one cannot, and no normalizers where the options leave them open. Returns
@@ -117,11 +115,10 @@ std::vector<std::string> keep_exportable(PlanOptions& options,
                                          const std::vector<PlanFormat>& formats,
                                          const SourceInfo& source);
 
-// Writes a plan for another tool: into `folder` (duo, kvpress: a folder of that name in it), which
-// is made if need be. Throws UnsupportedError, which names the first head, for what the format
-// cannot say, and where the tool would keep more of the cache than the plan was allowed or all of
-// it, BadInputError where it needs a context and the plan has none, ResourceError for files
-// that cannot be written; nothing is written then but what came before the file that failed.
+// Writes a plan for another tool, into a folder of its name in `folder`, which is made if need be.
+// Throws UnsupportedError, which names the first head, if the format cannot say what it does, and
+// if the tool would keep more of the cache than the plan was allowed, or all of it; ResourceError
+// for files that cannot be written. Files before one that failed stay.
 PlanExport export_plan(const AttentionPlan& plan, PlanFormat format, const SourceInfo& source,
                        const std::string& folder);
 

@@ -33,11 +33,11 @@ class OutFolder {
   MadeFolder made_;
 };
 
-// Adds both files to a set that appears together. If the results have no heads, removes a heads.csv
-// of earlier results.
+// Adds both files, results.json first: heads.csv is derived from it. If the results have no heads,
+// removes a heads.csv of earlier results.
 void add_results(const Results& results, AtomicFiles& files);
 
-// Writes both files. If one cannot be written, throws ResourceError and leaves the old pair.
+// Writes both files (AtomicFiles). Throws ResourceError if one of them cannot be written.
 void write_results_folder(const Results& results, const std::string& folder);
 
 }  // namespace headgauge

@@ -43,7 +43,7 @@ def rows(spread: float) -> tuple[Any, Any, Any]:
 @unittest.skipIf(MISSING, MISSING)
 class OfTheCore(unittest.TestCase):
     def test_every_normalizer_is_there(self) -> None:
-        _, _, listed = _core.run(["normalizers", "--json"], None, None, {}, {}, None)
+        _, _, listed = _core.run(["list", "normalizers", "--json"], None, None, {}, {}, None)
         names = {entry["name"] for entry in json.loads(listed)}
         self.assertEqual(names, set(_torch_rules.RULES))
         self.assertEqual({spec.partition(":")[0] for spec in SPECS}, names)

@@ -1,9 +1,9 @@
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <span>
@@ -17,6 +17,9 @@
 
 namespace headgauge {
 namespace {
+
+// Other writers are done by then; a process that holds the lock for longer writes nothing.
+constexpr std::chrono::seconds kPatience(10);
 
 // Returns the open descriptor that a path such as /dev/stdout or /dev/fd/3 names; -1 for other
 // paths.
@@ -36,6 +39,13 @@ int descriptor_of(const std::string& path) {
     at = target.is_absolute() ? target : at.parent_path() / target;
   }
   return -1;
+}
+
+void remove_file(const std::string& path) {
+  if (::unlink(path.c_str()) == 0 || errno == ENOENT) return;
+  throw ResourceError(fault(path, "a file that can be replaced",
+                            std::generic_category().message(errno),
+                            "write elsewhere or change its permissions"));
 }
 
 }  // namespace
@@ -88,41 +98,21 @@ void AtomicFile::finish() {
 void AtomicFile::commit() {
   finish();
   if (temporary_.empty()) return close();
-  rename(false);
+  require_no_folder();
+  rename();
   sync_folder(parent_folder(path_));
 }
 
-// The temporary file stays locked until the rename, so that no process removes it as a stray.
-void AtomicFile::rename(bool keep_old) {
+void AtomicFile::require_no_folder() {
   struct stat status {};
   if (::lstat(path_.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) fail(EISDIR);
-  if (keep_old &&
-      ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE) == 0) {
-    undo_ = Undo::exchange;
-    return;
-  }
-  if (keep_old && errno == ENOENT) undo_ = Undo::remove;
+}
+
+// The temporary stays locked until it has its name: nobody takes it for a stray.
+void AtomicFile::rename() {
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail(errno);
   temporary_.clear();
   close();
-}
-
-void AtomicFile::rename_back() noexcept {
-  if (undo_ == Undo::exchange) {
-    static_cast<void>(
-        ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE));
-  } else if (undo_ == Undo::remove) {
-    ::unlink(path_.c_str());
-  }
-  undo_ = Undo::none;
-}
-
-std::string AtomicFile::keep() {
-  const std::string name = kept_name(temporary_);
-  if (::rename(temporary_.c_str(), name.c_str()) != 0) fail(errno);
-  temporary_.clear();
-  close();
-  return name;
 }
 
 void AtomicFile::close() noexcept {
@@ -137,7 +127,6 @@ void AtomicFile::fail(int error) {
 }
 
 void AtomicFile::refuse(const std::string& found, const char* advice) {
-  undo_ = Undo::none;
   discard();
   throw ResourceError(fault(path_, "a place that can be written", found, advice));
 }
@@ -148,8 +137,7 @@ void AtomicFile::discard() noexcept {
   close();
 }
 
-AtomicFiles::AtomicFiles(std::string folder, std::chrono::milliseconds patience)
-    : folder_(std::move(folder)), patience_(patience) {}
+AtomicFiles::AtomicFiles(std::string folder) : folder_(std::move(folder)) {}
 
 std::string AtomicFiles::path(const std::string& name) const {
   return (std::filesystem::path(folder_) / name).string();
@@ -169,26 +157,14 @@ void AtomicFiles::remove(const std::string& name) {
 
 void AtomicFiles::commit() {
   for (AtomicFile& file : files_) file.finish();
-  const FolderLock lock(folder_, patience_);
-  if (!lock.is_held()) keep();
-  try {
-    for (AtomicFile& file : files_) file.rename(true);
-  } catch (...) {
-    for (AtomicFile& file : files_) file.rename_back();
-    throw;
-  }
-  for (const std::string& path : removed_) ::unlink(path.c_str());
-  files_.clear();  // also removes the old files, which now have the temporary names
-  sync_folder(folder_);
-}
-
-void AtomicFiles::keep() {
-  std::string names;
-  for (AtomicFile& file : files_) names += (names.empty() ? "" : ", ") + file.keep();
+  const FolderLock lock(folder_, kPatience);
+  for (AtomicFile& file : files_) file.require_no_folder();
+  // The first never stands next to others that are not its own.
+  for (std::size_t k = 1; k < files_.size(); ++k) remove_file(files_[k].path());
+  for (const std::string& path : removed_) remove_file(path);
+  for (AtomicFile& file : files_) file.rename();
   files_.clear();
-  throw ResourceError(
-      fault(folder_, "a folder that no other process keeps locked", "one that is locked",
-            "end the other process; nothing is lost, what was to be written is in " + names));
+  sync_folder(folder_);
 }
 
 MadeFolder::MadeFolder(const std::string& path, const std::string& advice) {

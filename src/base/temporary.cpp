@@ -5,15 +5,11 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <ctime>
 #include <string_view>
 #include <thread>
 
@@ -27,13 +23,6 @@ constexpr std::size_t kDrawn = 12;  // digits of 5 bits
 constexpr std::string_view kEnding = ".tmp";
 constexpr std::size_t kLongestStem = 200;  // bytes of a name; names may have 255
 constexpr int kTrials = 100;
-constexpr std::time_t kDay = 24 * 60 * 60;
-
-// Types of network file systems, from linux/magic.h and the kernel: NFS, SMB (three), FUSE (sshfs),
-// 9P, Ceph, AFS, Lustre, OCFS2, GFS2.
-constexpr std::array<std::uint32_t, 11> kNetwork = {0x6969,     0x517B,     0xFF534D42, 0xFE534D42,
-                                                    0x65735546, 0x01021997, 0x00C36400, 0x5346414F,
-                                                    0x0BD00BD0, 0x7461636F, 0x01161970};
 
 std::string drawn_digits() {
   std::uint64_t word = 0;
@@ -57,21 +46,14 @@ bool is_temporary(std::string_view name, std::string_view stem) {
          name.substr(stem.size(), kDrawn).find_first_not_of(kDigits) == name.npos;
 }
 
-bool on_network(int descriptor) {
-  struct statfs status {};
-  if (::fstatfs(descriptor, &status) != 0) return true;
-  return std::ranges::count(kNetwork, static_cast<std::uint32_t>(status.f_type)) > 0;
-}
-
 void remove_if_stray(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (descriptor < 0) return;
   struct stat status {};
   const bool file = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
-  const bool fresh = on_network(descriptor) && status.st_mtime + kDay > std::time(nullptr);
   // A writer that has just created the file and has no lock yet fails to lock it and draws another
   // name.
-  if (file && !fresh && ::flock(descriptor, LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
+  if (file && ::flock(descriptor, LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
   ::close(descriptor);
 }
 
@@ -124,14 +106,9 @@ FolderLock::FolderLock(const std::string& folder, std::chrono::milliseconds pati
     : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
   const auto end = std::chrono::steady_clock::now() + patience;
   while (::flock(*descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    held_ = std::chrono::steady_clock::now() <= end;
-    if (!held_) return;
+    if (std::chrono::steady_clock::now() > end) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-}
-
-std::string kept_name(const std::string& temporary) {
-  return temporary.substr(0, temporary.size() - kEnding.size()) + ".kept";
 }
 
 }  // namespace headgauge

@@ -5,8 +5,7 @@
 // with those of killed processes (in a container every run has the same process id). The writer
 // holds a lock (flock) on the file until it is renamed or removed; the system drops the lock with
 // the process. A stray is a temporary whose lock can be taken. On a file system without locks no
-// file counts as a stray. On a network file system, where one machine may not see the locks of
-// another, a stray must also be older than a day.
+// file counts as a stray.
 #pragma once
 
 #include <chrono>
@@ -33,18 +32,11 @@ void sync_folder(const std::string& folder);
 // it does nothing.
 class FolderLock {
  public:
-  // Waits for another holder of the lock for at most `patience`; see is_held().
+  // Waits for another holder of the lock for at most `patience`.
   FolderLock(const std::string& folder, std::chrono::milliseconds patience);
-
-  // Returns false if another process still holds the lock.
-  bool is_held() const { return held_; }
 
  private:
   Descriptor descriptor_;
-  bool held_ = true;
 };
-
-// Returns the name, ending in ".kept", of a temporary file of `path` that is to be kept.
-std::string kept_name(const std::string& temporary);
 
 }  // namespace headgauge

@@ -8,7 +8,7 @@ namespace {
 using PatternRegistry = Registry<PatternInfo, Pattern>;
 
 const PatternRegistry& registry() {
-  static const PatternRegistry all({"pattern", "patterns"},
+  static const PatternRegistry all({"pattern", "list patterns"},
                                    {window_patterns(), strided_patterns(), content_patterns()});
   return all;
 }

@@ -63,7 +63,7 @@ std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string>
     throw UsageError(fault("ScanOptions::measures",
                            fmt::format("groups among {}", fmt::join(measure_groups(), ", ")),
                            in_quotes(group) + did_you_mean(group, measure_groups()),
-                           "`headgauge measures` lists them"));
+                           "`headgauge list measures` lists them"));
   }
   const auto wanted = [&](std::string_view name) {
     const auto group = std::ranges::find(metric_groups(), name, &MetricGroup::name);

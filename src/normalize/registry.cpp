@@ -13,7 +13,7 @@ using NormalizerRegistry = Registry<NormalizerInfo, Normalizer>;
 
 const NormalizerRegistry& registry() {
   static const NormalizerRegistry all(
-      {"normalizer", "normalizers"},
+      {"normalizer", "list normalizers"},
       {scaled_softmax_normalizers(), adaptive_normalizers(), entmax_normalizers(),
        sink_normalizers(), elementwise_normalizers(), signed_normalizers(), top_k_normalizers(),
        pointwise_normalizers(), stieltjes_normalizers()});

@@ -14,7 +14,7 @@
 namespace headgauge {
 
 // Names the kind of a spec in error messages: a "normalizer" in "ScanOptions::normalizer", listed
-// by `headgauge normalizers`.
+// by `headgauge list normalizers`.
 struct SpecOption {
   std::string what;
   std::string command;

@@ -11,7 +11,6 @@
 
 #include "base/file.hpp"
 #include "base/strict_json.hpp"
-#include "headgauge/normalize.hpp"
 #include "headgauge/patterns.hpp"
 #include "headgauge/plan.hpp"
 #include "headgauge/text.hpp"
@@ -25,9 +24,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-constexpr std::array kFormats = {
-    std::pair{"duo", PlanFormat::duo}, std::pair{"kvpress", PlanFormat::kvpress},
-    std::pair{"json", PlanFormat::json}, std::pair{"bytes", PlanFormat::bytes}};
+constexpr std::array kFormats = {std::pair{"duo", PlanFormat::duo},
+                                 std::pair{"kvpress", PlanFormat::kvpress}};
 // What DuoAttention trains with; of no effect where no head streams.
 constexpr Index kDuoSinks = 64, kDuoRecent = 256;
 constexpr const char* kFolderAdvice = "choose another folder";
@@ -54,12 +52,12 @@ const char* tool_of(PlanFormat format) {
 
 void require_exported(const AttentionPlan& plan, PlanFormat format) {
   plan.heads.each([&](int layer, int head, const HeadPlan& of_head) {
-    const std::string what = not_exported(of_head, format);
+    const std::string what = not_exported(of_head);
     if (what.empty()) return;
     throw UnsupportedError(
         fault(fmt::format("key-value head {}.{}", layer, head),
               fmt::format("sinks, window or full attention, which {} can do", tool_of(format)),
-              what, "export it as json, or make a plan of windows alone"));
+              what, "make a plan of windows alone"));
   });
 }
 
@@ -68,9 +66,10 @@ const char* name_of(PlanFormat format) {
 }
 
 void require_family(const SourceInfo& source, PlanFormat format) {
-  if (format != PlanFormat::json && !source.causal) {
+  if (!source.causal) {
     throw UnsupportedError(fault(name_of(format), "a model that decodes token by token",
-                                 source.family + ", which reads both ways", "export it as json"));
+                                 source.family + ", which reads both ways",
+                                 "plan the cache of a decoder"));
   }
   if (format != PlanFormat::kvpress) return;
   if (source.family != "gpt2" && source.family != "bert") return;
@@ -146,41 +145,6 @@ class Exporter {
     return done_;
   }
 
-  PlanExport json() {
-    Json table = Json::array();
-    plan_.heads.each([&](int layer, int head, const HeadPlan& of_head) {
-      if (head == 0) table.push_back(Json::array());
-      table.back().push_back(head_of(layer, of_head));
-    });
-    Json json = {{"schema", "headgauge.plan_heads/1"}, {"model", plan_.model}};
-    json["context"] = plan_.context > 0 ? Json(plan_.context) : Json();
-    json["heads"] = std::move(table);
-    const MadeFolder made(folder_, kFolderAdvice);
-    write("plan_heads.json", json_text(json, 1) + "\n");
-    return done_;
-  }
-
-  PlanExport bytes() {
-    if (plan_.context == 0) {
-      throw BadInputError(fault("bytes", "a plan with its context in tokens", "none",
-                                "write \"context\" into the plan"));
-    }
-    const auto of_key = static_cast<Index>(bytes_of_key(source_));
-    std::string text = "layer\tcontext\tkeys\tfull_keys\tbytes\tfull_bytes\n";
-    for (int layer = 0; layer < plan_.heads.layers(); ++layer) {
-      Index kept = 0, all = 0;
-      for (int head = 0; head < plan_.heads.heads(); ++head) {
-        kept += cached_keys(plan_.heads(layer, head), layer, source_, plan_.context);
-        all += cached_keys({}, layer, source_, plan_.context);
-      }
-      text += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", layer, plan_.context, kept, all,
-                          kept * of_key, all * of_key);
-    }
-    const MadeFolder made(folder_, kFolderAdvice);
-    write("bytes.tsv", text);
-    return done_;
-  }
-
  private:
   // What DuoAttention keeps of the cache with one size, `most`, for all streaming heads.
   void say_share(const Streaming& most, std::size_t sizes) {
@@ -205,38 +169,6 @@ class Exporter {
     }
     done_.shares.push_back(
         fmt::format("duo keeps {:.3g} % of the cache, the plan {:.3g} %", 100 * share, 100 * own));
-  }
-
-  static Json values_of(const Parameters& parameters) {
-    Json values = Json::object();
-    for (const Parameter& parameter : parameters.declared()) {
-      const std::string& key = parameter.key;
-      if (!parameters.is_number(key)) {
-        values[key] = parameters.word(key);
-      } else if (parameter.domain && parameter.domain->whole) {
-        values[key] = parameters.whole(key);
-      } else {
-        values[key] = parameters.number(key);
-      }
-    }
-    return values;
-  }
-
-  Json head_of(int layer, const HeadPlan& head) const {
-    Json json = {{"text", head.text()}, {"pattern", nullptr}, {"normalizer", nullptr}};
-    if (!head.pattern.empty()) {
-      const auto pattern = make_pattern(head.pattern, "pattern of a plan");
-      json["pattern"] = {{"name", pattern->info().name},
-                         {"parameters", values_of(pattern->info().parameters)}};
-    }
-    if (!head.normalizer.empty()) {
-      const auto normalizer = make_normalizer(head.normalizer);
-      json["normalizer"] = {{"name", normalizer->info().name},
-                            {"parameters", values_of(normalizer->info().parameters)}};
-    }
-    json["kept_keys"] =
-        plan_.context > 0 ? Json(cached_keys(head, layer, source_, plan_.context)) : Json();
-    return json;
   }
 
   std::string path(const char* name) const { return (fs::path(folder_) / name).string(); }
@@ -271,8 +203,7 @@ std::string plan_format_names() {
   return names;
 }
 
-std::string not_exported(const HeadPlan& head, PlanFormat format) {
-  if (format != PlanFormat::duo && format != PlanFormat::kvpress) return {};
+std::string not_exported(const HeadPlan& head) {
   if (!head.normalizer.empty()) return "the normalizer " + head.normalizer;
   if (head.pattern.empty() || streaming(head.pattern)) return {};
   return "the pattern " + head.pattern;
@@ -285,7 +216,7 @@ std::vector<std::string> keep_exportable(PlanOptions& options,
   for (const PlanFormat format : formats) {
     require_family(source, format);
     const auto require = [&](const HeadPlan& head, const char* option) {
-      const std::string what = not_exported(head, format);
+      const std::string what = not_exported(head);
       if (what.empty()) return;
       throw UsageError(fault(option, fmt::format("what {} can do", tool_of(format)), what,
                              "leave it out, or the export"));
@@ -296,7 +227,7 @@ std::vector<std::string> keep_exportable(PlanOptions& options,
     for (const std::string& normalizer : split_specs(options.normalizers)) {
       if (normalizer != "softmax") require({"", normalizer}, "PlanOptions::normalizers");
     }
-    if (!options.normalizers.empty() || not_exported({"", "uniform"}, format).empty()) continue;
+    if (!options.normalizers.empty()) continue;
     options.normalizers = {"softmax"};
     notices.push_back(fmt::format("no normalizer is tried: {} has none", tool_of(format)));
   }
@@ -307,18 +238,8 @@ PlanExport export_plan(const AttentionPlan& plan, PlanFormat format, const Sourc
                        const std::string& folder) {
   require_family(source, format);
   require_exported(plan, format);
-  const auto into = [&](const char* name) { return (fs::path(folder) / name).string(); };
-  switch (format) {
-    case PlanFormat::duo:
-      return Exporter(plan, source, into("duo")).duo();
-    case PlanFormat::kvpress:
-      return Exporter(plan, source, into("kvpress")).kvpress();
-    case PlanFormat::json:
-      return Exporter(plan, source, folder).json();
-    case PlanFormat::bytes:
-      return Exporter(plan, source, folder).bytes();
-  }
-  return {};
+  Exporter exporter(plan, source, (fs::path(folder) / name_of(format)).string());
+  return format == PlanFormat::duo ? exporter.duo() : exporter.kvpress();
 }
 
 }  // namespace headgauge

@@ -72,12 +72,13 @@ void write_settings(const std::vector<Option>& options, Json& settings) {
 }
 
 Option normalizer_option(const std::string& owner, std::string& normalizer) {
-  return {.member = owner + "::normalizer",
-          .value = &normalizer,
-          .form = "NAME[:KEY=VALUE]",
-          .group = option_group::measured,
-          .help = "What turns scores into weights (default {}); headgauge normalizers lists them",
-          .details = "See [normalizers.md](normalizers.md)"};
+  return {
+      .member = owner + "::normalizer",
+      .value = &normalizer,
+      .form = "NAME[:KEY=VALUE]",
+      .group = option_group::measured,
+      .help = "What turns scores into weights (default {}); headgauge list normalizers lists them",
+      .details = "See [normalizers.md](normalizers.md)"};
 }
 
 Option threads_option(const std::string& owner, int& threads) {

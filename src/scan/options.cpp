@@ -107,7 +107,8 @@ std::vector<Option> measured(ScanOptions& o) {
        .value = &o.pattern,
        .form = "NAME[:KEY=VALUE]",
        .group = option_group::measured,
-       .help = "Leave a query only some of its keys (default {}); headgauge patterns lists how",
+       .help =
+           "Leave a query only some of its keys (default {}); headgauge list patterns lists how",
        .details = "The others are removed before the normalizer sees the row; `kept_mass` and "
                   "`output_change` say what that costs. See [patterns.md](patterns.md)"},
   };
@@ -185,7 +186,7 @@ std::vector<Option> options_of(CompareOptions& o) {
        .form = "NAME[:KEY=VALUE],...",
        .group = option_group::changed,
        .help = "The normalizers to set against the model's own, such as "
-               "ssmax:s=0.43,b=0,sparsemax; may be repeated; headgauge normalizers lists them",
+               "ssmax:s=0.43,b=0,sparsemax; may be repeated; headgauge list normalizers lists them",
        .details = "[normalizers.md](normalizers.md). A comma followed by `key=` goes on with the "
                   "normalizer before it, any other begins the next: `ssmax:s=0.43,b=0,sparsemax` "
                   "is two",
@@ -196,7 +197,7 @@ std::vector<Option> options_of(CompareOptions& o) {
        .form = "NAME[:KEY=VALUE],...",
        .group = option_group::changed,
        .help = "In place of normalizers: the patterns of keys to set against the model's own; may "
-               "be repeated; headgauge patterns lists them",
+               "be repeated; headgauge list patterns lists them",
        .details = "[patterns.md](patterns.md). Adds `kept_mass`, and says of each pattern whether "
                   "the heads select better or merely see fewer keys",
        .expects = "the name of a pattern",

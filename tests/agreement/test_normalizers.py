@@ -94,7 +94,7 @@ class Normalizers(unittest.TestCase):
             self.assertEqual(self.disagreement(spec, [self.long_dump], options), "")
 
     def test_no_normalizer_is_left_out(self) -> None:
-        listed = json.loads(headgauge("normalizers", "--json"))
+        listed = json.loads(headgauge("list", "normalizers", "--json"))
         self.assertEqual(
             {entry["name"]: {p["key"]: p["default"] for p in entry["accepts"]} for entry in listed},
             {name: entry.parameters for name, entry in NORMALIZERS.items()},

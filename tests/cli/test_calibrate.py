@@ -50,7 +50,7 @@ class Calibrate(CommandTest):
         results = validate(self.folder / "out/results.json")
         metrics, rises = results["metrics"], results["coords"]["rise"]
         self.assertEqual(rises, [0.001, 0.02, 5])
-        listed = json.loads(self.succeed("measures", "--json", "--group", "calibration").out)
+        listed = json.loads(self.succeed("list", "measures", "--json", "--group", "calibration").out)
         self.assertEqual({m["name"] for m in listed} - metrics.keys(), set())
         # The rule: the last tolerance before the first that is not shown to stay below the rise.
         learned = metrics["calibration_loss_change"]

@@ -68,7 +68,7 @@ class Compare(CompareTest):
     def test_every_normalizer_runs(self) -> None:
         """All of them in one call: the list says each by its own parameters."""
         listed = [f"{entry['name']}:{entry['parameters']}".rstrip(":")
-                  for entry in json.loads(self.succeed("normalizers", "--json").out)]
+                  for entry in json.loads(self.succeed("list", "normalizers", "--json").out)]
         results = self.compare("--normalizer", ",".join(listed), "--measures", "weights")
         self.assertEqual(results["coords"]["normalizer"], ["original", *listed])
         for name in ("loss", "kl"):
@@ -249,7 +249,7 @@ class CompareOnModels(CommandTest):
         if not model.exists():
             self.skipTest(f"{model} is absent (HEADGAUGE_TEST_DATA names its root)")
         self.ids(128, vocabulary=53)
-        listed = [entry["name"] for entry in json.loads(self.succeed("normalizers", "--json").out)]
+        listed = [entry["name"] for entry in json.loads(self.succeed("list", "normalizers", "--json").out)]
         self.succeed("compare", model, "--tokens", "ids.txt", "--normalizer", ",".join(listed),
                      "--measures", "weights", "--lengths", "128", "--out", "out", "--quiet")
         results = validate(self.folder / "out/results.json")

@@ -67,7 +67,7 @@ class Errors(HostileTest):
                         ("scan", "model", "--tokens", "ids.txt", "--pattern", HOSTILE),
                         ("scan", "model", "--tokens", "ids.txt", "--layers", HOSTILE),
                         ("scan", "model", "--tokens", "ids.txt", "--top", HOSTILE),
-                        ("converge", "--synthetic", HOSTILE), ("measures", HOSTILE)):
+                        ("converge", "--synthetic", HOSTILE), ("list", "measures", HOSTILE), ("list", HOSTILE)):
             with self.subTest(command):
                 self.refused(USAGE, *command, says="\\x0aheadgauge")
 

@@ -1,4 +1,4 @@
-"""Every normalizer that `headgauge normalizers` lists, in a scan."""
+"""Every normalizer that `headgauge list normalizers` lists, in a scan."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class EveryNormalizer(CommandTest):
         self.ids(123)
 
     def listed(self) -> list[dict]:
-        return json.loads(self.succeed("normalizers", "--json").out)
+        return json.loads(self.succeed("list", "normalizers", "--json").out)
 
     def scan(self, normalizer: str, *options: str) -> dict:
         self.succeed("scan", "model", "--tokens", "ids.txt", "--normalizer", normalizer,

@@ -103,10 +103,10 @@ class Streams(OutputTest):
         for arguments in (
             self.scan,
             (*self.scan, "--json"),
-            ("measures",),
-            ("measures", "--json"),
-            ("normalizers",),
-            ("patterns",),
+            ("list", "measures"),
+            ("list", "measures", "--json"),
+            ("list", "normalizers"),
+            ("list", "patterns"),
             ("inspect", "model"),
             ("--help",),
             ("scan", "--help"),
@@ -145,7 +145,7 @@ class Streams(OutputTest):
 
     def test_a_reader_that_leaves_early(self) -> None:
         done = subprocess.run(
-            ["sh", "-c", f"'{BINARY}' measures | head -n 1"], capture_output=True, text=True
+            ["sh", "-c", f"'{BINARY}' list measures | head -n 1"], capture_output=True, text=True
         )
         self.assertEqual((done.stdout, done.stderr), ("weights\n", ""))
 

@@ -1,4 +1,4 @@
-"""Every pattern that `headgauge patterns` lists, in a scan."""
+"""Every pattern that `headgauge list patterns` lists, in a scan."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Patterns(CommandTest):
         self.ids(123)
 
     def listed(self) -> list[dict]:
-        return json.loads(self.succeed("patterns", "--json").out)
+        return json.loads(self.succeed("list", "patterns", "--json").out)
 
     def scan(self, pattern: str, *options: str) -> dict:
         self.succeed("scan", "model", "--tokens", "ids.txt", "--pattern", pattern, "--lengths",
@@ -32,7 +32,7 @@ class Patterns(CommandTest):
         return validate(self.folder / "out/results.json")
 
     def test_the_list(self) -> None:
-        text = self.succeed("patterns").out
+        text = self.succeed("list", "patterns").out
         document = (ROOT / "docs/patterns.md").read_text()
         for pattern in self.listed():
             self.assertEqual(list(pattern), ["name", "formula", "parameters", "source", "accepts"])

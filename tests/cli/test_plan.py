@@ -175,9 +175,8 @@ class Plan(CommandTest):
         odd = os.fsdecode(b"a\xff.txt")
         (self.folder / "a.txt").rename(self.folder / odd)
         texts = [odd if name == "a.txt" else name for name in self.texts]
-        self.succeed("plan", *texts, *FEW, "--export", "json", "--out", "out", "--quiet")
-        for name in ("plan.json", "plan_heads.json"):
-            json.loads((self.folder / "out" / name).read_text(encoding="utf-8"))
+        self.succeed("plan", *texts, *FEW, "--out", "out", "--quiet")
+        json.loads((self.folder / "out/plan.json").read_text(encoding="utf-8"))
 
     def test_plans_of_another_run_are_named(self) -> None:
         done = self.succeed("plan", *self.texts, *FEW, "--curve", 0.25, "--out", "out")
@@ -186,8 +185,7 @@ class Plan(CommandTest):
         self.assertIn("out/plan_25.json is of another run", done.err)
         self.assertNotIn("out/plan_75.json is of another run", done.err)
         for _ in range(2):
-            done = self.succeed("plan", *self.texts, *FEW, "--curve", 0.25, "--export", "json",
-                                "--out", "table")
+            done = self.succeed("plan", *self.texts, *FEW, "--curve", 0.25, "--out", "table")
             self.assertNotIn("of another run", done.err)
 
     def test_without_a_folder_nothing_is_searched(self) -> None:

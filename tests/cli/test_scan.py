@@ -116,7 +116,7 @@ class Files(ScanTest):
             self.assertEqual(column, values, name)
 
     def test_every_metric_is_declared_and_every_declared_one_is_there(self) -> None:
-        listed = [m for m in json.loads(self.succeed("measures", "--json").out)
+        listed = [m for m in json.loads(self.succeed("list", "measures", "--json").out)
                   if m["command"] == "scan"]
         declared = {m["name"]: m["unit"] for m in listed}
         declared |= {m["name"] + "_by_position": m["unit"] for m in listed if m["by_position"]}
@@ -184,7 +184,7 @@ class Table(ScanTest):
 
 class Choices(ScanTest):
     def test_measures(self) -> None:
-        listed = json.loads(self.succeed("measures", "--json").out)
+        listed = json.loads(self.succeed("list", "measures", "--json").out)
         group_of = {m["name"]: m["group"] for m in listed}
         for groups in (["weights"], ["model"], ["weights", "sensitivity"], ["coverage"]):
             results = self.scan("--measures", ",".join(groups))

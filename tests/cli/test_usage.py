@@ -13,10 +13,10 @@ from tests.cli.checkpoints import copy_golden
 from tests.cli.command import BAD_INPUT, USAGE, CommandTest, Finished, environment, run
 from tests.places import ROOT
 
-COMMANDS = ("scan", "compare", "converge", "reproduce", "diff", "report", "measures", "normalizers",
-            "patterns", "inspect", "phantom")  # fmt: skip
+COMMANDS = ("scan", "compare", "converge", "reproduce", "diff", "report", "list", "inspect",
+            "phantom")  # fmt: skip
 # Commands that have commands of their own.
-NESTED = {"reproduce": ("limits", "tokens")}
+NESTED = {"reproduce": ("limits", "tokens"), "list": ("measures", "normalizers", "patterns")}
 WIDEST = 100
 DOCUMENT = ROOT / "docs/cli.md"
 
@@ -44,6 +44,9 @@ class Commands(UsageTest):
         self.refuse_usage("bogus", says='"bogus"')
         self.refuse_usage("scna", says='"scna" (did you mean scan?)')
         self.refuse_usage("", says='""')
+        self.refuse_usage("list", says=("(measures, normalizers, patterns)", "found none"))
+        self.refuse_usage("list", "metrics", says=("(measures, normalizers, patterns)", '"metrics"'))
+        self.refuse_usage("measures", says='"measures"')
 
     def test_an_unknown_option(self) -> None:
         self.refuse_usage("--bogus", says='"--bogus"')
@@ -60,7 +63,7 @@ class Commands(UsageTest):
         self.refuse_usage("scan", "model", "--tokens", "ids.txt", "--out", says="--out")
 
     def test_something_too_much(self) -> None:
-        self.refuse_usage("measures", "weights", says='"weights"')
+        self.refuse_usage("list", "measures", "weights", says='"weights"')
         self.refuse_usage("inspect", "model", "other", says='"other"')
         self.refuse_scan("--top", "1", "--top", "2", says="--top")
 
@@ -138,7 +141,7 @@ class Values(UsageTest):
         self.refuse_scan("--layers", "0", "--heads", "1.2", says="none in common")
 
     def test_other_commands(self) -> None:
-        self.refuse_usage("measures", "--group", "nonsense", says=("weights", '"nonsense"'))
+        self.refuse_usage("list", "measures", "--group", "nonsense", says=("weights", '"nonsense"'))
         for strength in ("0", "-1", "nan", "inf", "x"):
             self.refuse_usage("phantom", "made", f"--strength={strength}", says="--strength")
 
@@ -196,10 +199,10 @@ class Help(UsageTest):
 
 class Lists(UsageTest):
     def test_measures(self) -> None:
-        listed = json.loads(self.succeed("measures", "--json").out)
+        listed = json.loads(self.succeed("list", "measures", "--json").out)
         names = [metric["name"] for metric in listed]
         self.assertEqual(len(names), len(set(names)))
-        text = self.succeed("measures").out
+        text = self.succeed("list", "measures").out
         for metric in listed:
             for key in ("name", "group", "unit", "formula", "source", "meaning"):
                 self.assertTrue(metric[key], metric)
@@ -207,19 +210,19 @@ class Lists(UsageTest):
             self.assertRegex(metric["name"], r"^[a-z][a-z0-9_]*$")
 
     def test_what_an_option_adds_is_listed(self) -> None:
-        listed = {m["name"]: m for m in json.loads(self.succeed("measures", "--json").out)}
+        listed = {m["name"]: m for m in json.loads(self.succeed("list", "measures", "--json").out)}
         document = (ROOT / "docs/formats.md").read_text()
         for name in ("expected_distance_sampled", "expected_distance_sampled_error"):
             self.assertIn("Only with --expected-draws", listed[name]["meaning"])
             self.assertIn(f"`{name}`", document)
         self.assertTrue(listed["expected_distance_sampled"]["by_position"])
-        counterfactual = self.succeed("measures", "--group", "counterfactual").out
+        counterfactual = self.succeed("list", "measures", "--group", "counterfactual").out
         begins = "counterfactual (needs a --normalizer or a --pattern)\n  kept_mass "
         self.assertTrue(counterfactual.startswith(begins))
 
     def test_every_metric_stands_in_a_table_of_the_docs(self) -> None:
         document = (ROOT / "docs/formats.md").read_text()
-        for metric in json.loads(self.succeed("measures", "--json").out):
+        for metric in json.loads(self.succeed("list", "measures", "--json").out):
             self.assertRegex(document, rf"(?m)^\|[^|]*\| `{metric['name']}` \| ")
 
     def test_a_changed_declaration_makes_the_tables_stale(self) -> None:
@@ -238,7 +241,7 @@ class Lists(UsageTest):
 
     def test_sources_name_the_page_and_what_is_on_it(self) -> None:
         page = (ROOT / "docs/mathematics.md").read_text()
-        text = self.succeed("measures").out + self.succeed("normalizers").out
+        text = self.succeed("list", "measures").out + self.succeed("list", "normalizers").out
         self.assertNotRegex(text, r"\bmath [0-9A-Z]")
         cited = set(re.findall(r"docs/mathematics\.md ([^\s,;]+)", text))
         self.assertGreater(len(cited), 10)
@@ -247,7 +250,7 @@ class Lists(UsageTest):
             self.assertRegex(page, rf"(?m)^## {heading}\. |\*\*{heading}\*\*", place)
 
     def test_measures_of_a_group(self) -> None:
-        every = json.loads(self.succeed("measures", "--json").out)
+        every = json.loads(self.succeed("list", "measures", "--json").out)
         groups = {metric["group"] for metric in every}
         self.assertEqual(len(groups), len(list((ROOT / "catalogue").iterdir())))
         help_text = " ".join(self.succeed("scan", "--help").out.split())
@@ -255,13 +258,13 @@ class Lists(UsageTest):
                    if any(m["group"] == name and m["command"] == "scan" for m in every)]
         self.assertIn(f"Groups of metrics: {', '.join(of_scan)} (default", help_text)
         for group in groups:
-            some = json.loads(self.succeed("measures", "--group", group, "--json").out)
+            some = json.loads(self.succeed("list", "measures", "--group", group, "--json").out)
             self.assertEqual(some, [metric for metric in every if metric["group"] == group])
 
     def test_normalizers(self) -> None:
-        listed = json.loads(self.succeed("normalizers", "--json").out)
+        listed = json.loads(self.succeed("list", "normalizers", "--json").out)
         self.assertIn("softmax", [entry["name"] for entry in listed])
-        text = self.succeed("normalizers").out
+        text = self.succeed("list", "normalizers").out
         for entry in listed:
             self.assertIn(entry["name"], text)
             self.assertTrue(entry["formula"] and entry["source"], entry)

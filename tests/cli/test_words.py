@@ -142,9 +142,9 @@ class Names(WordsTest):
             (USAGE, (*scan, "--length", "32"), "--lengths"),
             (USAGE, (*compare, "--normalizers", "ssmax"), "--normalizer"),
             (USAGE, ("plan", "model", "--length", "32"), "--lengths"),
-            (USAGE, ("measures", "--group", "weigths"), "weights"),
-            (USAGE, ("measures", "entropi"), "entropy"),
-            (USAGE, ("measures", "saturatd"), "saturated"),
+            (USAGE, ("list", "measures", "--group", "weigths"), "weights"),
+            (USAGE, ("list", "measures", "entropi"), "entropy"),
+            (USAGE, ("list", "measures", "saturatd"), "saturated"),
             (USAGE, ("diff", "old", "new", "--metrics", "entropi"), "entropy"),
             (BAD_INPUT, ("diff", "old", "new", "--limits", "limits.json"), "entropy"),
             (BAD_INPUT, ("diff", "old", "new", "--limits", "key.json"), "max_increase"),
@@ -156,21 +156,21 @@ class Names(WordsTest):
         self.assertNotIn("did you mean", self.refuse(USAGE, *scan, "--sort", "xyzzy"))
 
     def test_one_metric_or_flag(self) -> None:
-        every = json.loads(self.succeed("measures", "--json").out)
+        every = json.loads(self.succeed("list", "measures", "--json").out)
         [entropy] = [metric for metric in every if metric["name"] == "entropy"]
-        self.assertEqual(json.loads(self.succeed("measures", "entropy", "--json").out), entropy)
-        text = " ".join(self.succeed("measures", "entropy").out.split())
+        self.assertEqual(json.loads(self.succeed("list", "measures", "entropy", "--json").out), entropy)
+        text = " ".join(self.succeed("list", "measures", "entropy").out.split())
         for key in ("title", "meaning", "unit", "formula", "source", "group", "dims"):
             self.assertIn(" ".join(entropy[key].split()), text)
         self.assertNotIn("max_weight", text)
-        self.assertEqual(self.succeed("measures", "entropy_by_position").out, self.succeed("measures", "entropy").out)
+        self.assertEqual(self.succeed("list", "measures", "entropy_by_position").out, self.succeed("list", "measures", "entropy").out)
         for metric in every:
             for flag in metric["flags"]:
-                shown = json.loads(self.succeed("measures", flag, "--json").out)
+                shown = json.loads(self.succeed("list", "measures", flag, "--json").out)
                 self.assertEqual((shown["name"], shown["metric"]), (flag, metric["name"]))
-                self.assertIn(shown["meaning"].split()[0], self.succeed("measures", flag).out)
-        self.refuse(USAGE, "measures", "weights", says=("a group", "write --group weights"))
-        self.refuse(USAGE, "measures", "entropy", "--group", "weights", says="one of the two")
+                self.assertIn(shown["meaning"].split()[0], self.succeed("list", "measures", flag).out)
+        self.refuse(USAGE, "list", "measures", "weights", says=("a group", "write --group weights"))
+        self.refuse(USAGE, "list", "measures", "entropy", "--group", "weights", says="one of the two")
 
 
 class OtherFormats(WordsTest):

@@ -73,7 +73,7 @@ def scores_beyond_float32(trial: Trial) -> None:
     write_weights(trial.folder / "dump.safetensors", header, data.tobytes())
     known = trial.materials.__dict__.setdefault("normalizers", [])
     if not known:
-        listed = trial.start("normalizers", "--json").finish()
+        listed = trial.start("list", "normalizers", "--json").finish()
         known += [one["name"] for one in json.loads(listed.out)]
     normalizer = draw.choice([*OWN_NORMALIZERS, *known])
     done = trial.run("scan", "dump.safetensors", "--normalizer", normalizer, *SMALL, "--out", "out", quiet=False,

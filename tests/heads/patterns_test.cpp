@@ -128,8 +128,8 @@ TEST(Patterns, RefuseWhatTheyCannotRead) {
     EXPECT_NE(message(spec).find(part), std::string::npos) << spec << ": " << message(spec);
   };
   expect("windw", "ScanOptions::pattern: expected the name of a pattern such as window");
-  expect("", "`headgauge patterns` lists them");
-  expect("window:", "`headgauge patterns` lists patterns and parameters");
+  expect("", "`headgauge list patterns` lists them");
+  expect("window:", "`headgauge list patterns` lists patterns and parameters");
   expect("window:size=0",
          "ScanOptions::pattern window, parameter size: expected a whole number of at least 1");
   expect("window:size=2.5", "whole number");

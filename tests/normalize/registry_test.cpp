@@ -86,7 +86,7 @@ TEST(Registry, RefusesWhatItCannotRead) {
     EXPECT_NE(got.find(part), std::string::npos) << spec << ": " << got;
     EXPECT_EQ(got.find('\n'), std::string::npos) << got;
   };
-  expect("", "found \"\"; `headgauge normalizers` lists them");
+  expect("", "found \"\"; `headgauge list normalizers` lists them");
   expect("softmaxx", "a normalizer such as softmax, softmax1, softcap, found \"softmaxx\"");
   expect("entmx", "a normalizer such as entmax");
   expect("sparse", "a normalizer such as sparsemax");

@@ -188,49 +188,10 @@ TEST_F(ExportTest, DecodersCannotRunAModelThatReadsBothWays) {
   source_.causal = false;
   EXPECT_THROW(write(PlanFormat::duo), UnsupportedError);
   EXPECT_THROW(write(PlanFormat::kvpress), UnsupportedError);
-  EXPECT_THROW(write(PlanFormat::bytes), UnsupportedError);
-  EXPECT_FALSE(write(PlanFormat::json).files.empty());
-}
-
-TEST_F(ExportTest, JsonHasEveryHeadInParts) {
-  plan_.heads(0, 0) = {"sinks:window=12", ""};
-  plan_.heads(0, 1) = {"topk:k=8", "softmax:t=0.5"};
-  plan_.heads(1, 1) = {"", "uniform"};
-  write(PlanFormat::json);
-  const auto written = json("plan_heads.json");
-  EXPECT_EQ(written["context"], 100);
-  const auto& heads = written["heads"];
-  EXPECT_EQ(heads[0][0]["pattern"]["name"], "sinks");
-  EXPECT_EQ(heads[0][0]["pattern"]["parameters"], (nlohmann::json{{"sinks", 4}, {"window", 12}}));
-  EXPECT_EQ(heads[0][0]["kept_keys"], 16);
-  EXPECT_TRUE(heads[0][0]["normalizer"].is_null());
-  EXPECT_EQ(heads[0][1]["normalizer"]["parameters"]["t"], 0.5);
-  EXPECT_EQ(heads[0][1]["kept_keys"], 100);
-  EXPECT_EQ(heads[1][0]["text"], "full");
-  EXPECT_EQ(heads[1][0]["kept_keys"], 32);  // the layer's own window
-  EXPECT_EQ(heads[1][1]["kept_keys"], 1);
-}
-
-TEST_F(ExportTest, BytesByLayer) {
-  plan_.heads(0, 0) = {"sinks:sinks=4,window=6", ""};
-  plan_.heads(1, 1) = {"", "uniform"};
-  write(PlanFormat::bytes);
-  // A key and its value: 16 numbers of 2 bytes.
-  EXPECT_EQ(table("bytes.tsv"),
-            (Table{{"layer", "context", "keys", "full_keys", "bytes", "full_bytes"},
-                   {"0", "100", "110", "200", "3520", "6400"},
-                   {"1", "100", "33", "64", "1056", "2048"}}));
-}
-
-TEST_F(ExportTest, WithoutAContext) {
-  plan_.context = 0;
-  write(PlanFormat::json);
-  EXPECT_TRUE(json("plan_heads.json")["heads"][0][0]["kept_keys"].is_null());
-  EXPECT_THROW(write(PlanFormat::bytes), BadInputError);
 }
 
 TEST_F(ExportTest, ASearchKeepsToWhatCanBeExported) {
-  const std::vector<PlanFormat> formats = {PlanFormat::bytes, PlanFormat::duo, PlanFormat::kvpress};
+  const std::vector<PlanFormat> formats = {PlanFormat::duo, PlanFormat::kvpress};
   PlanOptions options;
   EXPECT_EQ(keep_exportable(options, formats, source_).size(), 1u);
   EXPECT_EQ(options.normalizers, std::vector<std::string>{"softmax"});
@@ -241,21 +202,17 @@ TEST_F(ExportTest, ASearchKeepsToWhatCanBeExported) {
   options.patterns = {};
   options.normalizers = {"uniform"};
   EXPECT_THROW(keep_exportable(options, formats, source_), UsageError);
-  PlanOptions untouched;
-  EXPECT_TRUE(keep_exportable(untouched, {PlanFormat::json, PlanFormat::bytes}, source_).empty());
-  EXPECT_TRUE(untouched.normalizers.empty());
 }
 
 TEST(PlanFormats, AreNamed) {
   EXPECT_EQ(plan_format("kvpress"), PlanFormat::kvpress);
-  EXPECT_EQ(plan_format_names(), "duo, kvpress, json, bytes");
+  EXPECT_EQ(plan_format_names(), "duo, kvpress");
   try {
     plan_format("vllm", "--export");
     FAIL() << "nothing was thrown";
   } catch (const UsageError& error) {
     EXPECT_STREQ(error.what(),
-                 "--export: expected one of duo, kvpress, json, bytes, found \"vllm\"; correct the "
-                 "format");
+                 "--export: expected one of duo, kvpress, found \"vllm\"; correct the format");
   }
 }
 

@@ -79,7 +79,7 @@ def normalizer(
 
 
 def make_normalizer(spec: str) -> Normalizer:
-    """`name:key=value,...` as `headgauge normalizers` lists it."""
+    """`name:key=value,...` as `headgauge list normalizers` lists it."""
     name, given = _parse(spec)
     if name not in NORMALIZERS:
         raise ValueError(f"normalizer {spec!r} is not known here")

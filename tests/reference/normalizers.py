@@ -2,7 +2,7 @@
 
 A normalizer weighs (B, n) logits of rows that see the same number of keys, and has its Jacobian as
 an explicit matrix. Thresholds are found by sorting or by plain bisection. Each normalizer that
-`headgauge normalizers` lists enters itself into the table with @normalizer.
+`headgauge list normalizers` lists enters itself into the table with @normalizer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-// headgauge measures, normalizers and patterns: what can be measured, and under what.
+// headgauge list: what can be measured, and under what.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -119,9 +119,10 @@ int show_measure(bool json, const std::string& name) {
     return show(FlagInfo{name, "", metric->meaning, metric->source});
   }
   const bool is_group = std::ranges::count(metric_groups(), name, &MetricGroup::name) > 0;
-  throw UsageError(fault("measures", "the name of a metric or a flag",
-                         in_quotes(name) + (is_group ? ", a group" : did_you_mean(name, known)),
-                         is_group ? "write --group " + name : "headgauge measures lists them"));
+  throw UsageError(
+      fault("list measures", "the name of a metric or a flag",
+            in_quotes(name) + (is_group ? ", a group" : did_you_mean(name, known)),
+            is_group ? "write --group " + name : "headgauge list measures lists them"));
 }
 
 int list_measures(bool json, const std::string& chosen) {
@@ -243,10 +244,8 @@ int list_patterns(bool json) {
   return 0;
 }
 
-}  // namespace
-
-void add_measures(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand(
+void add_measures(CLI::App& parent, Action& action) {
+  auto* command = parent.add_subcommand(
       "measures", "List every metric with unit, formula and source, or show one");
   auto json = std::make_shared<bool>(false);
   auto group = std::make_shared<std::string>();
@@ -262,8 +261,8 @@ void add_measures(CLI::App& app, Action& action) {
                          json_option(*json)});
   command->get_option("--group")->excludes(one);
   command->footer(
-      "Example: headgauge measures --group weights\n"
-      "         headgauge measures entropy");
+      "Example: headgauge list measures --group weights\n"
+      "         headgauge list measures entropy");
   command->callback([=, &action] {
     action = [=] {
       return name->empty() ? list_measures(*json, *group) : show_measure(*json, *name);
@@ -271,13 +270,29 @@ void add_measures(CLI::App& app, Action& action) {
   });
 }
 
-void add_normalizers(CLI::App& app, Action& action) {
-  auto* command =
-      app.add_subcommand("normalizers", "List the normalizers: what turns scores into weights");
+// WHAT without options but --json.
+void add_listed(CLI::App& parent, Action& action, const std::string& what, const std::string& help,
+                int (*list)(bool json)) {
+  auto* command = parent.add_subcommand(what, help);
   auto json = std::make_shared<bool>(false);
   add_options(*command, {json_option(*json)});
-  command->footer("Example: headgauge normalizers --json");
-  command->callback([=, &action] { action = [=] { return list_normalizers(*json); }; });
+  command->footer("Example: headgauge list " + what + " --json");
+  command->callback([=, &action] { action = [=] { return list(*json); }; });
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("list", "List the measures, normalizers or patterns");
+  command->require_subcommand(1);
+  command->footer(
+      "Example: headgauge list measures\n"
+      "Each command has its own --help.");
+  add_measures(*command, action);
+  add_listed(*command, action, "normalizers",
+             "List the normalizers: what turns scores into weights", list_normalizers);
+  add_listed(*command, action, "patterns", "List the patterns that leave a query fewer keys",
+             list_patterns);
 }
 
 void add_options_list(CLI::App& app, Action& action) {
@@ -289,14 +304,6 @@ void add_options_list(CLI::App& app, Action& action) {
       return 0;
     };
   });
-}
-
-void add_patterns(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("patterns", "List the patterns that leave a query fewer keys");
-  auto json = std::make_shared<bool>(false);
-  add_options(*command, {json_option(*json)});
-  command->footer("Example: headgauge patterns --json");
-  command->callback([=, &action] { action = [=] { return list_patterns(*json); }; });
 }
 
 }  // namespace headgauge::cli
