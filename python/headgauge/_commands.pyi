@@ -109,12 +109,12 @@ def scan(
         where there are at most 16 texts). The head's page of the report shows them. results.json and
         the page then hold most of the text: `none` keeps it out. See docs/examples.md.
     normalizer: str
-        What turns scores into weights (default softmax); headgauge normalizers lists them. See
+        What turns scores into weights (default softmax); headgauge list normalizers lists them. See
         docs/normalizers.md.
     pattern: str
-        Leave a query only some of its keys (default none); headgauge patterns lists how. The others are
-        removed before the normalizer sees the row; `kept_mass` and `output_change` say what that costs.
-        See docs/patterns.md.
+        Leave a query only some of its keys (default none); headgauge list patterns lists how. The
+        others are removed before the normalizer sees the row; `kept_mass` and `output_change` say what
+        that costs. See docs/patterns.md.
     direction: Literal['random', 'top2']
         Where the logits are moved: random (the paper's, the default) or top2 (the two largest apart).
     temperatures: float | Sequence[float] | str
@@ -192,12 +192,12 @@ def compare(
 
     normalizer: str | Sequence[str]
         The normalizers to set against the model's own, such as ssmax:s=0.43,b=0,sparsemax; may be
-        repeated; headgauge normalizers lists them. docs/normalizers.md. A comma followed by `key=` goes
-        on with the normalizer before it, any other begins the next: `ssmax:s=0.43,b=0,sparsemax` is
-        two.
+        repeated; headgauge list normalizers lists them. docs/normalizers.md. A comma followed by `key=`
+        goes on with the normalizer before it, any other begins the next: `ssmax:s=0.43,b=0,sparsemax`
+        is two.
     pattern: str | Sequence[str]
         In place of normalizers: the patterns of keys to set against the model's own; may be repeated;
-        headgauge patterns lists them. docs/patterns.md. Adds `kept_mass`, and says of each pattern
+        headgauge list patterns lists them. docs/patterns.md. Adds `kept_mass`, and says of each pattern
         whether the heads select better or merely see fewer keys.
     each: Literal['head', 'layer']
         Change one head (or one layer) at a time, in place of all at once. `loss`, `loss_change` and
@@ -368,7 +368,7 @@ def converge(
         Rows measured in each position bin (default: all up to length 8192, else 64). They are drawn
         evenly. The model itself always runs over all rows. Budgets look at the same rows.
     normalizer: str
-        What turns scores into weights (default softmax); headgauge normalizers lists them. Errors,
+        What turns scores into weights (default softmax); headgauge list normalizers lists them. Errors,
         rates and budgets are those under it, on the model's own queries, keys and values.
     direction: Literal['random', 'top2']
         Where the logits are moved: random (the paper's, the default) or top2 (the two largest apart).
@@ -636,7 +636,7 @@ def plan(
     seed: int
         Seed of every random draw (default 0).
     export: str | Sequence[str]
-        Write the plan for other tools too, into out: duo, kvpress, json, bytes. See docs/plan.md.
+        Write the plan for other tools too, into out: duo, kvpress. See docs/plan.md.
     text: TextOrIds
         Texts, in place of `text_or_ids`.
     tokens: TextOrIds
@@ -817,12 +817,12 @@ def analyze(
         where there are at most 16 texts). The head's page of the report shows them. results.json and
         the page then hold most of the text: `none` keeps it out. See docs/examples.md.
     normalizer: str
-        What turns scores into weights (default softmax); headgauge normalizers lists them. See
+        What turns scores into weights (default softmax); headgauge list normalizers lists them. See
         docs/normalizers.md.
     pattern: str
-        Leave a query only some of its keys (default none); headgauge patterns lists how. The others are
-        removed before the normalizer sees the row; `kept_mass` and `output_change` say what that costs.
-        See docs/patterns.md.
+        Leave a query only some of its keys (default none); headgauge list patterns lists how. The
+        others are removed before the normalizer sees the row; `kept_mass` and `output_change` say what
+        that costs. See docs/patterns.md.
     direction: Literal['random', 'top2']
         Where the logits are moved: random (the paper's, the default) or top2 (the two largest apart).
     temperatures: float | Sequence[float] | str

@@ -134,7 +134,7 @@ PlanResults Session::plan(PlanRequest request) {
   if (!run_.out.empty()) {
     request.options.state = (fs::path(run_.out) / "plan_state.json").string();
   }
-  running.open(confirm.get());
+  running.start(confirm.get());
   PlanResults made =
       make_plan({*search, *check, *confirm}, request.options, running.observer(), run_.stop);
   if (made.results.partial) {

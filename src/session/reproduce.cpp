@@ -51,7 +51,7 @@ Results Session::reproduce(LimitsRequest request) {
   input.threads = options.threads;
   OpenedText opened = open_text(input);
   options.cut = std::move(opened.cut);
-  running.open(opened.source.get());
+  running.start(opened.source.get());
   Results results = reproduce_limits(*opened.source, options, running.observer(), run_.stop);
   described(*opened.source);
   note_undrawn(results);
@@ -64,7 +64,7 @@ Results Session::judge_limits(const std::string& results_path) {
   Running running = begin();
   const std::string file = results_file(results_path);
   Results scanned = read_results(file);
-  running.open(nullptr);
+  running.start(nullptr);
   Results results = headgauge::judge_limits(std::move(scanned), file);
   results.settings["results"] = results_path;
   note_undrawn(results);
@@ -78,7 +78,7 @@ Results Session::simulate(SyntheticOptions options) {
   if (!run_.out.empty()) {
     options.state = (std::filesystem::path(run_.out) / "convergence_state.json").string();
   }
-  running.open(nullptr);
+  running.start(nullptr);
   Results results = headgauge::simulate(options, running.observer(), run_.stop);
   complete(results, {input("converge"), {}, ""});
   running.save(results);
@@ -96,7 +96,7 @@ Results Session::reproduce(TokensRequest request) {
   input.threads = options.threads;
   if (!model_.empty()) options.model = [&] { return open_source(input); };
   options.folder = run_.out;
-  running.open(nullptr);
+  running.start(nullptr);
   Results results = reproduce_tokens(options, running.observer(), run_.stop);
   note_undrawn(results);
   complete(results, {input, options_of(request), "TokensRequest::"});

@@ -133,7 +133,7 @@ Journal* Running::open_journal(const RunRecord& record, const Results& described
   return journal_ = own_.get();
 }
 
-void Running::open(const HeadSource* source) {
+void Running::start(const HeadSource* source) {
   if (own_ != nullptr && own_->goes_on()) {
     const auto [layers, documents] =
         source == nullptr

@@ -37,7 +37,7 @@ class Running {
   Journal* open_journal(const RunRecord& record, const Results& described);
   // Says where the run continues, and that everything is open. `source` is null where the run opens
   // its texts one by one.
-  void open(const HeadSource* source);
+  void start(const HeadSource* source);
 
   // Carries the work out; where it fails the journal keeps what was finished, unless it would fail
   // again.

@@ -99,7 +99,7 @@ Results Session::scan(ScanRequest request) {
   recorded.options = resolved(request.options, source->info());
   request.options.journal = running.open_journal(
       {"scan", model_, texts_, options_of(recorded), has_own(request.options)}, described(*source));
-  running.open(source.get());
+  running.start(source.get());
   Results results = running.measure([&] {
     PlanInput plan{request.plan};
     plan.apply(*source, request.options);
@@ -128,7 +128,7 @@ Results Session::compare(CompareRequest request) {
        has_own(request.options.scan) || !request.options.own_normalizers.empty() ||
            !request.options.own_patterns.empty()},
       described(*source));
-  running.open(source.get());
+  running.start(source.get());
   std::vector<AttentionPlan> plans;
   const auto compared = [&] {
     auto interventions = make_interventions(request.options, source->info());
@@ -188,7 +188,7 @@ Results Session::converge(ConvergeRequest request) {
   scan.journal = running.open_journal(
       {"converge", model_, texts_, options_of(recorded), has_own(request.options.scan)},
       described(*source));
-  running.open(source.get());
+  running.start(source.get());
   PlanInput plan{request.plan};
   RunObserver* const observer = running.observer();
   const auto converged = [&] {
@@ -253,7 +253,7 @@ Results Session::validate(ValidateRequest request) {
   sort_lists(recorded.options.scan);
   request.options.scan.journal =
       running.open_journal({"validate", model_, texts_, options_of(recorded)}, described);
-  running.open(nullptr);
+  running.start(nullptr);
   Results results = running.measure([&] {
     Results measured = headgauge::validate(short_names(texts_), open, request.options,
                                            running.observer(), run_.stop);
