@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from headgauge import errors
 from headgauge._arrays import analyze
-from headgauge._commands import compare, converge, diff, merge, phantom, plan, reproduce, scan, validate
+from headgauge._commands import compare, converge, diff, merge, plan, reproduce, scan, validate
 from headgauge._core import __version__
 from headgauge._dump import dump
 from headgauge._example import example_model
@@ -49,7 +49,6 @@ __all__ = [
     "example_model",
     "merge",
     "normalize",
-    "phantom",
     "plan",
     "reproduce",
     "scan",

@@ -272,8 +272,3 @@ def diff(old: Any, new: Any, **options: Any) -> Results:
             for name in ("old", "new"):
                 message = message.replace(os.path.join(folder, name, "results.json"), name)
             raise type(error)(message) from None
-
-
-def phantom(folder: str | os.PathLike[str], **options: Any) -> None:
-    """Writes a model whose heads have known statistics. Options of `headgauge phantom`."""
-    _run("phantom", [os.fspath(folder)], options)

@@ -72,10 +72,6 @@ class OtherCommandsTest(CommandTest):
         self.assert_same(headgauge.diff(old, paths[1], out=self.folder / "diff"), found)
         self.assertTrue((self.folder / "diff" / "results.json").exists())
 
-    def test_phantom_writes_a_model_that_can_be_measured(self):
-        self.assertIsNone(headgauge.phantom(self.folder / "phantom"))
-        self.assertTrue((self.folder / "phantom" / "config.json").exists())
-
     def test_reproduce_leaves_no_files_behind(self):
         here = os.getcwd()
         self.addCleanup(os.chdir, here)
