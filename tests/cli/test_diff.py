@@ -50,7 +50,7 @@ class DiffTest(CommandTest):
     def scan(self, name: str, strength: int, lengths: str = "32,64,128", *options: str) -> Path:
         model = f"phantom{strength}"
         if not (self.folder / model).exists():
-            self.succeed("phantom", model, "--strength", strength)
+            self.phantom(model, strength)
         self.succeed("scan", model, "--tokens", *self.TEXTS, "--lengths", lengths,
                      "--measures", "weights", "--out", name, "--quiet", *options)  # fmt: skip
         return self.folder / name / "results.json"

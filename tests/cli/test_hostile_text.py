@@ -53,8 +53,7 @@ class Errors(HostileTest):
                         ("scan", "model", "--tokens", "ids.txt", "--plan", HOSTILE),
                         ("scan", "model", "--tokens", "ids.txt", "--out", f"ids.txt/{HOSTILE}"),
                         ("converge", HOSTILE, "--tokens", "ids.txt"),
-                        ("reproduce", "limits", HOSTILE, "--tokens", "ids.txt"),
-                        ("phantom", f"ids.txt/{HOSTILE}")):
+                        ("reproduce", "limits", HOSTILE, "--tokens", "ids.txt")):
             with self.subTest(command):
                 code = 5 if "ids.txt/" in command[-1] else BAD_INPUT
                 self.refused(code, *command)
@@ -125,7 +124,6 @@ class Output(HostileTest):
         self.shown("compare", "model", "--tokens", names[0], "--normalizer", "ssmax", "--lengths", 64)
         self.shown("converge", "model", "--tokens", names[0], "--measures", "weights")
         self.shown("validate", "model", "--tokens", *names, "--measures", "weights", "--lengths", 64)
-        self.shown("phantom", HOSTILE)
         self.shown("reproduce", "limits", "model", "--tokens", names[0], "--lengths", 32, "--out",
                    f"out{HOSTILE}")
 

@@ -13,8 +13,7 @@ from tests.cli.checkpoints import copy_golden
 from tests.cli.command import BAD_INPUT, USAGE, CommandTest, Finished, environment, run
 from tests.places import ROOT
 
-COMMANDS = ("scan", "compare", "converge", "reproduce", "diff", "report", "list", "inspect",
-            "phantom")  # fmt: skip
+COMMANDS = ("scan", "compare", "converge", "reproduce", "diff", "report", "list", "inspect")
 # Commands that have commands of their own.
 NESTED = {"reproduce": ("limits", "tokens"), "list": ("measures", "normalizers", "patterns")}
 WIDEST = 100
@@ -58,7 +57,6 @@ class Commands(UsageTest):
     def test_something_missing(self) -> None:
         self.refuse_usage("scan", says="expected MODEL, found none")
         self.refuse_usage("inspect", says="expected MODEL, found none")
-        self.refuse_usage("phantom", says="expected DIR, found none")
         self.refuse_usage("scan", "model", "--tokens", says="--tokens")
         self.refuse_usage("scan", "model", "--tokens", "ids.txt", "--out", says="--out")
 
@@ -142,8 +140,6 @@ class Values(UsageTest):
 
     def test_other_commands(self) -> None:
         self.refuse_usage("list", "measures", "--group", "nonsense", says=("weights", '"nonsense"'))
-        for strength in ("0", "-1", "nan", "inf", "x"):
-            self.refuse_usage("phantom", "made", f"--strength={strength}", says="--strength")
 
 
 class Help(UsageTest):

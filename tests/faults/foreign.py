@@ -46,10 +46,7 @@ def foreign_files(trial: Trial) -> None:
     of_shares = [(*command, "--out") for command in SHARED.values()]
     command = trial.draw.choice([*commands(trial), *of_shares])
     there = put_foreign_files(trial)
-    if command[0] in ("report", "phantom"):
-        command = (*command, "out/page" if command[0] == "report" else "out/phantom")
-    else:
-        command = (*command, "out")
+    command = (*command, "out/page" if command[0] == "report" else "out")
     # A journal is kept at once, or not at all.
     env = environment(HEADGAUGE_JOURNAL_SECONDS=trial.draw.choice(("0", "3600")))
     for _ in range(trial.draw.choice((1, 2))):

@@ -183,7 +183,7 @@ def commands(trial: Trial) -> list[tuple[str, ...]]:
             ("converge", "model", "--tokens", "ids.txt", "--lengths", "64", "--replicates", "4", "--points", "3", *SMALL, "--out"),
             ("compare", "model", "--tokens", "ids.txt", "--normalizer", "ssmax", "--lengths", "32", *SMALL, "--out"),
             ("report", "of-scan", "--out"), ("report", "of-compare", "--format", "svg", "--out"),
-            ("diff", "of-scan", "of-scan", "--quiet", "--out"), ("phantom",)]
+            ("diff", "of-scan", "of-scan", "--quiet", "--out")]
 
 
 def whole_files(out: Path) -> None:
