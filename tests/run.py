@@ -24,11 +24,11 @@ import subprocess
 import sys
 import tempfile
 import time
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[1]
 STAGES = ("release", "python", "web", "asan", "ubsan", "tsan")
@@ -110,8 +110,8 @@ def is_skipped(program: ElementTree.Element) -> bool:
 
 def parse_unittest(text: str) -> Counts | None:
     """The counts of unittest's summary; None where there is none."""
-    ran = re.findall(r"^Ran (\d+) tests? in ", text, re.M)
-    verdict = re.findall(r"^(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?$", text, re.M)
+    ran = re.findall(r"^Ran (\d+) tests? in ", text, re.MULTILINE)
+    verdict = re.findall(r"^(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?$", text, re.MULTILINE)
     if not ran or not verdict:
         return None
     details = {name: int(n) for name, n in re.findall(r"([a-z ]+)=(\d+)", verdict[-1])}

@@ -20,7 +20,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-MARKED = re.compile(r"(<!-- tools/docs\.py (\w+) -->\n).*?(<!-- end \2 -->)", re.S)
+MARKED = re.compile(r"(<!-- tools/docs\.py (\w+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)
 
 
 def table(titles: list[str], rows: list[list[str]]) -> str:

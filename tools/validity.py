@@ -107,7 +107,7 @@ def main() -> None:
         results = json.loads((pathlib.Path(folder) / "results.json").read_text(encoding="utf-8"))
         tables.append(table(name, results))
     text = DOCUMENT.read_text(encoding="utf-8")
-    marked = re.compile(r"(<!-- tables -->\n).*?(<!-- end -->)", re.S)
+    marked = re.compile(r"(<!-- tables -->\n).*?(<!-- end -->)", re.DOTALL)
     DOCUMENT.write_text(marked.sub(lambda m: m[1] + "\n\n".join(tables) + "\n" + m[2], text), encoding="utf-8")
 
 

@@ -7,9 +7,8 @@ import time
 
 import numpy as np
 import torch
-from transformers import BertModel
-
 from measure import arguments, read_tokens, report
+from transformers import BertModel
 
 
 def attention_moments(

@@ -7,7 +7,6 @@ over query rows, tensor operations within a row, as one writes them from the pap
 import math
 
 import torch
-
 from measure import arguments, best_of, load, read_tokens, report
 
 TOP_N = (1, 5, 10, 20, 100)

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from headgauge import _core
 from headgauge._options import checked
-from headgauge._texts import checked_path
 from headgauge._source import Changes, Places
+from headgauge._texts import checked_path
 from headgauge.errors import BadInputError
 from headgauge.results import Results
 

@@ -45,9 +45,10 @@ class Task:
             name: [_core.Text(*text) for text in value] if declared(self.experiment)[name]["type"] == "texts" else value
             for name, value in self.options.items()
         }
-        return _core.run(
+        results: _core.Results = _core.run(
             self.experiment, options, self.model, None, [_core.Text(*text) for text in self.texts], **how
         )
+        return results
 
 
 def shard(task: Task, which: str) -> dict[str, bytes]:

@@ -27,7 +27,7 @@ def _plain(value: object) -> object:
         return value.item()
     if isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, Iterable) and not isinstance(value, bytes | Mapping) and getattr(value, "ndim", 1):
+    if isinstance(value, Iterable) and not isinstance(value, bytes | Mapping) and getattr(value, "ndim", True):
         return [_plain(item) for item in value]
     return value.item() if hasattr(value, "item") else str(value)
 

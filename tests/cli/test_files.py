@@ -14,7 +14,7 @@ import unittest
 from pathlib import Path
 
 from tests.cli.checkpoints import copy_golden
-from tests.cli.command import BAD_INPUT, INTERRUPTED, RESOURCE, USAGE, CommandTest, environment, run
+from tests.cli.command import BAD_INPUT, INTERRUPTED, RESOURCE, USAGE, CommandTest, environment
 from tests.places import BINARY, ROOT
 
 STRAYS = ("results.json.abcdefghijkl.tmp", "heads.csv.abcdefghijkl.tmp")

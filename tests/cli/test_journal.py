@@ -13,7 +13,7 @@ import unittest
 from collections.abc import Callable
 
 from tests.cli.checkpoints import make_gpt2
-from tests.cli.command import BAD_INPUT, RESOURCE, SECONDS, environment
+from tests.cli.command import BAD_INPUT, RESOURCE, environment
 from tests.cli.shares import DEMO, SharesTest
 from tests.places import BINARY
 
@@ -65,9 +65,9 @@ class Journal(SharesTest):
         """Of a run that was killed, of which something was kept."""
         for tenths in range(5, 100):
             shutil.rmtree(self.folder / "out", ignore_errors=True)
-            if self.kill_after(tenths / 10, *arguments, "--out", "out") and self.journals("out"):
-                if (size := self.journals("out")[0].stat().st_size) > 5000:
-                    return self.journals("out")[0].read_bytes()[:size]
+            killed = self.kill_after(tenths / 10, *arguments, "--out", "out") and self.journals("out")
+            if killed and (size := self.journals("out")[0].stat().st_size) > 5000:
+                return self.journals("out")[0].read_bytes()[:size]
         self.fail("no run left a journal")
 
     def test_killed_at_random_moments(self) -> None:

@@ -9,6 +9,7 @@ import resource
 import struct
 import subprocess
 import unittest
+from typing import ClassVar
 
 from tests.cli.checkpoints import change_config, copy_golden
 from tests.cli.command import BAD_INPUT, RESOURCE, SECONDS, CommandTest, environment, run
@@ -21,7 +22,7 @@ MB = 1 << 20
 class LongTexts(CommandTest):
     """Tokenised whole, the text would take more than two gigabytes."""
 
-    limits = {resource.RLIMIT_AS: 700 * MB}
+    limits: ClassVar = {resource.RLIMIT_AS: 700 * MB}
 
     def setUp(self) -> None:
         super().setUp()
@@ -63,7 +64,7 @@ class LongTexts(CommandTest):
 class Configs(CommandTest):
     """Sizes that no model with these tensors has."""
 
-    limits = {resource.RLIMIT_AS: 700 * MB}
+    limits: ClassVar = {resource.RLIMIT_AS: 700 * MB}
 
     def refuse_config(self, golden: str, says: tuple[str, ...], **changes) -> None:
         model = self.folder / "model"

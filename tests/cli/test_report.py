@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unittest
-import xml.etree.ElementTree as ElementTree
+from xml.etree import ElementTree
 
 from tests.cli.command import BAD_INPUT, RESOURCE, UNSUPPORTED, USAGE, CommandTest
 from tests.places import ROOT
@@ -49,7 +49,7 @@ class Files(ReportTest):
     def test_figures_are_files_of_their_own(self) -> None:
         self.write("results.json", MADE.read_text())
         done = self.succeed("report", "results.json", "--format", "svg", "--out", "figures")
-        written = re.findall(r"^Written: (.*)$", done.out, re.M)
+        written = re.findall(r"^Written: (.*)$", done.out, re.MULTILINE)
         self.assertTrue(written)
         for path in written:
             root = ElementTree.parse(self.folder / path).getroot()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import resource
 import shutil
-import signal
 import subprocess
 import unittest
 
@@ -110,7 +109,7 @@ class Shards(SharesTest):
             self.write(f"said{k}.txt", "The cat sat On the Mat " * (2 + k))
         command = ["scan", "words", "--text", "said0.txt", "said1.txt", "--measures", "weights", "--lengths", "8"]
         for k, lower in ((1, "true"), (2, "false")):
-            (model / "tokenizer_config.json").write_text('{"do_lower_case": %s}' % lower)
+            (model / "tokenizer_config.json").write_text(f'{{"do_lower_case": {lower}}}')
             self.shard(f"{k}/2", f"part{k}", *command)
         self.refuse(BAD_INPUT, "merge", "part1", "part2", says=("the same run", "tokenizer_config.json"))
 

@@ -174,7 +174,7 @@ def spreadsheet(trial: Trial) -> None:
     with (trial.folder / "out/heads.csv").open(newline="", encoding="utf-8") as table:
         cells = {cell for row in csv.reader(table) for cell in row}
     for cell in cells:
-        number = re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", cell, re.I)
+        number = re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", cell, re.IGNORECASE)
         if cell[:1] in ("=", "+", "-", "@", "\t", "\r") and not number:
             raise Fault(f"a spreadsheet runs {cell!r}")
     for label in labels:

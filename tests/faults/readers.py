@@ -8,8 +8,17 @@ import re
 
 from tests.cli.checkpoints import read_weights
 from tests.faults.materials import DEMO, LONG_SIMULATION, PLAN, SMALL, TOKENS, named_goldens
-from tests.faults.mutate import (BYTES, NUMBERS, change_json, choose_node, hostile_bytes, hostile_json,
-                                 hostile_value, hostile_words, json_text)
+from tests.faults.mutate import (
+    BYTES,
+    NUMBERS,
+    change_json,
+    choose_node,
+    hostile_bytes,
+    hostile_json,
+    hostile_value,
+    hostile_words,
+    json_text,
+)
 from tests.faults.trial import Trial
 
 AS_MEMORY = "ulimit -v 1500000"  # KiB
@@ -19,7 +28,7 @@ QUICK = ("--measures", "weights", "--lengths", "16,32", *SMALL)
 def results(trial: Trial) -> None:
     """A changed results.json, for the page, the figures, the differences and the gate."""
     draw = trial.draw
-    name, good = draw.choice(sorted(trial.materials.results.items()))
+    _, good = draw.choice(sorted(trial.materials.results.items()))
     trial.write("bad.json", hostile_json(good, draw))
     trial.write("good.json", json_text(good))
     how = draw.randrange(5)
@@ -56,7 +65,7 @@ def limits_for(good: dict, draw) -> dict:
 
 def limits(trial: Trial) -> None:
     """A changed file of limits."""
-    name, good = trial.draw.choice(sorted(trial.materials.results.items()))
+    _, good = trial.draw.choice(sorted(trial.materials.results.items()))
     trial.write("good.json", json_text(good))
     trial.write("limits.json", hostile_json(limits_for(good, trial.draw), trial.draw))
     trial.run("diff", "good.json", "good.json", "--quiet", "--limits", "limits.json", shell=AS_MEMORY)

@@ -63,7 +63,7 @@ class Suite:
         except Fault as fault:
             verdict = "failed"
             self.failed(kind, number, str(fault))
-        except Exception:  # a trial that is wrong itself must not end the others, nor be passed over
+        except Exception:  # noqa: BLE001 - a trial that is wrong itself must not end the others, nor be passed over
             verdict = "failed"
             self.failed(kind, number, f"the trial itself broke:\n{traceback.format_exc()}")
         if self.messages:

@@ -12,6 +12,8 @@ import importlib.util
 import json
 import sys
 import unittest
+from itertools import pairwise
+from typing import ClassVar
 
 from tests.cli.command import UNSUPPORTED, CommandTest
 
@@ -53,7 +55,7 @@ def write_model(folder, family: str, **config) -> None:
 @unittest.skipIf(MISSING, f"not installed: {', '.join(MISSING)} (tests/plan/requirements.txt)")
 class PressTest(CommandTest):
     family = "Llama"
-    config: dict = {}
+    config: ClassVar[dict] = {}
 
     def setUp(self) -> None:
         super().setUp()
@@ -113,7 +115,7 @@ class PressTest(CommandTest):
                             "--quiet", "--measures", "model", *options)
         means = json.loads(done.out)["metrics"]["loss"]["values"]
         sums = [0.0] + [mean * count for count, mean in enumerate(means, 1)]
-        return [after - before for before, after in zip(sums, sums[1:])]
+        return [after - before for before, after in pairwise(sums)]
 
     def assert_close(self, first: list[float], second: list[float]) -> None:
         self.assertEqual(len(first), len(second))
@@ -175,7 +177,7 @@ class SlidingWindow(PressTest):
     """The cache of such a layer drops what the model itself does not see any more."""
 
     family = "Mistral"
-    config = {"sliding_window": 16}
+    config: ClassVar = {"sliding_window": 16}
 
     def test_it_is_the_plan(self) -> None:
         planned = self.gauged("--plan", "plan.json")

@@ -21,7 +21,7 @@ from tests.reference.normalizer_table import (
     make_normalizer,
     normalizer,
 )
-from tests.reference.scalar_functions import FUNCTIONS, sigmoid
+from tests.reference.scalar_functions import FUNCTIONS
 
 __all__ = ["NORMALIZERS", "Array", "Function", "Normalizer", "make_normalizer", "normalizer"]
 BISECTIONS = 64
@@ -356,8 +356,8 @@ def sigmoid_normalizer(b: float | str) -> Normalizer:
 def relu_family(power: float, alpha: float, h: str) -> Normalizer:
     value, slope, steepest = FUNCTIONS[h]
     if h == "relu" and power != 1.0:
-        value = lambda x: np.maximum(x, 0.0) ** power  # noqa: E731
-        slope = lambda x: np.where(  # noqa: E731
+        value = lambda x: np.maximum(x, 0.0) ** power
+        slope = lambda x: np.where(
             x > 0.0, power * np.where(x > 0.0, x, 1.0) ** (power - 1.0), 0.0
         )
         steepest = math.inf

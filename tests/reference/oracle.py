@@ -35,9 +35,9 @@ from tests.reference.critical import FAR_APART, HeadRatios
 from tests.reference.dispersion import dispersion
 from tests.reference.distance import distance_rows
 from tests.reference.geometry import Cloud, Points
+from tests.reference.normalizers import make_normalizer
 from tests.reference.philox import sphere_points, unit_directions
 from tests.reference.rows import RowBlock, concatenate, find_sinks, row_blocks
-from tests.reference.normalizers import make_normalizer
 from tests.reference.sensitivity import (
     jacobian_rows,
     rows_stood_for,

@@ -32,6 +32,7 @@ from tests.reference.critical import (
 )
 from tests.reference.distance import SCALARS, distance_rows
 from tests.reference.geometry import Cloud, Points, on_unit_sphere
+from tests.reference.normalizers import SOFTMAX
 from tests.reference.philox import (
     LOCAL_PAIRING,
     NEIGHBOURS,
@@ -42,7 +43,6 @@ from tests.reference.philox import (
     sphere_points,
     unit_directions,
 )
-from tests.reference.normalizers import SOFTMAX
 from tests.reference.rows import RowBlock, find_sinks, row_blocks, softmax
 from tests.reference.sensitivity import (
     envelope,

@@ -107,9 +107,9 @@ def _metric_faults(name: str, metric: dict, coords: dict):
             return
     if min(flat.get("rows", []), default=0) < 0:
         yield f"{name}.rows: negative"
-    if 0 in flat.get("rows", []):
-        if any(n == 0 and v is not None for v, n in zip(flat["values"], flat["rows"])):
-            yield f"{name}: a value of no row"
+    rows = flat.get("rows", [])
+    if 0 in rows and any(n == 0 and v is not None for v, n in zip(flat["values"], rows)):
+        yield f"{name}: a value of no row"
     if min(filter(None, flat.get("stderr", [])), default=0) < 0:
         yield f"{name}.stderr: negative"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unittest
 from pathlib import Path
+from typing import ClassVar
 
 from tests.places import ROOT
 
@@ -43,7 +44,7 @@ LONGEST = 600  # lines; 400 is what to aim for
 VAGUE = {"utils", "util", "common", "helpers", "helper", "misc"}
 
 # Highway asks for its own headers in quotes.
-INCLUDE = re.compile(r'^\s*#\s*include\s+"((?!hwy/)[^"]+)"', re.M)
+INCLUDE = re.compile(r'^\s*#\s*include\s+"((?!hwy/)[^"]+)"', re.MULTILINE)
 
 
 def sources() -> list[Path]:
@@ -119,7 +120,7 @@ class Includes(unittest.TestCase):
 class OneWay(unittest.TestCase):
     """What comes from outside goes through one door each, which has the limits and the locks."""
 
-    DOORS = {
+    DOORS: ClassVar = {
         r"\b(?:[Jj]son|basic_json|nlohmann::\w+)::(?:parse|sax_parse|accept)\b": {"strict_json"},
         r"::open\(|\bfopen\(|\b[io]?fstream\b": {"file", "atomic_file", "temporary", "mapped_file",
                                                    "memory", "journal_file"},
@@ -155,7 +156,7 @@ class Kernels(unittest.TestCase):
     OPENED = "namespace headgauge::HWY_NAMESPACE {\n"
     CLOSED = "}  // namespace headgauge::HWY_NAMESPACE"
     FUNCTION = r"^(?:HWY_\w+ )?(?:inline )?[\w:<>]+[ *&]+(\w+)\("
-    NAME = re.compile(FUNCTION + r"|^(?:struct|class) (\w+)", re.M)
+    NAME = re.compile(FUNCTION + r"|^(?:struct|class) (\w+)", re.MULTILINE)
 
     def exported(self, text: str) -> set[str]:
         """What a file defines for each target with external linkage."""

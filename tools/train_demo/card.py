@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from tokenizers import Tokenizer
-from transformers import GPT2LMHeadModel
-
 from corpus import default_novel, encode, read_split, windows
 from evaluate import loss_by_position
 from heads import CLASSES, HeadFigures, effective_keys, measure
+from tokenizers import Tokenizer
+from transformers import GPT2LMHeadModel
 
 SHORT, LONG = 256, 1024
 HEAD_WINDOWS = 8

@@ -18,11 +18,10 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from tokenizers import Tokenizer
-
 from corpus import END_OF_TEXT, default_novel, encode, read_split, sample_windows, train_tokenizer
 from evaluate import mean_loss
 from model import Gpt2, Shape, config_json, save_hugging_face
+from tokenizers import Tokenizer
 
 
 @dataclass(frozen=True)
