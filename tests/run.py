@@ -50,9 +50,7 @@ class Counts:
     skipped: int = 0
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(
-            self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped
-        )
+        return Counts(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
 
     def __str__(self) -> str:
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
@@ -126,13 +124,10 @@ def parse_vitest(text: str) -> Counts | None:
     """The counts of Vitest's JSON report; None where there is none."""
     try:
         report = json.loads(text)
-        passed, failed, total = (
-            int(report[f"num{kind}Tests"]) for kind in ("Passed", "Failed", "Total")
-        )
+        passed, failed, total = (int(report[f"num{kind}Tests"]) for kind in ("Passed", "Failed", "Total"))
         # A file that could not even be loaded has no tests in it.
         broken = sum(
-            1 for file in report["testResults"]
-            if file["status"] == "failed" and not file["assertionResults"]
+            1 for file in report["testResults"] if file["status"] == "failed" and not file["assertionResults"]
         )
     except (ValueError, KeyError, TypeError):
         return None
@@ -200,8 +195,9 @@ class Session:
         start = time.monotonic()
         nice = ["nice", "-n", "19"] if beside else []
         title = name if beside else None
-        status, _ = run([*nice, "cmake", "--preset", preset, "--log-level=WARNING", *(options or [])],
-                        title=title)
+        status, _ = run(
+            [*nice, "cmake", "--preset", preset, "--log-level=WARNING", *(options or [])], title=title
+        )
         if status == 0:
             build = ["cmake", "--build", "--preset", preset, "-j", str(self.jobs)]
             status, _ = run([*nice, *build], title=title)
@@ -245,7 +241,9 @@ class Session:
         start = time.monotonic()
         script = ["nice", "-n", "19", str(ROOT / "tools/python_packages.sh"), "torch"]
         status, _ = run(script, title="install torch")
-        self.record("install torch", (Counts(), "not installed, its tests are skipped" if status else ""), start)
+        self.record(
+            "install torch", (Counts(), "not installed, its tests are skipped" if status else ""), start
+        )
 
     def check_types(self) -> None:
         start = time.monotonic()

@@ -131,9 +131,7 @@ def tables(program: Path) -> dict[str, Callable[[], str]]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing; 1 where one is stale")
-    parser.add_argument(
-        "headgauge", type=Path, nargs="?", default=ROOT / "build/release/headgauge"
-    )
+    parser.add_argument("headgauge", type=Path, nargs="?", default=ROOT / "build/release/headgauge")
     options = parser.parse_args()
     made = tables(options.headgauge)
     stale = []

@@ -273,9 +273,7 @@ def reproduce(
     return Results(_on_model(f"reproduce {what}", model, text_or_ids, options, progress))
 
 
-def diff(
-    old: Any, new: Any, *, out: str | os.PathLike[str] | None = None, **options: Any
-) -> Results:
+def diff(old: Any, new: Any, *, out: str | os.PathLike[str] | None = None, **options: Any) -> Results:
     """What changed between two results: Results, or paths of results.json or their folders. Options
     of `headgauge diff`."""
     given = checked("diff", options)

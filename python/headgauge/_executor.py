@@ -42,7 +42,9 @@ class Task:
     def run(self, **how: Any) -> _core.Results:
         """Measures, or joins the shards in these folders."""
         options = {
-            name: [_core.Text(*text) for text in value] if declared(self.experiment)[name]["type"] == "texts" else value
+            name: [_core.Text(*text) for text in value]
+            if declared(self.experiment)[name]["type"] == "texts"
+            else value
             for name, value in self.options.items()
         }
         results: _core.Results = _core.run(

@@ -74,8 +74,11 @@ class Commands(UsageTest):
         self.assertEqual(found.partition(table)[2], expected.partition(table)[2])
         self.assertIn("a b.txt (32 tokens)", found)
         self.write("options.txt", "--quiet\n@words.txt\n")
-        for word, says in (("@none.txt", "none.txt: expected"), ("@empty.txt", "found none; list them, or write ./@"),
-                           ("@options.txt", "@words.txt")):
+        for word, says in (
+            ("@none.txt", "none.txt: expected"),
+            ("@empty.txt", "found none; list them, or write ./@"),
+            ("@options.txt", "@words.txt"),
+        ):
             self.write("empty.txt", "\n\n")
             with self.subTest(word):
                 done = run("scan", "model", "--tokens", "ids.txt", word, cwd=self.folder)
@@ -251,8 +254,11 @@ class Lists(UsageTest):
         groups = {metric["group"] for metric in every}
         self.assertEqual(len(groups), len(list((ROOT / "catalogue").iterdir())))
         help_text = " ".join(self.succeed("scan", "--help").out.split())
-        of_scan = [name for name in dict.fromkeys(metric["group"] for metric in every)
-                   if any(m["group"] == name and m["command"] == "scan" for m in every)]
+        of_scan = [
+            name
+            for name in dict.fromkeys(metric["group"] for metric in every)
+            if any(m["group"] == name and m["command"] == "scan" for m in every)
+        ]
         self.assertIn(f"Groups of metrics: {', '.join(of_scan)} (default", help_text)
         for group in groups:
             some = json.loads(self.succeed("measures", "--group", group, "--json").out)

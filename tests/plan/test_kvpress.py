@@ -69,13 +69,11 @@ class PressTest(CommandTest):
             self.folder / "model", attn_implementation="sdpa", dtype=torch.float32
         ).eval()
         heads = [
-            {"layer": layer, "kv_head": head, "pattern": pattern}
-            for (layer, head), pattern in HEADS.items()
+            {"layer": layer, "kv_head": head, "pattern": pattern} for (layer, head), pattern in HEADS.items()
         ]
         plan = {
             "schema": "headgauge.plan/1",
-            "model": {"name": "model", "family": self.family.lower(), "layers": 2, "heads": 4,
-                      "kv_heads": 2},
+            "model": {"name": "model", "family": self.family.lower(), "layers": 2, "heads": 4, "kv_heads": 2},
             "context": TOKENS,
             "heads": heads,
         }
@@ -111,8 +109,19 @@ class PressTest(CommandTest):
     def gauged(self, *options: str) -> list[float]:
         """The same by headgauge scan: differences of the means over the first tokens."""
         lengths = ",".join(str(length) for length in range(2, TOKENS + 1))
-        done = self.succeed("scan", "model", "--tokens", "ids.txt", "--lengths", lengths, "--json",
-                            "--quiet", "--measures", "model", *options)
+        done = self.succeed(
+            "scan",
+            "model",
+            "--tokens",
+            "ids.txt",
+            "--lengths",
+            lengths,
+            "--json",
+            "--quiet",
+            "--measures",
+            "model",
+            *options,
+        )
         means = json.loads(done.out)["metrics"]["loss"]["values"]
         sums = [0.0] + [mean * count for count, mean in enumerate(means, 1)]
         return [after - before for before, after in pairwise(sums)]
@@ -169,8 +178,18 @@ class Kvpress(PressTest):
         plan = json.loads((self.folder / "plan.json").read_text())
         plan["heads"][1] = {"layer": 0, "kv_head": 1, "pattern": "topk:k=3"}
         self.write("other.json", json.dumps(plan))
-        self.refuse(UNSUPPORTED, "plan", "model", "--plan", "other.json", "--export", "kvpress",
-                    "--out", "more", says="key-value head 0.1")
+        self.refuse(
+            UNSUPPORTED,
+            "plan",
+            "model",
+            "--plan",
+            "other.json",
+            "--export",
+            "kvpress",
+            "--out",
+            "more",
+            says="key-value head 0.1",
+        )
 
 
 class SlidingWindow(PressTest):

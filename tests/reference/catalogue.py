@@ -45,9 +45,7 @@ ELSEWHERE = {
     "warning": "tests/cli/test_reproduce.py",
 }
 GROUPS: dict[str, list[str]] = {
-    file["group"]: [
-        m["name"] for m in file["metrics"] if m["name"] in METRICS.keys() - ELSEWHERE.keys()
-    ]
+    file["group"]: [m["name"] for m in file["metrics"] if m["name"] in METRICS.keys() - ELSEWHERE.keys()]
     for file in FILES
     if file["group"] not in ELSEWHERE
 }

@@ -17,8 +17,17 @@ from tests.reference.catalogue import EXPERIMENTS, METRICS, base_name
 
 SCHEMA = ROOT / "docs/results.schema.json"
 # The schema lets readers meet keys that they do not know; headgauge itself writes no others.
-METRIC_KEYS = {"dims", "unit", "none", "identifier", "change_of", "values", "stderr",
-               "degrees_of_freedom", "rows"}
+METRIC_KEYS = {
+    "dims",
+    "unit",
+    "none",
+    "identifier",
+    "change_of",
+    "values",
+    "stderr",
+    "degrees_of_freedom",
+    "rows",
+}
 CELL_KEYS = ("values", "stderr", "degrees_of_freedom", "rows")
 # bool is an int to Python, and 1.0 a whole number to JSON Schema
 NUMBER_OR_NULL, WHOLE = {int, float, type(None)}, {int}
@@ -127,8 +136,7 @@ def _declaration_faults(name: str, metric: dict, settings: dict):
     if declared is None:
         yield f"{name}: not in the catalogue"
     elif metric["unit"] != (
-        "1" if declared["unit"] == "nats" and settings.get("judged_by") == "output"
-        else declared["unit"]
+        "1" if declared["unit"] == "nats" and settings.get("judged_by") == "output" else declared["unit"]
     ):
         yield f"{name}: the unit is {metric['unit']!r}, declared is {declared['unit']!r}"
     elif name == plain and metric.get("none") != declared.get("none"):

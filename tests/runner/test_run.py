@@ -118,10 +118,7 @@ class Unittest(unittest.TestCase):
         self.assertEqual(parse_unittest(text), Counts(passed=7, skipped=2))
 
     def test_failed(self) -> None:
-        text = (
-            "Ran 9 tests in 1.000s\n\n"
-            "FAILED (failures=1, errors=2, skipped=1, unexpected successes=1)\n"
-        )
+        text = "Ran 9 tests in 1.000s\n\nFAILED (failures=1, errors=2, skipped=1, unexpected successes=1)\n"
         self.assertEqual(parse_unittest(text), Counts(passed=4, failed=4, skipped=1))
 
     def test_a_class_that_fails_as_a_whole(self) -> None:
@@ -152,9 +149,7 @@ class Unittest(unittest.TestCase):
                 pass
 
         stream = io.StringIO()
-        unittest.TextTestRunner(stream=stream).run(
-            unittest.defaultTestLoader.loadTestsFromTestCase(Sample)
-        )
+        unittest.TextTestRunner(stream=stream).run(unittest.defaultTestLoader.loadTestsFromTestCase(Sample))
         self.assertEqual(parse_unittest(stream.getvalue()), Counts(1, 3, 1))
 
 
@@ -231,9 +226,7 @@ class WholeRun(unittest.TestCase):
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(text)
 
-        def fake(
-            command: list[str], environment: object = None, title: object = None
-        ) -> tuple[int, str]:
+        def fake(command: list[str], environment: object = None, title: object = None) -> tuple[int, str]:
             line = " ".join(command)
             for part, report in reports.items():
                 if part in line:
@@ -287,9 +280,7 @@ class WholeRun(unittest.TestCase):
     def test_reports_of_this_run_alone_are_counted(self) -> None:
         made = {"a": gtest("COMPLETED", "COMPLETED")}
         stale = {"b": gtest("COMPLETED", "COMPLETED")}
-        status, lines = self.run_main(
-            {"build/asan": (8, ctest(RAN, FAILED))}, "asan", made=made, stale=stale
-        )
+        status, lines = self.run_main({"build/asan": (8, ctest(RAN, FAILED))}, "asan", made=made, stale=stale)
         self.assertEqual((status, lines[-1]), (1, "2 passed, 1 failed, 0 skipped"))
 
     def test_types_that_do_not_check(self) -> None:

@@ -33,12 +33,36 @@ ORDER = (
 FORBIDDEN = {("convergence", "measures"), ("measures", "convergence")}
 ONLY = {"results": {"base", "statistics", "results"}}
 # Public headers that are not named after their module; headgauge.hpp includes all of them.
-HEADERS = {"advice": "results",
-           "array": "results", "attention_plan": "heads", "bytes": "base", "calibrate": "plan", "catalogue": "results", "cells": "results", "changes": "results", "claims": "reproduce",
-           "compare": "scan", "converge": "scan", "diff": "results", "faults": "base", "files": "base",
-           "flags": "scan", "headgauge": "session", "journal": "base", "measure": "heads", "memory": "base",
-           "options": "results", "parallel": "base", "parameters": "normalize", "patterns": "heads",
-           "results_folder": "results", "synthetic": "convergence", "text": "base", "texts": "base", "validate": "scan"}
+HEADERS = {
+    "advice": "results",
+    "array": "results",
+    "attention_plan": "heads",
+    "bytes": "base",
+    "calibrate": "plan",
+    "catalogue": "results",
+    "cells": "results",
+    "changes": "results",
+    "claims": "reproduce",
+    "compare": "scan",
+    "converge": "scan",
+    "diff": "results",
+    "faults": "base",
+    "files": "base",
+    "flags": "scan",
+    "headgauge": "session",
+    "journal": "base",
+    "measure": "heads",
+    "memory": "base",
+    "options": "results",
+    "parallel": "base",
+    "parameters": "normalize",
+    "patterns": "heads",
+    "results_folder": "results",
+    "synthetic": "convergence",
+    "text": "base",
+    "texts": "base",
+    "validate": "scan",
+}
 
 LONGEST = 600  # lines; 400 is what to aim for
 VAGUE = {"utils", "util", "common", "helpers", "helper", "misc"}
@@ -49,9 +73,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"((?!hwy/)[^"]+)"', re.MULTILINE)
 
 def sources() -> list[Path]:
     folders = [ROOT / "include", ROOT / "src", ROOT / "cli"]
-    return sorted(
-        path for folder in folders for path in folder.rglob("*") if path.suffix in (".hpp", ".cpp")
-    )
+    return sorted(path for folder in folders for path in folder.rglob("*") if path.suffix in (".hpp", ".cpp"))
 
 
 def module_of(path: Path) -> str:
@@ -122,10 +144,20 @@ class OneWay(unittest.TestCase):
 
     DOORS: ClassVar = {
         r"\b(?:[Jj]son|basic_json|nlohmann::\w+)::(?:parse|sax_parse|accept)\b": {"strict_json"},
-        r"::open\(|\bfopen\(|\b[io]?fstream\b": {"file", "atomic_file", "temporary", "mapped_file",
-                                                   "memory", "journal_file"},
-        r"::rename(?:at2?)?\(|\bmk(?:os)?temp\(|\bflock\(": {"atomic_file", "temporary",
-                                                                     "journal_file", "spill_file"},
+        r"::open\(|\bfopen\(|\b[io]?fstream\b": {
+            "file",
+            "atomic_file",
+            "temporary",
+            "mapped_file",
+            "memory",
+            "journal_file",
+        },
+        r"::rename(?:at2?)?\(|\bmk(?:os)?temp\(|\bflock\(": {
+            "atomic_file",
+            "temporary",
+            "journal_file",
+            "spill_file",
+        },
         r"(?<!\w)c?\s*<\s*0x20\b": {"text"},
     }
     # headgauge's own functions of such names.

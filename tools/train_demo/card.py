@@ -86,7 +86,7 @@ def position_table(losses: torch.Tensor) -> list[str]:
     while first <= len(losses):
         last = min(2 * first - 1, len(losses))
         label = str(first) if first == last else f"{first} to {last}"
-        lines.append(f"| {label} | {float(losses[first - 1:last].mean()):.3f} |")
+        lines.append(f"| {label} | {float(losses[first - 1 : last].mean()):.3f} |")
         first = last + 1
     return lines
 
