@@ -2,7 +2,6 @@
 
 BUILD = build/release
 python = $$(tools/python.sh)
-SOURCES = $$(git ls-files '*.cpp' '*.hpp')
 
 .DEFAULT_GOAL := build
 .PHONY: setup build cli demo smollm2 dist test faults wheel test-python-all bench format lint sanitize clean
@@ -52,13 +51,11 @@ bench: setup ## the benchmarks of bench/
 	@cmake --build --preset bench
 	@$(python) bench/run.py
 
-format: ## lay out the C++ sources
-	@tools/setup.sh clang-format-14
-	@clang-format-14 -i $(SOURCES)
+format: ## lay out the C++ and Python sources
+	@tools/layout.sh
 
-lint: ## layout and clang-tidy; by hand, it takes minutes
-	@tools/setup.sh clang-format-14 clang-tidy-14
-	@clang-format-14 --dry-run -Werror $(SOURCES)
+lint: ## clang-tidy; by hand, it takes minutes
+	@tools/setup.sh clang-tidy-14
 	@cmake --preset release --log-level=WARNING
 	@cmake --build --preset release --target headgauge_tokenizers
 	@git ls-files 'src/*.cpp' 'cli/*.cpp' | xargs -P $$(nproc) -n 4 clang-tidy-14 -quiet -p $(BUILD)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Builds headgauge, runs every test there is, and prints the totals as the last line.
 
-    python3 tests/run.py                    # release, python, web and asan: what CI runs
+    python3 tests/run.py                    # release, layout, python, web and asan: what CI runs
     python3 tests/run.py release asan tsan  # some of it
 
-release: the C++ tests; python: every test_*.py of the folders of tests/, run against the release
+release: the C++ tests; layout: tools/layout.sh; python: every test_*.py of the folders of tests/, run against the release
 build; web: the TypeScript tests, and the report page of the release build in a browser; asan,
 ubsan, tsan: the C++ tests under sanitizers. What needs one core runs beside others, and shows its output when it
 has ended. The figures are those that GoogleTest, ctest, unittest and Vitest report. Exit status 1 if
@@ -31,8 +31,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[1]
-STAGES = ("release", "python", "web", "asan", "ubsan", "tsan")
-DEFAULT_STAGES = ("release", "python", "web", "asan")
+STAGES = ("release", "layout", "python", "web", "asan", "ubsan", "tsan")
+DEFAULT_STAGES = ("release", "layout", "python", "web", "asan")
 UBSAN = {"UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
 SANITIZERS = {
     "asan": {"ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1", **UBSAN},
@@ -40,6 +40,7 @@ SANITIZERS = {
     "tsan": {"TSAN_OPTIONS": f"suppressions={ROOT / 'tests/tsan.supp'}:halt_on_error=1"},
 }
 TORCH = ROOT / "build/python-torch"
+NOT_HERE = 77  # the exit status of a check whose tools are not there
 TEST_SECONDS = 1200  # after which ctest gives a program up
 
 
@@ -245,11 +246,14 @@ class Session:
             "install torch", (Counts(), "not installed, its tests are skipped" if status else ""), start
         )
 
-    def check_types(self) -> None:
+    def check(self, name: str, command: list[str], complaint: str) -> None:
+        """A check that has a verdict and no tests."""
         start = time.monotonic()
-        status, _ = run(["npm", "--prefix", "web", "run", "--silent", "check"], title="tsc (web)")
-        judged = (Counts(failed=1), "does not type-check") if status else (Counts(), "")
-        self.record("tsc (web)", judged, start)
+        status, _ = run(command, title=name)
+        judged = (Counts(failed=1), complaint) if status else (Counts(passed=1), "")
+        if status == NOT_HERE:
+            judged = (Counts(skipped=1), "its tools are not there")
+        self.record(name, judged, start)
 
     def vitest(self, script: str) -> None:
         name = f"vitest ({script})"
@@ -286,7 +290,7 @@ class Session:
 def tasks_of_one_core(
     session: Session, stages: list[str], torch: Future[None] | None
 ) -> list[Callable[[], None]]:
-    """What the stages python and web consist of, the longest first: the browser, whole scans against
+    """What the stages layout, python and web consist of, the longest first: the browser, whole scans against
     the reference, then by size; what waits for torch at the end."""
 
     def unittest(file: Path, waits: bool) -> None:
@@ -295,6 +299,9 @@ def tasks_of_one_core(
         session.unittest(file)
 
     tasks: list[Callable[[], None]] = []
+    if "layout" in stages:
+        check_layout = [str(ROOT / "tools/layout.sh"), "--check"]
+        tasks.append(lambda: session.check("layout", check_layout, "see its output"))
     if "web" in stages:
         tasks.append(lambda: session.vitest("test:browser"))
     if "python" in stages:
@@ -306,7 +313,9 @@ def tasks_of_one_core(
         files.sort(key=waiting.__contains__)
         tasks += [lambda file=file: unittest(file, file in waiting) for file in files]
     if "web" in stages:
-        tasks += [lambda: session.vitest("test"), session.check_types]
+        check = ["npm", "--prefix", "web", "run", "--silent", "check"]
+        tasks.append(lambda: session.vitest("test"))
+        tasks.append(lambda: session.check("tsc (web)", check, "does not type-check"))
     return tasks
 
 

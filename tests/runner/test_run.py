@@ -263,7 +263,7 @@ class WholeRun(unittest.TestCase):
             }
         )
         self.assertEqual(status, 0)
-        self.assertEqual(lines[-1], "19 passed, 0 failed, 6 skipped")
+        self.assertEqual(lines[-1], "21 passed, 0 failed, 6 skipped")  # two of layout and tsc
 
     def test_files_of_a_folder_share_a_line(self) -> None:
         report = {"unittest": (0, "Ran 5 tests in 1s\n\nOK (skipped=1)\n")}
@@ -287,6 +287,13 @@ class WholeRun(unittest.TestCase):
         reports = {"check": (2, ""), "--silent test": (0, Vitest.report([["passed"]]))}
         status, lines = self.run_main(reports, "web")
         self.assertEqual((status, lines[-1]), (1, "2 passed, 1 failed, 0 skipped"))
+
+    def test_a_check_whose_tools_are_not_there_is_skipped(self) -> None:
+        for status, totals in ((0, "1 passed, 0 failed, 0 skipped"), (77, "0 passed, 0 failed, 1 skipped")):
+            _, lines = self.run_main({"layout.sh --check": (status, "")}, "layout")
+            self.assertEqual(lines[-1], totals)
+        status, lines = self.run_main({"layout.sh --check": (1, "")}, "layout")
+        self.assertEqual((status, lines[-1]), (1, "0 passed, 1 failed, 0 skipped"))
 
     def test_a_build_that_fails(self) -> None:
         status, lines = self.run_main({"cmake --build": (1, "error")}, "release")

@@ -161,7 +161,9 @@ class OneWay(unittest.TestCase):
         r"(?<!\w)c?\s*<\s*0x20\b": {"text"},
     }
     # headgauge's own functions of such names.
-    OWN = re.compile(r"(?:ConfigReader|Gguf|Journal|Safetensors|Checkpoint|DumpFile|Builder|Model)::open\(")
+    OWN = re.compile(
+        r"(?:ConfigReader|Gguf|Journal|Safetensors|Checkpoint|DumpFile|Builder|Model|Running)::open\("
+    )
 
     def test_json_is_read_and_files_are_opened_in_one_place(self) -> None:
         for path in sources():
