@@ -4,10 +4,11 @@
     python3 tests/run.py                    # release, layout, python, web and asan: what CI runs
     python3 tests/run.py release asan tsan  # some of it
 
-release: the C++ tests; layout: tools/layout.sh; python: every test_*.py of the folders of tests/, run against the release
-build; web: the TypeScript tests, and the report page of the release build in a browser; asan,
-ubsan, tsan: the C++ tests under sanitizers. What needs one core runs beside others, and shows its output when it
-has ended. The figures are those that GoogleTest, ctest, unittest and Vitest report. Exit status 1 if
+release: the C++ tests; layout: tools/layout.sh; python: every test_*.py of the folders of tests/,
+run against the release build; web: the TypeScript tests, and the report page of the release build
+in a browser; asan, ubsan, tsan: the C++ tests under sanitizers, asan compiled with Clang where that
+is installed, so that two compilers see the code. What needs one core runs beside others, and shows
+its output when it has ended. The figures are those that GoogleTest, ctest, unittest and Vitest report. Exit status 1 if
 anything failed, did not build, or ran no test at all.
 """
 
@@ -39,6 +40,7 @@ SANITIZERS = {
     "ubsan": UBSAN,
     "tsan": {"TSAN_OPTIONS": f"suppressions={ROOT / 'tests/tsan.supp'}:halt_on_error=1"},
 }
+CLANG = "clang++-19"  # as CMakePresets.json has it
 TORCH = ROOT / "build/python-torch"
 NOT_HERE = 77  # the exit status of a check whose tools are not there
 TEST_SECONDS = 1200  # after which ctest gives a program up
@@ -319,6 +321,10 @@ def tasks_of_one_core(
     return tasks
 
 
+def preset_of(stage: str) -> str:
+    return "asan-clang" if stage == "asan" and shutil.which(CLANG) else stage
+
+
 def python_package() -> list[str]:
     """The options of CMake that build the module of the Python package."""
     status, output = run([str(ROOT / "tools/python_packages.sh")])
@@ -360,15 +366,15 @@ def main(arguments: list[str]) -> int:
     package = python_package() if "release" in stages else []
     if "release" in stages and session.build("release", options=package):
         session.ctest("release", {})
-    sanitized = [stage for stage in stages if stage in SANITIZERS]
+    sanitized = {preset_of(stage): SANITIZERS[stage] for stage in stages if stage in SANITIZERS}
     tasks = tasks_of_one_core(session, stages, torch)
     with ThreadPoolExecutor(1) as builder:
         # The tests of one core wait for a disk or a browser a third of the time.
-        first = builder.submit(session.build, sanitized[0], bool(tasks)) if sanitized else None
+        built = {preset: builder.submit(session.build, preset, bool(tasks)) for preset in [*sanitized][:1]}
         session.beside_each_other(tasks)
-    for stage in sanitized:
-        if first.result() if stage == sanitized[0] else session.build(stage):
-            session.ctest(stage, SANITIZERS[stage])
+    for preset, environment in sanitized.items():
+        if built[preset].result() if preset in built else session.build(preset):
+            session.ctest(preset, environment)
     total = session.summary()
     print(total, flush=True)
     return 1 if total.failed or not total.passed else 0

@@ -217,6 +217,7 @@ class WholeRun(unittest.TestCase):
         *stages: str,
         made: dict[str, str] | None = None,
         stale: dict[str, str] | None = None,
+        clang: str = "no-compiler",
     ) -> tuple[int, list[str]]:
         """Exit status and lines. `made` are the reports that programs leave, `stale` those before."""
 
@@ -243,6 +244,7 @@ class WholeRun(unittest.TestCase):
             tempfile.TemporaryDirectory() as root,
             mock.patch.object(run, "run", fake),
             mock.patch.object(run, "ROOT", Path(root)),
+            mock.patch.object(run, "CLANG", clang),
             contextlib.redirect_stdout(out),
         ):
             for name in ("cli/test_b.py", "cli/test_a.py", "scan/test_c.py"):
@@ -298,6 +300,12 @@ class WholeRun(unittest.TestCase):
     def test_a_build_that_fails(self) -> None:
         status, lines = self.run_main({"cmake --build": (1, "error")}, "release")
         self.assertEqual((status, lines[-1]), (1, "0 passed, 1 failed, 0 skipped"))
+
+    def test_asan_is_compiled_with_clang_where_that_is(self) -> None:
+        _, lines = self.run_main({"build/asan-clang": (0, ctest(RAN))}, "asan", clang="true")
+        self.assertEqual(lines[-1], "1 passed, 0 failed, 0 skipped")
+        status, _ = self.run_main({"build/asan-clang": (0, ctest(RAN))}, "asan")
+        self.assertEqual(status, 1)
 
     def test_an_unknown_stage_is_refused(self) -> None:
         with self.assertRaises(SystemExit) as raised, contextlib.redirect_stderr(io.StringIO()):
