@@ -9,11 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from headgauge import _core
 from headgauge._source import Changes, Places
-from headgauge._texts import checked_path
 from headgauge.errors import BadInputError
-from headgauge.results import Results
 
 Floats = npt.NDArray[np.float32]
 

@@ -72,8 +72,10 @@ class Compare(CompareTest):
 
     def test_every_normalizer_runs(self) -> None:
         """All of them in one call: the list says each by its own parameters."""
-        listed = [f"{entry['name']}:{entry['parameters']}".rstrip(":")
-                  for entry in json.loads(self.succeed("list", "normalizers", "--json").out)]
+        listed = [
+            f"{entry['name']}:{entry['parameters']}".rstrip(":")
+            for entry in json.loads(self.succeed("list", "normalizers", "--json").out)
+        ]
         results = self.compare("--normalizer", ",".join(listed), "--measures", "weights")
         self.assertEqual(results["coords"]["normalizer"], ["original", *listed])
         for name in ("loss", "kl"):
@@ -351,8 +353,21 @@ class CompareOnModels(CommandTest):
             self.skipTest(f"{model} is absent (HEADGAUGE_TEST_DATA names its root)")
         self.ids(128, vocabulary=53)
         listed = [entry["name"] for entry in json.loads(self.succeed("list", "normalizers", "--json").out)]
-        self.succeed("compare", model, "--tokens", "ids.txt", "--normalizer", ",".join(listed),
-                     "--measures", "weights", "--lengths", "128", "--out", "out", "--quiet")
+        self.succeed(
+            "compare",
+            model,
+            "--tokens",
+            "ids.txt",
+            "--normalizer",
+            ",".join(listed),
+            "--measures",
+            "weights",
+            "--lengths",
+            "128",
+            "--out",
+            "out",
+            "--quiet",
+        )
         results = validate(self.folder / "out/results.json")
         self.assertEqual(results["coords"]["normalizer"], ["original", *listed])
         self.assertNotIn(None, flat(results["metrics"]["loss"]["values"]))

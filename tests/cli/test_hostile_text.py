@@ -48,25 +48,35 @@ class HostileTest(CommandTest):
 
 class Errors(HostileTest):
     def test_paths_that_are_not_there(self) -> None:
-        for command in (("scan", HOSTILE), ("inspect", HOSTILE), ("report", HOSTILE),
-                        ("diff", HOSTILE, HOSTILE), ("scan", "model", "--tokens", HOSTILE),
-                        ("scan", "model", "--tokens", "ids.txt", "--plan", HOSTILE),
-                        ("scan", "model", "--tokens", "ids.txt", "--out", f"ids.txt/{HOSTILE}"),
-                        ("converge", HOSTILE, "--tokens", "ids.txt"),
-                        ("reproduce", "limits", HOSTILE, "--tokens", "ids.txt")):
+        for command in (
+            ("scan", HOSTILE),
+            ("inspect", HOSTILE),
+            ("report", HOSTILE),
+            ("diff", HOSTILE, HOSTILE),
+            ("scan", "model", "--tokens", HOSTILE),
+            ("scan", "model", "--tokens", "ids.txt", "--plan", HOSTILE),
+            ("scan", "model", "--tokens", "ids.txt", "--out", f"ids.txt/{HOSTILE}"),
+            ("converge", HOSTILE, "--tokens", "ids.txt"),
+            ("reproduce", "limits", HOSTILE, "--tokens", "ids.txt"),
+        ):
             with self.subTest(command):
                 code = 5 if "ids.txt/" in command[-1] else BAD_INPUT
                 self.refused(code, *command)
 
     def test_options_and_what_is_typed_for_them(self) -> None:
-        for command in ((HOSTILE,), ("scan", "model", f"--{HOSTILE}"),
-                        ("scan", "model", "--tokens", "ids.txt", "--lengths", HOSTILE),
-                        ("scan", "model", "--tokens", "ids.txt", "--measures", HOSTILE),
-                        ("scan", "model", "--tokens", "ids.txt", "--normalizer", HOSTILE),
-                        ("scan", "model", "--tokens", "ids.txt", "--pattern", HOSTILE),
-                        ("scan", "model", "--tokens", "ids.txt", "--layers", HOSTILE),
-                        ("scan", "model", "--tokens", "ids.txt", "--top", HOSTILE),
-                        ("converge", "--synthetic", HOSTILE), ("list", "measures", HOSTILE), ("list", HOSTILE)):
+        for command in (
+            (HOSTILE,),
+            ("scan", "model", f"--{HOSTILE}"),
+            ("scan", "model", "--tokens", "ids.txt", "--lengths", HOSTILE),
+            ("scan", "model", "--tokens", "ids.txt", "--measures", HOSTILE),
+            ("scan", "model", "--tokens", "ids.txt", "--normalizer", HOSTILE),
+            ("scan", "model", "--tokens", "ids.txt", "--pattern", HOSTILE),
+            ("scan", "model", "--tokens", "ids.txt", "--layers", HOSTILE),
+            ("scan", "model", "--tokens", "ids.txt", "--top", HOSTILE),
+            ("converge", "--synthetic", HOSTILE),
+            ("list", "measures", HOSTILE),
+            ("list", HOSTILE),
+        ):
             with self.subTest(command):
                 self.refused(USAGE, *command, says="\\x0aheadgauge")
 
@@ -139,8 +149,9 @@ class Output(HostileTest):
         self.shown("compare", "model", "--tokens", names[0], "--normalizer", "ssmax", "--lengths", 64)
         self.shown("converge", "model", "--tokens", names[0], "--measures", "weights")
         self.shown("validate", "model", "--tokens", *names, "--measures", "weights", "--lengths", 64)
-        self.shown("reproduce", "limits", "model", "--tokens", names[0], "--lengths", 32, "--out",
-                   f"out{HOSTILE}")
+        self.shown(
+            "reproduce", "limits", "model", "--tokens", names[0], "--lengths", 32, "--out", f"out{HOSTILE}"
+        )
 
     def test_of_inspect(self) -> None:
         self.write("model/tokenizer.json", json.dumps({"model": {"type": HOSTILE}}))

@@ -188,8 +188,16 @@ class Data(CommandTest):
         self.ids(64)
         codes = []
         for kilobytes in (*range(800, 1500, 50), 3000, 6000, 100000):
-            done = run("scan", "model", "--tokens", "ids.txt", "--threads", "1", cwd=self.folder,
-                       limits={resource.RLIMIT_DATA: kilobytes << 10})
+            done = run(
+                "scan",
+                "model",
+                "--tokens",
+                "ids.txt",
+                "--threads",
+                "1",
+                cwd=self.folder,
+                limits={resource.RLIMIT_DATA: kilobytes << 10},
+            )
             message = f"{kilobytes} KiB: exit {done.code}, {done.err!r}"
             if done.code == 127:
                 self.assertRegex(done.err, "shared libraries|TLS")  # the system's own loader

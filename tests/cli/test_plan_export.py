@@ -69,8 +69,9 @@ class PlanExport(CommandTest):
         self.assertEqual((config["sink_size"], config["recent_size"]), (4, 24))
 
     def test_what_is_refused(self) -> None:
-        self.refuse(USAGE, *EXISTING, "duo,vllm", "--out", "out",
-                    says=("--export", "one of duo, kvpress,", '"vllm"'))
+        self.refuse(
+            USAGE, *EXISTING, "duo,vllm", "--out", "out", says=("--export", "one of duo, kvpress,", '"vllm"')
+        )
         self.refuse(USAGE, *EXISTING, "duo", says="no --out")
         self.refuse(USAGE, *EXISTING[:-1], "--out", "out", says="--export beside it")
         self.refuse(USAGE, *EXISTING, "duo", "--out", "out", "--json", says="--json")
@@ -78,10 +79,30 @@ class PlanExport(CommandTest):
             USAGE, *EXISTING, "duo", "--out", "out", "--text", "plan.json", says="--tokens or --confirm"
         )
         self.plan(name="other.json", layers=3)
-        self.refuse(BAD_INPUT, "plan", "model", "--plan", "other.json", "--export", "duo", "--out",
-                    "out", says=("other.json", "layers"))
-        self.refuse(BAD_INPUT, "plan", "model", "--plan", "model/config.json", "--export", "duo",
-                    "--out", "out", says="a plan")
+        self.refuse(
+            BAD_INPUT,
+            "plan",
+            "model",
+            "--plan",
+            "other.json",
+            "--export",
+            "duo",
+            "--out",
+            "out",
+            says=("other.json", "layers"),
+        )
+        self.refuse(
+            BAD_INPUT,
+            "plan",
+            "model",
+            "--plan",
+            "model/config.json",
+            "--export",
+            "duo",
+            "--out",
+            "out",
+            says="a plan",
+        )
 
     def test_kvpress_does_not_know_gpt2(self) -> None:
         copy_golden("gpt2/plain", self.folder / "gpt2")
@@ -134,8 +155,18 @@ class PlanExport(CommandTest):
         self.assertEqual(refused.code, UNSUPPORTED)
         self.assertIn("duo: expected at most 50 % of the cache, found 65.6 %", refused.err)
         self.assertTrue((self.folder / "out/plan.json").exists())
-        self.refuse(UNSUPPORTED, "plan", "model", "--plan", "out/plan.json", "--export", "duo", "--out", "again",
-                    says="duo: expected at most 50 % of the cache, found 65.6 %")
+        self.refuse(
+            UNSUPPORTED,
+            "plan",
+            "model",
+            "--plan",
+            "out/plan.json",
+            "--export",
+            "duo",
+            "--out",
+            "again",
+            says="duo: expected at most 50 % of the cache, found 65.6 %",
+        )
         done = self.succeed(*search, "duo,kvpress", *few, "--memory", "0.9")
         self.assertRegex(done.out, r"(?m)^duo keeps [\d.]+ % of the cache, the plan [\d.]+ %$")
         self.assertIn("no normalizer is tried", done.err)

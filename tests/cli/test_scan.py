@@ -116,8 +116,9 @@ class Files(ScanTest):
             self.assertEqual(column, values, name)
 
     def test_every_metric_is_declared_and_every_declared_one_is_there(self) -> None:
-        listed = [m for m in json.loads(self.succeed("list", "measures", "--json").out)
-                  if m["command"] == "scan"]
+        listed = [
+            m for m in json.loads(self.succeed("list", "measures", "--json").out) if m["command"] == "scan"
+        ]
         declared = {m["name"]: m["unit"] for m in listed}
         declared |= {m["name"] + "_by_position": m["unit"] for m in listed if m["by_position"]}
         metrics = self.scan("--expected-draws", "2", "--pattern", "sinks", "--top-share", "0.1,0.5")[
@@ -358,8 +359,16 @@ class Models(CommandTest):
 
     def test_the_table_names_roles(self) -> None:
         self.phantom("ghost", 6)
-        done = self.succeed("scan", "ghost", "--tokens", "ghost/repeated.txt",
-                            "--lengths", "32,64,128", "--measures", "weights,roles")
+        done = self.succeed(
+            "scan",
+            "ghost",
+            "--tokens",
+            "ghost/repeated.txt",
+            "--lengths",
+            "32,64,128",
+            "--measures",
+            "weights,roles",
+        )
         header = next(line for line in done.out.splitlines() if line.startswith("layer "))
         column = header.index("role")
         roles = {

@@ -243,7 +243,10 @@ class Names(WordsTest):
         for key in ("title", "meaning", "unit", "formula", "source", "group", "dims"):
             self.assertIn(" ".join(entropy[key].split()), text)
         self.assertNotIn("max_weight", text)
-        self.assertEqual(self.succeed("list", "measures", "entropy_by_position").out, self.succeed("list", "measures", "entropy").out)
+        self.assertEqual(
+            self.succeed("list", "measures", "entropy_by_position").out,
+            self.succeed("list", "measures", "entropy").out,
+        )
         for metric in every:
             for flag in metric["flags"]:
                 shown = json.loads(self.succeed("list", "measures", flag, "--json").out)

@@ -192,11 +192,39 @@ def commands(trial: Trial) -> list[tuple[str, ...]]:
     for name in ("of-scan", "of-compare"):
         if not (trial.folder / name).exists():
             trial.materials.take(name, trial.folder)
-    return [(*SCAN, "--lengths", ",".join(map(str, range(4, 64, 2))), "--out"), (*PLAN, "--out"),
-            ("converge", "model", "--tokens", "ids.txt", "--lengths", "64", "--replicates", "4", "--points", "3", *SMALL, "--out"),
-            ("compare", "model", "--tokens", "ids.txt", "--normalizer", "ssmax", "--lengths", "32", *SMALL, "--out"),
-            ("report", "of-scan", "--out"), ("report", "of-compare", "--format", "svg", "--out"),
-            ("diff", "of-scan", "of-scan", "--quiet", "--out")]
+    return [
+        (*SCAN, "--lengths", ",".join(map(str, range(4, 64, 2))), "--out"),
+        (*PLAN, "--out"),
+        (
+            "converge",
+            "model",
+            "--tokens",
+            "ids.txt",
+            "--lengths",
+            "64",
+            "--replicates",
+            "4",
+            "--points",
+            "3",
+            *SMALL,
+            "--out",
+        ),
+        (
+            "compare",
+            "model",
+            "--tokens",
+            "ids.txt",
+            "--normalizer",
+            "ssmax",
+            "--lengths",
+            "32",
+            *SMALL,
+            "--out",
+        ),
+        ("report", "of-scan", "--out"),
+        ("report", "of-compare", "--format", "svg", "--out"),
+        ("diff", "of-scan", "of-scan", "--quiet", "--out"),
+    ]
 
 
 def whole_files(out: Path) -> None:
@@ -211,10 +239,22 @@ def whole_files(out: Path) -> None:
 def streams(trial: Trial) -> None:
     """stdout is /dev/full or closed; stdin or stderr is closed."""
     take_small(trial)
-    few = (("scan", "model", "--tokens", "ids.txt", "--lengths", "16", "--measures", "weights"), ("list", "measures"), ("list", "normalizers"), ("list", "patterns"),
-           ("--help",), ("--version",), ("inspect", "model"), ("inspect", "model", "--json"), ("scan", "--help"),
-           ("diff", "of-scan", "of-scan"), ("report", "of-scan"), (*SCAN, "--json"),
-           ("report", "of-scan", "--out", "/dev/stdout"), (*SCAN, "--out", "out"))
+    few = (
+        ("scan", "model", "--tokens", "ids.txt", "--lengths", "16", "--measures", "weights"),
+        ("list", "measures"),
+        ("list", "normalizers"),
+        ("list", "patterns"),
+        ("--help",),
+        ("--version",),
+        ("inspect", "model"),
+        ("inspect", "model", "--json"),
+        ("scan", "--help"),
+        ("diff", "of-scan", "of-scan"),
+        ("report", "of-scan"),
+        (*SCAN, "--json"),
+        ("report", "of-scan", "--out", "/dev/stdout"),
+        (*SCAN, "--out", "out"),
+    )
     commands(trial)
     command = trial.draw.choice(few)
     how = trial.draw.choice(("full", "full", "full", "out", "in", "err"))

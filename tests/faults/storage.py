@@ -141,8 +141,17 @@ def failing_calls(trial: Trial) -> None:
     if over_old:
         shutil.copytree(old, out)
     # A call that fails from then on must not be one that the message is written with.
-    call, lasting = trial.draw.choice((("write", ""), ("fsync", "+"), ("fsync", ""), ("rename", "+"), ("rename", ""),
-                                       ("flock", "+"), ("mkdir", "+")))
+    call, lasting = trial.draw.choice(
+        (
+            ("write", ""),
+            ("fsync", "+"),
+            ("fsync", ""),
+            ("rename", "+"),
+            ("rename", ""),
+            ("flock", "+"),
+            ("mkdir", "+"),
+        )
+    )
     error = trial.draw.choice(("EDQUOT", "EIO", "ENOSPC", "ENOLCK"))
     when = trial.draw.randrange(1, 9 if call == "write" else 4)
     before = (
