@@ -35,8 +35,7 @@ def shapes() -> dict[str, tuple[int, ...]]:
     }
     for name, shape in linear.items():
         found |= {f"{layer}{name}.weight": shape, f"{layer}{name}.bias": shape[:1]}
-    norms = ["embeddings.LayerNorm", layer + "attention.output.LayerNorm",
-             layer + "output.LayerNorm"]
+    norms = ["embeddings.LayerNorm", layer + "attention.output.LayerNorm", layer + "output.LayerNorm"]
     for name in norms:
         found |= {f"{name}.weight": (WIDTH,), f"{name}.bias": (WIDTH,)}
     return found
@@ -45,10 +44,18 @@ def shapes() -> dict[str, tuple[int, ...]]:
 def write(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     config = {
-        "model_type": "bert", "architectures": ["BertModel"], "num_hidden_layers": 1,
-        "hidden_size": WIDTH, "num_attention_heads": HEADS, "intermediate_size": INNER,
-        "max_position_embeddings": POSITIONS, "vocab_size": VOCABULARY, "type_vocab_size": 2,
-        "hidden_act": "gelu", "layer_norm_eps": 1e-12, "pad_token_id": 0,
+        "model_type": "bert",
+        "architectures": ["BertModel"],
+        "num_hidden_layers": 1,
+        "hidden_size": WIDTH,
+        "num_attention_heads": HEADS,
+        "intermediate_size": INNER,
+        "max_position_embeddings": POSITIONS,
+        "vocab_size": VOCABULARY,
+        "type_vocab_size": 2,
+        "hidden_act": "gelu",
+        "layer_norm_eps": 1e-12,
+        "pad_token_id": 0,
     }
     (folder / "config.json").write_text(json.dumps(config))
     draw = np.random.default_rng(1)

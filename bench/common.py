@@ -33,7 +33,13 @@ def timed(level: str, *arguments: str | Path) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as out:
         began = time.perf_counter()
         command = [
-            BUILD / "headgauge", *arguments, "--quiet", "--out", out, "--threads", str(THREADS),
+            BUILD / "headgauge",
+            *arguments,
+            "--quiet",
+            "--out",
+            out,
+            "--threads",
+            str(THREADS),
         ]
         pid = subprocess.Popen(
             command, env={**os.environ, "HEADGAUGE_SIMD": level}, stdout=subprocess.DEVNULL

@@ -65,7 +65,9 @@ def run(way: str, length: int) -> None:
 
         def measure(tokens: Any) -> Any:
             row = tokens[0].numpy()
-            return headgauge.scan(live, row, lengths=[len(row)], measures="weights", threads=2)["entropy"].values
+            return headgauge.scan(live, row, lengths=[len(row)], measures="weights", threads=2)[
+                "entropy"
+            ].values
     else:
         live = model(length, "sdpa" if way == "forward" else "eager")
 

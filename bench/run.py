@@ -29,7 +29,9 @@ def engine(level: str, heads: int, lengths: str) -> None:
     output = subprocess.run(
         [BUILD / "bench/scan/bench_engine", str(heads), "1,2", lengths],
         env={**os.environ, "HEADGAUGE_SIMD": level},
-        check=True, capture_output=True, text=True,
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout
     limits = {"with top 100": (2.5, 3.0), "with distances at five N": (10.0, 12.0)}
     base: dict[tuple[int, str], float] = {}
@@ -51,11 +53,29 @@ def engine(level: str, heads: int, lengths: str) -> None:
 
 # Weights and sums of a row as a ratio to softmax: the bar, or None.
 NORMALIZERS: dict[str, float | None] = {
-    "logn": 1.1, "ssmax": 1.1, "sigmoid": 1.5, "relu": 1.5, "softpick": 1.5, "taylor2": 1.5,
-    "sparsemax": 3, "entmax": 3, "entmax:alpha=1.25": 8, "entmax:alpha=1.7": 8,
-    "entmax:alpha=3": 8, "asentmax": None, "relu:power=2": None, "poly": None,
-    "poly-normalized": None, "pointwise": None, "sasoftmax": None, "sasoftmax-plain": None,
-    "softmax1": None, "topk": None, "topk:k=64": None, "stieltjes": None, "softcap": None,
+    "logn": 1.1,
+    "ssmax": 1.1,
+    "sigmoid": 1.5,
+    "relu": 1.5,
+    "softpick": 1.5,
+    "taylor2": 1.5,
+    "sparsemax": 3,
+    "entmax": 3,
+    "entmax:alpha=1.25": 8,
+    "entmax:alpha=1.7": 8,
+    "entmax:alpha=3": 8,
+    "asentmax": None,
+    "relu:power=2": None,
+    "poly": None,
+    "poly-normalized": None,
+    "pointwise": None,
+    "sasoftmax": None,
+    "sasoftmax-plain": None,
+    "softmax1": None,
+    "topk": None,
+    "topk:k=64": None,
+    "stieltjes": None,
+    "softcap": None,
     "adaptive-temperature": None,
 }
 PEER_SPREAD = 2  # of the logits that the entmax package gets
@@ -64,11 +84,18 @@ PEER_SPREAD = 2  # of the logits that the entmax package gets
 def row_costs(level: str) -> dict[tuple[str, int, int], float]:
     """Nanoseconds a weight by (normalizer, length, spread), one thread: the least of 5 rounds."""
     output = subprocess.run(
-        [BUILD / "bench/kernels/bench_kernels", "--benchmark_filter=^normalizer/",
-         "--benchmark_format=json", "--benchmark_repetitions=5", "--benchmark_min_time=0.03",
-         "--benchmark_enable_random_interleaving=true"],
+        [
+            BUILD / "bench/kernels/bench_kernels",
+            "--benchmark_filter=^normalizer/",
+            "--benchmark_format=json",
+            "--benchmark_repetitions=5",
+            "--benchmark_min_time=0.03",
+            "--benchmark_enable_random_interleaving=true",
+        ],
         env={**os.environ, "HEADGAUGE_SIMD": level},
-        check=True, capture_output=True, text=True,
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout
     costs: dict[tuple[str, int, int], float] = {}
     for run in json.loads(output)["benchmarks"]:
@@ -92,14 +119,25 @@ def normalizers(level: str) -> dict[tuple[str, int, int], float]:
             for normalizer, limit in NORMALIZERS.items():
                 cost = costs[normalizer, length, spread]
                 ratio = cost / softmax
-                line(f"  {normalizer}", f"{cost:.2f} ns, {ratio:.2f} x softmax",
-                     bar(ratio, limit, False) if limit else "")
+                line(
+                    f"  {normalizer}",
+                    f"{cost:.2f} ns, {ratio:.2f} x softmax",
+                    bar(ratio, limit, False) if limit else "",
+                )
     return costs
 
 
 def entmax_peer(costs: dict[tuple[str, int, int], float]) -> None:
-    command = [PEER_PYTHON, ROOT / "bench/peers/entmax_package.py", "--length", str(LONG),
-               "--spread", str(PEER_SPREAD), "--threads", "1"]
+    command = [
+        PEER_PYTHON,
+        ROOT / "bench/peers/entmax_package.py",
+        "--length",
+        str(LONG),
+        "--spread",
+        str(PEER_SPREAD),
+        "--threads",
+        "1",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         print("  entmax package left out: torch and entmax are not installed")
@@ -107,8 +145,11 @@ def entmax_peer(costs: dict[tuple[str, int, int], float]) -> None:
     print(f"\nrows of {LONG}, one thread: entmax package / headgauge")
     for normalizer, cost in json.loads(done.stdout.splitlines()[-1])["ns_per_weight"].items():
         ratio = cost / costs[normalizer, LONG, PEER_SPREAD]
-        line(normalizer, f"{cost:.1f} ns a weight, {ratio:.0f} x",
-             "" if ":" in normalizer else bar(ratio, 10, True))
+        line(
+            normalizer,
+            f"{cost:.1f} ns a weight, {ratio:.0f} x",
+            "" if ":" in normalizer else bar(ratio, 10, True),
+        )
 
 
 def write_tokens(path: Path, count: int) -> None:
@@ -127,8 +168,7 @@ def comparisons() -> None:
     demo = ROOT / "demo"
     specs = "ssmax,logn,sparsemax,entmax,softmax1,topk"
     for level, limit in (("avx512", 30), ("avx2", 60)):
-        command = ("compare", demo / "model", "--text", demo / "text.txt",
-                   "--normalizer", specs)
+        command = ("compare", demo / "model", "--text", demo / "text.txt", "--normalizer", specs)
         total = timed(level, *command)["total_s"]
         line(f"6 normalizers, all measures, {level}", f"{total:.1f} s", bar(total, limit, False))
     each = timed("avx512", *command, "--each", "head", "--measures", "weights")["total_s"]
@@ -158,14 +198,27 @@ def convergence(quick: bool) -> None:
     own: dict[str, float] = {}
     theirs: dict[str, float] = {}
     for _ in range(TURNS if peers else 1):
-        found = timed("avx512", "converge", model, "--tokens", tokens, *at(512), "--measures",
-                      "weights", "--points", "10", "--replicates", "500")
+        found = timed(
+            "avx512",
+            "converge",
+            model,
+            "--tokens",
+            tokens,
+            *at(512),
+            "--measures",
+            "weights",
+            "--points",
+            "10",
+            "--replicates",
+            "500",
+        )
         for key in ("converge_s", "total_s"):
             own[key] = min(found[key], own.get(key, found[key]))
         for peer in peers:
             half = ("--half",) if peer == "float16" else ()
-            other = peer("bert_convergence.py", model, tokens, "--length", "512", "--timed",
-                         str(TIMED), *half)
+            other = peer(
+                "bert_convergence.py", model, tokens, "--length", "512", "--timed", str(TIMED), *half
+            )
             if other:
                 theirs[peer] = min(other["seconds"], theirs.get(peer, other["seconds"]))
     line("sampling and key budgets", f"{own['converge_s']:.2f} s")
@@ -173,8 +226,11 @@ def convergence(quick: bool) -> None:
     for peer, seconds in theirs.items():
         ratio = seconds / own["total_s"]
         best = seconds == min(theirs.values())
-        line(f"plain PyTorch, {peer} / the whole run", f"{seconds:.0f} s, {ratio:.0f} x",
-             bar(ratio, 20, True) if best else "")
+        line(
+            f"plain PyTorch, {peer} / the whole run",
+            f"{seconds:.0f} s, {ratio:.0f} x",
+            bar(ratio, 20, True) if best else "",
+        )
     if not peers:
         print("  peers left out" + ("" if quick else ": torch and transformers are not installed"))
 
@@ -187,16 +243,28 @@ def synthetic() -> None:
         line(tokens, f"{total:.1f} s", bar(total, 20, False))
     n, replicates = 30_000, 4
     for level, limit in (("avx512", 1.0), ("avx2", None)):
-        found = timed(level, "converge", "--synthetic", "gaussian", "--horizons", "1", "--radii",
-                      "1", "--grid", str(n), "--replicates", str(replicates))
+        found = timed(
+            level,
+            "converge",
+            "--synthetic",
+            "gaussian",
+            "--horizons",
+            "1",
+            "--radii",
+            "1",
+            "--grid",
+            str(n),
+            "--replicates",
+            str(replicates),
+        )
         cost = 1e9 * found["sampling_s"] / (replicates * n * n)
-        line(f"Gaussian, n = {n}, a score, {level}", f"{cost:.2f} ns",
-             bar(cost, limit, False) if limit else "")
+        line(
+            f"Gaussian, n = {n}, a score, {level}", f"{cost:.2f} ns", bar(cost, limit, False) if limit else ""
+        )
 
 
 def peer(script: str, model: Path, tokens: Path, *options: str) -> dict[str, float] | None:
-    command = [PEER_PYTHON, ROOT / "bench/peers" / script, model, tokens, "--threads",
-               str(THREADS), *options]
+    command = [PEER_PYTHON, ROOT / "bench/peers" / script, model, tokens, "--threads", str(THREADS), *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         print(f"  {script} failed: {done.stderr.strip().splitlines()[-1:]}")
@@ -214,8 +282,12 @@ def long_attention() -> None:
     print(f"\nattention of the forward pass, 4 heads, d = 64, causal, L = {LONGEST}, {THREADS} threads")
     ours, theirs, peers = [], [], has_torch()
     for _ in range(TURNS if peers else 1):
-        done = subprocess.run([BUILD / "bench/scan/bench_attention", "4", str(THREADS), str(LONGEST)],
-                              check=True, capture_output=True, text=True)
+        done = subprocess.run(
+            [BUILD / "bench/scan/bench_attention", "4", str(THREADS), str(LONGEST)],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
         ours.append(json.loads(done.stdout))
         if peers:
             command = [PEER_PYTHON, ROOT / "bench/peers/attention_sdpa.py", "--threads", str(THREADS)]
@@ -235,17 +307,17 @@ def whole_scans(model: Path, tokens: Path, quick: bool) -> None:
     for level, limit in (("avx512", 10), ("avx2", 20)):
         suite[level] = scan(model, tokens, level, "--critical-max", "100")
         total = suite[level]["total_s"]
-        line(f"paper A's algorithms, all 144 heads, {level}", f"{total:.2f} s",
-             bar(total, limit, False))
+        line(f"paper A's algorithms, all 144 heads, {level}", f"{total:.2f} s", bar(total, limit, False))
     entropy = {}
     for length, limit, rows in ((LENGTH, 300, ()), (LONG, None, ()), (LONGEST, 1024, ("64",))):
         options = (*at(length), "--measures", "weights", *(("--queries", *rows) if rows else ()))
         entropy[length] = scan(model, tokens, "avx512", *options)
         above = entropy[length]["peak_mb"] - weights
-        line(f"entropy scan, L = {length}{', sampled queries' if rows else ''}",
-             f"{entropy[length]['total_s']:.2f} s")
-        line("  peak memory above the weights", f"{above:.0f} MB",
-             bar(above, limit, False) if limit else "")
+        line(
+            f"entropy scan, L = {length}{', sampled queries' if rows else ''}",
+            f"{entropy[length]['total_s']:.2f} s",
+        )
+        line("  peak memory above the weights", f"{above:.0f} MB", bar(above, limit, False) if limit else "")
     if not has_torch():
         print("  peers left out: torch and transformers are not installed")
         return
@@ -257,18 +329,27 @@ def whole_scans(model: Path, tokens: Path, quick: bool) -> None:
     for length, limit in ((LENGTH, 3), (LONG, 8)):
         if quick and length > LENGTH:
             continue
-        eager = peer("eager_entropy.py", model, tokens, "--length", str(length), "--runs",
-                     "3" if length == LENGTH else "1")
+        eager = peer(
+            "eager_entropy.py",
+            model,
+            tokens,
+            "--length",
+            str(length),
+            "--runs",
+            "3" if length == LENGTH else "1",
+        )
         if eager:
             ratio = eager["seconds"] / entropy[length]["total_s"]
-            line(f"entropy of all heads, L = {length}: eager PyTorch / headgauge",
-                 f"{ratio:.2f} x", bar(ratio, limit, True))
+            line(
+                f"entropy of all heads, L = {length}: eager PyTorch / headgauge",
+                f"{ratio:.2f} x",
+                bar(ratio, limit, True),
+            )
             line("  peak memory of eager PyTorch", f"{eager['peak_rss_mb']:.0f} MB")
     naive = None if quick else peer("paper_naive.py", model, tokens)
     if naive:
         ratio = naive["seconds"] / suite["avx512"]["total_s"]
-        line("paper A's algorithms: plain PyTorch / headgauge", f"{ratio:.0f} x",
-             bar(ratio, 200, True))
+        line("paper A's algorithms: plain PyTorch / headgauge", f"{ratio:.0f} x", bar(ratio, 200, True))
 
 
 def main() -> None:
@@ -297,8 +378,20 @@ def main() -> None:
         engine(level, 24 if args.quick else 144, "1024" if args.quick else "1024,4096")
     if not (args.model / "model.safetensors").exists():
         subprocess.run(
-            [sys.executable, "-m", "tests.golden.random_checkpoint", args.model.resolve(), "--size",
-             "small", "--layers", "12", "--vocab", "50257", "--positions", str(LONGEST)],
+            [
+                sys.executable,
+                "-m",
+                "tests.golden.random_checkpoint",
+                args.model.resolve(),
+                "--size",
+                "small",
+                "--layers",
+                "12",
+                "--vocab",
+                "50257",
+                "--positions",
+                str(LONGEST),
+            ],
             check=True,
             cwd=ROOT,
         )

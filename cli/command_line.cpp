@@ -57,7 +57,6 @@ void add_commands(CLI::App& app, Action& action) {
   add_merge(app, action);
   add_list(app, action);
   add_inspect(app, action);
-  add_phantom(app, action);
   add_help(app, action);
   add_options_list(app, action);
 }

@@ -21,7 +21,6 @@ void add_reproduce(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
-void add_phantom(CLI::App& app, Action& action);
 void add_help(CLI::App& app, Action& action);
 // Not in the help: lists the options of every command as JSON, for tools/docs.py.
 void add_options_list(CLI::App& app, Action& action);

@@ -30,24 +30,41 @@ def metric(coords, dims, scale, errors=True, unit="1", **others):
 
 
 def results(command, coords, metrics, **others):
-    return text({
-        "schema": "headgauge.results/2", "command": command,
-        "tool": {"name": "headgauge", "version": "0.1.0", "simd": "avx2", "threads": 1},
-        "model": {"name": "tiny", "family": "gpt2", "layers": 1, "heads": 2},
-        "text": {"names": ["a.txt"], "sha256": [SUM], "tokens": [64]},
-        "settings": {"seed": 7, "critical_max": 60, "level": 0.05},
-        "partial": False, "layers_done": 0, "coords": coords, "metrics": metrics, **others,
-    })
+    return text(
+        {
+            "schema": "headgauge.results/2",
+            "command": command,
+            "tool": {"name": "headgauge", "version": "0.1.0", "simd": "avx2", "threads": 1},
+            "model": {"name": "tiny", "family": "gpt2", "layers": 1, "heads": 2},
+            "text": {"names": ["a.txt"], "sha256": [SUM], "tokens": [64]},
+            "settings": {"seed": 7, "critical_max": 60, "level": 0.05},
+            "partial": False,
+            "layers_done": 0,
+            "coords": coords,
+            "metrics": metrics,
+            **others,
+        }
+    )
 
 
 def scan():
-    coords = {"layer": [0], "head": [0, 1], "length": [32, 64], "top_n": [1, 5, 20],
-              "position": [16, 64], "forecast_length": [128]}
+    coords = {
+        "layer": [0],
+        "head": [0, 1],
+        "length": [32, 64],
+        "top_n": [1, 5, 20],
+        "position": [16, 64],
+        "forecast_length": [128],
+    }
     of_heads = ["layer", "head", "length"]
     metrics = {
         name: metric(coords, of_heads, scale)
-        for name, scale in [("entropy_normalized", 0.25), ("sink_weight", 0.25),
-                            ("effective_tokens", 3), ("max_weight", 0.2)]
+        for name, scale in [
+            ("entropy_normalized", 0.25),
+            ("sink_weight", 0.25),
+            ("effective_tokens", 3),
+            ("max_weight", 0.2),
+        ]
     }
     metrics["separability_sphere"] = metric(coords, [*of_heads, "top_n"], 0.5)
     metrics["entropy_by_position"] = metric(coords, ["layer", "head", "position"], 0.5, unit="nats")
@@ -56,27 +73,62 @@ def scan():
     metrics["loss"] = metric(coords, ["length"], 2.5, unit="nats")
     metrics["cache_bytes"] = metric(coords, [], 12345.0, False, "bytes")
     return results(
-        "scan", coords, metrics,
-        flags=[{"name": "dispersed", "layer": 0, "head": 1, "length": 64, "value": 0.95,
-                "threshold": 0.9, "source": "convention", "partner": 0}],
-        summary=[{"text": "At L = 64 head 0.1 has 17.2.", "heads": ["0.1"],
-                  "facts": [{"text": "64", "kind": "coordinate", "name": "length", "cell": [1],
-                             "value": 64.0, "scale": 1.0}]}],
-        examples=[{"layer": 0, "head": 1, "why": "far", "value": 0.5, "document": 0, "query": 9,
-                   "covered": 0.75, "keys": [1, 8], "weights": [0.5, 0.25]}],
+        "scan",
+        coords,
+        metrics,
+        flags=[
+            {
+                "name": "dispersed",
+                "layer": 0,
+                "head": 1,
+                "length": 64,
+                "value": 0.95,
+                "threshold": 0.9,
+                "source": "convention",
+                "partner": 0,
+            }
+        ],
+        summary=[
+            {
+                "text": "At L = 64 head 0.1 has 17.2.",
+                "heads": ["0.1"],
+                "facts": [
+                    {
+                        "text": "64",
+                        "kind": "coordinate",
+                        "name": "length",
+                        "cell": [1],
+                        "value": 64.0,
+                        "scale": 1.0,
+                    }
+                ],
+            }
+        ],
+        examples=[
+            {
+                "layer": 0,
+                "head": 1,
+                "why": "far",
+                "value": 0.5,
+                "document": 0,
+                "query": 9,
+                "covered": 0.75,
+                "keys": [1, 8],
+                "weights": [0.5, 0.25],
+            }
+        ],
         passages=[{"document": 0, "first": 0, "tokens": ["The", " cat", "\n", "<b>"]}],
-        notices=["3 rows had no mass"], timings={"total_s": 1.75},
+        notices=["3 rows had no mass"],
+        timings={"total_s": 1.75},
     )
 
 
 def compare():
-    coords = {"layer": [0], "head": [0, 1], "length": [32, 64],
-              "normalizer": ["original", "ssmax:s=0.43"]}
+    coords = {"layer": [0], "head": [0, 1], "length": [32, 64], "normalizer": ["original", "ssmax:s=0.43"]}
     metrics = {
         "effective_tokens": metric(coords, ["layer", "head", "normalizer", "length"], 3),
         "loss": metric(coords, ["normalizer", "length"], 2.5, unit="nats"),
-        "loss_change": metric(coords, ["normalizer", "length"], -0.5, unit="nats",
-                              change_of="loss"),
+        "loss_change": metric(coords, ["normalizer", "length"], -0.5, unit="nats", change_of="loss"),
         "kl": metric(coords, ["normalizer", "length"], 0.125, unit="nats"),
     }
     return results("compare", coords, metrics)
@@ -84,16 +136,39 @@ def compare():
 
 def diff():
     coords = {"layer": [0], "head": [0, 1], "run": ["old", "new"]}
-    change = {"metric": "entropy", "labels": {"layer": "0", "head": "1"}, "cell": [0, 1],
-              "before": 1.0, "after": 2.0, "change": 1.0, "stderr": 0.1, "errors": 10.0,
-              "degrees_of_freedom": 7, "p": 1e-5, "adjusted_p": 1e-4, "relative": 1.0, "values": 2,
-              "changed": 1}
+    change = {
+        "metric": "entropy",
+        "labels": {"layer": "0", "head": "1"},
+        "cell": [0, 1],
+        "before": 1.0,
+        "after": 2.0,
+        "change": 1.0,
+        "stderr": 0.1,
+        "errors": 10.0,
+        "degrees_of_freedom": 7,
+        "p": 1e-5,
+        "adjusted_p": 1e-4,
+        "relative": 1.0,
+        "values": 2,
+        "changed": 1,
+    }
     return results(
-        "diff", coords,
-        {"entropy": metric(coords, ["layer", "head", "run"], 1),
-         "entropy_change": metric(coords, ["layer", "head"], 1, change_of="entropy")},
-        change_counts={"level": 0.05, "values": 2, "changed": 1, "by_chance": 0,
-                       "unmeasured_values": 0, "unmeasured_changed": 0, "too_few": 0, "found": 0},
+        "diff",
+        coords,
+        {
+            "entropy": metric(coords, ["layer", "head", "run"], 1),
+            "entropy_change": metric(coords, ["layer", "head"], 1, change_of="entropy"),
+        },
+        change_counts={
+            "level": 0.05,
+            "values": 2,
+            "changed": 1,
+            "by_chance": 0,
+            "unmeasured_values": 0,
+            "unmeasured_changed": 0,
+            "too_few": 0,
+            "found": 0,
+        },
         changes=[change],
     )
 
@@ -103,33 +178,56 @@ def simulation():
     names = ["horizon", "rate_predicted", "rate_mean", "rate_covariance"]
     metrics = {name: metric(coords, ["scale"], 0.5, False) for name in names}
     metrics["error_mean"] = metric(coords, ["scale", "tokens"], 0.1)
-    claim = {"name": "rate", "paper": "B", "figure": "Fig. 2a", "statement": "S", "reading": "",
-             "test": "T", "measured": "M", "verdict": "cannot tell",
-             "facts": [{"name": "slope", "value": 0.5}]}
+    claim = {
+        "name": "rate",
+        "paper": "B",
+        "figure": "Fig. 2a",
+        "statement": "S",
+        "reading": "",
+        "test": "T",
+        "measured": "M",
+        "verdict": "cannot tell",
+        "facts": [{"name": "slope", "value": 0.5}],
+    }
     return results("converge --synthetic", coords, metrics, claims=[claim])
 
 
 def converge():
-    coords = {"layer": [0], "head": [0, 1], "length": [64], "tolerance": [0.05],
-              "sampler": ["recent", "uniform"], "cache": ["full", "kept"], "rise": [0.01],
-              "capacity_metric": ["entropy", "margin"], "convergence_metric": ["horizon"]}
+    coords = {
+        "layer": [0],
+        "head": [0, 1],
+        "length": [64],
+        "tolerance": [0.05],
+        "sampler": ["recent", "uniform"],
+        "cache": ["full", "kept"],
+        "rise": [0.01],
+        "capacity_metric": ["entropy", "margin"],
+        "convergence_metric": ["horizon"],
+    }
     names = ["horizon", "rate_predicted", "rate_covariance"]
     metrics = {name: metric(coords, ["layer", "head"], 0.5) for name in names}
-    metrics["tokens_for_error"] = metric(
-        coords, ["layer", "head", "tolerance", "sampler"], 8, False, "keys")
+    metrics["tokens_for_error"] = metric(coords, ["layer", "head", "tolerance", "sampler"], 8, False, "keys")
     metrics["cache_bytes"] = metric(coords, ["cache"], 1024, False, "bytes")
     for name in ["rank_correlation", "rank_correlation_low", "rank_correlation_high"]:
         metrics[name] = metric(coords, ["capacity_metric", "convergence_metric"], 0.25, False)
-    for name in ["tolerance_for_rise", "calibrated_loss_change", "calibrated_loss_change_low",
-                 "calibrated_loss_change_high", "calibrated_loss_change_p",
-                 "calibrated_cache_share"]:
+    for name in [
+        "tolerance_for_rise",
+        "calibrated_loss_change",
+        "calibrated_loss_change_low",
+        "calibrated_loss_change_high",
+        "calibrated_loss_change_p",
+        "calibrated_cache_share",
+    ]:
         metrics[name] = metric(coords, ["rise"], 0.01, False)
     return results("converge", coords, metrics)
 
 
 def validation():
-    coords = {"predictor": ["entropy", "flag_dispersed"], "intervention": ["uniform"],
-              "text": ["a.txt", "b.txt"]}
+    coords = {
+        "predictor": ["entropy", "flag_dispersed"],
+        "intervention": ["uniform"],
+        "text": ["a.txt", "b.txt"],
+    }
     pairs = ["predictor", "intervention"]
     metrics = {
         f"prediction_rank_correlation{end}": metric(coords, pairs, scale, False)
@@ -142,12 +240,23 @@ def validation():
 
 
 def plan():
-    coords = {"layer": [0], "head": [0, 1], "budget": ["0.5", "0.25"], "draw": [0, 1],
-              "method": ["plan", "window", "random"]}
+    coords = {
+        "layer": [0],
+        "head": [0, 1],
+        "budget": ["0.5", "0.25"],
+        "draw": [0, 1],
+        "method": ["plan", "window", "random"],
+    }
     metrics = {
         name: metric(coords, ["method", "budget"], 0.125, False)
-        for name in ["planned_change", "planned_change_low", "planned_change_high",
-                     "planned_cache_share", "plan_difference", "plan_difference_p"]
+        for name in [
+            "planned_change",
+            "planned_change_low",
+            "planned_change_high",
+            "planned_cache_share",
+            "plan_difference",
+            "plan_difference_p",
+        ]
     }
     metrics["random_plans_p"] = metric(coords, ["budget"], 0.01, False)
     metrics["random_change"] = metric(coords, ["budget", "draw"], 0.25, False)
@@ -158,12 +267,21 @@ def plan():
 
 def schema_1():
     coords = {"layer": [0], "head": [0], "length": [32]}
-    return text({
-        "schema": "headgauge.results/1.3", "settings": {"command": "scan"}, "coords": coords,
-        "metrics": {"entropy": metric(coords, ["layer", "head", "length"], 1, False)},
-        "summary": [{"text": "1", "heads": [], "facts": [
-            {"text": "1", "metric": "coords.length", "cell": [0], "value": 1, "scale": 1}]}],
-    })
+    return text(
+        {
+            "schema": "headgauge.results/1.3",
+            "settings": {"command": "scan"},
+            "coords": coords,
+            "metrics": {"entropy": metric(coords, ["layer", "head", "length"], 1, False)},
+            "summary": [
+                {
+                    "text": "1",
+                    "heads": [],
+                    "facts": [{"text": "1", "metric": "coords.length", "cell": [0], "value": 1, "scale": 1}],
+                }
+            ],
+        }
+    )
 
 
 def no_cells():
@@ -177,14 +295,22 @@ def limits(*entries):
 
 
 def state(schema, finished):
-    return text({"schema": schema, "identity": {"seed": 7, "model": "tiny"}, "finished": finished,
-                 "sha256": SUM})
+    return text(
+        {"schema": schema, "identity": {"seed": 7, "model": "tiny"}, "finished": finished, "sha256": SUM}
+    )
 
 
 CELL = {"mean": [0.1, 0.2], "covariance": [0.3, 0.4]}
-SCALE = {"reference": {"mean_unit": 1.0, "covariance_unit": 2.0, "mean_error": 0.5,
-                       "covariance_error": 0.25, "method": "exact"},
-         "points": [CELL, CELL]}
+SCALE = {
+    "reference": {
+        "mean_unit": 1.0,
+        "covariance_unit": 2.0,
+        "mean_error": 0.5,
+        "covariance_error": 0.25,
+        "method": "exact",
+    },
+    "points": [CELL, CELL],
+}
 
 FILES = {
     "results/scan.json": scan(),
@@ -196,11 +322,17 @@ FILES = {
     "results/plan.json": plan(),
     "results/schema_1.json": schema_1(),
     "results/no_cells.json": no_cells(),
-    "limits/loss.json": limits({"metric": "loss", "max_increase": 0.02, "relative": True,
-                                "where": {"length": 64}}),
+    "limits/loss.json": limits(
+        {"metric": "loss", "max_increase": 0.02, "relative": True, "where": {"length": 64}}
+    ),
     "limits/heads.json": limits(
-        {"metric": "entropy_normalized", "heads": "0.1,0.*", "max_decrease": 0.1, "errors": 2,
-         "where": {"length": [32, 64]}},
+        {
+            "metric": "entropy_normalized",
+            "heads": "0.1,0.*",
+            "max_decrease": 0.1,
+            "errors": 2,
+            "where": {"length": [32, 64]},
+        },
         {"metric": "critical_n_head", "max_increase": 0, "max_decrease": 0},
     ),
     "state/simulation.json": state("headgauge.synthetic-state/2", [SCALE, {"points": []}]),

@@ -67,12 +67,19 @@ def gguf(metadata, tensors, version=3):
 
 
 GGUF_LLAMA = [
-    ("general.architecture", 8, "llama"), ("llama.block_count", 4, 1), ("llama.context_length", 4, 64),
-    ("llama.embedding_length", 4, 32), ("llama.feed_forward_length", 4, 32),
-    ("llama.attention.head_count", 4, 4), ("llama.attention.layer_norm_rms_epsilon", 6, 1e-5),
-    ("tokenizer.ggml.model", 8, "gpt2"), ("tokenizer.ggml.pre", 8, "gpt-2"),
-    ("tokenizer.ggml.tokens", 9, (8, ["a", "b", "ab"])), ("tokenizer.ggml.merges", 9, (8, ["a b"])),
-    ("tokenizer.ggml.token_type", 9, (5, [1, 1, 1])), ("tokenizer.ggml.add_bos_token", 7, False),
+    ("general.architecture", 8, "llama"),
+    ("llama.block_count", 4, 1),
+    ("llama.context_length", 4, 64),
+    ("llama.embedding_length", 4, 32),
+    ("llama.feed_forward_length", 4, 32),
+    ("llama.attention.head_count", 4, 4),
+    ("llama.attention.layer_norm_rms_epsilon", 6, 1e-5),
+    ("tokenizer.ggml.model", 8, "gpt2"),
+    ("tokenizer.ggml.pre", 8, "gpt-2"),
+    ("tokenizer.ggml.tokens", 9, (8, ["a", "b", "ab"])),
+    ("tokenizer.ggml.merges", 9, (8, ["a b"])),
+    ("tokenizer.ggml.token_type", 9, (5, [1, 1, 1])),
+    ("tokenizer.ggml.add_bos_token", 7, False),
 ]
 GGUF_TENSORS = [
     ("token_embd.weight", [32, 3], 8, bytes(i % 60 for i in range(3 * 34))),
@@ -85,38 +92,66 @@ FILES = {
     "gguf/llama.gguf": gguf(GGUF_LLAMA, GGUF_TENSORS),
     "gguf/types.gguf": gguf(
         [("general.architecture", 8, "llama"), ("list", 9, (6, [0.5, -1.0]))],
-        [("k", [256], 14, bytes(i % 60 for i in range(210))), ("h", [3, 2], 1, bytes(12)),
-         ("f", [1], 0, struct.pack("<f", 2.0))],
+        [
+            ("k", [256], 14, bytes(i % 60 for i in range(210))),
+            ("h", [3, 2], 1, bytes(12)),
+            ("f", [1], 0, struct.pack("<f", 2.0)),
+        ],
     ),
     "safetensors/empty.safetensors": safetensors([]),
     "safetensors/one.safetensors": safetensors([("w", "F32", [2, 3])], {"format": "pt"}),
     "safetensors/types.safetensors": safetensors(
-        [("d", "F64", [2]), ("s", "F32", []), ("h", "F16", [3, 1]), ("b", "BF16", [2]),
-         ("z", "U8", [0, 4]), ("m", "BOOL", [1])]
+        [
+            ("d", "F64", [2]),
+            ("s", "F32", []),
+            ("h", "F16", [3, 1]),
+            ("b", "BF16", [2]),
+            ("z", "U8", [0, 4]),
+            ("m", "BOOL", [1]),
+        ]
     ),
     "dump/qk.safetensors": dump(
         [("layers.0.k", "F32", [1, 2, 3]), ("layers.0.q", "F32", [2, 2, 3])], causal="true"
     ),
     "dump/all.safetensors": dump(
-        [("x", "F32", [2, 2]), ("layers.0.q", "F16", [2, 2, 1]), ("layers.0.k", "F16", [1, 2, 1]),
-         ("layers.0.v", "BF16", [1, 2, 1]), ("layers.1.q", "F16", [2, 2, 1]),
-         ("layers.1.k", "F16", [1, 2, 1]), ("layers.1.v", "BF16", [1, 2, 1])],
-        causal="false", scale="0.5",
+        [
+            ("x", "F32", [2, 2]),
+            ("layers.0.q", "F16", [2, 2, 1]),
+            ("layers.0.k", "F16", [1, 2, 1]),
+            ("layers.0.v", "BF16", [1, 2, 1]),
+            ("layers.1.q", "F16", [2, 2, 1]),
+            ("layers.1.k", "F16", [1, 2, 1]),
+            ("layers.1.v", "BF16", [1, 2, 1]),
+        ],
+        causal="false",
+        scale="0.5",
     ),
     "dump/scores.safetensors": dump(
         [("layers.0.scores", "F32", [2, 2, 2]), ("layers.0.x", "F16", [2, 1])], causal="true"
     ),
     "config/gpt2.json": json.dumps(
-        {"model_type": "gpt2", "n_layer": 2, "n_head": 3, "n_embd": 12, "n_positions": 64,
-         "vocab_size": 31, "n_inner": None, "layer_norm_epsilon": 1e-05,
-         "activation_function": "gelu_new", "scale_attn_weights": True,
-         "architectures": ["GPT2LMHeadModel"], "eos_token_id": [1, 2]},
+        {
+            "model_type": "gpt2",
+            "n_layer": 2,
+            "n_head": 3,
+            "n_embd": 12,
+            "n_positions": 64,
+            "vocab_size": 31,
+            "n_inner": None,
+            "layer_norm_epsilon": 1e-05,
+            "activation_function": "gelu_new",
+            "scale_attn_weights": True,
+            "architectures": ["GPT2LMHeadModel"],
+            "eos_token_id": [1, 2],
+        },
         indent=1,
     ).encode(),
     "config/nested.json": b'{"rope_scaling":{"factor":8.0,"type":"llama3"},"a":[{"b":[-1,1e3]}]}\n',
     "config/index.json": json.dumps(
-        {"metadata": {"total_size": 8},
-         "weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}}
+        {
+            "metadata": {"total_size": 8},
+            "weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"},
+        }
     ).encode(),
     **made_results.FILES,
 }
@@ -136,17 +171,16 @@ FILES["ids/marked"] = b"\xef\xbb\xbf12 caf\xc3\xa9 \xf0\x9f\xa6\x99\n"
 FILES["ids/large"] = b"2147483647 2147483648"
 
 
-
 def monitor_record(step, **rest):
     start = {"schema": "headgauge.monitor/1", "model": "tiny", "family": "gpt2", "step": step, "tokens": 64}
     return json.dumps({**start, **rest}, separators=(",", ":"))
 
 
-
-
 def journal(records):
     """Of (layer, document, stage, content); docs/formats.md, "Journals"."""
-    header = made_results.text({"schema": "headgauge.journal/1", "share": [0, 2], "identity": {"MODEL": ["tiny"]}})
+    header = made_results.text(
+        {"schema": "headgauge.journal/1", "share": [0, 2], "identity": {"MODEL": ["tiny"]}}
+    )
     data = b"headgauge.journal/1 %d %08x\n%s\n" % (len(header), zlib.crc32(header), header)
     for layer, document, stage, content in records:
         record = struct.pack("<iqQQ", layer, document, len(stage), len(content)) + stage + content
@@ -157,30 +191,64 @@ def journal(records):
 FILES["journal/none"] = journal([])
 FILES["journal/finished"] = journal([(0, 0, b"scan", b"abc"), (0, 1, b"scan", b""), (-2, 0, b"", b"")])
 FILES["journal/torn"] = FILES["journal/finished"][:-9]
-FILES["monitor/two.jsonl"] = "\n".join([
-    monitor_record(10, metrics={"entropy": [[1.5, 2], [0.5, None]]}, warnings=[]),
-    monitor_record(20, metrics={"entropy": [[1.25, 2], [0.25, 1]], "own": [[0, 1], [2, 3]]},
-                   warnings=["step 10: dispersion began in head 1.0: entropy above 0.95"]),
-]).encode()
+FILES["monitor/two.jsonl"] = "\n".join(
+    [
+        monitor_record(10, metrics={"entropy": [[1.5, 2], [0.5, None]]}, warnings=[]),
+        monitor_record(
+            20,
+            metrics={"entropy": [[1.25, 2], [0.25, 1]], "own": [[0, 1], [2, 3]]},
+            warnings=["step 10: dispersion began in head 1.0: entropy above 0.95"],
+        ),
+    ]
+).encode()
 FILES["monitor/torn.jsonl"] = FILES["monitor/two.jsonl"][:-70]
 
 PLAN = {
-    "schema": "headgauge.plan/1", "context": 64,
+    "schema": "headgauge.plan/1",
+    "context": 64,
     "model": {"name": "tiny", "family": "gpt2", "layers": 2, "heads": 4, "kv_heads": 2},
-    "heads": [{"layer": 0, "kv_head": 1, "pattern": "sinks:sinks=4,window=60"},
-              {"layer": 1, "kv_head": 0, "normalizer": "uniform"}],
+    "heads": [
+        {"layer": 0, "kv_head": 1, "pattern": "sinks:sinks=4,window=60"},
+        {"layer": 1, "kv_head": 0, "normalizer": "uniform"},
+    ],
 }
 LANGUAGES = {
-    "pattern": ["window:size=8,global=1", "sinks:sinks=4,window=60", "topk:k=3", "lsh:buckets=4",
-                "bigbird:window=2,random=3,global=1,seed=9", "strided:stride=3",
-                "fixed:stride=4,summary=2"],
+    "pattern": [
+        "window:size=8,global=1",
+        "sinks:sinks=4,window=60",
+        "topk:k=3",
+        "lsh:buckets=4",
+        "bigbird:window=2,random=3,global=1,seed=9",
+        "strided:stride=3",
+        "fixed:stride=4,summary=2",
+    ],
     "normalizer": [
-        "softmax:t=2", "uniform", "ssmax:s=0.43,b=0", "logn", "logn-qwen:train=512",
-        "logn-entropy:train=512", "yarn:factor=4", "cosine:g=10", "adaptive-temperature",
-        "softcap:c=50", "sparsemax", "entmax:alpha=1.5",
-        "asentmax:alpha=1.5,delta=1,beta=0.55,gamma=1", "softmax1", "sink:b=0", "sigmoid:b=-logn",
-        "relu:power=1,alpha=1", "poly:p=3", "sasoftmax", "sasoftmax-plain", "softpick", "topk:k=8",
-        "pointwise:f=softplus", "taylor2", "poly-normalized:m=4", "stieltjes:q=4",
+        "softmax:t=2",
+        "uniform",
+        "ssmax:s=0.43,b=0",
+        "logn",
+        "logn-qwen:train=512",
+        "logn-entropy:train=512",
+        "yarn:factor=4",
+        "cosine:g=10",
+        "adaptive-temperature",
+        "softcap:c=50",
+        "sparsemax",
+        "entmax:alpha=1.5",
+        "asentmax:alpha=1.5,delta=1,beta=0.55,gamma=1",
+        "softmax1",
+        "sink:b=0",
+        "sigmoid:b=-logn",
+        "relu:power=1,alpha=1",
+        "poly:p=3",
+        "sasoftmax",
+        "sasoftmax-plain",
+        "softpick",
+        "topk:k=8",
+        "pointwise:f=softplus",
+        "taylor2",
+        "poly-normalized:m=4",
+        "stieltjes:q=4",
     ],
     "specs": ["ssmax:s=0.43,b=0,sparsemax,window:size=8,global=1"],
     "heads": ["0-3,4\n3.2,1.*", "*", "\n0-2.1-3"],
@@ -190,7 +258,8 @@ LANGUAGES = {
         "converge --grid 64:512:8 --replicates 20 --tolerances 0.1,0.05",
         "synthetic --scales 0.05:50:12 --radii 0.5,1 --dimension 50 --variance 0.1 --full",
         "compare --normalizer ssmax:s=0.43,b=0,sparsemax --each head",
-        "diff --metrics entropy,loss --heads 0.1", "plan --memory 0.5 --curve 0.25,0.5 --screen all",
+        "diff --metrics entropy,loss --heads 0.1",
+        "plan --memory 0.5 --curve 0.25,0.5 --screen all",
     ],
 }
 for language, texts in LANGUAGES.items():

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Builds headgauge, runs every test there is, and prints the totals as the last line.
 
-    python3 tests/run.py                    # release, python, web and asan: what CI runs
+    python3 tests/run.py                    # release, layout, python, web and asan: what CI runs
     python3 tests/run.py release asan tsan  # some of it
 
-release: the C++ tests; python: every test_*.py of the folders of tests/, run against the release
-build; web: the TypeScript tests, and the report page of the release build in a browser; asan,
-ubsan, tsan: the C++ tests under sanitizers. What needs one core runs beside others, and shows its output when it
-has ended. The figures are those that GoogleTest, ctest, unittest and Vitest report. Exit status 1 if
+release: the C++ tests; layout: tools/layout.sh; python: every test_*.py of the folders of tests/,
+run against the release build; web: the TypeScript tests, and the report page of the release build
+in a browser; asan, ubsan, tsan: the C++ tests under sanitizers, asan compiled with Clang where that
+is installed, so that two compilers see the code. What needs one core runs beside others, and shows
+its output when it has ended. The figures are those that GoogleTest, ctest, unittest and Vitest report. Exit status 1 if
 anything failed, did not build, or ran no test at all.
 """
 
@@ -24,22 +25,24 @@ import subprocess
 import sys
 import tempfile
 import time
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[1]
-STAGES = ("release", "python", "web", "asan", "ubsan", "tsan")
-DEFAULT_STAGES = ("release", "python", "web", "asan")
+STAGES = ("release", "layout", "python", "web", "asan", "ubsan", "tsan")
+DEFAULT_STAGES = ("release", "layout", "python", "web", "asan")
 UBSAN = {"UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
 SANITIZERS = {
     "asan": {"ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1", **UBSAN},
     "ubsan": UBSAN,
     "tsan": {"TSAN_OPTIONS": f"suppressions={ROOT / 'tests/tsan.supp'}:halt_on_error=1"},
 }
+CLANG = "clang++-19"  # as CMakePresets.json has it
 TORCH = ROOT / "build/python-torch"
+NOT_HERE = 77  # the exit status of a check whose tools are not there
 TEST_SECONDS = 1200  # after which ctest gives a program up
 
 
@@ -50,9 +53,7 @@ class Counts:
     skipped: int = 0
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(
-            self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped
-        )
+        return Counts(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
 
     def __str__(self) -> str:
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
@@ -110,8 +111,8 @@ def is_skipped(program: ElementTree.Element) -> bool:
 
 def parse_unittest(text: str) -> Counts | None:
     """The counts of unittest's summary; None where there is none."""
-    ran = re.findall(r"^Ran (\d+) tests? in ", text, re.M)
-    verdict = re.findall(r"^(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?$", text, re.M)
+    ran = re.findall(r"^Ran (\d+) tests? in ", text, re.MULTILINE)
+    verdict = re.findall(r"^(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?$", text, re.MULTILINE)
     if not ran or not verdict:
         return None
     details = {name: int(n) for name, n in re.findall(r"([a-z ]+)=(\d+)", verdict[-1])}
@@ -126,13 +127,10 @@ def parse_vitest(text: str) -> Counts | None:
     """The counts of Vitest's JSON report; None where there is none."""
     try:
         report = json.loads(text)
-        passed, failed, total = (
-            int(report[f"num{kind}Tests"]) for kind in ("Passed", "Failed", "Total")
-        )
+        passed, failed, total = (int(report[f"num{kind}Tests"]) for kind in ("Passed", "Failed", "Total"))
         # A file that could not even be loaded has no tests in it.
         broken = sum(
-            1 for file in report["testResults"]
-            if file["status"] == "failed" and not file["assertionResults"]
+            1 for file in report["testResults"] if file["status"] == "failed" and not file["assertionResults"]
         )
     except (ValueError, KeyError, TypeError):
         return None
@@ -200,8 +198,9 @@ class Session:
         start = time.monotonic()
         nice = ["nice", "-n", "19"] if beside else []
         title = name if beside else None
-        status, _ = run([*nice, "cmake", "--preset", preset, "--log-level=WARNING", *(options or [])],
-                        title=title)
+        status, _ = run(
+            [*nice, "cmake", "--preset", preset, "--log-level=WARNING", *(options or [])], title=title
+        )
         if status == 0:
             build = ["cmake", "--build", "--preset", preset, "-j", str(self.jobs)]
             status, _ = run([*nice, *build], title=title)
@@ -245,13 +244,18 @@ class Session:
         start = time.monotonic()
         script = ["nice", "-n", "19", str(ROOT / "tools/python_packages.sh"), "torch"]
         status, _ = run(script, title="install torch")
-        self.record("install torch", (Counts(), "not installed, its tests are skipped" if status else ""), start)
+        self.record(
+            "install torch", (Counts(), "not installed, its tests are skipped" if status else ""), start
+        )
 
-    def check_types(self) -> None:
+    def check(self, name: str, command: list[str], complaint: str) -> None:
+        """A check that has a verdict and no tests."""
         start = time.monotonic()
-        status, _ = run(["npm", "--prefix", "web", "run", "--silent", "check"], title="tsc (web)")
-        judged = (Counts(failed=1), "does not type-check") if status else (Counts(), "")
-        self.record("tsc (web)", judged, start)
+        status, _ = run(command, title=name)
+        judged = (Counts(failed=1), complaint) if status else (Counts(passed=1), "")
+        if status == NOT_HERE:
+            judged = (Counts(skipped=1), "its tools are not there")
+        self.record(name, judged, start)
 
     def vitest(self, script: str) -> None:
         name = f"vitest ({script})"
@@ -288,7 +292,7 @@ class Session:
 def tasks_of_one_core(
     session: Session, stages: list[str], torch: Future[None] | None
 ) -> list[Callable[[], None]]:
-    """What the stages python and web consist of, the longest first: the browser, whole scans against
+    """What the stages layout, python and web consist of, the longest first: the browser, whole scans against
     the reference, then by size; what waits for torch at the end."""
 
     def unittest(file: Path, waits: bool) -> None:
@@ -297,6 +301,9 @@ def tasks_of_one_core(
         session.unittest(file)
 
     tasks: list[Callable[[], None]] = []
+    if "layout" in stages:
+        check_layout = [str(ROOT / "tools/layout.sh"), "--check"]
+        tasks.append(lambda: session.check("layout", check_layout, "see its output"))
     if "web" in stages:
         tasks.append(lambda: session.vitest("test:browser"))
     if "python" in stages:
@@ -308,8 +315,14 @@ def tasks_of_one_core(
         files.sort(key=waiting.__contains__)
         tasks += [lambda file=file: unittest(file, file in waiting) for file in files]
     if "web" in stages:
-        tasks += [lambda: session.vitest("test"), session.check_types]
+        check = ["npm", "--prefix", "web", "run", "--silent", "check"]
+        tasks.append(lambda: session.vitest("test"))
+        tasks.append(lambda: session.check("tsc (web)", check, "does not type-check"))
     return tasks
+
+
+def preset_of(stage: str) -> str:
+    return "asan-clang" if stage == "asan" and shutil.which(CLANG) else stage
 
 
 def python_package() -> list[str]:
@@ -353,15 +366,15 @@ def main(arguments: list[str]) -> int:
     package = python_package() if "release" in stages else []
     if "release" in stages and session.build("release", options=package):
         session.ctest("release", {})
-    sanitized = [stage for stage in stages if stage in SANITIZERS]
+    sanitized = {preset_of(stage): SANITIZERS[stage] for stage in stages if stage in SANITIZERS}
     tasks = tasks_of_one_core(session, stages, torch)
     with ThreadPoolExecutor(1) as builder:
         # The tests of one core wait for a disk or a browser a third of the time.
-        first = builder.submit(session.build, sanitized[0], bool(tasks)) if sanitized else None
+        built = {preset: builder.submit(session.build, preset, bool(tasks)) for preset in [*sanitized][:1]}
         session.beside_each_other(tasks)
-    for stage in sanitized:
-        if first.result() if stage == sanitized[0] else session.build(stage):
-            session.ctest(stage, SANITIZERS[stage])
+    for preset, environment in sanitized.items():
+        if built[preset].result() if preset in built else session.build(preset):
+            session.ctest(preset, environment)
     total = session.summary()
     print(total, flush=True)
     return 1 if total.failed or not total.passed else 0

@@ -20,7 +20,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-MARKED = re.compile(r"(<!-- tools/docs\.py (\w+) -->\n).*?(<!-- end \2 -->)", re.S)
+MARKED = re.compile(r"(<!-- tools/docs\.py (\w+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)
 
 
 def table(titles: list[str], rows: list[list[str]]) -> str:
@@ -74,7 +74,7 @@ def metrics(command: str) -> str:
 
 
 COMMANDS = ("scan", "compare", "converge", "validate", "plan", "merge", "report", "diff", "reproduce limits", "reproduce tokens",
-            "inspect", "list measures", "phantom")  # fmt: skip
+            "inspect", "list measures")  # fmt: skip
 Options = list[dict[str, str]]
 
 
@@ -131,9 +131,7 @@ def tables(program: Path) -> dict[str, Callable[[], str]]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing; 1 where one is stale")
-    parser.add_argument(
-        "headgauge", type=Path, nargs="?", default=ROOT / "build/release/headgauge"
-    )
+    parser.add_argument("headgauge", type=Path, nargs="?", default=ROOT / "build/release/headgauge")
     options = parser.parse_args()
     made = tables(options.headgauge)
     stale = []

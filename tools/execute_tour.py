@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs docs/tour.ipynb from the repository's root and writes its outputs back into it.
 
-    tools/execute_tour.py        needs headgauge[plot], nbclient and ipykernel
+tools/execute_tour.py        needs headgauge[plot], nbclient and ipykernel
 """
 
 from __future__ import annotations

@@ -18,12 +18,13 @@ import pathlib
 import re
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.reference.inference import p_of_t  # noqa: E402
+from tests.reference.inference import p_of_t
 
 DOCUMENT = ROOT / "docs/mathematics.md"
 NARROWEST = 1.5  # an octave spans at least this factor
@@ -74,7 +75,7 @@ Step = tuple[float, float, float]  # growth of log position and of log effective
 def steps_of(points: Points) -> list[Step]:
     """Each octave back weighs 1/sqrt 2 of the next one."""
     end = points[-1][0]
-    return [(b[0] - a[0], b[1] - a[1], math.exp((b[0] - end) / 2)) for a, b in zip(points, points[1:])]
+    return [(b[0] - a[0], b[1] - a[1], math.exp((b[0] - end) / 2)) for a, b in pairwise(points)]
 
 
 def with_drift(points: Points, to: float) -> Forecast:
@@ -174,7 +175,7 @@ def main() -> None:
         name, folder = argument.split("=", 1)
         texts.setdefault(name, []).append(folder)
     text = DOCUMENT.read_text(encoding="utf-8")
-    marked = re.compile(r"(<!-- tools/forecasts.py -->\n).*?(<!-- end -->)", re.S)
+    marked = re.compile(r"(<!-- tools/forecasts.py -->\n).*?(<!-- end -->)", re.DOTALL)
     written = marked.sub(lambda m: f"{m[1]}{table(texts)}\n{m[2]}", text)
     DOCUMENT.write_text(written, encoding="utf-8")
 

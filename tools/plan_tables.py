@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints the tables of docs/plan.md from results of headgauge plan.
 
-    tools/plan_tables.py RESULTS...
+tools/plan_tables.py RESULTS...
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ def table(results: dict) -> str:
             if change is None:
                 cells.append("")
                 continue
-            low, high = (number(at(f"planned_change_{end}", m, b), digits)
-                         for end in ("low", "high"))
+            low, high = (number(at(f"planned_change_{end}", m, b), digits) for end in ("low", "high"))
             star = "*" if (at("plan_difference_p", m, b) or 1) <= 0.05 else ""
             share = 100 * at("planned_cache_share", m, b)
             cells.append(f"{number(change, digits)}{star} ({low} to {high}), {share:.0f} %")
         lines.append(f"| {method} | " + " | ".join(cells) + " |")
         if method == "random heads" and "random_change" in metrics:
             spread = [[v for v in row if v is not None] for row in metrics["random_change"]["values"]]
-            ends = [f"{number(min(row), digits)} to {number(max(row), digits)}" if row else ""
-                    for row in spread]
+            ends = [
+                f"{number(min(row), digits)} to {number(max(row), digits)}" if row else "" for row in spread
+            ]
             lines.append(f"| - its {len(spread[0])} dealings | " + " | ".join(ends) + " |")
     return "\n".join(lines)
 

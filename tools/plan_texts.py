@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Cuts a novel into the excerpts that docs/plan.md plans on: two to select, four to confirm.
 
-    tools/plan_texts.py war_and_peace.txt FOLDER
+tools/plan_texts.py war_and_peace.txt FOLDER
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ def main(novel: str, folder: str) -> None:
     text = Path(novel).read_text(encoding="utf-8")
     begin = int(UNSEEN * len(text))
     quarter = int((1 - UNSEEN) * len(text) / 4)
-    parts = {f"train_{name}.txt": (int(share * len(text)), SELECTED)
-             for name, share in (("a", 0.3), ("b", 0.62))}
+    parts = {
+        f"train_{name}.txt": (int(share * len(text)), SELECTED) for name, share in (("a", 0.3), ("b", 0.62))
+    }
     parts |= {f"val_{k}.txt": (begin + k * quarter, quarter) for k in range(4)}
     Path(folder).mkdir(parents=True, exist_ok=True)
     for name, (start, count) in parts.items():

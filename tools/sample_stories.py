@@ -29,9 +29,16 @@ def main() -> None:
     ends = [config.bos_token_id, config.eos_token_id]
     ids: list[int] = []
     while len(ids) < options.tokens:
-        text = model.generate(torch.tensor([[config.bos_token_id]]), do_sample=True, top_k=0,
-                              top_p=1.0, temperature=1.0, eos_token_id=ends, pad_token_id=ends[1],
-                              max_length=config.max_position_embeddings)
+        text = model.generate(
+            torch.tensor([[config.bos_token_id]]),
+            do_sample=True,
+            top_k=0,
+            top_p=1.0,
+            temperature=1.0,
+            eos_token_id=ends,
+            pad_token_id=ends[1],
+            max_length=config.max_position_embeddings,
+        )
         ids += text[0].tolist()
     print(*ids[: options.tokens], sep="\n")
 

@@ -17,7 +17,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.reference.gpt2 import Model  # noqa: E402
+from tests.reference.gpt2 import Model
 
 
 def numbers(text: str) -> list[int]:

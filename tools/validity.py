@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the tables of docs/validity.md anew from the results of headgauge validate.
 
-    tools/validity.py NAME=FOLDER...    folders that hold results.json
+tools/validity.py NAME=FOLDER...    folders that hold results.json
 """
 
 from __future__ import annotations
@@ -87,7 +87,9 @@ def table(name: str, results: dict) -> str:
         shown = [
             (separation[i], predictors[i // len(interventions)], at[i])
             for i in range(intervention, len(separation), len(interventions))
-            if chance[i] is not None and chance[i] <= level and "under" not in predictors[i // len(interventions)]
+            if chance[i] is not None
+            and chance[i] <= level
+            and "under" not in predictors[i // len(interventions)]
         ]
         if not shown:
             return "none"
@@ -107,8 +109,10 @@ def main() -> None:
         results = json.loads((pathlib.Path(folder) / "results.json").read_text(encoding="utf-8"))
         tables.append(table(name, results))
     text = DOCUMENT.read_text(encoding="utf-8")
-    marked = re.compile(r"(<!-- tables -->\n).*?(<!-- end -->)", re.S)
-    DOCUMENT.write_text(marked.sub(lambda m: m[1] + "\n\n".join(tables) + "\n" + m[2], text), encoding="utf-8")
+    marked = re.compile(r"(<!-- tables -->\n).*?(<!-- end -->)", re.DOTALL)
+    DOCUMENT.write_text(
+        marked.sub(lambda m: m[1] + "\n\n".join(tables) + "\n" + m[2], text), encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

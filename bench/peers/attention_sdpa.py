@@ -4,7 +4,6 @@ import argparse
 import json
 
 import torch
-
 from measure import best_of
 
 

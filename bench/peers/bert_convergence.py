@@ -7,9 +7,8 @@ import time
 
 import numpy as np
 import torch
-from transformers import BertModel
-
 from measure import arguments, read_tokens, report
+from transformers import BertModel
 
 
 def attention_moments(
@@ -50,14 +49,20 @@ def main() -> None:
             for _ in range(args.timed):
                 chosen = inputs[torch.randint(args.length, (int(n),))]
                 mean, covariance = attention_moments(layer, chosen, heads, args.half)
-                found.append([float((mean - reference[0]).norm()),
-                              float((covariance - reference[1]).norm())])
+                found.append([float((mean - reference[0]).norm()), float((covariance - reference[1]).norm())])
             errors.append(np.mean(found, axis=0))
         seconds = time.perf_counter() - start
     slopes = np.polyfit(np.log(grid), np.log(np.array(errors)), 1)[0]
     scale = args.replicates / args.timed
-    report(name="bert_convergence", length=args.length, seconds=seconds * scale, scaled_by=scale,
-           half=args.half, rate_mean=-slopes[0], rate_covariance=-slopes[1])
+    report(
+        name="bert_convergence",
+        length=args.length,
+        seconds=seconds * scale,
+        scaled_by=scale,
+        half=args.half,
+        rate_mean=-slopes[0],
+        rate_covariance=-slopes[1],
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Hugging Face eager attention with output_attentions=True, and the entropy of every row."""
 
 import torch
-
 from measure import arguments, best_of, load, read_tokens, report
 
 

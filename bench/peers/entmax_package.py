@@ -4,7 +4,6 @@ import argparse
 
 import torch
 from entmax import entmax15, entmax_bisect, sparsemax
-
 from measure import best_of, report
 
 NORMALIZERS = {

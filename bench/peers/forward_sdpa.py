@@ -1,7 +1,6 @@
 """The forward pass alone: sdpa, float32, logits and loss."""
 
 import torch
-
 from measure import arguments, best_of, load, read_tokens, report
 
 

@@ -29,9 +29,7 @@ HEADS = {
 
 def attention_of(folder: Path, ids: torch.Tensor) -> list[torch.Tensor]:
     """The weights of every head of a layer, (heads, L, L), as transformers computes them."""
-    model = GPT2LMHeadModel.from_pretrained(
-        folder, attn_implementation="eager", dtype=torch.float32
-    ).eval()
+    model = GPT2LMHeadModel.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32).eval()
     with torch.no_grad():
         return [layer[0] for layer in model(ids, output_attentions=True).attentions]
 

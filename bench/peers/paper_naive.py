@@ -7,7 +7,6 @@ over query rows, tensor operations within a row, as one writes them from the pap
 import math
 
 import torch
-
 from measure import arguments, best_of, load, read_tokens, report
 
 TOP_N = (1, 5, 10, 20, 100)
@@ -85,9 +84,7 @@ def main() -> None:
     algorithms = {
         "growing_l": all_lengths,
         "growing_n": lambda: each_row(args.length, TOP_N, distance),
-        "critical_n": lambda: each_row(
-            args.length, tuple(range(1, args.critical_max + 1)), distance
-        ),
+        "critical_n": lambda: each_row(args.length, tuple(range(1, args.critical_max + 1)), distance),
         "separability": lambda: each_row(args.length, TOP_N, separability),
         "sensitivity": lambda: [
             sensitivity(torch.log(attention[h, t, : t + 1] + 1e-30))

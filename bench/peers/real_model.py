@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 import torch
-
 from measure import best_of, load
 
 

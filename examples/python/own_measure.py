@@ -1,6 +1,6 @@
 """A measure of one's own: how much of its weight each head puts on the token before the query.
 
-    python examples/python/own_measure.py MODEL TEXT
+python examples/python/own_measure.py MODEL TEXT
 """
 
 import sys

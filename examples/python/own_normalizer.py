@@ -1,6 +1,6 @@
 """A normalizer of one's own, set against softmax: weights in proportion to (1 + logit - max)^2 above 0.
 
-    python examples/python/own_normalizer.py MODEL TEXT
+python examples/python/own_normalizer.py MODEL TEXT
 """
 
 import sys

@@ -1,6 +1,6 @@
 """A sparse pattern of one's own: the first four keys, and every key whose position is a multiple of four.
 
-    python examples/python/own_pattern.py MODEL TEXT
+python examples/python/own_pattern.py MODEL TEXT
 """
 
 import sys

@@ -164,13 +164,6 @@ struct ModelSummary {
 };
 ModelSummary summarize_model(const Checkpoint& checkpoint);
 
-// Writes a GPT-2 checkpoint of one layer whose seven heads have statistics in closed form (uniform,
-// sink, previous token, same token, one-hot, induction, distant; docs/phantom.md), with tokens.txt,
-// repeated.txt and expected.json, into `folder`, which is made if need be. `strength` > 0 is the
-// logit of the key that a head prefers; all others have logit 0. Throws ResourceError where a file
-// cannot be written.
-void write_phantom(const std::string& folder, double strength);
-
 // Lists the model_type values that make_model_source knows.
 std::vector<std::string> model_families();
 

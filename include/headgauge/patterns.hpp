@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,13 @@ class Pattern {
   // Returns how many keys a decoder must hold for the queries after `context` tokens of a causal
   // model. It is all of them if any key may be used again.
   virtual Index cached_keys(Index context) const { return context; }
+  // Returns how many of the first and of the last keys a query of a causal model keeps, its own key
+  // among the last, if the pattern keeps no others; else nothing.
+  struct FirstAndLast {
+    Index first = 0;
+    Index last = 0;
+  };
+  virtual std::optional<FirstAndLast> first_and_last() const { return std::nullopt; }
   // Returns a notice for readers about the pattern on texts of up to `longest` tokens; usually
   // nothing.
   virtual std::string notice(const SourceInfo& source, Index longest) const {

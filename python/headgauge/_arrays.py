@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from headgauge import _core
 from headgauge._source import Changes, Places
 from headgauge.errors import BadInputError
-from headgauge.results import Results
 
 Floats = npt.NDArray[np.float32]
 

@@ -15,9 +15,6 @@ from headgauge._own import Normalizer, Rule
 from headgauge.errors import BadInputError, UnsupportedError, UsageError
 from headgauge.results import Results
 
-# Patterns that keep only the first and the last keys, and their parameters for the numbers of these.
-FIRST_AND_LAST = {"sinks": ("sinks", "window"), "window": ("global", "size")}
-
 
 class Change:
     """The normalizer of a head and the pattern that selects its keys; None: the model's own."""
@@ -28,10 +25,7 @@ class Change:
     @functools.cached_property
     def first_and_last(self) -> tuple[int, int] | None:
         """Number of first and last keys that a query of a causal head sees; None: it sees others, too."""
-        if self.selector is None or self.selector.name not in FIRST_AND_LAST:
-            return None
-        first, last = (int(self.selector.parameter(key)) for key in FIRST_AND_LAST[self.selector.name])
-        return first, last
+        return None if self.selector is None else self.selector.first_and_last
 
     @property
     def is_mean(self) -> bool:

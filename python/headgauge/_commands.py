@@ -143,9 +143,7 @@ def reproduce(
 
 
 @takes("diff")
-def diff(
-    old: Any, new: Any, *, out: str | os.PathLike[str] | None = None, **options: Any
-) -> Results:
+def diff(old: Any, new: Any, *, out: str | os.PathLike[str] | None = None, **options: Any) -> Results:
     """What changed between two results: Results, or paths of results.json or their folders."""
     given = checked("diff", options)
     pairs = [

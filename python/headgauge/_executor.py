@@ -42,12 +42,15 @@ class Task:
     def run(self, **how: Any) -> _core.Results:
         """Measures, or joins the shards in these folders."""
         options = {
-            name: [_core.Text(*text) for text in value] if declared(self.experiment)[name]["type"] == "texts" else value
+            name: [_core.Text(*text) for text in value]
+            if declared(self.experiment)[name]["type"] == "texts"
+            else value
             for name, value in self.options.items()
         }
-        return _core.run(
+        results: _core.Results = _core.run(
             self.experiment, options, self.model, None, [_core.Text(*text) for text in self.texts], **how
         )
+        return results
 
 
 def shard(task: Task, which: str) -> dict[str, bytes]:

@@ -28,7 +28,11 @@ def _plain(value: object) -> object:
         return value.item()
     if isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, Iterable) and not isinstance(value, bytes | Mapping) and getattr(value, "ndim", 1):
+    if (
+        isinstance(value, Iterable)
+        and not isinstance(value, bytes | Mapping)
+        and getattr(value, "ndim", True)
+    ):
         return [_plain(item) for item in value]
     return value.item() if hasattr(value, "item") else str(value)
 
@@ -61,7 +65,11 @@ def checked(experiment: str, options: Mapping[str, Any], function: str = "") -> 
             raise TypeError(f"{function or experiment.split()[0]}() has no option {name!r}{advice}")
         if value is None:
             continue
-        if known[name]["type"] == "bool" and not known[name]["form"] and not isinstance(value, bool | np.bool_):
+        if (
+            known[name]["type"] == "bool"
+            and not known[name]["form"]
+            and not isinstance(value, bool | np.bool_)
+        ):
             raise TypeError(f"{name}: expected True or False, found {value!r}")
         given[name] = value if known[name]["type"] == "texts" else _plain(value)
     return given

@@ -150,8 +150,12 @@ def observed(own: Measure, names: list[str], rows: Rows) -> Doubles:
     where = f"{type(own).__name__}.observe()"
     found = own.observe(rows)
     if sorted(found) != sorted(names):
-        raise BadInputError(f"{where}: expected {', '.join(names)}, found {', '.join(map(str, found)) or 'nothing'}")
-    return np.stack([checked(found[name], rows.query.shape, f"{where}, {name}").astype(np.float64) for name in names])
+        raise BadInputError(
+            f"{where}: expected {', '.join(names)}, found {', '.join(map(str, found)) or 'nothing'}"
+        )
+    return np.stack(
+        [checked(found[name], rows.query.shape, f"{where}, {name}").astype(np.float64) for name in names]
+    )
 
 
 def weighed(own: Normalizer, logits: Doubles, position: int) -> Doubles:

@@ -45,7 +45,9 @@ def annotation(option: dict[str, Any]) -> str:
     return f"{kind} | Literal[{word!r}]" if typed and "str" not in kind else kind
 
 
-def options(experiments: Collection[str], without: Collection[str] = (), shared: bool = True) -> dict[str, tuple[str, str]]:
+def options(
+    experiments: Collection[str], without: Collection[str] = (), shared: bool = True
+) -> dict[str, tuple[str, str]]:
     """The options of the experiments by name: type and description."""
     found: dict[str, tuple[str, str]] = {}
     for experiment in experiments:
@@ -70,7 +72,9 @@ def _description(option: dict[str, Any]) -> str:
     return text if text.endswith(".") else text + "."
 
 
-def takes(*experiments: str, without: Collection[str] = (), shared: bool = True) -> Callable[[Function], Function]:
+def takes(
+    *experiments: str, without: Collection[str] = (), shared: bool = True
+) -> Callable[[Function], Function]:
     """Names the options of these experiments in the function's signature and docstring, in place of **options."""
 
     def add(function: Function) -> Function:

@@ -43,8 +43,6 @@ class Travel:
         if self._rows is None:
             return self._taken.numpy()
         heads, _, width = self._taken.shape
-        whole = np.zeros(
-            (heads, self._length, width), dtype=np.float32
-        )  # unused pages take no memory
+        whole = np.zeros((heads, self._length, width), dtype=np.float32)  # unused pages take no memory
         whole[:, self._rows.numpy()] = self._taken.numpy()
         return whole

@@ -101,8 +101,8 @@ class Plot:
         points = [self._pick(metric, ["layer", "head"], picked) for metric in metrics]
         ax = _axes(ax)
         ax.scatter(*(values.ravel() for values, _ in points), **options)
-        for put, metric, (_, where) in zip((ax.set_xlabel, ax.set_ylabel), metrics, points, strict=True):
-            put(f"{metric.title}{where} ({metric.unit})")
+        for axis, metric, (_, where) in zip((ax.xaxis, ax.yaxis), metrics, points, strict=True):
+            axis.set_label_text(f"{metric.title}{where} ({metric.unit})")
         return ax
 
     def _of_heads(self, name: str) -> Metric:
@@ -127,7 +127,7 @@ class Plot:
         return picked
 
     def _place(self, dim: str, label: Any) -> int:
-        labels = list(self._results.coords[dim])
+        labels: list[float | str] = list(self._results.coords[dim])
         if label not in labels:
             raise UsageError(f"{dim}: expected one of {', '.join(map(_text, labels))}, found {label}")
         return labels.index(label)

@@ -68,7 +68,7 @@ class Metric:
     def meaning(self) -> str:
         return str(catalogue().get(self.name, {}).get("meaning", ""))
 
-    def __array__(self, dtype: npt.DTypeLike = None, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         """The values: numpy.asarray(metric)."""
         return np.array(self.values, dtype=dtype, copy=copy)  # type: ignore[arg-type,unused-ignore]
 

@@ -41,6 +41,11 @@ class LivePattern {
   explicit LivePattern(std::shared_ptr<const Pattern> pattern) : pattern_(std::move(pattern)) {}
 
   std::string name() const { return pattern_->info().name; }
+  std::optional<std::pair<Index, Index>> first_and_last() const {
+    const auto kept = pattern_->first_and_last();
+    if (!kept) return std::nullopt;
+    return std::pair(kept->first, kept->last);
+  }
   double parameter(const std::string& key) const { return pattern_->info().parameters.number(key); }
 
   // What the pattern leaves of the keys of `ranges` to the last of the queries, as many as there
@@ -108,6 +113,7 @@ void bind_pattern(nb::module_& module) {
   nb::class_<LivePattern>(module, "Pattern")
       .def(nb::init<const std::string&>())
       .def_prop_ro("name", &LivePattern::name)
+      .def_prop_ro("first_and_last", &LivePattern::first_and_last)
       .def("parameter", &LivePattern::parameter)
       .def("select", &LivePattern::select, nb::arg("queries"), nb::arg("keys"), nb::arg("ranges"),
            nb::arg("layer"), nb::arg("head"), nb::arg("document"), nb::arg("causal"),

@@ -191,18 +191,24 @@ class Images(unittest.TestCase):
         with self.assertRaisesRegex(errors.UnsupportedError, "batch of 2"):
             headgauge.scan(model, inputs=two, measures="weights")
         for inputs in ({}, [], [{}], torch.randn(1, 3, 16, 16), "image.png"):
-            with self.assertRaisesRegex(errors.UsageError, r"^inputs: .*write inputs=\{'pixel_values': \.\.\.\}$"):
+            with self.assertRaisesRegex(
+                errors.UsageError, r"^inputs: .*write inputs=\{'pixel_values': \.\.\.\}$"
+            ):
                 headgauge.scan(model, inputs=inputs)
-        with self.assertRaisesRegex(errors.UsageError, "^inputs: expected pixel_values as a tensor.*found str"):
+        with self.assertRaisesRegex(
+            errors.UsageError, "^inputs: expected pixel_values as a tensor.*found str"
+        ):
             headgauge.scan(model, inputs={"pixel_values": "image.png"})
         for shape in ((1, 3, 48, 48), (3, 16, 16)):
             with self.assertRaisesRegex(
-                errors.BadInputError, r"^inputs: expected pixel_values as ViTModel\.forward\(\) .*processor makes$"
+                errors.BadInputError,
+                r"^inputs: expected pixel_values as ViTModel\.forward\(\) .*processor makes$",
             ):
                 headgauge.scan(model, inputs={"pixel_values": torch.randn(shape)})
         for command in (headgauge.converge, headgauge.validate, headgauge.plan):
             with self.assertRaisesRegex(
-                errors.UnsupportedError, rf"^{command.__name__}: .*ids.*scan\(\) or compare\(\), which take inputs="
+                errors.UnsupportedError,
+                rf"^{command.__name__}: .*ids.*scan\(\) or compare\(\), which take inputs=",
             ):
                 command(model, inputs=self.images())
 

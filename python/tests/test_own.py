@@ -8,7 +8,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,13 +20,19 @@ MODEL, TEXT = ROOT / "demo/model", ROOT / "demo/text.txt"
 
 
 class Entropy(headgauge.Measure):
-    metrics = {"own_entropy": ("nats", "entropy of the weights"), "own_first": ("1", "weight on the first key")}
+    metrics: ClassVar[dict[str, tuple[str, str]]] = {
+        "own_entropy": ("nats", "entropy of the weights"),
+        "own_first": ("1", "weight on the first key"),
+    }
 
     def observe(self, rows: Any) -> dict[str, Any]:
         weights = rows.weights.astype(np.float64)
         logs = np.log(weights, where=weights > 0, out=np.zeros_like(weights))
         assert rows.logits.shape == rows.weights.shape and np.isfinite(rows.logits[weights > 0]).all()
-        return {"own_entropy": -(weights * logs).sum(1), "own_first": np.where(rows.query > 0, weights[:, 0], np.nan)}
+        return {
+            "own_entropy": -(weights * logs).sum(1),
+            "own_first": np.where(rows.query > 0, weights[:, 0], np.nan),
+        }
 
 
 class Softmax(headgauge.Normalizer):
@@ -42,7 +48,9 @@ class Window(headgauge.Pattern):
 
     def select(self, rows: Any) -> Any:
         back = rows.query[:, None] - np.arange(rows.visible.shape[1])
-        assert rows.visible.shape == (len(rows.query), len(rows.keys)) and len(rows.queries) == len(rows.query)
+        assert rows.visible.shape == (len(rows.query), len(rows.keys)) and len(rows.queries) == len(
+            rows.query
+        )
         return back < 8
 
 
@@ -66,7 +74,9 @@ class Own(unittest.TestCase):
         known = quick(measures=["weights", "sensitivity"])
         np.testing.assert_allclose(own["entropy"].values, known["entropy"].values, rtol=1e-6)
         self.assertEqual(own.settings["normalizer"], "own-softmax")
-        np.testing.assert_allclose(own["jacobian_frobenius"].values, known["jacobian_frobenius"].values, rtol=1e-5)
+        np.testing.assert_allclose(
+            own["jacobian_frobenius"].values, known["jacobian_frobenius"].values, rtol=1e-5
+        )
         pair = quick(headgauge.compare, measures=["weights", "model"], normalizer=[Softmax(), "sparsemax"])
         self.assertEqual(pair.coords["normalizer"], ["original", "sparsemax", "own-softmax"])
         change = pair["loss_change"].values
@@ -75,14 +85,15 @@ class Own(unittest.TestCase):
     def test_a_pattern_in_scan_and_compare(self) -> None:
         for function in (headgauge.scan, headgauge.compare):
             measures = ["weights", "counterfactual"]
-            own = quick(function, measures=measures, pattern=Window() if function is headgauge.scan else [Window()])
+            own = quick(
+                function, measures=measures, pattern=Window() if function is headgauge.scan else [Window()]
+            )
             known = quick(function, measures=measures, pattern="window:size=8")
             for name in ("entropy", "kept_mass"):
                 np.testing.assert_array_equal(own[name].values, known[name].values)
 
     def test_use(self) -> None:
         import torch
-
         from test_live_changes import demo
 
         model, ids = demo(), torch.tensor([[(7 * i) % 90 for i in range(24)]])
@@ -107,11 +118,16 @@ class Own(unittest.TestCase):
             def select(self, rows: Any) -> Any:
                 raise ZeroDivisionError("mine")
 
-        with self.assertRaisesRegex(errors.BadInputError, r"Short.observe\(\), own_entropy: expected an array of"):
+        with self.assertRaisesRegex(
+            errors.BadInputError, r"Short.observe\(\), own_entropy: expected an array of"
+        ):
             quick(measures=["weights", Short()])
         with self.assertRaisesRegex(ZeroDivisionError, "mine"):
             quick(measures=["weights"], pattern=Raises())
-        with concurrent.futures.ThreadPoolExecutor(1) as pool, self.assertRaisesRegex(errors.UsageError, "executor"):
+        with (
+            concurrent.futures.ThreadPoolExecutor(1) as pool,
+            self.assertRaisesRegex(errors.UsageError, "executor"),
+        ):
             quick(measures=["weights", Entropy()], executor=pool)
         with tempfile.TemporaryDirectory() as folder:
             with self.assertRaisesRegex(errors.UnsupportedError, "^shard: .*by name"):

@@ -26,7 +26,9 @@ class Signatures(unittest.TestCase):
 
     def test_docstrings_say_what_options_mean(self) -> None:
         doc = headgauge.scan.__doc__ or ""
-        self.assertIn("top_n: int | Sequence[int] | str\n    Sizes of the selected sets (default 1,5,10,20,100)", doc)
+        self.assertIn(
+            "top_n: int | Sequence[int] | str\n    Sizes of the selected sets (default 1,5,10,20,100)", doc
+        )
         self.assertNotIn("--", doc.replace("--shard", ""), "names of the command line")
         for function in (headgauge.compare, headgauge.validate, headgauge.analyze, headgauge.diff):
             self.assertIn("Options (None leaves one at its default):", function.__doc__ or "")
@@ -34,7 +36,9 @@ class Signatures(unittest.TestCase):
     def test_the_stub_is_fresh(self) -> None:
         if not TOOL.exists():
             self.skipTest("an installed package has no tools")
-        done = subprocess.run([sys.executable, str(TOOL), "--check"], capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            [sys.executable, str(TOOL), "--check"], capture_output=True, text=True, timeout=120
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
 
 

@@ -76,7 +76,6 @@ std::vector<DumpFile::Layer> sort_into_layers(const Safetensors& file,
     const auto name = split_name(tensor.name);
     // There cannot be more layers than tensors, so a larger layer number means that one is missing.
     const std::size_t most = file.tensors().size() + without.size();
-    DumpFile::Layer unplaced;
     const TensorView** place = nullptr;
     if (name && name->first < most) {
       if (name->first >= layers.size()) layers.resize(name->first + 1);

@@ -49,6 +49,9 @@ class WindowPattern final : public Pattern {
   Index cached_keys(Index context) const override {
     return std::min(context, shape_.shown + shape_.window.size);
   }
+  std::optional<FirstAndLast> first_and_last() const override {
+    return FirstAndLast{shape_.shown, shape_.window.size};
+  }
 
  private:
   PatternInfo info_;

@@ -24,7 +24,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr float kNone = -std::numeric_limits<float>::infinity();
 
 // The number subtracted from the scores of a row: 0 if all scores are -inf.
-HWY_INLINE float shift_of(float top) { return top == kNone ? 0.0f : top; }
+HWY_INLINE float shift_of(float top) {
+  return top == kNone ? 0.0f : top;
+}
 
 #if HEADGAUGE_PLAIN
 

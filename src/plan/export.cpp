@@ -30,20 +30,11 @@ constexpr std::array kFormats = {std::pair{"duo", PlanFormat::duo},
 constexpr Index kDuoSinks = 64, kDuoRecent = 256;
 constexpr const char* kFolderAdvice = "choose another folder";
 
-// The first and the last keys that a streaming head sees.
-struct Streaming {
-  Index sinks = 0;
-  Index recent = 0;
-};
+using Streaming = Pattern::FirstAndLast;
 
-// Nothing where a pattern leaves other keys. A causal `window` with global keys is sinks.
+// Returns the first and the last keys that a streaming head keeps; nothing for other patterns.
 std::optional<Streaming> streaming(const std::string& spec) {
-  const auto pattern = make_pattern(spec, "pattern of a plan");
-  const PatternInfo& info = pattern->info();
-  const Parameters& given = info.parameters;
-  if (info.name == "sinks") return Streaming{given.whole("sinks"), given.whole("window")};
-  if (info.name == "window") return Streaming{given.whole("global"), given.whole("size")};
-  return std::nullopt;
+  return make_pattern(spec, "pattern of a plan")->first_and_last();
 }
 
 const char* tool_of(PlanFormat format) {
@@ -99,16 +90,16 @@ class Exporter {
     plan_.heads.each([&](int, int, const HeadPlan& head) {
       if (!head.changes()) return;
       const Streaming of_head = *streaming(head.pattern);
-      most = {std::max(most.sinks, of_head.sinks), std::max(most.recent, of_head.recent)};
-      sizes.emplace(of_head.sinks, of_head.recent);
+      most = {std::max(most.first, of_head.first), std::max(most.last, of_head.last)};
+      sizes.emplace(of_head.first, of_head.last);
       ++streaming_heads;
     });
     if (streaming_heads == 0) most = {kDuoSinks, kDuoRecent};
     if (sizes.size() > 1) say_share(most, sizes.size());
     const auto heads = static_cast<double>(plan_.heads.layers() * plan_.heads.heads());
     const Json config = {{"model_name", plan_.model.value("name", std::string())},
-                         {"sink_size", most.sinks},
-                         {"recent_size", most.recent},
+                         {"sink_size", most.first},
+                         {"recent_size", most.last},
                          {"threshold", 0.5},
                          {"sparsity", static_cast<double>(streaming_heads) / heads}};
     const MadeFolder made(folder_, kFolderAdvice);
@@ -120,14 +111,14 @@ class Exporter {
         return head.changes() ? (*streaming(head.pattern)).*size : -1;
       });
     };
-    write("sink_sizes.tsv", own(&Streaming::sinks));
-    write("recent_sizes.tsv", own(&Streaming::recent));
+    write("sink_sizes.tsv", own(&Streaming::first));
+    write("recent_sizes.tsv", own(&Streaming::last));
     if (sizes.size() > 1) {
       done_.notices.push_back(
           fmt::format("duo: streaming heads have {} sizes, and DuoAttention has one: config.json "
                       "has the largest (sinks {}, window {}); those of each head are in "
                       "sink_sizes.tsv and recent_sizes.tsv",
-                      sizes.size(), most.sinks, most.recent));
+                      sizes.size(), most.first, most.last));
     }
     return done_;
   }
@@ -152,7 +143,7 @@ class Exporter {
     PerHead<HeadPlan> heads = plan_.heads;
     heads.each([&](int, int, HeadPlan& head) {
       if (!head.changes()) return;
-      head.pattern = fmt::format("sinks:sinks={},window={}", most.sinks, most.recent);
+      head.pattern = fmt::format("sinks:sinks={},window={}", most.first, most.last);
     });
     const double share = cache_share(heads, source_, plan_.context);
     const double own = cache_share(plan_.heads, source_, plan_.context);

@@ -97,8 +97,10 @@ class HeadgaugePress(BasePress):
         found = (config.num_hidden_layers, heads)
         expected = (self.model["layers"], self.model["kv_heads"])
         if found != expected:
-            raise ValueError(f"{self.plan}: a plan for {expected[0]} layers of {expected[1]} "
-                             f"key-value heads, not for {found[0]} of {found[1]}")
+            raise ValueError(
+                f"{self.plan}: a plan for {expected[0]} layers of {expected[1]} "
+                f"key-value heads, not for {found[0]} of {found[1]}"
+            )
         if config._attn_implementation == "eager":
             raise NotImplementedError('kvpress does not patch "eager" attention; use "sdpa"')
         if self.mask_prompt and config._attn_implementation != "sdpa":

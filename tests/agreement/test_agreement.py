@@ -10,12 +10,13 @@ import json
 import os
 import random
 import shutil
+import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
 from tests.agreement.program import DEMO, comparison, headgauge, token_ids
-from tests.places import DATA, GOLDEN
+from tests.places import DATA, GOLDEN, PHANTOM
 from tests.results.schema import validate
 
 
@@ -73,7 +74,7 @@ class Agreement(unittest.TestCase):
 
     def test_phantom(self) -> None:
         model = self.folder / "phantom"
-        headgauge("phantom", model)
+        subprocess.run([PHANTOM, model, "4"], check=True)
         config = json.loads((model / "config.json").read_text())
         count = min(256, config["n_positions"])
         self.agree(model, [self.random_ids(count, config["vocab_size"])])

@@ -16,8 +16,15 @@ from tests.results.schema import validate
 
 LENGTHS = [64, 256]
 # The last layers see what the first ones made of float32: relative to the size of a change.
-SPECS = ["ssmax:s=0.3", "softmax1", "entmax:alpha=1.25", "sparsemax", "cosine:g=12", "softpick",
-         "softmax:t=0.8"]
+SPECS = [
+    "ssmax:s=0.3",
+    "softmax1",
+    "entmax:alpha=1.25",
+    "sparsemax",
+    "cosine:g=12",
+    "softpick",
+    "softmax:t=0.8",
+]
 LOSS, DIVERGENCE, OUTPUT = 2e-4, 2e-4, 1e-4
 
 
@@ -32,12 +39,23 @@ class CompareAgreement(unittest.TestCase):
         cls.ids.write_text("\n".join(map(str, ids)) + "\n")
         cls.reference = Counterfactual(DEMO, ids)
         config = cls.reference.model.config
-        cls.heads = [(layer, head) for layer in range(config.layers)
-                     for head in range(config.heads)]
+        cls.heads = [(layer, head) for layer in range(config.layers) for head in range(config.heads)]
 
     def compare(self, *options: str) -> dict:
-        headgauge("compare", DEMO, "--tokens", self.ids, "--lengths", ",".join(map(str, LENGTHS)),
-                  "--measures", "weights", "--quiet", "--out", self.folder / "out", *options)
+        headgauge(
+            "compare",
+            DEMO,
+            "--tokens",
+            self.ids,
+            "--lengths",
+            ",".join(map(str, LENGTHS)),
+            "--measures",
+            "weights",
+            "--quiet",
+            "--out",
+            self.folder / "out",
+            *options,
+        )
         return validate(self.folder / "out/results.json")
 
     def near(self, found: float, expected: float, tolerance: float, what: str) -> None:
@@ -61,15 +79,18 @@ class CompareAgreement(unittest.TestCase):
                 else:
                     self.near(cell[name][1][place], error, tolerance, label)
 
-    def check_outputs(self, results: dict, index: int, intervention: Intervention,
-                      what: str) -> None:
+    def check_outputs(self, results: dict, index: int, intervention: Intervention, what: str) -> None:
         layers = range(self.reference.model.config.layers)
         changes = [self.reference.output_changes(layer, intervention) for layer in layers]
         for layer, head in self.heads:
             for place, length in enumerate(LENGTHS):
                 found = results["metrics"]["output_change"]["values"][layer][head][index][place]
-                self.near(found, float(np.nanmean(changes[layer][head, :length])), OUTPUT,
-                          f"{what}: output_change of {layer}.{head} at {length}")
+                self.near(
+                    found,
+                    float(np.nanmean(changes[layer][head, :length])),
+                    OUTPUT,
+                    f"{what}: output_change of {layer}.{head} at {length}",
+                )
 
     @staticmethod
     def cell(results: dict, *at: int) -> dict:
@@ -78,29 +99,35 @@ class CompareAgreement(unittest.TestCase):
                 part = part[index]
             return part
 
-        return {name: (of(results["metrics"][name]["values"]),
-                       of(results["metrics"][name]["stderr"]))
-                for name in ("loss", "loss_change", "kl")}
+        return {
+            name: (of(results["metrics"][name]["values"]), of(results["metrics"][name]["stderr"]))
+            for name in ("loss", "loss_change", "kl")
+        }
 
     def test_all_heads_at_once(self) -> None:
         results = self.compare("--normalizer", ",".join(SPECS))
         for place, spec in enumerate(SPECS):
             intervention = Intervention(normalizer=make_normalizer(spec))
             with self.subTest(spec):
-                self.check_losses(self.cell(results, place + 1),
-                                  dict.fromkeys(self.heads, intervention), spec)
+                self.check_losses(
+                    self.cell(results, place + 1), dict.fromkeys(self.heads, intervention), spec
+                )
                 self.check_outputs(results, place + 1, intervention, spec)
 
     def test_one_head_at_a_time(self) -> None:
         normalizers = ["ssmax:s=0.6", "sparsemax"]
-        results = self.compare("--normalizer", ",".join(normalizers), "--each", "head", "--heads",
-                               "1.3,1.5,4.*")
+        results = self.compare(
+            "--normalizer", ",".join(normalizers), "--each", "head", "--heads", "1.3,1.5,4.*"
+        )
         chosen = [(1, 3), (1, 5), *(at for at in self.heads if at[0] == 4)]
         for layer, head in chosen:
             for place, spec in enumerate(normalizers):
                 intervention = Intervention(normalizer=make_normalizer(spec))
-                self.check_losses(self.cell(results, layer, head, place + 1),
-                                  {(layer, head): intervention}, f"{spec} in {layer}.{head}")
+                self.check_losses(
+                    self.cell(results, layer, head, place + 1),
+                    {(layer, head): intervention},
+                    f"{spec} in {layer}.{head}",
+                )
         for layer, head in set(self.heads) - set(chosen):
             self.assertEqual(self.cell(results, layer, head, 1)["kl"][0], [None, None])
 

@@ -81,29 +81,39 @@ class ConvergeTest(unittest.TestCase):
         spread, scale = spread_of(queries, keys), self.head(layer, head).scale
         self.near(self.cells(self.results, "horizon_paper", layer, head), spread, EXACT, what)
         self.near(self.cells(self.results, "horizon", layer, head), scale * spread, EXACT, what)
-        self.near(self.cells(self.results, "rate_predicted", layer, head),
-                  predicted_rate(scale * spread), EXACT, what)
+        self.near(
+            self.cells(self.results, "rate_predicted", layer, head),
+            predicted_rate(scale * spread),
+            EXACT,
+            what,
+        )
 
-    def check_printed_horizon(self, layer: int, head: int, inputs: np.ndarray,
-                              query_weights: np.ndarray, key_weights: np.ndarray) -> None:
+    def check_printed_horizon(
+        self, layer: int, head: int, inputs: np.ndarray, query_weights: np.ndarray, key_weights: np.ndarray
+    ) -> None:
         """From the weights, over what enters the projections; what is left is the 1e-6 I."""
         printed = horizon_of_weights(inputs, query_weights, key_weights)
-        self.near(self.cells(self.results, "horizon_paper", layer, head), printed, 1e-4,
-                  f"head {layer}.{head}, from its weights")
+        self.near(
+            self.cells(self.results, "horizon_paper", layer, head),
+            printed,
+            1e-4,
+            f"head {layer}.{head}, from its weights",
+        )
 
-    def check_curves(self, results: dict, normalizer: str, heads: list[tuple[int, int]],
-                     replicates: int) -> None:
+    def check_curves(
+        self, results: dict, normalizer: str, heads: list[tuple[int, int]], replicates: int
+    ) -> None:
         grid = results["coords"]["tokens"]
         for layer, head in heads:
-            curves = error_curves(self.head(layer, head), make_normalizer(normalizer), grid,
-                                  replicates, SEED)
+            curves = error_curves(self.head(layer, head), make_normalizer(normalizer), grid, replicates, SEED)
             for kind, curve in zip(("mean", "covariance"), curves, strict=True):
                 what = f"{normalizer}: {kind} of head {layer}.{head}"
                 error = curve.deviation / math.sqrt(replicates)
                 name = f"error_{kind}"
                 self.near(self.cells(results, name, layer, head), curve.relative, ERROR, what)
-                self.near(self.cells(results, name, layer, head, "stderr"), error / curve.unit,
-                          10 * ERROR, what)
+                self.near(
+                    self.cells(results, name, layer, head, "stderr"), error / curve.unit, 10 * ERROR, what
+                )
                 name = f"error_{kind}_absolute"
                 self.near(self.cells(results, name, layer, head), curve.absolute, ERROR, what)
                 self.near(self.cells(results, name, layer, head, "stderr"), error, 10 * ERROR, what)
@@ -111,14 +121,13 @@ class ConvergeTest(unittest.TestCase):
                 name = f"rate_{kind}"
                 found = self.cells(results, name, layer, head)
                 self.assertLess(abs(found - rate), RATE, what)
-                self.near(self.cells(results, name, layer, head, "stderr"), deviation, 20 * RATE,
-                          what)
+                self.near(self.cells(results, name, layer, head, "stderr"), deviation, 20 * RATE, what)
                 self.assertEqual(self.cells(results, name, layer, head, "rows"), len(grid), what)
-                self.assertEqual(
-                    self.cells(results, f"points_under_floor_{kind}", layer, head), 0, what)
+                self.assertEqual(self.cells(results, f"points_under_floor_{kind}", layer, head), 0, what)
 
-    def check_budgets(self, results: dict, normalizer: str, heads: list[tuple[int, int]],
-                      draws: int) -> dict[tuple[int, int], list[list[float]]]:
+    def check_budgets(
+        self, results: dict, normalizer: str, heads: list[tuple[int, int]], draws: int
+    ) -> dict[tuple[int, int], list[list[float]]]:
         """What is expected of tokens_for_error."""
         expected = {}
         for layer, head in heads:
@@ -129,12 +138,13 @@ class ConvergeTest(unittest.TestCase):
                 for s, sampler in enumerate(SAMPLERS):
                     exact = own.exact(sampler, tolerance)
                     # Rounded up; where float32 puts an exact one on the other side it is one off.
-                    self.assertIn(found[t][s], {math.ceil(exact * (1 - 1e-4)),
-                                                math.ceil(exact * (1 + 1e-4))},
-                                  f"{what}: {sampler} within {tolerance}, {exact}")
+                    self.assertIn(
+                        found[t][s],
+                        {math.ceil(exact * (1 - 1e-4)), math.ceil(exact * (1 + 1e-4))},
+                        f"{what}: {sampler} within {tolerance}, {exact}",
+                    )
             if make_normalizer(normalizer).pointwise is not None or normalizer == "softmax":
-                self.near(self.cells(results, "error_constant", layer, head), own.constant, ERROR,
-                          what)
+                self.near(self.cells(results, "error_constant", layer, head), own.constant, ERROR, what)
             else:
                 self.assertTrue(np.isnan(self.cells(results, "error_constant", layer, head)), what)
             expected[layer, head] = found.tolist()
@@ -148,16 +158,18 @@ class ConvergeTest(unittest.TestCase):
             found = self.cells(self.results, "budget_keys", layer, head)
             np.testing.assert_array_equal(found, expected, f"head {layer}.{head}")
 
-    def check_cache(self, needed: dict[tuple[int, int], list], head_width: int, element: int,
-                    length: int) -> None:
+    def check_cache(
+        self, needed: dict[tuple[int, int], list], head_width: int, element: int, length: int
+    ) -> None:
         """`element`: bytes of a stored number."""
         metrics, totals = self.results["metrics"], np.zeros(2)
         for layer in sorted({layer for layer, _ in self.heads}):
             of_heads = [needed[layer, h][SERVED][RECENT] for at, h in self.heads if at == layer]
             kept = np.reshape(of_heads, (-1, self.group)).max(axis=1)
             expected = cache_bytes(kept.tolist(), head_width, element, length)
-            self.near(metrics["cache_bytes_by_layer"]["values"][layer], expected, 1e-12,
-                      f"cache of layer {layer}")
+            self.near(
+                metrics["cache_bytes_by_layer"]["values"][layer], expected, 1e-12, f"cache of layer {layer}"
+            )
             totals += expected
         self.near(metrics["cache_bytes"]["values"], totals, 1e-12, "cache")
 
@@ -169,15 +181,16 @@ class DemoModel(ConvergeTest):
         ids = cls.write_ids(DEMO, LENGTH)
         cls.model = Model(DEMO)
         cls.trace = cls.model.forward(ids)
-        cls.results = cls.converge(DEMO, "--tokens", cls.ids, "--replicates", REPLICATES,
-                                   "--draws", DRAWS)
-        cls.heads = [(layer, head) for layer in range(cls.model.config.layers)
-                     for head in range(cls.model.config.heads)]
+        cls.results = cls.converge(DEMO, "--tokens", cls.ids, "--replicates", REPLICATES, "--draws", DRAWS)
+        cls.heads = [
+            (layer, head)
+            for layer in range(cls.model.config.layers)
+            for head in range(cls.model.config.heads)
+        ]
 
     def head(self, layer: int, head: int) -> Head:
         of = self.trace.layers[layer]
-        return Head(of.queries[head], of.keys[head], of.values[head],
-                    self.model.config.scale(layer))
+        return Head(of.queries[head], of.keys[head], of.values[head], self.model.config.scale(layer))
 
     def test_horizons(self) -> None:
         d = self.model.config.head_width
@@ -207,19 +220,24 @@ class DemoModel(ConvergeTest):
         normalizer = make_normalizer("softmax")
         for layer, head in self.heads:
             logits = self.head(layer, head).logits(normalizer)
-            sizes = [1 / (normalizer.weigh(logits[t : t + 1, : t + 1], t + 1, t + 1)[0] ** 2).sum()
-                     for t in range(LENGTH)]
+            sizes = [
+                1 / (normalizer.weigh(logits[t : t + 1, : t + 1], t + 1, t + 1)[0] ** 2).sum()
+                for t in range(LENGTH)
+            ]
             found = self.cells(self.results, "participation_ratio", layer, head)[-1]
             self.near(found, np.mean(sizes), ERROR, f"head {layer}.{head}")
 
     def over_heads(self, name: str) -> np.ndarray:
-        values = np.array([self.results["metrics"][name]["values"][layer][head]
-                           for layer, head in self.heads], dtype=float)
+        values = np.array(
+            [self.results["metrics"][name]["values"][layer][head] for layer, head in self.heads], dtype=float
+        )
         if name == "separability":  # at the longest length, N = 20
             return values[:, -1, self.results["coords"]["top_n"].index(20)]
         if name == "critical_fraction_head":
-            searched = [self.results["metrics"]["critical_n_head"]["values"][layer][head][-1]
-                        for layer, head in self.heads]
+            searched = [
+                self.results["metrics"]["critical_n_head"]["values"][layer][head][-1]
+                for layer, head in self.heads
+            ]
             return np.where(np.array(searched, dtype=float) == -1, 1.0, values[:, -1])
         if name == "tokens_for_error":
             return values[:, SERVED, RECENT]
@@ -233,7 +251,8 @@ class DemoModel(ConvergeTest):
         for i, capacity in enumerate(a):
             for j, convergence in enumerate(b):
                 value, low, high, pairs = rank_correlation(
-                    self.over_heads(capacity), self.over_heads(convergence), SEED, i * len(b) + j)
+                    self.over_heads(capacity), self.over_heads(convergence), SEED, i * len(b) + j
+                )
                 what = f"{capacity} against {convergence}"
                 self.assertEqual(metrics["rank_correlation"]["rows"][i][j], pairs, what)
                 for name, expected in (("", value), ("_low", low), ("_high", high)):
@@ -241,9 +260,25 @@ class DemoModel(ConvergeTest):
                     self.assertAlmostEqual(found, expected, places=12, msg=what + name)
 
     def check_normalizer(self, normalizer: str) -> None:
-        results = self.converge(DEMO, "--tokens", self.ids, "--normalizer", normalizer, "--layers",
-                                3, "--heads", "3.1,3.4", "--measures", "weights", "--replicates",
-                                3, "--draws", 2, "--points", 5)
+        results = self.converge(
+            DEMO,
+            "--tokens",
+            self.ids,
+            "--normalizer",
+            normalizer,
+            "--layers",
+            3,
+            "--heads",
+            "3.1,3.4",
+            "--measures",
+            "weights",
+            "--replicates",
+            3,
+            "--draws",
+            2,
+            "--points",
+            5,
+        )
         chosen = [(3, 1), (3, 4)]
         self.check_curves(results, normalizer, chosen, 3)
         self.check_budgets(results, normalizer, chosen, 2)
@@ -269,17 +304,24 @@ class RotaryPositionsAndGroupedHeads(ConvergeTest):
         ids = cls.write_ids(LLAMA, cls.LENGTH)
         cls.model = LlamaModel(LLAMA)
         cls.trace = cls.model.forward(ids)
-        cls.results = cls.converge(LLAMA, "--tokens", cls.ids, "--measures", "weights",
-                                   "--replicates", cls.REPLICATES, "--draws", cls.DRAWS)
+        cls.results = cls.converge(
+            LLAMA,
+            "--tokens",
+            cls.ids,
+            "--measures",
+            "weights",
+            "--replicates",
+            cls.REPLICATES,
+            "--draws",
+            cls.DRAWS,
+        )
         config = cls.model.config
-        cls.heads = [(layer, head) for layer in range(config.layers)
-                     for head in range(config.heads)]
+        cls.heads = [(layer, head) for layer in range(config.layers) for head in range(config.heads)]
         cls.group = config.heads // config.kv_heads
 
     def head(self, layer: int, head: int) -> Head:
         of = self.trace.layers[layer]
-        return Head(of.queries[head], of.keys[head], of.values[head],
-                    self.model.config.scale(layer))
+        return Head(of.queries[head], of.keys[head], of.values[head], self.model.config.scale(layer))
 
     def test_horizons(self) -> None:
         d = self.model.config.head_width
@@ -287,8 +329,10 @@ class RotaryPositionsAndGroupedHeads(ConvergeTest):
             block, of = f"layers.{layer}.", self.trace.layers[layer]
             self.check_horizon(layer, head, of.plain_queries[head], of.plain_keys[head])
             inputs = self.model._norm(of.hidden, block + "input_layernorm")
-            query, key = (self.model._tensors[f"{block}self_attn.{part}_proj.weight"].T[
-                :, at * d : (at + 1) * d] for part, at in (("q", head), ("k", head // self.group)))
+            query, key = (
+                self.model._tensors[f"{block}self_attn.{part}_proj.weight"].T[:, at * d : (at + 1) * d]
+                for part, at in (("q", head), ("k", head // self.group))
+            )
             self.check_printed_horizon(layer, head, inputs, query, key)
 
     def test_errors_and_rates(self) -> None:
@@ -314,8 +358,9 @@ class BidirectionalDump(ConvergeTest):
         cls.tensors = cls.drawn_tensors()
         about = {"format": "headgauge.dump/1", "causal": "false", "scale": str(cls.SCALE)}
         write_file(cls.path, cls.tensors, about)
-        cls.results = cls.converge(cls.path, "--measures", "weights", "--replicates",
-                                   cls.REPLICATES, "--draws", cls.DRAWS)
+        cls.results = cls.converge(
+            cls.path, "--measures", "weights", "--replicates", cls.REPLICATES, "--draws", cls.DRAWS
+        )
         cls.heads = [(layer, head) for layer in range(cls.LAYERS) for head in range(cls.HEADS)]
         cls.group = cls.HEADS // cls.KV_HEADS
 
@@ -328,8 +373,7 @@ class BidirectionalDump(ConvergeTest):
         def tensor(shifts: list[int], noise: float) -> np.ndarray:
             angles = 2 * np.pi * np.arange(cls.LENGTH) / cls.LENGTH
             turn = 2 * np.pi * np.array(shifts)[:, None] / cls.LENGTH
-            waves = [wave(times * (angles + turn)) * 3 for times in (1, 9) for wave in
-                     (np.cos, np.sin)]
+            waves = [wave(times * (angles + turn)) * 3 for times in (1, 9) for wave in (np.cos, np.sin)]
             rest = draw.normal(0, noise, (len(shifts), cls.LENGTH, cls.WIDTH - 4))
             return np.concatenate([np.stack(waves, axis=2), rest], axis=2).astype(np.float32)
 
@@ -356,9 +400,21 @@ class BidirectionalDump(ConvergeTest):
         self.check_curves(self.results, "softmax", self.heads, self.REPLICATES)
 
     def test_a_normalizer_that_is_not_pointwise(self) -> None:
-        results = self.converge(self.path, "--normalizer", "entmax:alpha=1.5", "--heads", "1.1,1.2",
-                                "--layers", 1, "--measures", "weights", "--replicates", 3,
-                                "--draws", 2)
+        results = self.converge(
+            self.path,
+            "--normalizer",
+            "entmax:alpha=1.5",
+            "--heads",
+            "1.1,1.2",
+            "--layers",
+            1,
+            "--measures",
+            "weights",
+            "--replicates",
+            3,
+            "--draws",
+            2,
+        )
         self.check_curves(results, "entmax:alpha=1.5", [(1, 1), (1, 2)], 3)
         self.check_budgets(results, "entmax:alpha=1.5", [(1, 1), (1, 2)], 2)
 

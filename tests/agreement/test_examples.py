@@ -37,8 +37,9 @@ class Examples(unittest.TestCase):
         headgauge("scan", model, "--tokens", *paths, *asked, *options, "--out", self.folder, "--quiet")
         return validate(self.folder / "results.json")
 
-    def weights_of(self, document: Document, layer: int, head: int, *, window: int = 0,
-                   normalizer: str = "") -> HeadWeights:
+    def weights_of(
+        self, document: Document, layer: int, head: int, *, window: int = 0, normalizer: str = ""
+    ) -> HeadWeights:
         logits = document.logits(layer, head)
         query, key = np.indices(logits.shape)
         causal = key <= query
@@ -153,15 +154,34 @@ class Examples(unittest.TestCase):
 
     def plan(self, model: Path) -> Path:
         """A plan that gives head 0.1 a window and leaves the others as they are."""
-        headgauge("scan", model, "--tokens", self.ids(model), "--lengths", "32", "--measures", "weights",
-                  "--out", self.folder, "--quiet")
+        headgauge(
+            "scan",
+            model,
+            "--tokens",
+            self.ids(model),
+            "--lengths",
+            "32",
+            "--measures",
+            "weights",
+            "--out",
+            self.folder,
+            "--quiet",
+        )
         facts = json.loads((self.folder / "results.json").read_text())["model"]
         keys = ("config_sha256", "weights_sha256", "name", "layers", "heads", "kv_heads")
         heads = [{"layer": layer, "kv_head": head} for layer in range(6) for head in range(6)]
         heads[1]["pattern"] = "window:size=24"
         path = self.folder / "plan.json"
-        path.write_text(json.dumps({"schema": "headgauge.plan/1", "model": {k: facts[k] for k in keys},
-                                    "context": 160, "heads": heads}))
+        path.write_text(
+            json.dumps(
+                {
+                    "schema": "headgauge.plan/1",
+                    "model": {k: facts[k] for k in keys},
+                    "context": 160,
+                    "heads": heads,
+                }
+            )
+        )
         return path
 
     def ids(self, model: Path) -> Path:

@@ -10,7 +10,7 @@ import unittest
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.places import BINARY
+from tests.places import BINARY, PHANTOM
 from tests.results.schema import validate, validate_text
 
 SECONDS = 120  # after which a run is given up; none should need a tenth of it
@@ -52,9 +52,7 @@ def run(*arguments, stdout=subprocess.PIPE, cwd=None, env=None, limits=None, typ
         preexec_fn=limit if limits else None,
         timeout=SECONDS,
     )
-    return Finished(
-        done.returncode, (done.stdout or b"").decode(), done.stderr.decode("utf-8", "replace")
-    )
+    return Finished(done.returncode, (done.stdout or b"").decode(), done.stderr.decode("utf-8", "replace"))
 
 
 def files_in(folder: Path) -> dict[str, tuple[int, bool]]:
@@ -95,10 +93,14 @@ class CommandTest(unittest.TestCase):
         """A file of token ids that do not repeat with a short period."""
         return self.write(name, " ".join(str(i * i * 7 % vocabulary) for i in range(count)) + "\n")
 
+    def phantom(self, name: str, strength: int) -> None:
+        """A model whose heads prefer their key by this logit."""
+        subprocess.run([PHANTOM, self.folder / name, str(strength)], check=True)
+
     def speaks_of_the_command_line(self, done: Finished) -> None:
         """What the library calls ScanOptions::lengths is --lengths here."""
         for text in (done.out, done.err):
-            self.assertNotRegex(text, r"\w+Options::|(fit_interventions|parse_token_ids|write_phantom)\(\)")
+            self.assertNotRegex(text, r"\w+Options::|(fit_interventions|parse_token_ids)\(\)")
 
     def succeed(self, *arguments, **options) -> Finished:
         done = run(*arguments, cwd=self.folder, **options)

@@ -55,5 +55,3 @@ class SharesTest(CommandTest):
 
 def identity_of(journal: Path) -> dict:
     return json.loads(journal.read_bytes().split(b"\n", 2)[1])["identity"]
-
-

@@ -35,8 +35,20 @@ NOVEL = DATA / "text/war_and_peace.txt"
 
 class Advice(CommandTest):
     def change_of(self, text: object, heads: tuple[str, ...], normalizer: str) -> float:
-        self.succeed("compare", str(ROOT / "demo/model"), "--text", text, *heads, "--normalizer",
-                     normalizer, "--measures", "weights", "--quiet", "--out", "one")
+        self.succeed(
+            "compare",
+            str(ROOT / "demo/model"),
+            "--text",
+            text,
+            *heads,
+            "--normalizer",
+            normalizer,
+            "--measures",
+            "weights",
+            "--quiet",
+            "--out",
+            "one",
+        )
         metrics = validate(self.folder / "one/results.json")["metrics"]
         return float(metrics["loss_change"]["values"][1][-1])
 
@@ -44,7 +56,7 @@ class Advice(CommandTest):
         """12,000 characters from that share of the novel."""
         text = NOVEL.read_text()
         start = int(share * len(text))
-        (self.folder / "excerpt.txt").write_text(text[start:start + 12000])
+        (self.folder / "excerpt.txt").write_text(text[start : start + 12000])
         return "excerpt.txt"
 
     def test_what_choosing_concludes_is_what_comes_of_it(self) -> None:
@@ -65,8 +77,7 @@ class Advice(CommandTest):
         text = (ROOT / "docs/convergence.md").read_text()
         for heads, pattern, stated in FOLLOWED:
             out = self.folder / "out"
-            self.succeed("compare", *DEMO, *heads, "--pattern", pattern, "--quiet", "--out",
-                         str(out))
+            self.succeed("compare", *DEMO, *heads, "--pattern", pattern, "--quiet", "--out", str(out))
             metrics = validate(out / "results.json")["metrics"]
             change = metrics["loss_change"]["values"][1][-1]
             rounding = 0.6 * 10 ** -len(f"{stated}".split(".")[1])
@@ -80,18 +91,39 @@ class Advice(CommandTest):
         text = NOVEL.read_text()
         for name, share in (("confirm", 0.955), ("third", 0.975)):
             start = int(share * len(text))
-            (self.folder / f"{name}.txt").write_text(text[start:start + 6000])
-        done = self.succeed("compare", *DEMO, "--each", "head", "--normalizer",
-                            "ssmax,logn-entropy,softmax1,entmax:alpha=1.25", "--confirm",
-                            "confirm.txt", "--out", "each")
+            (self.folder / f"{name}.txt").write_text(text[start : start + 6000])
+        done = self.succeed(
+            "compare",
+            *DEMO,
+            "--each",
+            "head",
+            "--normalizer",
+            "ssmax,logn-entropy,softmax1,entmax:alpha=1.25",
+            "--confirm",
+            "confirm.txt",
+            "--out",
+            "each",
+        )
         said = " ".join(done.out.split())
         advised = re.findall(r"Recommended for head (\d\.\d): ([^ ]+), loss", said)
         self.assertGreater(len(advised), 2)
         total = 0.0
         for head, normalizer in advised:
-            self.succeed("compare", str(ROOT / "demo/model"), "--text", "third.txt", "--heads",
-                         head, "--normalizer", normalizer, "--measures", "weights", "--quiet",
-                         "--out", "one")
+            self.succeed(
+                "compare",
+                str(ROOT / "demo/model"),
+                "--text",
+                "third.txt",
+                "--heads",
+                head,
+                "--normalizer",
+                normalizer,
+                "--measures",
+                "weights",
+                "--quiet",
+                "--out",
+                "one",
+            )
             change = validate(self.folder / "one/results.json")["metrics"]["loss_change"]
             value, error = change["values"][1][-1], change["stderr"][1][-1]
             self.assertLess(value, 2 * error, f"{normalizer} raises the loss of head {head}")

@@ -178,8 +178,7 @@ class Safetensors(BadInputTest):
         self.name = next(n for n in self.header if n.endswith("h.1.mlp.c_fc.weight"))
 
     def refuse_header(self, *says: str, **entry) -> None:
-        write_weights(self.path, {**self.header, self.name: {**self.header[self.name], **entry}},
-                      self.data)
+        write_weights(self.path, {**self.header, self.name: {**self.header[self.name], **entry}}, self.data)
         self.refuse_scan("model/model.safetensors", *says)
 
     def test_cut_short(self) -> None:
@@ -232,8 +231,9 @@ class Safetensors(BadInputTest):
         self.refuse_header(self.name, "a dtype among", '"F12"', dtype="F12")
 
     def test_a_dtype_that_no_weight_has(self) -> None:
-        write_weights(self.path, {**self.header, self.name: {**self.header[self.name],
-                                                             "dtype": "I32"}}, self.data)
+        write_weights(
+            self.path, {**self.header, self.name: {**self.header[self.name], "dtype": "I32"}}, self.data
+        )
         self.refuse_scan(self.name, "F16, BF16, F32 or F64", "I32", code=UNSUPPORTED)
 
     def test_a_wrong_shape(self) -> None:
@@ -267,8 +267,7 @@ class Safetensors(BadInputTest):
             struct.pack_into("<f", broken, begin + 4 * element, value)
             write_weights(self.path, self.header, broken)
             columns = entry["shape"][-1]
-            index = [element] if len(entry["shape"]) == 1 else [element // columns,
-                                                                 element % columns]
+            index = [element] if len(entry["shape"]) == 1 else [element // columns, element % columns]
             with self.subTest(name):
                 self.refuse_scan(f'"{name}"', f"{text} at element {element}, index {index}")
 

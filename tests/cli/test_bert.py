@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import signal
 import unittest
 
@@ -58,19 +57,31 @@ class Tiny(BertTest):
         self.write("model/vocab.txt", "\n".join(WORDS) + "\n")
         self.write("text.txt", "One twos three four five " * 8)
         results, _ = self.results(
-            "scan", "model", "--text", "text.txt", "--lengths", "8,20", "--measures", "weights")
+            "scan", "model", "--text", "text.txt", "--lengths", "8,20", "--measures", "weights"
+        )
         pieces = [5, 6, 10, 7, 8, 9] * 8
         self.assertEqual(results["text"]["tokens"], [20])
         self.assertEqual(results["text"]["tokens_total"], [len(pieces) + 2])
         for place, length in enumerate((8, 20)):
             ids = [2, *pieces[: length - 2], 3]
             self.write("by-hand.txt", " ".join(map(str, ids)))
-            alone, _ = self.results("scan", "model", "--tokens", "by-hand.txt", "--lengths",
-                                    str(length), "--measures", "weights", out="by-hand")
+            alone, _ = self.results(
+                "scan",
+                "model",
+                "--tokens",
+                "by-hand.txt",
+                "--lengths",
+                str(length),
+                "--measures",
+                "weights",
+                out="by-hand",
+            )
             for layer in range(2):
                 for head in range(4):
-                    self.assertEqual(results["metrics"]["entropy"]["values"][layer][head][place],
-                                     alone["metrics"]["entropy"]["values"][layer][head][0])
+                    self.assertEqual(
+                        results["metrics"]["entropy"]["values"][layer][head][place],
+                        alone["metrics"]["entropy"]["values"][layer][head][0],
+                    )
 
     def test_lengths_that_do_not_fit(self) -> None:
         self.write("model/vocab.txt", "\n".join(WORDS) + "\n")
@@ -81,23 +92,44 @@ class Tiny(BertTest):
         self.refuse(BAD_INPUT, "scan", *self.model, "--lengths", "200", says="97")
 
     def test_what_needs_the_next_token_is_refused(self) -> None:
-        self.refuse(UNSUPPORTED, "scan", *self.model, "--measures", "model",
-                    says="a prediction of the next token")
-        self.refuse(USAGE, "scan", *self.model, "--normalizer", "logn-qwen",
-                    says=("a causal model", "whose queries see the whole text", "logn-entropy"))
-        self.refuse(USAGE, "compare", *self.model, "--normalizer", "ssmax,logn-qwen",
-                    says="a causal model")
+        self.refuse(
+            UNSUPPORTED, "scan", *self.model, "--measures", "model", says="a prediction of the next token"
+        )
+        self.refuse(
+            USAGE,
+            "scan",
+            *self.model,
+            "--normalizer",
+            "logn-qwen",
+            says=("a causal model", "whose queries see the whole text", "logn-entropy"),
+        )
+        self.refuse(USAGE, "compare", *self.model, "--normalizer", "ssmax,logn-qwen", says="a causal model")
 
     def test_patterns_look_to_both_sides(self) -> None:
         for pattern, keys in (("window:size=8", 9), ("sinks:sinks=2,window=4", 7)):
-            results, _ = self.results("scan", *self.model, "--lengths", "64", "--pattern", pattern,
-                                      "--measures", "weights,counterfactual")
+            results, _ = self.results(
+                "scan",
+                *self.model,
+                "--lengths",
+                "64",
+                "--pattern",
+                pattern,
+                "--measures",
+                "weights,counterfactual",
+            )
             visible = results["metrics"]["visible_keys"]["values"][0][0][0]
             self.assertLess(visible, keys)
             self.assertGreater(visible, keys - 1)  # there are fewer at both ends
         results, _ = self.results(
-            "scan", *self.model, "--lengths", "64", "--measures", "weights",
-            "--pattern", "bigbird:window=4,random=6,global=2")
+            "scan",
+            *self.model,
+            "--lengths",
+            "64",
+            "--measures",
+            "weights",
+            "--pattern",
+            "bigbird:window=4,random=6,global=2",
+        )
         visible = results["metrics"]["visible_keys"]["values"][0][0][0]
         self.assertGreater(visible, 12)
         self.assertLess(visible, 16)  # two queries see all 64
@@ -105,8 +137,8 @@ class Tiny(BertTest):
     def test_compare(self) -> None:
         for each in ((), ("--each", "head")):
             results, err = self.results(
-                "compare", *self.model, "--lengths", "16,32,96", "--normalizer", "ssmax,sparsemax",
-                *each)
+                "compare", *self.model, "--lengths", "16,32,96", "--normalizer", "ssmax,sparsemax", *each
+            )
             self.assertIn("there is no loss and no divergence, and no recommendation", err)
             self.assertEqual(results["coords"]["length"], [16, 32, 96])
             metrics = results["metrics"]
@@ -123,12 +155,19 @@ class Tiny(BertTest):
 
     def test_inspect(self) -> None:
         facts = json.loads(self.succeed("inspect", "model", "--json").out)
-        expected = {"family": "bert", "layers": 2, "heads": 4, "head_dim": 5, "positions": 97,
-                    "causal": False, "activation": "gelu", "prefix": ""}
+        expected = {
+            "family": "bert",
+            "layers": 2,
+            "heads": 4,
+            "head_dim": 5,
+            "positions": 97,
+            "causal": False,
+            "activation": "gelu",
+            "prefix": "",
+        }
         self.assertEqual({key: facts[key] for key in expected}, expected)
         header, _ = read_weights(GOLDEN / "bert" / "plain/model.safetensors")
-        sizes = (math.prod(tensor["shape"]) for name, tensor in header.items()
-                 if name != "__metadata__")
+        sizes = (math.prod(tensor["shape"]) for name, tensor in header.items() if name != "__metadata__")
         self.assertEqual(facts["parameters"], sum(sizes))
         text = self.succeed("inspect", GOLDEN / "bert" / "prefix").out
         self.assertRegex(text, r"(?m)^prefix +bert\.$")
@@ -144,8 +183,13 @@ class Tiny(BertTest):
             with self.subTest(changes):
                 change_config(self.folder / "model", **changes)
                 self.refuse(UNSUPPORTED, "scan", *self.model, says=says)
-                change_config(self.folder / "model", position_embedding_type=None, is_decoder=None,
-                              add_cross_attention=None, hidden_act=None)
+                change_config(
+                    self.folder / "model",
+                    position_embedding_type=None,
+                    is_decoder=None,
+                    add_cross_attention=None,
+                    hidden_act=None,
+                )
 
     def test_sizes_that_do_not_fit(self) -> None:
         for changes, says in (
@@ -200,14 +244,24 @@ class MiniLm(BertTest):
             self.assertNotIn("null", json.dumps([head[-1] for layer in values for head in layer]))
         keys = results["metrics"]["visible_keys"]["values"][5][11]
         self.assertEqual(keys, [32, 64, 128, 256, 512])
-        summary = self.succeed("scan", MINILM, "--text", TEXT, "--quiet", "--top", "1",
-                               "--lengths", "32,64").out
+        summary = self.succeed(
+            "scan", MINILM, "--text", TEXT, "--quiet", "--top", "1", "--lengths", "32,64"
+        ).out
         self.assertRegex(summary, r"heads? rests? on sinks")
         self.assertNotIn("previous token", summary)
 
     def test_interrupted_it_keeps_the_lengths_that_were_finished(self) -> None:
-        terminal = Terminal("scan", str(MINILM), "--text", str(TEXT), "--out", "out",
-                            "--lengths", "64,256,300,512", cwd=self.folder)
+        terminal = Terminal(
+            "scan",
+            str(MINILM),
+            "--text",
+            str(TEXT),
+            "--out",
+            "out",
+            "--lengths",
+            "64,256,300,512",
+            cwd=self.folder,
+        )
         terminal.read_until(r"length 300: measuring")
         terminal.process.send_signal(signal.SIGINT)
         self.assertEqual(terminal.finish(), INTERRUPTED, terminal.shown)
@@ -224,8 +278,17 @@ class MiniLm(BertTest):
 
     def test_compare_under_patterns(self) -> None:
         results, _ = self.results(
-            "compare", MINILM, "--text", TEXT, "--lengths", "64,128", "--pattern",
-            "bigbird:window=16,random=16,global=2,window:size=32", "--measures", "weights")
+            "compare",
+            MINILM,
+            "--text",
+            TEXT,
+            "--lengths",
+            "64,128",
+            "--pattern",
+            "bigbird:window=16,random=16,global=2,window:size=32",
+            "--measures",
+            "weights",
+        )
         self.assertEqual(results["coords"]["pattern"][0], "original")
         kept = results["metrics"]["kept_mass"]["values"]
         values = [v for layer in kept for head in layer for pattern in head for v in pattern]

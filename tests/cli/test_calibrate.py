@@ -35,17 +35,35 @@ class Calibrate(CommandTest):
         changes = []
         for piece in range(PIECES):
             self.write("piece.txt", " ".join(ids[LENGTH * piece : LENGTH * (piece + 1)]))
-            self.succeed("compare", "model", "--tokens", "piece.txt", "--lengths", LENGTH,
-                         "--measures", "model", "--plan", plan, "--out", "one", "--quiet")
+            self.succeed(
+                "compare",
+                "model",
+                "--tokens",
+                "piece.txt",
+                "--lengths",
+                LENGTH,
+                "--measures",
+                "model",
+                "--plan",
+                plan,
+                "--out",
+                "one",
+                "--quiet",
+            )
             one = validate(self.folder / "one/results.json")["metrics"]
             changes.append(one["loss_change"]["values"][1][0])
         return changes
 
     def test_a_rise_that_was_asked_for(self) -> None:
-        done = self.succeed("converge", *self.asked, "--tolerance-nats", RISES, "--confirm", "c.txt",
-                            "--out", "out")
-        for words in ("budgets for a rise of the loss", "stays below", "plan_rise_of_5.json",
-                      "on text that had no part in it the loss changes by"):
+        done = self.succeed(
+            "converge", *self.asked, "--tolerance-nats", RISES, "--confirm", "c.txt", "--out", "out"
+        )
+        for words in (
+            "budgets for a rise of the loss",
+            "stays below",
+            "plan_rise_of_5.json",
+            "on text that had no part in it the loss changes by",
+        ):
             self.assertIn(words, done.out)
         results = validate(self.folder / "out/results.json")
         metrics, rises = results["metrics"], results["coords"]["rise"]
@@ -57,8 +75,9 @@ class Calibrate(CommandTest):
         tolerances = results["coords"]["calibrated_tolerance"]
         for r, rise in enumerate(rises):
             good = -1.0
-            for tolerance, change, error, rows in zip(tolerances, learned["values"],
-                                                      learned["stderr"], learned["rows"]):
+            for tolerance, change, error, rows in zip(
+                tolerances, learned["values"], learned["stderr"], learned["rows"]
+            ):
                 if error == 0:
                     shown = change < rise
                 else:
@@ -75,36 +94,74 @@ class Calibrate(CommandTest):
         jsonschema.validate(plan, schema)
         changes = self.change_under("out/plan_rise_of_5.json", "c.txt")
         self.assertAlmostEqual(metrics["calibrated_loss_change"]["values"][2], mean(changes), 6)
-        self.assertAlmostEqual(metrics["calibrated_loss_change"]["stderr"][2],
-                               stdev(changes) / math.sqrt(PIECES), 6)
+        self.assertAlmostEqual(
+            metrics["calibrated_loss_change"]["stderr"][2], stdev(changes) / math.sqrt(PIECES), 6
+        )
         self.assertEqual(results["settings"]["tolerance_nats"], rises)
 
     def test_refuses_what_shows_nothing(self) -> None:
         nats = ("--tolerance-nats", "0.01")
         self.refuse(USAGE, "converge", *self.asked, *nats, says=("no --confirm",))
-        self.refuse(USAGE, "converge", *self.asked, "--confirm", "c.txt",
-                    says=("no --tolerance-nats",))
-        self.refuse(USAGE, "converge", *self.asked, *nats, "--confirm", "a.txt",
-                    says=("other texts than that of the budgets",))
-        self.refuse(USAGE, "converge", *self.asked, *nats, "--confirm", "c.txt", "c.txt",
-                    says=("--confirm", "nothing in common"))
+        self.refuse(USAGE, "converge", *self.asked, "--confirm", "c.txt", says=("no --tolerance-nats",))
+        self.refuse(
+            USAGE,
+            "converge",
+            *self.asked,
+            *nats,
+            "--confirm",
+            "a.txt",
+            says=("other texts than that of the budgets",),
+        )
+        self.refuse(
+            USAGE,
+            "converge",
+            *self.asked,
+            *nats,
+            "--confirm",
+            "c.txt",
+            "c.txt",
+            says=("--confirm", "nothing in common"),
+        )
         self.write("short.txt", " ".join(str(i * 7 % 41) for i in range(LENGTH + 5)))
-        self.refuse(BAD_INPUT, "converge", *self.asked, *nats, "--confirm", "short.txt",
-                    says=("--confirm", f"at least 2 pieces of {LENGTH} tokens", "found 1"))
-        twice = [name.replace("b.txt", "a.txt") if isinstance(name, str) else name
-                 for name in self.asked]
-        self.refuse(USAGE, "converge", *twice, *nats, "--confirm", "c.txt",
-                    says=("--tokens", "nothing in common"))
-        self.refuse(USAGE, "converge", *self.asked, "--tolerance-nats", "0", "--confirm", "c.txt",
-                    says=("--tolerance-nats",))
+        self.refuse(
+            BAD_INPUT,
+            "converge",
+            *self.asked,
+            *nats,
+            "--confirm",
+            "short.txt",
+            says=("--confirm", f"at least 2 pieces of {LENGTH} tokens", "found 1"),
+        )
+        twice = [name.replace("b.txt", "a.txt") if isinstance(name, str) else name for name in self.asked]
+        self.refuse(
+            USAGE, "converge", *twice, *nats, "--confirm", "c.txt", says=("--tokens", "nothing in common")
+        )
+        self.refuse(
+            USAGE,
+            "converge",
+            *self.asked,
+            "--tolerance-nats",
+            "0",
+            "--confirm",
+            "c.txt",
+            says=("--tolerance-nats",),
+        )
         self.write("short.txt", " ".join(map(str, range(40))))
-        self.refuse(BAD_INPUT, "converge", *self.asked, *nats, "--confirm", "short.txt",
-                    says=("--confirm", "at least 2 pieces"))
+        self.refuse(
+            BAD_INPUT,
+            "converge",
+            *self.asked,
+            *nats,
+            "--confirm",
+            "short.txt",
+            says=("--confirm", "at least 2 pieces"),
+        )
 
     def test_refuses_what_has_no_loss(self) -> None:
         nats = ("--tolerance-nats", "0.01", "--confirm", "c.txt")
         make_dump(self.folder / "d.safetensors", 1, 2, 96, 4)
         self.refuse(UNSUPPORTED, "converge", "d.safetensors", *nats, says=("a loss",))
         copy_golden("bert/plain", self.folder / "bert")
-        self.refuse(UNSUPPORTED, "converge", "bert", "--tokens", "a.txt", *nats,
-                    says=("a model with a loss",))
+        self.refuse(
+            UNSUPPORTED, "converge", "bert", "--tokens", "a.txt", *nats, says=("a model with a loss",)
+        )

@@ -32,8 +32,9 @@ class CompareTest(CommandTest):
 
 class Compare(CompareTest):
     def test_the_files(self) -> None:
-        results = self.compare("--normalizer", "ssmax:s=0.43,b=0,sparsemax", "--normalizer",
-                               "entmax:alpha=1.25")
+        results = self.compare(
+            "--normalizer", "ssmax:s=0.43,b=0,sparsemax", "--normalizer", "entmax:alpha=1.25"
+        )
         normalizers = ["original", "ssmax:s=0.43,b=0", "sparsemax", "entmax:alpha=1.25"]
         self.assertEqual(results["coords"]["normalizer"], normalizers)
         self.assertEqual(results["command"], "compare")
@@ -45,51 +46,59 @@ class Compare(CompareTest):
         for name in ("output_change", "entropy", "entropy_change", "jacobian_spectral_change"):
             self.assertEqual(metrics[name]["dims"], ["layer", "head", "normalizer", "length"], name)
         for name in ("distance_change", "separability_change"):
-            self.assertEqual(metrics[name]["dims"],
-                             ["layer", "head", "normalizer", "length", "top_n"], name)
-        self.assertEqual(metrics["sensitivity"]["dims"],
-                         ["layer", "head", "normalizer", "temperature", "epsilon"])
+            self.assertEqual(metrics[name]["dims"], ["layer", "head", "normalizer", "length", "top_n"], name)
+        self.assertEqual(
+            metrics["sensitivity"]["dims"], ["layer", "head", "normalizer", "temperature", "epsilon"]
+        )
         self.assertEqual(metrics["entropy_slope"]["dims"], ["layer", "head", "normalizer"])
         for values in metrics["loss"]["values"]:
             for length in range(2):
                 self.assertAlmostEqual(
                     values[length] - metrics["loss"]["values"][0][length],
-                    metrics["loss_change"]["values"][metrics["loss"]["values"].index(values)][
-                        length], places=9)
+                    metrics["loss_change"]["values"][metrics["loss"]["values"].index(values)][length],
+                    places=9,
+                )
         with (self.folder / "out/heads.csv").open(newline="") as file:
             rows = list(csv.DictReader(file))
         heads = len(results["coords"]["layer"]) * len(results["coords"]["head"])
         self.assertEqual(len(rows), heads * len(normalizers) * 2)
         self.assertEqual({row["normalizer"] for row in rows}, set(normalizers))
-        row = next(r for r in rows if (r["layer"], r["head"], r["normalizer"], r["length"]) ==
-                   ("1", "0", "ssmax:s=0.43,b=0", "96"))
+        row = next(
+            r
+            for r in rows
+            if (r["layer"], r["head"], r["normalizer"], r["length"]) == ("1", "0", "ssmax:s=0.43,b=0", "96")
+        )
         self.assertEqual(float(row["entropy"]), metrics["entropy"]["values"][1][0][1][1])
 
     def test_every_normalizer_runs(self) -> None:
         """All of them in one call: the list says each by its own parameters."""
-        listed = [f"{entry['name']}:{entry['parameters']}".rstrip(":")
-                  for entry in json.loads(self.succeed("list", "normalizers", "--json").out)]
+        listed = [
+            f"{entry['name']}:{entry['parameters']}".rstrip(":")
+            for entry in json.loads(self.succeed("list", "normalizers", "--json").out)
+        ]
         results = self.compare("--normalizer", ",".join(listed), "--measures", "weights")
         self.assertEqual(results["coords"]["normalizer"], ["original", *listed])
         for name in ("loss", "kl"):
-            for normalizer, values in zip(results["coords"]["normalizer"],
-                                          results["metrics"][name]["values"], strict=True):
+            for normalizer, values in zip(
+                results["coords"]["normalizer"], results["metrics"][name]["values"], strict=True
+            ):
                 self.assertNotIn(None, values, f"{name} of {normalizer}")
         # softmax at temperature 1 is what the model has.
         self.assertEqual(results["metrics"]["kl"]["values"][1], [0, 0])
 
     def test_what_is_special_is_said_once(self) -> None:
-        done = self.succeed("compare", *self.model, "--normalizer", "topk:k=20,ssmax",
-                            "--measures", "weights")
+        done = self.succeed(
+            "compare", *self.model, "--normalizer", "topk:k=20,ssmax", "--measures", "weights"
+        )
         self.assertEqual(done.err.count("rows with fewer than k = 20 keys keep all"), 1, done.err)
 
     def test_patterns_and_chosen_heads(self) -> None:
-        results = self.compare("--pattern", "window:size=9,topk:k=4", "--heads", "1.1",
-                               "--measures", "weights")
+        results = self.compare(
+            "--pattern", "window:size=9,topk:k=4", "--heads", "1.1", "--measures", "weights"
+        )
         self.assertEqual(results["coords"]["pattern"], ["original", "window:size=9", "topk:k=4"])
         kept = results["metrics"]["kept_mass"]["values"]
-        self.assertEqual(results["metrics"]["kept_mass"]["dims"],
-                         ["layer", "head", "pattern", "length"])
+        self.assertEqual(results["metrics"]["kept_mass"]["dims"], ["layer", "head", "pattern", "length"])
         self.assertLess(max(flat(kept[1][1][1:])), 1)
         self.assertEqual(flat(results["metrics"]["output_change"]["values"][0][0][1:]), [])
         change = results["metrics"]["entropy_change"]["values"]
@@ -97,13 +106,14 @@ class Compare(CompareTest):
         self.assertLess(max(flat(change[1][1][1])), 0)
 
     def test_one_at_a_time(self) -> None:
-        results = self.compare("--normalizer", "sparsemax", "--each", "head", "--measures",
-                               "weights,distance")
-        self.assertEqual(results["metrics"]["loss_change"]["dims"],
-                         ["layer", "head", "normalizer", "length"])
+        results = self.compare(
+            "--normalizer", "sparsemax", "--each", "head", "--measures", "weights,distance"
+        )
+        self.assertEqual(results["metrics"]["loss_change"]["dims"], ["layer", "head", "normalizer", "length"])
         self.assertNotIn("critical_n", results["metrics"])
-        table = self.succeed("compare", *self.model, "--normalizer", "sparsemax", "--each",
-                             "layer", "--measures", "weights").out
+        table = self.succeed(
+            "compare", *self.model, "--normalizer", "sparsemax", "--each", "layer", "--measures", "weights"
+        ).out
         self.assertIn("best normalizer", table)
         self.assertIn("No recommendation: a text of 96 tokens has too few blocks", table)
 
@@ -112,8 +122,9 @@ class Compare(CompareTest):
         for line in done.out.splitlines():
             sentence = line.startswith(("No rec", "    ")) or " went from " in line
             self.assertLessEqual(len(line), 400 if sentence else 100, line)
-        rows = [line for line in done.out.splitlines()
-                if line.startswith(("original", "topk:k=2", "softmax "))]
+        rows = [
+            line for line in done.out.splitlines() if line.startswith(("original", "topk:k=2", "softmax "))
+        ]
         self.assertEqual(len(rows), 3)
         self.assertIn("+0.0000", rows[2])
         self.assertIn("No recommendation", done.out)
@@ -121,8 +132,15 @@ class Compare(CompareTest):
     def test_fit_on_another_text(self) -> None:
         self.ids(90, vocabulary=37, name="other.txt")
         model = (*self.model[:3], "--lengths", "16,90")
-        results = self.compare("--normalizer", "ssmax,entmax,logn,topk:k=3", "--fit", "other.txt",
-                               "--measures", "weights", model=model)
+        results = self.compare(
+            "--normalizer",
+            "ssmax,entmax,logn,topk:k=3",
+            "--fit",
+            "other.txt",
+            "--measures",
+            "weights",
+            model=model,
+        )
         fitted = results["metrics"]["fitted_parameter"]
         self.assertEqual(fitted["dims"], ["layer", "head", "normalizer"])
         for head in (head for layer in fitted["values"] for head in layer):
@@ -135,16 +153,15 @@ class Compare(CompareTest):
         self.assertEqual([n.partition(": ")[0] for n in said], ["logn", "topk:k=3"])
 
     def test_a_dump_has_outputs_but_no_loss(self) -> None:
-        values = {f"layers.{layer}.v": ([3, 40, 8], [(7 * i % 23) / 9 for i in range(960)])
-                  for layer in range(2)}
+        values = {
+            f"layers.{layer}.v": ([3, 40, 8], [(7 * i % 23) / 9 for i in range(960)]) for layer in range(2)
+        }
         make_dump(self.folder / "d.safetensors", 2, 3, 40, 8, **values)
-        done = self.succeed("compare", "d.safetensors", "--normalizer", "sparsemax,topk", "--out",
-                            "out")
+        done = self.succeed("compare", "d.safetensors", "--normalizer", "sparsemax,topk", "--out", "out")
         self.assertIn("there is no loss and no divergence", done.err)
         metrics = validate(self.folder / "out/results.json")["metrics"]
         self.assertNotIn("loss", metrics)
-        self.assertGreater(min(flat([h[1:] for l in metrics["output_change"]["values"]
-                                     for h in l])), 0)
+        self.assertGreater(min(flat([h[1:] for l in metrics["output_change"]["values"] for h in l])), 0)
 
 
 class CompareRefuses(CompareTest):
@@ -165,42 +182,82 @@ class CompareRefuses(CompareTest):
         base = ("compare", *self.model)
         longer = (self.folder / "ids.txt").read_text() + " 7 8 9\n"
         self.write("longer.txt", longer)
-        self.refuse(USAGE, *base, "--normalizer", "ssmax", "--fit", "longer.txt",
-                    says="another text than the one that is measured")
-        self.refuse(USAGE, *base, "--normalizer", "ssmax", "--fit", "ids.txt",
-                    says="another text than the one that is measured")
+        self.refuse(
+            USAGE,
+            *base,
+            "--normalizer",
+            "ssmax",
+            "--fit",
+            "longer.txt",
+            says="another text than the one that is measured",
+        )
+        self.refuse(
+            USAGE,
+            *base,
+            "--normalizer",
+            "ssmax",
+            "--fit",
+            "ids.txt",
+            says="another text than the one that is measured",
+        )
         self.refuse(USAGE, *base, "--pattern", "window", "--fit", "ids.txt", says="--fit")
         make_dump(self.folder / "d.safetensors", 1, 2, 40, 8)
-        self.refuse(UNSUPPORTED, "compare", "d.safetensors", "--normalizer", "ssmax", "--fit",
-                    "ids.txt", says="a dump")
+        self.refuse(
+            UNSUPPORTED,
+            "compare",
+            "d.safetensors",
+            "--normalizer",
+            "ssmax",
+            "--fit",
+            "ids.txt",
+            says="a dump",
+        )
 
 
 class CompareOnModels(CommandTest):
     def test_gains_are_candidates_and_recommended_where_another_text_confirms_them(self) -> None:
         """On the demo model some heads gain; what is said of them is in the file."""
-        demo = ("compare", ROOT / "demo/model", "--text", ROOT / "demo/text.txt", "--normalizer",
-                "logn-entropy,ssmax", "--each", "head", "--heads", "1.1,1.5", "--measures",
-                "weights", "--out", "out")
+        demo = (
+            "compare",
+            ROOT / "demo/model",
+            "--text",
+            ROOT / "demo/text.txt",
+            "--normalizer",
+            "logn-entropy,ssmax",
+            "--each",
+            "head",
+            "--heads",
+            "1.1,1.5",
+            "--measures",
+            "weights",
+            "--out",
+            "out",
+        )
         done = self.succeed(*demo)
         results = validate(self.folder / "out/results.json")
-        self.assertEqual([(f["name"], f["layer"], f["head"]) for f in results["flags"]],
-                         [("candidate", 1, 1), ("candidate", 1, 5)])
+        self.assertEqual(
+            [(f["name"], f["layer"], f["head"]) for f in results["flags"]],
+            [("candidate", 1, 1), ("candidate", 1, 5)],
+        )
         self.assertEqual(done.out.count("Lower loss in head"), 2)
         self.assertIn("compare --confirm FILE tries them on another", " ".join(done.out.split()))
         self.assertNotIn("Recommended", done.out)
         for flag in results["flags"]:
             self.assertNotIn("advice", flag)
             change = results["metrics"]["loss_change"]
-            at = [change["values"][flag["layer"]][flag["head"]],
-                  change["stderr"][flag["layer"]][flag["head"]]]
+            at = [
+                change["values"][flag["layer"]][flag["head"]],
+                change["stderr"][flag["layer"]][flag["head"]],
+            ]
             place = [row[-1] for row in at[0]].index(flag["value"])
             self.assertLess(flag["threshold"], -2 * at[1][place][-1], "among 4 tries")
             self.assertLess(flag["value"], flag["threshold"])
 
         done = self.succeed(*demo, "--confirm", ROOT / "LICENSE")
         results = validate(self.folder / "out/results.json")
-        self.assertEqual([(f["name"], f["head"]) for f in results["flags"]],
-                         [("candidate", 1), ("recommended", 5)])
+        self.assertEqual(
+            [(f["name"], f["head"]) for f in results["flags"]], [("candidate", 1), ("recommended", 5)]
+        )
         said = " ".join(done.out.split())
         self.assertIn(f"Recommended for {results['flags'][1]['advice']}.", said)
         self.assertIn("Not shown there: head 1.1, logn-entropy (", said)
@@ -209,8 +266,20 @@ class CompareOnModels(CommandTest):
         confirmed = results["metrics"]["loss_change_confirmed"]
         place = results["coords"]["normalizer"].index("ssmax")
         there = confirmed["values"][1][5][place]
-        self.succeed("compare", ROOT / "demo/model", "--text", ROOT / "LICENSE", "--normalizer",
-                     "ssmax", "--heads", "1.5", "--measures", "weights", "--out", "alone")
+        self.succeed(
+            "compare",
+            ROOT / "demo/model",
+            "--text",
+            ROOT / "LICENSE",
+            "--normalizer",
+            "ssmax",
+            "--heads",
+            "1.5",
+            "--measures",
+            "weights",
+            "--out",
+            "alone",
+        )
         alone = validate(self.folder / "alone/results.json")["metrics"]["loss_change"]
         self.assertAlmostEqual(there, alone["values"][1][-1], delta=1e-5)
 
@@ -219,27 +288,61 @@ class CompareOnModels(CommandTest):
         self.ids(96)
         (self.folder / "other.txt").write_text(" ".join(str(i % 7) for i in range(96)))
         base = ("compare", "model", "--tokens", "ids.txt", "--normalizer", "ssmax")
-        self.refuse(USAGE, *base, "--confirm", "ids.txt",
-                    says="another text than the one that is measured")
-        self.refuse(USAGE, *base, "--fit", "other.txt", "--confirm", "other.txt",
-                    says="another text than that of --fit")
+        self.refuse(USAGE, *base, "--confirm", "ids.txt", says="another text than the one that is measured")
+        self.refuse(
+            USAGE,
+            *base,
+            "--fit",
+            "other.txt",
+            "--confirm",
+            "other.txt",
+            says="another text than that of --fit",
+        )
         make_dump(self.folder / "d.safetensors", 1, 2, 40, 8)
-        self.refuse(UNSUPPORTED, "compare", "d.safetensors", "--normalizer", "ssmax", "--confirm",
-                    "ids.txt", says="a dump")
+        self.refuse(
+            UNSUPPORTED,
+            "compare",
+            "d.safetensors",
+            "--normalizer",
+            "ssmax",
+            "--confirm",
+            "ids.txt",
+            says="a dump",
+        )
 
     def test_a_text_that_is_hidden_in_the_other_is_found(self) -> None:
         text = (ROOT / "demo/text.txt").read_text()
         (self.folder / "shifted.txt").write_text("Hello. " + text)
         (self.folder / "part.txt").write_text(text[500:1500])
         for other in ("shifted.txt", "part.txt"):
-            self.refuse(USAGE, "compare", ROOT / "demo/model", "--text", ROOT / "demo/text.txt",
-                        "--normalizer", "ssmax", "--confirm", other, says="the same text")
+            self.refuse(
+                USAGE,
+                "compare",
+                ROOT / "demo/model",
+                "--text",
+                ROOT / "demo/text.txt",
+                "--normalizer",
+                "ssmax",
+                "--confirm",
+                other,
+                says="the same text",
+            )
 
     def test_a_normalizer_that_breaks_the_model_is_left_out(self) -> None:
         copy_golden("gpt2/plain", self.folder / "model")
         self.ids(96)
-        done = self.succeed("compare", "model", "--tokens", "ids.txt", "--normalizer",
-                            "relu:power=60,alpha=0,ssmax", "--measures", "weights", "--out", "out")
+        done = self.succeed(
+            "compare",
+            "model",
+            "--tokens",
+            "ids.txt",
+            "--normalizer",
+            "relu:power=60,alpha=0,ssmax",
+            "--measures",
+            "weights",
+            "--out",
+            "out",
+        )
         results = validate(self.folder / "out/results.json")
         self.assertEqual(results["coords"]["normalizer"], ["original", "ssmax"])
         self.assertIn("relu:power=60,alpha=0 is left out: ", done.err)
@@ -250,8 +353,21 @@ class CompareOnModels(CommandTest):
             self.skipTest(f"{model} is absent (HEADGAUGE_TEST_DATA names its root)")
         self.ids(128, vocabulary=53)
         listed = [entry["name"] for entry in json.loads(self.succeed("list", "normalizers", "--json").out)]
-        self.succeed("compare", model, "--tokens", "ids.txt", "--normalizer", ",".join(listed),
-                     "--measures", "weights", "--lengths", "128", "--out", "out", "--quiet")
+        self.succeed(
+            "compare",
+            model,
+            "--tokens",
+            "ids.txt",
+            "--normalizer",
+            ",".join(listed),
+            "--measures",
+            "weights",
+            "--lengths",
+            "128",
+            "--out",
+            "out",
+            "--quiet",
+        )
         results = validate(self.folder / "out/results.json")
         self.assertEqual(results["coords"]["normalizer"], ["original", *listed])
         self.assertNotIn(None, flat(results["metrics"]["loss"]["values"]))
@@ -261,9 +377,19 @@ class CompareOnModels(CommandTest):
         for line in page.splitlines():
             if line.strip().startswith("headgauge compare") and "--normalizer" in line:
                 normalizers = line.split("--normalizer", 1)[1].split()[0]
-                self.succeed("compare", ROOT / "demo/model", "--text", ROOT / "demo/text.txt",
-                             "--normalizer", normalizers, "--lengths", "32", "--measures",
-                             "weights", "--quiet")
+                self.succeed(
+                    "compare",
+                    ROOT / "demo/model",
+                    "--text",
+                    ROOT / "demo/text.txt",
+                    "--normalizer",
+                    normalizers,
+                    "--lengths",
+                    "32",
+                    "--measures",
+                    "weights",
+                    "--quiet",
+                )
 
 
 if __name__ == "__main__":

@@ -20,8 +20,16 @@ from tests.results.schema import validate, validate_text
 FEW = ("--replicates", 5, "--draws", 2)
 TOLERANCES, SAMPLERS = [0.01, 0.05, 0.1], ["uniform", "recent", "top"]
 CURVES = ("error_mean", "error_covariance", "error_mean_absolute", "error_covariance_absolute")
-ONCE = ("horizon", "horizon_paper", "rate_predicted", "error_constant", "rate_mean",
-        "rate_covariance", "points_under_floor_mean", "points_under_floor_covariance")
+ONCE = (
+    "horizon",
+    "horizon_paper",
+    "rate_predicted",
+    "error_constant",
+    "rate_mean",
+    "rate_covariance",
+    "points_under_floor_mean",
+    "points_under_floor_covariance",
+)
 
 
 def flat(part: object) -> list:
@@ -62,11 +70,15 @@ class Checkpoint(ConvergeTest):
     def test_every_metric_is_declared_and_every_declared_one_is_there(self) -> None:
         listed = json.loads(self.succeed("list", "measures", "--json").out)
         of_scan = {m["name"] for m in listed if m["command"] == "scan"}
-        declared = {m["name"]: m["unit"] for m in listed if m["command"] == "converge"
-                    and m["group"] != "calibration"}  # those are in test_calibrate.py
+        declared = {
+            m["name"]: m["unit"] for m in listed if m["command"] == "converge" and m["group"] != "calibration"
+        }  # those are in test_calibrate.py
         metrics = self.converge(*self.model, *FEW)["metrics"]
-        found = {name: metric["unit"] for name, metric in metrics.items()
-                 if name.removesuffix("_by_position") not in of_scan}
+        found = {
+            name: metric["unit"]
+            for name, metric in metrics.items()
+            if name.removesuffix("_by_position") not in of_scan
+        }
         self.assertEqual(found, declared)
 
     def test_the_files(self) -> None:
@@ -78,8 +90,12 @@ class Checkpoint(ConvergeTest):
         self.assertEqual(coords["cache"], ["full", "budget"])
         self.assertEqual(results["command"], "converge")
         self.assertEqual(settings["grid"], coords["tokens"])
-        for name, value in (("replicates", 5), ("draws", 2), ("tolerances", TOLERANCES),
-                            ("normalizer", "softmax")):
+        for name, value in (
+            ("replicates", 5),
+            ("draws", 2),
+            ("tolerances", TOLERANCES),
+            ("normalizer", "softmax"),
+        ):
             self.assertEqual(settings[name], value, name)
         for name in ONCE:
             self.assertEqual(metrics[name]["dims"], ["layer", "head"], name)
@@ -115,9 +131,20 @@ class Checkpoint(ConvergeTest):
 
     def test_any_number_of_threads_gives_the_same_bits(self) -> None:
         for normalizer in ("softmax", "sparsemax"):
-            runs = [self.converge(*self.model, *FEW, "--threads", threads, "--seed", 5,
-                                  "--normalizer", normalizer, out=f"out{threads}")
-                    for threads in (1, 3)]
+            runs = [
+                self.converge(
+                    *self.model,
+                    *FEW,
+                    "--threads",
+                    threads,
+                    "--seed",
+                    5,
+                    "--normalizer",
+                    normalizer,
+                    out=f"out{threads}",
+                )
+                for threads in (1, 3)
+            ]
             self.assertEqual(runs[0]["metrics"], runs[1]["metrics"])
         other = self.converge(*self.model, *FEW, "--seed", 6, "--normalizer", "sparsemax")
         for name in ("error_mean", "rate_covariance"):
@@ -139,13 +166,11 @@ class Checkpoint(ConvergeTest):
         self.assertNotIn("settles slowest", table)
 
     def test_a_grid_of_neighbours_is_taken_once(self) -> None:
-        grid = self.converge(*self.model, *FEW, "--points", 500, "--measures", "weights")["coords"][
-            "tokens"]
+        grid = self.converge(*self.model, *FEW, "--points", 500, "--measures", "weights")["coords"]["tokens"]
         self.assertEqual(grid, list(range(16, 97)))
 
     def test_other_tolerances(self) -> None:
-        results = self.converge(*self.model, *FEW, "--tolerances", "0.3,0.02,0.3",
-                                "--measures", "weights")
+        results = self.converge(*self.model, *FEW, "--tolerances", "0.3,0.02,0.3", "--measures", "weights")
         # 5 % is what caches are about, asked for or not.
         self.assertEqual(results["coords"]["tolerance"], [0.02, 0.05, 0.3])
         self.present(results, "cache_bytes")
@@ -175,14 +200,18 @@ class Checkpoint(ConvergeTest):
     def test_a_normalizer_whose_logits_are_cosines_has_no_predicted_rate(self) -> None:
         """H is of queries and keys of any length."""
         for spec, predicted in (("cosine", False), ("sparsemax", False), ("softmax:t=2", True)):
-            done = self.succeed("converge", *self.model, *FEW, "--normalizer", spec, "--measures",
-                                "weights", "--out", "out")
+            done = self.succeed(
+                "converge", *self.model, *FEW, "--normalizer", spec, "--measures", "weights", "--out", "out"
+            )
             results = validate(self.folder / "out/results.json")
             self.assertEqual(f"{spec} is not softmax(c <q, k>)" in done.err, not predicted, spec)
             if predicted:
                 horizon = results["metrics"]["horizon"]["values"][1][3] / 2
-                self.assertAlmostEqual(results["metrics"]["rate_predicted"]["values"][1][3],
-                                       1 / (2 * (1 + horizon**2)), places=12)
+                self.assertAlmostEqual(
+                    results["metrics"]["rate_predicted"]["values"][1][3],
+                    1 / (2 * (1 + horizon**2)),
+                    places=12,
+                )
             else:
                 self.absent(results, "rate_predicted")
 
@@ -199,9 +228,12 @@ class Checkpoint(ConvergeTest):
         self.ids(50, vocabulary=37, name="short.txt")
         self.ids(128, vocabulary=39, name="other.txt")
         files = [["ids.txt"], ["ids.txt", "short.txt"], ["other.txt"], ["ids.txt", "other.txt"]]
-        horizons = [self.converge("model", "--tokens", *names, *FEW, "--measures", "weights",
-                                  out=f"out{i}")["metrics"]["horizon"]["values"][1][0]
-                    for i, names in enumerate(files)]
+        horizons = [
+            self.converge("model", "--tokens", *names, *FEW, "--measures", "weights", out=f"out{i}")[
+                "metrics"
+            ]["horizon"]["values"][1][0]
+            for i, names in enumerate(files)
+        ]
         self.assertEqual(horizons[0], horizons[1])
         self.assertAlmostEqual(horizons[3], (horizons[0] + horizons[2]) / 2, places=12)
 
@@ -216,8 +248,18 @@ class Refused(ConvergeTest):
         self.ids(50, name="few.txt")
         says = ("at least 64 tokens", "found 50")
         self.refuse(BAD_INPUT, "converge", "model", "--tokens", "few.txt", says=says)
-        self.refuse(BAD_INPUT, "converge", "model", "--tokens", "ids.txt", "--lengths", "16,32",
-                    "--out", "out", says=("at least 64 tokens", "found 32", "--lengths"))
+        self.refuse(
+            BAD_INPUT,
+            "converge",
+            "model",
+            "--tokens",
+            "ids.txt",
+            "--lengths",
+            "16,32",
+            "--out",
+            "out",
+            says=("at least 64 tokens", "found 32", "--lengths"),
+        )
 
     def test_grids(self) -> None:
         base = ("converge", "model", "--tokens", "ids.txt", "--out", "out")
@@ -232,9 +274,16 @@ class Refused(ConvergeTest):
 
     def test_numbers(self) -> None:
         base = ("converge", "model", "--tokens", "ids.txt")
-        for option, value in (("--replicates", "1"), ("--replicates", "-3"), ("--points", "0"),
-                              ("--draws", "0"), ("--draws", "2.5"), ("--tolerances", "0"),
-                              ("--tolerances", "0.1,nan"), ("--top", "0")):
+        for option, value in (
+            ("--replicates", "1"),
+            ("--replicates", "-3"),
+            ("--points", "0"),
+            ("--draws", "0"),
+            ("--draws", "2.5"),
+            ("--tolerances", "0"),
+            ("--tolerances", "0.1,nan"),
+            ("--top", "0"),
+        ):
             self.refuse(USAGE, *base, f"{option}={value}", says=option)
         self.refuse(USAGE, *base, "--normalizer", "sparsmax", says="sparsemax")
         self.refuse(USAGE, *base, "--pattern", "window", says="--pattern")
@@ -282,8 +331,17 @@ class Dumps(ConvergeTest):
         make_dump(self.folder / "d.safetensors", 2, 3, 96, 8)
         results = self.converge("d.safetensors", *FEW)
         self.present(results, "horizon", "horizon_paper", "rate_predicted", "participation_ratio")
-        self.absent(results, *CURVES, "rate_mean", "rate_covariance", "error_constant",
-                    "tokens_for_error", "budget_keys", "cache_bytes", "cache_bytes_by_layer")
+        self.absent(
+            results,
+            *CURVES,
+            "rate_mean",
+            "rate_covariance",
+            "error_constant",
+            "tokens_for_error",
+            "budget_keys",
+            "cache_bytes",
+            "cache_bytes_by_layer",
+        )
         notices = [n for n in results["notices"] if n.startswith("there are no values")]
         self.assertEqual(len(notices), 1)
         self.assertFalse([n for n in results["notices"] if "rates are absent" in n])
@@ -292,8 +350,9 @@ class Dumps(ConvergeTest):
         write_scores(self.folder / "d.safetensors", values=True)
         done = self.succeed("converge", "d.safetensors", *FEW, "--out", "out")
         results = validate(self.folder / "out/results.json")
-        self.absent(results, "horizon", "horizon_paper", "rate_predicted", "cache_bytes",
-                    "cache_bytes_by_layer")
+        self.absent(
+            results, "horizon", "horizon_paper", "rate_predicted", "cache_bytes", "cache_bytes_by_layer"
+        )
         self.present(results, *CURVES, "rate_mean", "rate_covariance", "tokens_for_error")
         self.assertNotIn("nan", done.out)
         self.assertNotIn("key-value cache", done.out)
@@ -301,8 +360,7 @@ class Dumps(ConvergeTest):
     def test_bidirectional(self) -> None:
         """All 96 tokens are queries and keys; budgets take the nearest; there is no cache."""
         self.dump(causal="false")
-        done = self.succeed("converge", "d.safetensors", *FEW, "--grid", "24,48,72,96", "--out",
-                            "out")
+        done = self.succeed("converge", "d.safetensors", *FEW, "--grid", "24,48,72,96", "--out", "out")
         results = validate(self.folder / "out/results.json")
         self.assertIs(results["model"]["causal"], False)
         self.present(results, *ONCE, *CURVES, "tokens_for_error")
@@ -318,8 +376,9 @@ class Dumps(ConvergeTest):
     def test_the_scale_of_the_scores_is_that_of_the_dump(self) -> None:
         self.dump(scale="0.5")
         metrics = self.converge("d.safetensors", *FEW)["metrics"]
-        for found, paper in zip(flat(metrics["horizon"]["values"]),
-                                flat(metrics["horizon_paper"]["values"]), strict=True):
+        for found, paper in zip(
+            flat(metrics["horizon"]["values"]), flat(metrics["horizon_paper"]["values"]), strict=True
+        ):
             self.assertAlmostEqual(found, 0.5 * paper, places=9)
 
 
@@ -353,8 +412,7 @@ class Interrupted(ConvergeTest):
     def test_finished_layers_are_saved_and_have_the_bits_of_a_complete_run(self) -> None:
         make_gpt2(self.folder / "model", layers=16, heads=2, width=16, positions=256)
         self.ids(256)
-        command = ("converge", "model", "--tokens", "ids.txt", "--replicates", 100, "--measures",
-                   "weights")
+        command = ("converge", "model", "--tokens", "ids.txt", "--replicates", 100, "--measures", "weights")
         terminal = Terminal(*command, "--out", "out", cwd=self.folder)
         terminal.read_until(r"layer ([2-9]|\d\d)\b")
         terminal.process.send_signal(signal.SIGINT)
@@ -385,15 +443,26 @@ class Interrupted(ConvergeTest):
 @unittest.skipUnless((ROOT / "demo/model").exists(), "no demo model")
 class Demo(ConvergeTest):
     def test_every_head_has_every_figure(self) -> None:
-        results = self.converge(ROOT / "demo/model", "--text", ROOT / "demo/text.txt", "--lengths",
-                                "128,256", *FEW)
-        self.present(results, *ONCE, *CURVES, "tokens_for_error", "budget_keys", "cache_bytes",
-                     "rank_correlation", "rank_correlation_low", "rank_correlation_high")
+        results = self.converge(
+            ROOT / "demo/model", "--text", ROOT / "demo/text.txt", "--lengths", "128,256", *FEW
+        )
+        self.present(
+            results,
+            *ONCE,
+            *CURVES,
+            "tokens_for_error",
+            "budget_keys",
+            "cache_bytes",
+            "rank_correlation",
+            "rank_correlation_low",
+            "rank_correlation_high",
+        )
         self.assertEqual(set(flat(results["metrics"]["rank_correlation"]["rows"])), {36})
         slow = {(f["layer"], f["head"]) for f in results["flags"] if f["name"] == "slow"}
         rates = results["metrics"]["rate_predicted"]["values"]
-        self.assertEqual(slow, {(layer, head) for layer in range(6) for head in range(6)
-                                if rates[layer][head] < 0.1})
+        self.assertEqual(
+            slow, {(layer, head) for layer in range(6) for head in range(6) if rates[layer][head] < 0.1}
+        )
         self.assertTrue(slow)
 
 

@@ -32,8 +32,11 @@ class Depth(CommandTest):
         for part in ("settings", "tool", "model", "text", "timings", "coords", "metrics", "flags", "x"):
             for opened, closed in (("[", "]"), ('{"a":', "}")):
                 self.deep("deep.json", self.made, part, opened, closed)
-                for command in (("report", "deep.json"), ("diff", "deep.json", "good.json"),
-                                ("diff", "good.json", "deep.json")):
+                for command in (
+                    ("report", "deep.json"),
+                    ("diff", "deep.json", "good.json"),
+                    ("diff", "good.json", "deep.json"),
+                ):
                     self.refuse(BAD_INPUT, *command, says=("deep.json", SAYS))
 
     def test_in_limits_and_plans(self) -> None:
@@ -44,12 +47,24 @@ class Depth(CommandTest):
         self.refuse(BAD_INPUT, *self.scan, "--plan", "p.json", says=("p.json", SAYS))
 
     def test_in_the_state_of_a_simulation(self) -> None:
-        arguments = ("converge", "--synthetic", "gaussian", "--dimension", 3, "--grid", "20,30",
-                     "--replicates", 3, "--out", "out")
+        arguments = (
+            "converge",
+            "--synthetic",
+            "gaussian",
+            "--dimension",
+            3,
+            "--grid",
+            "20,30",
+            "--replicates",
+            3,
+            "--out",
+            "out",
+        )
         for key in ("identity", "finished"):
             self.deep("out/convergence_state.json", {}, key)
-            self.refuse(BAD_INPUT, *arguments,
-                        says=(SAYS, "delete out/convergence_state.json to start again"))
+            self.refuse(
+                BAD_INPUT, *arguments, says=(SAYS, "delete out/convergence_state.json to start again")
+            )
 
     def test_in_the_parts_of_a_model(self) -> None:
         config = json.loads((self.folder / "model/config.json").read_text())

@@ -50,7 +50,7 @@ class DiffTest(CommandTest):
     def scan(self, name: str, strength: int, lengths: str = "32,64,128", *options: str) -> Path:
         model = f"phantom{strength}"
         if not (self.folder / model).exists():
-            self.succeed("phantom", model, "--strength", strength)
+            self.phantom(model, strength)
         self.succeed("scan", model, "--tokens", *self.TEXTS, "--lengths", lengths,
                      "--measures", "weights", "--out", name, "--quiet", *options)  # fmt: skip
         return self.folder / name / "results.json"
@@ -235,8 +235,7 @@ class Changes(DiffTest):
         self.assertEqual(len(rows), heads_of_a_phantom * 2 * 3)
         both = {(row["run"], row["head"], row["length"]): row for row in rows}
         old, new = both["old", "2", "64"], both["new", "2", "64"]
-        self.assertEqual(float(new["entropy_change"]),
-                         float(new["entropy"]) - float(old["entropy"]))
+        self.assertEqual(float(new["entropy_change"]), float(new["entropy"]) - float(old["entropy"]))
         self.assertEqual(old["entropy_change"], "")
 
 
@@ -291,8 +290,13 @@ class Overlap(DiffTest):
         self.succeed("compare", "phantom4", "--tokens", *self.TEXTS, "--lengths", "128",
                      "--normalizer", "ssmax", "--measures", "weights", "--out", "normalizers",
                      "--quiet")  # fmt: skip
-        self.refuse(BAD_INPUT, "diff", "one", "normalizers",
-                    says=("scan with lengths 32, 64, 128", "compare with lengths 128"))
+        self.refuse(
+            BAD_INPUT,
+            "diff",
+            "one",
+            "normalizers",
+            says=("scan with lengths 32, 64, 128", "compare with lengths 128"),
+        )
         twice = self.succeed("diff", "normalizers", "normalizers")
         self.assertIn("follow from the metrics that they are named after: loss_change", twice.err)
 
@@ -355,12 +359,18 @@ class Gate(DiffTest):
             f"{self.before[0] + 0.25:.4g}, an increase of 0.25 where 0.1 is allowed "
             "(the worst of 2 among 4 values)",
         ])  # fmt: skip
-        report = self.gate({"metric": "entropy", "heads": "0.3", "max_decrease": 0.1,
-                          "relative": True, "errors": 0.5}, code=EXCEEDED)
-        self.assertTrue(report.startswith(
-            f"limit exceeded: entropy of head 0.3 at length 128: {down} -> "
-            f"{self.before[1] - 0.5:.4g}, a decrease of 0.5 where {0.1 * self.before[1]:.4g} (10 % of the old "
-            "value) and 0.5 errors of "), report)
+        report = self.gate(
+            {"metric": "entropy", "heads": "0.3", "max_decrease": 0.1, "relative": True, "errors": 0.5},
+            code=EXCEEDED,
+        )
+        self.assertTrue(
+            report.startswith(
+                f"limit exceeded: entropy of head 0.3 at length 128: {down} -> "
+                f"{self.before[1] - 0.5:.4g}, a decrease of 0.5 where {0.1 * self.before[1]:.4g} (10 % of the old "
+                "value) and 0.5 errors of "
+            ),
+            report,
+        )
 
     def test_with_json_the_verdict_is_on_stderr(self) -> None:
         for most, code, says in ((0.1, EXCEEDED, "limit exceeded: "), (9, 0, "the limit holds")):
@@ -369,8 +379,7 @@ class Gate(DiffTest):
                        cwd=self.folder)  # fmt: skip
             self.assertEqual(done.code, code)
             self.assertTrue(done.err.startswith(f"headgauge: {says}"), done.err)
-            self.assertEqual(validate_text(done.out, "--json"),
-                             validate(self.folder / "out/results.json"))
+            self.assertEqual(validate_text(done.out, "--json"), validate(self.folder / "out/results.json"))
 
     def test_a_limit_for_nothing_is_refused(self) -> None:
         for limit, says in (
@@ -406,8 +415,15 @@ class Gate(DiffTest):
                 document = json.loads(block)
                 jsonschema.validate(document, LIMITS_SCHEMA)
                 self.write("example.json", block)
-                self.refuse(BAD_INPUT, "diff", "old", "new", "--limits", "example.json",
-                            says="example.json: limits[0]: metric: expected a metric that was")
+                self.refuse(
+                    BAD_INPUT,
+                    "diff",
+                    "old",
+                    "new",
+                    "--limits",
+                    "example.json",
+                    says="example.json: limits[0]: metric: expected a metric that was",
+                )
                 found += 1
         self.assertEqual(found, 2)
 

@@ -108,11 +108,9 @@ class Examples(CommandTest):
     def test_numbers_that_make_no_sense(self) -> None:
         model = self.tiny()
         for wrong in ("0", "-1", "1001", "some"):
-            self.refuse(USAGE, "scan", model, "--tokens", "ids.txt", "--examples", wrong,
-                        says=["--examples"])
+            self.refuse(USAGE, "scan", model, "--tokens", "ids.txt", "--examples", wrong, says=["--examples"])
         for command in ("compare", "converge"):
-            self.refuse(USAGE, command, model, "--tokens", "ids.txt", "--examples", "2",
-                        says=["--examples"])
+            self.refuse(USAGE, command, model, "--tokens", "ids.txt", "--examples", "2", says=["--examples"])
 
 
 if __name__ == "__main__":

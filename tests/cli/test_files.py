@@ -14,7 +14,7 @@ import unittest
 from pathlib import Path
 
 from tests.cli.checkpoints import copy_golden
-from tests.cli.command import BAD_INPUT, INTERRUPTED, RESOURCE, USAGE, CommandTest, environment, run
+from tests.cli.command import BAD_INPUT, INTERRUPTED, RESOURCE, USAGE, CommandTest, environment
 from tests.places import BINARY, ROOT
 
 STRAYS = ("results.json.abcdefghijkl.tmp", "heads.csv.abcdefghijkl.tmp")
@@ -35,8 +35,14 @@ class FilesTest(CommandTest):
 
     def start(self, *arguments) -> subprocess.Popen:
         return subprocess.Popen(
-            [str(BINARY), *map(str, arguments)], cwd=self.folder, env=environment(),
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            [str(BINARY), *map(str, arguments)],
+            cwd=self.folder,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
 
     def pipe(self, name: str) -> Path:
         path = self.folder / name
@@ -69,7 +75,12 @@ class Temporaries(FilesTest):
             self.skipTest("no unshare")
         done = subprocess.run(
             [unshare, "--pid", "--fork", "--kill-child", str(BINARY), *self.scan, "--out", "out"],
-            cwd=self.folder, env=environment(), capture_output=True, text=True, timeout=60)
+            cwd=self.folder,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         if "unshare" in done.stderr:
             self.skipTest(f"no process ids of one's own here: {done.stderr.strip()}")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -112,8 +123,14 @@ class Pairs(FilesTest):
             "|| exit 78; exit $code"
         )
         (self.folder / "disk").mkdir()
-        done = subprocess.run([unshare, "--mount", "sh", "-c", script], cwd=self.folder,
-                              env=environment(), capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [unshare, "--mount", "sh", "-c", script],
+            cwd=self.folder,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         if done.returncode in (1, 77):
             self.skipTest(f"no mount here: {done.stderr.strip()}")
         self.assertEqual(done.returncode, RESOURCE, done.stderr)
@@ -122,15 +139,27 @@ class Pairs(FilesTest):
 
     def test_a_table_of_other_results_goes_with_them(self) -> None:
         self.succeed(*self.scan, "--out", "out")
-        self.succeed("converge", "--synthetic", "gaussian", "--dimension", 3, "--grid", "20,30",
-                     "--replicates", 3, "--out", "out")
+        self.succeed(
+            "converge",
+            "--synthetic",
+            "gaussian",
+            "--dimension",
+            3,
+            "--grid",
+            "20,30",
+            "--replicates",
+            3,
+            "--out",
+            "out",
+        )
         self.assertEqual(self.names(), ["results.json"])
 
     def test_a_pipe_in_the_place_of_a_file_is_refused_before_the_work(self) -> None:
         for name in ("results.json", "heads.csv"):
             pipe = self.pipe(f"out/{name}")
-            self.refuse(RESOURCE, "scan", "nowhere", *self.scan[2:], "--out", "out",
-                        says=(f"out/{name}", "a pipe"))
+            self.refuse(
+                RESOURCE, "scan", "nowhere", *self.scan[2:], "--out", "out", says=(f"out/{name}", "a pipe")
+            )
             pipe.unlink()
         self.write("results.json", MADE.read_text())
         self.pipe("page.html")
@@ -184,15 +213,26 @@ class Read(FilesTest):
             os.truncate(self.folder / name, 65 << 20)
         self.refuse(BAD_INPUT, *self.scan, says=("model/config.json", "at most 67 MB"))
         self.write("results.json", MADE.read_text())
-        self.refuse(BAD_INPUT, "diff", "results.json", "results.json", "--limits", "l.json",
-                    says=("l.json", "at most 67 MB"))
-
+        self.refuse(
+            BAD_INPUT,
+            "diff",
+            "results.json",
+            "results.json",
+            "--limits",
+            "l.json",
+            says=("l.json", "at most 67 MB"),
+        )
 
     def test_a_file_that_does_not_fit_in_memory(self) -> None:
         self.write("r.json", "{}")
         os.truncate(self.folder / "r.json", 3 << 30)
-        self.refuse(RESOURCE, "report", "r.json", says=("r.json", "expected 3.2 GB of memory"),
-                    limits={resource.RLIMIT_AS: 2 << 30})
+        self.refuse(
+            RESOURCE,
+            "report",
+            "r.json",
+            says=("r.json", "expected 3.2 GB of memory"),
+            limits={resource.RLIMIT_AS: 2 << 30},
+        )
 
 
 class Texts(FilesTest):
@@ -206,7 +246,12 @@ class Texts(FilesTest):
         ids = (self.folder / "ids.txt").read_bytes()
         done = subprocess.run(
             [str(BINARY), "scan", "model", "--tokens", "/dev/stdin", *self.scan[4:], "--json"],
-            cwd=self.folder, env=environment(), input=ids, capture_output=True, timeout=60)
+            cwd=self.folder,
+            env=environment(),
+            input=ids,
+            capture_output=True,
+            timeout=60,
+        )
         self.assertEqual(self.metrics(done.stdout.decode()), expected)
         pipe = self.pipe("named")
         process = self.start("scan", "model", "--tokens", "named", *self.scan[4:], "--json")
@@ -227,19 +272,45 @@ class Texts(FilesTest):
                 process.send_signal(by)
                 _, err = process.communicate(timeout=60)
             self.assertEqual(process.returncode, INTERRUPTED, err)
-            self.assertEqual(err, "headgauge: interrupted before anything was finished; "
-                             "nothing was saved\n")
+            self.assertEqual(err, "headgauge: interrupted before anything was finished; nothing was saved\n")
             self.assertFalse(self.out.exists())
 
     def test_what_is_read_twice_is_no_pipe(self) -> None:
         self.pipe("named")
         self.ids(64, name="other.txt", vocabulary=37)
-        self.refuse(USAGE, "validate", "model", "--tokens", "ids.txt", "named",
-                    says=("named", "validate reads it more than once"))
-        self.refuse(USAGE, "compare", "model", "--tokens", "named", "--normalizer", "ssmax",
-                    "--fit", "other.txt", says=("named", "compare reads it more than once"))
-        self.refuse(USAGE, "converge", "model", "--tokens", "named", "--tolerance-nats", "0.01",
-                    "--confirm", "other.txt", says=("named", "converge reads it more than once"))
+        self.refuse(
+            USAGE,
+            "validate",
+            "model",
+            "--tokens",
+            "ids.txt",
+            "named",
+            says=("named", "validate reads it more than once"),
+        )
+        self.refuse(
+            USAGE,
+            "compare",
+            "model",
+            "--tokens",
+            "named",
+            "--normalizer",
+            "ssmax",
+            "--fit",
+            "other.txt",
+            says=("named", "compare reads it more than once"),
+        )
+        self.refuse(
+            USAGE,
+            "converge",
+            "model",
+            "--tokens",
+            "named",
+            "--tolerance-nats",
+            "0.01",
+            "--confirm",
+            "other.txt",
+            says=("named", "converge reads it more than once"),
+        )
 
 
 if __name__ == "__main__":

@@ -64,7 +64,9 @@ class Findings(SharesTest):
             rf"    `headgauge compare {re.escape(str(DEMO))} --text {self.documents[3]} --pattern ",
         )
         # A flag's command names the first head that carries it.
-        self.assertRegex(shown, r"over_selected, \d+ of 36 heads: [^\n]*(\n +[^\n]*)*? +headgauge converge MODEL TEXT\n")
+        self.assertRegex(
+            shown, r"over_selected, \d+ of 36 heads: [^\n]*(\n +[^\n]*)*? +headgauge converge MODEL TEXT\n"
+        )
         self.assertRegex(shown, r" +headgauge compare MODEL TEXT --heads \d\.\d --pattern window:size=64\n")
 
     def test_names_are_quoted_for_a_shell(self) -> None:

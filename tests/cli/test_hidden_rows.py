@@ -22,8 +22,15 @@ class HiddenRows(CommandTest):
             for key in keys:
                 scores[(LENGTH + row) * LENGTH + key] = -math.inf
         x = [draw.gauss(0, 1) for _ in range(LENGTH * 4)]
-        make_dump(self.folder / name, 0, 2, LENGTH, 4, x=([LENGTH, 4], x),
-                  **{"layers.0.scores": ([2, LENGTH, LENGTH], scores)})
+        make_dump(
+            self.folder / name,
+            0,
+            2,
+            LENGTH,
+            4,
+            x=([LENGTH, 4], x),
+            **{"layers.0.scores": ([2, LENGTH, LENGTH], scores)},
+        )
 
     def scan(self, name: str, *options: str) -> tuple[dict, str]:
         done = self.succeed("scan", name, "--lengths", "16,48", "--out", "out", *options)

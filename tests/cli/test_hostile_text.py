@@ -48,26 +48,35 @@ class HostileTest(CommandTest):
 
 class Errors(HostileTest):
     def test_paths_that_are_not_there(self) -> None:
-        for command in (("scan", HOSTILE), ("inspect", HOSTILE), ("report", HOSTILE),
-                        ("diff", HOSTILE, HOSTILE), ("scan", "model", "--tokens", HOSTILE),
-                        ("scan", "model", "--tokens", "ids.txt", "--plan", HOSTILE),
-                        ("scan", "model", "--tokens", "ids.txt", "--out", f"ids.txt/{HOSTILE}"),
-                        ("converge", HOSTILE, "--tokens", "ids.txt"),
-                        ("reproduce", "limits", HOSTILE, "--tokens", "ids.txt"),
-                        ("phantom", f"ids.txt/{HOSTILE}")):
+        for command in (
+            ("scan", HOSTILE),
+            ("inspect", HOSTILE),
+            ("report", HOSTILE),
+            ("diff", HOSTILE, HOSTILE),
+            ("scan", "model", "--tokens", HOSTILE),
+            ("scan", "model", "--tokens", "ids.txt", "--plan", HOSTILE),
+            ("scan", "model", "--tokens", "ids.txt", "--out", f"ids.txt/{HOSTILE}"),
+            ("converge", HOSTILE, "--tokens", "ids.txt"),
+            ("reproduce", "limits", HOSTILE, "--tokens", "ids.txt"),
+        ):
             with self.subTest(command):
                 code = 5 if "ids.txt/" in command[-1] else BAD_INPUT
                 self.refused(code, *command)
 
     def test_options_and_what_is_typed_for_them(self) -> None:
-        for command in ((HOSTILE,), ("scan", "model", f"--{HOSTILE}"),
-                        ("scan", "model", "--tokens", "ids.txt", "--lengths", HOSTILE),
-                        ("scan", "model", "--tokens", "ids.txt", "--measures", HOSTILE),
-                        ("scan", "model", "--tokens", "ids.txt", "--normalizer", HOSTILE),
-                        ("scan", "model", "--tokens", "ids.txt", "--pattern", HOSTILE),
-                        ("scan", "model", "--tokens", "ids.txt", "--layers", HOSTILE),
-                        ("scan", "model", "--tokens", "ids.txt", "--top", HOSTILE),
-                        ("converge", "--synthetic", HOSTILE), ("list", "measures", HOSTILE), ("list", HOSTILE)):
+        for command in (
+            (HOSTILE,),
+            ("scan", "model", f"--{HOSTILE}"),
+            ("scan", "model", "--tokens", "ids.txt", "--lengths", HOSTILE),
+            ("scan", "model", "--tokens", "ids.txt", "--measures", HOSTILE),
+            ("scan", "model", "--tokens", "ids.txt", "--normalizer", HOSTILE),
+            ("scan", "model", "--tokens", "ids.txt", "--pattern", HOSTILE),
+            ("scan", "model", "--tokens", "ids.txt", "--layers", HOSTILE),
+            ("scan", "model", "--tokens", "ids.txt", "--top", HOSTILE),
+            ("converge", "--synthetic", HOSTILE),
+            ("list", "measures", HOSTILE),
+            ("list", HOSTILE),
+        ):
             with self.subTest(command):
                 self.refused(USAGE, *command, says="\\x0aheadgauge")
 
@@ -76,30 +85,45 @@ class Errors(HostileTest):
         self.refused(BAD_INPUT, "scan", "model", "--tokens", name, says="a\\xff\\x80.txt")
 
     def test_values_of_a_config(self) -> None:
-        for field, code in (("model_type", UNSUPPORTED), ("activation_function", UNSUPPORTED),
-                            ("n_layer", BAD_INPUT), ("n_embd", BAD_INPUT)):
+        for field, code in (
+            ("model_type", UNSUPPORTED),
+            ("activation_function", UNSUPPORTED),
+            ("n_layer", BAD_INPUT),
+            ("n_embd", BAD_INPUT),
+        ):
             with self.subTest(field):
                 shutil.copy(ROOT / "tests/golden/gpt2/plain/config.json", self.folder / "model")
                 change_config(self.folder / "model", **{field: HOSTILE})
                 self.refused(code, "scan", "model", "--tokens", "ids.txt")
-        self.write("model/config.json", json.dumps({HOSTILE: 1})[:-1] + f', {json.dumps(HOSTILE)}: 2}}')
+        self.write("model/config.json", json.dumps({HOSTILE: 1})[:-1] + f", {json.dumps(HOSTILE)}: 2}}")
         self.refused(BAD_INPUT, "scan", "model", "--tokens", "ids.txt")
 
     def test_names_of_tensors_and_metadata(self) -> None:
         make_dump(self.folder / "dump.safetensors", 1, 1, 8, 4, **{HOSTILE: ([1], [1.0])})
-        self.shown("inspect", "dump.safetensors", code=run("inspect", "dump.safetensors", cwd=self.folder).code)
+        self.shown(
+            "inspect", "dump.safetensors", code=run("inspect", "dump.safetensors", cwd=self.folder).code
+        )
 
     def test_limits(self) -> None:
         self.write("r.json", MADE.read_text())
-        for limit in ({"metric": HOSTILE, "max_increase": 1}, {HOSTILE: 1},
-                      {"metric": "entropy", "where": {HOSTILE: 1}, "max_increase": 1}):
+        for limit in (
+            {"metric": HOSTILE, "max_increase": 1},
+            {HOSTILE: 1},
+            {"metric": "entropy", "where": {HOSTILE: 1}, "max_increase": 1},
+        ):
             self.write("l.json", json.dumps({"schema": "headgauge.limits/1", "limits": [limit]}))
             self.refused(BAD_INPUT, "diff", "r.json", "r.json", "--limits", "l.json", says="\\x1b[2J")
 
     def test_plans(self) -> None:
-        for plan in ({"schema": HOSTILE}, {"schema": "headgauge.plan/" + HOSTILE},
-                     {"schema": "headgauge.plan/1", "model": {"name": HOSTILE, "layers": 1,
-                      "heads": 1, "kv_heads": 1}, "heads": []}):
+        for plan in (
+            {"schema": HOSTILE},
+            {"schema": "headgauge.plan/" + HOSTILE},
+            {
+                "schema": "headgauge.plan/1",
+                "model": {"name": HOSTILE, "layers": 1, "heads": 1, "kv_heads": 1},
+                "heads": [],
+            },
+        ):
             self.write("p.json", json.dumps(plan))
             done = run("scan", "model", "--tokens", "ids.txt", "--plan", "p.json", cwd=self.folder)
             self.assertIn(done.code, (BAD_INPUT, UNSUPPORTED))
@@ -125,9 +149,9 @@ class Output(HostileTest):
         self.shown("compare", "model", "--tokens", names[0], "--normalizer", "ssmax", "--lengths", 64)
         self.shown("converge", "model", "--tokens", names[0], "--measures", "weights")
         self.shown("validate", "model", "--tokens", *names, "--measures", "weights", "--lengths", 64)
-        self.shown("phantom", HOSTILE)
-        self.shown("reproduce", "limits", "model", "--tokens", names[0], "--lengths", 32, "--out",
-                   f"out{HOSTILE}")
+        self.shown(
+            "reproduce", "limits", "model", "--tokens", names[0], "--lengths", 32, "--out", f"out{HOSTILE}"
+        )
 
     def test_of_inspect(self) -> None:
         self.write("model/tokenizer.json", json.dumps({"model": {"type": HOSTILE}}))
@@ -166,9 +190,13 @@ class Output(HostileTest):
 class Spreadsheet(HostileTest):
     def test_labels_that_begin_a_formula(self) -> None:
         self.made["coords"]["normalizer"] = ["=1+1", "-0.5"]
-        self.made["metrics"] = {"entropy": {
-            "dims": ["layer", "head", "normalizer", "length"], "unit": "nats",
-            "values": [[[[1.0, 1.0]] * 2] * 3] * 2}}
+        self.made["metrics"] = {
+            "entropy": {
+                "dims": ["layer", "head", "normalizer", "length"],
+                "unit": "nats",
+                "values": [[[[1.0, 1.0]] * 2] * 3] * 2,
+            }
+        }
         for key in ("flags", "summary"):
             self.made[key] = []
         self.write("r.json", json.dumps(self.made))

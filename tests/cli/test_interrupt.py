@@ -135,9 +135,7 @@ class SecondSignal(InterruptTest):
             for sent in (signal.SIGINT, signal.SIGTERM, signal.SIGCONT):
                 terminal.process.send_signal(sent)
             self.assertEqual(terminal.finish(), INTERRUPTED, terminal.shown)
-        self.assertEqual(
-            terminal.messages(), [STOPPING, "headgauge: stopped at once; nothing was saved"]
-        )
+        self.assertEqual(terminal.messages(), [STOPPING, "headgauge: stopped at once; nothing was saved"])
         self.assertFalse((self.folder / "made").exists())
 
     def test_the_same_signal_right_after_the_first_is_the_first(self) -> None:

@@ -13,7 +13,7 @@ import unittest
 from collections.abc import Callable
 
 from tests.cli.checkpoints import make_gpt2
-from tests.cli.command import BAD_INPUT, RESOURCE, SECONDS, environment
+from tests.cli.command import BAD_INPUT, RESOURCE, environment
 from tests.cli.shares import DEMO, SharesTest
 from tests.places import BINARY
 
@@ -33,8 +33,12 @@ class Journal(SharesTest):
 
     def start(self, *arguments) -> subprocess.Popen:
         return subprocess.Popen(
-            [str(BINARY), *map(str, arguments)], cwd=self.folder, env=environment(HEADGAUGE_JOURNAL_SECONDS="0.1"),
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            [str(BINARY), *map(str, arguments)],
+            cwd=self.folder,
+            env=environment(HEADGAUGE_JOURNAL_SECONDS="0.1"),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
 
     def kill_after(self, seconds: float, *arguments) -> bool:
         """Whether it was still running then."""
@@ -65,23 +69,63 @@ class Journal(SharesTest):
         """Of a run that was killed, of which something was kept."""
         for tenths in range(5, 100):
             shutil.rmtree(self.folder / "out", ignore_errors=True)
-            if self.kill_after(tenths / 10, *arguments, "--out", "out") and self.journals("out"):
-                if (size := self.journals("out")[0].stat().st_size) > 5000:
-                    return self.journals("out")[0].read_bytes()[:size]
+            killed = self.kill_after(tenths / 10, *arguments, "--out", "out") and self.journals("out")
+            if killed and (size := self.journals("out")[0].stat().st_size) > 5000:
+                return self.journals("out")[0].read_bytes()[:size]
         self.fail("no run left a journal")
 
     def test_killed_at_random_moments(self) -> None:
         moments = random.Random(20)
         kinds = {
             "scan": self.scan,
-            "compare": ("compare", "model", "--tokens", *self.ids_files, "--normalizer",
-                        "ssmax,sparsemax", "--measures", "weights"),
-            "compare each head": ("compare", "model", "--tokens", *self.ids_files[:3], "--normalizer",
-                                  "ssmax", "--each", "head", "--measures", "weights"),
-            "converge": ("converge", "model", "--tokens", *self.ids_files, "--lengths", "64",
-                         "--replicates", "4", "--draws", "4", "--grid", "8,32"),
-            "validate": ("validate", DEMO, "--text", *self.documents[:2], "--lengths", "64",
-                         "--permutations", "99", "--resamples", "99"),
+            "compare": (
+                "compare",
+                "model",
+                "--tokens",
+                *self.ids_files,
+                "--normalizer",
+                "ssmax,sparsemax",
+                "--measures",
+                "weights",
+            ),
+            "compare each head": (
+                "compare",
+                "model",
+                "--tokens",
+                *self.ids_files[:3],
+                "--normalizer",
+                "ssmax",
+                "--each",
+                "head",
+                "--measures",
+                "weights",
+            ),
+            "converge": (
+                "converge",
+                "model",
+                "--tokens",
+                *self.ids_files,
+                "--lengths",
+                "64",
+                "--replicates",
+                "4",
+                "--draws",
+                "4",
+                "--grid",
+                "8,32",
+            ),
+            "validate": (
+                "validate",
+                DEMO,
+                "--text",
+                *self.documents[:2],
+                "--lengths",
+                "64",
+                "--permutations",
+                "99",
+                "--resamples",
+                "99",
+            ),
         }
         kills = 0
         for name, words in kinds.items():
@@ -106,8 +150,20 @@ class Journal(SharesTest):
         for k, name in enumerate(("a.txt", "b.txt", "c.txt")):
             ids = ((i * i + 3 * i * (k + 1) + i // 41 * (k + 2)) % 41 for i in range(288))
             self.write(name, " ".join(map(str, ids)))
-        words = ("plan", "small", "--tokens", "a.txt", "b.txt", "--confirm", "c.txt", "--lengths", "96",
-                 "--random-plans", "3", "--quiet")
+        words = (
+            "plan",
+            "small",
+            "--tokens",
+            "a.txt",
+            "b.txt",
+            "--confirm",
+            "c.txt",
+            "--lengths",
+            "96",
+            "--random-plans",
+            "3",
+            "--quiet",
+        )
         self.succeed(*words, "--out", "whole")
         for _ in range(2):
             self.kill_when((self.folder / "out/plan_state.json").exists, *words, "--out", "out")
@@ -116,7 +172,9 @@ class Journal(SharesTest):
             self.succeed(*words, "--out", "out")
             self.assert_same("out", "whole")
             for plan in ("plan.json", "plan_25.json", "plan_75.json"):
-                found, expected = (json.loads((self.folder / at / plan).read_text()) for at in ("out", "whole"))
+                found, expected = (
+                    json.loads((self.folder / at / plan).read_text()) for at in ("out", "whole")
+                )
                 self.assertEqual(found, expected)
             shutil.rmtree(self.folder / "out")
 
@@ -126,14 +184,20 @@ class Journal(SharesTest):
         self.refuse(BAD_INPUT, *self.scan, "--seed", "4", "--out", "out", says=(*says, "--seed"))
         self.refuse(BAD_INPUT, *self.scan[:-2], "--examples", "3", "--out", "out", says=(*says, "--examples"))
         self.refuse(BAD_INPUT, "converge", *self.scan[1:-2], "--out", "out", says=(*says, "another command"))
-        self.refuse(BAD_INPUT, *self.scan, "--out", "out", env=environment(HEADGAUGE_SIMD="baseline"),
-                    says=(*says, "another HEADGAUGE_SIMD"))
+        self.refuse(
+            BAD_INPUT,
+            *self.scan,
+            "--out",
+            "out",
+            env=environment(HEADGAUGE_SIMD="baseline"),
+            says=(*says, "another HEADGAUGE_SIMD"),
+        )
         (self.folder / "ids3.txt").write_text("1 2 3 4 5 6 7 8 9 " * 30)
         self.refuse(BAD_INPUT, *self.scan, "--out", "out", says=(*says, "texts: sha256"))
 
     def test_both_values_are_named(self) -> None:
         self.leave_journal(*self.scan, "--lengths", "64")
-        says = "another --lengths (\"64\" and not \"32\")"
+        says = 'another --lengths ("64" and not "32")'
         self.refuse(BAD_INPUT, *self.scan, "--lengths", "32", "--out", "out", says=says)
         longer = (*self.scan[:3], *self.ids_files, "ids0.txt", *self.scan[-2:], "--lengths", "64")
         self.refuse(BAD_INPUT, *longer, "--out", "out", says="another texts: sha256 (nothing more and not ")
@@ -198,7 +262,9 @@ class Journal(SharesTest):
 
     def test_short_runs_and_runs_without_out_keep_none(self) -> None:
         self.succeed("scan", DEMO, "--text", self.documents[0], "--measures", "weights", "--out", "out")
-        self.assertEqual(sorted(p.name for p in (self.folder / "out").iterdir()), ["heads.csv", "results.json"])
+        self.assertEqual(
+            sorted(p.name for p in (self.folder / "out").iterdir()), ["heads.csv", "results.json"]
+        )
 
     def test_another_run_writes_the_same(self) -> None:
         """Of two runs into one folder the second keeps nothing, and ends as if it were alone."""
@@ -207,8 +273,9 @@ class Journal(SharesTest):
         journal = self.journals("out")[0]
         with journal.open("rb") as held:
             fcntl.flock(held, fcntl.LOCK_EX)
-            self.succeed(*self.scan, "--out", "out", "--quiet",
-                         env=environment(HEADGAUGE_JOURNAL_SECONDS="0.1"))
+            self.succeed(
+                *self.scan, "--out", "out", "--quiet", env=environment(HEADGAUGE_JOURNAL_SECONDS="0.1")
+            )
             self.assertEqual(journal.read_bytes()[: len(before)], before)
         self.assertEqual(self.results("out"), self.results("whole"))
         self.refuse(RESOURCE, *self.shard_of_the_same(), says=("another run is writing",))

@@ -143,8 +143,7 @@ class Made(LlamaTest):
             self.ids(64, vocabulary=31)
             arguments = ("scan", golden, "--tokens", "ids.txt")
             found = [
-                self.results(*arguments, "--threads", n, out=f"{golden}{n}")[0]["metrics"]
-                for n in (1, 2, 7)
+                self.results(*arguments, "--threads", n, out=f"{golden}{n}")[0]["metrics"] for n in (1, 2, 7)
             ]
             self.assertEqual(found[0], found[1])
             self.assertEqual(found[0], found[2])

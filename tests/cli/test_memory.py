@@ -9,6 +9,7 @@ import resource
 import struct
 import subprocess
 import unittest
+from typing import ClassVar
 
 from tests.cli.checkpoints import change_config, copy_golden
 from tests.cli.command import BAD_INPUT, RESOURCE, SECONDS, CommandTest, environment, run
@@ -21,7 +22,7 @@ MB = 1 << 20
 class LongTexts(CommandTest):
     """Tokenised whole, the text would take more than two gigabytes."""
 
-    limits = {resource.RLIMIT_AS: 700 * MB}
+    limits: ClassVar = {resource.RLIMIT_AS: 700 * MB}
 
     def setUp(self) -> None:
         super().setUp()
@@ -32,9 +33,23 @@ class LongTexts(CommandTest):
         self.write("beginning.txt", beginning)
 
     def scan(self, text: str, **options) -> dict:
-        done = self.succeed("scan", DEMO / "model", "--text", text, "--lengths", "64,1024",
-                            "--measures", "weights,model", "--threads", "1", "--queries", "8",
-                            "--json", "--quiet", **options)
+        done = self.succeed(
+            "scan",
+            DEMO / "model",
+            "--text",
+            text,
+            "--lengths",
+            "64,1024",
+            "--measures",
+            "weights,model",
+            "--threads",
+            "1",
+            "--queries",
+            "8",
+            "--json",
+            "--quiet",
+            **options,
+        )
         return json.loads(done.out)
 
     def test_are_measured_in_little_memory_as_their_beginning_is(self) -> None:
@@ -47,23 +62,49 @@ class LongTexts(CommandTest):
 
     def test_from_a_pipe(self) -> None:
         done = subprocess.run(
-            [BINARY, "scan", DEMO / "model", "--text", "/dev/stdin", "--lengths", "64,1024",
-             "--measures", "weights,model", "--threads", "1", "--queries", "8", "--json", "--quiet"],
-            input=self.text.read_bytes(), stdout=subprocess.PIPE, env=environment(), timeout=SECONDS,
-            check=True)
+            [
+                BINARY,
+                "scan",
+                DEMO / "model",
+                "--text",
+                "/dev/stdin",
+                "--lengths",
+                "64,1024",
+                "--measures",
+                "weights,model",
+                "--threads",
+                "1",
+                "--queries",
+                "8",
+                "--json",
+                "--quiet",
+            ],
+            input=self.text.read_bytes(),
+            stdout=subprocess.PIPE,
+            env=environment(),
+            timeout=SECONDS,
+            check=True,
+        )
         piped = json.loads(done.stdout)
         self.assertEqual(piped["metrics"], self.scan("long.txt")["metrics"])
 
     def test_that_are_needed_whole_are_refused_with_the_figure(self) -> None:
-        self.refuse(RESOURCE, "reproduce", "limits", DEMO / "model", "--text", "long.txt",
-                    says=("tokens of 21 MB of text: expected 3.4 GB of memory", "use a shorter text"),
-                    limits=self.limits)
+        self.refuse(
+            RESOURCE,
+            "reproduce",
+            "limits",
+            DEMO / "model",
+            "--text",
+            "long.txt",
+            says=("tokens of 21 MB of text: expected 3.4 GB of memory", "use a shorter text"),
+            limits=self.limits,
+        )
 
 
 class Configs(CommandTest):
     """Sizes that no model with these tensors has."""
 
-    limits = {resource.RLIMIT_AS: 700 * MB}
+    limits: ClassVar = {resource.RLIMIT_AS: 700 * MB}
 
     def refuse_config(self, golden: str, says: tuple[str, ...], **changes) -> None:
         model = self.folder / "model"
@@ -81,11 +122,19 @@ class Configs(CommandTest):
         self.refuse_config("gpt2/plain", ("field n_layer: expected at most ",), n_layer=10**9)
 
     def test_sizes(self) -> None:
-        for field in ("head_dim", "hidden_size", "intermediate_size", "num_attention_heads",
-                      "num_key_value_heads", "vocab_size"):
-            says = (f"config.json: field {field}: expected at most ",
-                    "for no tensor has a larger dimension, found 1000000000; "
-                    "weights and config must come from the same model")
+        for field in (
+            "head_dim",
+            "hidden_size",
+            "intermediate_size",
+            "num_attention_heads",
+            "num_key_value_heads",
+            "vocab_size",
+        ):
+            says = (
+                f"config.json: field {field}: expected at most ",
+                "for no tensor has a larger dimension, found 1000000000; "
+                "weights and config must come from the same model",
+            )
             self.refuse_config("llama/llama-plain", says, **{field: 10**9})
 
 
@@ -95,26 +144,60 @@ class Sets(CommandTest):
         self.ids(64)
         for command in ("scan", "compare"):
             more = ("--normalizer", "ssmax") if command == "compare" else ()
-            self.succeed(command, "model", "--tokens", "ids.txt", "--top-n", "4,1000000", *more,
-                         "--quiet", "--threads", "1", limits={resource.RLIMIT_AS: 700 * MB})
+            self.succeed(
+                command,
+                "model",
+                "--tokens",
+                "ids.txt",
+                "--top-n",
+                "4,1000000",
+                *more,
+                "--quiet",
+                "--threads",
+                "1",
+                limits={resource.RLIMIT_AS: 700 * MB},
+            )
 
 
 class Draws(CommandTest):
     def test_that_do_not_fit_are_refused_before_the_work(self) -> None:
         copy_golden("gpt2/plain", self.folder / "model")
         self.ids(64)
-        self.refuse(RESOURCE, "converge", "model", "--tokens", "ids.txt", "--lengths", "64", "--draws",
-                    "100000000", "--threads", "1", limits={resource.RLIMIT_AS: 700 * MB},
-                    says=("converge on model: expected 2", " GB of memory", "--draws"))
+        self.refuse(
+            RESOURCE,
+            "converge",
+            "model",
+            "--tokens",
+            "ids.txt",
+            "--lengths",
+            "64",
+            "--draws",
+            "100000000",
+            "--threads",
+            "1",
+            limits={resource.RLIMIT_AS: 700 * MB},
+            says=("converge on model: expected 2", " GB of memory", "--draws"),
+        )
 
 
 class Data(CommandTest):
     """A limit of what a process writes to (RLIMIT_DATA), down to where it cannot begin."""
 
     def test_whatever_it_is_a_run_is_done_or_refused(self) -> None:
+        copy_golden("gpt2/plain", self.folder / "model")
+        self.ids(64)
         codes = []
         for kilobytes in (*range(800, 1500, 50), 3000, 6000, 100000):
-            done = run("phantom", "out", cwd=self.folder, limits={resource.RLIMIT_DATA: kilobytes << 10})
+            done = run(
+                "scan",
+                "model",
+                "--tokens",
+                "ids.txt",
+                "--threads",
+                "1",
+                cwd=self.folder,
+                limits={resource.RLIMIT_DATA: kilobytes << 10},
+            )
             message = f"{kilobytes} KiB: exit {done.code}, {done.err!r}"
             if done.code == 127:
                 self.assertRegex(done.err, "shared libraries|TLS")  # the system's own loader
@@ -135,10 +218,20 @@ class Figures(CommandTest):
         copy_golden("gpt2/plain", self.folder / "model")
         self.ids(64)
         self.succeed("scan", "model", "--tokens", "ids.txt", "--measures", "weights", "--out", "out")
+        copy_golden("gpt2/plain", self.folder / "model")
+        self.ids(64)
         codes = []
         for kilobytes in (*range(1600, 8000, 200), 60000):
-            done = run("report", "out", "--format", "svg", "--out", f"figures{kilobytes}", cwd=self.folder,
-                       limits={resource.RLIMIT_DATA: kilobytes << 10})
+            done = run(
+                "report",
+                "out",
+                "--format",
+                "svg",
+                "--out",
+                f"figures{kilobytes}",
+                cwd=self.folder,
+                limits={resource.RLIMIT_DATA: kilobytes << 10},
+            )
             message = f"{kilobytes} KiB: exit {done.code}, {done.err!r}"
             self.assertIn(done.code, (0, RESOURCE), message)
             if done.code == RESOURCE:
@@ -163,8 +256,17 @@ class TokenizerFiles(CommandTest):
         tokenizer["normalizer"] = normalizer
         (model / "tokenizer.json").write_text(json.dumps(tokenizer))
         self.write("a.txt", "a" * 5000)
-        self.refuse(RESOURCE, "scan", "model", "--text", "a.txt", "--lengths", "32",
-                    limits={resource.RLIMIT_AS: 1000 * MB}, says=self.says)
+        self.refuse(
+            RESOURCE,
+            "scan",
+            "model",
+            "--text",
+            "a.txt",
+            "--lengths",
+            "32",
+            limits={resource.RLIMIT_AS: 1000 * MB},
+            says=self.says,
+        )
 
     def test_that_make_a_text_longer_and_longer(self) -> None:
         replace = {"type": "Replace", "pattern": {"String": "a"}, "content": "aaaaaaaaaa"}

@@ -22,20 +22,34 @@ class Messages(CommandTest):
         self.assertEqual(header[name]["dtype"], "F32")
         signs = random.Random(1)
         begin, end = header[name]["data_offsets"]
-        data[begin:end] = array("f", (signs.choice((3e38, -3e38)) for _ in range((end - begin) // 4))).tobytes()
+        data[begin:end] = array(
+            "f", (signs.choice((3e38, -3e38)) for _ in range((end - begin) // 4))
+        ).tobytes()
         write_weights(weights, header, bytes(data))
         self.ids(64)
         message = self.refuse(
-            BAD_INPUT, "scan", "model", "--tokens", "ids.txt",
-            says=("expected finite attention scores, found NaN at query 0, key 0; ", "overflow float32"))
+            BAD_INPUT,
+            "scan",
+            "model",
+            "--tokens",
+            "ids.txt",
+            says=("expected finite attention scores, found NaN at query 0, key 0; ", "overflow float32"),
+        )
         self.assertNotIn("nan", message.replace("NaN", ""))
 
     def test_an_option_that_is_given_twice(self) -> None:
         copy_golden("gpt2/plain", self.folder / "model")
         self.ids(64)
         for option, value in (("--top", "3"), ("--lengths", "32"), ("--out", "out")):
-            self.refuse(USAGE, "scan", "model", "--tokens", "ids.txt", *(option, value) * 3,
-                        says=f"{option}: expected to be given once, found 3 times; leave out all but one")
+            self.refuse(
+                USAGE,
+                "scan",
+                "model",
+                "--tokens",
+                "ids.txt",
+                *(option, value) * 3,
+                says=f"{option}: expected to be given once, found 3 times; leave out all but one",
+            )
 
     def test_weights_that_do_not_fit_name_no_lengths(self) -> None:
         try:
@@ -44,7 +58,14 @@ class Messages(CommandTest):
             self.skipTest(f"no sparse files here: {error}")
         self.ids(64)
         message = self.refuse(
-            RESOURCE, "scan", "large", "--tokens", "ids.txt", "--threads", "1",
+            RESOURCE,
+            "scan",
+            "large",
+            "--tokens",
+            "ids.txt",
+            "--threads",
+            "1",
             limits={resource.RLIMIT_AS: 700 * MB},
-            says=("weights of large: expected ", " of memory, found ", "use a smaller model, or allow more"))
+            says=("weights of large: expected ", " of memory, found ", "use a smaller model, or allow more"),
+        )
         self.assertNotIn("--lengths", message)

@@ -29,8 +29,20 @@ class EveryNormalizer(CommandTest):
         return json.loads(self.succeed("list", "normalizers", "--json").out)
 
     def scan(self, normalizer: str, *options: str) -> dict:
-        self.succeed("scan", "model", "--tokens", "ids.txt", "--normalizer", normalizer,
-                     "--lengths", "48", "--out", "out", "--quiet", *options)
+        self.succeed(
+            "scan",
+            "model",
+            "--tokens",
+            "ids.txt",
+            "--normalizer",
+            normalizer,
+            "--lengths",
+            "48",
+            "--out",
+            "out",
+            "--quiet",
+            *options,
+        )
         return validate(self.folder / "out/results.json")
 
     def test_each_is_measured_and_keeps_its_word(self) -> None:
@@ -51,8 +63,7 @@ class EveryNormalizer(CommandTest):
                     shares = flat(metrics[name]["values"])
                     self.assertGreaterEqual(min(shares), 1 - 1e-6, name)
                     self.assertLessEqual(max(shares), 48 + 1e-6, name)
-                for name in ("entropy", "distance", "separability", "sensitivity",
-                             "jacobian_spectral"):
+                for name in ("entropy", "distance", "separability", "sensitivity", "jacobian_spectral"):
                     self.assertTrue(flat(metrics[name]["values"]), name)
                 spectral = flat(metrics["jacobian_spectral"]["values"])
                 bound = flat(metrics["jacobian_bound"]["values"])
@@ -63,16 +74,29 @@ class EveryNormalizer(CommandTest):
 
     def test_long_rows_are_drawn_for_finite_steps(self) -> None:
         for name, drawn in (("relu", True), ("ssmax", False)):
-            self.succeed("scan", ROOT / "demo/model", "--text", ROOT / "demo/text.txt", "--lengths",
-                         "64,200", "--measures", "sensitivity", "--normalizer", name, "--out", "out",
-                         "--quiet")
+            self.succeed(
+                "scan",
+                ROOT / "demo/model",
+                "--text",
+                ROOT / "demo/text.txt",
+                "--lengths",
+                "64,200",
+                "--measures",
+                "sensitivity",
+                "--normalizer",
+                name,
+                "--out",
+                "out",
+                "--quiet",
+            )
             results = validate(self.folder / "out/results.json")
             said = [n for n in results["notices"] if "each 16 neighbouring rows of more than 128" in n]
             self.assertEqual(bool(said), drawn, name)
             metrics = results["metrics"]
-            rows = {metric: set(flat(metrics[metric]["rows"]))
-                    for metric in ("jacobian_frobenius", "jacobian_spectral", "sensitivity",
-                                   "sensitivity_top2")}
+            rows = {
+                metric: set(flat(metrics[metric]["rows"]))
+                for metric in ("jacobian_frobenius", "jacobian_spectral", "sensitivity", "sensitivity_top2")
+            }
             self.assertEqual(rows["jacobian_frobenius"], {64, 200})
             self.assertEqual(rows["jacobian_spectral"], {64, 200})
             # Rows 2 to 128, and five of the other 72.
@@ -80,14 +104,23 @@ class EveryNormalizer(CommandTest):
             self.assertEqual(rows["sensitivity_top2"], {132 if drawn else 199}, name)
 
     def test_the_tables_of_the_docs_are_what_is_declared(self) -> None:
-        done = subprocess.run([sys.executable, ROOT / "tools/docs.py", "--check", BINARY],
-                              capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, ROOT / "tools/docs.py", "--check", BINARY],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         pages = [(ROOT / "docs" / name).read_text() for name in ("normalizers.md", "patterns.md")]
-        for page, name, row in zip(pages, ("normalizers", "patterns"),
-                                   ("| `softmax` | `t` | 1 | a number above 0 |",
-                                    "| `window` | `size` | 128 | a whole number of at least 1"),
-                                   strict=True):
+        for page, name, row in zip(
+            pages,
+            ("normalizers", "patterns"),
+            (
+                "| `softmax` | `t` | 1 | a number above 0 |",
+                "| `window` | `size` | 128 | a whole number of at least 1",
+            ),
+            strict=True,
+        ):
             self.assertIn(f"<!-- tools/docs.py {name} -->\n| name |", page)
             self.assertIn(row, page)
 
@@ -97,15 +130,24 @@ class EveryNormalizer(CommandTest):
         for one, other in zip(flat(cold["entropy"]["values"]), flat(warm["entropy"]["values"])):
             self.assertLess(one, other)
         # g of the normalizer t = 1/2 at temperature 1 is g of softmax at temperature 1/2.
-        for one, other in zip(flat(cold["sensitivity"]["values"]),
-                              flat(warm["sensitivity"]["values"])[1::2]):
+        for one, other in zip(flat(cold["sensitivity"]["values"]), flat(warm["sensitivity"]["values"])[1::2]):
             self.assertAlmostEqual(one, other, delta=1e-6 * other)
 
     def test_cosine_needs_queries_and_keys(self) -> None:
         scores = ([1, 8, 8], [0.1 * i for i in range(64)])
         make_dump(self.folder / "d.safetensors", 0, 1, 8, 4, **{"layers.0.scores": scores})
-        self.refuse(2, "scan", "d.safetensors", "--normalizer", "cosine", "--measures", "weights",
-                    "--lengths", "8", says="queries and keys")
+        self.refuse(
+            2,
+            "scan",
+            "d.safetensors",
+            "--normalizer",
+            "cosine",
+            "--measures",
+            "weights",
+            "--lengths",
+            "8",
+            says="queries and keys",
+        )
 
     def test_a_name_that_is_not_known_brings_the_nearest(self) -> None:
         command = ("scan", "model", "--tokens", "ids.txt", "--normalizer")
@@ -115,17 +157,20 @@ class EveryNormalizer(CommandTest):
     def test_top_k_says_where_it_keeps_all_keys(self) -> None:
         for spec, notices in (
             ("topk:k=1", []),
-            ("topk:k=30", ["topk: rows with fewer than k = 30 keys keep all of them, in a causal "
-                           "text the first 29"]),
-            ("topk:k=48", ["topk: rows with fewer than k = 48 keys keep all of them, in a causal "
-                           "text the first 47"]),
+            (
+                "topk:k=30",
+                ["topk: rows with fewer than k = 30 keys keep all of them, in a causal text the first 29"],
+            ),
+            (
+                "topk:k=48",
+                ["topk: rows with fewer than k = 48 keys keep all of them, in a causal text the first 47"],
+            ),
             ("topk:k=49", ["topk: k = 49 is more than the keys of every row: all are kept"]),
             ("softmax", []),
         ):
             with self.subTest(spec):
                 results = self.scan(spec, "--measures", "weights")
-                self.assertEqual([n for n in results["notices"] if n.startswith("topk")],
-                                 notices)
+                self.assertEqual([n for n in results["notices"] if n.startswith("topk")], notices)
 
 
 if __name__ == "__main__":

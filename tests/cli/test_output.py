@@ -120,9 +120,7 @@ class Streams(OutputTest):
         with open("/dev/full", "wb") as full:
             done = run(*self.scan, "--out", "out", stdout=full, cwd=self.folder)
         self.assertEqual(done.code, RESOURCE)
-        self.assertEqual(
-            sorted(os.listdir(self.folder / "out")), ["heads.csv", "results.json"]
-        )
+        self.assertEqual(sorted(os.listdir(self.folder / "out")), ["heads.csv", "results.json"])
 
     def test_stderr_that_takes_nothing_costs_only_the_notices(self) -> None:
         self.succeed(*self.scan, "--out", "out")
@@ -130,16 +128,26 @@ class Streams(OutputTest):
         for closed in ("2>&-", "2>/dev/full", "<&- 2>&-"):
             with self.subTest(closed):
                 done = subprocess.run(
-                    ["sh", "-c", f"'{BINARY}' diff out out --out both {closed}"], cwd=self.folder,
-                    env=environment(), capture_output=True, text=True, check=False)
+                    ["sh", "-c", f"'{BINARY}' diff out out --out both {closed}"],
+                    cwd=self.folder,
+                    env=environment(),
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 validate(self.folder / "both/results.json")
 
     def test_no_file_takes_the_place_of_a_closed_stream(self) -> None:
         """The first that is opened would be it: read as the text, or written messages into."""
         done = subprocess.run(
-            ["sh", "-c", f"'{BINARY}' scan model --tokens /dev/stdin <&-"], cwd=self.folder,
-            env=environment(), capture_output=True, text=True, check=False)
+            ["sh", "-c", f"'{BINARY}' scan model --tokens /dev/stdin <&-"],
+            cwd=self.folder,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         self.assertEqual(done.returncode, BAD_INPUT, done.stderr)
         self.assertRegex(done.stderr, r"^headgauge: /dev/stdin: expected .+, found an empty file; .+\n$")
 

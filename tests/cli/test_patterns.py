@@ -27,8 +27,20 @@ class Patterns(CommandTest):
         return json.loads(self.succeed("list", "patterns", "--json").out)
 
     def scan(self, pattern: str, *options: str) -> dict:
-        self.succeed("scan", "model", "--tokens", "ids.txt", "--pattern", pattern, "--lengths",
-                     "24,96", "--out", "out", "--quiet", *options)
+        self.succeed(
+            "scan",
+            "model",
+            "--tokens",
+            "ids.txt",
+            "--pattern",
+            pattern,
+            "--lengths",
+            "24,96",
+            "--out",
+            "out",
+            "--quiet",
+            *options,
+        )
         return validate(self.folder / "out/results.json")
 
     def test_the_list(self) -> None:
@@ -38,39 +50,56 @@ class Patterns(CommandTest):
             self.assertEqual(list(pattern), ["name", "formula", "parameters", "source", "accepts"])
             for key in ("formula", "parameters", "source"):
                 self.assertIn(pattern[key], text)
-            self.assertIn(f"**{pattern['name']}:{pattern['parameters']}**",
-                          document)
+            self.assertIn(f"**{pattern['name']}:{pattern['parameters']}**", document)
 
     def test_each_is_measured(self) -> None:
-        small = {"window": "size=9", "sinks": "window=9", "strided": "stride=7",
-                 "fixed": "stride=7,summary=2", "bigbird": "window=5,random=5,global=2",
-                 "lsh": "buckets=8,rounds=1", "topk": "k=9"}
+        small = {
+            "window": "size=9",
+            "sinks": "window=9",
+            "strided": "stride=7",
+            "fixed": "stride=7,summary=2",
+            "bigbird": "window=5,random=5,global=2",
+            "lsh": "buckets=8,rounds=1",
+            "topk": "k=9",
+        }
         plain = self.scan("none")["metrics"]
         self.assertNotIn("kept_mass", plain)
         for pattern in self.listed():
             with self.subTest(pattern["name"]):
                 results = self.scan(f"{pattern['name']}:{small[pattern['name']]}")
-                self.assertEqual(results["settings"]["pattern"],
-                                 f"{pattern['name']}:{small[pattern['name']]}")
+                self.assertEqual(
+                    results["settings"]["pattern"], f"{pattern['name']}:{small[pattern['name']]}"
+                )
                 self.assertIn("counterfactual", results["settings"]["measures"])
                 metrics = results["metrics"]
-                for kept, change in zip(flat(metrics["kept_mass"]["values"]),
-                                        flat(metrics["output_change"]["values"]), strict=True):
+                for kept, change in zip(
+                    flat(metrics["kept_mass"]["values"]),
+                    flat(metrics["output_change"]["values"]),
+                    strict=True,
+                ):
                     self.assertGreater(kept, 0.01)
                     self.assertLess(kept, 1)
                     self.assertGreater(change, 0)
                 self.assertLess(max(flat(metrics["visible_keys"]["values"])), 40)
                 for value in flat(metrics["mass"]["values"]):
                     self.assertAlmostEqual(value, 1, delta=1e-5)
-                for name in ("entropy", "distance", "separability", "sensitivity",
-                             "jacobian_spectral", "union_coverage"):
+                for name in (
+                    "entropy",
+                    "distance",
+                    "separability",
+                    "sensitivity",
+                    "jacobian_spectral",
+                    "union_coverage",
+                ):
                     self.assertTrue(flat(metrics[name]["values"]), name)
                 # The model itself runs with all its keys.
                 self.assertEqual(metrics["loss"], plain["loss"])
 
     def test_the_oracle_keeps_most(self) -> None:
-        kept = {pattern: flat(self.scan(pattern)["metrics"]["kept_mass"]["values"])
-                for pattern in ("topk:k=12", "window:size=12", "bigbird:window=4,random=4,global=4")}
+        kept = {
+            pattern: flat(self.scan(pattern)["metrics"]["kept_mass"]["values"])
+            for pattern in ("topk:k=12", "window:size=12", "bigbird:window=4,random=4,global=4")
+        }
         for other in ("window:size=12", "bigbird:window=4,random=4,global=4"):
             for most, less in zip(kept["topk:k=12"], kept[other], strict=True):
                 self.assertGreaterEqual(most, less - 1e-6)
@@ -88,8 +117,7 @@ class Patterns(CommandTest):
 
     def test_sorting_by_what_a_pattern_adds(self) -> None:
         arguments = ("scan", "model", "--tokens", "ids.txt", "--sort", "kept_mass")
-        self.succeed(*arguments, "--pattern", "window:size=9", "--measures",
-                     "weights,counterfactual")
+        self.succeed(*arguments, "--pattern", "window:size=9", "--measures", "weights,counterfactual")
         self.refuse(2, *arguments, says="kept_mass")
 
     def test_a_dump_of_scores(self) -> None:

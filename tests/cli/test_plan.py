@@ -37,8 +37,14 @@ class Plan(CommandTest):
         results = validate(self.folder / "out/results.json")
         self.assertEqual(results["command"], "plan")
         self.assertEqual(results["coords"]["budget"], ["50 %", "25 %"])
-        for word in ("equal windows, sinks", "random heads", "heaviest keys", "keys kept, 50 %",
-                     "on text that had no part in making it", "plan_25.json"):
+        for word in (
+            "equal windows, sinks",
+            "random heads",
+            "heaviest keys",
+            "keys kept, 50 %",
+            "on text that had no part in making it",
+            "plan_25.json",
+        ):
             self.assertIn(word, done.out)
         self.assertFalse((self.folder / "out/plan_state.json").exists())
         plan = json.loads((self.folder / "out/plan.json").read_text(encoding="utf-8"))
@@ -53,12 +59,36 @@ class Plan(CommandTest):
             ids = (self.folder / name).read_text(encoding="utf-8").split()
             for piece in range(3):
                 self.write("piece.txt", " ".join(ids[96 * piece : 96 * (piece + 1)]))
-                self.succeed("compare", "model", "--tokens", "piece.txt", "--lengths", 96,
-                             "--measures", "model", "--plan", "out/plan.json", "--out", "one")
+                self.succeed(
+                    "compare",
+                    "model",
+                    "--tokens",
+                    "piece.txt",
+                    "--lengths",
+                    96,
+                    "--measures",
+                    "model",
+                    "--plan",
+                    "out/plan.json",
+                    "--out",
+                    "one",
+                )
                 one = validate(self.folder / "one/results.json")["metrics"]
                 changes.append(one["loss_change"]["values"][1][0])
-                self.succeed("scan", "model", "--tokens", "piece.txt", "--lengths", 96,
-                             "--measures", "model", "--plan", "out/plan.json", "--out", "two")
+                self.succeed(
+                    "scan",
+                    "model",
+                    "--tokens",
+                    "piece.txt",
+                    "--lengths",
+                    96,
+                    "--measures",
+                    "model",
+                    "--plan",
+                    "out/plan.json",
+                    "--out",
+                    "two",
+                )
                 two = validate(self.folder / "two/results.json")["metrics"]
                 self.assertAlmostEqual(two["loss"]["values"][0], one["loss"]["values"][1][0], 9)
         self.assertEqual(results["metrics"]["planned_change"]["rows"][0][0], len(changes))
@@ -71,8 +101,7 @@ class Plan(CommandTest):
         plan["heads"] = [{"layer": 0, "kv_head": 1, "pattern": "sinks:sinks=2,window=6"}]
         self.write("one.json", json.dumps(plan))
         few = ("--lengths", 96, "--replicates", 4, "--points", 3, "--measures", "weights")
-        self.succeed("converge", "model", "--tokens", "a.txt", *few, "--plan", "one.json",
-                     "--out", "needs")
+        self.succeed("converge", "model", "--tokens", "a.txt", *few, "--plan", "one.json", "--out", "needs")
         values = validate(self.folder / "needs/results.json")["metrics"]["horizon"]["values"]
         self.assertIsNone(values[0][1])
         self.assertIsNotNone(values[0][0])
@@ -86,29 +115,59 @@ class Plan(CommandTest):
             other = json.loads(json.dumps(plan))
             change(other)
             self.write("other.json", json.dumps(other))
-            self.refuse(BAD_INPUT, "scan", "model", "--tokens", "a.txt", "--plan", "other.json",
-                        says=("other.json", *says))
+            self.refuse(
+                BAD_INPUT,
+                "scan",
+                "model",
+                "--tokens",
+                "a.txt",
+                "--plan",
+                "other.json",
+                says=("other.json", *says),
+            )
 
         refused(lambda p: p["model"].update(weights_sha256="0" * 64), "a plan for model")
         refused(lambda p: p["model"].update(layers=3), "a plan for model", "layers is 3 and not 2")
-        refused(lambda p: p["heads"].append({"layer": 7, "kv_head": 0, "pattern": "topk:k=3"}),
-                "key-value head 7.0", "one of 2 layers")
-        refused(lambda p: p["heads"].extend([{"layer": 0, "kv_head": 0, "pattern": "topk:k=3"}] * 2),
-                "twice")
-        refused(lambda p: p.update(heads=[{"layer": 0, "kv_head": 0, "pattern": "nonsense"}]),
-                "nonsense")
-        refused(lambda p: p.update(heads=[{"layer": 0, "kv_head": 0, "patern": "topk:k=3"}]),
-                "key-value head 0.0", "patern")
-        refused(lambda p: p.update(heads=[{"layer": 0, "kv_head": 0, "pattern": ""}]),
-                "an empty \"pattern\"")
+        refused(
+            lambda p: p["heads"].append({"layer": 7, "kv_head": 0, "pattern": "topk:k=3"}),
+            "key-value head 7.0",
+            "one of 2 layers",
+        )
+        refused(lambda p: p["heads"].extend([{"layer": 0, "kv_head": 0, "pattern": "topk:k=3"}] * 2), "twice")
+        refused(lambda p: p.update(heads=[{"layer": 0, "kv_head": 0, "pattern": "nonsense"}]), "nonsense")
+        refused(
+            lambda p: p.update(heads=[{"layer": 0, "kv_head": 0, "patern": "topk:k=3"}]),
+            "key-value head 0.0",
+            "patern",
+        )
+        refused(lambda p: p.update(heads=[{"layer": 0, "kv_head": 0, "pattern": ""}]), 'an empty "pattern"')
         refused(lambda p: p.pop("heads"), "a plan", "something else")
         self.write("other.json", "not json")
-        self.refuse(BAD_INPUT, "scan", "model", "--tokens", "a.txt", "--plan", "other.json",
-                    says=("other.json", "a file that headgauge plan wrote"))
-        self.refuse(BAD_INPUT, "scan", "model", "--tokens", "a.txt", "--plan", "none.json",
-                    says=("none.json",))
-        self.refuse(USAGE, "scan", "model", "--tokens", "a.txt", "--plan", "out/plan.json",
-                    "--pattern", "topk:k=3", says=("--plan", "--pattern"))
+        self.refuse(
+            BAD_INPUT,
+            "scan",
+            "model",
+            "--tokens",
+            "a.txt",
+            "--plan",
+            "other.json",
+            says=("other.json", "a file that headgauge plan wrote"),
+        )
+        self.refuse(
+            BAD_INPUT, "scan", "model", "--tokens", "a.txt", "--plan", "none.json", says=("none.json",)
+        )
+        self.refuse(
+            USAGE,
+            "scan",
+            "model",
+            "--tokens",
+            "a.txt",
+            "--plan",
+            "out/plan.json",
+            "--pattern",
+            "topk:k=3",
+            says=("--plan", "--pattern"),
+        )
 
     def retrain(self) -> None:
         """Other weights under the same header."""
@@ -121,8 +180,16 @@ class Plan(CommandTest):
     def test_a_plan_is_for_one_training_of_a_model(self) -> None:
         self.make()
         self.retrain()
-        self.refuse(BAD_INPUT, "scan", "model", "--tokens", "a.txt", "--plan", "out/plan.json",
-                    says=("a plan for model", "weights_sha256"))
+        self.refuse(
+            BAD_INPUT,
+            "scan",
+            "model",
+            "--tokens",
+            "a.txt",
+            "--plan",
+            "out/plan.json",
+            says=("a plan for model", "weights_sha256"),
+        )
 
     def test_runs_say_which_plan_it_was(self) -> None:
         self.make()
@@ -141,19 +208,44 @@ class Plan(CommandTest):
         self.assertEqual(settings["plan_sha256"], [hashlib.sha256(plan).hexdigest()])
 
     def test_compare_changes_only_the_heads_that_are_chosen(self) -> None:
-        self.write("all.json", json.dumps({
-            "schema": "headgauge.plan/1",
-            "model": {"layers": 2, "heads": 4, "kv_heads": 4},
-            "heads": [{"layer": layer, "kv_head": head, "pattern": "window:size=2"}
-                      for layer in range(2) for head in range(4)]}))
-        few = ("compare", "model", "--tokens", "a.txt", "--lengths", 96, "--measures", "weights",
-               "--plan", "all.json", "--out", "out")
+        self.write(
+            "all.json",
+            json.dumps(
+                {
+                    "schema": "headgauge.plan/1",
+                    "model": {"layers": 2, "heads": 4, "kv_heads": 4},
+                    "heads": [
+                        {"layer": layer, "kv_head": head, "pattern": "window:size=2"}
+                        for layer in range(2)
+                        for head in range(4)
+                    ],
+                }
+            ),
+        )
+        few = (
+            "compare",
+            "model",
+            "--tokens",
+            "a.txt",
+            "--lengths",
+            96,
+            "--measures",
+            "weights",
+            "--plan",
+            "all.json",
+            "--out",
+            "out",
+        )
         self.succeed(*few, "--heads", "1.2")
         kept = validate(self.folder / "out/results.json")["metrics"]["kept_mass"]
         at = kept["dims"].index("pattern")
         self.assertEqual(at, 2)
-        changed = {(layer, head) for layer in range(2) for head in range(4)
-                   if (kept["values"][layer][head][1][0] or 1) < 1}
+        changed = {
+            (layer, head)
+            for layer in range(2)
+            for head in range(4)
+            if (kept["values"][layer][head][1][0] or 1) < 1
+        }
         self.assertEqual(changed, {(1, 2)})
         plan = json.loads((self.folder / "all.json").read_text(encoding="utf-8"))
         plan["heads"] = plan["heads"][:4]
@@ -204,21 +296,68 @@ class Plan(CommandTest):
         self.write("empty.txt", "")
         empty = ("model", "--tokens", "empty.txt", "--confirm", "a.txt")
         self.refuse(BAD_INPUT, "plan", *empty, *FEW, "--out", "out", says=("empty.txt",))
-        self.refuse(BAD_INPUT, "plan", *self.texts, "--lengths", 4096, "--out", "out",
-                    says=("--lengths", "at most 128"))
+        self.refuse(
+            BAD_INPUT,
+            "plan",
+            *self.texts,
+            "--lengths",
+            4096,
+            "--out",
+            "out",
+            says=("--lengths", "at most 128"),
+        )
         one = ("model", "--tokens", "a.txt", "--confirm", "c.txt")
-        self.refuse(BAD_INPUT, "plan", *one, *FEW, "--pieces", 1, "--out", "out",
-                    says=("--tokens", "at least 2 pieces"))
+        self.refuse(
+            BAD_INPUT,
+            "plan",
+            *one,
+            *FEW,
+            "--pieces",
+            1,
+            "--out",
+            "out",
+            says=("--tokens", "at least 2 pieces"),
+        )
 
     def test_refuses_what_has_no_loss(self) -> None:
         make_dump(self.folder / "d.safetensors", 1, 2, 96, 4)
-        self.refuse(UNSUPPORTED, "plan", "d.safetensors", *self.texts[1:], *FEW, "--out", "out",
-                    says=("a dump, which has no loss",))
+        self.refuse(
+            UNSUPPORTED,
+            "plan",
+            "d.safetensors",
+            *self.texts[1:],
+            *FEW,
+            "--out",
+            "out",
+            says=("a dump, which has no loss",),
+        )
         copy_golden("bert/plain", self.folder / "bert")
-        self.refuse(UNSUPPORTED, "plan", "bert", *self.texts[1:], "--lengths", 48,
-                    "--objective", "loss", "--out", "out", says=("--objective", "a model with a loss"))
-        self.refuse(UNSUPPORTED, "plan", "bert", *self.texts[1:], "--lengths", 48,
-                    "--allow", 0.1, "--out", "out", says=("--allow", "a model with a loss"))
+        self.refuse(
+            UNSUPPORTED,
+            "plan",
+            "bert",
+            *self.texts[1:],
+            "--lengths",
+            48,
+            "--objective",
+            "loss",
+            "--out",
+            "out",
+            says=("--objective", "a model with a loss"),
+        )
+        self.refuse(
+            UNSUPPORTED,
+            "plan",
+            "bert",
+            *self.texts[1:],
+            "--lengths",
+            48,
+            "--allow",
+            0.1,
+            "--out",
+            "out",
+            says=("--allow", "a model with a loss"),
+        )
 
     def test_a_model_without_a_loss_is_judged_by_its_output(self) -> None:
         copy_golden("bert/plain", self.folder / "bert")
@@ -227,8 +366,12 @@ class Plan(CommandTest):
         results = validate(self.folder / "out/results.json")
         self.assertEqual(results["settings"]["judged_by"], "output")
         self.assertEqual(results["metrics"]["planned_change"]["unit"], "1")
-        for words in ("judged by the relative change of its last hidden states", "of the keys",
-                      "there is no loss to say what that is worth", "output change (95 %)"):
+        for words in (
+            "judged by the relative change of its last hidden states",
+            "of the keys",
+            "there is no loss to say what that is worth",
+            "output change (95 %)",
+        ):
             self.assertIn(words, done.out + done.err)
         changes = results["metrics"]["planned_change"]["values"]
         self.assertTrue(all(change is None or change >= 0 for row in changes for change in row))
@@ -236,23 +379,77 @@ class Plan(CommandTest):
 
     def test_refuses_shares_and_patterns_that_do_not_fit(self) -> None:
         self.refuse(USAGE, "plan", *self.texts, *FEW, "--memory", 2, "--out", "out", says=("--memory",))
-        self.refuse(USAGE, "plan", *self.texts, *FEW, "--objective", "loss", "--allow", 0.1, "--out", "out",
-                    says=("--objective",))
-        self.refuse(USAGE, "plan", *self.texts, *FEW, "--pattern", "nonsense", "--out", "out", says=("nonsense",))
-        self.refuse(USAGE, "plan", *self.texts, *FEW, "--pattern", "window:size=4096", "--out", "out",
-                    says=("--pattern", "fewer than 96 keys"))
-        self.refuse(USAGE, "plan", *self.texts, *FEW, "--objective", "loss", "--curve", "0.3", "--out", "out",
-                    says=("--curve", "the objective memory"))
-        self.refuse(BAD_INPUT, "plan", *self.texts, *FEW, "--allow", 0.5, "--pieces", 1, "--out", "out",
-                    says=("--allow", "at least 2 pieces of text"))
-        self.refuse(USAGE, "plan", *self.texts, *FEW, "--curve", "0.001", "--out", "out",
-                    says=("--curve", "one key for each head"))
+        self.refuse(
+            USAGE,
+            "plan",
+            *self.texts,
+            *FEW,
+            "--objective",
+            "loss",
+            "--allow",
+            0.1,
+            "--out",
+            "out",
+            says=("--objective",),
+        )
+        self.refuse(
+            USAGE, "plan", *self.texts, *FEW, "--pattern", "nonsense", "--out", "out", says=("nonsense",)
+        )
+        self.refuse(
+            USAGE,
+            "plan",
+            *self.texts,
+            *FEW,
+            "--pattern",
+            "window:size=4096",
+            "--out",
+            "out",
+            says=("--pattern", "fewer than 96 keys"),
+        )
+        self.refuse(
+            USAGE,
+            "plan",
+            *self.texts,
+            *FEW,
+            "--objective",
+            "loss",
+            "--curve",
+            "0.3",
+            "--out",
+            "out",
+            says=("--curve", "the objective memory"),
+        )
+        self.refuse(
+            BAD_INPUT,
+            "plan",
+            *self.texts,
+            *FEW,
+            "--allow",
+            0.5,
+            "--pieces",
+            1,
+            "--out",
+            "out",
+            says=("--allow", "at least 2 pieces of text"),
+        )
+        self.refuse(
+            USAGE,
+            "plan",
+            *self.texts,
+            *FEW,
+            "--curve",
+            "0.001",
+            "--out",
+            "out",
+            says=("--curve", "one key for each head"),
+        )
 
     def test_goes_on_after_an_interruption(self) -> None:
         whole = self.make()
         command = [str(BINARY), "plan", *map(str, self.texts), *map(str, FEW), "--out", "again"]
-        with subprocess.Popen(command, cwd=self.folder, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.PIPE, env=environment()) as run:
+        with subprocess.Popen(
+            command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment()
+        ) as run:
             # Once the search has begun there is something to lose.
             for line in run.stderr:
                 if line.startswith(b"search"):

@@ -44,15 +44,19 @@ class PlanExport(CommandTest):
             "kvpress/headgauge_press.py",
             "kvpress/plan.json",
         ]
-        self.assertEqual(done.out, f"Written: {', '.join(f'out/{name}' for name in written)}\n"
-                                   "duo keeps 71.9 % of the cache, the plan 65.6 %\n")
+        self.assertEqual(
+            done.out,
+            f"Written: {', '.join(f'out/{name}' for name in written)}\n"
+            "duo keeps 71.9 % of the cache, the plan 65.6 %\n",
+        )
         for name in written:
             self.assertTrue((self.folder / "out" / name).is_file(), name)
         self.assertIn("note: duo: streaming heads have 2 sizes", done.err)
         self.assertFalse((self.folder / "out/results.json").exists())
         # A plan that was exported is a plan.
-        self.succeed("scan", "model", "--tokens", self.ids(64, 31).name, "--plan",
-                     "out/kvpress/plan.json", "--quiet")
+        self.succeed(
+            "scan", "model", "--tokens", self.ids(64, 31).name, "--plan", "out/kvpress/plan.json", "--quiet"
+        )
 
     def test_duo_attention_reads_the_heads(self) -> None:
         """By the rule of its sparsify_attention_heads(): a threshold at the quantile `sparsity`."""
@@ -65,35 +69,85 @@ class PlanExport(CommandTest):
         self.assertEqual((config["sink_size"], config["recent_size"]), (4, 24))
 
     def test_what_is_refused(self) -> None:
-        self.refuse(USAGE, *EXISTING, "duo,vllm", "--out", "out",
-                    says=("--export", "one of duo, kvpress,", '"vllm"'))
+        self.refuse(
+            USAGE, *EXISTING, "duo,vllm", "--out", "out", says=("--export", "one of duo, kvpress,", '"vllm"')
+        )
         self.refuse(USAGE, *EXISTING, "duo", says="no --out")
         self.refuse(USAGE, *EXISTING[:-1], "--out", "out", says="--export beside it")
         self.refuse(USAGE, *EXISTING, "duo", "--out", "out", "--json", says="--json")
-        self.refuse(USAGE, *EXISTING, "duo", "--out", "out", "--text", "plan.json",
-                    says="--tokens or --confirm")
+        self.refuse(
+            USAGE, *EXISTING, "duo", "--out", "out", "--text", "plan.json", says="--tokens or --confirm"
+        )
         self.plan(name="other.json", layers=3)
-        self.refuse(BAD_INPUT, "plan", "model", "--plan", "other.json", "--export", "duo", "--out",
-                    "out", says=("other.json", "layers"))
-        self.refuse(BAD_INPUT, "plan", "model", "--plan", "model/config.json", "--export", "duo",
-                    "--out", "out", says="a plan")
+        self.refuse(
+            BAD_INPUT,
+            "plan",
+            "model",
+            "--plan",
+            "other.json",
+            "--export",
+            "duo",
+            "--out",
+            "out",
+            says=("other.json", "layers"),
+        )
+        self.refuse(
+            BAD_INPUT,
+            "plan",
+            "model",
+            "--plan",
+            "model/config.json",
+            "--export",
+            "duo",
+            "--out",
+            "out",
+            says="a plan",
+        )
 
     def test_kvpress_does_not_know_gpt2(self) -> None:
         copy_golden("gpt2/plain", self.folder / "gpt2")
         config = json.loads((self.folder / "gpt2/config.json").read_text())
-        plan = {"schema": "headgauge.plan/1", "context": 64, "heads": [],
-                "model": {"layers": config["n_layer"], "heads": config["n_head"],
-                          "kv_heads": config["n_head"]}}
+        plan = {
+            "schema": "headgauge.plan/1",
+            "context": 64,
+            "heads": [],
+            "model": {"layers": config["n_layer"], "heads": config["n_head"], "kv_heads": config["n_head"]},
+        }
         self.write("gpt2.json", json.dumps(plan))
-        self.refuse(UNSUPPORTED, "plan", "gpt2", "--plan", "gpt2.json", "--export", "kvpress",
-                    "--out", "out", says="gpt2")
+        self.refuse(
+            UNSUPPORTED,
+            "plan",
+            "gpt2",
+            "--plan",
+            "gpt2.json",
+            "--export",
+            "kvpress",
+            "--out",
+            "out",
+            says="gpt2",
+        )
 
     def test_beside_a_search(self) -> None:
         draw = random.Random(3)
         for name in ("a.txt", "b.txt"):
             self.write(name, " ".join(str(draw.randrange(31)) for _ in range(256)))
-        search = ("plan", "model", "--tokens", "a.txt", "--confirm", "b.txt", "--lengths",
-                  "64", "--curve", "0.5", "--random-plans", "1", "--out", "out", "--export")
+        search = (
+            "plan",
+            "model",
+            "--tokens",
+            "a.txt",
+            "--confirm",
+            "b.txt",
+            "--lengths",
+            "64",
+            "--curve",
+            "0.5",
+            "--random-plans",
+            "1",
+            "--out",
+            "out",
+            "--export",
+        )
         self.refuse(USAGE, *search, "duo", "--pattern", "topk:k=3", says=("--pattern", "topk:k=3"))
         # Half of the cache was allowed: the plan stays within it, and what duo makes of it does not.
         few = ("--pattern", "sinks:sinks=1,window=7")
@@ -101,8 +155,18 @@ class PlanExport(CommandTest):
         self.assertEqual(refused.code, UNSUPPORTED)
         self.assertIn("duo: expected at most 50 % of the cache, found 65.6 %", refused.err)
         self.assertTrue((self.folder / "out/plan.json").exists())
-        self.refuse(UNSUPPORTED, "plan", "model", "--plan", "out/plan.json", "--export", "duo", "--out", "again",
-                    says="duo: expected at most 50 % of the cache, found 65.6 %")
+        self.refuse(
+            UNSUPPORTED,
+            "plan",
+            "model",
+            "--plan",
+            "out/plan.json",
+            "--export",
+            "duo",
+            "--out",
+            "again",
+            says="duo: expected at most 50 % of the cache, found 65.6 %",
+        )
         done = self.succeed(*search, "duo,kvpress", *few, "--memory", "0.9")
         self.assertRegex(done.out, r"(?m)^duo keeps [\d.]+ % of the cache, the plan [\d.]+ %$")
         self.assertIn("no normalizer is tried", done.err)

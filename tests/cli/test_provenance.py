@@ -87,15 +87,23 @@ class Change(CommandTest):
         texts = []
         for k in range(3):
             texts.append(f"{k}.txt")
-            self.write(texts[k], " ".join(str((i * i + 3 * i * (k + 1) + i // 41 * (k + 2)) % 41) for i in range(320)))
+            self.write(
+                texts[k],
+                " ".join(str((i * i + 3 * i * (k + 1) + i // 41 * (k + 2)) % 41) for i in range(320)),
+            )
         for command, at in (
-            (("compare", "model", "--tokens", "ids.txt", "--normalizer", "sparsemax,ssmax"), r"ssmax: measuring layer [1-9]"),
+            (
+                ("compare", "model", "--tokens", "ids.txt", "--normalizer", "sparsemax,ssmax"),
+                r"ssmax: measuring layer [1-9]",
+            ),
             (("converge", "model", "--tokens", "ids.txt"), r"measuring layer [1-9]"),
             (("validate", "model", "--tokens", texts[0], texts[1]), r"layer [1-9]"),
             (("plan", "model", "--tokens", *texts[:2], "--confirm", texts[2]), r"[1-9] ?%"),
         ):
             with self.subTest(command[0]):
-                self.assertIn("found that it was written to; run again", self.message(overwrite, *command, at=at))
+                self.assertIn(
+                    "found that it was written to; run again", self.message(overwrite, *command, at=at)
+                )
 
     def test_cut_short(self) -> None:
         # Seen by the next look at the file, or by the next read of what is gone.

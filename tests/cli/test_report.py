@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unittest
-import xml.etree.ElementTree as ElementTree
+from xml.etree import ElementTree
 
 from tests.cli.command import BAD_INPUT, RESOURCE, UNSUPPORTED, USAGE, CommandTest
 from tests.places import ROOT
@@ -40,8 +40,12 @@ class Files(ReportTest):
     def test_out_may_be_a_file_a_folder_or_one_to_be_made(self) -> None:
         self.write("results.json", MADE.read_text())
         (self.folder / "there").mkdir()
-        for out, written in (("a.html", "a.html"), ("there", "there/report.html"),
-                             ("new/b.html", "new/b.html"), ("made/", "made/report.html")):
+        for out, written in (
+            ("a.html", "a.html"),
+            ("there", "there/report.html"),
+            ("new/b.html", "new/b.html"),
+            ("made/", "made/report.html"),
+        ):
             done = self.succeed("report", "results.json", "--out", out)
             self.assertEqual(done.out, f"Written: {written}\n")
             self.assertTrue((self.folder / written).read_text().startswith("<!doctype html>"))
@@ -49,7 +53,7 @@ class Files(ReportTest):
     def test_figures_are_files_of_their_own(self) -> None:
         self.write("results.json", MADE.read_text())
         done = self.succeed("report", "results.json", "--format", "svg", "--out", "figures")
-        written = re.findall(r"^Written: (.*)$", done.out, re.M)
+        written = re.findall(r"^Written: (.*)$", done.out, re.MULTILINE)
         self.assertTrue(written)
         for path in written:
             root = ElementTree.parse(self.folder / path).getroot()
@@ -108,8 +112,16 @@ class BadInput(ReportTest):
             self.refused(BAD_INPUT, text[:size], "byte")
 
     def test_nan_is_no_json(self) -> None:
-        self.refused(BAD_INPUT, json.dumps({**self.made, "metrics": {
-            "loss": {"dims": ["length"], "unit": "nats", "values": [float("nan"), 1]}}}), "byte")
+        self.refused(
+            BAD_INPUT,
+            json.dumps(
+                {
+                    **self.made,
+                    "metrics": {"loss": {"dims": ["length"], "unit": "nats", "values": [float("nan"), 1]}},
+                }
+            ),
+            "byte",
+        )
 
     def test_a_file_that_is_not_there(self) -> None:
         self.refuse(BAD_INPUT, "report", "nothing.json", says="nothing.json")
@@ -127,7 +139,9 @@ class UnusualResults(ReportTest):
 
     def test_a_metric_that_nobody_knows(self) -> None:
         self.made["metrics"]["unheard_of"] = {
-            "dims": ["layer", "head"], "unit": "furlongs", "values": [[1, 2, 3], [4, 5, None]]
+            "dims": ["layer", "head"],
+            "unit": "furlongs",
+            "values": [[1, 2, 3], [4, 5, None]],
         }
         overview = self.overview(self.page(self.made))
         self.assertIn("unheard_of", [metric["name"] for metric in overview["metrics"]])

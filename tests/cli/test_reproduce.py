@@ -19,18 +19,42 @@ ALGORITHMS = ["growing L", "growing N", "critical N", "separability", "sensitivi
 PAPER_SECONDS = [24 * 60, 37 * 60, 17 * 3600 + 4 * 60, 7 * 60, 60]
 THEOREMS = {"distance_bound_is_safe", "gradient_bound_is_safe"}
 LIMITS = THEOREMS | {
-    "weights_vanish", "distance_grows_linearly", "distance_bound_is_conservative",
-    "returns_diminish", "critical_n_is_small", "critical_n_grows_sublinearly",
-    "proportional_margin_collapses", "proportional_separability_falls", "separability_settles",
-    "coverage_is_independent", "gradient_is_within_quarter", "sensitivity_follows_temperature",
-    "sensitivity_falls_by_two_orders", "falling_entropy_warns", "falling_separability_warns",
-    "distance_bound_tightens", "distances_converge", "separability_bound_tracks", "steps_agree",
-    "cold_raises_the_norm_alone", "entropy_grows_where_separability_falls",
-    "growing_entropy_warns"}
-TOKENS = {"gaussian_mean_rate", "gaussian_covariance_rate", "horizon_slows_down", "sphere_rates",
-          "ball_rate", "hardmax_is_logarithmic", "model_rates",
-          "model_slower_heads_see_further", "model_converges_with_random_keys",
-          "model_converges_with_window", "error_constant_predicts"}
+    "weights_vanish",
+    "distance_grows_linearly",
+    "distance_bound_is_conservative",
+    "returns_diminish",
+    "critical_n_is_small",
+    "critical_n_grows_sublinearly",
+    "proportional_margin_collapses",
+    "proportional_separability_falls",
+    "separability_settles",
+    "coverage_is_independent",
+    "gradient_is_within_quarter",
+    "sensitivity_follows_temperature",
+    "sensitivity_falls_by_two_orders",
+    "falling_entropy_warns",
+    "falling_separability_warns",
+    "distance_bound_tightens",
+    "distances_converge",
+    "separability_bound_tracks",
+    "steps_agree",
+    "cold_raises_the_norm_alone",
+    "entropy_grows_where_separability_falls",
+    "growing_entropy_warns",
+}
+TOKENS = {
+    "gaussian_mean_rate",
+    "gaussian_covariance_rate",
+    "horizon_slows_down",
+    "sphere_rates",
+    "ball_rate",
+    "hardmax_is_logarithmic",
+    "model_rates",
+    "model_slower_heads_see_further",
+    "model_converges_with_random_keys",
+    "model_converges_with_window",
+    "error_constant_predicts",
+}
 SMALL = ("--dimension", "6", "--grid", "60,120,240,480", "--replicates", "4")
 
 
@@ -44,20 +68,36 @@ class Limits(CommandTest):
         ours = self.write("reproduce-limits/figures/of-another-model.svg", '<svg data-by="headgauge"/>')
         others = self.write("reproduce-limits/figures/mine.svg", "<svg/>")
         done = self.succeed("reproduce", "limits", *DEMO)
-        self.assertEqual(sorted(p.name for p in folder.iterdir()),
-                         ["figures", "heads.csv", "report.html", "results.json"])
+        self.assertEqual(
+            sorted(p.name for p in folder.iterdir()), ["figures", "heads.csv", "report.html", "results.json"]
+        )
         self.assertFalse(ours.exists())
         others.unlink()
         drawn = {p.stem for p in (folder / "figures").iterdir()}
-        self.assertLessEqual({"paper-2a", "paper-2b", "paper-2c", "paper-corollary-2",
-                              "paper-corollary-2-separability", "paper-3", "paper-4", "costs"}, drawn)
+        self.assertLessEqual(
+            {
+                "paper-2a",
+                "paper-2b",
+                "paper-2c",
+                "paper-corollary-2",
+                "paper-corollary-2-separability",
+                "paper-3",
+                "paper-4",
+                "costs",
+            },
+            drawn,
+        )
         self.assertIn(f"figures ({len(drawn)} SVG files)", done.out)
         results = validate(folder / "results.json")
         settings = results["settings"]
         self.assertEqual(results["command"], "reproduce limits")
-        for key, value in {"experiment": "limits", "x": "embedding",
-                           "lengths": [32, 64, 128, 256, 512, 1024], "seed": 0,
-                           "critical_max": 128}.items():
+        for key, value in {
+            "experiment": "limits",
+            "x": "embedding",
+            "lengths": [32, 64, 128, 256, 512, 1024],
+            "seed": 0,
+            "critical_max": 128,
+        }.items():
             self.assertEqual(settings[key], value, key)
         for n in (1, 5, 10, 20, 100):
             self.assertIn(n, settings["top_n"])
@@ -77,23 +117,23 @@ class Limits(CommandTest):
 
     def check_facts(self, results: dict) -> None:
         """Against the cells of the file, by way of its own."""
-        facts = {claim["name"]: {f["name"]: f["value"] for f in claim["facts"]}
-                 for claim in results["claims"]}
+        facts = {
+            claim["name"]: {f["name"]: f["value"] for f in claim["facts"]} for claim in results["claims"]
+        }
         coords, metrics = results["coords"], results["metrics"]
         n = coords["top_n"].index(20)
         heads = [head[-1][n] for layer in metrics["separability"]["values"] for head in layer]
-        self.assertAlmostEqual(facts["separability_settles"]["separability_20"],
-                               sum(heads) / len(heads))
+        self.assertAlmostEqual(facts["separability_settles"]["separability_20"], sum(heads) / len(heads))
         worst = metrics["sensitivity_max"]["values"]
         cold = min(range(31), key=lambda i: abs(coords["temperature"][i] - 0.1))
         self.assertEqual(facts["sensitivity_falls_by_two_orders"]["g_cold"], worst[cold][0])
         self.assertEqual(facts["sensitivity_falls_by_two_orders"]["g_hot"], worst[-1][0])
-        self.assertEqual(facts["critical_n_is_small"]["critical_n"],
-                         metrics["critical_n"]["values"][-1])
+        self.assertEqual(facts["critical_n_is_small"]["critical_n"], metrics["critical_n"]["values"][-1])
         five = coords["top_n"].index(5)
         factors = []
-        for bounds, distances in zip(metrics["distance_bound_paper"]["values"],
-                                     metrics["distance"]["values"]):
+        for bounds, distances in zip(
+            metrics["distance_bound_paper"]["values"], metrics["distance"]["values"]
+        ):
             for bound, distance in zip(bounds, distances):
                 for l, (b, d) in enumerate(zip(bound, distance)):
                     last = l + 1 == len(coords["length"])
@@ -102,8 +142,9 @@ class Limits(CommandTest):
         self.assertEqual(facts["distance_bound_is_conservative"]["factor_least"], min(factors))
         for name in ("closest_n", "closest_n_low", "closest_ratio_high", "critical_n_paper"):
             self.assertEqual(facts["critical_n_is_small"][name], metrics[name]["values"][-1], name)
-        self.assertEqual(facts["critical_n_grows_sublinearly"]["exponent"],
-                         metrics["closest_n_exponent"]["values"])
+        self.assertEqual(
+            facts["critical_n_grows_sublinearly"]["exponent"], metrics["closest_n_exponent"]["values"]
+        )
 
     def check_costs(self, results: dict, done) -> None:
         self.assertEqual(results["coords"]["algorithm"], ALGORITHMS)
@@ -130,11 +171,14 @@ class Limits(CommandTest):
 
         # A scan with its settings has all but the pieces of the text, T = 0.1 and the costs.
         settings = json.loads((self.folder / "whole/results.json").read_text("utf-8"))["settings"]
-        lists = [(f"--{name.replace('_', '-')}", ",".join(map(str, settings[name])))
-                 for name in ("top_n", "top_share")]
+        lists = [
+            (f"--{name.replace('_', '-')}", ",".join(map(str, settings[name])))
+            for name in ("top_n", "top_share")
+        ]
         self.succeed("scan", *model, *(word for pair in lists for word in pair), "--out", "scan")
-        judged = json.loads(self.succeed(
-            "reproduce", "limits", "--results", "scan/results.json", "--json", "--out", "c").out)
+        judged = json.loads(
+            self.succeed("reproduce", "limits", "--results", "scan/results.json", "--json", "--out", "c").out
+        )
         self.assertEqual(len(judged["claims"]), len(LIMITS))
         for claim, other in zip(judged["claims"], claims):
             if "warns" not in claim["name"] and "cold" not in claim["name"]:
@@ -149,10 +193,15 @@ class Limits(CommandTest):
         scan = ("scan", "model", "--tokens", "ids.txt", "--lengths", "128", "--top-n", "7")
         self.succeed(*scan, "--measures", "weights", "--out", "scan")
         printed = " ".join(self.succeed("reproduce", "limits", "--results", "scan").out.split())
-        for advice in ("scan with --top-n 5", "scan with --top-share 0.1 and --lengths up to 256",
-                       "scan with --top-n 20,50,100", "scan with --measures distance",
-                       "scan with --measures coverage", "scan with --measures sensitivity",
-                       "--temperatures 0.01,0.02,0.05,0.1 and --epsilons 0.001"):
+        for advice in (
+            "scan with --top-n 5",
+            "scan with --top-share 0.1 and --lengths up to 256",
+            "scan with --top-n 20,50,100",
+            "scan with --measures distance",
+            "scan with --measures coverage",
+            "scan with --measures sensitivity",
+            "--temperatures 0.01,0.02,0.05,0.1 and --epsilons 0.001",
+        ):
             self.assertIn(advice, printed)
         self.assertNotIn("::", printed)
 
@@ -179,26 +228,46 @@ class Limits(CommandTest):
         self.assertEqual(results["settings"]["piece_tokens"], 128)
         for name in ("falling_entropy_warns", "falling_separability_warns"):
             self.assertNotEqual(verdicts(results)[name], "not tested")
-        values = {name: results["metrics"][name]["values"] for name in
-                  ("entropy_fall", "separability_fall", "loss_first_half", "loss_second_half")}
+        values = {
+            name: results["metrics"][name]["values"]
+            for name in ("entropy_fall", "separability_fall", "loss_first_half", "loss_second_half")
+        }
         for piece, text, at in ((0, 0, 0), (9, 0, 9), (10, 1, 0), (15, 1, 5)):
             tokens = texts[text][at * 128 : (at + 1) * 128]
             self.write("piece.txt", " ".join(map(str, tokens)))
-            alone = json.loads(self.succeed(
-                "scan", "model", "--tokens", "piece.txt", "--lengths", "64,128", "--queries", "32",
-                "--measures", "weights,separability,model", "--top-n", "20", "--json").out)
+            alone = json.loads(
+                self.succeed(
+                    "scan",
+                    "model",
+                    "--tokens",
+                    "piece.txt",
+                    "--lengths",
+                    "64,128",
+                    "--queries",
+                    "32",
+                    "--measures",
+                    "weights,separability,model",
+                    "--top-n",
+                    "20",
+                    "--json",
+                ).out
+            )
             position = alone["coords"]["position"]
-            for name, metric in (("entropy_fall", "entropy_normalized"),
-                                 ("separability_fall", "separability_excess")):
-                heads = [head for layer in alone["metrics"][f"{metric}_by_position"]["values"]
-                         for head in layer]
+            for name, metric in (
+                ("entropy_fall", "entropy_normalized"),
+                ("separability_fall", "separability_excess"),
+            ):
+                heads = [
+                    head for layer in alone["metrics"][f"{metric}_by_position"]["values"] for head in layer
+                ]
                 one = [[x[0] if isinstance(x, list) else x for x in head] for head in heads]
                 falls = [head[position.index(32)] - head[position.index(64)] for head in one]
                 self.assertAlmostEqual(values[name][piece], sum(falls) / len(falls), msg=name)
             first, whole = alone["metrics"]["loss"]["values"]
             self.assertAlmostEqual(values["loss_first_half"][piece], first)
-            self.assertAlmostEqual(63 * values["loss_first_half"][piece]
-                                   + 64 * values["loss_second_half"][piece], 127 * whole)
+            self.assertAlmostEqual(
+                63 * values["loss_first_half"][piece] + 64 * values["loss_second_half"][piece], 127 * whole
+            )
 
         # One token less of a piece: there are 15.
         self.write("b.txt", " ".join(map(str, texts[1][:-1])))
@@ -212,10 +281,12 @@ class Limits(CommandTest):
         self.ids(128)
         model = ("model", "--tokens", "ids.txt", "--json")
         results = json.loads(self.succeed("reproduce", "limits", *model).out)
-        alone = json.loads(self.succeed("scan", *model, "--normalizer", "softmax:t=0.1", "--lengths",
-                                        "128", "--top-n", "20").out)["metrics"]
-        for name, metric in (("cold_jacobian", "jacobian_spectral"),
-                             ("cold_separability", "separability")):
+        alone = json.loads(
+            self.succeed(
+                "scan", *model, "--normalizer", "softmax:t=0.1", "--lengths", "128", "--top-n", "20"
+            ).out
+        )["metrics"]
+        for name, metric in (("cold_jacobian", "jacobian_spectral"), ("cold_separability", "separability")):
             heads = [h for layer in results["metrics"][name]["values"] for h in layer]
             other = [h[0] for layer in alone[metric]["values"] for h in layer]
             self.assertEqual(heads, [v[0] if isinstance(v, list) else v for v in other], name)
@@ -237,8 +308,9 @@ class Limits(CommandTest):
     def test_interrupted(self) -> None:
         make_gpt2(self.folder / "model", layers=24, heads=2, width=16, positions=320)
         self.ids(320)
-        terminal = Terminal("reproduce", "limits", "model", "--tokens", "ids.txt", "--out", "out",
-                            cwd=self.folder)
+        terminal = Terminal(
+            "reproduce", "limits", "model", "--tokens", "ids.txt", "--out", "out", cwd=self.folder
+        )
         terminal.read_until(r"measuring layer ([2-9]|\d\d)\b")
         terminal.process.send_signal(signal.SIGINT)
         self.assertEqual(terminal.finish(), INTERRUPTED, terminal.shown)
@@ -250,8 +322,10 @@ class Limits(CommandTest):
         make_gpt2(self.folder / "model", layers=1, heads=2, width=16, positions=64)
         self.ids(64)
         (self.folder / "out/figures").mkdir(parents=True)
-        drawn = [self.write("out/report.html", "a page"),
-                 self.write("out/figures/a.svg", '<svg data-by="headgauge"/>')]
+        drawn = [
+            self.write("out/report.html", "a page"),
+            self.write("out/figures/a.svg", '<svg data-by="headgauge"/>'),
+        ]
         command = ("reproduce", "limits", "model", "--tokens", "ids.txt", "--out", "out")
         self.refuse(RESOURCE, *command, says=("results.json",), limits={resource.RLIMIT_FSIZE: 512})
         self.assertTrue(all(path.exists() for path in drawn))
@@ -268,14 +342,15 @@ class Tokens(CommandTest):
         self.assertEqual({claim["name"] for claim in results["claims"]}, TOKENS)
         self.assertEqual(results["settings"]["experiment"], "tokens")
         self.assertEqual(results["settings"]["lengths"], 128)
-        for name, dims in {"gaussian_error_mean": ["gaussian_scale", "gaussian_tokens"],
-                           "sphere_rate_covariance": ["sphere_scale"],
-                           "gaussian_uniform_error": ["gaussian_tokens", "gaussian_radius"],
-                           "model_rate_mean": ["layer", "head"],
-                           "model_error_covariance": ["layer", "head", "model_tokens"],
-                           "all_heads_kl": ["all_heads_window", "all_heads_random",
-                                            "all_heads_length"],
-                           "each_head_kl": ["layer", "head"]}.items():
+        for name, dims in {
+            "gaussian_error_mean": ["gaussian_scale", "gaussian_tokens"],
+            "sphere_rate_covariance": ["sphere_scale"],
+            "gaussian_uniform_error": ["gaussian_tokens", "gaussian_radius"],
+            "model_rate_mean": ["layer", "head"],
+            "model_error_covariance": ["layer", "head", "model_tokens"],
+            "all_heads_kl": ["all_heads_window", "all_heads_random", "all_heads_length"],
+            "each_head_kl": ["layer", "head"],
+        }.items():
             self.assertEqual(results["metrics"][name]["dims"], dims)
         self.assertNotIn("model_entropy", results["metrics"])
         for claim in results["claims"]:
@@ -285,35 +360,63 @@ class Tokens(CommandTest):
         alone = json.loads(self.succeed(*own).out)
         kept = validate(folder / "gaussian/results.json")
         self.assertEqual(kept["metrics"], alone["metrics"])
-        self.assertEqual({k: v for k, v in kept["settings"].items()},
-                         {k: v for k, v in alone["settings"].items() if k in kept["settings"]})
-        model = json.loads(self.succeed("converge", *DEMO, "--lengths", "128", "--replicates", "4",
-                                        "--measures", "weights", "--json").out)
+        self.assertEqual(
+            {k: v for k, v in kept["settings"].items()},
+            {k: v for k, v in alone["settings"].items() if k in kept["settings"]},
+        )
+        model = json.loads(
+            self.succeed(
+                "converge", *DEMO, "--lengths", "128", "--replicates", "4", "--measures", "weights", "--json"
+            ).out
+        )
         self.assertEqual(validate(folder / "model/results.json")["metrics"], model["metrics"])
         for name in ("rate_mean", "error_covariance", "horizon"):
             for key in ("values", "stderr"):
-                self.assertEqual(results["metrics"][f"model_{name}"].get(key),
-                                 model["metrics"][name].get(key))
+                self.assertEqual(
+                    results["metrics"][f"model_{name}"].get(key), model["metrics"][name].get(key)
+                )
 
         # So are those in which heads see random keys.
-        patterns = [f"bigbird:window={window},random={n},global=0"
-                    for window in (1, 32) for n in (4, 8, 16, 32, 64)]
+        patterns = [
+            f"bigbird:window={window},random={n},global=0" for window in (1, 32) for n in (4, 8, 16, 32, 64)
+        ]
         lengths = ",".join(str(64 + 8 * batch) for batch in range(9))
-        all_heads = json.loads(self.succeed(
-            "compare", *DEMO, "--lengths", lengths, "--measures", "model",
-            "--pattern", ",".join(patterns), "--json").out)
-        self.assertEqual(validate(folder / "all_heads/results.json")["metrics"],
-                         all_heads["metrics"])
+        all_heads = json.loads(
+            self.succeed(
+                "compare",
+                *DEMO,
+                "--lengths",
+                lengths,
+                "--measures",
+                "model",
+                "--pattern",
+                ",".join(patterns),
+                "--json",
+            ).out
+        )
+        self.assertEqual(validate(folder / "all_heads/results.json")["metrics"], all_heads["metrics"])
         kl = all_heads["metrics"]["kl"]["values"][1:]
         self.assertEqual(results["metrics"]["all_heads_kl"]["values"], [kl[:5], kl[5:]])
-        each_head = json.loads(self.succeed(
-            "compare", *DEMO, "--lengths", "128", "--measures", "model", "--each", "head",
-            "--pattern", "bigbird:window=1,random=32,global=0", "--json").out)
-        self.assertEqual(validate(folder / "each_head/results.json")["metrics"],
-                         each_head["metrics"])
-        self.assertEqual(results["metrics"]["each_head_kl"]["values"],
-                         [[head[1][0] for head in layer]
-                          for layer in each_head["metrics"]["kl"]["values"]])
+        each_head = json.loads(
+            self.succeed(
+                "compare",
+                *DEMO,
+                "--lengths",
+                "128",
+                "--measures",
+                "model",
+                "--each",
+                "head",
+                "--pattern",
+                "bigbird:window=1,random=32,global=0",
+                "--json",
+            ).out
+        )
+        self.assertEqual(validate(folder / "each_head/results.json")["metrics"], each_head["metrics"])
+        self.assertEqual(
+            results["metrics"]["each_head_kl"]["values"],
+            [[head[1][0] for head in layer] for layer in each_head["metrics"]["kl"]["values"]],
+        )
 
         # Again: nothing is measured anew, and nothing else is said.
         before = {p: p.stat().st_mtime_ns for p in folder.glob("*/results.json")}
@@ -341,22 +444,27 @@ class Tokens(CommandTest):
         self.assertFalse((self.folder / "out/model").exists())
         found = verdicts(results)
         self.assertEqual(set(found), TOKENS)
-        for name in ("model_rates", "model_slower_heads_see_further",
-                     "model_converges_with_random_keys", "error_constant_predicts"):
+        for name in (
+            "model_rates",
+            "model_slower_heads_see_further",
+            "model_converges_with_random_keys",
+            "error_constant_predicts",
+        ):
             self.assertEqual(found[name], "not tested")
         self.assertEqual(results["model"]["family"], "synthetic")
 
     def test_an_interrupted_run_goes_on(self) -> None:
-        arguments = ("reproduce", "tokens", "--dimension", "20", "--grid", "1000,1500",
-                     "--replicates", "20")
+        arguments = ("reproduce", "tokens", "--dimension", "20", "--grid", "1000,1500", "--replicates", "20")
         whole = json.loads(self.succeed(*arguments, "--json", "--out", "whole").out)
         terminal = Terminal(*arguments, "--out", "out", cwd=self.folder)
         terminal.read_until(r"gaussian.*\b[2-4]\d ?%")
         terminal.process.send_signal(signal.SIGINT)
         self.assertEqual(terminal.finish(), INTERRUPTED, terminal.shown)
-        self.assertRegex(terminal.messages()[-1],
-                         r"interrupted; \d+ of 24 points of gaussian were finished and saved in "
-                         r"out/results.json, marked partial")
+        self.assertRegex(
+            terminal.messages()[-1],
+            r"interrupted; \d+ of 24 points of gaussian were finished and saved in "
+            r"out/results.json, marked partial",
+        )
         self.assertTrue((self.folder / "out/gaussian/convergence_state.json").exists())
         self.assertFalse((self.folder / "out/gaussian/results.json").exists())
         self.assertFalse((self.folder / "out/sphere").exists())
@@ -404,10 +512,24 @@ class Refused(CommandTest):
         self.write("other.json", json.dumps({"format": "headgauge.results/1"}))
         self.refuse(3, "reproduce", "limits", "--results", "other.json", says="other.json")
         self.succeed("reproduce", "tokens", *SMALL, "--out", "tokens")
-        self.refuse(3, "reproduce", "limits", "--results", "tokens",
-                    says=("tokens/results.json", "a finished scan", "reproduce tokens"))
+        self.refuse(
+            3,
+            "reproduce",
+            "limits",
+            "--results",
+            "tokens",
+            says=("tokens/results.json", "a finished scan", "reproduce tokens"),
+        )
         self.write("out/gaussian/results.json", "{")
-        self.refuse(3, "reproduce", "tokens", *SMALL, "--out", "out", says="delete out/gaussian/results.json to start again")
+        self.refuse(
+            3,
+            "reproduce",
+            "tokens",
+            *SMALL,
+            "--out",
+            "out",
+            says="delete out/gaussian/results.json to start again",
+        )
 
 
 if __name__ == "__main__":

@@ -33,9 +33,23 @@ class SavedState(CommandTest):
         self.succeed(*arguments)
 
     def test_of_a_simulation(self) -> None:
-        arguments = ("converge", "--synthetic", "gaussian", "--dimension", "20", "--horizons",
-                     "0.5,1,1.5,2", "--grid", "1500,2000", "--replicates", "40", "--radii", "1",
-                     "--out", "out")
+        arguments = (
+            "converge",
+            "--synthetic",
+            "gaussian",
+            "--dimension",
+            "20",
+            "--horizons",
+            "0.5,1,1.5,2",
+            "--grid",
+            "1500,2000",
+            "--replicates",
+            "40",
+            "--radii",
+            "1",
+            "--out",
+            "out",
+        )
         terminal = Terminal(*arguments, cwd=self.folder)
         terminal.read_until(r"\b[3-8]\d ?%")
         terminal.process.send_signal(signal.SIGINT)
@@ -44,8 +58,19 @@ class SavedState(CommandTest):
         self.refused("out/convergence_state.json", *arguments)
 
     def test_of_a_reproduction(self) -> None:
-        arguments = ("reproduce", "tokens", "--dimension", "6", "--grid", "60,120,240,480",
-                     "--replicates", "4", "--out", "out", "--quiet")
+        arguments = (
+            "reproduce",
+            "tokens",
+            "--dimension",
+            "6",
+            "--grid",
+            "60,120,240,480",
+            "--replicates",
+            "4",
+            "--out",
+            "out",
+            "--quiet",
+        )
         self.succeed(*arguments)
         whole = validate(self.folder / "out/results.json")["metrics"]
         seals = {path: path.stat().st_mtime_ns for path in self.folder.glob("out/*/finished.json")}
@@ -65,10 +90,25 @@ class SavedState(CommandTest):
     def test_of_a_plan(self) -> None:
         copy_golden("gpt2/plain", self.folder / "model")
         for k, name in enumerate(("a.txt", "b.txt", "c.txt")):
-            self.write(name, " ".join(str((i * i + 3 * i * (k + 1) + i // 41 * (k + 2)) % 41)
-                                      for i in range(288)))
-        arguments = ("plan", "model", "--tokens", "a.txt", "b.txt", "--confirm", "c.txt",
-                     "--lengths", 96, "--random-plans", 3, "--out", "out", "--quiet")
+            self.write(
+                name, " ".join(str((i * i + 3 * i * (k + 1) + i // 41 * (k + 2)) % 41) for i in range(288))
+            )
+        arguments = (
+            "plan",
+            "model",
+            "--tokens",
+            "a.txt",
+            "b.txt",
+            "--confirm",
+            "c.txt",
+            "--lengths",
+            96,
+            "--random-plans",
+            3,
+            "--out",
+            "out",
+            "--quiet",
+        )
         # All is measured and saved; then there is no place for the plan.
         (self.folder / "out/plan.json").mkdir(parents=True)
         done = run(*arguments, cwd=self.folder)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import resource
 import shutil
-import signal
 import subprocess
 import unittest
 
@@ -18,15 +17,45 @@ from tests.results.schema import validate
 QUICK = ("--measures", "weights", "--lengths", "64")
 COMMANDS = {
     "scan": ("scan", DEMO, "--examples", "3", "--top-share", "0.2", "--lengths", "32,128"),
-    "scan of hidden states": ("scan", DEMO, "--x", "hidden", "--normalizer", "sparsemax", "--layers", "1-3",
-                              "--measures", "weights,coverage", "--lengths", "64,100"),
-    "compare": ("compare", DEMO, "--normalizer", "ssmax,sparsemax", "--measures", "weights,distance",
-                "--lengths", "64,100"),
+    "scan of hidden states": (
+        "scan",
+        DEMO,
+        "--x",
+        "hidden",
+        "--normalizer",
+        "sparsemax",
+        "--layers",
+        "1-3",
+        "--measures",
+        "weights,coverage",
+        "--lengths",
+        "64,100",
+    ),
+    "compare": (
+        "compare",
+        DEMO,
+        "--normalizer",
+        "ssmax,sparsemax",
+        "--measures",
+        "weights,distance",
+        "--lengths",
+        "64,100",
+    ),
     "compare each head": ("compare", DEMO, "--normalizer", "ssmax", "--each", "head", *QUICK),
     "compare each layer": ("compare", DEMO, "--pattern", "window:size=16", "--each", "layer", *QUICK),
     "converge": ("converge", DEMO, "--lengths", "128", "--replicates", "5", "--draws", "5"),
-    "validate": ("validate", DEMO, "--lengths", "64", "--permutations", "99", "--resamples", "99",
-                 "--replicates", "3"),
+    "validate": (
+        "validate",
+        DEMO,
+        "--lengths",
+        "64",
+        "--permutations",
+        "99",
+        "--resamples",
+        "99",
+        "--replicates",
+        "3",
+    ),
 }
 # These read the texts that the others only measure.
 FEWER = {"validate": (0, 2, 5), "compare each head": (0, 2, 4, 6)}
@@ -68,8 +97,20 @@ class Shards(SharesTest):
         self.write("fit.txt", text[5800:6500])
         self.write("unseen.txt", text[6500:6900])
         self.write("unseen2.txt", text[5000:5500])
-        words = ["compare", str(DEMO), "--text", *self.documents[:3], "--normalizer", "ssmax",
-                 "--fit", "fit.txt", "--confirm", "unseen.txt", "unseen2.txt", *QUICK]
+        words = [
+            "compare",
+            str(DEMO),
+            "--text",
+            *self.documents[:3],
+            "--normalizer",
+            "ssmax",
+            "--fit",
+            "fit.txt",
+            "--confirm",
+            "unseen.txt",
+            "unseen2.txt",
+            *QUICK,
+        ]
         self.succeed(*words, "--out", "one", "--quiet")
         self.assertIn("loss_change_confirmed", validate(self.folder / "one/results.json")["metrics"])
         for k in (1, 2):
@@ -94,8 +135,9 @@ class Shards(SharesTest):
         self.refuse(BAD_INPUT, "merge", "part1", "text", says=("the same run", "texts: sha256"))
         baseline = environment(HEADGAUGE_SIMD="baseline")
         self.shard("2/2", "slow", *words, env=baseline)
-        if identity_of(self.journals("slow")[0])["HEADGAUGE_SIMD"] != (
-            identity_of(self.journals("part1")[0])["HEADGAUGE_SIMD"]
+        if (
+            identity_of(self.journals("slow")[0])["HEADGAUGE_SIMD"]
+            != (identity_of(self.journals("part1")[0])["HEADGAUGE_SIMD"])
         ):
             self.refuse(BAD_INPUT, "merge", "part1", "slow", says=("the same run", "another HEADGAUGE_SIMD"))
         # A text that changed since.
@@ -108,9 +150,19 @@ class Shards(SharesTest):
         (model / "vocab.txt").write_text("\n".join(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words)))
         for k in range(2):
             self.write(f"said{k}.txt", "The cat sat On the Mat " * (2 + k))
-        command = ["scan", "words", "--text", "said0.txt", "said1.txt", "--measures", "weights", "--lengths", "8"]
+        command = [
+            "scan",
+            "words",
+            "--text",
+            "said0.txt",
+            "said1.txt",
+            "--measures",
+            "weights",
+            "--lengths",
+            "8",
+        ]
         for k, lower in ((1, "true"), (2, "false")):
-            (model / "tokenizer_config.json").write_text('{"do_lower_case": %s}' % lower)
+            (model / "tokenizer_config.json").write_text(f'{{"do_lower_case": {lower}}}')
             self.shard(f"{k}/2", f"part{k}", *command)
         self.refuse(BAD_INPUT, "merge", "part1", "part2", says=("the same run", "tokenizer_config.json"))
 
@@ -118,8 +170,20 @@ class Shards(SharesTest):
         """Under one normalizer the scores of a layer that is not measured are not finite."""
         copy_golden("gpt2/plain", self.folder / "model")
         texts = [self.ids(length, name=f"ids{length}.txt").name for length in (96, 110, 128, 120)]
-        return ["compare", "model", "--tokens", *texts, "--layers", "0", "--lengths", "96", "--normalizer",
-                "relu:power=60,alpha=0,ssmax", "--measures", "weights,model"]
+        return [
+            "compare",
+            "model",
+            "--tokens",
+            *texts,
+            "--layers",
+            "0",
+            "--lengths",
+            "96",
+            "--normalizer",
+            "relu:power=60,alpha=0,ssmax",
+            "--measures",
+            "weights,model",
+        ]
 
     def test_what_breaks_beyond_the_rows_that_are_measured_is_left_out(self) -> None:
         words = self.breaking()
@@ -155,7 +219,17 @@ class Memory(SharesTest):
         make_gpt2(self.folder / "model", layers=1, heads=1, width=8, positions=64)
         self.ids(200000)
         self.write("list.txt", "ids.txt\n" * 200)  # 160 MB of ids
-        words = ["scan", "model", "--tokens", "@list.txt", "--measures", "weights", "--lengths", "64", "--quiet"]
+        words = [
+            "scan",
+            "model",
+            "--tokens",
+            "@list.txt",
+            "--measures",
+            "weights",
+            "--lengths",
+            "64",
+            "--quiet",
+        ]
         one = self.peak(*words, "--out", "one")
         for part in (1, 2):
             self.assertLess(self.peak(*words, "--shard", f"{part}/2", "--out", f"part{part}"), 0.7 * one)
@@ -164,8 +238,9 @@ class Memory(SharesTest):
 
     def peak(self, *arguments: str) -> int:
         """The memory that it held at most, KiB."""
-        process = subprocess.Popen([str(BINARY), *arguments], cwd=self.folder, env=environment(),
-                                   stdout=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [str(BINARY), *arguments], cwd=self.folder, env=environment(), stdout=subprocess.DEVNULL
+        )
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         self.assertEqual(process.returncode, 0)
@@ -174,9 +249,23 @@ class Memory(SharesTest):
     def test_a_document_that_is_too_long_for_a_share_is_told_before(self) -> None:
         make_gpt2(self.folder / "model", layers=1, heads=4, width=64, positions=120000, sparse=True)
         self.ids(120000)
-        self.refuse(RESOURCE, "scan", "model", "--tokens", "ids.txt", "--measures", "distance", "--lengths",
-                    "120000", "--shard", "1/2", "--out", "out", says="of memory",
-                    limits={resource.RLIMIT_AS: 600 << 20})
+        self.refuse(
+            RESOURCE,
+            "scan",
+            "model",
+            "--tokens",
+            "ids.txt",
+            "--measures",
+            "distance",
+            "--lengths",
+            "120000",
+            "--shard",
+            "1/2",
+            "--out",
+            "out",
+            says="of memory",
+            limits={resource.RLIMIT_AS: 600 << 20},
+        )
 
 
 if __name__ == "__main__":

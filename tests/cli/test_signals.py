@@ -25,8 +25,7 @@ class Signals(CommandTest):
         self.ids(320)
 
     def scan(self, *options, command="scan") -> Terminal:
-        return Terminal(command, "model", "--tokens", "ids.txt", "--out", "out", *options,
-                        cwd=self.folder)
+        return Terminal(command, "model", "--tokens", "ids.txt", "--out", "out", *options, cwd=self.folder)
 
     def test_a_hang_up_saves_what_is_finished(self) -> None:
         terminal = self.scan()
@@ -58,15 +57,23 @@ class Signals(CommandTest):
         return said
 
     def start(self, *arguments) -> subprocess.Popen:
-        return subprocess.Popen([str(BINARY), *map(str, arguments)], cwd=self.folder,
-                                env=environment(), stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen(
+            [str(BINARY), *map(str, arguments)],
+            cwd=self.folder,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
 
     def test_a_long_text_that_is_needed_whole(self) -> None:
         text = (DEMO / "text.txt").read_bytes()
         self.write("long.txt", text * ((60 << 20) // len(text)))
-        for command in (("reproduce", "limits", DEMO / "model", "--text", "long.txt"),
-                        ("plan", DEMO / "model", "--text", "long.txt", "--confirm", "long.txt")):
+        for command in (
+            ("reproduce", "limits", DEMO / "model", "--text", "long.txt"),
+            ("plan", DEMO / "model", "--text", "long.txt", "--confirm", "long.txt"),
+        ):
             with self.subTest(command[0]):
                 process = self.start(*command, "--out", "made/out")
                 self.until(lambda: process.poll() is not None or self.rss(process.pid) > 400 << 20)
@@ -76,8 +83,10 @@ class Signals(CommandTest):
                 self.assertFalse((self.folder / "made").exists(), "what was made goes again")
 
     def test_results_that_take_long_to_read(self) -> None:
-        self.write("long/results.json", b'{"schema": "headgauge.results/2", "coords": {"x": ['
-                   + b"1234567," * 20_000_000 + b"1]}}")
+        self.write(
+            "long/results.json",
+            b'{"schema": "headgauge.results/2", "coords": {"x": [' + b"1234567," * 20_000_000 + b"1]}}",
+        )
         for command in (("report", "long", "--format", "svg", "--out", "made"), ("diff", "long", "long")):
             with self.subTest(command[0]):
                 process = self.start(*command)

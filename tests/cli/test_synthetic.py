@@ -11,25 +11,58 @@ from tests.cli.command import INTERRUPTED, CommandTest
 from tests.cli.terminal import Terminal
 from tests.results.schema import validate, validate_text
 
-SMALL = ("converge", "--synthetic", "gaussian", "--dimension", "6", "--horizons", "0.5,2",
-         "--grid", "60:480:4", "--replicates", "4", "--radii", "1,2", "--threads", "2")
+SMALL = (
+    "converge",
+    "--synthetic",
+    "gaussian",
+    "--dimension",
+    "6",
+    "--horizons",
+    "0.5,2",
+    "--grid",
+    "60:480:4",
+    "--replicates",
+    "4",
+    "--radii",
+    "1,2",
+    "--threads",
+    "2",
+)
 
 
 class Synthetic(CommandTest):
     def test_table_and_files(self) -> None:
         done = self.succeed(*SMALL, "--out", "out")
-        for part in ("gaussian tokens of dimension 6 under softmax, 4 replicates", "closed form",
-                     "n=60", "n=480", "radius R", "Hardmax limit", "Worst query"):
+        for part in (
+            "gaussian tokens of dimension 6 under softmax, 4 replicates",
+            "closed form",
+            "n=60",
+            "n=480",
+            "radius R",
+            "Hardmax limit",
+            "Worst query",
+        ):
             self.assertIn(part, done.out)
         self.assertEqual(sorted(p.name for p in (self.folder / "out").iterdir()), ["results.json"])
         results = validate(self.folder / "out/results.json")
         settings = results["settings"]
         self.assertEqual(results["command"], "converge --synthetic")
-        for key, value in {"synthetic": "gaussian", "dimension": 6,
-                           "grid": [60, 120, 240, 480], "replicates": 4, "points": 4,
-                           "horizons": [0.5, 2], "radii": [1, 2], "seed": 0, "full": False,
-                           "reference": "exact", "normalizer": "softmax",
-                           "radius": None, "variance": 0.1, "values": "identity"}.items():
+        for key, value in {
+            "synthetic": "gaussian",
+            "dimension": 6,
+            "grid": [60, 120, 240, 480],
+            "replicates": 4,
+            "points": 4,
+            "horizons": [0.5, 2],
+            "radii": [1, 2],
+            "seed": 0,
+            "full": False,
+            "reference": "exact",
+            "normalizer": "softmax",
+            "radius": None,
+            "variance": 0.1,
+            "values": "identity",
+        }.items():
             self.assertEqual(settings[key], value, key)
         self.assertEqual(results["model"]["family"], "synthetic")
         metrics = results["metrics"]
@@ -37,7 +70,7 @@ class Synthetic(CommandTest):
         self.assertEqual(metrics["uniform_error"]["dims"], ["tokens", "radius"])
         self.assertEqual(metrics["rate_mean"]["rows"], [4, 4])
         for h, paper in zip(metrics["horizon"]["values"], metrics["horizon_paper"]["values"]):
-            self.assertAlmostEqual(paper, h * 6 ** 0.5)
+            self.assertAlmostEqual(paper, h * 6**0.5)
 
     def test_json_is_the_file(self) -> None:
         self.succeed(*SMALL, "--out", "out")
@@ -47,10 +80,13 @@ class Synthetic(CommandTest):
         self.assertEqual(printed["metrics"], written["metrics"])
 
     def test_other_laws_and_normalizers(self) -> None:
-        for law, *more in (("sphere",), ("mixture", "--components", "2", "--values", "random"),
-                           ("gaussian", "--normalizer", "pointwise:f=softplus"),
-                           ("gaussian", "--normalizer", "sparsemax"),
-                           ("gaussian", "--reference", "sample", "--reference-tokens", "900")):
+        for law, *more in (
+            ("sphere",),
+            ("mixture", "--components", "2", "--values", "random"),
+            ("gaussian", "--normalizer", "pointwise:f=softplus"),
+            ("gaussian", "--normalizer", "sparsemax"),
+            ("gaussian", "--reference", "sample", "--reference-tokens", "900"),
+        ):
             arguments = [law if part == "gaussian" else part for part in SMALL]
             with self.subTest(law, more=more):
                 done = self.succeed(*arguments, *more)
@@ -58,8 +94,21 @@ class Synthetic(CommandTest):
         self.assertIn("has no known limit", self.succeed(*SMALL, "--normalizer", "topk:k=3").err)
 
     def test_an_interrupted_run_goes_on(self) -> None:
-        arguments = ("converge", "--synthetic", "gaussian", "--dimension", "20", "--horizons",
-                     "0.5,1,1.5,2", "--grid", "1500,2000", "--replicates", "40", "--radii", "1")
+        arguments = (
+            "converge",
+            "--synthetic",
+            "gaussian",
+            "--dimension",
+            "20",
+            "--horizons",
+            "0.5,1,1.5,2",
+            "--grid",
+            "1500,2000",
+            "--replicates",
+            "40",
+            "--radii",
+            "1",
+        )
         whole = json.loads(self.succeed(*arguments, "--json").out)["metrics"]
         state = self.folder / "out/convergence_state.json"
         terminal = Terminal(*arguments, "--out", "out", cwd=self.folder)
@@ -71,8 +120,7 @@ class Synthetic(CommandTest):
         self.assertTrue(partial["partial"])
         self.assertTrue(state.exists())
         other = ["21" if part == "20" else part for part in arguments]
-        self.refuse(3, *other, "--out", "out",
-                    says=("convergence_state.json", "another value of dimension"))
+        self.refuse(3, *other, "--out", "out", says=("convergence_state.json", "another value of dimension"))
         self.succeed(*arguments, "--out", "out", "--threads", "1")
         self.assertFalse(state.exists())
         results = validate(self.folder / "out/results.json")
@@ -88,9 +136,13 @@ class Synthetic(CommandTest):
         self.refuse(2, "converge", "model", "--synthetic", "gaussian", says="both")
         self.refuse(2, "converge", "model", "--full", says="--synthetic")
         self.refuse(2, *synthetic("--text", "x"), says="--text")
-        for tokens, *idle in (("gaussian", "--radius", "2"), ("gaussian", "--components", "2"),
-                              ("sphere", "--variance", "2"), ("sphere", "--components", "2"),
-                              ("gaussian", "--reference-tokens", "900")):
+        for tokens, *idle in (
+            ("gaussian", "--radius", "2"),
+            ("gaussian", "--components", "2"),
+            ("sphere", "--variance", "2"),
+            ("sphere", "--components", "2"),
+            ("gaussian", "--reference-tokens", "900"),
+        ):
             self.refuse(2, "converge", "--synthetic", tokens, *idle, says=idle[-2])
         self.refuse(2, *synthetic("--grid", "50,60", "--points", "3"), says="--points", form=False)
         self.refuse(2, *synthetic("--lengths", "64"), says="--lengths")
@@ -106,8 +158,12 @@ class Synthetic(CommandTest):
         self.refuse(2, *synthetic("--radii", "2,1"), says="--radii")
         self.refuse(4, *synthetic("--normalizer", "cosine"), says="cosine")
         self.refuse(4, *synthetic("--normalizer", "ssmax", "--reference", "exact"), says="ssmax")
-        self.refuse(5, *synthetic("--dimension", "500", "--grid", "1000000"), says="of memory",
-                    limits={resource.RLIMIT_AS: 2**30})
+        self.refuse(
+            5,
+            *synthetic("--dimension", "500", "--grid", "1000000"),
+            says="of memory",
+            limits={resource.RLIMIT_AS: 2**30},
+        )
 
 
 if __name__ == "__main__":

@@ -45,8 +45,9 @@ class Validate(CommandTest):
         text = (ROOT / "demo/text.txt").read_text(encoding="utf-8")
         self.write("one.txt", text)
         self.write("two.txt", text[::-1])
-        terminal = Terminal("validate", ROOT / "demo/model", "--text", "one.txt", "two.txt",
-                            "--out", "out", cwd=self.folder)
+        terminal = Terminal(
+            "validate", ROOT / "demo/model", "--text", "one.txt", "two.txt", "--out", "out", cwd=self.folder
+        )
         terminal.read_until("measuring layer")
         terminal.process.send_signal(signal.SIGINT)
         self.assertEqual(terminal.finish(), INTERRUPTED, terminal.shown)

@@ -29,22 +29,79 @@ class Model(WordsTest):
             ("--tokens", "ids.txt", "more.txt", "model", *QUICK),
             (*QUICK, "--tokens", "ids.txt", "more.txt", "model"),
             ("--tokens=ids.txt", "more.txt", "model", *QUICK),
-            ("--tokens", "ids.txt", "more.txt", "--lengths", "32", "--json", "--measures", "weights", "model"),
-            ("--tokens", "ids.txt", "more.txt", "--measures", "weights", "--json", "--lengths", "32", "model"),
+            (
+                "--tokens",
+                "ids.txt",
+                "more.txt",
+                "--lengths",
+                "32",
+                "--json",
+                "--measures",
+                "weights",
+                "model",
+            ),
+            (
+                "--tokens",
+                "ids.txt",
+                "more.txt",
+                "--measures",
+                "weights",
+                "--json",
+                "--lengths",
+                "32",
+                "model",
+            ),
         ):
             with self.subTest(words):
                 self.assertEqual(self.scan(*words)["metrics"], expected["metrics"])
 
     def test_of_every_command_with_a_model(self) -> None:
         self.succeed("compare", "--normalizer", "ssmax", "--tokens", "ids.txt", "model", *QUICK[:4])
-        self.succeed("converge", "--tokens", "ids.txt", "model", "--lengths", "64", "--replicates", "2",
-                     "--draws", "2", "--grid", "8", "32")
-        self.succeed("reproduce", "limits", "--tokens", "ids.txt", "model", "--lengths", "64", "--out", "made")
+        self.succeed(
+            "converge",
+            "--tokens",
+            "ids.txt",
+            "model",
+            "--lengths",
+            "64",
+            "--replicates",
+            "2",
+            "--draws",
+            "2",
+            "--grid",
+            "8",
+            "32",
+        )
+        self.succeed(
+            "reproduce", "limits", "--tokens", "ids.txt", "model", "--lengths", "64", "--out", "made"
+        )
         texts = ("ids.txt", "more.txt")
-        self.refuse(BAD_INPUT, "reproduce", "tokens", "--tokens", *texts, "model", "--lengths", "999",
-                    says="--lengths", form=False)
-        self.succeed("validate", "--tokens", *texts, "model", "--lengths", "64", "--permutations", "99",
-                     "--resamples", "99", "--pattern", "none")
+        self.refuse(
+            BAD_INPUT,
+            "reproduce",
+            "tokens",
+            "--tokens",
+            *texts,
+            "model",
+            "--lengths",
+            "999",
+            says="--lengths",
+            form=False,
+        )
+        self.succeed(
+            "validate",
+            "--tokens",
+            *texts,
+            "model",
+            "--lengths",
+            "64",
+            "--permutations",
+            "99",
+            "--resamples",
+            "99",
+            "--pattern",
+            "none",
+        )
         self.refuse(USAGE, "plan", "--confirm", *texts, "model", says="neither --text nor --tokens")
 
     def test_what_took_it_is_named(self) -> None:
@@ -61,8 +118,19 @@ class Model(WordsTest):
     def test_one_that_is_named_stays(self) -> None:
         """A folder behind --tokens is then no model, but what it was."""
         self.refuse(BAD_INPUT, "scan", "model", "--tokens", "ids.txt", "model", form=False)
-        self.refuse(USAGE, "scan", "model", "--lengths", "32", "--tokens", "ids.txt", "--top", "1", "model",
-                    says='no further argument, found "model"')
+        self.refuse(
+            USAGE,
+            "scan",
+            "model",
+            "--lengths",
+            "32",
+            "--tokens",
+            "ids.txt",
+            "--top",
+            "1",
+            "model",
+            says='no further argument, found "model"',
+        )
 
 
 class Lists(WordsTest):
@@ -103,13 +171,25 @@ class StandardInput(WordsTest):
         found = self.scan("model", "--tokens", "-", *QUICK, typed=ids)
         self.assertEqual(found["metrics"], self.scan("model", "--tokens", "ids.txt", *QUICK)["metrics"])
         self.assertEqual(found["text"]["names"], ["/dev/stdin"])
-        self.assertEqual(len(self.scan("model", "--tokens", "-", "ids.txt", *QUICK, typed=ids)["text"]["names"]), 2)
+        self.assertEqual(
+            len(self.scan("model", "--tokens", "-", "ids.txt", *QUICK, typed=ids)["text"]["names"]), 2
+        )
 
     def test_it_is_read_once(self) -> None:
         for words in (("--tokens", "-", "-"), ("--tokens", "-", "/dev/stdin")):
             self.refuse(USAGE, "scan", "model", *words, says=("standard input", "once", "2 times"))
-        self.refuse(USAGE, "compare", "model", "--tokens", "-", "--confirm", "-", "--normalizer", "ssmax",
-                    says="standard input")
+        self.refuse(
+            USAGE,
+            "compare",
+            "model",
+            "--tokens",
+            "-",
+            "--confirm",
+            "-",
+            "--normalizer",
+            "ssmax",
+            says="standard input",
+        )
 
 
 class Help(WordsTest):
@@ -117,7 +197,7 @@ class Help(WordsTest):
         for words in ((), ("scan",), ("reproduce",), ("reproduce", "tokens"), ("help",)):
             self.assertEqual(self.succeed("help", *words).out, self.succeed(*words, "--help").out)
         self.refuse(USAGE, "help", "scna", says='"scna" (did you mean scan?)')
-        self.refuse(USAGE, "help", "scan", "plan", says=("no word behind scan", "\"plan\""))
+        self.refuse(USAGE, "help", "scan", "plan", says=("no word behind scan", '"plan"'))
         self.refuse(USAGE, "help", "reproduce", "limit", says='"limit" (did you mean limits?)')
 
 
@@ -163,7 +243,10 @@ class Names(WordsTest):
         for key in ("title", "meaning", "unit", "formula", "source", "group", "dims"):
             self.assertIn(" ".join(entropy[key].split()), text)
         self.assertNotIn("max_weight", text)
-        self.assertEqual(self.succeed("list", "measures", "entropy_by_position").out, self.succeed("list", "measures", "entropy").out)
+        self.assertEqual(
+            self.succeed("list", "measures", "entropy_by_position").out,
+            self.succeed("list", "measures", "entropy").out,
+        )
         for metric in every:
             for flag in metric["flags"]:
                 shown = json.loads(self.succeed("list", "measures", flag, "--json").out)

@@ -24,9 +24,23 @@ from tests.faults import foreign, journals, payloads, readers, running, storage
 from tests.faults.suite import Suite
 from tests.places import BINARY
 
-KINDS = {**readers.KINDS, **journals.KINDS, **running.KINDS, **storage.KINDS, **payloads.KINDS, **foreign.KINDS}
+KINDS = {
+    **readers.KINDS,
+    **journals.KINDS,
+    **running.KINDS,
+    **storage.KINDS,
+    **payloads.KINDS,
+    **foreign.KINDS,
+}
 # Of --trials; those that take seconds each are fewer.
-SHARE = {**readers.SHARE, **journals.SHARE, **running.SHARE, **storage.SHARE, **payloads.SHARE, **foreign.SHARE}
+SHARE = {
+    **readers.SHARE,
+    **journals.SHARE,
+    **running.SHARE,
+    **storage.SHARE,
+    **payloads.SHARE,
+    **foreign.SHARE,
+}
 TRIALS = 100
 
 
@@ -37,7 +51,9 @@ def numbers_of(kind: str, trials: int) -> range:
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python3 -m tests.faults", description=__doc__.splitlines()[0])
     parser.add_argument("kinds", nargs="*", metavar="KIND", help=", ".join(KINDS))
-    parser.add_argument("--trials", type=int, default=TRIALS, help="of each kind of hostile files; the others in proportion")
+    parser.add_argument(
+        "--trials", type=int, default=TRIALS, help="of each kind of hostile files; the others in proportion"
+    )
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
     parser.add_argument("--repeat", metavar="KIND:NUMBER", help="one trial again; its files are kept")
     parser.add_argument("--messages", action="store_true", help="print what every run said")
@@ -52,11 +68,15 @@ def main(arguments: list[str]) -> int:
     # In the background of a script it is ignored, which the programs under test would inherit.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     folder = Path(tempfile.mkdtemp(prefix="headgauge-faults-")).resolve()
-    suite = Suite(KINDS, options.seed, folder, say=lambda text: print(text, flush=True),
-                  messages=options.messages)
+    suite = Suite(
+        KINDS, options.seed, folder, say=lambda text: print(text, flush=True), messages=options.messages
+    )
     user = "root" if os.geteuid() == 0 else "a plain user"
-    print(f"seed {options.seed}, as {user}; repeat all of it: make faults SEED={options.seed} "
-          f"TRIALS={options.trials}", flush=True)
+    print(
+        f"seed {options.seed}, as {user}; repeat all of it: make faults SEED={options.seed} "
+        f"TRIALS={options.trials}",
+        flush=True,
+    )
     began = time.monotonic()
     if options.repeat:
         suite.trial(kind, int(number))
@@ -64,10 +84,15 @@ def main(arguments: list[str]) -> int:
         for name in options.kinds or KINDS:
             suite.run(name, numbers_of(name, options.trials))
             tally = suite.tallies[name]
-            print(f"{name}: {tally.trials} trials, {tally.counts['failed']} failed, {tally.seconds:.0f} s", flush=True)
+            print(
+                f"{name}: {tally.trials} trials, {tally.counts['failed']} failed, {tally.seconds:.0f} s",
+                flush=True,
+            )
     if not suite.failures and not options.repeat:
         shutil.rmtree(folder, ignore_errors=True)
-    print("\n".join(["", *suite.skipped(), f"{time.monotonic() - began:.0f} s", "", suite.table()]), flush=True)
+    print(
+        "\n".join(["", *suite.skipped(), f"{time.monotonic() - began:.0f} s", "", suite.table()]), flush=True
+    )
     return 1 if suite.failures else 0
 
 

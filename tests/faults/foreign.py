@@ -46,10 +46,7 @@ def foreign_files(trial: Trial) -> None:
     of_shares = [(*command, "--out") for command in SHARED.values()]
     command = trial.draw.choice([*commands(trial), *of_shares])
     there = put_foreign_files(trial)
-    if command[0] in ("report", "phantom"):
-        command = (*command, "out/page" if command[0] == "report" else "out/phantom")
-    else:
-        command = (*command, "out")
+    command = (*command, "out/page" if command[0] == "report" else "out")
     # A journal is kept at once, or not at all.
     env = environment(HEADGAUGE_JOURNAL_SECONDS=trial.draw.choice(("0", "3600")))
     for _ in range(trial.draw.choice((1, 2))):
@@ -65,10 +62,16 @@ def scores_beyond_float32(trial: Trial) -> None:
     draw, length, heads = trial.draw, 40, 2
     scale = draw.choice(SCALES)
     parts = {f"layers.0.{part}": [draw.gauss(0, 1) for _ in range(heads * length * 4)] for part in ("q", "k")}
-    data, header = array("f"), {"__metadata__": {"format": "headgauge.dump/1", "causal": "true", "scale": repr(scale)}}
+    data, header = (
+        array("f"),
+        {"__metadata__": {"format": "headgauge.dump/1", "causal": "true", "scale": repr(scale)}},
+    )
     for name, values in parts.items():
-        header[name] = {"dtype": "F32", "shape": [heads, length, 4],
-                        "data_offsets": [4 * len(data), 4 * (len(data) + len(values))]}
+        header[name] = {
+            "dtype": "F32",
+            "shape": [heads, length, 4],
+            "data_offsets": [4 * len(data), 4 * (len(data) + len(values))],
+        }
         data.extend(values)
     write_weights(trial.folder / "dump.safetensors", header, data.tobytes())
     known = trial.materials.__dict__.setdefault("normalizers", [])
@@ -76,15 +79,27 @@ def scores_beyond_float32(trial: Trial) -> None:
         listed = trial.start("list", "normalizers", "--json").finish()
         known += [one["name"] for one in json.loads(listed.out)]
     normalizer = draw.choice([*OWN_NORMALIZERS, *known])
-    done = trial.run("scan", "dump.safetensors", "--normalizer", normalizer, *SMALL, "--out", "out", quiet=False,
-                     codes={0, 3, 4}, changes=True)
+    done = trial.run(
+        "scan",
+        "dump.safetensors",
+        "--normalizer",
+        normalizer,
+        *SMALL,
+        "--out",
+        "out",
+        quiet=False,
+        codes={0, 3, 4},
+        changes=True,
+    )
     if done.code != 0:
         return
     results = json.loads((trial.folder / "out/results.json").read_text())
     for name, metric in results["metrics"].items():
         for value, rows in zip(flat(metric["values"]), flat(metric.get("rows") or []), strict=False):
             if (value is not None and math.isfinite(value)) != (rows > 0):
-                raise Fault(f"{name} is {value} in the mean of {rows} rows under {normalizer} at scale {scale}")
+                raise Fault(
+                    f"{name} is {value} in the mean of {rows} rows under {normalizer} at scale {scale}"
+                )
     left_out = heads * length - sum(last_rows(results))
     said = any("squares are beyond float32" in notice for notice in results["notices"])
     if (left_out > 0) != said:

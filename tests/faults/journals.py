@@ -29,7 +29,9 @@ def records_of(data: bytes) -> tuple[bytes, list[tuple[int, int, bytes, bytes]]]
     while at < len(rest):
         layer, document, stage_size, size = HEAD.unpack_from(rest, at + 4)
         at += 4 + HEAD.size
-        records.append((layer, document, rest[at : at + stage_size], rest[at + stage_size : at + stage_size + size]))
+        records.append(
+            (layer, document, rest[at : at + stage_size], rest[at + stage_size : at + stage_size + size])
+        )
         at += stage_size + size
     return header, records
 
@@ -54,7 +56,9 @@ def change_sealed(data: bytes, draw: random.Random) -> bytes:
         elif how == 3:
             layer = draw.choice((-3, -2, -1, 0, 1, 2**31 - 1, -(2**31)))
         elif how == 4:
-            document = max(-(2**63), min(2**63 - 1, int(draw.choice((document + 1, -1, *filter(is_whole, NUMBERS))))))
+            document = max(
+                -(2**63), min(2**63 - 1, int(draw.choice((document + 1, -1, *filter(is_whole, NUMBERS)))))
+            )
         elif how == 5:
             stage = hostile_bytes(stage, draw)
         elif how == 6:
@@ -98,7 +102,17 @@ def journals(trial: Trial) -> None:
     first = (*SHARED[command], "--shard", "1/2", "--out", "part1")
 
     def merge(codes: set[int]) -> int:
-        done = trial.run("merge", "part1", "part2", "--out", "merged", "--quiet", codes=codes, changes=True, shell=AS_MEMORY)
+        done = trial.run(
+            "merge",
+            "part1",
+            "part2",
+            "--out",
+            "merged",
+            "--quiet",
+            codes=codes,
+            changes=True,
+            shell=AS_MEMORY,
+        )
         if done.code == 0 and honest and numbers_of(trial.folder / "merged") != whole:
             raise Fault("a damaged journal gave other numbers")
         return done.code

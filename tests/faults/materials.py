@@ -16,18 +16,86 @@ from tests.places import BINARY, GOLDEN, ROOT
 
 DEMO = ROOT / "demo"
 SMALL = ("--threads", "1", "--quiet")
-SIMULATION = ("converge", "--synthetic", "gaussian", "--dimension", "20", "--horizons", "0.5,1", "--grid",
-              "300,600", "--replicates", "30", "--radii", "1", "--threads", "1", "--quiet")
-LONG_SIMULATION = ("converge", "--synthetic", "gaussian", "--dimension", "20", "--horizons", "0.5,1,1.5,2", "--grid",
-                   "1500,2000", "--replicates", "40", "--radii", "1", "--threads", "1", "--quiet")
-TOKENS = ("reproduce", "tokens", "--dimension", "6", "--grid", "60,120,240,480", "--replicates", "4",
-          "--threads", "1", "--quiet")
-PLAN = ("plan", "model", "--tokens", "a.txt", "b.txt", "--confirm", "c.txt", "--lengths", "96",
-        "--random-plans", "3", "--threads", "1", "--quiet")
+SIMULATION = (
+    "converge",
+    "--synthetic",
+    "gaussian",
+    "--dimension",
+    "20",
+    "--horizons",
+    "0.5,1",
+    "--grid",
+    "300,600",
+    "--replicates",
+    "30",
+    "--radii",
+    "1",
+    "--threads",
+    "1",
+    "--quiet",
+)
+LONG_SIMULATION = (
+    "converge",
+    "--synthetic",
+    "gaussian",
+    "--dimension",
+    "20",
+    "--horizons",
+    "0.5,1,1.5,2",
+    "--grid",
+    "1500,2000",
+    "--replicates",
+    "40",
+    "--radii",
+    "1",
+    "--threads",
+    "1",
+    "--quiet",
+)
+TOKENS = (
+    "reproduce",
+    "tokens",
+    "--dimension",
+    "6",
+    "--grid",
+    "60,120,240,480",
+    "--replicates",
+    "4",
+    "--threads",
+    "1",
+    "--quiet",
+)
+PLAN = (
+    "plan",
+    "model",
+    "--tokens",
+    "a.txt",
+    "b.txt",
+    "--confirm",
+    "c.txt",
+    "--lengths",
+    "96",
+    "--random-plans",
+    "3",
+    "--threads",
+    "1",
+    "--quiet",
+)
 OF_TEXTS = ("model", "--tokens", "a.txt", "b.txt", "c.txt", "--lengths", "32,96", *SMALL)
-SHARED = {"scan": ("scan", *OF_TEXTS, "--measures", "weights,coverage,model", "--examples", "2"),
-          "compare": ("compare", *OF_TEXTS, "--normalizer", "ssmax", "--measures", "weights,model"),
-          "compare-each": ("compare", *OF_TEXTS, "--normalizer", "ssmax", "--each", "head", "--measures", "weights")}
+SHARED = {
+    "scan": ("scan", *OF_TEXTS, "--measures", "weights,coverage,model", "--examples", "2"),
+    "compare": ("compare", *OF_TEXTS, "--normalizer", "ssmax", "--measures", "weights,model"),
+    "compare-each": (
+        "compare",
+        *OF_TEXTS,
+        "--normalizer",
+        "ssmax",
+        "--each",
+        "head",
+        "--measures",
+        "weights",
+    ),
+}
 
 
 class Materials:
@@ -46,8 +114,14 @@ class Materials:
         return path
 
     def run(self, *arguments, code: int = 0) -> None:
-        done = subprocess.run([str(BINARY), *map(str, arguments)], cwd=self.folder, env=environment(),
-                              stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        done = subprocess.run(
+            [str(BINARY), *map(str, arguments)],
+            cwd=self.folder,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
         if done.returncode != code:
             raise RuntimeError(f"{arguments}: exit {done.returncode}, {done.stderr!r}")
 
@@ -65,16 +139,58 @@ class Materials:
     def results(self) -> dict[str, dict]:
         """Results of every command that leaves some, by name."""
         scan = ("scan", "model", "--tokens", "ids.txt", *SMALL)
-        self.run(*scan, "--lengths", "16,32", "--top-n", "1,5", "--out", "of-scan", "--measures",
-                 "weights,distance,dispersion,roles,model", "--examples", "2")
-        self.run("compare", "model", "--tokens", "ids.txt", "--normalizer", "ssmax", "--lengths", "32", "--measures",
-                 "weights,model", *SMALL, "--out", "of-compare")
-        self.run("converge", "model", "--tokens", "ids.txt", "--lengths", "64", "--replicates", "4", "--points", "3",
-                 "--measures", "weights", *SMALL, "--out", "of-converge")
+        self.run(
+            *scan,
+            "--lengths",
+            "16,32",
+            "--top-n",
+            "1,5",
+            "--out",
+            "of-scan",
+            "--measures",
+            "weights,distance,dispersion,roles,model",
+            "--examples",
+            "2",
+        )
+        self.run(
+            "compare",
+            "model",
+            "--tokens",
+            "ids.txt",
+            "--normalizer",
+            "ssmax",
+            "--lengths",
+            "32",
+            "--measures",
+            "weights,model",
+            *SMALL,
+            "--out",
+            "of-compare",
+        )
+        self.run(
+            "converge",
+            "model",
+            "--tokens",
+            "ids.txt",
+            "--lengths",
+            "64",
+            "--replicates",
+            "4",
+            "--points",
+            "3",
+            "--measures",
+            "weights",
+            *SMALL,
+            "--out",
+            "of-converge",
+        )
         self.run(*SIMULATION, "--out", "of-simulation")
         self.run("diff", "of-scan", "of-scan", "--quiet", "--out", "of-diff")
         self.run(*PLAN, "--out", "of-plan")
-        found = {path.parent.name: json.loads(path.read_text()) for path in sorted(self.folder.glob("of-*/results.json"))}
+        found = {
+            path.parent.name: json.loads(path.read_text())
+            for path in sorted(self.folder.glob("of-*/results.json"))
+        }
         found["made"] = json.loads((ROOT / "tests/results/data/made.json").read_text())
         return found
 
@@ -123,8 +239,11 @@ class Materials:
         """The demo's, with a vocabulary that a trial writes quickly."""
         whole = json.loads((DEMO / "model/tokenizer.json").read_text())
         vocabulary = {word: number for word, number in whole["model"]["vocab"].items() if number < 400}
-        merges = [merge for merge in whole["model"]["merges"]
-                  if all(part in vocabulary for part in pieces(merge)) and "".join(pieces(merge)) in vocabulary]
+        merges = [
+            merge
+            for merge in whole["model"]["merges"]
+            if all(part in vocabulary for part in pieces(merge)) and "".join(pieces(merge)) in vocabulary
+        ]
         whole["model"] |= {"vocab": vocabulary, "merges": merges}
         return whole
 
@@ -163,5 +282,3 @@ def named_goldens(*families: str) -> list[str]:
             if weights.exists() and weights.stat().st_size < 1 << 18:
                 found.append(f"{family}/{path.name}")
     return found
-
-

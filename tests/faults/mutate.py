@@ -7,19 +7,118 @@ import json
 import random
 from collections.abc import Callable
 
-NUMBERS = (0, -1, 1, 0.5, -0.0, 1e308, -1e308, 1e-320, 2**31, 2**31 - 1, -(2**31), 2**32, 2**53 + 1,
-           2**63, 2**63 - 1, -(2**63), 2**64, 2**64 - 1, 10**30, 1000000000, 65536, 3.999999999)
-WORDS = ("", " ", "a", "\x00", "\x1b[2J", "\u202e", "\ufeff", "\ud800", "\x9b", "\r\n", "é" * 40, "x" * 70000,
-         "=1+1", "</script>", "../../x", "/dev/full", "NaN", "nan", "inf", "null", "*", "-", "0", "1e999",
-         "%s%n", "${x}", "\\", '"', "{}", "[]", "𝕏", "ﷺ", "\u2028", "layer", "softmax")
+NUMBERS = (
+    0,
+    -1,
+    1,
+    0.5,
+    -0.0,
+    1e308,
+    -1e308,
+    1e-320,
+    2**31,
+    2**31 - 1,
+    -(2**31),
+    2**32,
+    2**53 + 1,
+    2**63,
+    2**63 - 1,
+    -(2**63),
+    2**64,
+    2**64 - 1,
+    10**30,
+    1000000000,
+    65536,
+    3.999999999,
+)
+WORDS = (
+    "",
+    " ",
+    "a",
+    "\x00",
+    "\x1b[2J",
+    "\u202e",
+    "\ufeff",
+    "\ud800",
+    "\x9b",
+    "\r\n",
+    "é" * 40,
+    "x" * 70000,
+    "=1+1",
+    "</script>",
+    "../../x",
+    "/dev/full",
+    "NaN",
+    "nan",
+    "inf",
+    "null",
+    "*",
+    "-",
+    "0",
+    "1e999",
+    "%s%n",
+    "${x}",
+    "\\",
+    '"',
+    "{}",
+    "[]",
+    "𝕏",
+    "ﷺ",
+    "\u2028",
+    "layer",
+    "softmax",
+)
 VALUES = (None, True, False, [], {}, [[]], [None], {"": None}, [1], ["a"], {"a": {}})
 # JSON that Python would not write.
-RAW = ("NaN", "-Infinity", "1e999", "-1e999", "01", "1.", ".5", "+1", "0x10", "1e", "'a'", '"\\ud800"', '"\\x"',
-       '"\t"', '"\x00"', "[1,]", '{"a":1,}', '{"a":1,"a":2}', "[" * 70 + "]" * 70, "[" * 90000, '{"a":' * 90000,
-       "tru", "/**/1", "1" * 400, "0." + "3" * 4000, '"\xff"', "-", "", "1 2", "\ufeff1")
+RAW = (
+    "NaN",
+    "-Infinity",
+    "1e999",
+    "-1e999",
+    "01",
+    "1.",
+    ".5",
+    "+1",
+    "0x10",
+    "1e",
+    "'a'",
+    '"\\ud800"',
+    '"\\x"',
+    '"\t"',
+    '"\x00"',
+    "[1,]",
+    '{"a":1,}',
+    '{"a":1,"a":2}',
+    "[" * 70 + "]" * 70,
+    "[" * 90000,
+    '{"a":' * 90000,
+    "tru",
+    "/**/1",
+    "1" * 400,
+    "0." + "3" * 4000,
+    '"\xff"',
+    "-",
+    "",
+    "1 2",
+    "\ufeff1",
+)
 HOLE = '"\\u0001hole"'
-BYTES = (b"\x00", b"\xff", b"\xfe\xff", b"\xef\xbb\xbf", b"\x1b[2J", b"\xc0\x80", b"\xed\xa0\x80",
-         b"\xf4\x90\x80\x80", b"\xe2\x80\xae", b"\r", b"\x7f", b"\xc2\x9b", b"\x80" * 9, b"\n" * 9)
+BYTES = (
+    b"\x00",
+    b"\xff",
+    b"\xfe\xff",
+    b"\xef\xbb\xbf",
+    b"\x1b[2J",
+    b"\xc0\x80",
+    b"\xed\xa0\x80",
+    b"\xf4\x90\x80\x80",
+    b"\xe2\x80\xae",
+    b"\r",
+    b"\x7f",
+    b"\xc2\x9b",
+    b"\x80" * 9,
+    b"\n" * 9,
+)
 
 Path = list  # of keys and indices
 Node = tuple[dict | list, object]
@@ -83,10 +182,14 @@ def change_json(document, draw: random.Random) -> None:
         other, at = draw.choice(others)
         part[key] = json.loads(json.dumps(other[at]))
     elif how >= 6 and isinstance(part[key], (int, float)):
-        part[key] = draw.choice((-part[key], part[key] + 1, part[key] * 1e6, str(part[key]), draw.choice(NUMBERS)))
+        part[key] = draw.choice(
+            (-part[key], part[key] + 1, part[key] * 1e6, str(part[key]), draw.choice(NUMBERS))
+        )
     elif how >= 6 and isinstance(part[key], str):
         text = part[key]
-        part[key] = draw.choice((text + draw.choice(WORDS), text[: len(text) // 2], text.upper(), draw.choice(WORDS)))
+        part[key] = draw.choice(
+            (text + draw.choice(WORDS), text[: len(text) // 2], text.upper(), draw.choice(WORDS))
+        )
     else:
         part[key] = hostile_value(draw)
 
@@ -138,8 +241,9 @@ def hostile_words(good: list[str], draw: random.Random, more: Callable[[], str] 
         part = parts[at]
         odd = draw.choice((*map(str, NUMBERS), *WORDS))
         cut = draw.randrange(len(part) + 1)
-        parts[at] = draw.choice((odd, part + odd, part[:cut] + odd + part[cut:], part[:cut], part + part,
-                                 more() if more else odd))
+        parts[at] = draw.choice(
+            (odd, part + odd, part[:cut] + odd + part[cut:], part[:cut], part + part, more() if more else odd)
+        )
     text = draw.choice((",",) * 20 + (",,", ";", " ", ":", "-", "\n")).join(parts)
     # What no command line can hold, or what the system would refuse for its length.
     return text.replace("\x00", "\x01").encode("utf-8", "replace").decode()[:100000]

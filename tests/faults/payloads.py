@@ -20,20 +20,95 @@ from tests.places import ROOT
 
 RAN = "data-payload-ran"
 CODE = f"document.documentElement.setAttribute('{RAN}','1')"
-PAGE = (f"<script>{CODE}</script>", f"</script><script>{CODE}</script>", f"<img src=x onerror={CODE}>",
-        f"<svg onload={CODE}>", f"<svg><script>{CODE}</script></svg>", f"--><script>{CODE}</script><!--",
-        f"<!--<script>{CODE}", f"]]><script>{CODE}</script>", f'"><iframe srcdoc="<script>parent.{CODE}</script>">',
-        f"' onmouseover={CODE} autofocus onfocus={CODE} x='", f"javascript:{CODE}", f"<a href=\"javascript:{CODE}\">x</a>",
-        f"${{{CODE}}}", f"{{{{{CODE}}}}}", f"<style>@import 'x'</style><body onload={CODE}>", f"&lt;script&gt;{CODE}&lt;/script&gt;",
-        f"<math><mtext><table><mglyph><style><img src=x onerror={CODE}>", "\\u003cscript\\u003e", "</title><h1>", "</style>")
-SHEET = ("=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1+1", "\r=1+1", '=HYPERLINK("http://x","y")', "=cmd|' /C calc'!A0", '"=1+1', "a,=1+1",
-         'a"\n=1+1', "\n=1+1", "-0.5", "+3", "1e5", ";=1+1", " =1+1", "'=1+1", "\ufeff=1+1", "\uff1d1+1")
-TERMINAL = ("\x1b[2J", "\x1b]0;title\x07", "\x9b31m", "\r", "\b\b\b", "\x7f", "\u202e", "\u2066", "\u200f", "\u2028", "\x85", "\x00", "\x0b",
-            "\x1b[6n", "\x1bP", "\udcff", "\n\nheadgauge: all is well\n")
-VIEWS = ("", "#overview", "#heads", "#head/0.0", "#head/1.1", "#multiples", "#model", "#papers",
-         "#plan", "#methods", "#provenance", "#changes", "#correlation")
-BROWSER = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage",
-           "--disable-background-networking", "--disable-component-update", "--disable-sync", "--virtual-time-budget=4000")
+PAGE = (
+    f"<script>{CODE}</script>",
+    f"</script><script>{CODE}</script>",
+    f"<img src=x onerror={CODE}>",
+    f"<svg onload={CODE}>",
+    f"<svg><script>{CODE}</script></svg>",
+    f"--><script>{CODE}</script><!--",
+    f"<!--<script>{CODE}",
+    f"]]><script>{CODE}</script>",
+    f'"><iframe srcdoc="<script>parent.{CODE}</script>">',
+    f"' onmouseover={CODE} autofocus onfocus={CODE} x='",
+    f"javascript:{CODE}",
+    f'<a href="javascript:{CODE}">x</a>',
+    f"${{{CODE}}}",
+    f"{{{{{CODE}}}}}",
+    f"<style>@import 'x'</style><body onload={CODE}>",
+    f"&lt;script&gt;{CODE}&lt;/script&gt;",
+    f"<math><mtext><table><mglyph><style><img src=x onerror={CODE}>",
+    "\\u003cscript\\u003e",
+    "</title><h1>",
+    "</style>",
+)
+SHEET = (
+    "=1+1",
+    "+1+1",
+    "-1+1",
+    "@SUM(A1)",
+    "\t=1+1",
+    "\r=1+1",
+    '=HYPERLINK("http://x","y")',
+    "=cmd|' /C calc'!A0",
+    '"=1+1',
+    "a,=1+1",
+    'a"\n=1+1',
+    "\n=1+1",
+    "-0.5",
+    "+3",
+    "1e5",
+    ";=1+1",
+    " =1+1",
+    "'=1+1",
+    "\ufeff=1+1",
+    "\uff1d1+1",
+)
+TERMINAL = (
+    "\x1b[2J",
+    "\x1b]0;title\x07",
+    "\x9b31m",
+    "\r",
+    "\b\b\b",
+    "\x7f",
+    "\u202e",
+    "\u2066",
+    "\u200f",
+    "\u2028",
+    "\x85",
+    "\x00",
+    "\x0b",
+    "\x1b[6n",
+    "\x1bP",
+    "\udcff",
+    "\n\nheadgauge: all is well\n",
+)
+VIEWS = (
+    "",
+    "#overview",
+    "#heads",
+    "#head/0.0",
+    "#head/1.1",
+    "#multiples",
+    "#model",
+    "#papers",
+    "#plan",
+    "#methods",
+    "#provenance",
+    "#changes",
+    "#correlation",
+)
+BROWSER = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--virtual-time-budget=4000",
+)
 
 
 def poisoned(trial: Trial, payloads: tuple[str, ...], name: str = "of-scan") -> dict:
@@ -55,13 +130,20 @@ def poisoned(trial: Trial, payloads: tuple[str, ...], name: str = "of-scan") -> 
     for flag in results.get("flags", []):
         flag |= {"name": one(), "advice": one(), "source": one()}
     for passage in results.get("passages", []):
-        passage |= {key: [one() for _ in value] for key, value in passage.items()
-                    if isinstance(value, list) and value and isinstance(value[0], str)}
+        passage |= {
+            key: [one() for _ in value]
+            for key, value in passage.items()
+            if isinstance(value, list) and value and isinstance(value[0], str)
+        }
     results["coords"]["role"] = [one() + str(k) for k in range(len(results["coords"].get("role", [])))]
     if not results["coords"]["role"]:
         del results["coords"]["role"]
-    metric = {"dims": ["layer", "head", "poison"], "unit": one(), "title": one(),
-              "values": [[[0.5, 1.5]] * len(results["coords"]["head"])] * len(results["coords"]["layer"])}
+    metric = {
+        "dims": ["layer", "head", "poison"],
+        "unit": one(),
+        "title": one(),
+        "values": [[[0.5, 1.5]] * len(results["coords"]["head"])] * len(results["coords"]["layer"]),
+    }
     results["coords"]["poison"] = draw.sample(payloads, 2)
     results["metrics"][one()] = metric
     draw.choice(list(results["metrics"].values()))["unit"] = one()
@@ -80,7 +162,10 @@ def page(trial: Trial) -> None:
         return
     text = (trial.folder / "page.html").read_text(encoding="utf-8")
     good = trial.run("report", trial.materials.folder / name, "--out", "good.html", changes=True, quiet=False)
-    if good.code == 0 and abs(scripts(text) - scripts((trial.folder / "good.html").read_text(encoding="utf-8"))) > 1:
+    if (
+        good.code == 0
+        and abs(scripts(text) - scripts((trial.folder / "good.html").read_text(encoding="utf-8"))) > 1
+    ):
         raise Fault(f"the page has {scripts(text)} scripts")  # one more: the metric that was added
     look(trial, "page.html", trial.draw.choice(VIEWS))
 
@@ -143,9 +228,19 @@ def look(trial: Trial, name: str, view: str) -> None:
     own.mkdir()
     try:
         done = subprocess.run(
-            [browser, *BROWSER, f"--user-data-dir={own}", "--dump-dom", (trial.folder / name).as_uri() + view],
+            [
+                browser,
+                *BROWSER,
+                f"--user-data-dir={own}",
+                "--dump-dom",
+                (trial.folder / name).as_uri() + view,
+            ],
             env=environment(HOME=str(own), XDG_CONFIG_HOME=str(own), XDG_CACHE_HOME=str(own)),
-            stdin=subprocess.DEVNULL, capture_output=True, timeout=3 * SECONDS, check=False)
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=3 * SECONDS,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         raise Fault(f"chromium does not end with {name}{view}") from None
     dom = done.stdout.decode("utf-8", "replace")
@@ -163,8 +258,13 @@ def spreadsheet(trial: Trial) -> None:
     good = json.loads(json.dumps(trial.materials.results["made"]))
     labels = trial.draw.sample(SHEET, 2)
     good["coords"]["normalizer"] = labels
-    good["metrics"] = {"entropy": {"dims": ["layer", "head", "normalizer", "length"], "unit": "nats",
-                                   "values": [[[[1.0, 1.0]] * 2] * 3] * 2}}
+    good["metrics"] = {
+        "entropy": {
+            "dims": ["layer", "head", "normalizer", "length"],
+            "unit": "nats",
+            "values": [[[[1.0, 1.0]] * 2] * 3] * 2,
+        }
+    }
     for key in ("flags", "summary"):
         good[key] = []
     trial.write("r.json", json_text(good))
@@ -174,7 +274,7 @@ def spreadsheet(trial: Trial) -> None:
     with (trial.folder / "out/heads.csv").open(newline="", encoding="utf-8") as table:
         cells = {cell for row in csv.reader(table) for cell in row}
     for cell in cells:
-        number = re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", cell, re.I)
+        number = re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", cell, re.IGNORECASE)
         if cell[:1] in ("=", "+", "-", "@", "\t", "\r") and not number:
             raise Fault(f"a spreadsheet runs {cell!r}")
     for label in labels:
@@ -192,19 +292,47 @@ def terminal(trial: Trial) -> None:
     ids = trial.materials.ids.read_text()
     if how == 0:
         trial.write(name, ids)
-        command = ["scan", "model", "--tokens", name, "--lengths", "16", "--measures", "weights", "--threads", "1"]
+        command = [
+            "scan",
+            "model",
+            "--tokens",
+            name,
+            "--lengths",
+            "16",
+            "--measures",
+            "weights",
+            "--threads",
+            "1",
+        ]
     elif how == 1:
-        command = ["scan", "model", "--tokens", "ids.txt", draw.choice(("--heads", "--lengths", "--pattern", "--sort", "--measures")), name]
+        command = [
+            "scan",
+            "model",
+            "--tokens",
+            "ids.txt",
+            draw.choice(("--heads", "--lengths", "--pattern", "--sort", "--measures")),
+            name,
+        ]
     elif how == 2:
         trial.write("ids.txt", ids)
         field = draw.choice(("model_type", "n_layer", "activation_function"))
         change_config(trial.folder / "model", **{field: word.encode("utf-8", "replace").decode()})
         command = ["scan", "model", "--tokens", "ids.txt", "--quiet"]
     elif how == 3:
-        make_dump(trial.folder / "dump.safetensors", 1, 1, 8, 4, **{word.encode("utf-8", "replace").decode(): ([1], [1.0])})
+        make_dump(
+            trial.folder / "dump.safetensors",
+            1,
+            1,
+            8,
+            4,
+            **{word.encode("utf-8", "replace").decode(): ([1], [1.0])},
+        )
         command = [draw.choice(("inspect", "scan")), "dump.safetensors"]
     elif how == 4:
-        trial.write("bad.json", json_text(poisoned(trial, tuple(w.encode("utf-8", "replace").decode() for w in TERMINAL))))
+        trial.write(
+            "bad.json",
+            json_text(poisoned(trial, tuple(w.encode("utf-8", "replace").decode() for w in TERMINAL))),
+        )
         trial.write("good.json", json_text(trial.materials.results["of-scan"]))
         command = ["diff", *draw.sample(["bad.json", "good.json"], 2), *draw.choice(((), ("--json",)))]
     elif how == 5:
@@ -213,18 +341,28 @@ def terminal(trial: Trial) -> None:
     elif how == 6:
         command = [draw.choice((name, "scan")), name, "--" + name]
     else:
-        trial.write("limits.json", json.dumps({"schema": "headgauge.limits/1", "limits": [{"metric": word, "max_increase": 0}]}))
+        trial.write(
+            "limits.json",
+            json.dumps({"schema": "headgauge.limits/1", "limits": [{"metric": word, "max_increase": 0}]}),
+        )
         trial.write("good.json", (ROOT / "tests/results/data/made.json").read_bytes())
         command = ["diff", "good.json", "good.json", "--limits", "limits.json"]
     trial.run(*command, quiet=False)
     dumb = draw.random() < 0.3
-    shown = Terminal(*command, cwd=trial.folder, stdout=True, env=environment(TERM="dumb" if dumb else "xterm"))
+    shown = Terminal(
+        *command, cwd=trial.folder, stdout=True, env=environment(TERM="dumb" if dumb else "xterm")
+    )
     code = shown.finish()
     if dumb and "\x1b" in shown.shown:
         raise Fault(f"an escape on a terminal that knows none: {shown.shown[:600]!r}")
     # Colours, and the bar that is drawn and wiped, are headgauge's own.
-    left = re.sub(r"\x1b\[(?:\d+(?:;\d+)*)?m|\r\x1b\[K|\r\n|\r(?=\x1b)|\x1b\[K|\r[^\r\n]*(?=\r)", "\n", shown.shown)
-    plain(left.encode("utf-8", "replace"), Done(tuple(map(str, command)), code, b"", left.encode("utf-8", "replace"), 0, 0))
+    left = re.sub(
+        r"\x1b\[(?:\d+(?:;\d+)*)?m|\r\x1b\[K|\r\n|\r(?=\x1b)|\x1b\[K|\r[^\r\n]*(?=\r)", "\n", shown.shown
+    )
+    plain(
+        left.encode("utf-8", "replace"),
+        Done(tuple(map(str, command)), code, b"", left.encode("utf-8", "replace"), 0, 0),
+    )
 
 
 KINDS = {"page": page, "spreadsheet": spreadsheet, "terminal": terminal}

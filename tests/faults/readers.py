@@ -8,8 +8,17 @@ import re
 
 from tests.cli.checkpoints import read_weights
 from tests.faults.materials import DEMO, LONG_SIMULATION, PLAN, SMALL, TOKENS, named_goldens
-from tests.faults.mutate import (BYTES, NUMBERS, change_json, choose_node, hostile_bytes, hostile_json,
-                                 hostile_value, hostile_words, json_text)
+from tests.faults.mutate import (
+    BYTES,
+    NUMBERS,
+    change_json,
+    choose_node,
+    hostile_bytes,
+    hostile_json,
+    hostile_value,
+    hostile_words,
+    json_text,
+)
 from tests.faults.trial import Trial
 
 AS_MEMORY = "ulimit -v 1500000"  # KiB
@@ -19,18 +28,30 @@ QUICK = ("--measures", "weights", "--lengths", "16,32", *SMALL)
 def results(trial: Trial) -> None:
     """A changed results.json, for the page, the figures, the differences and the gate."""
     draw = trial.draw
-    name, good = draw.choice(sorted(trial.materials.results.items()))
+    _, good = draw.choice(sorted(trial.materials.results.items()))
     trial.write("bad.json", hostile_json(good, draw))
     trial.write("good.json", json_text(good))
     how = draw.randrange(5)
     if how == 0:
         trial.run("report", "bad.json", shell=AS_MEMORY)
     elif how == 1:
-        trial.run("report", "bad.json", "--format", "svg", "--out", "figures", shell=AS_MEMORY, changes=True, quiet=False)
+        trial.run(
+            "report",
+            "bad.json",
+            "--format",
+            "svg",
+            "--out",
+            "figures",
+            shell=AS_MEMORY,
+            changes=True,
+            quiet=False,
+        )
     elif how == 2:
         pair = ["bad.json", "good.json"]
         draw.shuffle(pair)
-        trial.run("diff", *pair, "--quiet", *draw.choice(((), ("--json",), ("--out", "out"))), shell=AS_MEMORY)
+        trial.run(
+            "diff", *pair, "--quiet", *draw.choice(((), ("--json",), ("--out", "out"))), shell=AS_MEMORY
+        )
     else:
         trial.write("limits.json", json_text(limits_for(good, draw)))
         trial.run("diff", "good.json", "bad.json", "--quiet", "--limits", "limits.json", shell=AS_MEMORY)
@@ -41,7 +62,10 @@ def limits_for(good: dict, draw) -> dict:
     found = []
     for _ in range(draw.choice((1, 2, 4))):
         metric = draw.choice(sorted(good["metrics"]))
-        limit = {"metric": metric, draw.choice(("max_increase", "max_decrease")): draw.choice((0, 0.1, 1e300))}
+        limit = {
+            "metric": metric,
+            draw.choice(("max_increase", "max_decrease")): draw.choice((0, 0.1, 1e300)),
+        }
         dims = good["metrics"][metric]["dims"]
         if dims and draw.random() < 0.5:
             dim = draw.choice(dims)
@@ -56,7 +80,7 @@ def limits_for(good: dict, draw) -> dict:
 
 def limits(trial: Trial) -> None:
     """A changed file of limits."""
-    name, good = trial.draw.choice(sorted(trial.materials.results.items()))
+    _, good = trial.draw.choice(sorted(trial.materials.results.items()))
     trial.write("good.json", json_text(good))
     trial.write("limits.json", hostile_json(limits_for(good, trial.draw), trial.draw))
     trial.run("diff", "good.json", "good.json", "--quiet", "--limits", "limits.json", shell=AS_MEMORY)
@@ -69,13 +93,35 @@ def plans(trial: Trial) -> None:
         trial.materials.take(name, trial.folder)
     plan = trial.materials.plan
     if draw.random() < 0.3:  # rules of every kind, also odd ones
-        plan = {**plan, "heads": [{"layer": draw.choice((0, 1, 2, -1)), "kv_head": draw.choice((0, 1, 7)),
-                                   draw.choice(("pattern", "normalizer")): spec(draw)} for _ in range(draw.randrange(1, 5))]}
+        plan = {
+            **plan,
+            "heads": [
+                {
+                    "layer": draw.choice((0, 1, 2, -1)),
+                    "kv_head": draw.choice((0, 1, 7)),
+                    draw.choice(("pattern", "normalizer")): spec(draw),
+                }
+                for _ in range(draw.randrange(1, 5))
+            ],
+        }
     trial.write("plan.json", hostile_json(plan, draw))
     command = draw.choice(("scan", "scan", "compare", "converge"))
     more = ("--replicates", "4", "--points", "3") if command == "converge" else ()
-    trial.run(command, "model", "--tokens", "a.txt", "--plan", "plan.json", *more, "--measures", "weights",
-              "--lengths", "96", *SMALL, shell=AS_MEMORY)
+    trial.run(
+        command,
+        "model",
+        "--tokens",
+        "a.txt",
+        "--plan",
+        "plan.json",
+        *more,
+        "--measures",
+        "weights",
+        "--lengths",
+        "96",
+        *SMALL,
+        shell=AS_MEMORY,
+    )
 
 
 FRACTION = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
@@ -97,7 +143,9 @@ def hostile_state(text: bytes, draw) -> bytes:
         return hostile_json(json.loads(text), draw) if draw.random() < 0.6 else hostile_bytes(text, draw)
     document = json.loads(text)
     for _ in range(draw.choice((1, 1, 2, 4))):
-        change_json(document["finished"] if draw.random() < 0.8 and "finished" in document else document, draw)
+        change_json(
+            document["finished"] if draw.random() < 0.8 and "finished" in document else document, draw
+        )
     return seal(document, text.decode())
 
 
@@ -153,7 +201,9 @@ def tokenizer_files(trial: Trial) -> None:
     else:
         content = hostile_json(tokenizer, draw)
     trial.write("model/tokenizer.json", content)
-    command = draw.choice((("scan", "model", "--text", "text.txt", *QUICK, "--layers", "0"), ("inspect", "model")))
+    command = draw.choice(
+        (("scan", "model", "--text", "text.txt", *QUICK, "--layers", "0"), ("inspect", "model"))
+    )
     trial.run(*command, shell=AS_MEMORY)
 
 
@@ -162,38 +212,81 @@ def small_model_with_text(trial: Trial) -> None:
     (trial.folder / "model").mkdir()
     for name in ("config.json", "model.safetensors"):
         (trial.folder / "model" / name).symlink_to(DEMO / "model" / name)
-    trial.write("text.txt", "!!\"a b-c de the tide ()" * 20)
+    trial.write("text.txt", '!!"a b-c de the tide ()' * 20)
 
 
 PARTS: dict[str, tuple] = {
     "normalizer": (
-        {"type": "Sequence", "normalizers": [{"type": "NFD"}, {"type": "Lowercase"}, {"type": "StripAccents"}]},
+        {
+            "type": "Sequence",
+            "normalizers": [{"type": "NFD"}, {"type": "Lowercase"}, {"type": "StripAccents"}],
+        },
         {"type": "Replace", "pattern": {"Regex": "(a+)+$"}, "content": "aa"},
         {"type": "Replace", "pattern": {"String": ""}, "content": "a"},
-        {"type": "Prepend", "prepend": "▁"}, {"type": "NFKC"}, {"type": "Nmt"},
-        {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True},
+        {"type": "Prepend", "prepend": "▁"},
+        {"type": "NFKC"},
+        {"type": "Nmt"},
+        {
+            "type": "BertNormalizer",
+            "clean_text": True,
+            "handle_chinese_chars": True,
+            "strip_accents": None,
+            "lowercase": True,
+        },
         {"type": "Strip", "strip_left": True, "strip_right": True},
-        {"type": "Precompiled", "precompiled_charsmap": "AAAAAAAA////"}),
+        {"type": "Precompiled", "precompiled_charsmap": "AAAAAAAA////"},
+    ),
     "pre_tokenizer": (
         {"type": "Split", "pattern": {"Regex": "(\\s+|\\w+)"}, "behavior": "Isolated", "invert": False},
         {"type": "Split", "pattern": {"Regex": "(?<=(a|aa)+)b"}, "behavior": "Removed", "invert": True},
         {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True},
-        {"type": "Digits", "individual_digits": True}, {"type": "Whitespace"}, {"type": "BertPreTokenizer"},
-        {"type": "UnicodeScripts"}, {"type": "Punctuation", "behavior": "Contiguous"},
-        {"type": "CharDelimiterSplit", "delimiter": "a"}, {"type": "Sequence", "pretokenizers": []}),
+        {"type": "Digits", "individual_digits": True},
+        {"type": "Whitespace"},
+        {"type": "BertPreTokenizer"},
+        {"type": "UnicodeScripts"},
+        {"type": "Punctuation", "behavior": "Contiguous"},
+        {"type": "CharDelimiterSplit", "delimiter": "a"},
+        {"type": "Sequence", "pretokenizers": []},
+    ),
     "post_processor": (
-        {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "!", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
-         "pair": [{"Sequence": {"id": "B", "type_id": 1}}], "special_tokens": {"!": {"id": "!", "ids": [1], "tokens": ["!"]}}},
+        {
+            "type": "TemplateProcessing",
+            "single": [{"SpecialToken": {"id": "!", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+            "pair": [{"Sequence": {"id": "B", "type_id": 1}}],
+            "special_tokens": {"!": {"id": "!", "ids": [1], "tokens": ["!"]}},
+        },
         {"type": "BertProcessing", "sep": ["!", 1], "cls": ["a", 65]},
-        {"type": "RobertaProcessing", "sep": ["!", 4294967295], "cls": ["a", 65], "trim_offsets": True, "add_prefix_space": False}),
-    "decoder": ({"type": "WordPiece", "prefix": "##", "cleanup": True}, {"type": "ByteFallback"}, {"type": "Fuse"},
-                {"type": "CTC", "pad_token": "", "word_delimiter_token": "|", "cleanup": True}),
+        {
+            "type": "RobertaProcessing",
+            "sep": ["!", 4294967295],
+            "cls": ["a", 65],
+            "trim_offsets": True,
+            "add_prefix_space": False,
+        },
+    ),
+    "decoder": (
+        {"type": "WordPiece", "prefix": "##", "cleanup": True},
+        {"type": "ByteFallback"},
+        {"type": "Fuse"},
+        {"type": "CTC", "pad_token": "", "word_delimiter_token": "|", "cleanup": True},
+    ),
     "model": (
-        {"type": "WordPiece", "unk_token": "!", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100,
-         "vocab": {"!": 0, "a": 1, "##a": 2}},
+        {
+            "type": "WordPiece",
+            "unk_token": "!",
+            "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": 100,
+            "vocab": {"!": 0, "a": 1, "##a": 2},
+        },
         {"type": "WordLevel", "unk_token": "!", "vocab": {"!": 0, "a": 4000000000}},
-        {"type": "Unigram", "unk_id": 0, "byte_fallback": False, "vocab": [["!", 0.0], ["a", -1.5], ["aa", -1e300]]},
-        {"type": "BPE", "dropout": 0.5, "unk_token": None, "vocab": {"a": 0, "aa": 1}, "merges": ["a a"]}),
+        {
+            "type": "Unigram",
+            "unk_id": 0,
+            "byte_fallback": False,
+            "vocab": [["!", 0.0], ["a", -1.5], ["aa", -1e300]],
+        },
+        {"type": "BPE", "dropout": 0.5, "unk_token": None, "vocab": {"a": 0, "aa": 1}, "merges": ["a a"]},
+    ),
 }
 
 
@@ -204,7 +297,9 @@ def token_ids(trial: Trial) -> None:
     good = trial.materials.ids.read_text().split()
     if draw.random() < 0.5:
         for _ in range(draw.choice((1, 2, 5))):
-            good[draw.randrange(len(good))] = draw.choice((*map(str, NUMBERS), "+1", "0x1", "1.0", "1e2", "٣", "", "9" * 300))
+            good[draw.randrange(len(good))] = draw.choice(
+                (*map(str, NUMBERS), "+1", "0x1", "1.0", "1e2", "٣", "", "9" * 300)
+            )
         content = draw.choice((" ", "\n", "\t", "\r\n", "\v", ",", "\u00a0", "\u3000")).join(good).encode()
     else:
         content = hostile_bytes(" ".join(good).encode(), draw)
@@ -217,9 +312,24 @@ def texts(trial: Trial) -> None:
     draw = trial.draw
     small_model_with_text(trial)
     trial.write("model/tokenizer.json", json_text(trial.materials.tokenizer))
-    letters = ("the tide house of carrow ", "the tide house at the pier " * 20, "a\u0301" * 40, "\u202eabc", "\x00", "\ufeff", "𝕏" * 9,
-               "\r\n\r\n", "ﷺ", "\u200d" * 50,
-               "x" * 300000, " " * 100000, "\n" * 100000, "ab" * 70000, "\U0010ffff", "<|endoftext|>")
+    letters = (
+        "the tide house of carrow ",
+        "the tide house at the pier " * 20,
+        "a\u0301" * 40,
+        "\u202eabc",
+        "\x00",
+        "\ufeff",
+        "𝕏" * 9,
+        "\r\n\r\n",
+        "ﷺ",
+        "\u200d" * 50,
+        "x" * 300000,
+        " " * 100000,
+        "\n" * 100000,
+        "ab" * 70000,
+        "\U0010ffff",
+        "<|endoftext|>",
+    )
     text = "".join(draw.choice(letters) for _ in range(draw.choice((0, 1, 3, 6, 12)))).encode()
     how = draw.randrange(8)
     if how == 0:
@@ -246,8 +356,22 @@ def configs(trial: Trial) -> None:
             config[key] = draw.choice((*NUMBERS, value + 1, value - 1, value * 2, value // 2, -value))
         else:
             config[key] = hostile_value(draw)
-    path.write_bytes(json_text(config).encode("utf-8", "surrogatepass") if draw.random() < 0.7 else hostile_json(config, draw))
-    scan = ("scan", "model", "--tokens", "ids.txt", "--lengths", "8,16", "--measures", "weights,model", *SMALL)
+    path.write_bytes(
+        json_text(config).encode("utf-8", "surrogatepass")
+        if draw.random() < 0.7
+        else hostile_json(config, draw)
+    )
+    scan = (
+        "scan",
+        "model",
+        "--tokens",
+        "ids.txt",
+        "--lengths",
+        "8,16",
+        "--measures",
+        "weights,model",
+        *SMALL,
+    )
     trial.write("ids.txt", " ".join(str(i * 5 % 17) for i in range(16)))
     trial.run(*draw.choice((scan, scan, ("inspect", "model"))), shell="ulimit -v 700000", quiet=False)
 
@@ -261,13 +385,20 @@ def headers(trial: Trial) -> None:
         path = trial.materials.take("dump.safetensors", trial.folder)
         commands = (("scan", path.name, *QUICK[:2], *SMALL), ("inspect", path.name))
     else:
-        path = trial.materials.golden(draw.choice(named_goldens("gpt2", "llama")), trial.folder) / "model.safetensors"
+        path = (
+            trial.materials.golden(draw.choice(named_goldens("gpt2", "llama")), trial.folder)
+            / "model.safetensors"
+        )
         trial.write("ids.txt", " ".join(str(i * 5 % 17) for i in range(16)))
-        commands = (("scan", "model", "--tokens", "ids.txt", "--measures", "weights", "--lengths", "8", *SMALL),
-                    ("inspect", "model"))
+        commands = (
+            ("scan", "model", "--tokens", "ids.txt", "--measures", "weights", "--lengths", "8", *SMALL),
+            ("inspect", "model"),
+        )
     header, data = read_weights(path)
     text = hostile_json(header, draw)
-    length = draw.choice((len(text),) * 20 + (0, 1, len(text) - 1, len(text) + 8, 2**31, 2**63 - 1, 2**64 - 1))
+    length = draw.choice(
+        (len(text),) * 20 + (0, 1, len(text) - 1, len(text) + 8, 2**31, 2**63 - 1, 2**64 - 1)
+    )
     content = length.to_bytes(8, "little") + text + data
     path.write_bytes(hostile_bytes(content, draw) if draw.random() < 0.1 else content)
     trial.run(*draw.choice(commands), shell=AS_MEMORY, quiet=False)
@@ -281,7 +412,9 @@ def indices(trial: Trial) -> None:
     document = json.loads(index.read_text())
     if draw.random() < 0.4:
         node = choose_node(document["weight_map"], draw)
-        node[0][node[1]] = draw.choice(("../../etc/passwd", "/dev/zero", "config.json", "", ".", "a/b", "\x00", 3, "\x1b[2J"))
+        node[0][node[1]] = draw.choice(
+            ("../../etc/passwd", "/dev/zero", "config.json", "", ".", "a/b", "\x00", 3, "\x1b[2J")
+        )
         index.write_text(json.dumps(document))
     else:
         index.write_bytes(hostile_json(document, draw))
@@ -294,9 +427,23 @@ def indices(trial: Trial) -> None:
 
 def spec(draw) -> str:
     """A rule in the languages of --pattern and --normalizer, good or odd."""
-    good = ("softmax:t=2", "ssmax:s=0.43,b=0", "sparsemax", "entmax:alpha=1.5", "window:size=8,global=1", "sinks:sinks=2,window=6",
-            "bigbird:window=4,random=2,global=1,seed=3", "strided:stride=4", "lsh:buckets=4,rounds=2", "topk:k=3", "uniform",
-            "logn", "cosine:g=10", "yarn:factor=4", "fixed:stride=8,summary=2")
+    good = (
+        "softmax:t=2",
+        "ssmax:s=0.43,b=0",
+        "sparsemax",
+        "entmax:alpha=1.5",
+        "window:size=8,global=1",
+        "sinks:sinks=2,window=6",
+        "bigbird:window=4,random=2,global=1,seed=3",
+        "strided:stride=4",
+        "lsh:buckets=4,rounds=2",
+        "topk:k=3",
+        "uniform",
+        "logn",
+        "cosine:g=10",
+        "yarn:factor=4",
+        "fixed:stride=8,summary=2",
+    )
     if draw.random() < 0.5:
         return draw.choice(good)
     return hostile_words([draw.choice(good)], draw)[:2000].replace("\n", " ")
@@ -308,13 +455,27 @@ def options(trial: Trial) -> None:
     trial.materials.take("model", trial.folder)
     trial.materials.take("ids.txt", trial.folder)
     languages = {
-        "--heads": ["0.*", "1.1", "*.0", "0-1.0", "1"], "--layers": ["0", "1", "0-1", "1-0"],
-        "--lengths": ["16", "32", "auto", "2", "1:64:3"], "--top-n": ["1", "5", "100"], "--top-share": ["0.1", "0.5", "1"],
-        "--measures": ["weights", "model", "distance", "roles", "mass"], "--queries": ["8", "all"],
-        "--examples": ["2", "none"], "--temperatures": ["0.5", "1", "2"], "--epsilons": ["0.001", "0.1"],
-        "--critical-max": ["8"], "--critical-level": ["0.01"], "--expected-draws": ["2"], "--threads": ["1"],
-        "--seed": ["7"], "--top": ["3", "all"], "--sort": ["entropy", "mass"], "--x": ["hidden", "value"],
-        "--direction": ["top2"], "--unit-sphere": ["true"]}
+        "--heads": ["0.*", "1.1", "*.0", "0-1.0", "1"],
+        "--layers": ["0", "1", "0-1", "1-0"],
+        "--lengths": ["16", "32", "auto", "2", "1:64:3"],
+        "--top-n": ["1", "5", "100"],
+        "--top-share": ["0.1", "0.5", "1"],
+        "--measures": ["weights", "model", "distance", "roles", "mass"],
+        "--queries": ["8", "all"],
+        "--examples": ["2", "none"],
+        "--temperatures": ["0.5", "1", "2"],
+        "--epsilons": ["0.001", "0.1"],
+        "--critical-max": ["8"],
+        "--critical-level": ["0.01"],
+        "--expected-draws": ["2"],
+        "--threads": ["1"],
+        "--seed": ["7"],
+        "--top": ["3", "all"],
+        "--sort": ["entropy", "mass"],
+        "--x": ["hidden", "value"],
+        "--direction": ["top2"],
+        "--unit-sphere": ["true"],
+    }
     command = ["scan", "model", "--tokens", "ids.txt", "--measures", "weights", "--lengths", "16,32", *SMALL]
     for name in draw.sample(sorted([*languages, "--pattern", "--normalizer"]), draw.choice((1, 1, 2, 3))):
         value = hostile_words(languages[name], draw) if name in languages else spec(draw)
@@ -323,15 +484,36 @@ def options(trial: Trial) -> None:
         else:
             command += [name, value]
     if draw.random() < 0.15:
-        command = ["compare", "model", "--tokens", "ids.txt", "--measures", "weights", "--lengths", "16", *SMALL,
-                   draw.choice(("--normalizer", "--pattern")), ",".join(spec(draw) for _ in range(draw.choice((1, 2, 3))))]
+        command = [
+            "compare",
+            "model",
+            "--tokens",
+            "ids.txt",
+            "--measures",
+            "weights",
+            "--lengths",
+            "16",
+            *SMALL,
+            draw.choice(("--normalizer", "--pattern")),
+            ",".join(spec(draw) for _ in range(draw.choice((1, 2, 3)))),
+        ]
     trial.run(*command, shell=AS_MEMORY)
 
 
 KINDS = {
-    "results": results, "limits": limits, "plans": plans, "state-simulation": state_of_simulation,
-    "state-plan": state_of_plan, "state-reproduction": state_of_reproduction, "tokenizers": tokenizer_files,
-    "token-ids": token_ids, "texts": texts, "configs": configs, "headers": headers, "indices": indices, "options": options,
+    "results": results,
+    "limits": limits,
+    "plans": plans,
+    "state-simulation": state_of_simulation,
+    "state-plan": state_of_plan,
+    "state-reproduction": state_of_reproduction,
+    "tokenizers": tokenizer_files,
+    "token-ids": token_ids,
+    "texts": texts,
+    "configs": configs,
+    "headers": headers,
+    "indices": indices,
+    "options": options,
 }
 # A state goes on to where the whole run would have been, which takes a second.
 SHARE = {"state-simulation": 0.5, "state-plan": 0.5, "state-reproduction": 0.5}

@@ -14,8 +14,19 @@ from pathlib import Path
 from tests.faults.materials import LONG_SIMULATION, PLAN, SMALL, Materials
 from tests.faults.trial import CODES, Done, Fault, Skip, Trial
 
-LARGE = ("scan", "large", "--tokens", "many.txt", "--threads", "1", "--quiet", "--measures", "weights,distance",
-         "--lengths", "320")
+LARGE = (
+    "scan",
+    "large",
+    "--tokens",
+    "many.txt",
+    "--threads",
+    "1",
+    "--quiet",
+    "--measures",
+    "weights,distance",
+    "--lengths",
+    "320",
+)
 SHORT = (*LARGE[:-1], "32")
 SCAN = ("scan", "model", "--tokens", "ids.txt", "--measures", "weights", *SMALL)
 PAIR = ["heads.csv", "results.json"]
@@ -98,7 +109,9 @@ def kills_of_long_runs(trial: Trial) -> None:
             trial.judge(ended, {0, 130})
     trial.run(*command, "--out", "out", codes={0})
     found = json.loads((trial.folder / "out/results.json").read_text())["metrics"]
-    good = next(trial.materials.folder.glob(f"timed-{list(trial.materials.durations).index(command)}/results.json"))
+    good = next(
+        trial.materials.folder.glob(f"timed-{list(trial.materials.durations).index(command)}/results.json")
+    )
     if found != json.loads(good.read_text())["metrics"]:
         raise Fault(f"other numbers than those of a run that was not stopped: {command}")
 
@@ -179,11 +192,39 @@ def commands(trial: Trial) -> list[tuple[str, ...]]:
     for name in ("of-scan", "of-compare"):
         if not (trial.folder / name).exists():
             trial.materials.take(name, trial.folder)
-    return [(*SCAN, "--lengths", ",".join(map(str, range(4, 64, 2))), "--out"), (*PLAN, "--out"),
-            ("converge", "model", "--tokens", "ids.txt", "--lengths", "64", "--replicates", "4", "--points", "3", *SMALL, "--out"),
-            ("compare", "model", "--tokens", "ids.txt", "--normalizer", "ssmax", "--lengths", "32", *SMALL, "--out"),
-            ("report", "of-scan", "--out"), ("report", "of-compare", "--format", "svg", "--out"),
-            ("diff", "of-scan", "of-scan", "--quiet", "--out"), ("phantom",)]
+    return [
+        (*SCAN, "--lengths", ",".join(map(str, range(4, 64, 2))), "--out"),
+        (*PLAN, "--out"),
+        (
+            "converge",
+            "model",
+            "--tokens",
+            "ids.txt",
+            "--lengths",
+            "64",
+            "--replicates",
+            "4",
+            "--points",
+            "3",
+            *SMALL,
+            "--out",
+        ),
+        (
+            "compare",
+            "model",
+            "--tokens",
+            "ids.txt",
+            "--normalizer",
+            "ssmax",
+            "--lengths",
+            "32",
+            *SMALL,
+            "--out",
+        ),
+        ("report", "of-scan", "--out"),
+        ("report", "of-compare", "--format", "svg", "--out"),
+        ("diff", "of-scan", "of-scan", "--quiet", "--out"),
+    ]
 
 
 def whole_files(out: Path) -> None:
@@ -198,10 +239,22 @@ def whole_files(out: Path) -> None:
 def streams(trial: Trial) -> None:
     """stdout is /dev/full or closed; stdin or stderr is closed."""
     take_small(trial)
-    few = (("scan", "model", "--tokens", "ids.txt", "--lengths", "16", "--measures", "weights"), ("list", "measures"), ("list", "normalizers"), ("list", "patterns"),
-           ("--help",), ("--version",), ("inspect", "model"), ("inspect", "model", "--json"), ("scan", "--help"),
-           ("diff", "of-scan", "of-scan"), ("report", "of-scan"), (*SCAN, "--json"),
-           ("report", "of-scan", "--out", "/dev/stdout"), (*SCAN, "--out", "out"))
+    few = (
+        ("scan", "model", "--tokens", "ids.txt", "--lengths", "16", "--measures", "weights"),
+        ("list", "measures"),
+        ("list", "normalizers"),
+        ("list", "patterns"),
+        ("--help",),
+        ("--version",),
+        ("inspect", "model"),
+        ("inspect", "model", "--json"),
+        ("scan", "--help"),
+        ("diff", "of-scan", "of-scan"),
+        ("report", "of-scan"),
+        (*SCAN, "--json"),
+        ("report", "of-scan", "--out", "/dev/stdout"),
+        (*SCAN, "--out", "out"),
+    )
     commands(trial)
     command = trial.draw.choice(few)
     how = trial.draw.choice(("full", "full", "full", "out", "in", "err"))
@@ -225,12 +278,24 @@ def memory(trial: Trial) -> None:
     """A limit of memory, of addresses or of data, or of open files: done, or refused with exit code 5."""
     take_small(trial)
     command = trial.draw.choice(commands(trial))
-    limit = trial.draw.choice((f"-v {trial.draw.randrange(20_000, 60_000)}", f"-d {trial.draw.randrange(1_000, 20_000)}",
-                               f"-n {trial.draw.randrange(4, 16)}"))
+    limit = trial.draw.choice(
+        (
+            f"-v {trial.draw.randrange(20_000, 60_000)}",
+            f"-d {trial.draw.randrange(1_000, 20_000)}",
+            f"-n {trial.draw.randrange(4, 16)}",
+        )
+    )
     if trial.start("--version", shell=f"ulimit {limit}").finish().code != 0:
         raise Skip("not even the program itself fits into the limit")
     # What cannot be opened for want of files is said of the file.
-    trial.run(*command, "out", shell=f"ulimit {limit}", codes={0, 3, 5} if "-n" in limit else {0, 5}, changes=True, quiet=False)
+    trial.run(
+        *command,
+        "out",
+        shell=f"ulimit {limit}",
+        codes={0, 3, 5} if "-n" in limit else {0, 5},
+        changes=True,
+        quiet=False,
+    )
     whole_files(trial.folder / "out")
 
 
@@ -266,7 +331,9 @@ def same_process_id(trial: Trial) -> None:
         flags = ["--user", "--map-root-user", *flags]
     can = subprocess.run([unshare, *flags, "true"], capture_output=True, text=True, check=False)
     if can.returncode != 0:
-        raise Skip(f"all: no process ids of one's own for this user here ({can.stderr.strip().splitlines()[-1:]})")
+        raise Skip(
+            f"all: no process ids of one's own for this user here ({can.stderr.strip().splitlines()[-1:]})"
+        )
     whole = take_large(trial)
     for _ in range(2):
         going = trial.start(*LARGE, "--out", "out", before=(unshare, *flags))
@@ -280,8 +347,22 @@ def same_process_id(trial: Trial) -> None:
 
 
 KINDS = {
-    "kills": kills, "kills-of-long-runs": kills_of_long_runs, "signals": signals, "changed-files": changed_files,
-    "two-runs": two_runs, "same-process-id": same_process_id, "streams": streams, "memory": memory,
+    "kills": kills,
+    "kills-of-long-runs": kills_of_long_runs,
+    "signals": signals,
+    "changed-files": changed_files,
+    "two-runs": two_runs,
+    "same-process-id": same_process_id,
+    "streams": streams,
+    "memory": memory,
 }
-SHARE = {"kills": 0.3, "kills-of-long-runs": 0.1, "signals": 0.3, "changed-files": 0.3, "two-runs": 0.3,
-         "same-process-id": 0.1, "streams": 0.5, "memory": 0.8}
+SHARE = {
+    "kills": 0.3,
+    "kills-of-long-runs": 0.1,
+    "signals": 0.3,
+    "changed-files": 0.3,
+    "two-runs": 0.3,
+    "same-process-id": 0.1,
+    "streams": 0.5,
+    "memory": 0.8,
+}

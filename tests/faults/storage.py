@@ -24,7 +24,9 @@ def file_sizes(trial: Trial) -> None:
     over_old = command[0] in SAVING_PAIRS and trial.draw.random() < 0.7
     if over_old:
         shutil.copytree(old, out)
-    done = trial.run(*command, "out", shell=f"ulimit -f {blocks}", codes={0, 5}, changes=True, quiet=False, pipes=True)
+    done = trial.run(
+        *command, "out", shell=f"ulimit -f {blocks}", codes={0, 5}, changes=True, quiet=False, pipes=True
+    )
     whole_files(out)
     if over_old and done.code == 5:
         require_old_pair(trial, out, old)
@@ -56,8 +58,11 @@ def quotas(trial: Trial) -> None:
         image.truncate(IMAGE)
     more = f"{trial.draw.choice((64, 256, 400, 600, 800, 1200, 2000, 4000))} * 1024"  # btrfs reserves much for each name
     held = "btrfs qgroup show --raw disk | awk '$1 == \"0/5\" { print $2 }'"
-    save_on(trial, "mkfs.btrfs -q image && mount -o loop image disk",
-            f"btrfs quota enable disk && btrfs quota rescan -w disk && sync -f disk && btrfs qgroup limit $(($({held}) + {more})) disk")
+    save_on(
+        trial,
+        "mkfs.btrfs -q image && mount -o loop image disk",
+        f"btrfs quota enable disk && btrfs quota rescan -w disk && sync -f disk && btrfs qgroup limit $(($({held}) + {more})) disk",
+    )
 
 
 def save_on(trial: Trial, mount: str, limit: str) -> None:
@@ -66,10 +71,12 @@ def save_on(trial: Trial, mount: str, limit: str) -> None:
     command = trial.draw.choice(commands(trial))
     old = trial.folder / "of-scan"
     (trial.folder / "disk").mkdir()
-    script = (f"({mount}) >/dev/null 2>&1 || exit {CANNOT}; mkdir -p disk/out 2>/dev/null; "
-              "if cp old/* disk/out 2>/dev/null; then touch filled; else rm -rf disk/out/*; fi; "
-              f"({limit}) >/dev/null 2>&1 || exit {CANNOT}; "
-              "\"$@\"; code=$?; mkdir left; cp -r disk/. left; umount disk; exit $code")
+    script = (
+        f"({mount}) >/dev/null 2>&1 || exit {CANNOT}; mkdir -p disk/out 2>/dev/null; "
+        "if cp old/* disk/out 2>/dev/null; then touch filled; else rm -rf disk/out/*; fi; "
+        f"({limit}) >/dev/null 2>&1 || exit {CANNOT}; "
+        '"$@"; code=$?; mkdir left; cp -r disk/. left; umount disk; exit $code'
+    )
     shutil.copytree(old, trial.folder / "old")
     in_namespace(trial, script, *command, "disk/out" if command[0] != "report" else "disk/out/page")
     left = trial.folder / "left/out"
@@ -88,7 +95,9 @@ def in_namespace(trial: Trial, script: str, *command, codes: set[int] = frozense
         raise Skip("all: no program unshare")
     flags = ["--mount"] if os.geteuid() == 0 else ["--user", "--map-root-user", "--mount"]
     whole = ["sh", "-c", script, "sh"]
-    can = subprocess.run([unshare, *flags, "sh", "-c", "mount -t tmpfs none /mnt"], capture_output=True, text=True, check=False)
+    can = subprocess.run(
+        [unshare, *flags, "sh", "-c", "mount -t tmpfs none /mnt"], capture_output=True, text=True, check=False
+    )
     if can.returncode != 0:
         raise Skip(f"all: no mount for this user here ({can.stderr.strip().splitlines()[-1:]})")
     done = trial.start(*command, before=(unshare, *flags, *whole)).finish()
@@ -110,7 +119,13 @@ def read_only(trial: Trial) -> None:
         finally:
             place.chmod(0o755)
         return
-    in_namespace(trial, f'mount -t tmpfs -o ro none place || exit {CANNOT}; exec "$@"', *command, "place/out", codes={5})
+    in_namespace(
+        trial,
+        f'mount -t tmpfs -o ro none place || exit {CANNOT}; exec "$@"',
+        *command,
+        "place/out",
+        codes={5},
+    )
 
 
 def failing_calls(trial: Trial) -> None:
@@ -126,11 +141,30 @@ def failing_calls(trial: Trial) -> None:
     if over_old:
         shutil.copytree(old, out)
     # A call that fails from then on must not be one that the message is written with.
-    call, lasting = trial.draw.choice((("write", ""), ("fsync", "+"), ("fsync", ""), ("rename", "+"), ("rename", ""),
-                                       ("flock", "+"), ("mkdir", "+")))
+    call, lasting = trial.draw.choice(
+        (
+            ("write", ""),
+            ("fsync", "+"),
+            ("fsync", ""),
+            ("rename", "+"),
+            ("rename", ""),
+            ("flock", "+"),
+            ("mkdir", "+"),
+        )
+    )
     error = trial.draw.choice(("EDQUOT", "EIO", "ENOSPC", "ENOLCK"))
     when = trial.draw.randrange(1, 9 if call == "write" else 4)
-    before = (strace, "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:error={error}:when={when}{lasting}")
+    before = (
+        strace,
+        "-f",
+        "-qq",
+        "-o",
+        "/dev/null",
+        "-e",
+        f"trace={call}",
+        "-e",
+        f"inject={call}:error={error}:when={when}{lasting}",
+    )
     done = trial.run(*command, "out", before=before, codes={0, 5}, changes=True, quiet=False)
     whole_files(out)
     if over_old and done.code == 5 and call != "rename":
@@ -139,5 +173,11 @@ def failing_calls(trial: Trial) -> None:
         pair_of_one_run(out)
 
 
-KINDS = {"disks": disks, "quotas": quotas, "file-sizes": file_sizes, "read-only": read_only, "failing-calls": failing_calls}
+KINDS = {
+    "disks": disks,
+    "quotas": quotas,
+    "file-sizes": file_sizes,
+    "read-only": read_only,
+    "failing-calls": failing_calls,
+}
 SHARE = {"disks": 0.5, "quotas": 0.3, "file-sizes": 0.5, "read-only": 0.2, "failing-calls": 1.0}

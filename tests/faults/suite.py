@@ -33,8 +33,14 @@ class Tally:
 class Suite:
     """`folder` has the trials; those that failed stay there."""
 
-    def __init__(self, kinds: dict[str, Callable[[Trial], None]], seed: int, folder: Path,
-                 say: Callable[[str], None] = print, messages: bool = False) -> None:
+    def __init__(
+        self,
+        kinds: dict[str, Callable[[Trial], None]],
+        seed: int,
+        folder: Path,
+        say: Callable[[str], None] = print,
+        messages: bool = False,
+    ) -> None:
         self.kinds = kinds
         self.seed = seed
         self.folder = folder
@@ -63,7 +69,7 @@ class Suite:
         except Fault as fault:
             verdict = "failed"
             self.failed(kind, number, str(fault))
-        except Exception:  # a trial that is wrong itself must not end the others, nor be passed over
+        except Exception:  # noqa: BLE001 - a trial that is wrong itself must not end the others, nor be passed over
             verdict = "failed"
             self.failed(kind, number, f"the trial itself broke:\n{traceback.format_exc()}")
         if self.messages:
@@ -78,9 +84,11 @@ class Suite:
 
     def failed(self, kind: str, number: int, what: str) -> None:
         self.failures.append(f"{kind} {number}: {what}")
-        self.say(f"FAILED {kind} {number} of seed {self.seed}: {what}\n"
-                 f"  again: python3 -m tests.faults --seed {self.seed} --repeat {kind}:{number}\n"
-                 f"  its files: {self.folder}/{kind}-{number}")
+        self.say(
+            f"FAILED {kind} {number} of seed {self.seed}: {what}\n"
+            f"  again: python3 -m tests.faults --seed {self.seed} --repeat {kind}:{number}\n"
+            f"  its files: {self.folder}/{kind}-{number}"
+        )
 
     def run(self, kind: str, numbers: Iterable[int]) -> None:
         """Some trials of a kind; what is not here is asked for once."""
@@ -92,16 +100,26 @@ class Suite:
 
     def table(self) -> str:
         """Counted per kind, in the form of docs/reliability.md."""
-        rows = ["| kind | trials | " + " | ".join(VERDICTS) + " | runs |", "|---|" + "---:|" * (len(VERDICTS) + 2)]
+        rows = [
+            "| kind | trials | " + " | ".join(VERDICTS) + " | runs |",
+            "|---|" + "---:|" * (len(VERDICTS) + 2),
+        ]
         total = Counter()
         for kind, tally in self.tallies.items():
             counts = [tally.counts[verdict] for verdict in VERDICTS]
             rows.append(f"| {kind} | {tally.trials} | " + " | ".join(map(str, counts)) + f" | {tally.runs} |")
             total.update(dict(zip(VERDICTS, counts)), trials=tally.trials, runs=tally.runs)
-        rows.append(f"| all | {total['trials']} | " + " | ".join(str(total[v]) for v in VERDICTS) + f" | {total['runs']} |")
+        rows.append(
+            f"| all | {total['trials']} | "
+            + " | ".join(str(total[v]) for v in VERDICTS)
+            + f" | {total['runs']} |"
+        )
         return "\n".join(rows)
 
     def skipped(self) -> list[str]:
         """A line for each reason of each kind."""
-        return [f"skipped {count} of {kind}: {reason.removeprefix('all: ')}"
-                for kind, tally in self.tallies.items() for reason, count in tally.reasons.items()]
+        return [
+            f"skipped {count} of {kind}: {reason.removeprefix('all: ')}"
+            for kind, tally in self.tallies.items()
+            for reason, count in tally.reasons.items()
+        ]

@@ -17,11 +17,39 @@ from tests.places import BINARY
 SEED = 16
 # Trials of each kind; half a minute of one core in all.
 TRIALS = {
-    "results": 20, "limits": 15, "plans": 12, "state-simulation": 5, "state-plan": 3, "state-reproduction": 6, "tokenizers": 15,
-    "token-ids": 12, "texts": 10, "configs": 20, "headers": 20, "indices": 12, "options": 20, "journals": 6, "kills": 2, "kills-of-long-runs": 1,
-    "signals": 2, "changed-files": 3, "two-runs": 2, "same-process-id": 1, "disks": 4, "quotas": 2, "file-sizes": 4, "read-only": 2,
-    "failing-calls": 8, "streams": 8, "memory": 8, "page": 1, "spreadsheet": 8, "terminal": 8,
-    "foreign-files": 8, "scores-beyond-float32": 15, "lists": 2,
+    "results": 20,
+    "limits": 15,
+    "plans": 12,
+    "state-simulation": 5,
+    "state-plan": 3,
+    "state-reproduction": 6,
+    "tokenizers": 15,
+    "token-ids": 12,
+    "texts": 10,
+    "configs": 20,
+    "headers": 20,
+    "indices": 12,
+    "options": 20,
+    "journals": 6,
+    "kills": 2,
+    "kills-of-long-runs": 1,
+    "signals": 2,
+    "changed-files": 3,
+    "two-runs": 2,
+    "same-process-id": 1,
+    "disks": 4,
+    "quotas": 2,
+    "file-sizes": 4,
+    "read-only": 2,
+    "failing-calls": 8,
+    "streams": 8,
+    "memory": 8,
+    "page": 1,
+    "spreadsheet": 8,
+    "terminal": 8,
+    "foreign-files": 8,
+    "scores-beyond-float32": 15,
+    "lists": 2,
 }
 
 
@@ -31,7 +59,18 @@ class Quick(unittest.TestCase):
         if not BINARY.exists():
             raise AssertionError(f"no {BINARY}: build it, or set HEADGAUGE_BINARY")
         folder = Path(tempfile.mkdtemp(prefix="headgauge-faults-")).resolve()
-        cls.suite = Suite({**readers.KINDS, **journals.KINDS, **running.KINDS, **storage.KINDS, **payloads.KINDS, **foreign.KINDS}, SEED, folder)
+        cls.suite = Suite(
+            {
+                **readers.KINDS,
+                **journals.KINDS,
+                **running.KINDS,
+                **storage.KINDS,
+                **payloads.KINDS,
+                **foreign.KINDS,
+            },
+            SEED,
+            folder,
+        )
 
     @classmethod
     def tearDownClass(cls) -> None:
@@ -64,7 +103,9 @@ class Oracle(unittest.TestCase):
         self.folder = Path(holder.name).resolve()
         self.trial = Trial(SEED, "oracle", 0, self.folder, None)
 
-    def judge(self, code: int, err: str = "", out: bytes = b"", memory: int = 0, command: str = "scan") -> None:
+    def judge(
+        self, code: int, err: str = "", out: bytes = b"", memory: int = 0, command: str = "scan"
+    ) -> None:
         self.trial.judge(Done((command,), code, out, err.encode("utf-8", "surrogateescape"), 0.1, memory))
 
     def test_what_is_right(self) -> None:
@@ -76,13 +117,26 @@ class Oracle(unittest.TestCase):
 
     def test_what_is_wrong(self) -> None:
         error = "headgauge: a.txt: expected a text, found none; give one\n"
-        for case in ({"code": -11}, {"code": -6, "err": error}, {"code": 1}, {"code": 70, "err": error},
-                     {"code": 3}, {"code": 3, "err": error + error}, {"code": 3, "err": error[:-1]},
-                     {"code": 3, "err": "headgauge: no such file\n"}, {"code": 3, "err": "expected a, found b; c\n"},
-                     {"code": 3, "err": error.replace("none", "\x1b[2J")}, {"code": 3, "err": error.replace("none", "\u202e")},
-                     {"code": 3, "err": error.replace("none", "\udcff")}, {"code": 0, "out": b"\x07"}, {"code": 0, "out": b"\x9b"},
-                     {"code": 5, "err": f"thread main panicked at src/lib.rs\n{error}"}, {"code": 0, "err": "said\n"},
-                     {"code": 0, "memory": 2 << 30}, {"code": 2, "err": error, "out": b"half a table"}):
+        for case in (
+            {"code": -11},
+            {"code": -6, "err": error},
+            {"code": 1},
+            {"code": 70, "err": error},
+            {"code": 3},
+            {"code": 3, "err": error + error},
+            {"code": 3, "err": error[:-1]},
+            {"code": 3, "err": "headgauge: no such file\n"},
+            {"code": 3, "err": "expected a, found b; c\n"},
+            {"code": 3, "err": error.replace("none", "\x1b[2J")},
+            {"code": 3, "err": error.replace("none", "\u202e")},
+            {"code": 3, "err": error.replace("none", "\udcff")},
+            {"code": 0, "out": b"\x07"},
+            {"code": 0, "out": b"\x9b"},
+            {"code": 5, "err": f"thread main panicked at src/lib.rs\n{error}"},
+            {"code": 0, "err": "said\n"},
+            {"code": 0, "memory": 2 << 30},
+            {"code": 2, "err": error, "out": b"half a table"},
+        ):
             with self.subTest(case), self.assertRaises(Fault):
                 self.judge(**case)
 
@@ -112,14 +166,23 @@ class Oracle(unittest.TestCase):
 
     def test_figures(self) -> None:
         begin = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
-        payloads.only_drawn(f"{begin} aria-label='a onload=f() javascript:f()'><text>&lt;script&gt;</text></svg>")
-        for inside in (" onload='f()'/>", "><script/></svg>", "><a xlink:href=' JavaScript:f()'/></svg>",
-                       "><foreignObject/></svg>", "><text></svg>"):
+        payloads.only_drawn(
+            f"{begin} aria-label='a onload=f() javascript:f()'><text>&lt;script&gt;</text></svg>"
+        )
+        for inside in (
+            " onload='f()'/>",
+            "><script/></svg>",
+            "><a xlink:href=' JavaScript:f()'/></svg>",
+            "><foreignObject/></svg>",
+            "><text></svg>",
+        ):
             with self.subTest(inside), self.assertRaises(Fault):
                 payloads.only_drawn(begin + inside)
 
     def test_a_payload_that_runs_is_seen(self) -> None:
-        self.trial.write("page.html", f"<html><body><div data-shown></div><script>{CODE}</script></body></html>")
+        self.trial.write(
+            "page.html", f"<html><body><div data-shown></div><script>{CODE}</script></body></html>"
+        )
         try:
             with self.assertRaisesRegex(Fault, "a payload ran"):
                 payloads.look(self.trial, "page.html", "")

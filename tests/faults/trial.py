@@ -111,8 +111,15 @@ class Trial:
         path.write_bytes(content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content)
         return path
 
-    def start(self, *arguments, before: tuple[str, ...] = (), shell: str = "", env=None,
-              stdout=None, pipes: bool = False) -> Running:
+    def start(
+        self,
+        *arguments,
+        before: tuple[str, ...] = (),
+        shell: str = "",
+        env=None,
+        stdout=None,
+        pipes: bool = False,
+    ) -> Running:
         """`before`: a program that starts headgauge; `shell`: what a shell does first, such as
         ulimit, in which "$@" is the command when it does not end with it; `pipes`: what it says goes
         through pipes, which have no limit of a file's size."""
@@ -122,16 +129,28 @@ class Trial:
             whole = ["sh", "-c", f'{shell}; exec "$@"' if '"$@"' not in shell else shell, "sh", *whole]
         ends = [os.pipe() if pipes else (os.memfd_create("said"),) * 2 for _ in range(2)]
         process = subprocess.Popen(
-            whole, cwd=self.folder, env=env or environment(), stdin=subprocess.DEVNULL,
-            stdout=ends[0][1] if stdout is None else stdout, stderr=ends[1][1])
+            whole,
+            cwd=self.folder,
+            env=env or environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=ends[0][1] if stdout is None else stdout,
+            stderr=ends[1][1],
+        )
         for reading, writing in ends:
             if writing != reading:
                 os.close(writing)
         streams = tuple(os.fdopen(reading, "rb") for reading, _ in ends)
         return Running(command, process, streams, time.monotonic(), os.pidfd_open(process.pid))
 
-    def run(self, *arguments, codes: set[int] | None = None, changes: bool = False, quiet: bool = True,
-            seconds: float = SECONDS, **options) -> Done:
+    def run(
+        self,
+        *arguments,
+        codes: set[int] | None = None,
+        changes: bool = False,
+        quiet: bool = True,
+        seconds: float = SECONDS,
+        **options,
+    ) -> Done:
         """Runs to the end and judges. `codes`: those that are right, of those documented; `changes`:
         a refused run may have made or changed files; `quiet`: one that worked says nothing on stderr."""
         before = {} if changes else files_in(self.folder)
@@ -147,7 +166,11 @@ class Trial:
     def judge(self, done: Done, codes: set[int] | None = None, quiet: bool = True) -> None:
         """The oracle; docs/reliability.md says what it holds runs to."""
         self.runs.append(done)
-        right = codes if codes is not None else CODES | ({LIMIT_EXCEEDED} if "diff" in done.command[:1] else set())
+        right = (
+            codes
+            if codes is not None
+            else CODES | ({LIMIT_EXCEEDED} if "diff" in done.command[:1] else set())
+        )
         if done.code < 0:
             raise Fault(f"ended by {signal.Signals(-done.code).name}: {done}")
         if FOREIGN.search(done.said):

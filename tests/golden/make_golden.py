@@ -83,9 +83,7 @@ def write_golden(
     """`folder` has the checkpoint; `around` is what a bidirectional pass has `before` and `after`."""
     values, form, packages = RUNNERS[family]
     golden: dict[str, Any] = {"format": form, **about}
-    golden["made_with"] = {
-        name: importlib.import_module(name).__version__.split("+")[0] for name in packages
-    }
+    golden["made_with"] = {name: importlib.import_module(name).__version__.split("+")[0] for name in packages}
     golden["sha256"] = {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.glob("*.safetensors"))

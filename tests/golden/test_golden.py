@@ -281,8 +281,8 @@ class GoldenFiles(Checker):
                     kept = {path.name: path.read_bytes() for path in folder.iterdir()}
                     del kept["golden.json"]
                     self.assertEqual(made.keys(), kept.keys())
-                    for file in made:
-                        self.assertTrue(made[file] == kept[file], f"{file} differs")
+                    for file, content in made.items():
+                        self.assertTrue(content == kept[file], f"{file} differs")
 
     def test_the_real_widths_are_those_of_the_catalogue(self) -> None:
         for options in WIDTHS:

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "headgauge/headgauge.hpp"
+#include "phantom/phantom.hpp"
 #include "test_data.hpp"
 
 namespace headgauge {

@@ -12,6 +12,8 @@ import importlib.util
 import json
 import sys
 import unittest
+from itertools import pairwise
+from typing import ClassVar
 
 from tests.cli.command import UNSUPPORTED, CommandTest
 
@@ -53,7 +55,7 @@ def write_model(folder, family: str, **config) -> None:
 @unittest.skipIf(MISSING, f"not installed: {', '.join(MISSING)} (tests/plan/requirements.txt)")
 class PressTest(CommandTest):
     family = "Llama"
-    config: dict = {}
+    config: ClassVar[dict] = {}
 
     def setUp(self) -> None:
         super().setUp()
@@ -67,13 +69,11 @@ class PressTest(CommandTest):
             self.folder / "model", attn_implementation="sdpa", dtype=torch.float32
         ).eval()
         heads = [
-            {"layer": layer, "kv_head": head, "pattern": pattern}
-            for (layer, head), pattern in HEADS.items()
+            {"layer": layer, "kv_head": head, "pattern": pattern} for (layer, head), pattern in HEADS.items()
         ]
         plan = {
             "schema": "headgauge.plan/1",
-            "model": {"name": "model", "family": self.family.lower(), "layers": 2, "heads": 4,
-                      "kv_heads": 2},
+            "model": {"name": "model", "family": self.family.lower(), "layers": 2, "heads": 4, "kv_heads": 2},
             "context": TOKENS,
             "heads": heads,
         }
@@ -109,11 +109,22 @@ class PressTest(CommandTest):
     def gauged(self, *options: str) -> list[float]:
         """The same by headgauge scan: differences of the means over the first tokens."""
         lengths = ",".join(str(length) for length in range(2, TOKENS + 1))
-        done = self.succeed("scan", "model", "--tokens", "ids.txt", "--lengths", lengths, "--json",
-                            "--quiet", "--measures", "model", *options)
+        done = self.succeed(
+            "scan",
+            "model",
+            "--tokens",
+            "ids.txt",
+            "--lengths",
+            lengths,
+            "--json",
+            "--quiet",
+            "--measures",
+            "model",
+            *options,
+        )
         means = json.loads(done.out)["metrics"]["loss"]["values"]
         sums = [0.0] + [mean * count for count, mean in enumerate(means, 1)]
-        return [after - before for before, after in zip(sums, sums[1:])]
+        return [after - before for before, after in pairwise(sums)]
 
     def assert_close(self, first: list[float], second: list[float]) -> None:
         self.assertEqual(len(first), len(second))
@@ -167,15 +178,25 @@ class Kvpress(PressTest):
         plan = json.loads((self.folder / "plan.json").read_text())
         plan["heads"][1] = {"layer": 0, "kv_head": 1, "pattern": "topk:k=3"}
         self.write("other.json", json.dumps(plan))
-        self.refuse(UNSUPPORTED, "plan", "model", "--plan", "other.json", "--export", "kvpress",
-                    "--out", "more", says="key-value head 0.1")
+        self.refuse(
+            UNSUPPORTED,
+            "plan",
+            "model",
+            "--plan",
+            "other.json",
+            "--export",
+            "kvpress",
+            "--out",
+            "more",
+            says="key-value head 0.1",
+        )
 
 
 class SlidingWindow(PressTest):
     """The cache of such a layer drops what the model itself does not see any more."""
 
     family = "Mistral"
-    config = {"sliding_window": 16}
+    config: ClassVar = {"sliding_window": 16}
 
     def test_it_is_the_plan(self) -> None:
         planned = self.gauged("--plan", "plan.json")

@@ -100,9 +100,7 @@ def critical_metrics(
     ]
     n, p = np.asarray(equal).T
     metrics["critical_n"] = Metric(("length",), n)
-    curves = [
-        np.stack([head[place].ratios.log_ratio for head in means]) for place in range(len(lengths))
-    ]
+    curves = [np.stack([head[place].ratios.log_ratio for head in means]) for place in range(len(lengths))]
     metrics["critical_p"] = Metric(("length",), p, doubt=doubt_of_critical_p(p, curves))
     metrics["critical_fraction"] = Metric(("length",), share(n, lengths))
     for name, (values, doubt) in closest_sizes(curves, lengths, settings.seed).items():
@@ -127,9 +125,7 @@ def critical_metrics(
     return metrics
 
 
-def sensitivity_bounds(
-    sensitivity: Metric, settings: Settings, steepest: float
-) -> dict[str, Metric]:
+def sensitivity_bounds(sensitivity: Metric, settings: Settings, steepest: float) -> dict[str, Metric]:
     """The envelopes, the same for every head scanned, and the largest of the heads."""
     scanned = ~np.isnan(sensitivity.values).all(axis=(2, 3))[:, :, None, None]
     grids = settings.temperatures, settings.epsilons
@@ -167,9 +163,7 @@ def loss_metric(losses: list[Array], index: RowIndex, lengths: list[int]) -> Met
     return Metric(dims_of("loss"), joined.value, joined.stderr, joined.rows)
 
 
-def assemble(
-    results: dict[int, LayerResult], settings: Settings, steepest: float = 0.5
-) -> dict[str, Metric]:
+def assemble(results: dict[int, LayerResult], settings: Settings, steepest: float = 0.5) -> dict[str, Metric]:
     """All metrics but the loss, from those of the layers; `steepest` is sup ||J|| of all rows."""
     layers = sorted(results)
     heads = sorted({head for _, head in settings.heads})

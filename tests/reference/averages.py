@@ -70,9 +70,7 @@ def _sum_by(labels: Array, values: Array) -> Array:
     return np.asarray(np.add.reduceat(values, starts, axis=0))
 
 
-def row_mean(
-    values: Array, index: RowIndex, chosen: Array, stand_for: Array | None = None
-) -> Mean:
+def row_mean(values: Array, index: RowIndex, chosen: Array, stand_for: Array | None = None) -> Mean:
     """Averages the chosen rows where they are defined (not NaN), trailing axes kept.
 
     `stand_for`: how many rows each row stands for, where some were drawn from several."""

@@ -71,11 +71,7 @@ def expected_exact(a: Array, x: Array, size: int) -> float:
 def conditional_moments(a: Array, x: Array, i: int, size: int) -> tuple[Array, float]:
     """m_i and v_i of T1.2, by enumeration of the sets without i"""
     draws = np.array(
-        [
-            a[i] * x[i] - representation(a, x, chosen)
-            for chosen in subsets(len(a), size)
-            if i not in chosen
-        ]
+        [a[i] * x[i] - representation(a, x, chosen) for chosen in subsets(len(a), size) if i not in chosen]
     )
     mean = draws.mean(axis=0)
     return mean, float(((draws - mean) ** 2).sum(axis=1).mean())
@@ -140,8 +136,7 @@ def separability(a: Array, u: Array, chosen: list[int], m: float = 1.0) -> dict[
         "separability_model_lower": sum(lower) / size,
         "separability_model_upper": sum(upper) / size,
         "separability_lower_paper": 1.0 - sum(xi) / (r * size),
-        "separability_upper_paper": sum(math.exp(-((r - q) ** 2) / (16.0 * m * m)) for q in xi)
-        / size,
+        "separability_upper_paper": sum(math.exp(-((r - q) ** 2) / (16.0 * m * m)) for q in xi) / size,
     }
 
 

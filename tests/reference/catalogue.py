@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,9 +45,7 @@ ELSEWHERE = {
     "warning": "tests/cli/test_reproduce.py",
 }
 GROUPS: dict[str, list[str]] = {
-    file["group"]: [
-        m["name"] for m in file["metrics"] if m["name"] in METRICS.keys() - ELSEWHERE.keys()
-    ]
+    file["group"]: [m["name"] for m in file["metrics"] if m["name"] in METRICS.keys() - ELSEWHERE.keys()]
     for file in FILES
     if file["group"] not in ELSEWHERE
 }

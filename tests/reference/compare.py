@@ -85,9 +85,7 @@ def _nulls(found: Array, expected: Array, what: str, where: Any) -> list[str]:
     return [f"{what}: {len(differing)} of {found.size} wrongly null or not, {where(first)} {state}"]
 
 
-def check_metric(
-    name: str, entry: dict[str, Any], expected: Metric, coords: dict[str, list[Any]]
-) -> Check:
+def check_metric(name: str, entry: dict[str, Any], expected: Metric, coords: dict[str, list[Any]]) -> Check:
     """Values, standard errors and row counts of one metric."""
     check, tolerance = Check(name), tolerance_of(name)
     if tuple(entry["dims"]) != expected.dims:
@@ -119,9 +117,7 @@ def check_metric(
     return check
 
 
-def check_stderr(
-    check: Check, entry: dict[str, Any], expected: Metric, allowed: Array, where: Any
-) -> None:
+def check_stderr(check: Check, entry: dict[str, Any], expected: Metric, allowed: Array, where: Any) -> None:
     if expected.stderr is None:
         return
     if entry.get("stderr") is None:
@@ -153,9 +149,7 @@ def check_rows(check: Check, entry: dict[str, Any], expected: Metric, where: Any
     differing = np.argwhere(found != expected.rows)
     if len(differing):
         first = tuple(int(i) for i in differing[0])
-        check.failures.append(
-            f"rows {found[first]:g}, expected {expected.rows[first]} at {where(first)}"
-        )
+        check.failures.append(f"rows {found[first]:g}, expected {expected.rows[first]} at {where(first)}")
 
 
 def check_all(results: Results, metrics: dict[str, Metric], required: list[str]) -> list[Check]:
@@ -170,9 +164,7 @@ def check_all(results: Results, metrics: dict[str, Metric], required: list[str])
             elif name not in metrics:
                 checks.append(Check(name, failures=["the reference has no such metric"]))
             else:
-                checks.append(
-                    check_metric(name, results["metrics"][name], metrics[name], results["coords"])
-                )
+                checks.append(check_metric(name, results["metrics"][name], metrics[name], results["coords"]))
     return checks
 
 
@@ -217,9 +209,7 @@ def compare(
     else:
         assert model is not None and texts is not None
         dtype = np.float32 if precision == "float32" else np.float64
-        documents = model_documents(
-            model, texts, settings.longest, settings.x, settings.unit_sphere, dtype
-        )
+        documents = model_documents(model, texts, settings.longest, settings.x, settings.unit_sphere, dtype)
     first = documents[0]
     oracle = Oracle(documents, settings)
     edges = results["coords"].get("position", [])

@@ -220,11 +220,11 @@ def budget(head: Head, normalizer: Normalizer, draws: int, seed: int) -> Budget:
             for order in orders if sampler == "uniform" else orders[:1]:
                 share = draws if sampler == "uniform" else 1
                 kept = _kept_first(sampler, weights, t, head.causal, order)
-                sums[sampler] += _budget_errors(
-                    normalizer, logits[t], values, kept, points, t, full) / (size * share)
+                sums[sampler] += _budget_errors(normalizer, logits[t], values, kept, points, t, full) / (
+                    size * share
+                )
     count = len(constants)
-    return Budget(points, {s: total / count for s, total in sums.items()},
-                  float(np.mean(constants)))
+    return Budget(points, {s: total / count for s, total in sums.items()}, float(np.mean(constants)))
 
 
 def _budget_errors(
@@ -246,9 +246,7 @@ def _budget_errors(
     return errors
 
 
-def cache_bytes(
-    budgets: list[float], head_width: int, element: int, length: int
-) -> tuple[float, float]:
+def cache_bytes(budgets: list[float], head_width: int, element: int, length: int) -> tuple[float, float]:
     """Of one layer per token of context: in full, and with each key-value head in its budget."""
     of_head = 2 * head_width * element
     return len(budgets) * of_head, sum(min(b, length) for b in budgets) * of_head / length

@@ -90,9 +90,7 @@ class ChangedModel(Model):
     def _losses(self, final: Array, tokens: Array) -> tuple[Array, Array]:
         logits = final @ self._head.T
         top = logits.max(axis=1, keepdims=True)
-        self.log_probabilities = logits - top - np.log(
-            np.exp(logits - top).sum(axis=1, keepdims=True)
-        )
+        self.log_probabilities = logits - top - np.log(np.exp(logits - top).sum(axis=1, keepdims=True))
         rows = np.arange(len(tokens) - 1)
         return -self.log_probabilities[rows, tokens[1:]], logits[-1]
 
@@ -142,7 +140,5 @@ class Counterfactual:
 def mean_up_to(values: Array, length: int) -> tuple[float, float]:
     """Mean of the first `length` values of one document, and its standard error."""
     rows = np.arange(1, len(values) + 1)
-    mean = row_mean(
-        values, RowIndex.of([rows], [len(values)]), np.asarray(rows <= length)
-    )
+    mean = row_mean(values, RowIndex.of([rows], [len(values)]), np.asarray(rows <= length))
     return float(mean.value), float(mean.stderr)

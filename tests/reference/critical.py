@@ -206,9 +206,7 @@ def closest_figures(curves: list[Array], lengths: list[int], inside: list[bool])
     return np.stack([*figures, slope], axis=-1)
 
 
-def closest_sizes(
-    curves: list[Array], lengths: list[int], seed: int
-) -> dict[str, tuple[Array, Array]]:
+def closest_sizes(curves: list[Array], lengths: list[int], seed: int) -> dict[str, tuple[Array, Array]]:
     """closest_n, closest_ratio and closest_n_exponent, each with its interval.
 
     Beside each figure stands how far it may be off: what is closest jumps where two N are nearly
@@ -222,8 +220,10 @@ def closest_sizes(
     if units >= FEWEST_HEADS:
         picked = words(seed, BOOTSTRAP, BOOTSTRAP_STREAM, RESAMPLES, (units + 3) // 4)[:, :units]
         chosen = (picked * np.uint64(units) >> np.uint64(32)).astype(np.int64)
-        drawn = [closest_figures([curve[part] for curve in curves], lengths, inside)
-                 for part in np.array_split(chosen, 50)]  # a resample is as large as the curves
+        drawn = [
+            closest_figures([curve[part] for curve in curves], lengths, inside)
+            for part in np.array_split(chosen, 50)
+        ]  # a resample is as large as the curves
         known = np.concatenate(drawn)
         below, low, above = np.nanpercentile(known, [1.5, 2.5, 3.5], axis=0)
         of_low = np.nan_to_num(above - below)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,7 @@ def octaves(edges: list[int]) -> list[list[tuple[int, int]]]:
     """Position bins (below, upper] joined from the longest down until each spans a factor 1.5."""
     found: list[list[tuple[int, int]]] = []
     part: list[tuple[int, int]] = []
-    for below, upper in reversed(list(zip(edges[:-1], edges[1:], strict=True))):
+    for below, upper in reversed(list(pairwise(edges))):
         part.insert(0, (below, upper))
         if part[-1][1] >= NARROWEST * below:
             found.insert(0, part)

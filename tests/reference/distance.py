@@ -63,9 +63,7 @@ def largest_cross_distance(top: Array, n: int, sizes: list[int], distances2: Arr
     return result
 
 
-def bounds(
-    block: RowBlock, norms: Array, size: int, d1: Array, s2: Array
-) -> tuple[Array, Array, Array]:
+def bounds(block: RowBlock, norms: Array, size: int, d1: Array, s2: Array) -> tuple[Array, Array, Array]:
     """min(A3, A4), T1.1 and the selected mass of the rows n > size, from their d_1 and ||s||^2."""
     use = block.n > size
     a, members = block.weights[use], block.order[use, :size]
@@ -153,9 +151,7 @@ def context_distances(block: RowBlock, context: Context, depth: int) -> Array:
     return result
 
 
-def distance_rows(
-    block: RowBlock, points: Points, top_n: list[int], depth: int
-) -> dict[str, Array]:
+def distance_rows(block: RowBlock, points: Points, top_n: list[int], depth: int) -> dict[str, Array]:
     """The group for each row; `distance_prefixes` and `context_prefixes` hold every N = 1..depth.
 
     NaN where n <= N.

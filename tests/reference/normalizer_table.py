@@ -70,9 +70,7 @@ def normalizer(
     values = {key: _value(value) for key, value in parameters.items()}
 
     def enter(make: Maker) -> Maker:
-        NORMALIZERS[name] = NormalizerEntry(
-            make, values, tuple(compared) or (name,), tuple(mildly)
-        )
+        NORMALIZERS[name] = NormalizerEntry(make, values, tuple(compared) or (name,), tuple(mildly))
         return make
 
     return enter

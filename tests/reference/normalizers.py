@@ -21,7 +21,7 @@ from tests.reference.normalizer_table import (
     make_normalizer,
     normalizer,
 )
-from tests.reference.scalar_functions import FUNCTIONS, sigmoid
+from tests.reference.scalar_functions import FUNCTIONS
 
 __all__ = ["NORMALIZERS", "Array", "Function", "Normalizer", "make_normalizer", "normalizer"]
 BISECTIONS = 64
@@ -172,9 +172,7 @@ def entmax_normalizer(alpha: float, scale: Callable[[int], float] = lambda n: 1.
 
     steepest = 2.0 ** (alpha - 2.0) if alpha <= 2.0 else math.inf
     project: Function = sparsemax if alpha == 2.0 else (lambda logits: entmax(logits, alpha))
-    return _ridge(
-        lambda logits, n, t: project(scale(n) * logits), r, lipschitz=lambda n: steepest * scale(n)
-    )
+    return _ridge(lambda logits, n, t: project(scale(n) * logits), r, lipschitz=lambda n: steepest * scale(n))
 
 
 @normalizer("sparsemax")
@@ -356,10 +354,8 @@ def sigmoid_normalizer(b: float | str) -> Normalizer:
 def relu_family(power: float, alpha: float, h: str) -> Normalizer:
     value, slope, steepest = FUNCTIONS[h]
     if h == "relu" and power != 1.0:
-        value = lambda x: np.maximum(x, 0.0) ** power  # noqa: E731
-        slope = lambda x: np.where(  # noqa: E731
-            x > 0.0, power * np.where(x > 0.0, x, 1.0) ** (power - 1.0), 0.0
-        )
+        value = lambda x: np.maximum(x, 0.0) ** power
+        slope = lambda x: np.where(x > 0.0, power * np.where(x > 0.0, x, 1.0) ** (power - 1.0), 0.0)
         steepest = math.inf
     return elementwise(
         value,
@@ -425,6 +421,4 @@ def any_function(f: str) -> Normalizer:
 
 @normalizer("poly-normalized:m=4")
 def poly_normalized(m: float) -> Normalizer:
-    return pointwise(
-        lambda x: (1.0 + x / m) ** m, lambda x: (1.0 + x / m) ** (m - 1), False, math.inf
-    )
+    return pointwise(lambda x: (1.0 + x / m) ** m, lambda x: (1.0 + x / m) ** (m - 1), False, math.inf)

@@ -35,9 +35,9 @@ from tests.reference.critical import FAR_APART, HeadRatios
 from tests.reference.dispersion import dispersion
 from tests.reference.distance import distance_rows
 from tests.reference.geometry import Cloud, Points
+from tests.reference.normalizers import make_normalizer
 from tests.reference.philox import sphere_points, unit_directions
 from tests.reference.rows import RowBlock, concatenate, find_sinks, row_blocks
-from tests.reference.normalizers import make_normalizer
 from tests.reference.sensitivity import (
     jacobian_rows,
     rows_stood_for,
@@ -103,9 +103,7 @@ class Oracle:
         used = max((length for length in s.lengths if length <= document.length), default=0)
         sinks = np.zeros(document.length, bool)
         sinks[:used] = find_sinks(logits, document.visible, self.normalizer, used)
-        blocks = row_blocks(
-            logits, document.visible, s.depth, self.normalizer, tokens, sinks, used
-        )
+        blocks = row_blocks(logits, document.visible, s.depth, self.normalizer, tokens, sinks, used)
         for block in blocks:
             part: dict[str, Array] = {}
             tops.append(clear_top(block))
@@ -286,9 +284,7 @@ class Oracle:
             "union_coverage_paper": Mean(paper, np.full_like(paper, np.nan), by_size.rows),
         }
 
-    def independent_rows(
-        self, rows: list[HeadRows], members: list[Array], place: int, length: int
-    ) -> Array:
+    def independent_rows(self, rows: list[HeadRows], members: list[Array], place: int, length: int) -> Array:
         """What heads would cover that are independent given the text of a row."""
         values = np.full(len(self.index.t), np.nan)
         for number, document in enumerate(self.documents):
@@ -306,9 +302,7 @@ class Oracle:
         for width in {self.documents[0].point_width(layer) for layer in layers} - {0}:
             self._sphere(width)  # drawn once, before there are processes
         if jobs > 1:
-            with ProcessPoolExecutor(
-                jobs, get_context("fork"), initializer=_adopt, initargs=(self,)
-            ) as pool:
+            with ProcessPoolExecutor(jobs, get_context("fork"), initializer=_adopt, initargs=(self,)) as pool:
                 results = list(pool.map(_layer, layers))
         else:
             results = [self.layer_cells(layer) for layer in layers]

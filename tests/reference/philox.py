@@ -128,9 +128,7 @@ def word_after(
     return np.asarray(words[(n % np.uint64(4)).astype(np.int64), np.arange(len(n))])
 
 
-def unit_directions(
-    seed: int, layer: int, head: int, document: int, rows: Array, visible: Array
-) -> Array:
+def unit_directions(seed: int, layer: int, head: int, document: int, rows: Array, visible: Array) -> Array:
     """Unit directions v in R^n for the 0-based rows, padded with zeros to max(visible) (D4.2)."""
     streams = np.asarray(rows, dtype=np.uint64) + np.uint64(document << 20)
     width = int(visible.max())

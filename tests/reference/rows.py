@@ -53,7 +53,9 @@ class RowBlock:
         """One row alone, as far as its keys reach."""
         line, keys = slice(number, number + 1), slice(0, int(self.n[number]))
         values = (self.t[line], self.n[line], self.logits[line, keys], self.weights[line, keys])
-        return RowBlock(*values, self.order[line, keys], self.normalizer, self.tokens, self.sinks, self.judged_length)
+        return RowBlock(
+            *values, self.order[line, keys], self.normalizer, self.tokens, self.sinks, self.judged_length
+        )
 
     @property
     def visible(self) -> Array:

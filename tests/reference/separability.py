@@ -67,7 +67,6 @@ class Draws:
         order = rank(ranking(logits, weights, block.normalizer), depth)
         return RowBlock(t, n, logits, weights, order, block.normalizer)
 
-
     def first_points(self, block: RowBlock, count: int) -> Array:
         """Which of `count` points the first key of each row has; the others have those after it."""
         n = block.n.astype(np.uint64)
@@ -142,9 +141,7 @@ def _others(values: Array) -> Array:
     return result
 
 
-def bound_rows(
-    a: Array, radius: Array, delta: Array, largest: Array, dimension: int
-) -> dict[str, Array]:
+def bound_rows(a: Array, radius: Array, delta: Array, largest: Array, dimension: int) -> dict[str, Array]:
     """D3.4, T2 and T2v averaged over I_N; a is (R, N), the magnitudes of the members' weights."""
     m2 = largest[:, None] ** 2
     r = radius[:, None]

@@ -66,9 +66,7 @@ class ModelDocument(Document):
         if self.embedding is not None:
             return self.embedding
         trace = self.traces[layer]
-        return Points.of(
-            trace.hidden if self.x == "hidden" else trace.values[head], self.unit_sphere
-        )
+        return Points.of(trace.hidden if self.x == "hidden" else trace.values[head], self.unit_sphere)
 
     def point_width(self, layer: int) -> int:
         trace = self.traces[layer]

@@ -10,7 +10,6 @@ import unittest
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import numpy.typing as npt
@@ -74,12 +73,7 @@ class Scan(unittest.TestCase):
 
     def rows(self, length: int) -> list[tuple[int, int]]:
         """(document, t) of the rows that count for a length."""
-        return [
-            (d, t)
-            for d, text in enumerate(TEXTS)
-            if len(text) >= length
-            for t in range(1, length + 1)
-        ]
+        return [(d, t) for d, text in enumerate(TEXTS) if len(text) >= length for t in range(1, length + 1)]
 
     def row(self, layer: int, head: int, document: int, t: int) -> tuple[npt.NDArray[Any], ...]:
         trace = self.documents[document].traces[layer]  # type: ignore[attr-defined]
@@ -101,16 +95,10 @@ class Scan(unittest.TestCase):
                 for j, size in enumerate(TOP_N):
                     fit = [(a, x, brute.top_set(z, size)) for z, a, x in seen if len(a) > size]
                     expected = self.mean([brute.distance(*row) for row in fit])
-                    self.assertAlmostEqual(
-                        self.metrics["distance"].values[layer, head, i, j], expected
-                    )
-                    separable = [
-                        brute.separability(a, on_unit_sphere(x), chosen) for a, x, chosen in fit
-                    ]
+                    self.assertAlmostEqual(self.metrics["distance"].values[layer, head, i, j], expected)
+                    separable = [brute.separability(a, on_unit_sphere(x), chosen) for a, x, chosen in fit]
                     expected = self.mean([row["separability"] for row in separable])
-                    self.assertAlmostEqual(
-                        self.metrics["separability"].values[layer, head, i, j], expected
-                    )
+                    self.assertAlmostEqual(self.metrics["separability"].values[layer, head, i, j], expected)
                     count = self.metrics["separability"].rows
                     assert count is not None
                     self.assertEqual(count[layer, head, i, j], len(fit))

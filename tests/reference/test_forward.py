@@ -12,13 +12,13 @@ import numpy as np
 
 from tests.golden.catalogue.gpt2 import Gpt2
 from tests.places import DATA, GOLDEN
+from tests.reference import weights
 from tests.reference.gpt2 import Model
 from tests.reference.llama import FAMILIES, LlamaModel
 from tests.reference.rows import row_blocks
 from tests.reference.safetensors_io import read_checkpoint, read_file, write_file
 from tests.reference.sensitivity import frobenius
 from tests.reference.sources import dump_document, model_documents, open_model
-from tests.reference import weights
 
 CAPP = DATA / "models" / "capp-gpt"
 TRAINED = ("capp-gpt", "stories260k")

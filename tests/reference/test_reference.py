@@ -32,6 +32,7 @@ from tests.reference.critical import (
 )
 from tests.reference.distance import SCALARS, distance_rows
 from tests.reference.geometry import Cloud, Points, on_unit_sphere
+from tests.reference.normalizers import SOFTMAX
 from tests.reference.philox import (
     LOCAL_PAIRING,
     NEIGHBOURS,
@@ -42,7 +43,6 @@ from tests.reference.philox import (
     sphere_points,
     unit_directions,
 )
-from tests.reference.normalizers import SOFTMAX
 from tests.reference.rows import RowBlock, find_sinks, row_blocks, softmax
 from tests.reference.sensitivity import (
     envelope,
@@ -121,15 +121,11 @@ class RandomNumbers(unittest.TestCase):
         """Random123's vectors for philox4x32-10."""
         word = np.zeros(1, dtype=np.uint64)
         found = philox4x32((word, word, word, word), (0, 0))
-        self.assertEqual(
-            [int(w[0]) for w in found], [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]
-        )
+        self.assertEqual([int(w[0]) for w in found], [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8])
         counter = (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344)
         words = tuple(np.array([w], dtype=np.uint64) for w in counter)
         found = philox4x32(words, (0xA4093822, 0x299F31D0))  # type: ignore[arg-type]
-        self.assertEqual(
-            [int(w[0]) for w in found], [0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1]
-        )
+        self.assertEqual([int(w[0]) for w in found], [0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1])
 
     def test_normals(self) -> None:
         z = normals(7, 1, 3, np.arange(400), 501)
@@ -176,6 +172,7 @@ class RandomNumbers(unittest.TestCase):
                 np.testing.assert_array_equal(counts[expected == 0], 0)
         near = pairings(0, LOCAL_PAIRING, 0, 0, 0, rows, visible)
         self.assertTrue((near[:, :8] < 8).all())
+
 
 BEYOND_METRICS = {
     "entropy",
@@ -314,9 +311,7 @@ class Rows(unittest.TestCase):
     def test_separability(self) -> None:
         sphere = Cloud.on_sphere(sphere_points(0, 4, self.count))
         draws = Draws(seed=0, layer=0, head=1, document=0)
-        found, chosen = separability_rows(
-            self.block, self.points.cloud, sphere, self.top_n, draws
-        )
+        found, chosen = separability_rows(self.block, self.points.cloud, sphere, self.top_n, draws)
         u = on_unit_sphere(self.x)
         for t in range(2, self.count + 1):
             logits, a, _ = self.row(t)
@@ -546,6 +541,7 @@ class CriticalN(unittest.TestCase):
 
     def test_equality_over_heads_and_text(self) -> None:
         """Twelve heads on the point; the errors of the text decide."""
+
         def heads(error: float) -> list[HeadRatios]:
             small = np.linspace(-1e-3, 1e-3, 12)
             return [HeadRatios(np.array([x]), np.array([error]), np.array([15.0])) for x in small]

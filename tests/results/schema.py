@@ -17,8 +17,17 @@ from tests.reference.catalogue import EXPERIMENTS, METRICS, base_name
 
 SCHEMA = ROOT / "docs/results.schema.json"
 # The schema lets readers meet keys that they do not know; headgauge itself writes no others.
-METRIC_KEYS = {"dims", "unit", "none", "identifier", "change_of", "values", "stderr",
-               "degrees_of_freedom", "rows"}
+METRIC_KEYS = {
+    "dims",
+    "unit",
+    "none",
+    "identifier",
+    "change_of",
+    "values",
+    "stderr",
+    "degrees_of_freedom",
+    "rows",
+}
 CELL_KEYS = ("values", "stderr", "degrees_of_freedom", "rows")
 # bool is an int to Python, and 1.0 a whole number to JSON Schema
 NUMBER_OR_NULL, WHOLE = {int, float, type(None)}, {int}
@@ -107,9 +116,9 @@ def _metric_faults(name: str, metric: dict, coords: dict):
             return
     if min(flat.get("rows", []), default=0) < 0:
         yield f"{name}.rows: negative"
-    if 0 in flat.get("rows", []):
-        if any(n == 0 and v is not None for v, n in zip(flat["values"], flat["rows"])):
-            yield f"{name}: a value of no row"
+    rows = flat.get("rows", [])
+    if 0 in rows and any(n == 0 and v is not None for v, n in zip(flat["values"], rows)):
+        yield f"{name}: a value of no row"
     if min(filter(None, flat.get("stderr", [])), default=0) < 0:
         yield f"{name}.stderr: negative"
 
@@ -127,8 +136,7 @@ def _declaration_faults(name: str, metric: dict, settings: dict):
     if declared is None:
         yield f"{name}: not in the catalogue"
     elif metric["unit"] != (
-        "1" if declared["unit"] == "nats" and settings.get("judged_by") == "output"
-        else declared["unit"]
+        "1" if declared["unit"] == "nats" and settings.get("judged_by") == "output" else declared["unit"]
     ):
         yield f"{name}: the unit is {metric['unit']!r}, declared is {declared['unit']!r}"
     elif name == plain and metric.get("none") != declared.get("none"):

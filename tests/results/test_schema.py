@@ -44,8 +44,17 @@ class Schema(unittest.TestCase):
             self.assertTrue(list(schema.faults_of(without)), key)
 
     def test_examples(self):
-        example = {"layer": 0, "head": 1, "why": "far", "value": 0.5, "document": 0, "query": 70,
-                   "covered": 0.9, "keys": [3, 9], "weights": [0.5, 0.25]}
+        example = {
+            "layer": 0,
+            "head": 1,
+            "why": "far",
+            "value": 0.5,
+            "document": 0,
+            "query": 70,
+            "covered": 0.9,
+            "keys": [3, 9],
+            "weights": [0.5, 0.25],
+        }
         passage = {"document": 0, "first": 60, "tokens": [" a", ""]}
         self.made |= {"examples": [example], "passages": [passage]}
         self.assertEqual(list(schema.faults_of(self.made)), [])

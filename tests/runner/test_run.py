@@ -118,10 +118,7 @@ class Unittest(unittest.TestCase):
         self.assertEqual(parse_unittest(text), Counts(passed=7, skipped=2))
 
     def test_failed(self) -> None:
-        text = (
-            "Ran 9 tests in 1.000s\n\n"
-            "FAILED (failures=1, errors=2, skipped=1, unexpected successes=1)\n"
-        )
+        text = "Ran 9 tests in 1.000s\n\nFAILED (failures=1, errors=2, skipped=1, unexpected successes=1)\n"
         self.assertEqual(parse_unittest(text), Counts(passed=4, failed=4, skipped=1))
 
     def test_a_class_that_fails_as_a_whole(self) -> None:
@@ -152,9 +149,7 @@ class Unittest(unittest.TestCase):
                 pass
 
         stream = io.StringIO()
-        unittest.TextTestRunner(stream=stream).run(
-            unittest.defaultTestLoader.loadTestsFromTestCase(Sample)
-        )
+        unittest.TextTestRunner(stream=stream).run(unittest.defaultTestLoader.loadTestsFromTestCase(Sample))
         self.assertEqual(parse_unittest(stream.getvalue()), Counts(1, 3, 1))
 
 
@@ -222,6 +217,7 @@ class WholeRun(unittest.TestCase):
         *stages: str,
         made: dict[str, str] | None = None,
         stale: dict[str, str] | None = None,
+        clang: str = "no-compiler",
     ) -> tuple[int, list[str]]:
         """Exit status and lines. `made` are the reports that programs leave, `stale` those before."""
 
@@ -231,9 +227,7 @@ class WholeRun(unittest.TestCase):
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(text)
 
-        def fake(
-            command: list[str], environment: object = None, title: object = None
-        ) -> tuple[int, str]:
+        def fake(command: list[str], environment: object = None, title: object = None) -> tuple[int, str]:
             line = " ".join(command)
             for part, report in reports.items():
                 if part in line:
@@ -250,6 +244,7 @@ class WholeRun(unittest.TestCase):
             tempfile.TemporaryDirectory() as root,
             mock.patch.object(run, "run", fake),
             mock.patch.object(run, "ROOT", Path(root)),
+            mock.patch.object(run, "CLANG", clang),
             contextlib.redirect_stdout(out),
         ):
             for name in ("cli/test_b.py", "cli/test_a.py", "scan/test_c.py"):
@@ -270,7 +265,7 @@ class WholeRun(unittest.TestCase):
             }
         )
         self.assertEqual(status, 0)
-        self.assertEqual(lines[-1], "19 passed, 0 failed, 6 skipped")
+        self.assertEqual(lines[-1], "21 passed, 0 failed, 6 skipped")  # two of layout and tsc
 
     def test_files_of_a_folder_share_a_line(self) -> None:
         report = {"unittest": (0, "Ran 5 tests in 1s\n\nOK (skipped=1)\n")}
@@ -287,9 +282,7 @@ class WholeRun(unittest.TestCase):
     def test_reports_of_this_run_alone_are_counted(self) -> None:
         made = {"a": gtest("COMPLETED", "COMPLETED")}
         stale = {"b": gtest("COMPLETED", "COMPLETED")}
-        status, lines = self.run_main(
-            {"build/asan": (8, ctest(RAN, FAILED))}, "asan", made=made, stale=stale
-        )
+        status, lines = self.run_main({"build/asan": (8, ctest(RAN, FAILED))}, "asan", made=made, stale=stale)
         self.assertEqual((status, lines[-1]), (1, "2 passed, 1 failed, 0 skipped"))
 
     def test_types_that_do_not_check(self) -> None:
@@ -297,9 +290,22 @@ class WholeRun(unittest.TestCase):
         status, lines = self.run_main(reports, "web")
         self.assertEqual((status, lines[-1]), (1, "2 passed, 1 failed, 0 skipped"))
 
+    def test_a_check_whose_tools_are_not_there_is_skipped(self) -> None:
+        for status, totals in ((0, "1 passed, 0 failed, 0 skipped"), (77, "0 passed, 0 failed, 1 skipped")):
+            _, lines = self.run_main({"layout.sh --check": (status, "")}, "layout")
+            self.assertEqual(lines[-1], totals)
+        status, lines = self.run_main({"layout.sh --check": (1, "")}, "layout")
+        self.assertEqual((status, lines[-1]), (1, "0 passed, 1 failed, 0 skipped"))
+
     def test_a_build_that_fails(self) -> None:
         status, lines = self.run_main({"cmake --build": (1, "error")}, "release")
         self.assertEqual((status, lines[-1]), (1, "0 passed, 1 failed, 0 skipped"))
+
+    def test_asan_is_compiled_with_clang_where_that_is(self) -> None:
+        _, lines = self.run_main({"build/asan-clang": (0, ctest(RAN))}, "asan", clang="true")
+        self.assertEqual(lines[-1], "1 passed, 0 failed, 0 skipped")
+        status, _ = self.run_main({"build/asan-clang": (0, ctest(RAN))}, "asan")
+        self.assertEqual(status, 1)
 
     def test_an_unknown_stage_is_refused(self) -> None:
         with self.assertRaises(SystemExit) as raised, contextlib.redirect_stderr(io.StringIO()):

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "headgauge/headgauge.hpp"
+#include "phantom/phantom.hpp"
 #include "scan/summary_facts.hpp"
 #include "test_data.hpp"
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "headgauge/headgauge.hpp"
+#include "phantom/phantom.hpp"
 #include "test_data.hpp"
 
 namespace headgauge {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "headgauge/headgauge.hpp"
+#include "phantom/phantom.hpp"
 #include "scan/summary.hpp"
 #include "scan/summary_facts.hpp"
 #include "test_data.hpp"

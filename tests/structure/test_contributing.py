@@ -8,8 +8,7 @@ import unittest
 from tests.places import ROOT
 
 # Placeholders for what a contributor adds, and what they are called in the tree.
-EXAMPLES = {"NN-GROUP": "01-weights", "GROUP": "coverage", "NAME": "gpt2",
-            "FAMILY": "scaled_softmax"}
+EXAMPLES = {"NN-GROUP": "01-weights", "GROUP": "coverage", "NAME": "gpt2", "FAMILY": "scaled_softmax"}
 NAMED = re.compile(r"`((?:[\w-]+/)*[\w-]+(?:\.(?:cpp|hpp|py|md|json|ts)|/))`")
 
 

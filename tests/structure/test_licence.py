@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-import tomllib
 import unittest
+
+import tomllib
 
 from tests.places import ROOT
 

@@ -9,9 +9,9 @@ from tests.places import ROOT
 
 NAME = re.compile(r"`([A-Za-z_]\w*(?:\.\w+)*)`")
 PATH = re.compile(r"`([\w-]+(?:/[\w.-]+)+)`")
-TABLE = re.compile(r"^\| promise \| test \|\n\|---\|---\|\n((?:\|.*\n)+)", re.M)
-CPP = re.compile(r"^(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)", re.M)
-PYTHON = re.compile(r"^class (\w+)|^    def (test_\w+)", re.M)
+TABLE = re.compile(r"^\| promise \| test \|\n\|---\|---\|\n((?:\|.*\n)+)", re.MULTILINE)
+CPP = re.compile(r"^(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)", re.MULTILINE)
+PYTHON = re.compile(r"^class (\w+)|^    def (test_\w+)", re.MULTILINE)
 
 
 def in_cpp() -> set[str]:

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from tokenizers import Tokenizer
-from transformers import GPT2LMHeadModel
-
 from corpus import default_novel, encode, read_split, windows
 from evaluate import loss_by_position
 from heads import CLASSES, HeadFigures, effective_keys, measure
+from tokenizers import Tokenizer
+from transformers import GPT2LMHeadModel
 
 SHORT, LONG = 256, 1024
 HEAD_WINDOWS = 8
@@ -87,7 +86,7 @@ def position_table(losses: torch.Tensor) -> list[str]:
     while first <= len(losses):
         last = min(2 * first - 1, len(losses))
         label = str(first) if first == last else f"{first} to {last}"
-        lines.append(f"| {label} | {float(losses[first - 1:last].mean()):.3f} |")
+        lines.append(f"| {label} | {float(losses[first - 1 : last].mean()):.3f} |")
         first = last + 1
     return lines
 

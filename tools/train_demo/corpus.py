@@ -61,9 +61,7 @@ def windows(ids: torch.Tensor, length: int) -> torch.Tensor:
     return ids[: count * length].view(count, length)
 
 
-def sample_windows(
-    ids: torch.Tensor, batch: int, length: int, generator: torch.Generator
-) -> torch.Tensor:
+def sample_windows(ids: torch.Tensor, batch: int, length: int, generator: torch.Generator) -> torch.Tensor:
     """`batch` windows of `length` tokens that start anywhere in the text."""
     starts = torch.randint(len(ids) - length + 1, (batch, 1), generator=generator)
     return ids[starts + torch.arange(length)]

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
-
 from corpus import windows
 
 Logits = Callable[[torch.Tensor], torch.Tensor]

@@ -125,9 +125,7 @@ class Gpt2(nn.Module):
         self.h = nn.ModuleList(Block(shape, self.dropout) for _ in range(shape.n_layer))
         self.ln_f = nn.LayerNorm(shape.n_embd)
 
-    def forward(
-        self, ids: torch.Tensor, first_position: torch.Tensor | None = None
-    ) -> torch.Tensor:
+    def forward(self, ids: torch.Tensor, first_position: torch.Tensor | None = None) -> torch.Tensor:
         """Logits (batch, length, vocabulary); row b's tokens stand at first_position[b] onward."""
         positions = torch.arange(ids.shape[1])
         if first_position is not None:

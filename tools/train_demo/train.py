@@ -18,11 +18,10 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from tokenizers import Tokenizer
-
 from corpus import END_OF_TEXT, default_novel, encode, read_split, sample_windows, train_tokenizer
 from evaluate import mean_loss
 from model import Gpt2, Shape, config_json, save_hugging_face
+from tokenizers import Tokenizer
 
 
 @dataclass(frozen=True)
@@ -166,16 +165,12 @@ class Keeper:
             loss = mean_loss(model, self.ids_, self.recipe_.long_context)
         model.train()
         record = self.record
-        record.history.append(
-            {"step": record.steps, "training": training_loss, "validation": loss}
-        )
+        record.history.append({"step": record.steps, "training": training_loss, "validation": loss})
         if loss < record.best_loss:
             record.best_loss, record.best_step = loss, record.steps
             config = config_json(model.shape, self.end_of_text_, self.recipe_.dropout)
             save_hugging_face(model, self.out_, config)
-        write_json(
-            self.out_ / "training.json", {"recipe": asdict(self.recipe_), **asdict(record)}
-        )
+        write_json(self.out_ / "training.json", {"recipe": asdict(self.recipe_), **asdict(record)})
         print(
             f"{record.minutes:6.1f} min  step {record.steps:6d}  training {training_loss:.4f}"
             f"  validation {loss:.4f}  best {record.best_loss:.4f}",

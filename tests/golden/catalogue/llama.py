@@ -101,11 +101,7 @@ class Llama(Case):
     def extras(self) -> dict[str, Tensor]:
         names = (f"model.layers.{layer}.self_attn.rotary_emb.inv_freq" for layer in range(self.layers))
         shape = (self.head_dim // 2,)
-        return {
-            name: draw_tensor(self.seed, name, shape, 1.0, 256, "f32")
-            for name in names
-            if self.buffers
-        }
+        return {name: draw_tensor(self.seed, name, shape, 1.0, 256, "f32") for name in names if self.buffers}
 
 
 def rope(kind: str, **fields: object) -> Config:

@@ -49,9 +49,7 @@ def run(model: BertModel, tokens: Sequence[int]) -> Run:
         hooks.append(attention.query.register_forward_hook(lambda _, __, out: queries.append(out)))
         hooks.append(attention.key.register_forward_hook(lambda _, __, out: keys.append(out)))
     with torch.no_grad():
-        out = model(
-            torch.tensor([list(tokens)]), output_attentions=True, output_hidden_states=True
-        )
+        out = model(torch.tensor([list(tokens)]), output_attentions=True, output_hidden_states=True)
     for hook in hooks:
         hook.remove()
     found = (*out.attentions, *out.hidden_states, *queries, *keys)
@@ -130,8 +128,7 @@ def golden_values(
         "float32_deviation": {
             "hidden": float(np.abs(rough.hidden - exact.hidden).max()),
             "statistics": {
-                name: relative(np.stack(single_stats[name], axis=-1), stacked[name])
-                for name in stacked
+                name: relative(np.stack(single_stats[name], axis=-1), stacked[name]) for name in stacked
             },
         },
     }

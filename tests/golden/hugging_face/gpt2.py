@@ -35,12 +35,8 @@ def run(model: GPT2LMHeadModel, tokens: Sequence[int]) -> Run:
     hidden: list[torch.Tensor] = []
     projections: list[torch.Tensor] = []
     blocks = model.transformer.h
-    hooks = [
-        block.register_forward_pre_hook(lambda _, args: hidden.append(args[0])) for block in blocks
-    ]
-    hooks.append(
-        model.transformer.ln_f.register_forward_pre_hook(lambda _, args: hidden.append(args[0]))
-    )
+    hooks = [block.register_forward_pre_hook(lambda _, args: hidden.append(args[0])) for block in blocks]
+    hooks.append(model.transformer.ln_f.register_forward_pre_hook(lambda _, args: hidden.append(args[0])))
     hooks += [
         block.attn.c_attn.register_forward_hook(lambda _, __, out: projections.append(out))
         for block in blocks

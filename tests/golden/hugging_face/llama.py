@@ -144,8 +144,7 @@ def sizes(config: Any) -> dict[str, int]:
         "n_head": config.num_attention_heads,
         "n_kv_head": config.num_key_value_heads,
         "n_embd": config.hidden_size,
-        "d_head": getattr(config, "head_dim", None)
-        or config.hidden_size // config.num_attention_heads,
+        "d_head": getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads,
         "n_inner": config.intermediate_size,
         "n_positions": config.max_position_embeddings,
         "vocab_size": config.vocab_size,

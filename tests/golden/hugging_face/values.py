@@ -62,9 +62,7 @@ class Run:
         return seen
 
 
-def check_loaded(
-    folder: Path, info: Any, optional: Collection[str], ignored: Callable[[str], bool]
-) -> None:
+def check_loaded(folder: Path, info: Any, optional: Collection[str], ignored: Callable[[str], bool]) -> None:
     """Stops where a tensor is missing or unexpected in the file, or of another shape."""
     missing = set(info["missing_keys"]) - set(optional)
     unexpected = {key for key in info["unexpected_keys"] if not ignored(key)}
@@ -179,9 +177,7 @@ def relative(value: Array, reference: Array) -> float:
     return float((np.abs(value - reference) / scale).max())
 
 
-def golden_values(
-    family: Any, folder: Path, tokens: Sequence[int], lengths: Sequence[int]
-) -> dict[str, Any]:
+def golden_values(family: Any, folder: Path, tokens: Sequence[int], lengths: Sequence[int]) -> dict[str, Any]:
     """Everything that golden.json keeps of a causal model; README.md says what each key is. `family`
     is the module that runs it: load(), run() and sizes()."""
     model = family.load(folder, double=True)

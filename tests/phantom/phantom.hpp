@@ -4,6 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "headgauge/base.hpp"
@@ -39,5 +40,10 @@ inline constexpr std::array<int, 4> kPhantomTopN = {1, 5, 10, 20};
 // The metrics of a scan of `tokens` in closed form: name -> {dims, values}. Distances and
 // separability are included where no token repeats (orthonormal vectors).
 nlohmann::ordered_json phantom_expectations(std::span<const int> tokens, double strength);
+
+// Writes a GPT-2 checkpoint of one layer with these heads, tokens.txt, repeated.txt and
+// expected.json, which has the values that a scan of each text must find. `strength`, above 0 and
+// at most 80, is the logit of the key that a head prefers; all others have logit 0.
+void write_phantom(const std::string& folder, double strength);
 
 }  // namespace headgauge

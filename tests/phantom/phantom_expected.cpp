@@ -6,7 +6,7 @@
 #include <functional>
 #include <set>
 
-#include "model/phantom.hpp"
+#include "phantom/phantom.hpp"
 
 namespace headgauge {
 namespace {
