@@ -1,4 +1,4 @@
-// headgauge phantom: a checkpoint whose heads are built, to learn on and to test against.
+// headgauge phantom: writes a checkpoint with constructed heads, for learning and testing.
 #include <fmt/format.h>
 
 #include "cli/commands.hpp"
