@@ -4,7 +4,7 @@ BUILD = build/release
 python = $$(tools/python.sh)
 
 .DEFAULT_GOAL := build
-.PHONY: setup build cli demo smollm2 dist test faults wheel test-python-all bench format tidy wheel-test sanitize clean
+.PHONY: setup build cli demo smollm2 dist test faults wheel test-python-all bench format tidy sanitize clean
 
 setup: ## install what is needed to build and test
 	@tools/setup.sh

@@ -9,7 +9,7 @@ namespace headgauge::cli {
 namespace {
 
 void add_lines(const std::string& list, std::string_view text, std::vector<std::string>& words) {
-  // A NUL would end the word for the system, which would open a file of another name.
+  // The system would end the argument at a NUL and open a file of another name.
   if (text.find('\0') != std::string_view::npos) {
     throw BadInputError(fault(list, "a word on each line", "a line with a NUL byte in it",
                               "list the words as text, one on each line"));

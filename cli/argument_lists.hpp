@@ -1,4 +1,4 @@
-// Words of a command that stand in a file: more than a system takes on a command line.
+// Reads command arguments from files, for lists that are too long for the system's command line.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace headgauge::cli {
 
-// The arguments, with the lines of a file in place of each `@FILE`. Lines are words, whatever is in
-// them; empty ones are left out, and none of them names a further list. A file whose own name
-// begins with @ is ./@name. Throws BadInputError as read_text_file() does.
+// Returns the arguments with each `@FILE` replaced by the lines of the file. Each line is one
+// argument, whatever it contains; empty lines are skipped, and a line `@X` is not expanded. Write
+// ./@name for a file whose own name begins with @. Throws BadInputError as read_text_file() does.
 std::vector<std::string> with_lists(const std::vector<std::string>& arguments);
 
 }  // namespace headgauge::cli

@@ -19,20 +19,21 @@ bool is_option(const std::string& word) {
   return word.size() > 1 && word.front() == '-';
 }
 
-// "512", ".5" or, of heads, "3.*" and "*.0".
+// True for "512", ".5" and, for heads, "3.*" and "*.0".
 bool looks_like_number(const std::string& word) {
   const std::size_t at = word.find_first_not_of(".*");
   return at == word.npos || std::isdigit(static_cast<unsigned char>(word[at])) != 0;
 }
 
-// Whether a word names a model; `among_files`: where files are expected, a word that is no file
-// does.
+// Returns whether a word names a model. `among_files`: files are expected, so that a word that is
+// no file names a model.
 bool names_model(const std::string& word, bool among_files) {
   namespace fs = std::filesystem;
   std::error_code none;
   const fs::file_status status = fs::status(word, none);
   if (fs::is_directory(status)) return true;
-  if (fs::exists(status) && !fs::is_regular_file(status)) return false;  // a pipe is read once
+  if (fs::exists(status) && !fs::is_regular_file(status))
+    return false;  // a pipe can be read only once
   if (among_files && !fs::exists(status)) return true;
   try {
     resolve_model(word);
@@ -44,7 +45,7 @@ bool names_model(const std::string& word, bool among_files) {
   }
 }
 
-// An option as it was typed.
+// An option as the user typed it.
 struct Typed {
   std::string name;  // "--lengths"
   bool equals = false;
@@ -75,7 +76,7 @@ struct Typed {
   }
 };
 
-// Reads an option and the words that it takes, from `at` on.
+// Reads an option and the words that it takes, starting at `at`.
 template <class Iterator>
 Typed read_option(const CLI::App& command, const CLI::Option& option, Iterator& at, Iterator end) {
   Typed typed;
@@ -104,7 +105,8 @@ void name_standard_input(std::vector<Typed>& options) {
                          "write it to a file first"));
 }
 
-// Takes the last word of an option that has others, and names a model; empty where none does.
+// Removes and returns the last word of an option with several words if it names a model; empty if
+// none does.
 std::vector<std::string> take_model(std::vector<Typed>& options) {
   for (auto option = options.rbegin(); option != options.rend(); ++option) {
     if (option->values.size() < 2) continue;
@@ -116,7 +118,7 @@ std::vector<std::string> take_model(std::vector<Typed>& options) {
   return {};
 }
 
-// The parser would take the last word of all for MODEL, whatever it is.
+// Throws UsageError if an option takes all words: the parser would use the last one as MODEL.
 void require_no_taker(const CLI::App& command, const std::vector<Typed>& options) {
   const auto taker = std::ranges::find_if(options, [](const Typed& option) {
     return option.takes_files() && option.values.size() > 1;

@@ -1,4 +1,4 @@
-// The words of a command in the order in which the parser takes them as they were meant.
+// Puts the arguments of a command in the order that the parser needs.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,12 +7,12 @@
 
 namespace headgauge::cli {
 
-// The words with what stands by itself before all options, of which some take every word behind
-// them; with lists whose items are words of their own in one word; and with the path of the
-// standard input for the file "-". Where the command has a MODEL and none stands by itself, it is
-// the last of the several words behind an option, if that names a model. From an unknown option on
-// the words stay as they are. Throws UsageError where MODEL is needed and all those words are
-// files, or the standard input is to be read twice.
+// Returns the arguments with all positional ones before the options (some options take every word
+// that follows), with each list of separate words joined into one word, and with "-" replaced by
+// the path of the standard input. If the command has a MODEL and no positional argument, and the
+// last of several words after an option names a model, that word is MODEL. Words from an unknown
+// option on stay as they are. Throws UsageError if MODEL is missing because all those words are
+// files, or if the standard input would be read twice.
 std::vector<std::string> arranged(const CLI::App& app, const std::vector<std::string>& words);
 
 }  // namespace headgauge::cli

@@ -1,4 +1,4 @@
-// What headgauge converge --tolerance-nats prints.
+// Prints the tables of headgauge converge --tolerance-nats.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace headgauge::cli {
 
-// What results hold of budgets for rises of the loss; empty where they hold nothing.
+// Returns the tables of budgets for loss increases; empty if the results have none.
 std::string render_calibration(const Results& results, const TableOptions& options);
 
 }  // namespace headgauge::cli

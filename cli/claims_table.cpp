@@ -12,7 +12,7 @@
 namespace headgauge::cli {
 namespace {
 
-constexpr std::size_t kVerdict = 15;  // columns: the longest of them and two spaces
+constexpr std::size_t kVerdict = 15;  // columns: the longest verdict and two spaces
 constexpr std::size_t kName = 14;
 constexpr std::size_t kTime = 14;
 
@@ -21,7 +21,7 @@ Style style_of(Verdict verdict) {
   return verdict == Verdict::does_not_hold ? Style::warning : Style::faint;
 }
 
-// Its lines after the first below each other.
+// Returns the text with its further lines indented to one column.
 std::string column(const std::string& text, std::size_t width) {
   return hanging(text, width, kVerdict) + "\n";
 }

@@ -1,4 +1,4 @@
-// What headgauge reproduce prints.
+// Prints the tables of headgauge reproduce.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace headgauge::cli {
 
-// Every claim with its verdict and what was measured, and the table of costs beside the paper's.
+// Returns every claim with its verdict and the measured values, and the table of costs next to the
+// paper's.
 std::string render_claims(const Results& results, const TableOptions& options);
 
 }  // namespace headgauge::cli

@@ -9,7 +9,7 @@
 namespace headgauge::cli {
 namespace {
 
-constexpr std::size_t kLegend = 9;  // before the meanings
+constexpr std::size_t kLegend = 9;  // indent of the meanings
 
 }  // namespace
 
@@ -18,7 +18,7 @@ std::string value_text(const Results& results, const MetricCell& cell) {
     const auto limit = critical_range(results);
     return limit ? fmt::format(">{}", *limit) : "none";
   }
-  // What is searched for is a whole number.
+  // Metrics that are found by a search are whole numbers.
   const bool whole = results.require_metric(cell.metric).none.has_value();
   return whole ? fmt::format("{:.0f}", cell.value) : rounded(cell.value);
 }

@@ -1,4 +1,4 @@
-// What the tables of heads have in common: the cells of their columns, and the legend.
+// The cells and the legend that all tables of heads share.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace headgauge::cli {
 
-// A value as the tables show it: where none was found ">128", up to which N was searched.
+// Formats a value for a table. A search without a result gives ">128", the largest N searched.
 std::string value_text(const Results& results, const MetricCell& cell);
 
-// A line of a legend: the title of a column, and what is said of it.
+// Returns one line of a legend: the title of a column and its meaning.
 std::string legend_line(const Painter& paint, Style style, std::string_view title,
                         std::string_view meaning, std::size_t width);
 
-// The same of a column of a metric: what the catalogue says of it.
+// The same for a column of a metric, with the meaning from the catalogue.
 std::string metric_legend(const Painter& paint, std::string_view title, std::string_view metric,
                           std::size_t width);
 

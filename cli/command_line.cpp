@@ -14,7 +14,7 @@
 namespace headgauge::cli {
 namespace {
 
-// CLI11's own, with one empty line between the groups of options where it has two.
+// Differs from CLI11's formatter in one thing: one empty line between groups of options, not two.
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_help(const CLI::App* app, std::string name,
@@ -27,7 +27,7 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
-// What --help of every command looks like.
+// Sets the layout of --help for every command.
 void describe(CLI::App& app) {
   app.name("headgauge");
   app.set_version_flag("--version", "headgauge " HEADGAUGE_VERSION, "Print the version");
@@ -70,11 +70,11 @@ int run_command(const std::vector<std::string>& arguments) {
   add_commands(app, action);
   try {
     std::vector<std::string> words = arranged(app, arguments);
-    std::ranges::reverse(words);  // CLI11 takes them from the end
+    std::ranges::reverse(words);  // CLI11 expects them in reverse order
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) throw UsageError(usage_message(app, error));
-    app.exit(error);  // prints what --help and --version ask for
+    app.exit(error);  // prints the output of --help and --version
     std::cout.flush();
     return 0;
   }

@@ -1,4 +1,4 @@
-// The command line of headgauge, whatever the program does with its errors.
+// Runs the command line of headgauge; the caller handles errors.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace headgauge::cli {
 
-// Runs one command with the arguments that follow the name of the program; returns its exit code.
-// Throws Error, UsageError where the arguments make no sense.
+// Runs one command with the arguments that follow the program name; returns its exit code. Throws
+// Error; UsageError if the arguments are invalid.
 int run_command(const std::vector<std::string>& arguments);
 
 }  // namespace headgauge::cli

@@ -1,4 +1,4 @@
-// The sub-commands of headgauge, one file each; main.cpp only wires them.
+// The sub-commands of headgauge, one file each; main.cpp only connects them.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -6,10 +6,10 @@
 
 namespace headgauge::cli {
 
-// What the chosen sub-command does; returns the exit code.
+// Runs the chosen sub-command; returns the exit code.
 using Action = std::function<int()>;
 
-// Each adds its sub-command to `app` and, when that is chosen, sets `action`.
+// Each function adds its sub-command to `app`; parsing that sub-command sets `action`.
 void add_scan(CLI::App& app, Action& action);
 void add_compare(CLI::App& app, Action& action);
 void add_converge(CLI::App& app, Action& action);
@@ -22,7 +22,7 @@ void add_list(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
 void add_help(CLI::App& app, Action& action);
-// Not in the help: lists the options of every command as JSON, for tools/docs.py.
+// Lists the options of every command as JSON, for tools/docs.py; hidden in the help.
 void add_options_list(CLI::App& app, Action& action);
 
 }  // namespace headgauge::cli

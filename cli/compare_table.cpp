@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kCompareGap = 1;
 constexpr std::size_t kWidestName = 30;
 
-// Text of one cell, "-" where there is none.
+// Returns the text of one cell, "-" if there is no value.
 std::string shown(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? rounded(*value) : "-";
 }
@@ -62,7 +62,7 @@ class ComparisonTable {
     return find_cell(results_, metric, picks);
   }
 
-  // The mean over all heads that have the metric under this intervention.
+  // Returns the mean over all heads that have the metric under this intervention.
   std::optional<double> over_heads(const char* metric, Index intervention) const {
     const LabelledArray* array = results_.metric(metric);
     if (array == nullptr) return std::nullopt;
@@ -86,7 +86,7 @@ class ComparisonTable {
     return sum / count;
   }
 
-  // In the order in which they stand; where there is no room for all, the largest `rank` goes
+  // Returns the columns that fit, in their order; columns with the largest `rank` are dropped
   // first.
   std::vector<Column> fitting_columns(std::size_t taken) const {
     static const std::vector<Column> all = {
@@ -186,8 +186,7 @@ class ComparisonTable {
     return out + "\n";
   }
 
-  // One row for each head or layer, with the intervention that changes the loss least for the
-  // worse.
+  // Returns one row for each head or layer, with the intervention that increases the loss least.
   std::string one_at_a_time(bool by_head) const {
     const std::string gap(kCompareGap, ' ');
     std::string out = paint_.right(Style::bold, by_head ? "head" : "layer", 5) + gap +

@@ -1,4 +1,4 @@
-// The table of interventions on stdout.
+// Prints the table of interventions.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace headgauge::cli {
 
-// Model, text and settings; a row an intervention, at the longest length: loss, and means over the
-// heads; or, where heads or layers were changed one at a time, a row for each with the intervention
-// that costs least. At most 100 columns.
+// Returns model, text and settings, and one row for each intervention at the longest length: loss,
+// and means over the heads. If heads or layers were changed one at a time, each has one row with
+// the intervention that costs least. At most 100 columns wide.
 std::string render_comparison(const Results& results, const TableOptions& options);
 
 }  // namespace headgauge::cli

@@ -18,8 +18,8 @@ namespace headgauge::cli {
 namespace {
 
 constexpr const char* kConvergeGap = " ";
-constexpr std::size_t kNames = 16, kCell = 20;  // columns of the rank correlations
-constexpr double kTolerance = 0.05;             // of the budgets that have columns
+constexpr std::size_t kNames = 16, kCell = 20;  // widths in the table of rank correlations
+constexpr double kTolerance = 0.05;             // budgets of this tolerance have columns
 
 class ConvergenceTable {
  public:
@@ -43,11 +43,11 @@ class ConvergenceTable {
     std::string title;
     std::string unit;
     std::size_t width;
-    int rank;  // the largest goes first where there is no room
+    int rank;  // columns with the largest rank are dropped first
     double scale = 1;
     bool with_error = false;
     int sampler = -1;
-    const char* keys = "";  // which ones the sampler takes
+    const char* keys = "";  // the keys that the sampler selects
   };
 
   std::optional<MetricCell> cell(const Column& column, const HeadName& head) const {
@@ -134,7 +134,7 @@ class ConvergenceTable {
     return out + legend(shown);
   }
 
-  // The share of the context up to which a critical N was searched for in vain.
+  // Returns the share of the context that was searched for a critical N without finding one.
   std::string beyond(const HeadName& head) const {
     const auto n = find_cell_of_head(results_, "critical_n_head", head);
     const auto range = critical_range(results_);
@@ -144,7 +144,7 @@ class ConvergenceTable {
 
   std::string legend(const std::vector<Column>& shown) const {
     std::string out = "\n";
-    bool budgets = false;  // what they are is said with the first of them
+    bool budgets = false;  // true once the legend has explained budgets
     for (const Column& column : shown) {
       if (column.sampler < 0) {
         out += metric_legend(paint_, column.title, column.metric, width_);
@@ -196,7 +196,7 @@ class ConvergenceTable {
     return out + "\n";
   }
 
-  // The name of a metric as the table above has it.
+  // Returns the metric's name as the table above shows it.
   static std::string plain(const std::string& metric) {
     if (metric == "critical_fraction_head") return "crit. fraction";
     if (metric == "tokens_for_error") return "recent keys";

@@ -1,4 +1,4 @@
-// What headgauge converge prints.
+// Prints the tables of headgauge converge.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace headgauge::cli {
 
-// One row for each head: paper A's capacity beside paper B's horizon, rates and key budgets; the
-// rank correlations of the two; the key-value cache of every layer.
+// Returns one row for each head: paper A's capacity next to paper B's horizon, rates and key
+// budgets; the rank correlations of the two; the key-value cache of every layer.
 std::string render_convergence(const Results& results, const TableOptions& options);
 
 }  // namespace headgauge::cli

@@ -29,7 +29,7 @@ std::string text_at(const Json& object, const char* key) {
   return it == object.end() ? "" : plain(*it);
 }
 
-// Four digits: a change in the third must show.
+// Shows four digits, so that a change in the third is visible.
 std::string four_digits(double value) {
   return std::isnan(value) ? "-" : fmt::format("{:.4g}", value);
 }
@@ -56,7 +56,7 @@ std::string p_text(const Change& change) {
   return std::isinf(change.errors) ? "exact" : fmt::format("{:.1g}", change.adjusted_p);
 }
 
-// "3.5" of a head, "3.*" of a layer, "all" of the model.
+// Returns "3.5" for a head, "3.*" for a layer, "all" for the model.
 std::string head_text(const Change& change) {
   std::string layer, head = "*";
   for (const auto& [dim, label] : change.labels) {
@@ -66,7 +66,7 @@ std::string head_text(const Change& change) {
   return layer.empty() ? "all" : layer + "." + head;
 }
 
-// "L=1024 N=20".
+// Example: "L=1024 N=20".
 std::string place_text(const Change& change) {
   static const std::map<std::string, std::string> brief = {
       {"length", "L"},           {"top_n", "N"}, {"temperature", "T"}, {"epsilon", "step"},
@@ -96,7 +96,7 @@ class DiffTable {
   struct Column {
     std::string title;
     bool right;
-    int rank;  // where there is no room for all, the largest goes first
+    int rank;  // columns with the largest rank are dropped first
     std::vector<std::string> cells = {};
     std::size_t width() const {
       std::size_t most = text_width(title);
@@ -115,7 +115,7 @@ class DiffTable {
     return wrapped(text, options_.width, 0) + "\n";
   }
 
-  // "a/results.json: scan of gpt2 on book.txt".
+  // Example: "a/results.json: scan of gpt2 on book.txt".
   std::string run_text(const Json& run) const {
     std::string text = shortened(text_at(run, "file"), kTableWidth) + ":";
     const std::string command = text_at(run, "command"), model = text_at(run, "model");
@@ -128,7 +128,7 @@ class DiffTable {
     return text;
   }
 
-  // "normalizer: softmax -> ssmax; seed: 0 -> 1".
+  // Example: "normalizer: softmax -> ssmax; seed: 0 -> 1".
   std::string settings_text(const Json& before, const Json& after) const {
     constexpr std::size_t kLongest = 40;
     std::vector<std::string> parts;
@@ -164,7 +164,7 @@ class DiffTable {
            line("compared", compared) + line("loss", loss_text());
   }
 
-  // "4.553 -> 4.561 (+0.0083 ± 0.12) at L = 1024".
+  // Example: "4.553 -> 4.561 (+0.0083 ± 0.12) at L = 1024".
   std::string loss_text() const {
     const auto loss = find_cell(diff_, "loss", {{"run", 0}});
     const auto change = find_cell(diff_, "loss_change", {});
@@ -292,7 +292,7 @@ class DiffTable {
   Painter paint_;
 };
 
-// "entropy of head 3.5 at length 1024, top_n 20".
+// Example: "entropy of head 3.5 at length 1024, top_n 20".
 std::string cell_text(const Change& change) {
   const std::string head = head_text(change);
   std::string text = change.metric;
@@ -309,7 +309,7 @@ std::string cell_text(const Change& change) {
   return text;
 }
 
-// "0.05 and 2 errors of 0.033".
+// Example: "0.05 and 2 errors of 0.033".
 std::string allowed_text(const Limit& limit, const LimitCheck& check) {
   std::string text = four_digits(check.allowed);
   if (limit.relative && check.worst.before != 0) {

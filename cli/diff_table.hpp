@@ -1,4 +1,4 @@
-// Two runs side by side: what was compared, and which values changed.
+// Prints the comparison of two runs: their settings, and the values that changed.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace headgauge::cli {
 
-// `list` is that of list_changes(diff); options.top lines are shown of each of its two
-// parts, 0: all.
+// `list` comes from list_changes(diff); options.top limits the lines of each of its two parts (0:
+// all).
 std::string render_diff(const Results& diff, const ChangeList& list, const TableOptions& options);
 
-// A line for each limit that is exceeded, or one that says that all hold.
+// Returns one line for each exceeded limit, or one line that says that all hold.
 std::vector<std::string> limit_lines(std::span<const Limit> limits,
                                      std::span<const LimitCheck> checks);
 

@@ -1,12 +1,12 @@
-// What results say in sentences.
+// Prints the summary of results.
 #pragma once
 
 #include "headgauge/results.hpp"
 
 namespace headgauge::cli {
 
-// Prints the summary below a table, and indented below each sentence what it means and which
-// command goes further; what neighbours have in common stands below the last of them.
+// Prints the summary below a table. Each sentence is followed by its meaning and the command to run
+// next, indented; neighbouring sentences that share these have them below the last one.
 void print_findings(const Results& results);
 
 }  // namespace headgauge::cli

@@ -1,4 +1,4 @@
-// headgauge help: what --help of a command prints.
+// headgauge help: prints the --help of a command.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,4 +1,4 @@
-// MODEL, --text and --tokens, which every command on a model and a text shares.
+// MODEL, --text and --tokens, which all commands on a model and a text have.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,13 +15,13 @@ struct InputOptions {
   std::vector<std::string> texts;
   std::vector<std::string> tokens;
 
-  // MODEL; and --text and --tokens.
+  // Adds MODEL.
   void add_model(CLI::App& command);
   void add_to(CLI::App& command);
 
   bool are_ids() const { return texts.empty() && !tokens.empty(); }
   Texts files() const { return are_ids() ? token_files(tokens) : text_files(texts); }
-  // Other files are of the same kind.
+  // Gives other texts the same kind, text or token ids.
   void set_kind(Texts& others) const {
     for (Text& text : others) text.is_ids = are_ids();
   }

@@ -1,4 +1,4 @@
-// headgauge inspect: what a checkpoint or dump holds, without computing anything.
+// headgauge inspect: shows the contents of a checkpoint or dump without computing anything.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ Facts inspect_dump(const ResolvedModel& model) {
   return facts;
 }
 
-// What scores are multiplied with, in terms of the sizes that are shown and the layer from 0.
+// Returns the scale of the scores as a formula of the printed sizes and the layer number from 0.
 std::string scale_text(const ModelSummary& summary) {
   const std::string root =
       summary.scaled_by > 0 ? fmt::format("sqrt({})", summary.scaled_by) : "sqrt(head_dim)";
@@ -46,7 +46,7 @@ std::string scale_text(const ModelSummary& summary) {
   return "1/" + (both ? "(" + by_dimension + " " + by_layer + ")" : by_dimension + by_layer);
 }
 
-// "4096 in 13 of 26 layers"; windows differ only between layers that have one and those without.
+// Example: "4096 in 13 of 26 layers". All layers with a window have the same one.
 std::string windows_text(const std::vector<Index>& windows) {
   const auto sliding = std::ranges::count_if(windows, [](Index window) { return window > 0; });
   return fmt::format("{} keys in {} of {} layers", std::ranges::max(windows), sliding,

@@ -26,10 +26,10 @@ std::atomic_flag ending;
 void on_bus_error(int, siginfo_t* info, void*) {
   const char* const message = lost_bytes_message(info->si_addr);
   if (message != nullptr) end_at_once(ErrorKind::bad_input, message);
-  std::signal(SIGBUS, SIG_DFL);  // the read is tried again, and ends the process
+  std::signal(SIGBUS, SIG_DFL);  // the read is repeated and then ends the process
 }
 
-// Where there is no memory for a line either, on_terminate() has the last word.
+// If there is no memory for this line either, on_terminate() prints one.
 void on_out_of_memory(const char* what, std::size_t bytes) noexcept {
   char line[200];
   const bool tokenizer = std::strcmp(what, "tokenizer") == 0;
@@ -44,8 +44,8 @@ void on_out_of_memory(const char* what, std::size_t bytes) noexcept {
 
 std::terminate_handler end_as_before = nullptr;
 
-// An allocation that failed where no exception can pass: in a function that is noexcept, in another
-// thread, before main() or while main() makes its last message. Nothing here allocates.
+// Handles a failed allocation where no exception can propagate: in a noexcept function, in another
+// thread, before main() or while main() builds its last message. Nothing here allocates.
 void on_terminate() {
   const std::type_info* const type = abi::__cxa_current_exception_type();
   if (type != nullptr && *type == typeid(std::bad_alloc)) {
@@ -60,7 +60,7 @@ void on_terminate() {
 struct Terminator {
   Terminator() { end_as_before = std::set_terminate(on_terminate); }
 };
-// Before the initializers of other files, which allocate.
+// Runs before the initializers of other files, which allocate.
 [[gnu::init_priority(101)]] const Terminator terminator;
 
 }  // namespace

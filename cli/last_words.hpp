@@ -1,17 +1,17 @@
-// How the command ends where no exception can end it.
+// Ends the command where no exception can be thrown.
 #pragma once
 
 #include "headgauge/base.hpp"
 
 namespace headgauge::cli {
 
-// Writes one line to stderr, over the progress bar, and ends the process. A signal handler and any
-// thread may call it; of several that do, one is heard.
+// Writes one line to stderr, over the progress bar, and ends the process. Signal handlers and any
+// thread may call it; only the first of several calls prints.
 [[noreturn]] void end_at_once(ErrorKind kind, const char* message) noexcept;
 
-// From now on a read of bytes that a mapped file lost, and memory that the tokenizers library
-// cannot have, end the process so. A file that outgrows the limit of the process is an error to
-// report.
+// Makes two faults end the process in this way from now on: a read of bytes that a mapped file has
+// lost, and an out-of-memory error in the tokenizers library. A file that exceeds the size limit of
+// the process becomes an ordinary error.
 void say_last_words();
 
 }  // namespace headgauge::cli

@@ -1,4 +1,4 @@
-// headgauge list: what can be measured, and under what.
+// headgauge list: what headgauge can measure and apply.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -32,7 +32,7 @@ void print_metric(const MetricInfo& metric, const MetricGroup& group) {
              metric.meaning, metric.formula, metric.source);
 }
 
-// The fields of MetricInfo, with all dims as one text.
+// Returns the fields of MetricInfo, with all dims as one text.
 nlohmann::ordered_json as_json(const MetricInfo& metric) {
   return {{"name", metric.name},
           {"title", metric.title},
@@ -61,7 +61,7 @@ nlohmann::ordered_json as_json(const FlagInfo& flag) {
           {"metric", metric != nullptr ? nlohmann::ordered_json(metric->name) : nullptr}};
 }
 
-// Entries of a metric or a flag, one a line and the longest names beside each other.
+// Entries of a metric or a flag, printed one per line.
 using Entries = std::vector<std::pair<std::string, std::string>>;
 
 void print_entries(const std::string& name, const Entries& entries) {
@@ -96,7 +96,7 @@ void print_whole(const FlagInfo& flag) {
                             {"metric", metric != nullptr ? metric->name : ""}});
 }
 
-// The metric or flag of that name; its twin by position stands in the metric's entry.
+// Shows the metric or flag of that name; a metric's twin by position is in the same entry.
 int show_measure(bool json, const std::string& name) {
   const auto show = [&](const auto& one) {
     json ? print("{}\n", as_json(one).dump(2)) : print_whole(one);
@@ -114,7 +114,7 @@ int show_measure(bool json, const std::string& name) {
     if (name == flag.name) return show(flag);
     known.push_back(flag.name);
   }
-  // A flag of a comparison has its metric's meaning.
+  // A flag of a comparison has the meaning of its metric.
   if (const MetricInfo* const metric = metric_of_flag(name)) {
     return show(FlagInfo{name, "", metric->meaning, metric->source});
   }
@@ -173,7 +173,7 @@ std::string traits_text(const NormalizerTraits& traits) {
   return text;
 }
 
-// The declared parameters: [{"key": "t", "default": 1, "takes": "a number above 0", "fit": {...}}].
+// Example: [{"key": "t", "default": 1, "takes": "a number above 0", "fit": {...}}].
 nlohmann::ordered_json parameters_json(const Parameters& parameters) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Parameter& parameter : parameters.declared()) {

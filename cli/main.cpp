@@ -26,8 +26,8 @@ int fail(int code, const std::string& message) {
   return code;
 }
 
-// Each thread's own heap sets 64 MB of addresses aside, whatever it holds: nothing where they are
-// free, too much where the address space is limited.
+// Each thread's heap reserves 64 MB of address space, used or not. That is free unless the address
+// space is limited.
 void share_one_heap_under_a_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
@@ -35,7 +35,7 @@ void share_one_heap_under_a_limit() {
   }
 }
 
-// Its error code, of whatever kind the error is.
+// Returns the exit code, also for errors.
 int run(const std::vector<std::string>& arguments) {
   using headgauge::ErrorKind;
   try {
@@ -51,7 +51,7 @@ int run(const std::vector<std::string>& arguments) {
                                  "use smaller ones, or allow more memory"));
   } catch (const std::exception& error) {
     const auto* system = dynamic_cast<const std::system_error*>(&error);
-    // The thread library has a message, but no code.
+    // The thread library's error has a message but no code.
     const bool no_thread = std::string_view(error.what()).starts_with("pthread_create has failed");
     if (no_thread ||
         (system != nullptr && system->code() == std::errc::resource_unavailable_try_again)) {

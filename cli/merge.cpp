@@ -1,4 +1,4 @@
-// headgauge merge: the results of shards that were computed apart.
+// headgauge merge: joins the results of shards that were computed separately.
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,7 +20,7 @@ struct MergeCommand {
   RunOptions run;
 };
 
-// The table of the command whose shards were merged.
+// Renders the table of the command that produced the shards.
 std::string render(const Results& results, const TableOptions& table) {
   switch (results.command) {
     case Command::compare:

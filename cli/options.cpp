@@ -14,10 +14,10 @@
 namespace headgauge::cli {
 namespace {
 
-// "N,N..." or "NAME[:KEY=VALUE],...", and the patterns of layers and heads.
+// The form of patterns of layers and heads; other lists are "N,N..." or "NAME[:KEY=VALUE],...".
 constexpr const char* kPatterns = "LIST";
 
-// Broken into the column beside the names, which main.cpp makes 26 wide.
+// Breaks the help into lines that fit next to the names, whose column main.cpp makes 26 wide.
 std::string in_column(const std::string& help) {
   return wrapped(help, kTableWidth - 26, 0);
 }
@@ -28,7 +28,7 @@ std::string help_text(const Option& option) {
   return at == help.npos ? help : help.replace(at, 2, option_text(option));
 }
 
-// Whether the option takes several words: files, or specs that may hold commas.
+// Returns whether the option takes several words: files, or specs, which may contain commas.
 bool takes_words(const Option& option) {
   return std::holds_alternative<std::vector<std::string>*>(option.value) ||
          std::holds_alternative<Texts*>(option.value);
@@ -65,7 +65,7 @@ std::string with_groups(std::string help) {
   return help.replace(at, kGroups.size(), fmt::format("{}", fmt::join(measure_groups(), ", ")));
 }
 
-// Of the command line that this thread builds.
+// The options of the command line that this thread builds.
 std::vector<Declared>& all_declared() {
   static thread_local std::vector<Declared> all;
   return all;
@@ -89,7 +89,7 @@ void add_options(CLI::App& command, const std::vector<Option>& options) {
     if (!option.excludes.empty()) added->excludes(command.get_option("--" + option.excludes));
     all_declared().push_back({full_name(command), option, help});
     if (help.find(kGroups) == help.npos) continue;
-    // The catalogue is read where this command runs, not at every start.
+    // Reads the catalogue only if this command runs, not at every start.
     command.preparse_callback(
         [added, help](std::size_t) { added->description(in_column(with_groups(help))); });
   }

@@ -1,4 +1,4 @@
-// What is said of the files in the folder of --out.
+// Reports the files written to the folder of --out.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace headgauge::cli {
 
-// "Written: DIR/results.json, DIR/heads.csv", and further files.
+// Example: "Written: DIR/results.json, DIR/heads.csv", followed by further files.
 std::string written_line(const Results& results, const std::string& folder,
                          const std::vector<std::string>& further = {});
 

@@ -12,12 +12,12 @@ namespace headgauge::cli {
 namespace {
 
 constexpr std::size_t kLayer = 5;
-constexpr std::size_t kRoles = 30;  // columns that the roles of a layer take at least
+constexpr std::size_t kRoles = 30;  // minimum width of a layer's roles, in columns
 constexpr std::size_t kShortName = 5;
 constexpr std::size_t kCount = 9;
-constexpr Index kNamedShare = 5;  // heads are named where fewer than one in so many carry the flag
+constexpr Index kNamedShare = 5;  // heads are named if fewer than one in this many carry the flag
 
-// The heads that carry a flag, by layer, as many as fit a line.
+// Returns the heads that carry a flag, by layer, as many as fit on a line.
 std::string names_of(const Results& results, const std::string& flag, std::size_t width) {
   std::string names;
   Index left = count_flags(results, flag);
@@ -68,7 +68,7 @@ std::optional<double> median_of(const Results& results, const std::string& metri
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-// "9 sink, 2 ind": the roles of a layer's heads.
+// Example: "9 sink, 2 ind": the roles of a layer's heads.
 std::string roles_of_layer(const Results& results, int layer) {
   std::string text;
   for (const FlagInfo& info : flag_infos()) {

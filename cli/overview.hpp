@@ -1,5 +1,5 @@
-// The heads of a model that has too many for one row each: which of them stand out, and the median
-// head of every layer.
+// Summarizes the heads of a model that has too many for one row each: the heads that stand out, and
+// the median head of every layer.
 #pragma once
 
 #include <optional>
@@ -13,28 +13,29 @@
 
 namespace headgauge::cli {
 
-// A column of the tables of heads.
+// A column of a table of heads.
 struct Column {
   std::string metric;
   std::string title;
   std::string unit;
   std::size_t width;
-  std::string judged = metric;  // flags that are judged by this speak of the value
+  std::string judged = metric;  // flags judged by this metric mark the cell
 };
 
-// A head's value, at the N that separability is judged at where the metric depends on N.
+// Returns the metric of a head; if the metric depends on N, at the N at which separability is
+// judged.
 std::optional<MetricCell> value_of(const Results& results, const std::string& metric,
                                    const HeadName& head);
 
-// How many heads carry a flag.
+// Returns the number of heads that carry a flag.
 Index count_flags(const Results& results, const std::string& flag);
 
-// The first columns that the rows of layers have room for.
+// Returns as many of the first columns as fit the rows of layers.
 std::vector<Column> fitting_columns(std::vector<Column> columns);
 
-// Flags from the rarest on, with the heads that carry them; of those that a fifth of the heads
-// carry, the number alone. Then a row for each layer: medians over its heads, and how many of them
-// have which role.
+// Lists the flags, the rarest first, with the heads that carry them; if at least a fifth of the
+// heads carry a flag, only their number. Then a row for each layer: the medians over its heads, and
+// the number of heads in each role.
 std::string render_overview(const Results& results, const std::vector<HeadName>& heads,
                             const std::vector<Column>& columns, const Painter& paint);
 

@@ -1,4 +1,5 @@
-// headgauge plan: what each head may attend by, searched for on some texts and shown on others.
+// headgauge plan: searches for the attention that each head needs, on some texts, and checks it on
+// others.
 #include "headgauge/plan.hpp"
 
 #include <fmt/format.h>
@@ -42,7 +43,7 @@ std::vector<Option> texts_of(PlanCommand& o) {
   return options;
 }
 
-// Says what the tools keep of the cache where that is more than the plan does.
+// Reports where other tools keep more of the cache than the plan does.
 void print_shares(const PlanExport& exported) {
   for (const std::string& share : exported.shares) print_text(share + "\n");
 }

@@ -16,7 +16,7 @@ constexpr std::size_t kLabelWidth = 24;
 constexpr std::size_t kShare = 9;
 constexpr std::size_t kChange = 30;
 constexpr double kLevel = 0.05;
-constexpr std::string_view kRandom = "random heads";  // the method of which there are several draws
+constexpr std::string_view kRandom = "random heads";  // this method has several draws
 
 class PlanTable {
  public:
@@ -73,7 +73,7 @@ class PlanTable {
     return text;
   }
 
-  // How far the dealings behind the mean of random heads lie apart.
+  // Returns the range of the loss changes over the draws of random heads.
   std::string dealings(Index budget) const {
     std::vector<double> changes;
     for (Index draw = 0; draw < results_.coord_size("draw"); ++draw) {
@@ -101,7 +101,7 @@ class PlanTable {
                "decoder would have to hold all of them");
   }
 
-  // A line a layer: how many keys each head keeps.
+  // Returns one line for each layer: the number of keys that each head keeps.
   std::string heads() const {
     const LabelledArray& kept = results_.require_metric("kept_keys");
     const Index layers = kept.dim("layer").size(), count = kept.dim("head").size();

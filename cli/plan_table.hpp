@@ -1,4 +1,4 @@
-// The table of headgauge plan on stdout.
+// Prints the tables of headgauge plan.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace headgauge::cli {
 
-// For every budget the plan and its rivals of the same size on the texts of --confirm; then the
-// keys that the first plan leaves to each head.
+// Returns, for every budget, the plan and its competitors of the same size on the texts of
+// --confirm; then the number of keys that each head keeps under the first plan.
 std::string render_plan(const Results& results, const TableOptions& options);
 
 }  // namespace headgauge::cli

@@ -1,4 +1,4 @@
-// Standard output that is not lost in silence: a full disk or a closed file is a ResourceError.
+// Prints to standard output and throws ResourceError if that fails (full disk, closed file).
 #pragma once
 
 #include <fmt/format.h>
@@ -13,10 +13,10 @@ template <class... Args>
 void print(fmt::format_string<Args...> format, Args&&... args) {
   print_text(fmt::format(format, std::forward<Args>(args)...));
 }
-// Hands everything printed so far to the system.
+// Flushes everything printed so far.
 void flush_text();
 
-// Prints on stderr; where that fails there is nobody to tell.
+// Prints to stderr; ignores failures, which cannot be reported anywhere.
 void tell(std::string_view text);
 
 }  // namespace headgauge::cli

@@ -13,9 +13,9 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-constexpr Seconds kRedraw{0.1};     // on a terminal
-constexpr Seconds kLogLine{5.0};    // elsewhere
-constexpr double kSurePart = 0.02;  // of the work; before it is done the time left is a guess
+constexpr Seconds kRedraw{0.1};     // interval on a terminal
+constexpr Seconds kLogLine{5.0};    // interval otherwise
+constexpr double kSurePart = 0.02;  // share of the work before which the time left is not shown
 constexpr int kBarWidth = 24;
 
 }  // namespace
@@ -38,7 +38,7 @@ ProgressBar::ProgressBar(std::FILE* out, bool terminal, int width, Clock clock)
 void ProgressBar::update(std::string_view what, double done, double total) {
   const auto now = clock_();
   const Seconds pause = terminal_ ? kRedraw : kLogLine;
-  // The first line on a terminal is drawn at once, so that something is seen to happen.
+  // Draws the first line on a terminal at once, so that the user sees that work has begun.
   if (now - last_shown_ < pause && (drawn_ || !terminal_)) return;
   last_shown_ = now;
 
@@ -57,7 +57,7 @@ void ProgressBar::update(std::string_view what, double done, double total) {
   const int filled = static_cast<int>(std::lround(share * kBarWidth));
   std::string line =
       fmt::format("{} [{:#<{}}{:.<{}}] {}", shown, "", filled, "", kBarWidth - filled, tail);
-  // A line that wraps could not be wiped.
+  // A wrapped line could not be erased.
   line.resize(std::min(line.size(), static_cast<std::size_t>(std::max(0, width_ - 1))));
   drawn_ = true;
   put("\r\x1b[K" + line);
@@ -69,7 +69,7 @@ void ProgressBar::clear() {
 }
 
 void ProgressBar::put(const std::string& text) {
-  // Progress that cannot be shown is no reason to stop the work.
+  // A failure to show progress must not stop the work.
   static_cast<void>(std::fwrite(text.data(), 1, text.size(), out_));
   static_cast<void>(std::fflush(out_));
 }

@@ -1,4 +1,4 @@
-// Progress of a long computation, on stderr.
+// Shows the progress of a long computation on stderr.
 #pragma once
 
 #include <chrono>
@@ -11,8 +11,8 @@
 
 namespace headgauge::cli {
 
-// On a terminal one line that is redrawn: stage, bar, share done, rate and time left. Elsewhere a
-// line every few seconds, so that a log stays short. clear() wipes the line; so does destruction.
+// Redraws one line on a terminal: stage, bar, percentage, rate and time left. Otherwise it prints a
+// line every few seconds, so that logs stay short. clear() and the destructor erase the line.
 class ProgressBar : public Progress {
  public:
   using Clock = std::function<std::chrono::steady_clock::time_point()>;
@@ -36,10 +36,10 @@ class ProgressBar : public Progress {
   Clock clock_;
   std::chrono::steady_clock::time_point start_;
   std::chrono::steady_clock::time_point last_shown_;
-  bool drawn_ = false;  // a line stands on the terminal
+  bool drawn_ = false;  // a line is visible on the terminal
 };
 
-// "9 s", "2 min 05 s", "1 h 02 min".
+// Examples: "9 s", "2 min 05 s", "1 h 02 min".
 std::string readable_time(double seconds);
 
 }  // namespace headgauge::cli

@@ -1,4 +1,4 @@
-// headgauge report: results as a page, or as SVG files.
+// headgauge report: draws results as a page or as SVG files.
 #include "headgauge/report.hpp"
 
 #include <fmt/format.h>
@@ -55,7 +55,7 @@ std::vector<Option> own_options(ReportCommand& o) {
 }
 
 bool is_folder(const fs::path& path) {
-  std::error_code ignored;  // what cannot be looked at is said when it is opened
+  std::error_code ignored;  // opening the file reports the error
   return fs::is_directory(path, ignored);
 }
 
@@ -64,7 +64,7 @@ fs::path beside(const std::string& results, const char* name) {
   return (is_folder(path) ? path : path.parent_path()) / name;
 }
 
-// Everything that takes time; a signal meanwhile ends the program with a line.
+// The output of everything that takes time; a signal meanwhile ends the program with one line.
 struct Drawn {
   Results results;
   std::vector<Drawing> pictures;
@@ -83,7 +83,7 @@ std::vector<std::string> write_page(const ReportCommand& options, const std::str
   fs::path path =
       options.out.empty() ? beside(options.results, kReportFile) : fs::path(options.out);
   if (!path.has_filename() || is_folder(path)) path /= kReportFile;
-  std::error_code none;  // a page that is not there yet
+  std::error_code none;  // the page may not exist yet
   if (fs::equivalent(path, input, none)) {
     throw UsageError(fault("--out", "another file than the results", path.string(),
                            "name the page, such as report.html"));

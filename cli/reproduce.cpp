@@ -1,4 +1,4 @@
-// headgauge reproduce: the figures and claims of the two papers for the model at hand.
+// headgauge reproduce: reproduces the figures and claims of the two papers for a model.
 #include "headgauge/reproduce.hpp"
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace {
 struct LimitsCommand {
   RunOptions run;
   LimitsRequest request;
-  std::string results;  // in place of a model
+  std::string results;  // a finished scan, used instead of a model
 };
 
 Option results_option(LimitsCommand& o) {
@@ -35,7 +35,7 @@ int run_limits(const CLI::App& command, LimitsCommand& options) {
   steps.table = render_claims;
   steps.measure = [&](Session& session) { return session.reproduce(options.request); };
   if (options.results.empty()) return run_measurement(options.run, steps);
-  // The claims on a finished scan need no model.
+  // Claims on a finished scan need no model.
   for (const CLI::Option* given : command.get_options()) {
     const Option* own = declaration(command, *given);
     const bool fits =

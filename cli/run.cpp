@@ -16,7 +16,7 @@
 namespace headgauge::cli {
 namespace {
 
-// Follows a run on the terminal.
+// Shows a run on the terminal.
 class Watch final : public RunObserver {
  public:
   Watch(const RunSteps& steps, StopOnSignal& signal, ProgressBar& bar, bool quiet)
@@ -134,7 +134,7 @@ int run_measurement(const RunOptions& options, const RunSteps& steps,
     flush_text();
     return 0;
   }
-  // All is safe; from here on Ctrl-C just ends the printing.
+  // Everything is saved; from here on Ctrl-C only ends the printing.
   signal.reset();
   if (output.json) {
     print_text(results_text(results));

@@ -1,4 +1,4 @@
-// What commands that measure have in common: their input and output, and how they run and print.
+// Input, output, execution and printing, shared by all commands that measure.
 #pragma once
 
 #include <functional>
@@ -19,40 +19,40 @@ struct OutputOptions {
   bool quiet = false;
 };
 
-// `folder` and `quiet`: the help of --out and --quiet.
+// `folder` and `quiet` are the help texts of --out and --quiet.
 std::vector<Option> options_of(
     OutputOptions& options,
     const std::string& folder = "Folder for results.json and heads.csv; made if need be",
     const std::string& quiet = "No progress and no notices");
 
-// --top: the first so many heads of the table, 0 being all.
+// Makes --top: the number of heads in the table, 0 for all.
 Option top_option(int& top);
 
 struct RunOptions {
   InputOptions input;
   OutputOptions output;
-  std::string shard;                // --shard, of commands that have it
-  std::vector<std::string> shards;  // folders to merge, of merge
+  std::string shard;                // --shard, if the command has it
+  std::vector<std::string> shards;  // folders that merge joins
 };
 
-// --shard I/N
+// Makes --shard I/N.
 Option shard_option(std::string& shard);
 
-// What differs from command to command.
+// The parts of a run that differ between commands.
 struct RunSteps {
   std::function<Results(Session&)> measure;
   std::function<std::string(const Results&, const TableOptions&)> table;
-  // Checks what can be checked once the model is open, before the work begins.
+  // Checks the options once the model is open, before the work begins.
   std::function<void(const SourceInfo&)> check = {};
-  // Prints what the table does not say.
+  // Prints what the table does not contain.
   std::function<void()> print_more = {};
 };
 
-// Measures in a session, follows it on the terminal, and prints; an interruption is an error once
-// what was finished is saved. Returns the exit code.
+// Measures in a session, shows progress on the terminal, and prints the results. An interrupted run
+// saves what was finished and then throws. Returns the exit code.
 int run_measurement(const RunOptions& options, const RunSteps& steps);
 
-// The same with a session that `open` makes of how it is to run.
+// The same with a session that `open` creates from the Run.
 int run_measurement(const RunOptions& options, const RunSteps& steps,
                     const std::function<Session(Run)>& open);
 

@@ -1,4 +1,4 @@
-// headgauge scan: measure every head, print the table, write the files.
+// headgauge scan: measures every head, prints the table and writes the files.
 #include "headgauge/scan.hpp"
 
 #include <fmt/format.h>
@@ -40,7 +40,7 @@ std::vector<Option> table_options(ScanCommand& o) {
        .decides = false}};
 }
 
-// Refuses a --sort that the table could not follow, before the work begins.
+// Throws for an invalid --sort before the work begins.
 void check_sort(const ScanOptions& scan, const SourceInfo& source, const std::string& sort) {
   if (sort.empty()) return;
   Results results;
@@ -55,7 +55,7 @@ void check_sort(const ScanOptions& scan, const SourceInfo& source, const std::st
   require_sortable(results, sort);
 }
 
-// Where examples can be read; empty where there are none.
+// Says where to read the examples; empty if there are none.
 std::string examples_line(const Results& results, const std::string& out, std::size_t width) {
   if (results.examples.empty()) return "";
   const std::string line =

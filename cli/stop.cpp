@@ -15,12 +15,13 @@ namespace headgauge::cli {
 namespace {
 
 constexpr const char* kNothingDone = "interrupted before anything was finished; nothing was saved";
-constexpr int kPatience = 5;  // tenths of a second that loading has to end by itself
-// One stop may arrive as two signals: timeout(1) sends its own to the process and to its group.
+constexpr int kPatience = 5;  // tenths of a second in which loading may end by itself
+// One stop may arrive as two signals: timeout(1) sends its signal to the process and to its group.
 constexpr std::chrono::milliseconds kOneStop{500};
-constexpr int kWake = SIGURG;  // ends the watcher's wait; the system ignores it elsewhere
+constexpr int kWake = SIGURG;  // wakes the watcher; the system ignores this signal by default
 
-// Those that the command was not started to ignore (nohup, a background job of a script).
+// Returns the signals that were not ignored at the start of the command (nohup and background jobs
+// of scripts ignore some).
 sigset_t stop_signals() {
   sigset_t set;
   sigemptyset(&set);
@@ -45,7 +46,7 @@ void say(std::string_view text) {
 }  // namespace
 
 StopOnSignal::StopOnSignal(bool announce) {
-  // Blocked here and so in all threads made later; the watcher alone takes them.
+  // Blocks the signals here and so in all threads created later; only the watcher receives them.
   const sigset_t set = watched_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   watcher_ = std::jthread([this, announce](const std::stop_token& ended) {
@@ -70,7 +71,7 @@ StopOnSignal::StopOnSignal(bool announce) {
         end_loading("stopped at once; nothing was saved");
         end_at_once(ErrorKind::interrupted, "stopped at once; what was not yet saved is lost");
       }
-      // Over the progress bar, which is drawn again below.
+      // Overwrites the progress bar, which is drawn again below.
       if (announce) say("\r\x1b[KStopping; Ctrl-C again stops at once.\n");
     }
   });

@@ -1,4 +1,4 @@
-// Ctrl-C as a stop token.
+// Turns Ctrl-C into a stop token.
 #pragma once
 
 #include <atomic>
@@ -10,26 +10,27 @@
 
 namespace headgauge::cli {
 
-// While it lives, SIGINT, SIGTERM and SIGHUP request a stop instead of ending the process, and a
-// second one ends it at once; the same signal within half a second counts as the first. One that
-// the process was started to ignore stays ignored. To be made before any other thread is.
+// While the object exists, SIGINT, SIGTERM and SIGHUP request a stop instead of ending the process;
+// a second signal ends it at once, but the same signal within half a second counts as the first.
+// Signals that the process ignored at its start stay ignored. Create the object before any other
+// thread.
 class StopOnSignal {
  public:
-  // `announce`: says on stderr that the stop was understood.
+  // `announce`: prints on stderr that the stop was requested.
   explicit StopOnSignal(bool announce = false);
   ~StopOnSignal();
-  // From now on a second signal is of no effect: what was measured is being saved.
+  // Ignores further signals from now on, while results are being saved.
   void hold() { held_ = true; }
   std::stop_token token() const { return source_.get_token(); }
 
-  // Until loaded(), there is nothing to save: half a second after a signal the process ends,
-  // whatever it is doing. `clean_up` is called before, by another thread.
+  // Until loaded() there is nothing to save: half a second after a signal the process ends,
+  // whatever it is doing. Another thread calls `clean_up` first.
   void loading(std::function<void()> clean_up);
-  // Throws InterruptedError where a stop was asked for.
+  // Throws InterruptedError if a stop was requested.
   void loaded();
 
  private:
-  void end_loading(const char* message);  // where it is loading; does not return then
+  void end_loading(const char* message);  // does not return while loading
 
   std::stop_source source_;
   std::atomic<bool> held_ = false;
@@ -38,8 +39,8 @@ class StopOnSignal {
   std::jthread watcher_;
 };
 
-// For a command that reads and works out, and saves nothing before loaded(): a signal until then
-// ends the process with a line.
+// For a command that saves nothing before loaded(): until then a signal ends the process with one
+// line.
 std::unique_ptr<StopOnSignal> end_on_signal();
 
 }  // namespace headgauge::cli

@@ -11,7 +11,7 @@
 namespace headgauge::cli {
 namespace {
 
-// Options that a model has as well.
+// Options that runs on models have, too.
 const std::set<std::string> kShared = {"grid",    "points", "replicates", "normalizer", "seed",
                                        "threads", "out",    "json",       "quiet",      "help"};
 
@@ -19,7 +19,7 @@ bool given(const CLI::App& command, const std::string& name) {
   return command.get_option(fmt::format("--{}", name))->count() > 0;
 }
 
-// The options that only synthetic tokens have.
+// Returns the options that only synthetic tokens have.
 std::vector<Option> own_options(SyntheticOptions& options) {
   std::vector<Option> all = options_of(options);
   std::erase_if(all, [](const Option& option) { return kShared.contains(option.name()); });

@@ -1,4 +1,4 @@
-// headgauge converge --synthetic: random tokens in place of a model and a text.
+// headgauge converge --synthetic: random tokens instead of a model and a text.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,17 +11,17 @@
 namespace headgauge::cli {
 
 struct SyntheticCommand {
-  std::string tokens;  // of --synthetic; empty: a model it is
+  std::string tokens;  // value of --synthetic; empty: a model is measured
   SyntheticOptions options;
 
-  // The options that only synthetic tokens have, and MODEL is no longer required.
+  // Adds the options that only synthetic tokens have, and makes MODEL optional.
   void add_to(CLI::App& command);
   bool chosen() const { return !tokens.empty(); }
-  // Throws UsageError for one of them without --synthetic, or no MODEL.
+  // Throws UsageError for one of these options without --synthetic, or if MODEL is missing.
   void refuse(const CLI::App& command) const;
-  // Throws UsageError for an option that these tokens do not use.
+  // Throws UsageError for an option that tokens of this kind do not use.
   void refuse_idle(const CLI::App& command) const;
-  // `shared` is what models have too.
+  // `shared`: the options that runs on models have, too.
   int run(const CLI::App& command, RunOptions& run, const ConvergeOptions& shared);
 };
 

@@ -15,7 +15,7 @@ std::string number(double value, int digits = 3) {
   return std::isfinite(value) ? fmt::format("{:.{}g}", value, digits) : "-";
 }
 
-// "0.493 +- 0.012"; without the second where there is none.
+// Example: "0.493 +- 0.012"; without an error if there is none.
 std::string with_error(const Estimate& estimate) {
   if (!std::isfinite(estimate.value)) return "-";
   return std::isfinite(estimate.standard_error)
@@ -64,7 +64,7 @@ std::string scales_table(const Results& results, const TableOptions& options) {
   return rows.take();
 }
 
-// How exact the reference is, where it was drawn: its largest standard error as a share of the
+// Describes the accuracy of a sampled reference: its largest standard error, as a share of the
 // smallest error that it is compared with.
 std::string reference_line(const Results& results) {
   std::string text;

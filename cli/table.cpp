@@ -24,10 +24,10 @@ namespace {
 
 constexpr std::size_t kHeadWidth = 5;
 constexpr std::size_t kRoleWidth = 9;
-constexpr std::size_t kFoldedFrom = 61;  // heads: more than a screen holds
+constexpr std::size_t kFoldedFrom = 61;  // number of heads from which the overview replaces rows
 
-// A metric of each head: what it is per head does not depend on anything but length, or on N where
-// the table shows it at the N that separability is judged at.
+// Returns whether the metric has one value per head, apart from length and from N (if the table
+// shows it at the N at which separability is judged).
 bool is_of_head(const Results& results, const std::string& metric) {
   using Dims = std::vector<std::string>;
   const Dims dims = results.require_metric(metric).dim_names();
@@ -132,7 +132,7 @@ void Table::sort_heads() {
   if (options_.sort.empty()) return;
   const auto key = [&](const HeadName& head) {
     const auto cell = value_of(results_, options_.sort, head);
-    return cell ? cell->value : -INFINITY;  // undefined ones last
+    return cell ? cell->value : -INFINITY;  // undefined values last
   };
   std::stable_sort(heads_.begin(), heads_.end(),
                    [&](const HeadName& a, const HeadName& b) { return key(a) > key(b); });
@@ -223,8 +223,8 @@ std::string Table::roles_of(const HeadName& head) const {
   return shortened(roles, kRoleWidth);
 }
 
-// The short names, each kind of flag in its own place where there is room for that, else one after
-// another and the number of those left over.
+// Returns the short names: each kind of flag in its own column if there is room, else one after
+// another, followed by the number of omitted flags.
 std::string Table::flag_column(const std::vector<std::string>& names) const {
   std::string text;
   if (!flag_places_.empty()) {
@@ -244,7 +244,7 @@ std::string Table::flag_column(const std::vector<std::string>& names) const {
   return text;
 }
 
-// dispersed and collapsed exclude each other and share a place.
+// dispersed and collapsed exclude each other and share a column.
 void Table::place_flags() {
   std::size_t place = 0;
   for (const FlagInfo& info : flag_infos()) {

@@ -1,4 +1,4 @@
-// The table of heads on stdout.
+// Prints the table of heads.
 #pragma once
 
 #include <limits>
@@ -9,21 +9,22 @@
 namespace headgauge::cli {
 
 struct TableOptions {
-  bool color = false;  // escape codes of a terminal
-  int top = 0;         // only the first so many heads; 0: all
-  // Columns that legends and the lines above the table may take. The table itself takes up to 100,
-  // but that of diff, which leaves out no column where nothing limits its width.
+  bool color = false;  // use terminal escape codes
+  int top = 0;         // number of heads shown; 0: all
+  // Width of legends and of the lines above the table. Tables are up to 100 columns wide; that of
+  // diff drops no columns if the width is unlimited.
   std::size_t width = std::numeric_limits<std::size_t>::max();
-  bool all = false;  // every head in a row of its own, however many there are
-  std::string sort;  // a metric of each head, largest first; empty: by layer and head
+  bool all = false;  // give every head its own row, however many there are
+  std::string sort;  // metric to sort by, largest first; empty: by layer and head
 };
 
-// Model, text and settings; loss at every length; one row a head at the longest length, or an
-// overview where there are more than 60 heads and no option asks for rows; what the flags mean. At
-// most 100 columns. UsageError if `sort` is no metric of a head, with those that are.
+// Returns model, text and settings; the loss at every length; one row for each head at the longest
+// length, or an overview if there are more than 60 heads and no option asks for rows; the meaning
+// of the flags. At most 100 columns wide. Throws UsageError, which lists the valid metrics, if
+// `sort` is not a metric of heads.
 std::string render_table(const Results& results, const TableOptions& options);
 
-// What render_table() throws, for results whose cells need not be there yet.
+// Throws as render_table() does for `sort`; the results need no values yet.
 void require_sortable(const Results& results, const std::string& metric);
 
 }  // namespace headgauge::cli

@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLabel = 12;
 
-// The parts of a results file that nothing guarantees: an absent one reads as nothing.
+// Results files may lack these entries; an absent one reads as empty.
 std::string text_of(const Json& object, const char* key) {
   const auto it = object.find(key);
   if (it == object.end() || it->is_null()) return "";
@@ -39,7 +39,7 @@ std::string with(const std::string& before, const std::string& value,
   return value.empty() ? "" : before + value + after;
 }
 
-// "1 layer", "2 layers"; nothing of nothing.
+// Examples: "1 layer", "2 layers"; empty for an empty number.
 std::string counted(const std::string& number, const std::string& what) {
   if (number.empty()) return "";
   return number + " " + what + (number == "1" ? "" : "s");
@@ -48,7 +48,7 @@ std::string counted(const std::string& number, const std::string& what) {
 std::string model_line(const Json& model) {
   const std::string layers = text_of(model, "layers");
   const std::string heads = text_of(model, "heads");
-  const std::string size = text_of(model, "head_dim");  // 0 where there are only scores
+  const std::string size = text_of(model, "head_dim");  // 0 if there are only scores
   return joined({text_of(model, "name"), text_of(model, "family"),
                  layers.empty() || heads.empty()
                      ? ""
@@ -56,7 +56,7 @@ std::string model_line(const Json& model) {
                  size == "0" ? "" : with("head size ", size)});
 }
 
-// "war_and_peace.txt (1154 tokens)", and how many more.
+// Example: "war_and_peace.txt (1154 tokens)", and the number of further texts.
 std::string text_line(const Json& text) {
   const auto names = text.find("names");
   const auto tokens = text.find("tokens");
@@ -77,7 +77,8 @@ std::string text_line(const Json& text) {
   return joined(parts);
 }
 
-// The file of the plan that a model ran under; nothing where there was none, or several beside it.
+// Returns the file of the plan that the model ran under; empty if there was none or several were
+// compared.
 std::string plan_name(const Json& settings) {
   const auto plan = settings.find("plan");
   if (plan == settings.end() || !plan->is_string() || *plan == "none") return "";
@@ -88,7 +89,7 @@ std::string run_line(const Results& results) {
   const auto length = longest_length(results);
   const auto total = results.timings.find("total_s");
   const bool timed = total != results.timings.end() && total->is_number();
-  // Lists are what the command's own table is about.
+  // Lists are the subject of the command's own table.
   const auto one = [&](const char* key) {
     const auto given = results.settings.find(key);
     const bool several = given != results.settings.end() && given->is_array();
@@ -111,7 +112,7 @@ std::string labelled(const Painter& paint, const char* label, const std::string&
          hanging(shortened(text, kTableWidth - kLabel), width, kLabel) + "\n";
 }
 
-// A line of figures, one for each length.
+// A line of values, one for each length.
 struct LengthLine {
   const char* label;
   std::vector<double> values;
@@ -120,7 +121,7 @@ struct LengthLine {
   }
 };
 
-// The mean over all heads at each length; nothing of a metric that is not there.
+// Returns the mean over all heads at each length; empty for an absent metric.
 std::vector<double> means_over_heads(const Results& results, const char* name) {
   const LabelledArray* metric = results.metric(name);
   if (metric == nullptr ||
@@ -140,7 +141,7 @@ std::vector<double> means_over_heads(const Results& results, const char* name) {
   return means;
 }
 
-// What there is once a length: the loss, and what a pattern costs.
+// Returns lines of values per length: the loss, and the cost of a pattern.
 std::string length_lines(const Results& results, const Painter& paint, std::size_t width) {
   std::vector<LengthLine> lines;
   const LabelledArray* loss = results.metric("loss");
@@ -157,7 +158,7 @@ std::string length_lines(const Results& results, const Painter& paint, std::size
   constexpr std::size_t kCellWidth = 8;
   const std::size_t most =
       std::max<std::size_t>(1, (std::max(width, kLabel) - (kLabel - 2)) / kCellWidth);
-  // The longest ones, where there are more than fit.
+  // Drops the shortest lengths if there are too many.
   const std::size_t first = lengths.size() > most ? lengths.size() - most : 0;
   const auto line = [&](const char* label, const auto& value_at) {
     std::string text = paint.left(Style::faint, label, kLabel - 2);

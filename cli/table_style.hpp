@@ -1,4 +1,4 @@
-// Text that may be coloured and is aligned by what is seen of it.
+// Text that may be coloured and is aligned by its visible width.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ class Painter {
  public:
   explicit Painter(bool color) : color_(color) {}
   std::string operator()(Style style, std::string_view text) const;
-  // Padded first, so that the codes do not count.
+  // Pads before colouring, so that escape codes do not count.
   std::string left(Style style, std::string_view text, std::size_t width) const;
   std::string right(Style style, std::string_view text, std::size_t width) const;
 
@@ -20,17 +20,17 @@ class Painter {
   bool color_;
 };
 
-// The number of characters of UTF-8 text.
+// Returns the number of characters of UTF-8 text.
 std::size_t text_width(std::string_view text);
-// At most `width` characters of legible(text), the last an ellipsis if something was cut.
+// Returns at most `width` characters of legible(text); ends in an ellipsis if text was cut.
 std::string shortened(std::string_view text, std::size_t width);
 inline constexpr std::size_t kGap = 2;           // between columns
-inline constexpr std::size_t kTableWidth = 100;  // at most, on any terminal
+inline constexpr std::size_t kTableWidth = 100;  // maximum, on any terminal
 
-// Text that begins in column `indent`, wrapped so that its further lines do too.
+// Wraps text that begins in column `indent`; further lines begin there, too.
 std::string hanging(std::string_view text, std::size_t width, std::size_t indent);
-// Text broken between words into lines of at most `width` characters where that is possible; all
-// but the first are indented.
+// Breaks text between words into lines of at most `width` characters if possible; indents all but
+// the first.
 std::string wrapped(std::string_view text, std::size_t width, std::size_t indent);
 
 }  // namespace headgauge::cli

@@ -17,8 +17,8 @@ using namespace std::string_view_literals;
 namespace headgauge::cli {
 
 void hold_streams() {
-  // A pipe takes the lowest descriptors that are free. Its reading end gives nothing once the other
-  // is closed, and takes nothing: what is printed there fails as it does where a stream is closed.
+  // A pipe takes the lowest free descriptors. With its writing end closed the reading end gives no
+  // input and accepts no output, so printing fails as it does on a closed stream.
   for (int ends[2]; pipe(ends) == 0;) {
     close(ends[1]);
     if (ends[0] > STDERR_FILENO) {

@@ -1,4 +1,4 @@
-// What standard output and standard error are connected to.
+// Properties of standard output and standard error.
 #pragma once
 
 #include <cstddef>
@@ -10,25 +10,26 @@
 
 namespace headgauge::cli {
 
-// Takes the place of standard streams that are closed, so that no file that is opened later becomes
-// one of them and has messages written into it.
+// Opens standard streams that are closed, so that no file opened later takes their descriptors and
+// receives messages.
 void hold_streams();
 
-// The width of the terminal that a stream is, if it is one.
+// Returns the width of the terminal; nullopt if the stream is no terminal.
 std::optional<std::size_t> terminal_width(int descriptor);
 
-// Whether a stream is a terminal that moves the cursor and knows colours: not where TERM is "dumb".
+// Returns whether a stream is a terminal that supports cursor movement and colours; false if TERM
+// is "dumb".
 bool takes_escapes(int descriptor);
 
-// How a table fits standard output: in colour on a terminal (unless NO_COLOR is set), and no wider.
+// Returns options for a table on standard output: colours on a terminal (unless NO_COLOR is set),
+// and the terminal's width.
 TableOptions table_on_output();
 
-// Sentences below a table: broken between words on a terminal, a line each where something else
-// reads them.
+// Prints sentences below a table: wrapped on a terminal, else one per line.
 void print_sentences(const std::vector<std::string>& sentences);
 
-// Notices on stderr, which come after everything else. What files say may hold anything: control
-// characters are escaped here and above.
+// Prints notices on stderr after everything else. Control characters are escaped here and above,
+// because files may contain anything.
 void print_notices(const std::vector<std::string>& notices);
 
 }  // namespace headgauge::cli

@@ -20,7 +20,7 @@ std::string expected(const std::string& what, const std::string& found) {
   return fmt::format("expected {}, found {}", what, in_quotes(found));
 }
 
-// The whole text as a number.
+// Reads the whole text as a number.
 template <class T>
 bool read(const std::string& text, T& value) {
   const char* const end = text.data() + text.size();
@@ -28,7 +28,7 @@ bool read(const std::string& text, T& value) {
   return error == std::errc{} && stop == end;
 }
 
-// A check that knows what it expects.
+// A check that knows its expected value.
 template <class Fits>
 CLI::Validator check(std::string what, Fits fits) {
   return CLI::Validator(
@@ -61,7 +61,7 @@ std::string unknown_option(const std::string& where, const CLI::App& command,
                in_quotes(word) + did_you_mean(name, option_names(command)), advice);
 }
 
-// `word`: what was found in the place of one; null for nothing.
+// `word`: the word found instead of a command; null if there was none.
 std::string no_command(const std::string& where, const CLI::App& command, const std::string* word,
                        const std::string& advice) {
   const auto names = command_names(command);
@@ -69,7 +69,7 @@ std::string no_command(const std::string& where, const CLI::App& command, const 
                word == nullptr ? "none" : in_quotes(*word) + did_you_mean(*word, names), advice);
 }
 
-// The last option that was given and takes any number of words; empty where there is none.
+// Returns the last given option that takes any number of words; empty if there is none.
 std::string taker_of_words(const CLI::App& command) {
   std::string name;
   for (const CLI::Option* option : command.parse_order()) {
@@ -79,7 +79,7 @@ std::string taker_of_words(const CLI::App& command) {
   return name;
 }
 
-// "MODEL" of "MODEL is required", "--out" of "--out: 1 required TEXT missing".
+// Extracts "MODEL" from "MODEL is required", "--out" from "--out: 1 required TEXT missing".
 std::string option_of(const std::string& message) {
   return message.substr(0, message.find_first_of(": "));
 }
@@ -145,7 +145,7 @@ std::string unknown_command(const std::string& where, const CLI::App& command,
 }
 
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
-  // As far as commands were named: a command may have commands of its own.
+  // Descends to the last command that was named: commands may have sub-commands.
   const CLI::App* last = &app;
   std::string name;
   while (!last->get_subcommands().empty()) {
@@ -172,7 +172,7 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
                   : fault(name, "no further argument", in_quotes(extra), advice);
   }
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
-    // An unknown option may have swallowed what is missed.
+    // An unknown option may have consumed the missing operand.
     const auto unknown =
         std::ranges::find_if(rest, [](const auto& w) { return w.starts_with('-'); });
     if (unknown != rest.end()) return unknown_option(name, command, *unknown, advice);
@@ -187,7 +187,7 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
     return fault(option_of(what), "a value", "none", advice);
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
-    // "--top: At Most 1 required but received 2"
+    // The parser says "--top: At Most 1 required but received 2".
     return fault(option_of(what), "to be given once", what.substr(what.rfind(' ') + 1) + " times",
                  "leave out all but one");
   }

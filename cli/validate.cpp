@@ -1,4 +1,5 @@
-// headgauge validate: which metrics of a head predict what becomes of the loss when it is changed.
+// headgauge validate: finds metrics of a head that predict the change of the loss when the head is
+// changed.
 #include "headgauge/validate.hpp"
 
 #include <memory>

@@ -52,7 +52,7 @@ class ValidationTable {
   }
 
  private:
-  // The largest |rho| under any intervention; -1 where there is none.
+  // Returns the largest |rho| under any intervention; -1 if there is none.
   double largest(Index predictor) const {
     double most = -1;
     for (Index k = 0; k < std::ssize(interventions_); ++k) {

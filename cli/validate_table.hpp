@@ -1,4 +1,4 @@
-// The table of headgauge validate on stdout.
+// Prints the tables of headgauge validate.
 #pragma once
 
 #include <string>
@@ -8,11 +8,12 @@
 
 namespace headgauge::cli {
 
-// Metrics that the table shows unless --top says otherwise.
+// Number of metrics that the table shows without --top.
 inline constexpr int kUsualTop = 20;
 
-// What was done to the heads and what it did to the loss; then the rank correlation of every
-// predictor with it, the largest first (the first `options.top`, 0 being 20), and of every flag.
+// Returns the changes made to the heads and their effect on the loss; then the rank correlation of
+// this effect with every predictor, largest first (the first `options.top`, 0 meaning 20), and with
+// every flag.
 std::string render_validation(const Results& results, const TableOptions& options);
 
 }  // namespace headgauge::cli

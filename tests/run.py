@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Builds headgauge, runs every test there is, and prints the totals as the last line.
 
-    python3 tests/run.py                    # release, layout, python, web and asan: what CI runs
+    python3 tests/run.py                    # all but ubsan and tsan: what CI runs
     python3 tests/run.py release asan tsan  # some of it
 
-release: the C++ tests; layout: tools/layout.sh; python: every test_*.py of the folders of tests/,
-run against the release build; web: the TypeScript tests, and the report page of the release build
-in a browser; asan, ubsan, tsan: the C++ tests under sanitizers, asan compiled with Clang where that
-is installed, so that two compilers see the code. What needs one core runs beside others, and shows
-its output when it has ended. The figures are those that GoogleTest, ctest, unittest and Vitest report. Exit status 1 if
-anything failed, did not build, or ran no test at all.
+release: the C++ tests; layout: tools/layout.sh; wheel: tools/wheel_test.sh, of the release build;
+python: every test_*.py of the folders of tests/, run against the release build; web: the TypeScript
+tests, and the report page of the release build in a browser; asan, ubsan, tsan: the C++ tests under
+sanitizers, asan compiled with Clang where that is installed, so that two compilers see the code.
+What needs one core runs beside others, and shows its output when it has ended. The figures are
+those that GoogleTest, ctest, unittest and Vitest report. Exit status 1 if anything failed, did not
+build, or ran no test at all.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[1]
-STAGES = ("release", "layout", "python", "web", "asan", "ubsan", "tsan")
-DEFAULT_STAGES = ("release", "layout", "python", "web", "asan")
+STAGES = ("release", "layout", "wheel", "python", "web", "asan", "ubsan", "tsan")
+DEFAULT_STAGES = ("release", "layout", "wheel", "python", "web", "asan")
 UBSAN = {"UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
 SANITIZERS = {
     "asan": {"ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1", **UBSAN},
@@ -292,7 +293,7 @@ class Session:
 def tasks_of_one_core(
     session: Session, stages: list[str], torch: Future[None] | None
 ) -> list[Callable[[], None]]:
-    """What the stages layout, python and web consist of, the longest first: the browser, whole scans against
+    """What the stages layout, wheel, python and web consist of, the longest first: the browser, whole scans against
     the reference, then by size; what waits for torch at the end."""
 
     def unittest(file: Path, waits: bool) -> None:
@@ -304,6 +305,9 @@ def tasks_of_one_core(
     if "layout" in stages:
         check_layout = [str(ROOT / "tools/layout.sh"), "--check"]
         tasks.append(lambda: session.check("layout", check_layout, "see its output"))
+    if "wheel" in stages:
+        test_wheel = [str(ROOT / "tools/wheel_test.sh")]
+        tasks.append(lambda: session.check("wheel", test_wheel, "see its output"))
     if "web" in stages:
         tasks.append(lambda: session.vitest("test:browser"))
     if "python" in stages:

@@ -8,7 +8,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 tools=$(tools/python_packages.sh layout) || { echo "layout: the tools could not be installed" >&2; exit 77; }
-mapfile -t sources < <(git ls-files '*.cpp' '*.hpp')
+# A tarball has no git to list them.
+mapfile -t sources < <(find bench cli examples fuzz include python src tests -name '*.[ch]pp' -not -path '*/target/*')
 clang_format=$tools/clang_format/data/bin/clang-format
 if [ "${1:-}" != --check ]; then
   "$clang_format" -i "${sources[@]}"

@@ -1,5 +1,5 @@
-// The finished parts of a run: the same run finds them when it is started again, and merge() joins
-// those of several processes.
+// The finished parts of a run: an interrupted run resumes from them, and merge() joins those of
+// several processes.
 #pragma once
 
 #include <compare>
@@ -21,67 +21,68 @@ namespace headgauge {
 
 class JournalFolder;
 
-// The folder of the journals in that of the results.
+// The subfolder of the results that contains the journals.
 inline constexpr const char* kJournalFolder = "journal";
 
-// What one stage of a run computes of one document in one layer.
+// Identifies what one stage of a run computes for one document in one layer.
 struct PartKey {
   std::string stage;  // "compare/original/"
-  int layer = 0;      // -1: of no layer
+  int layer = 0;      // -1: the part belongs to no layer
   Index document = 0;
   auto operator<=>(const PartKey&) const = default;
 };
 
-// Which of several processes this one is, from 0.
+// The number of this process, from 0, among `count` processes.
 struct Share {
   int index = 0;
   int count = 1;
   bool operator==(const Share&) const = default;
 };
 
-// Assigns documents of these costs to `count` processes: the costliest first, each to the process
-// that has least so far, and to the first of equals. Returns the process of each document.
+// Assigns documents to `count` processes: the costliest documents first, each to the process with
+// the smallest total so far (the first of equals). Returns the process of each document.
 std::vector<int> deal_documents(std::span<const double> costs, int count);
 
-// The cost of documents of these lengths in tokens, in units of their own.
+// Returns the costs of documents of these lengths (in tokens), in arbitrary units.
 std::vector<double> document_costs(std::span<const Index> lengths);
 
-// A run asks for every part in turn: the journal has it, or this process computes and keeps it, or
-// another shard does. Parts have the same bits whichever process computes them. One thread at a
-// time may call it.
+// A run asks the journal for every part in turn: the journal has it, or this process computes and
+// keeps it, or another shard does. Parts have the same bits whichever process computes them. Not
+// thread-safe.
 class Journal {
  public:
-  // What the numbers of a run depend on: entries that are compared one by one.
+  // Everything that the numbers of a run depend on, as entries that are compared one by one.
   using Identity = nlohmann::ordered_json;
   enum class Role {
     alone,  // computes all parts
-    shard,  // computes its share, and keeps it for merge()
-    merge,  // has the shares of all
+    shard,  // computes its share and keeps it for merge()
+    merge,  // has the shares of all processes
   };
 
-  // Keeps nothing on the disk before open().
+  // Writes nothing to the disk before open().
   explicit Journal(Role role = Role::alone, Share share = {});
-  // Joins the shards in these folders. Throws BadInputError where one is missing, not finished,
-  // there twice or of another run than the first.
+  // Joins the shards in these folders. Throws BadInputError if one is missing, unfinished,
+  // duplicated or of another run than the first.
   static std::unique_ptr<Journal> merge(const std::vector<std::string>& folders);
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  // Reads the journals in `folder`, which need not be there, and keeps parts in one of its own,
-  // which is made with the first of them; after its last whole record it is cut off. Throws
-  // BadInputError where one is of another run, ResourceError where another process writes the same
-  // one. Messages advise another `option`.
-  // A journal holds `request` for whoever merges it.
+  // Reads the journals in `folder`, if there are any, and prepares this process's own journal: it
+  // is created with the first part, and an existing one is truncated after its last complete
+  // record. Stores `request` for merge(). Throws BadInputError if a journal is of another run,
+  // ResourceError if another process writes the same one; messages advise a different value of
+  // `option`.
   void open(const std::string& folder, const Identity& identity, const std::string& option,
             const Identity& request = {});
-  // Of shards that are merged: what they are of. Throws BadInputError where that is another run.
+  // Returns the identity of the merged shards.
   const Identity& identity() const;
-  // What open() was given by the first shard.
+  // Returns the `request` that the first shard gave open().
   const Identity& request() const;
   void require_identity(const Identity& identity) const;
 
-  // Names what follows, as long as this object lives; without a journal it does nothing.
+  // Names the stage of the parts that follow, as long as this object exists. A null journal is
+  // allowed.
   class Stage {
    public:
     Stage(Journal* journal, std::string_view name);
@@ -94,21 +95,21 @@ class Journal {
     std::size_t length_ = 0;
   };
 
-  // Which process has which document.
+  // The assignment of documents to processes.
   struct Dealt {
-    static constexpr int kEach = -1;  // every process for itself
-    std::vector<int> owners;          // of the documents
-    int sole = kEach;                 // where `owners` are none
-    bool by_deal = false;             // false: nobody dealt yet
+    static constexpr int kEach = -1;  // every process computes all documents
+    std::vector<int> owners;          // the process of each document
+    int sole = kEach;                 // the process of all documents if `owners` is empty
+    bool by_deal = false;             // true if a Deal made this assignment
   };
-  // Deals out the documents of what follows, as long as this object lives, unless an object around
-  // it did. What is not dealt out every process computes for itself.
+  // Assigns the documents of the stages that follow to processes, as long as this object exists,
+  // unless an enclosing Deal did. Without a Deal every process computes all documents.
   class Deal {
    public:
     Deal(Journal* journal, std::span<const double> costs);
-    // All documents to the process that has document `of` of those dealt out around.
+    // Assigns all documents to the process that has document `of` in the enclosing Deal.
     Deal(Journal* journal, Index of);
-    // All documents to every process.
+    // Makes every process compute all documents.
     explicit Deal(Journal* journal);
     ~Deal();
     Deal(const Deal&) = delete;
@@ -119,48 +120,50 @@ class Journal {
     Dealt before_;
   };
 
-  // Whether this process computes what it does not find of a document.
+  // Returns whether this process computes missing parts of the document.
   bool computes(Index document) const;
-  // Whether the results of the run are made in this process.
+  // Returns whether this process makes the results of the run.
   bool has_results() const { return role_ != Role::shard; }
-  // Whether the documents of the present stage are dealt out.
+  // Returns whether the documents of the current stage are assigned to processes.
   bool is_dealt() const { return !dealt_.owners.empty() || dealt_.sole != Dealt::kEach; }
   Role role() const { return role_; }
   const Share& share() const { return share_; }
 
-  // A part of the present stage; nothing where the journal does not have it. Throws AttentionError
-  // where that was kept, BadInputError where shards that are merged lack it.
+  // Returns a part of the current stage; nullopt if the journal does not have it. Throws the
+  // AttentionError that fail() recorded for the part, and BadInputError if merged shards lack the
+  // part.
   std::optional<Bytes> find(int layer, Index document);
-  // Whether a part of the present stage is there already, in a file.
+  // Returns whether a part of the current stage is already in a file.
   bool computed(int layer, Index document) const;
   void keep(int layer, Index document, const Bytes& part);
-  // There is no such part: find() throws an AttentionError of this message.
+  // Records that the part cannot be computed: find() then throws an AttentionError with this
+  // message.
   void fail(int layer, Index document, const std::string& message);
 
-  // What a document was when its layers before `layer` had been run, so that a run that goes on
-  // need not run them again. wants_state(): whether one of that size is worth its time by now.
+  // The hidden states of a document after the layers before `layer`, with which a resumed run skips
+  // these layers. wants_state() returns whether saving a state of that size is worth its time now.
   bool wants_state(std::size_t bytes) const;
   void keep_state(int layer, Index document, std::span<const std::byte> state);
-  // The layer of the state that was kept of a document in the present stage; 0: none was.
+  // Returns the layer of the document's saved state in the current stage; 0 if there is none.
   int state_layer(Index document) const;
   void read_state(Index document, std::span<std::byte> into) const;
 
-  // Puts all that was kept on the disk; `finished`: that is the whole share.
+  // Writes everything kept to the disk; `finished`: the share is complete.
   void flush(bool finished = false);
-  // The same of a run that was stopped, unless it was too short for a journal.
+  // The same for a stopped run, unless it was too short for a journal.
   void flush_if_worth_it();
-  // Whether a run before this one, which did not end, left something to be found.
+  // Returns whether an earlier, unfinished run left parts.
   bool goes_on() const;
-  // The stage and the layer that the run goes on from; nothing if no part of a layer was kept.
-  // `documents`: how many the stage has, 0 if that is not known.
+  // The stage and the layer from which the run resumes; nullopt if no part of a layer was kept.
+  // `documents`: the number of documents of the stage, 0 if unknown.
   struct Resumed {
     std::string stage;
     int layer = 0;
   };
   std::optional<Resumed> resumed(Index documents) const;
-  // The journal of this process; empty: it keeps none.
+  // Returns the path of this process's journal; empty if it keeps none.
   std::string path() const;
-  // Removes the journals of a run that has ended.
+  // Removes the journals of a finished run.
   void remove();
 
  private:
@@ -172,14 +175,14 @@ class Journal {
   std::unique_ptr<JournalFolder> folder_;
   std::string stage_;
   Dealt dealt_;
-  std::map<PartKey, std::string> failed_;  // by this process
+  std::map<PartKey, std::string> failed_;  // failures in this process
 };
 
-// The journal that a process with this share keeps in `folder`.
+// Returns the path of the journal in `folder` of a process with this share.
 std::string journal_path(const std::string& folder, const Share& share);
 
-// Whether this process has all parts of the present stage: of what is dealt out the one that makes
-// the results has them, of the rest each, and so has a run without a journal.
+// Returns whether this process has all parts of the current stage: if documents are assigned, only
+// the process that makes the results has them; otherwise, or without a journal, every process does.
 bool has_all(const Journal* journal);
 
 }  // namespace headgauge

@@ -57,14 +57,14 @@ struct Option {
   std::string form;
   std::string group;         // see option_group; empty if none
   std::string help;          // {} is replaced by the default, {groups} by the groups of metrics
-  std::string details = {};  // what the documentation says in addition to the help
+  std::string details = {};  // what the documentation adds to the help
   // The accepted values: whole numbers from `least` to `most`; other numbers above 0 and below
   // `below`; any text, but not an empty one if `expects` is set, which says what is expected.
   int least = std::numeric_limits<int>::min();
   int most = std::numeric_limits<int>::max();
   double below = std::numeric_limits<double>::infinity();
   std::string expects = {};
-  std::string none = {};      // the word for an empty value or for 0: "all", "auto"
+  std::string none = {};      // the word for an empty value or 0: "all", "auto"
   std::string named = {};     // the name, if it differs from the member's
   std::string excludes = {};  // the name of an option that cannot be given with this one
   // True if a number in the results depends on the option. Options for which it is false may differ
@@ -83,16 +83,16 @@ struct Option {
 nlohmann::ordered_json option_setting(const Option& option);
 std::string option_text(const Option& option);
 
-// Returns whether a list is typed as one word with commas: "T,T...", not "FILE..." or specs, which
-// hold commas themselves.
+// Returns whether a list is typed as one word with commas: true for "T,T...", false for "FILE..."
+// and for specs, which contain commas themselves.
 bool is_one_word(const Option& option);
 
-// Sets the value to one that option_setting() gives, or to what is typed for it: "32,64" is a list,
-// "none" or "all" an empty value where Option::none says so, 32.0 a whole number. Texts are named
-// files. Throws UsageError, which names the member, for what is not accepted.
+// Sets the value from the form that option_setting() returns, or from typed text: "32,64" is a
+// list, "none" or "all" an empty value if Option::none says so, 32.0 a whole number. Texts are
+// named files. Throws UsageError, which names the member, for an invalid value.
 void set_option(const Option& option, const nlohmann::ordered_json& value);
-// The same, but returns "expected a whole number, found "x"" in place of throwing; empty: it is
-// set.
+// The same, but returns the error ("expected a whole number, found "x"") instead of throwing; empty
+// on success.
 std::string try_to_set(const Option& option, const nlohmann::ordered_json& value);
 
 // Records all options in `settings`, each under its key.
@@ -103,7 +103,8 @@ Option normalizer_option(const std::string& owner, std::string& normalizer);
 Option threads_option(const std::string& owner, int& threads);
 Option seed_option(const std::string& owner, std::uint64_t& seed);
 
-// Gives `count` geometric numbers from first to last, both included: what FIRST:LAST:COUNT means.
+// Returns `count` numbers in geometric progression from first to last inclusive, which is the
+// meaning of FIRST:LAST:COUNT.
 std::vector<double> geometric(double first, double last, int count);
 
 // Finds the option of that name; throws std::logic_error if there is none.

@@ -1,4 +1,4 @@
-// Errors of the core as exceptions of headgauge.errors.
+// Translates errors of the core to exceptions of headgauge.errors.
 #include <nanobind/stl/string.h>
 
 #include <algorithm>

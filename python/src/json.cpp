@@ -1,4 +1,4 @@
-// JSON between C++ and Python, by way of its text.
+// Converts JSON between C++ and Python, as text.
 #include <nanobind/stl/string.h>
 
 #include "bindings.hpp"

@@ -2,7 +2,7 @@
 #include "bindings.hpp"
 
 NB_MODULE(_core, module) {
-  // A model that stays changed holds a rule until the process ends.
+  // A model that is never restored keeps a rule until the process ends.
   nanobind::set_leak_warnings(false);
   module.doc() = "The C++ core of headgauge; use the package headgauge.";
   module.attr("__version__") = HEADGAUGE_VERSION;

@@ -1,4 +1,4 @@
-// Which keys a sparse pattern leaves, and what a plan says of each head, for a live model.
+// The keys that a sparse pattern selects, and the entries of a plan, for a live model.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -48,8 +48,8 @@ class LivePattern {
   }
   double parameter(const std::string& key) const { return pattern_->info().parameters.number(key); }
 
-  // What the pattern leaves of the keys of `ranges` to the last of the queries, as many as there
-  // are ranges. `logits`: those of these queries, for patterns that look at them.
+  // Returns the keys of `ranges` that the pattern keeps, for the last queries, one per range.
+  // `logits`: those of these queries, for patterns that need them.
   Mask select(const Rows& queries, const Rows& keys, const Ranges& ranges, int layer, int head,
               int document, bool causal, std::optional<Rows> logits) const {
     const std::size_t count = keys.shape(0);
@@ -91,7 +91,7 @@ class LivePattern {
   std::shared_ptr<const Pattern> pattern_;
 };
 
-// The pattern and the normalizer of every layer and key-value head; empty: as the model has it.
+// The pattern and the normalizer of every layer and key-value head; empty: the model's own.
 using PlanTexts = std::vector<std::vector<std::pair<std::string, std::string>>>;
 
 PlanTexts plan_texts(const std::string& text, const std::string& name) {

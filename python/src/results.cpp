@@ -1,4 +1,4 @@
-// headgauge::Results as Python sees it.
+// headgauge::Results for Python.
 #include "headgauge/results.hpp"
 
 #include <nanobind/ndarray.h>
@@ -22,7 +22,7 @@ namespace {
 template <class T>
 using Values = nb::ndarray<nb::numpy, const T>;
 
-// A view of a metric's numbers that keeps the results alive; None where there are none.
+// Returns a view of a metric's numbers that keeps the results alive; None if there are none.
 template <class T>
 nb::object view(const std::vector<T>& values, const LabelledArray& array, nb::handle owner) {
   if (values.empty() && array.size() > 0) return nb::none();

@@ -21,7 +21,7 @@ using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cp
 using Places = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Given = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
 
-// The keys [begin, end) that each row sees, and where its query stands.
+// The keys [begin, end) that each row sees, and the position of its query.
 struct Sights {
   Places begin, end, position;
 };
@@ -69,7 +69,7 @@ class Rule {
       : normalizer_(std::move(normalizer)) {}
 
   std::string name() const { return normalizer_->info().name; }
-  // A number, or a word.
+  // Returns a number or a word.
   nb::object parameter(const std::string& key) const {
     const Parameters& parameters = normalizer_->info().parameters;
     if (parameters.is_number(key)) return nb::cast(parameters.number(key));

@@ -1,4 +1,4 @@
-// Runs of a session, with options from Python objects by their declarations.
+// Runs sessions, with options converted from Python objects by their declarations.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nanobind/stl/optional.h>
@@ -22,7 +22,7 @@
 namespace headgauge::python {
 namespace {
 
-// Shows the progress to a Python callable, and asks Python for signals meanwhile.
+// Reports progress to a Python callable, and lets Python handle signals meanwhile.
 class PythonProgress final : public RunObserver {
  public:
   PythonProgress(nb::handle callable, std::stop_source& stop) : callable_(callable), stop_(stop) {}
@@ -41,7 +41,7 @@ class PythonProgress final : public RunObserver {
     if (PyErr_CheckSignals() != 0) fail(nb::python_error());
   }
 
-  // Throws what Python raised meanwhile.
+  // Throws the exception that Python raised meanwhile.
   void rethrow() {
     if (failed_) throw std::move(*std::exchange(failed_, std::nullopt));
   }
@@ -57,7 +57,7 @@ class PythonProgress final : public RunObserver {
   std::optional<nb::python_error> failed_;
 };
 
-// Sets the options from a dict of Python objects, by their keys.
+// Sets the options from a dict of Python objects, by key.
 template <class Request>
 Request filled(const nb::dict& values) {
   Request request;
@@ -74,7 +74,7 @@ Request filled(const nb::dict& values) {
   return request;
 }
 
-// The kind of value that an option takes.
+// Returns the type of value that an option takes.
 std::string type_of(const OptionValue& value) {
   struct Type {
     std::string operator()(const bool*) const { return "bool"; }
@@ -93,7 +93,7 @@ std::string type_of(const OptionValue& value) {
   return std::visit(Type(), value);
 }
 
-// Adds what the caller gives as objects: lists by the name of the option.
+// Adds the objects that the caller gives: lists by the name of the option.
 void add_own(ScanOptions& options, const nb::dict& own) {
   const auto each = [&](const char* name, const auto& add) {
     if (!own.contains(name)) return;
@@ -131,7 +131,7 @@ void add_own(Request& /*request*/, const nb::dict& own) {
   if (own.size() > 0) throw std::logic_error("no objects of the caller's own here");
 }
 
-// How a run is carried out, and what is measured.
+// The settings of a run, and what it measures.
 struct Call {
   nb::object model;  // a name, a model of headgauge/_source.py, or None
   nb::object heads;  // a source of headgauge/_source.py, or None
@@ -152,7 +152,8 @@ Model model_of(const Call& call) {
   return Model(make_python_model(call.model));
 }
 
-// Carries out `work` in a session, without the GIL; what Python raised meanwhile comes first.
+// Runs `work` in a session without the GIL; exceptions that Python raised meanwhile take
+// precedence.
 template <class Open, class Work>
 Results in_session(const Call& call, const Open& open, const Work& work) {
   std::stop_source stop;
@@ -190,7 +191,7 @@ std::string help_of(const Option& option) {
   return help;
 }
 
-// What an option is called, takes and means.
+// Returns name, form and meaning of an option.
 nlohmann::ordered_json described(const Option& option) {
   return {{"name", option.key()},         {"form", option.form},
           {"group", option.group},        {"help", help_of(option)},
@@ -208,7 +209,7 @@ nb::object measured(const Call& call, const nb::dict& options,
                              [&](Session& session) { return (session.*measure)(request); }));
 }
 
-// The results, and the plan as plan.json has it.
+// Returns the results, and the plan in the format of plan.json.
 nb::object planned(const Call& call, const nb::dict& options) {
   const auto request = filled<PlanRequest>(options);
   std::string plan;
@@ -264,7 +265,7 @@ nb::list options_listed() {
   return list;
 }
 
-// The options of an experiment: what declares a keyword argument.
+// Returns the options of an experiment, which declare its keyword arguments.
 nb::list options(const std::string& experiment) {
   if (experiment == "scan") return options_listed<ScanRequest>();
   if (experiment == "compare") return options_listed<CompareRequest>();
@@ -278,7 +279,7 @@ nb::list options(const std::string& experiment) {
   throw std::logic_error("no experiment " + experiment);
 }
 
-// Title and meaning of every metric that results may hold.
+// Returns the title and meaning of every metric that results may have.
 nb::dict metrics() {
   nb::dict all;
   for (const MetricInfo& metric : all_metrics()) {

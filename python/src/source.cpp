@@ -1,4 +1,5 @@
-// A source whose tensors a Python object gives, one layer at a time, and a model that opens such.
+// A source that gets its tensors from a Python object, one layer at a time, and a model that opens
+// these sources.
 #include <fmt/format.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -23,14 +24,14 @@ namespace {
 using Array3 = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Array2 = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// One head of an array of heads, positions and components.
+// Returns one head of an array with dims heads, positions, components.
 MatrixView<const float> head_of(const Array3& array, Index head) {
   const auto rows = static_cast<Index>(array.shape(1));
   const auto columns = static_cast<Index>(array.shape(2));
   return {array.data() + head * rows * columns, rows, columns};
 }
 
-// What the object gave for one layer of one document.
+// The arrays that the object returned for one layer of one document.
 struct Layer {
   Array3 queries, keys;
   std::optional<Array3> values;
@@ -48,7 +49,7 @@ struct Layer {
   std::string type;
 };
 
-// Of a query that sees both ways: the keys at most so far from it.
+// Selects the keys within a distance, for a query that sees both directions.
 class Reach final : public KeyMask {
  public:
   explicit Reach(Index reach) : reach_(reach) {}
@@ -122,7 +123,7 @@ SourceInfo info_of(const nb::dict& fields) {
   return info;
 }
 
-// An object that Python code is called on, from any thread.
+// A Python object whose methods any thread may call.
 class Held {
  public:
   explicit Held(nb::object object) : object_(std::move(object)) {}
@@ -138,8 +139,8 @@ class Held {
   nb::object object_;
 };
 
-// The entries of `interventions`, each once, as Python has them; places get their numbers, -1 where
-// nothing is changed.
+// The distinct entries of `interventions` as Python objects; `places` become their numbers, -1 for
+// heads without a change.
 class Entries {
  public:
   int place(const HeadIntervention& intervention) {
@@ -169,7 +170,7 @@ NextTokens next_tokens_of(const nb::handle& said) {
 
 class PythonSource final : public ModelSource {
  public:
-  // Of a model the documents that it was opened with.
+  // `documents`: those with which a PythonModel opened the source.
   explicit PythonSource(nb::object object, std::vector<Document> documents = {})
       : info_(info_of(nb::cast<nb::dict>(object.attr("info")()))),
         object_(std::move(object)),
@@ -180,7 +181,8 @@ class PythonSource final : public ModelSource {
     try {
       object_.attr("close")();
     } catch (nb::python_error& error) {
-      if (error.matches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();  // again, where it can pass
+      if (error.matches(PyExc_KeyboardInterrupt))
+        PyErr_SetInterrupt();  // raise it again where it can propagate
       error.discard_as_unraisable("closing a source");
     }
   }
@@ -251,7 +253,7 @@ class PythonSource final : public ModelSource {
     interventions_ = interventions;
   }
 
-  // Python's passes begin at the first layer.
+  // Passes of Python models begin at the first layer.
   void keep_entering(int /*layer*/) override {}
   int first_layer() const override { return 0; }
 
@@ -271,7 +273,7 @@ class PythonSource final : public ModelSource {
                                             std::span<const LayerInterventions> variants) override {
     std::vector<NextTokens> found;
     for (const LayerInterventions& variant : variants) {
-      const nb::gil_scoped_acquire acquired;  // given back between variants
+      const nb::gil_scoped_acquire acquired;  // released between variants
       Entries entries;
       nb::list places;
       for (const HeadIntervention& of_head : variant) places.append(entries.place(of_head));
@@ -298,7 +300,7 @@ class PythonSource final : public ModelSource {
       const auto rows = static_cast<Index>(layer_->x->shape(0));
       head.x = {
           {layer_->x->data(), rows, static_cast<Index>(layer_->x->shape(1))}, {}, layer_->x_key};
-    } else if (info_.has_x) {  // by value
+    } else if (info_.has_x) {  // XSource::value
       head.x = {head.values, {}, layer_->x_key + (static_cast<std::uint64_t>(kv_head + 1) << 32)};
     }
     head.scale = layer_->scale;
@@ -324,9 +326,9 @@ class PythonSource final : public ModelSource {
   std::vector<Document> documents_;
   HeadInterventions interventions_;
   bool has_reference_ = false;
-  Index context_ = 0;  // 0: all
+  Index context_ = 0;  // 0: the whole document
   std::optional<Layer> layer_;
-  std::vector<std::unique_ptr<Normalizer>> sinks_;  // of the layer's heads; empty: none
+  std::vector<std::unique_ptr<Normalizer>> sinks_;  // one for each head of the layer; empty: none
   std::vector<HeadInput> heads_;
 };
 

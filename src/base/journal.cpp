@@ -26,7 +26,7 @@ Bytes framed(std::byte kind, std::span<const std::byte> bytes) {
 }  // namespace
 
 std::vector<double> document_costs(std::span<const Index> lengths) {
-  // The fixed cost of a token, in units of the cost of one key that it sees.
+  // The fixed cost of a token, in units of the cost of one visible key.
   constexpr double kKeysPerToken = 4096;
   std::vector<double> costs;
   for (const Index length : lengths) {

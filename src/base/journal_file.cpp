@@ -21,12 +21,12 @@ namespace headgauge {
 namespace {
 
 constexpr const char* kSchema = "headgauge.journal/1";
-constexpr const char* kFamily = "headgauge.journal/";  // matches all versions
+constexpr const char* kFamily = "headgauge.journal/";  // prefix of all versions
 constexpr const char* kStartAgain = "delete it to start again";
 constexpr std::size_t kLongestHeader = std::size_t{256} << 20;  // names and checksums of all texts
 constexpr std::uint64_t kLongestStage = std::uint64_t{1} << 20;
 constexpr std::size_t kReadAtOnce = std::size_t{1} << 20;
-constexpr int kNoLayer = -2;  // layer of the record that ends a share
+constexpr int kNoLayer = -2;  // marks the record that ends a share
 
 // Precedes the name of the stage and the bytes of a record.
 struct RecordHead {
@@ -65,8 +65,8 @@ JournalFile::JournalFile(const std::string& path) : path_(path), descriptor_(ope
   read_header();
 }
 
-// Uses another name until the header is on the disk: a process that finds the journal finds it
-// complete and locked.
+// Uses a temporary name until the header is on the disk, so that a process that finds the journal
+// finds it complete and locked.
 JournalFile::JournalFile(const std::string& path, const Header& header)
     : path_(path), header_(header) {
   std::error_code error;

@@ -1,4 +1,4 @@
-// A file of records that grows: after a crash it holds all records up to the last synced one.
+// A growing file of records: after a crash it has all records up to the last sync.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace headgauge {
 
-// The format is in docs/formats.md, "Journals". Numbers are in the machine's byte order.
+// See docs/formats.md, "Journals", for the format. Numbers are in the machine's byte order.
 class JournalFile {
  public:
   struct Header {
@@ -31,7 +31,7 @@ class JournalFile {
   // first, that one is kept and is_new() is false.
   JournalFile(const std::string& path, const Header& header);
   bool is_new() const { return descriptor_.is_open(); }
-  // Returns whether another process is adding to it.
+  // Returns whether another process is adding records.
   static bool is_being_written(const std::string& path);
   [[noreturn]] void refuse_to_share() const;
 
@@ -39,17 +39,17 @@ class JournalFile {
   const Header& header() const { return header_; }
   // Visits all complete records from first to last.
   void each(const std::function<void(const PartKey&, Place)>& visit);
-  // Returns whether the last record says that nothing is missing; valid after each().
+  // Returns whether the last record marks the share as complete; valid after each().
   bool finished() const { return finished_; }
   Bytes read(Place place) const;
   void read(Place place, std::span<std::byte> into) const;
 
-  // Prepares to add records after those that each() visited and removes what follows them. Throws
+  // Prepares to add records after those that each() visited; removes what follows them. Throws
   // ResourceError if another process is adding.
   void begin_adding();
   Place add(const PartKey& key, std::span<const std::byte> bytes);
   void finish();
-  // Puts everything added on the disk.
+  // Writes everything added to the disk.
   void sync();
 
  private:

@@ -19,14 +19,14 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kSuffix = ".journal";
 constexpr std::string_view kStateMark = ".state-";
-constexpr std::size_t kMostShown = 60;  // bytes of the text shown for a difference of two runs
+constexpr std::size_t kMostShown = 60;  // bytes shown of each text in which two runs differ
 // Syncing takes at most a hundredth of the time between two syncs.
 constexpr int kWorkPerCost = 100;
-// The variable sets the shortest time between two syncs in seconds; kPause is the default. Shorter
-// runs write no journal.
+// Environment variable for the shortest time between two syncs in seconds; kPause is the default.
+// Runs shorter than that write no journal.
 constexpr const char* kPauseVariable = "HEADGAUGE_JOURNAL_SECONDS";
 constexpr double kPause = 5;
-// Assumed write speed of a state until one was written.
+// Assumed write speed of states before the first one is written.
 constexpr double kStateBytesPerSecond = 100e6;
 constexpr std::size_t kMostPending = std::size_t{256} << 20;
 
@@ -45,7 +45,8 @@ bool is_state(const std::string& path) {
   return fs::path(path).stem().extension().string().starts_with(kStateMark);
 }
 
-// Returns whether runs name journals like this: part-1-of-2.journal, part-1-of-2.state-0-3.journal.
+// Returns whether the name is that of a journal: part-1-of-2.journal,
+// part-1-of-2.state-0-3.journal.
 bool is_journal_name(std::string_view name) {
   const auto drop = [&name](std::string_view word) {
     const bool there = name.starts_with(word);
@@ -73,8 +74,7 @@ std::vector<std::string> journals_in(const std::string& folder) {
   return paths;
 }
 
-// Removes temporary files of runs that were killed while they named a journal of the folder,
-// including those of journals that never got their name.
+// Removes temporary files of runs that were killed while they created a journal in the folder.
 void remove_all_strays(const std::string& folder) {
   std::set<std::string> journals;
   std::error_code none;  // a missing folder has none
@@ -94,8 +94,8 @@ void require_no_link(const std::string& folder, const std::string& option) {
                             "remove the link, or choose another " + option));
 }
 
-// Shows an option's words from the first difference of the two lists on; other values are shown
-// unchanged.
+// Returns the two values as text for a message. Lists of words are cut to the part from their first
+// difference on.
 std::pair<std::string, std::string> shown_apart(const Journal::Identity& a,
                                                 const Journal::Identity& b) {
   if (!a.is_array() || !b.is_array()) return {describe(a), describe(b)};
@@ -218,7 +218,7 @@ bool JournalFolder::wants_state(std::size_t bytes) const {
 }
 
 void JournalFolder::keep_state(const PartKey& key, std::span<const std::byte> state) {
-  flush();  // so that earlier parts are on the disk before it
+  flush();  // earlier parts must be on the disk before it
   const auto begin = Clock::now();
   const std::string path =
       path_with(fmt::format("{}{}-{}{}", kStateMark, key.document, key.layer, kSuffix));
@@ -280,7 +280,7 @@ void JournalFolder::remove() {
   bool removed = false;
   for (const std::string& journal : journals_in(folder_)) {
     if (!is_of_this_run(journal)) continue;
-    std::error_code none;  // the next run checks a journal that stays
+    std::error_code none;  // a journal that remains is checked by the next run
     removed = fs::remove(journal, none) || removed;
   }
   std::error_code none;

@@ -1,4 +1,4 @@
-// The folder of a run's journals: what it contains, and what this process adds.
+// The folder of a run's journals: their contents, and what this process adds.
 #pragma once
 
 #include <chrono>
@@ -15,18 +15,18 @@
 
 namespace headgauge {
 
-// Throws BadInputError that names the first entry in which two identities differ; `path` is where
-// the second was found.
+// Throws BadInputError, which names the first entry in which two identities differ; `path` is the
+// file with the second.
 void require_same_run(const std::string& path, const Journal::Identity& expected,
                       const Journal::Identity& found, const std::string& advice);
 
 class JournalFolder {
  public:
   // Opens the folder to resume a run; `all` also loads what other processes wrote. Throws as
-  // Journal::open().
+  // Journal::open() does.
   JournalFolder(std::string folder, JournalFile::Header header, bool all,
                 const std::string& option);
-  // Opens the folders of shards. Throws as Journal::merge().
+  // Opens the folders of shards. Throws as Journal::merge() does.
   explicit JournalFolder(const std::vector<std::string>& folders);
 
   const JournalFile::Header& header() const { return header_; }
@@ -42,8 +42,7 @@ class JournalFolder {
 
   bool wants_state(std::size_t bytes) const;
   void keep_state(const PartKey& key, std::span<const std::byte> state);
-  // The last state of a document: its place and the number of layers before it; absent if there is
-  // none.
+  // The last state of a document: its place and the number of layers before it.
   struct State {
     int layer = 0;
     const JournalFile* file = nullptr;
@@ -52,7 +51,7 @@ class JournalFolder {
   std::optional<State> last_state(const std::string& stage, Index document) const;
 
   void flush();
-  // Flushes, unless the run was so short that a journal would only hinder the next run.
+  // Flushes, unless the run was so short that reading a journal would cost the next run more.
   void flush_if_worth_it();
   void finish();
   // Removes the journals of this run, and the folder if it is then empty.
@@ -66,7 +65,7 @@ class JournalFolder {
   };
   std::string path_with(std::string_view suffix) const;
   bool is_own(const std::string& path) const;
-  // Returns whether a file's header says that it is a journal of this run, which may be removed.
+  // Returns whether the header of a file names this run, so that remove() may delete it.
   bool is_of_this_run(const std::string& path) const;
   void make();
   void read(const std::string& path);
@@ -82,9 +81,9 @@ class JournalFolder {
   std::vector<std::pair<PartKey, Bytes>> pending_;
   std::size_t pending_bytes_ = 0;
   Clock::time_point due_;
-  std::map<Index, std::string> states_;  // files of this process, by document
+  std::map<Index, std::string> states_;  // this process's files, by document
   Clock::time_point state_kept_ = Clock::now();
-  std::optional<std::chrono::duration<double>> state_cost_;  // cost of the last state
+  std::optional<std::chrono::duration<double>> state_cost_;  // time to write the last state
 };
 
 }  // namespace headgauge

@@ -10,9 +10,9 @@
 namespace headgauge {
 namespace {
 
-constexpr std::size_t kPieces = 8;  // of each text
+constexpr std::size_t kPieces = 8;  // pieces of each text
 
-// The longest length of a scan, as it will be resolved.
+// Returns the longest length of a scan, as the scan will resolve it.
 Index longest_length(const ScanOptions& scan, const SourceInfo& source) {
   if (!scan.lengths.empty()) return std::max(2, std::ranges::max(scan.lengths));
   Index tokens = 0;

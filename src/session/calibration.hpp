@@ -1,4 +1,4 @@
-// converge() with budgets for rises of the loss.
+// Budgets for increases of the loss, in addition to converge().
 #pragma once
 
 #include <stop_token>
@@ -11,19 +11,18 @@ namespace headgauge {
 
 class Calibration {
  public:
-  // Both stay as they are.
+  // Keeps references to both arguments.
   Calibration(const Input& input, const ConvergeRequest& request);
 
   bool asked() const;
-  // Throws UsageError where tolerance_nats is given without texts to confirm on, or the other way
-  // round, or with a plan, and UnsupportedError for a model without a loss. Reads the texts whole,
-  // and throws UsageError where some have tokens in common, BadInputError where they give too few
-  // pieces.
+  // Reads the texts whole. Throws UsageError if only one of tolerance_nats and texts to confirm on
+  // is given, if there is a plan, or if some texts share tokens; UnsupportedError for a model
+  // without a loss; BadInputError if the texts give too few pieces.
   void check(const HeadSource& source);
-  // Adds to the results of converge() what pieces of the texts and of those to confirm on give,
-  // each as long as the longest length.
+  // Measures pieces of the texts and of those to confirm on, each as long as the longest length,
+  // and adds the budgets to the results of converge().
   void run(Results& results, Progress* progress, const std::stop_token& stop);
-  // Writes a plan for each rise that some tolerance is good for; their paths.
+  // Writes a plan for each loss increase that some tolerance satisfies; returns their paths.
   std::vector<std::string> save(const std::string& folder) const;
 
  private:

@@ -1,4 +1,4 @@
-// What changed between two results, for people.
+// The changes between two results, and whether limits hold.
 #include "headgauge/diff.hpp"
 
 #include <algorithm>

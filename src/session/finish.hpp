@@ -1,4 +1,4 @@
-// How every run of a session begins and ends.
+// The beginning and the end that all runs of a session share.
 #pragma once
 
 #include <functional>
@@ -11,19 +11,20 @@
 
 namespace headgauge {
 
-// The model and the texts of a source. Throws BadInputError where its files have changed.
+// Returns results with the model and the texts of a source. Throws BadInputError if its files have
+// changed.
 Results described(const HeadSource& source);
 
-// The options with the defaults that the source fills in, and lists that are sets in order, so that
-// two ways to write one run are one run.
+// Returns the options with the source's defaults filled in and set-like lists sorted, so that two
+// spellings of one run have the same identity.
 ScanOptions resolved(const ScanOptions& options, const SourceInfo& source);
 void sort_lists(ScanOptions& options);
 
-// Adds to the results what they say beside the numbers, and saves them: the texts, the settings of
-// the request's own options, sentences by `summarize`.
+// Completes the results and saves them: adds the texts, the settings (the request's own options),
+// and the sentences of `summarize`.
 struct Ending {
   const Input& input;
-  std::vector<Option> options;  // of the request; those whose member begins with `own` are written
+  std::vector<Option> options;  // of the request; those whose member begins with `own` are recorded
   std::string_view own;
   std::function<std::vector<SummaryLine>(const Results&)> summarize = headgauge::summarize;
 };

@@ -14,19 +14,20 @@ namespace headgauge {
 namespace {
 
 constexpr Index kLongestAuto = 1024;
-constexpr Index kSharedRun = 64;  // tokens in a row that two texts have in common by copying alone
+constexpr Index kSharedRun =
+    64;  // two texts with this many consecutive tokens in common are copies
 
-// All tokens of the texts.
+// Reads all tokens of the texts.
 constexpr std::size_t kAllTokens = 0;
 
-// The longest context that is asked for; auto goes no further than the model was trained for.
+// Returns the longest context requested; auto stops at the trained context length.
 std::size_t longest_asked(const Input& input, const ModelSummary& summary) {
   if (input.lengths.empty()) return static_cast<std::size_t>(longest_auto(summary));
   return static_cast<std::size_t>(std::max(1, *std::ranges::max_element(input.lengths)));
 }
 
-// Looks up what the ids of the documents stand for. Where the model has no tokenizer, or one that
-// cannot be read, they stay ids: nothing that is measured needs more.
+// Looks up the text of the token ids. If the model has no readable tokenizer, documents have ids
+// only: no measure needs the text.
 void look_up_texts(const Model& model, std::vector<Document>& documents) {
   const bool all_have =
       std::ranges::none_of(documents, [](const Document& one) { return one.texts.empty(); });
@@ -41,13 +42,13 @@ void look_up_texts(const Model& model, std::vector<Document>& documents) {
   }
 }
 
-// Leaves the first tokens of each, as many as are asked for.
+// Cuts each document to the requested number of tokens.
 void cut_documents(const Input& input, const ModelSummary& summary,
                    std::vector<Document>& documents) {
   for (Document& document : documents) document.cut(longest_asked(input, summary));
 }
 
-// The texts as far as they are asked for, and no further than the model goes.
+// Reads the requested beginnings of the texts, limited to the model's context length.
 std::vector<Document> read_beginnings(const Input& input, Hold hold) {
   const ModelSummary& summary = input.model.summary();
   std::size_t most = longest_asked(input, summary);
@@ -55,7 +56,7 @@ std::vector<Document> read_beginnings(const Input& input, Hold hold) {
   return read_documents(input, most, hold);
 }
 
-// Each piece has what the tokenizer puts around a text.
+// Cuts documents into pieces, each with the special tokens that the tokenizer adds to a text.
 std::vector<Document> pieces_of(const std::vector<Document>& documents, Index tokens) {
   std::vector<Document> pieces;
   for (const Document& document : documents) {
@@ -74,20 +75,20 @@ std::vector<Document> pieces_of(const std::vector<Document>& documents, Index to
   return pieces;
 }
 
-// Of texts with lengths asked for, each must be long enough for all: which of them a mean stands
-// for should not depend on the length.
+// Throws unless each of several texts is long enough for all requested lengths: a mean must cover
+// the same texts at every length.
 void require_length(const std::vector<Document>& documents, const Input& input,
                     const ModelSummary& model) {
   if (input.lengths.empty()) return;
   const Index longest = *std::ranges::max_element(input.lengths);
   const Index positions = model.positions > 0 ? model.positions : model.trained_length;
   if (model.positions > 0 && longest > model.positions)
-    return;  // no text would do: a later message says so
+    return;  // no text fits; a later message says so
   for (const Document& document : documents) {
     const auto tokens = static_cast<Index>(document.total);
     if (tokens >= longest) continue;
     std::string advice = "give a longer text";
-    if (tokens >= 2) {  // of fewer nothing can be measured
+    if (tokens >= 2) {  // nothing can be measured on fewer
       advice = fmt::format("possible are {}; or {}",
                            fmt::join(auto_lengths(tokens, positions), ", "), advice);
     }
@@ -101,7 +102,7 @@ void require_length(const std::vector<Document>& documents, const Input& input,
   }
 }
 
-// Cuts whole texts into pieces, each a source of its own; the model must stay as it is meanwhile.
+// Cuts whole texts into pieces, each opened as a source of its own; the model must stay unchanged.
 CutText cutter(Model model, std::vector<Document> documents, const SourceOptions& source) {
   model.hold();
   return [=, documents = std::move(documents)](int tokens) {
@@ -115,7 +116,7 @@ CutText cutter(Model model, std::vector<Document> documents, const SourceOptions
   };
 }
 
-// Reads the texts whole where `cut` is given.
+// Opens the source; reads the texts whole if `cut` is not null.
 std::shared_ptr<HeadSource> open(const Input& input, CutText* cut) {
   const Model& model = input.model;
   const SourceOptions source{input.x, input.threads};
@@ -124,7 +125,7 @@ std::shared_ptr<HeadSource> open(const Input& input, CutText* cut) {
     throw UsageError(
         fault(input.asked_by, "a text to measure on", kNoTexts, "add text_files(FILE)"));
   }
-  // An unknown family or a config that makes no sense is reported before a long text is tokenised.
+  // Reports an unknown family or an invalid config before tokenising a long text.
   const ModelSummary& summary = model.summary();
   std::vector<Document> documents = cut == nullptr ? read_beginnings(input, Hold::own)
                                                    : read_documents(input, kAllTokens, Hold::all);
@@ -188,7 +189,7 @@ std::vector<Document> spread_pieces(const std::vector<Document>& documents, Inde
 }
 
 bool share_tokens(std::span<const Document> a, std::span<const Document> b) {
-  // Texts of fewer tokens than a run are a run themselves.
+  // A text with fewer tokens than kSharedRun is compared whole.
   Index run = kSharedRun;
   for (const auto documents : {a, b}) {
     for (const Document& text : documents) run = std::min(run, std::ssize(text.tokens));

@@ -1,4 +1,4 @@
-// What is said of runs that were stopped, and of runs that continue one.
+// Messages about runs that were stopped, and about runs that resume them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ std::string layers_finished(const Results& results) {
   return text;
 }
 
-// "12 of 96 points"; empty: none.
+// Example: "12 of 96 points"; empty: none.
 std::string points_finished(const Results& results, const std::string& metric) {
   const LabelledArray* error = results.metric(metric);
   if (error == nullptr) return "";
@@ -93,7 +93,7 @@ std::string interruption(const Results& results, const Run& run) {
 std::string resumption_line(const Journal& journal, Index layers, Index documents) {
   const auto from = journal.resumed(documents);
   if (!from) return fmt::format("going on with what {} holds", journal.path());
-  // "1 ssmax/", behind the experiment, is the first intervention.
+  // In "1 ssmax/", which follows the experiment, "ssmax" is the first intervention.
   std::string stage = from->stage.substr(from->stage.find('/') + 1);
   if (stage.ends_with('/')) stage.pop_back();
   return fmt::format("going on {}{}",

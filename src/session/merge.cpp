@@ -1,4 +1,4 @@
-// merge(): the run that shards were measured for, with their parts.
+// merge(): repeats the run of the shards with their parts.
 #include <utility>
 
 #include "headgauge/session.hpp"
@@ -16,7 +16,8 @@ Texts texts_of(const Json& recorded) {
   return texts;
 }
 
-// The request that a shard recorded. Its other texts are of the same kind as those measured.
+// Restores the request that a shard recorded. Its other texts are of the same kind as the measured
+// ones.
 template <class Request>
 Request request_of(const Json& recorded) {
   Request request;

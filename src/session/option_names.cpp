@@ -18,7 +18,7 @@ void add(Names& names) {
   }
 }
 
-// Longest first, for one may begin another.
+// Sorted with the longest first, because one name may begin with another.
 const Names& names() {
   static const Names all = [] {
     Names names = {

@@ -1,4 +1,4 @@
-// The options of a run and of what it reads besides its texts.
+// The options of a run and of its further inputs.
 #include <algorithm>
 #include <iterator>
 #include <utility>

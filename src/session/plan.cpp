@@ -30,7 +30,7 @@ Index piece_length(const Input& input, const PlanRequest& request,
   if (longest == 0) {
     longest = longest_auto(model);
     for (const auto* texts : {&select, &confirm}) {
-      // One text alone has to give a piece to search and one to check.
+      // A single text must give one piece to search on and one to check on.
       const auto least = static_cast<std::size_t>(texts == &select && select.size() == 1 ? 2 : 1);
       for (const Document& text : *texts) {
         longest = std::min(longest, static_cast<Index>(text.size() / least));
@@ -153,7 +153,7 @@ PlanResults Session::plan(PlanRequest request) {
                                         : plan_file(run_.out, one.budget));
     write_plan(one.plan, written_.back());
   }
-  std::error_code none;  // a state that stays is that of a run which is done, and harmless
+  std::error_code none;  // a state file that remains belongs to a finished run and is harmless
   fs::remove(request.options.state, none);
   made.exported = export_plan(made.plans.front().plan, formats, confirm->info(), run_.out);
   written_.insert(written_.end(), made.exported.files.begin(), made.exported.files.end());
@@ -168,7 +168,7 @@ PlanExport export_plan(const Model& model, const std::string& file,
   const Input input{.model = model, .texts = {}};
   require_checkpoint(input, "plan");
   const AttentionPlan plan = read_plan(file);
-  // Any text will do: the model says only whether the plan is for it.
+  // Any text works: only the model decides whether the plan fits.
   Document text;
   text.tokens = {0, 0};
   const auto source = open_documents(input, {text});

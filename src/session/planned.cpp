@@ -71,7 +71,7 @@ std::string plan_file(const std::string& folder, const std::string& budget) {
 std::vector<std::string> older_plans(const std::string& folder,
                                      const std::vector<std::string>& written) {
   std::vector<std::string> older;
-  std::error_code none;  // of a folder that cannot be listed
+  std::error_code none;  // the folder may not be readable
   for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
     const std::string name = entry.path().filename().string();
     const bool is_plan = name.starts_with(kPrefix) && name.ends_with(".json");

@@ -1,4 +1,4 @@
-// Runs under a plan, and the files of plans.
+// Runs under a plan, and files of plans.
 #pragma once
 
 #include <optional>
@@ -11,30 +11,31 @@
 
 namespace headgauge {
 
-// The plan that a run has its model under.
+// The plan under which a run measures its model.
 struct PlanInput {
   std::string file;  // empty: none
   std::optional<AttentionPlan> plan = {};
 
-  // Puts the model under the plan, if there is one. Throws as read_plan() and make_interventions()
-  // do, and UsageError where the scan has a pattern or a normalizer itself.
+  // Applies the plan to the model, if there is one. Throws as read_plan() and make_interventions()
+  // do; UsageError if the scan has a pattern or a normalizer itself.
   void apply(HeadSource& source, const ScanOptions& scan);
-  // The heads that the plan leaves as they are, as ScanOptions::heads has them. Throws UsageError
-  // where there are none.
+  // Returns the heads that the plan leaves unchanged, in the form of ScanOptions::heads. Throws
+  // UsageError if there are none.
   std::string unchanged_heads(const HeadSource& source) const;
-  // Records which plan it was in the settings, and notes a context that differs from the plan's.
+  // Records the plan in the settings; adds a notice if the context differs from the plan's.
   void describe(Results& results) const;
 };
 
-// A notice where the texts of the results are shorter or longer than those that a plan was made
-// for; else empty.
+// Returns a notice if the texts of the results are shorter or longer than those of the plan; else
+// an empty text.
 std::string context_notice(const AttentionPlan& plan, const std::string& file,
                            const Results& results);
 
-// The file in `folder` of the plan that was made for `budget`: "50 %" is plan_50.json.
+// Returns the file in `folder` of the plan for `budget`: "50 %" gives plan_50.json.
 std::string plan_file(const std::string& folder, const std::string& budget);
 
-// Notices about files in the folder that are named as plan_file() names them and were not written.
+// Returns notices about files in the folder that are named as by plan_file() but were not written
+// by this run.
 std::vector<std::string> older_plans(const std::string& folder,
                                      const std::vector<std::string>& written);
 

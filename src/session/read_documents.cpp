@@ -14,16 +14,16 @@
 namespace headgauge {
 namespace {
 
-// The tokenizer takes up to 160 times the memory of a text: longer ones are read one at a time.
+// The tokenizer needs up to 160 times the memory of a text, so longer texts are read one at a time.
 constexpr std::uintmax_t kShortText = std::uintmax_t{256} << 10;
 
-// Bytes of ids that a shard holds of documents; it reads further ones again where it needs them.
+// Bytes of token ids that a shard keeps in memory; it reads further documents again when needed.
 constexpr std::size_t kMostHeld = std::size_t{64} << 20;
 
-// A pipe has nothing left for a second time.
+// Throws if a text is a pipe, which cannot be read a second time.
 void refuse_pipes(const Input& input) {
   if (!input.read_again) return;
-  std::error_code none;  // opening the file says what is wrong with it
+  std::error_code none;  // opening the file reports the error
   for (const Text& text : input.texts) {
     if (!text.is_file() || !std::filesystem::is_fifo(text.name, none)) continue;
     throw UsageError(fault(text.name, "a file, for " + input.asked_by + " reads it more than once",
@@ -31,7 +31,7 @@ void refuse_pipes(const Input& input) {
   }
 }
 
-// Reads one of the texts as a document.
+// Reads one text as a document.
 class Reader {
  public:
   Reader(const Input& input, std::size_t most)
@@ -58,7 +58,7 @@ class Reader {
   bool causal_ = true;
 };
 
-// Whether it can be read a second time.
+// Returns whether the text can be read a second time.
 bool is_readable_again(const Text& text) {
   std::error_code none;
   return !text.is_file() || std::filesystem::is_regular_file(text.name, none);
@@ -71,8 +71,8 @@ bool is_short(const Text& text) {
 
 using Read = std::vector<std::optional<Document>>;
 
-// Reads the texts, several short ones at a time, and calls `done` with the number of each that was
-// read. A text that cannot be read is left out: reading it alone says why.
+// Reads the texts, several short ones at a time, and calls `done` with the number of each text that
+// was read. Skips texts that cannot be read; reading them alone reports the error.
 void read_several(const Texts& texts, const Reader& reader, int threads, Read& read,
                   const std::function<void(std::size_t)>& done) {
   const auto try_to_read = [&](std::size_t i) {

@@ -1,4 +1,4 @@
-// Session::reproduce(): the figures and claims of a paper, with the page and the figures beside.
+// Session::reproduce(): the figures and claims of a paper, with a page and figures as files.
 #include "headgauge/reproduce.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace headgauge {
 namespace {
 
-// Draws the page and the figures beside the results in `folder`; what was written.
+// Draws the page and the figures in `folder`; returns their paths.
 std::vector<std::string> draw(const Results& results, const std::string& folder) {
   if (!has_report() || folder.empty()) return {};
   const auto page = (std::filesystem::path(folder) / kReportFile).string();
@@ -30,7 +30,7 @@ void note_undrawn(Results& results) {
       "no page and no figures: this headgauge was configured with -DHEADGAUGE_REPORT=OFF");
 }
 
-// Saves the results; drawings of older ones in the folder go.
+// Saves the results; removes drawings of older results from the folder.
 std::vector<std::string> save_and_draw(Running& running, const Results& results,
                                        const std::string& folder) {
   running.save(results);
@@ -82,7 +82,7 @@ Results Session::simulate(SyntheticOptions options) {
   Results results = headgauge::simulate(options, running.observer(), run_.stop);
   complete(results, {input("converge"), {}, ""});
   running.save(results);
-  std::error_code kept;  // what was measured is saved
+  std::error_code kept;  // the measured results are saved already
   if (!results.partial) std::filesystem::remove(options.state, kept);
   return results;
 }

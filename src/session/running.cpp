@@ -19,7 +19,8 @@ RunObserver& nobody() {
   return none;
 }
 
-// The value of an option of files: the sums of their contents, which decide in place of names.
+// Returns the value of an option of files: the checksums of their contents, because names do not
+// decide.
 nlohmann::ordered_json sums_of(const Texts& texts) {
   nlohmann::ordered_json sums = nlohmann::ordered_json::array();
   for (const Text& text : texts) sums.push_back(text.sha256());
@@ -35,8 +36,8 @@ nlohmann::ordered_json identity_value(const Option& option) {
   return sums_of(text_files(*std::get<std::vector<std::string>*>(option.value)));
 }
 
-// Files of a tokenizer in its folder; a tokenizer in the checkpoint's own file counts among the
-// weights.
+// Adds the tokenizer's files in its folder; a tokenizer inside the checkpoint file is covered by
+// the weights.
 void add_tokenizer(const Model& model, Journal::Identity& identity) {
   const std::filesystem::path folder = model.tokenizer_path();
   if (folder.empty()) return;
@@ -61,9 +62,9 @@ Journal::Identity identity_of(const RunRecord& record, const Results& described)
   }
   add_tokenizer(record.model, identity);
   identity["version of headgauge"] = HEADGAUGE_VERSION;
-  // Sums of rows differ in their last bits from one instruction set to another.
+  // Sums over rows differ in their last bits between instruction sets.
   identity["HEADGAUGE_SIMD"] = simd_level();
-  // Parts are the bytes of numbers as they stand in memory.
+  // Parts are copies of numbers in memory.
   identity["byte order"] = std::endian::native == std::endian::little ? "little" : "big";
   return identity;
 }
@@ -176,7 +177,7 @@ void Running::keep() noexcept {
   try {
     if (own_ != nullptr) own_->flush_if_worth_it();
   } catch (const Error&) {
-    // The error that ends the run is the one to report; the journal holds what it held.
+    // Report the error that ended the run; the journal keeps what it has.
   }
 }
 

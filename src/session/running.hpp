@@ -1,4 +1,4 @@
-// One run of a session: its folder, its journal, and whoever follows it.
+// One run of a session: its folder, its journal and its observer.
 #pragma once
 
 #include <functional>
@@ -13,44 +13,44 @@
 
 namespace headgauge {
 
-// What the numbers of a run depend on, and what merge() needs to carry it out.
+// Everything that the numbers of a run depend on, and what merge() needs to repeat it.
 struct RunRecord {
   std::string experiment;  // "scan"
   const Model& model;
   const Texts& texts;
-  std::vector<Option> options;  // with their resolved values
+  std::vector<Option> options;  // with resolved values
   bool has_own = false;         // measures, normalizers or patterns of the program's own
 };
 
 class Running {
  public:
-  // Makes the folder of the run and tries it: one that cannot be written is a ResourceError before
-  // the work begins. What was made and stays empty goes again.
+  // Creates the folder of the run and tests it, so that an unwritable folder is a ResourceError
+  // before the work begins. A new folder that stays empty is removed.
   Running(Run run, std::shared_ptr<Journal> merged);
 
   RunObserver* observer() const { return observer_; }
 
-  // The journal, which the run keeps its parts in; null where none is needed. `described`: the
-  // model and the texts. Throws BadInputError where the folder has the journal of another run,
-  // UsageError for a shard without a folder, UnsupportedError for one of a model without a
-  // name. What is of the program's own has no identity, and so no journal.
+  // Opens the journal in which the run keeps its parts; null if none is needed. `described`:
+  // results with the model and the texts. Throws BadInputError if the folder has the journal of
+  // another run, UsageError for a shard without a folder, UnsupportedError for a shard of a model
+  // without a name. Objects of the program's own have no identity, and so no journal.
   Journal* open_journal(const RunRecord& record, const Results& described);
-  // Says where the run continues, and that everything is open. `source` is null where the run opens
-  // its texts one by one.
+  // Tells the observer where the run resumes, and that everything is open. `source` is null if the
+  // run opens its texts one by one.
   void start(const HeadSource* source);
 
-  // Carries the work out; where it fails the journal keeps what was finished, unless it would fail
+  // Runs `work`. If it throws, the journal keeps what was finished, unless the run would fail
   // again.
   Results measure(const std::function<Results()>& work);
   // Returns whether this process has the results.
   bool has_results() const { return journal_ == nullptr || journal_->has_results(); }
-  // Saves what was finished, and ends the journal of a run that is done.
+  // Saves what was finished; removes the journal of a complete run.
   void save(const Results& results);
 
  private:
-  // The run was stopped, or failed for a reason that may go away: what was finished stays.
+  // Keeps what was finished: the run was stopped, or failed for a reason that may go away.
   void keep() noexcept;
-  // The run would fail again.
+  // Discards the journal, because the run would fail again.
   void discard() noexcept;
 
   Run run_;
@@ -61,11 +61,11 @@ class Running {
   Journal* journal_ = nullptr;
 };
 
-// What was finished of partial results, as in "2 layers were finished"; empty: nothing.
+// Says what partial results contain: "2 layers were finished"; empty: nothing.
 std::string finished_part(const Results& results);
 
-// "going on from layer 24 of 30", where the journal has parts of an earlier run. 0 layers or
-// documents: not known.
+// Returns "going on from layer 24 of 30" if the journal has parts of an earlier run. 0 layers or
+// documents: unknown.
 std::string resumption_line(const Journal& journal, Index layers, Index documents);
 
 }  // namespace headgauge

@@ -18,7 +18,7 @@ bool has_own(const ScanOptions& options) {
          options.own_pattern != nullptr;
 }
 
-// File names, with their folders where two are the same.
+// Returns file names; names that occur twice include their folders.
 std::vector<std::string> short_names(const Texts& texts) {
   std::vector<std::string> names;
   for (const Text& text : texts) names.push_back(std::filesystem::path(text.name).filename());
@@ -45,7 +45,7 @@ void require_something_to_compare(const CompareRequest& request) {
   }
 }
 
-// Opens the text of `option`, another one than those it must not share anything with.
+// Opens the texts of `option`, which must not share tokens with the run's other texts.
 std::shared_ptr<HeadSource> open_other(const Input& input, const CompareRequest& request,
                                        const std::string& option, const Texts& texts,
                                        const SourceInfo& measured) {
@@ -194,7 +194,7 @@ Results Session::converge(ConvergeRequest request) {
   const auto converged = [&] {
     if (plan.file.empty()) {
       Results results = headgauge::converge(*source, request.options, observer, run_.stop);
-      // What is chosen by all results is measured where they are.
+      // Choosing a budget needs all results.
       if (running.has_results()) calibration.run(results, observer, run_.stop);
       return results;
     }
@@ -238,7 +238,7 @@ Results Session::validate(ValidateRequest request) {
                            "name at least two texts, such as text_files() a.txt b.txt"));
   }
   require_checkpoint(input, "validate");
-  // The texts are measured one after another, all on one model.
+  // The texts are measured one after another on the same model.
   input.model.hold();
   const auto open = [&](std::size_t text) { return open_source(input.with({texts_[text]})); };
   const std::vector<Document> documents = load_documents(input);

@@ -265,7 +265,7 @@ class WholeRun(unittest.TestCase):
             }
         )
         self.assertEqual(status, 0)
-        self.assertEqual(lines[-1], "21 passed, 0 failed, 6 skipped")  # two of layout and tsc
+        self.assertEqual(lines[-1], "22 passed, 0 failed, 6 skipped")  # layout, wheel, tsc
 
     def test_files_of_a_folder_share_a_line(self) -> None:
         report = {"unittest": (0, "Ran 5 tests in 1s\n\nOK (skipped=1)\n")}
