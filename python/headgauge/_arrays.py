@@ -16,10 +16,12 @@ Floats = npt.NDArray[np.float32]
 
 
 def as_floats(array: Any, name: str, copy: bool | None = None) -> Floats:
-    """float32, C-contiguous, in main memory: the same memory where it is so already.
+    """Returns the array as float32, C-contiguous, in main memory; does not copy an array that is so
+    already.
 
-    Takes numpy arrays, torch tensors, anything of DLPack or the array interface. Raises
-    BadInputError where it holds no numbers, or where copy=False and it would have to be copied.
+    Takes numpy arrays, torch tensors, and objects with DLPack or the array interface. Raises
+    BadInputError for an array that does not contain numbers, and with copy=False for one that would
+    need a copy.
     """
     if hasattr(array, "detach"):  # torch: numpy has neither bfloat16 nor GPU memory
         if array.is_meta:

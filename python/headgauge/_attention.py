@@ -1,9 +1,9 @@
-"""Our attention function, and how models are made to call it.
+"""headgauge's attention function, and how models are made to call it.
 
-Its name stands in the configs of a model while somebody wants it: it shows its arguments to the pass
-that runs in this thread, gives way to a swap of the module, and else calls the function that the
-model was loaded with. Names and modes are counted, so that several scans and swaps of a model, or of
-models that share a config, may begin and end in any order.
+While a scan or a swap needs it, the configs of a model name this function. It shows its arguments
+to the pass that runs in the same thread, calls the swap of the module if there is one, and
+otherwise the function that the model was loaded with. Names and modes are counted, so that several
+scans and swaps of a model, or of models that share a config, may begin and end in any order.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _ours(name: str) -> str:
     def attention(
         module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *mask: Any, **options: Any
     ) -> Any:
-        def own() -> Any:  # called with the same arguments: a model may pass its mask by name, or have none
+        def own() -> Any:  # called with the same arguments: the mask may be passed by name or missing
             return original(name, module)(module, query, key, value, *mask, **options)
 
         said = mask[0] if mask else options.get("attention_mask")
@@ -149,7 +149,7 @@ def evaluating(model: Any) -> Iterator[None]:
 
 
 def add_swap(model: Any, swap: Swap) -> None:
-    """Only the last one of a module is used."""
+    """Makes `swap` replace the attention of the model; if several do, the last one applies."""
     with _lock:
         for module in model.modules():
             _swaps.setdefault(module, []).append(swap)
@@ -187,7 +187,8 @@ def arguments_of(model: Any) -> Any:
 
 
 def is_sharded(model: Any) -> bool:
-    """Returns whether each process holds a part of the weights, so that all must finish the same passes."""
+    """Returns whether each process has only part of the weights, so that all must run the same
+    passes."""
     return any(type(module).__name__ == "FullyShardedDataParallel" for module in model.modules()) or any(
         hasattr(weight, "full_tensor") for weight in model.parameters()
     )

@@ -28,8 +28,9 @@ class Attention:
         past: int = 0,
         document: int = 0,
     ) -> None:
-        """`own`: what the module would compute. `past`: tokens before the queries, where nothing is kept. `document`: the number of the first text of
-        the batch, which patterns that draw go by."""
+        """`own`: computes the module's own output. `past`: number of tokens before the queries, if
+        no cache is kept. `document`: number of the batch's first text, which seeds random
+        patterns."""
         if seen.sinks:
             raise UnsupportedError(f"{seen.name}: expected attention without sinks of its own, found some")
         if seen.options.get("position_bias") is not None:
@@ -95,8 +96,8 @@ class Attention:
         return Held(heads, key if whole else key[:, heads], value if whole else value[:, heads], places)
 
     def output(self, change: Change | None, heads: list[int], held: Held) -> torch.Tensor:
-        """(batch, heads, queries, d) of some query heads: to the last bit the model's own where nothing is
-        changed for them, and nothing was dropped."""
+        """Returns the output (batch, heads, queries, d) of some query heads; bit for bit the
+        model's own if nothing is changed for them and no key was dropped."""
         if change is None and self.kept is None:
             return self._own_output(heads)
         key_heads = sorted({head // self.shared for head in heads})
@@ -203,8 +204,8 @@ class Attention:
             )
 
     def mean(self, key_heads: list[int], heads: list[int]) -> torch.Tensor:
-        """(batch, query heads, queries, d) of heads whose output is the mean of all values; their sum is
-        kept."""
+        """Returns the output (batch, query heads, queries, d) of heads whose output is the mean of
+        all values; keeps the sum of the values."""
         assert self.kept is not None
         at = torch.tensor(key_heads, device=self.device)
         values = self.seen.value.index_select(1, at)

@@ -127,7 +127,7 @@ def _made(normalizer: str | Normalizer, pattern: str) -> Change:
 
 
 def _plan_text(rule: Any) -> tuple[str, str] | None:
-    """Returns the content of plan.json, and its name in errors; None: no plan."""
+    """Returns the content of plan.json, and its name in errors; None if `rule` is not a plan."""
     if isinstance(rule, Results):
         if rule.plan is None:
             raise UsageError("use: expected the Results of plan(), found others, which hold no plan")

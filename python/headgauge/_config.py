@@ -6,8 +6,8 @@ from typing import Any
 
 
 def of_layers(config: Any, name: str) -> list[Any]:
-    """An attribute of each layer; None where there is none. A config of layers that differ raises RuntimeError
-    where it is asked for what differs, and nothing here takes that for an attribute that is absent."""
+    """Returns an attribute of each layer; None for a layer without it. If layers differ, the config
+    raises RuntimeError for an attribute that differs; that does not count as absent."""
     count = int(getattr(config, "num_hidden_layers", None) or 0)
     if getattr(config, "is_heterogeneous", False):
         return [getattr(of_layer, name, None) for of_layer in config.per_layer_config]
@@ -15,7 +15,8 @@ def of_layers(config: Any, name: str) -> list[Any]:
 
 
 def any_of(config: Any, name: str) -> Any:
-    """Returns an attribute that all layers share, or the first layer's that has one; None: there is none."""
+    """Returns an attribute that all layers share, or else that of the first layer that has it; None
+    if no layer does."""
     if getattr(config, "is_heterogeneous", False) and name in config.per_layer_attributes:
         return next((found for found in of_layers(config, name) if found), None)
     return getattr(config, name, None)

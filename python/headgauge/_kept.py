@@ -46,7 +46,8 @@ class Held:
         return self.keys.index_select(1, at), self.values.index_select(1, at)
 
     def joined(self, keys: torch.Tensor, values: torch.Tensor, past: int) -> Held:
-        """With those of the tokens from `past` on, of all heads of the layer."""
+        """Returns these keys and values, followed by those of the tokens from `past` on; the
+        arguments have all heads of the layer."""
         at = torch.tensor(self.heads, device=keys.device)
         places = torch.arange(past, past + keys.shape[2], device=keys.device)
         return Held(
@@ -57,7 +58,8 @@ class Held:
         )
 
     def left(self, first: int, last: int, seen: int, padding: torch.Tensor) -> Held:
-        """Returns the keys seen by the query after `seen` tokens: the first after the padding, the last."""
+        """Returns the keys seen by the query after `seen` tokens: the first ones after the padding
+        and the last ones."""
         low, high = int(padding.min()), int(padding.max())
         keep = (self.places >= low) & (self.places < high + first) | (self.places > seen - last)
         at = keep.nonzero().reshape(-1)
@@ -86,8 +88,8 @@ class Layer:
 
 
 class KeptLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignore]
-    """A layer of a cache. update() returns only the new keys: the attention of the swap that owns the
-    cache joins them with the kept keys, and decides which to keep."""
+    """A layer of a cache. update() returns only the new keys: the attention of the swap that owns
+    the cache appends them to the kept keys, and decides which to keep."""
 
     is_sliding = False
     is_compileable = False
@@ -176,14 +178,14 @@ class KeptLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignore]
         self.seen, self.state, self.is_initialized = 0, Layer(), False
 
     def offload(self) -> None:
-        """The keys stay where they are."""
+        """Does nothing: the keys stay on their device."""
 
     prefetch = offload
 
 
 class _Pending(threading.local):
-    """The layer that was updated last in this thread, whose attention comes next; and whether every attention
-    of the forward pass that runs has such a layer."""
+    """The layer that was updated last in this thread, whose attention comes next; and whether every
+    attention of the current forward pass has such a layer."""
 
     layer: KeptLayer | None = None
     keeping = False
@@ -208,8 +210,8 @@ def can_keep(model: Any) -> bool:
 
 
 def kept_in(past: Any, owner: Any, layers: int) -> tuple[Any, list[KeptLayer]]:
-    """A cache with layers that are kept in place of an empty one or of None: a DynamicCache stays the object that it
-    was, those of other kinds, which have a size, do not."""
+    """Returns a cache with kept layers to use instead of an empty cache or None. A DynamicCache is
+    changed in place; other kinds, which have a fixed size, are replaced."""
     kept = [KeptLayer(owner) for _ in range(layers)]
     if type(past) is not DynamicCache:
         return Cache(layers=list(kept)), kept

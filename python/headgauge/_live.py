@@ -1,4 +1,4 @@
-"""Transformers models as a source of heads."""
+"""A transformers model as a source of heads."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ class LiveModel:
     """A transformers model that opens texts; use it in a `with` statement."""
 
     def __init__(self, model: Any, inputs: Inputs = None, command: str = "scan", cross: bool = False) -> None:
-        """`command`: what it is opened for. `cross`: the decoder's attention to the encoder is looked at."""
+        """`command`: the command that opens the model. `cross`: True to measure the decoder's
+        attention to the encoder."""
         if not isinstance(model, torch.nn.Module) or not hasattr(model, "get_input_embeddings"):
             raise UsageError(
                 f"model: expected a path, a name or a transformers model, found {type(model).__name__}"
@@ -93,7 +94,8 @@ class LiveModel:
             source.close()
 
     def stand_ins(self) -> list[list[int]]:
-        """Of each of the inputs that stand alone: an id for each position that the model makes of it."""
+        """Returns, for each set of inputs given without ids, one placeholder id for each position
+        of the model."""
         found = []
         for given in [self._inputs] if isinstance(self._inputs, Mapping) else list(self._inputs or []):
             self._require_known(given)
@@ -111,7 +113,7 @@ class LiveModel:
 
     @contextlib.contextmanager
     def _takes(self, given: Mapping[str, Any]) -> Iterator[None]:
-        """Raises a headgauge error for inputs that the model refuses with its own error."""
+        """Raises a headgauge error for inputs that the model rejects with an error of its own."""
         try:
             yield
         except (AttributeError, TypeError, ValueError, RuntimeError) as error:
@@ -120,7 +122,7 @@ class LiveModel:
             raise self._failed(given, error) from error
 
     def _failed(self, given: Mapping[str, Any], error: Exception) -> Error:
-        """Describes what is wrong with inputs for which the model raises an error."""
+        """Returns an error that says what is wrong with inputs for which the model raised one."""
         names = ", ".join(given)
         if "input_ids" in arguments_of(self.model) and "input_ids" not in given:
             return UnsupportedError(
@@ -194,8 +196,8 @@ class LiveModel:
         )
 
     def _probe(self, ids: list[int], inputs: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-        """What each layer is made of, from a pass over the first tokens, or over all where these are too few for
-        the model."""
+        """Returns the shape of each layer, from a pass over the first tokens, or over all tokens if
+        the model raises for so few."""
         if self.alone:
             with self._takes(inputs or {}):
                 return self._probed(ids, inputs)
@@ -203,7 +205,7 @@ class LiveModel:
             return self._probed(ids[:PROBED], inputs)
         except Error:
             raise
-        except Exception:  # noqa: BLE001 - whatever the model raises; the longer pass raises it again
+        except Exception:  # noqa: BLE001 - any exception of the model; the longer pass raises it again
             self._require_whole_input()
             return self._probed(ids, inputs)
 
@@ -242,7 +244,8 @@ class LiveModel:
         )
 
     def _layers_of_a_pass(self, run: Run, by_name: bool = False) -> list[dict[str, Any]]:
-        """`by_name`: none where the model has a table of attention functions of its own, without ours."""
+        """`by_name`: returns no layers if the model has its own table of attention functions,
+        without ours."""
         probe = Pass(run)
         layers: list[dict[str, Any]] = []
         try:
@@ -252,7 +255,7 @@ class LiveModel:
                 own = {"number": seen.layer, "place": probe.place}
                 layers.append({"shape": shape, "window": seen.window, "entered": entered, **own})
                 self.has_position_bias |= seen.position_bias is not None
-            # These are logits of next tokens, not of classes.
+            # The logits predict next tokens, not classes.
             head = getattr(self.model, "get_output_embeddings", lambda: None)()
             causal = bool(layers) and layers[0]["shape"]["causal"]
             self.has_loss = head is not None and probe.logits is not None and causal
@@ -343,7 +346,8 @@ class LiveSource:
         return seen
 
     def _check(self, seen: Seen, depth: int) -> None:
-        """What is handed to the core is what it was told of."""
+        """Raises UnsupportedError if the layer's shape differs from the one that info() gave the
+        core."""
         layers = self._live.layers
         if depth < len(layers) and _shape(seen, self._live.cross) == layers[depth]["shape"]:
             return
@@ -463,8 +467,9 @@ class LiveSource:
 
 
 def _numbered(layers: list[dict[str, Any]]) -> tuple[tuple[int, ...], int]:
-    """The numbers of layers in the model, and how many it has: as their modules know them, else their places in
-    the model's list of layers; where neither tells them apart (modules that are used again), their order."""
+    """Returns the numbers of the attention layers in the model, and the number of all layers. Uses
+    the numbers that modules know, else their places in the model's list of layers, else their
+    order, if the others are not distinct (modules that are used again)."""
     places = [layer["place"] for layer in layers]
     in_list = [None if place is None else place.number for place in places]
     for numbers in ([layer["number"] for layer in layers], in_list, [*range(len(layers))]):
@@ -505,7 +510,8 @@ def _shape(seen: Seen, cross: bool) -> dict[str, Any]:
 
 
 def _stand_alone(model: Any, inputs: Inputs, command: str) -> bool:
-    """Whether `inputs` is all that a model gets. Raises UnsupportedError or UsageError where they have no meaning."""
+    """Returns whether the model takes only `inputs`, without ids. Raises UnsupportedError or
+    UsageError for inputs that make no sense for the model."""
     both = is_encoder_decoder(model)
     if both and command not in TAKE_INPUTS:
         raise UnsupportedError(

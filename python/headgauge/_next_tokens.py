@@ -8,7 +8,7 @@ ROWS = 256  # rows processed at a time: their logits are in memory as float64
 
 
 def losses(logits: torch.Tensor, ids: list[int]) -> list[float]:
-    """-log p(ids[t + 1]), t = 0 ... L - 2, in nats, of logits (L, vocabulary)."""
+    """Returns -log p(ids[t + 1]), t = 0 ... L - 2, in nats, from logits (L, vocabulary)."""
     following = torch.tensor(ids[1 : logits.shape[0]], device=logits.device)
     found: list[float] = []
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Options as keyword arguments: the declarations are those of the core."""
+"""Options as keyword arguments, declared by the core."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from headgauge._own import Measure, Normalizer, Pattern
 
 @functools.cache
 def declared(experiment: str) -> dict[str, dict[str, Any]]:
-    """The options of an experiment by name: form, help, details, default and type."""
+    """Returns the options of an experiment by name: form, help, details, default and type."""
     return {option["name"]: option for option in _core.options(experiment)}
 
 
 def _plain(value: object) -> object:
-    """As JSON has it: numpy scalars, arrays, ranges and paths become what Python is born with."""
+    """Converts numpy scalars, arrays, ranges and paths to plain Python values that JSON can
+    represent."""
     if isinstance(value, os.PathLike):
         return os.fsdecode(value)
     if isinstance(value, np.generic):
@@ -54,8 +55,8 @@ def take_own(options: dict[str, Any]) -> dict[str, list[Any]]:
 
 
 def checked(experiment: str, options: Mapping[str, Any], function: str = "") -> dict[str, Any]:
-    """The options that were given, as the core takes them. None leaves an option as it is. `function` is
-    the name that errors give, by default that of the experiment."""
+    """Returns the given options in the form that the core takes; leaves out those that are None.
+    `function` is the name in errors, by default that of the experiment."""
     known = declared(experiment)
     given: dict[str, Any] = {}
     for name, value in options.items():

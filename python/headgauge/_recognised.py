@@ -1,8 +1,9 @@
 """Attention outside the interface of transformers, in modules that headgauge recognises.
 
-GPT-2's way (GPT-Neo; GPT-J and CodeGen before transformers 5.24): a method `_attn` gets queries, keys and
-values, and gives back what the attention function of the interface would. Bloom and MPT compute all in one
-method: their queries and keys are computed once more before it is called.
+GPT-Neo (and GPT-J and CodeGen before transformers 5.24) have a method `_attn`, which takes queries,
+keys and values and returns what the attention function of the interface would. Bloom and MPT
+compute everything in one method: headgauge computes their queries and keys once more before it is
+called.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ def _scale(module: Any) -> float:
 
 
 def _local(module: Any) -> int:
-    """The window that GPT-Neo's modules add to the mask themselves, in every other layer; 0: none."""
+    """Returns the window that GPT-Neo's modules add to the mask themselves, in every other layer; 0
+    if none."""
     own = getattr(module, "bias", None)
     if not isinstance(own, torch.Tensor) or own.ndim != 4:
         return 0
@@ -122,14 +124,15 @@ def _watch_module(module: Any, made: Callable[[Any, dict[str, Any]], Seen]) -> C
 
 
 def _is_recognised(module: Any) -> bool:
-    """Not a module of GPT-J or CodeGen that asks the interface, which has no method of its own."""
+    """Returns False for modules of GPT-J or CodeGen that use the interface: they have no
+    `_attn`."""
     name = type(module).__name__
     return name in COMPUTED or (name in METHODS and hasattr(module, "_attn"))
 
 
 def watch(model: Any) -> Callable[[], None] | None:
-    """Has the recognised modules of a model show their attention; what is returned takes that back. None:
-    the model has none of them."""
+    """Makes the recognised modules of a model show their attention; the returned function undoes
+    this. Returns None if the model has none."""
     modules = [module for module in model.modules() if _is_recognised(module)]
     if not modules:
         return None

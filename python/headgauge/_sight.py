@@ -26,8 +26,8 @@ class Sight:
 
 
 def allowed_keys(mask: Any, keys: int, name: str) -> torch.Tensor:
-    """(batch, queries, keys): whether a query sees a key. Raises UnsupportedError for a mask that says
-    more than that, or says it in another way."""
+    """Returns (batch, queries, keys): whether a query sees a key. Raises UnsupportedError for a
+    mask that does more than hide keys, or has another form."""
     if not isinstance(mask, torch.Tensor) or mask.ndim != 4:
         raise UnsupportedError(
             f"{name}: expected a mask of 4 dimensions, found {type(mask).__name__}; load the model with "
@@ -53,7 +53,7 @@ def allowed_keys(mask: Any, keys: int, name: str) -> torch.Tensor:
 
 @dataclass
 class Seen:
-    """What the attention of one layer was called with, by a function of the name `implementation`."""
+    """The arguments of one layer's attention, called through a function named `implementation`."""
 
     implementation: str
     module: Any
@@ -74,13 +74,15 @@ class Seen:
         return int(window) if self.causal or not window else 2 * int(window) - 1
 
     def _called_with(self, name: str) -> Any:
-        """What the call says, also where that is None; what the module has, where it says nothing."""
+        """Returns the argument of the call, also if it is None; without one, the attribute of the
+        module."""
         return self.options[name] if name in self.options else getattr(self.module, name, None)
 
     @property
     def causal(self) -> bool:
-        """Whether a query sees no later key. What the call says counts where it has no mask: SDPA is told
-        that it is not causal beside a mask, and for a single query. An eager function goes by its mask alone."""
+        """Returns whether queries see no later keys. The call's argument counts only without a
+        mask, because SDPA gets is_causal=False with a mask and for a single query. An eager
+        function uses only its mask."""
         if self.implementation == "eager" and self.mask is None:
             return False
         said = self.options.get("is_causal")
@@ -131,8 +133,8 @@ class Seen:
         return None if number is None or int(number) < 0 else int(number)
 
     def allowed(self, keys: int) -> torch.Tensor:
-        """(batch, queries, keys): whether each of the last queries sees each of the keys, by the mask and by
-        the window that a module adds to it."""
+        """Returns (batch, queries, keys): whether each of the last queries sees each key, by the
+        mask and by the window that a module adds to it."""
         allowed = allowed_keys(self.mask, keys, self.name)
         local = self.options.get("local_window")
         if not local:
@@ -143,9 +145,10 @@ class Seen:
 
     @functools.cached_property
     def position_bias(self) -> Any:
-        """(heads, 2 L - 1) float32, of key j for query i at L - 1 + j - i; None: nothing is added. A bias by key
-        alone, which changes by the same from key to key, is one by distance up to what a softmax forgets.
-        Raises UnsupportedError for others."""
+        """Returns the bias (heads, 2 L - 1) in float32, with that of key j for query i at L - 1 + j
+        - i; None if there is none. A bias that depends on the key alone and is linear in it becomes
+        one by distance: the two differ by a constant in each row, which softmax ignores. Raises
+        UnsupportedError for other biases."""
         given = self.options.get("position_bias")
         if given is None or not bool(given.any()):
             return None
@@ -176,7 +179,8 @@ class Seen:
 
     @functools.cached_property
     def sight(self) -> Sight:
-        """Of the first text of a batch. Raises UnsupportedError for a mask of another kind."""
+        """Returns the visible keys of the first text of a batch. Raises UnsupportedError for other
+        kinds of masks."""
         length = self.query.shape[2]
         if self.mask is None:
             return Sight(self.causal, self.window if self.causal and 0 < self.window < length else 0)
@@ -199,8 +203,8 @@ class Seen:
 
 
 def visible_keys(seen: Seen, keys: int) -> torch.Tensor:
-    """(batch, 1, queries, keys), or 1 for the batch: which of the keys so far each of the last queries
-    sees. Raises UnsupportedError for a mask that says more than that."""
+    """Returns (batch, 1, queries, keys), or 1 for the batch: whether each of the last queries sees
+    each of the keys so far. Raises UnsupportedError for a mask that does more than hide keys."""
     if seen.mask is not None:
         return seen.allowed(keys)[:, None]
     place = torch.arange(keys, device=seen.query.device)

@@ -1,4 +1,4 @@
-"""The interface that gives the core its tensors, one layer of one document at a time."""
+"""The interface through which the core gets tensors, one layer of one document at a time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 from headgauge import _core
 
-# How heads are to attend, each way once, and which of these each head of each layer takes (-1: as it has it).
+# The distinct interventions, and for each head of each layer the index of its own (-1: unchanged).
 Changes: TypeAlias = list[tuple[_core.Rule | None, _core.Pattern | None]]
 Places: TypeAlias = list[list[int]]
 
@@ -26,13 +26,14 @@ class NextTokens:
 
 
 class Source(Protocol):
-    """An object behind a source of the core. All arrays are float32, C-contiguous, in main memory."""
+    """A Python object that a source of the core calls. All arrays are float32, C-contiguous, in
+    main memory."""
 
     def info(self) -> dict[str, Any]:
-        """name, family, layers, heads, kv_heads, head_dim, value_dim, x_dim, max_length (0: any),
-        bytes, element_bytes, causal, has_x, has_unrotated, has_values, has_loss, has_tokens, documents (their lengths),
-        without_attention (layers of which layer() is not asked), layer_types and windows (of each layer, 0: none),
-        notices."""
+        """Returns name, family, layers, heads, kv_heads, head_dim, value_dim, x_dim, max_length (0:
+        unlimited), bytes, element_bytes, causal, has_x, has_unrotated, has_values, has_loss,
+        has_tokens, documents (their lengths), without_attention (layers for which layer() is never
+        called), layer_types and windows (of each layer, 0: none), notices."""
         ...
 
     def describe(self) -> dict[str, Any]:
@@ -40,16 +41,16 @@ class Source(Protocol):
         ...
 
     def layer(self, layer: int, document: int) -> dict[str, Any]:
-        """queries (heads, L, d), keys (kv_heads, L, d), values (kv_heads, L, v) or None, x (L, w) or
-        None, tokens (their ids, or none), x_key (the same number for the same vectors), scale,
-        softcap (0: none), position_bias (heads, 2 L - 1; of key j for query i that at L - 1 + j - i; or
-        None), window (0: none), reach (of keys on both sides; 0: all), causal, cross (keys are of another text,
-        of a length of its own, and all seen), sinks (a logit for each head that stands beside
-        the keys'; or none), type."""
+        """Returns queries (heads, L, d), keys (kv_heads, L, d), values (kv_heads, L, v) or None, x
+        (L, w) or None, tokens (ids, or none), x_key (equal for equal vectors), scale, softcap (0:
+        none), position_bias (heads, 2 L - 1; that of key j for query i at L - 1 + j - i; or None),
+        window (0: none), reach (keys seen on both sides; 0: all), causal, cross (True if keys are
+        of another text, of a different length, and all visible), sinks (an additional logit for
+        each head; or none), type."""
         ...
 
     def losses(self, document: int) -> list[float]:
-        """-log p of the tokens 2 to L in nats; empty: not known."""
+        """Returns -log p of the tokens 2 to L in nats; empty: not known."""
         ...
 
     def look_at(self, queries: list[list[int]]) -> None:
@@ -81,8 +82,8 @@ class ModelSource(Source, Protocol):
         ...
 
     def try_intervention(self, layer: int, document: int, changes: Changes, places: list[int]) -> NextTokens:
-        """What the model would say if the heads of that one layer attended so, those of others as
-        intervene() said; the pass that waits in the layer goes on as if nothing had been asked."""
+        """Returns the predictions of the model if the heads of this one layer attended so and other
+        layers as under intervene(). The pass that waits in the layer is not affected."""
         ...
 
 

@@ -40,26 +40,28 @@ class CacheBytes(NamedTuple):
 
 
 class use:
-    """Makes a transformers model attend with another normalizer or pattern, from now on or within `with`.
+    """Makes a transformers model attend with another normalizer or pattern, from now on or within
+    `with`.
 
-    `rule`: a normalizer ("ssmax", "entmax:alpha=1.5", ...; docs/normalizers.md), or a plan: the path of a
-    plan.json, what it holds, or the Results of plan(). `pattern`: "window:size=64", ... (docs/patterns.md), with
-    or without a normalizer. `heads`: pairs (layer, head); by default all.
+    `rule`: a normalizer ("ssmax", "entmax:alpha=1.5", ...; docs/normalizers.md), or a plan: the
+    path of a plan.json, its contents, or the Results of plan(). `pattern`: "window:size=64", ...
+    (docs/patterns.md), with or without a normalizer. `heads`: pairs (layer, head); by default all.
 
-    Forward and backward: gradients are products with the exact Jacobian. Works with padding and with a
-    key-value cache. Where heads need only their first and last keys (`window`, `sinks`), or the sum of
-    their values (`uniform`), the cache that generate() or a forward pass makes holds no more than that;
-    cache_bytes says what it came to. restore() makes the model what it was; of several on one model the
-    last one that is left counts, in whatever order they end.
+    Works forward and backward: gradients are products with the exact Jacobian. Works with padding
+    and with a key-value cache. If heads need only their first and last keys (`window`, `sinks`) or
+    the sum of their values (`uniform`), the cache of generate() or of a forward pass holds no more
+    than that; cache_bytes gives its size. restore() restores the model. If several of these objects
+    change one model, the last one created that is still active applies, in whatever order they end.
 
-    Scores are computed in float32 at least, weights of normalizers in float64 on the CPU and in the type of
-    the scores on a GPU, and the weights of a layer are in memory at once, so this is for measuring, tuning
-    and trying, not for speed.
+    Scores are computed in float32 or better, weights of normalizers in float64 on the CPU and in
+    the type of the scores on a GPU. All weights of a layer are in memory at once, so this is for
+    measuring, tuning and trying, not for speed.
 
-    Raises UsageError for a rule, a pattern or heads that there are not, from the model's first forward pass for
-    heads of layers without attention (hybrid models); BadInputError for a plan of another model; UnsupportedError
-    for sinks, and, from the model's first forward pass, for a model that computes its own attention, and for
-    heads= or a plan where layers share their attention module.
+    Raises UsageError for an unknown rule, pattern or head; from the model's first forward pass also
+    for heads of layers without attention (hybrid models). Raises BadInputError for a plan of
+    another model. Raises UnsupportedError for sinks; from the model's first forward pass also for a
+    model that computes its own attention, and for heads= or a plan if layers share their attention
+    module.
     """
 
     def __init__(
@@ -137,15 +139,15 @@ class use:
         )
 
     def _counts(self, module: Any) -> bool:
-        """Not of a copy of the model, nor of a swap within which there is another, nor in a pass that is
-        measured, which began before it."""
+        """Returns whether this swap applies: not to a copy of the model, not if a later swap is
+        active, and not in a measured pass that began before it."""
         return module is self._model and here.running is None and is_last_swap(module, self)
 
     def _begin(self, module: Any, args: tuple[Any, ...], given: dict[str, Any]) -> Any:
-        """Makes a key-value cache that is empty or not yet made hold only what is needed."""
+        """Makes a key-value cache that is empty or does not exist yet hold only what is needed."""
         if not self._counts(module):
             return None
-        pending.layer, self._last = None, -1  # left by a forward pass that failed
+        pending.layer, self._last = None, -1  # a forward pass that failed left them set
         name = next((name for name in cache_names if name in given), self._cache_name)
         if name in self._parameters[: len(args)]:
             args, given = (), {**dict(zip(self._parameters, args, strict=False)), **given}
@@ -177,8 +179,8 @@ class use:
         self._changes.require_in(self._attended, self._left_out() if module.training else ())
 
     def _left_out(self) -> set[int]:
-        """The layers that training may have left out: all but those of the model's list that are made of other
-        modules than the ones that attended."""
+        """Returns the layers that training may have skipped (layer dropout): all except those in
+        the model's list whose modules are of other types than those that attended."""
         numbers = {place.number for place in self._places.values() if place is not None}
         alike = {
             place.number
@@ -196,7 +198,7 @@ class use:
             )
 
     def attention(self, seen: Seen, own: Callable[[], Any]) -> Any:
-        """Called by the attention function of a module of the model."""
+        """Computes the attention of a module of the model; our attention function calls it."""
         self._called = True
         kept = pending.take()
         if kept is not None and kept.owner is not self:
@@ -254,7 +256,8 @@ class use:
 
 
 def _tokens_in(past: Any) -> int:
-    """The tokens that a key-value cache has seen: of layers without attention it does not say, or says 0."""
+    """Returns the number of tokens that a key-value cache has seen; layers without attention report
+    nothing, or 0."""
     layers = getattr(past, "layers", None)
     if layers is None:
         return int(past.get_seq_length())
@@ -263,7 +266,7 @@ def _tokens_in(past: Any) -> int:
 
 
 def _kind(changes: list[Change | None], seen: Seen) -> Kind:
-    """Returns the keys that query heads which share them need."""
+    """Returns the kind of keys needed by the query heads that share them."""
     window = seen.window if seen.causal else 0
     needs: list[Kind] = []
     for change in changes:

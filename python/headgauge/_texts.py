@@ -1,4 +1,4 @@
-"""Texts and token ids that stand in memory."""
+"""Texts and token ids in memory."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy as np
 from headgauge import _core
 from headgauge.errors import BadInputError
 
-# A text, the path of a file that holds one, the ids of one, or several of the same kind.
+# A text, the path of a text file, a list of token ids, or several of the same kind.
 TextOrIds: TypeAlias = Any
 
 
 def texts_of(documents: TextOrIds, option: str = "text", are_files: bool = False) -> list[_core.Text]:
-    """The documents that `option` (text, tokens, confirm, fit) is given as; a str is a text or, with
-    `are_files`, a file of ids. Raises BadInputError."""
+    """Returns the documents given as `option` (text, tokens, confirm, fit). A str is a text or,
+    with `are_files`, the path of a file of ids. Raises BadInputError."""
     items = split(documents)
     if not items:
         raise BadInputError(f"{option}: expected a text or token ids, found none")
@@ -57,7 +57,7 @@ def checked_path(path: str | os.PathLike[str]) -> str:
 
 
 def split(documents: TextOrIds) -> list[Any]:
-    """One by one. Raises BadInputError."""
+    """Returns the documents one by one. Raises BadInputError."""
     if isinstance(documents, str | os.PathLike):
         return [documents]
     if isinstance(documents, bytes | bytearray):
@@ -75,7 +75,8 @@ def split(documents: TextOrIds) -> list[Any]:
 
 
 def _of_tokenizer(batch: Mapping[str, Any]) -> list[Any]:
-    """The rows of what a tokenizer gives, without the padding at either end that its mask tells of."""
+    """Returns the rows of a tokenizer's output, without the padding at either end that its mask
+    marks."""
     if "input_ids" not in batch:
         raise BadInputError(
             f"text: expected a text, a path or token ids, found a {type(batch).__name__} without input_ids"
@@ -97,8 +98,9 @@ def _of_tokenizer(batch: Mapping[str, Any]) -> list[Any]:
 
 
 def as_ids(ids: Any, where: str = "ids") -> list[int]:
-    """Token ids as a list. Raises BadInputError unless they are whole numbers in one row."""
-    if hasattr(ids, "detach"):  # a torch tensor, wherever it is
+    """Returns token ids as a list. Raises BadInputError unless they are whole numbers in one
+    row."""
+    if hasattr(ids, "detach"):  # a torch tensor on any device
         ids = ids.detach().cpu()
     if isinstance(ids, bytes | bytearray | Mapping):
         raise BadInputError(f"{where}: expected a text or token ids, found a {type(ids).__name__}")

@@ -1,7 +1,8 @@
-"""The normalizers in torch alone, for tensors that are not in main memory: docs/mathematics.md 6.
+"""The normalizers in torch, for tensors outside main memory: docs/mathematics.md 6.
 
-Each takes the logits of rows of keys and gives their weights where they are; gradients are torch's own, but for those of the rules
-that shift a row until its weights sum to 1. The core computes the same, in float64, and is what tests set these against.
+Each function takes rows of logits and returns their weights on the same device. Gradients are
+torch's own, except for rules that shift a row until its weights sum to 1. Tests compare them with
+the core, which computes the same in float64.
 """
 
 from __future__ import annotations
@@ -112,12 +113,12 @@ def _bisect(
 
 
 def _entmax_of(rows: Rows, scaled: torch.Tensor, alpha: float) -> torch.Tensor:
-    """`scaled`: the logits that are projected, which gradients go through."""
+    """Returns entmax weights of `scaled`, the logits to project; gradients go through these."""
     with torch.no_grad():
         z = torch.where(rows.visible, (alpha - 1) * scaled, LOWEST)
         z = z - z.amax(dim=-1, keepdim=True)
         power = 1 / (alpha - 1)
-        # The largest alone gives 1 at -1; all alike give 1 at -n^(1 - alpha).
+        # The largest logit alone gives 1 at -1; equal logits give 1 at -n^(1 - alpha).
         low, high = torch.full_like(rows.count, -1.0), -(rows.count ** (1 - alpha))
         tau = _bisect(low, high, lambda t: ((z - t).clamp_min(0) ** power).sum(dim=-1, keepdim=True) >= 1)
         weights = (z - tau).clamp_min(0) ** power
@@ -137,7 +138,7 @@ def _entmax(rows: Rows, rule: _core.Rule) -> torch.Tensor:
 
 def _asentmax(rows: Rows, rule: _core.Rule) -> torch.Tensor:
     scale = _number(rule, "delta") + _number(rule, "beta") * _log(rows.count) ** _number(rule, "gamma")
-    scale = torch.where(rows.count > 1, scale, 1.0)  # 0 to a negative power, where it does not matter
+    scale = torch.where(rows.count > 1, scale, 1.0)  # for 0 to a negative power; the value does not matter there
     return _entmax_of(rows, scale * rows.logits, _number(rule, "alpha"))
 
 
@@ -208,7 +209,7 @@ def _sigmoid(rows: Rows, rule: _core.Rule) -> torch.Tensor:
 def _relu(rows: Rows, rule: _core.Rule) -> torch.Tensor:
     h, power = str(rule.parameter("h")), _number(rule, "power")
     values = FUNCTIONS[h](rows.logits)
-    if power != 1:  # of relu alone; the slope of a power is that of what is above 0
+    if power != 1:  # relu only; for a power, the slope depends on the part above 0
         values = torch.where(values > 0, values.clamp_min(torch.finfo(values.dtype).tiny) ** power, 0.0)
     return values * rows.count ** -_number(rule, "alpha")
 
@@ -237,7 +238,7 @@ def _softpick(rows: Rows, rule: _core.Rule) -> torch.Tensor:
 def _topk(rows: Rows, rule: _core.Rule) -> torch.Tensor:
     masked = rows.fill(LOWEST)
     k = min(int(_number(rule, "k")), masked.shape[-1])
-    # A stable order puts the lower of equal keys first.
+    # A stable order puts the first of equal logits first.
     first = masked.detach().argsort(dim=-1, descending=True, stable=True)[..., :k]
     kept = torch.zeros_like(masked, dtype=torch.bool).scatter(-1, first, True)
     return torch.softmax(torch.where(kept, masked, LOWEST), dim=-1)
@@ -276,14 +277,14 @@ RULES: dict[str, Weigh] = {
 def weigh(
     logits: torch.Tensor, rule: _core.Rule, visible: torch.Tensor, position: torch.Tensor
 ) -> torch.Tensor:
-    """The weights of rows that see any of the keys; rows without keys have none. `position` has the shape of
-    the rows, `visible` that of the logits."""
+    """Returns the weights of rows; rows that see no key have zero weights. `position` has the shape
+    of the rows, `visible` that of the logits."""
     exact = torch.promote_types(logits.dtype, torch.float32)
     # A row whose logits are all -infinity sees no key.
     visible = visible & ~(logits.isneginf() | ~visible).all(dim=-1, keepdim=True)
     count = visible.sum(dim=-1, keepdim=True)
     rows = Rows(
-        # The logits of hidden keys must not affect gradients.
+        # Logits of hidden keys must not affect gradients.
         torch.where(visible, logits, 0.0).to(exact),
         visible,
         count.clamp_min(1).to(exact),

@@ -11,9 +11,9 @@ from headgauge._weights import in_main_memory
 
 
 class Travel:
-    """One tensor (1, heads, L, d), as float32 in main memory. From another device only the rows that are looked at travel,
-    head by head: no more than one head is there twice. Where there is CUDA the way is taken while this thread
-    goes on, until array() waits for its end."""
+    """One tensor (1, heads, L, d), copied to main memory as float32. From another device only the
+    needed rows are copied, head by head, so that the device holds a second copy of at most one
+    head. On CUDA the copy runs while this thread continues, until array() waits for it."""
 
     def __init__(self, tensor: torch.Tensor, rows: list[int] | None = None) -> None:
         """`rows`: the needed rows; None: all. A tensor in main memory keeps all rows."""

@@ -27,7 +27,7 @@ class UnderChanges:
 
 
 def alike(changes: Sequence[Change | None], heads: Any) -> Mapping[Change | None, list[int]]:
-    """The heads of each change."""
+    """Returns the heads of each change."""
     found: dict[Change | None, list[int]] = {}
     for head in heads:
         found.setdefault(changes[head], []).append(head)
@@ -35,7 +35,8 @@ def alike(changes: Sequence[Change | None], heads: Any) -> Mapping[Change | None
 
 
 def in_order(parts: Iterable[tuple[list[int], torch.Tensor]]) -> torch.Tensor:
-    """Outputs (batch, heads, queries, d) of some heads each, as one of all heads in their order."""
+    """Joins outputs (batch, heads, queries, d) of groups of heads into one of all heads, in their
+    order."""
     order: list[int] = []
     outputs: list[torch.Tensor] = []
     for heads, of_heads in parts:

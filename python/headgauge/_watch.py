@@ -1,7 +1,7 @@
-"""A forward pass that waits in every layer until its tensors there were processed.
+"""A forward pass that waits in every layer until the tensors of the layer were processed.
 
-It runs in a thread of its own: no more than one layer of each document is in memory. Other passes do not wait,
-and are there for what the model says in the end.
+It runs in a thread of its own, so that at most one layer of each document is in memory. Other
+passes run without waiting, for the model's final output.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from headgauge._sight import Seen
 from headgauge._under import UnderChanges
 from headgauge.errors import UnsupportedError
 
-# The changes of the heads of each layer that has any.
+# The changes of the heads of each changed layer.
 ChangedLayers: TypeAlias = Mapping[int, Sequence[Change | None]]
 
 
@@ -31,7 +31,7 @@ class Abandoned(BaseException):
 
 
 class _Sdpa(TorchFunctionMode):
-    """Shows what torch's scaled_dot_product_attention is called with, by models that call it
+    """Shows the arguments of torch's scaled_dot_product_attention, for models that call it
     themselves."""
 
     NAMES = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal")
@@ -64,32 +64,33 @@ class Run:
     sdpa: bool = False
     """True to watch torch's function instead of the interface of transformers."""
     inputs: Mapping[str, Any] | None = None
-    """What the encoder of an encoder-decoder gets; the ids are then the decoder's, whose self-attention alone
-    counts."""
+    """Inputs of the encoder of an encoder-decoder; the ids are then the decoder's, and only its
+    self-attention is measured."""
     cross: bool = False
     """True to measure its attention to the encoder instead of its self-attention."""
     alone: bool = False
-    """`inputs` is all that the model takes, and an id stands for each position; none: it is not known how many."""
+    """True if the model takes only `inputs`; `ids` has a placeholder for each position, or is empty
+    if their number is unknown."""
     embedding: Any = None
-    """The module whose rows stand for the tokens."""
+    """The module whose rows are the token embeddings."""
     enters: bool = False
-    """What enters each layer is kept."""
+    """True to keep the input of each layer."""
     whole: bool = False
-    """No pass ends before its end."""
+    """True to run every pass to its end."""
     ends_in_hidden: bool = False
-    """The last hidden states are wanted, there being no logits of tokens that follow."""
+    """True to keep the last hidden states, because there are no next-token logits."""
     numbers: tuple[int, ...] = ()
-    """Of the layers that attend, in the model; none: not known yet."""
+    """Numbers of the attention layers in the model; empty: not known yet."""
 
     def number(self, depth: int) -> int:
-        """Of the layer whose attention comes after that of `depth` others."""
+        """Returns the number of the layer whose attention follows that of `depth` others."""
         return self.numbers[depth] if depth < len(self.numbers) else depth
 
     def cut(self, length: int) -> Run:
         return replace(self, ids=self.ids[:length])
 
     def given(self) -> dict[str, Any]:
-        """What forward() is called with."""
+        """Returns the arguments of forward()."""
         given: dict[str, Any] = dict(self.inputs or {})
         if not self.alone:
             device = (
@@ -108,7 +109,8 @@ class Run:
 
 
 def _last_hidden(output: Any) -> torch.Tensor | None:
-    """(L, D) of the first text; None: the model does not give them."""
+    """Returns the hidden states (L, D) of the first text; None if the model does not return
+    them."""
     last = getattr(output, "last_hidden_state", None)
     every = getattr(output, "hidden_states", None)
     last = every[-1] if last is None and every else last
@@ -116,21 +118,21 @@ def _last_hidden(output: Any) -> torch.Tensor | None:
 
 
 def _layers_of(model: Any) -> list[Any]:
-    """The modules that stand in lists: layers, and what they have lists of. The one that was entered last
-    before an attention is its layer."""
+    """Returns the modules that are in a ModuleList: layers and parts of layers. An attention
+    belongs to the one that was entered last."""
     return [each for held in model.modules() if isinstance(held, torch.nn.ModuleList) for each in held]
 
 
 @dataclass(frozen=True)
 class Place:
-    """Of a layer in the list of layers."""
+    """The place of a layer in the list of layers."""
 
     number: int
     of: int
 
 
 def _places_of(model: Any) -> dict[Any, Place]:
-    """Of the modules in the outermost lists."""
+    """Returns the places of the modules in the outermost lists."""
     lists = {name: held for name, held in model.named_modules() if isinstance(held, torch.nn.ModuleList)}
     outermost = [
         held for name, held in lists.items() if not any(name.startswith(f"{other}.") for other in lists)
@@ -139,7 +141,8 @@ def _places_of(model: Any) -> dict[Any, Place]:
 
 
 def places_within(model: Any) -> dict[Any, Place | None]:
-    """Of all modules that a layer in the outermost lists is made of; None: several layers share the module."""
+    """Returns the places of all modules that are part of a layer in the outermost lists; None if
+    several layers share the module."""
     found: dict[Any, Place | None] = {}
     for layer, place in _places_of(model).items():
         for module in layer.modules():
@@ -148,7 +151,7 @@ def places_within(model: Any) -> dict[Any, Place | None]:
 
 
 class _Taking:
-    """Counts the layers of a pass, and says how their heads attend."""
+    """Counts the layers of a pass, and provides the changes of their heads."""
 
     def __init__(self, run: Run, changes: ChangedLayers) -> None:
         self._run, self._changes = run, changes
@@ -157,20 +160,21 @@ class _Taking:
         self._mode = _Sdpa(run.model) if run.sdpa else contextlib.nullcontext()
         self._depth, self._inside = -1, 0
         self.vectors: torch.Tensor | None = None
-        """(L, width): the rows of the embedding, while its weights are there."""
+        """(L, width): the embeddings of the tokens, taken while the weights are available."""
         self.entered: torch.Tensor | None = None
-        """(L, width): what entered the layer that the pass is in; None: not known."""
+        """(L, width): the input of the layer that the pass is in; None: not known."""
         self.place: Place | None = None
-        """Of the layer that the pass is in; None: not known."""
+        """The place of the layer that the pass is in; None: not known."""
         self._places = _places_of(run.model) if run.enters and not run.numbers else {}
         self.logits: torch.Tensor | None = None
-        """(L, vocabulary), when the pass has ended."""
+        """(L, vocabulary), after the pass has ended."""
         self.hidden: torch.Tensor | None = None
 
     def take(self, seen: Seen) -> Swap | None:
-        """Called by the attention function, in the thread of the pass."""
+        """Returns the swap for the layer; the attention function calls it in the thread of the
+        pass."""
         if self._inside > 1:
-            return None  # the model is used within itself, by a hook
+            return None  # a hook calls the model within the model
         wanted = self._decoder is None or (seen.module in self._decoder and seen.causal != self._run.cross)
         if not wanted:
             return None
@@ -180,7 +184,7 @@ class _Taking:
         return UnderChanges(changes, layer, self._run.document) if changes else None
 
     def _embed(self, module: Any, args: tuple[Any, ...]) -> None:
-        """Called before the embedding, when the weights of a model in shards are there."""
+        """Called before the embedding, when the weights of a sharded model are available."""
         weight = getattr(module, "weight", None)
         if here.running is not self or self.vectors is not None or weight is None or weight.ndim != 2:
             return
@@ -205,7 +209,7 @@ class _Taking:
             self._inside -= 1
 
     def run_model(self) -> None:
-        """The whole pass, which `here` is told of."""
+        """Runs the whole pass; `here` refers to it meanwhile."""
         before, here.running = here.running, self
         try:
             with contextlib.ExitStack() as stack:
@@ -230,7 +234,7 @@ class _Taking:
 
 
 def run_through(run: Run, changes: ChangedLayers) -> _Taking:
-    """A pass that waits nowhere."""
+    """Runs a pass without waiting in the layers."""
     taking = _Taking(run, changes)
     taking.run_model()
     return taking
@@ -245,14 +249,14 @@ class Pass(_Taking):
         self._seen: Seen | None = None
         self._abandoned = self._ended = False
         self._error: BaseException | None = None
-        # What the caller's thread has set holds in the other one, too.
+        # Context variables of the caller's thread apply in the other thread, too.
         self._context = contextvars.copy_context()
         self._thread_state = _thread_state()
-        # Begun by next(), when somebody holds the pass and will close it.
+        # next() starts the thread: then somebody holds the pass and will close it.
         self._thread = threading.Thread(target=self._context.run, args=(self._run_thread,), daemon=True)
 
     def next(self) -> Seen | None:
-        """Runs on to the attention of the next layer; None: the pass is at its end."""
+        """Continues to the attention of the next layer; None if the pass has ended."""
         if not self._ended:
             self._seen = None
             if self._thread.ident is None:
@@ -264,7 +268,7 @@ class Pass(_Taking):
         return self._seen
 
     def abandon(self) -> None:
-        """No more is wanted of it; close() waits for its end."""
+        """Ends the pass early; close() waits for its end."""
         self._abandoned = True
         self._seen = None
         self._go.release()
@@ -316,7 +320,7 @@ class Pass(_Taking):
                 self.run_model()
         except Abandoned:
             pass
-        except BaseException as error:  # noqa: BLE001 - raised in the thread of the scan
+        except BaseException as error:  # noqa: BLE001 - raised again in the thread of the scan
             self._error = error
         finally:
             self._seen = None
@@ -325,7 +329,7 @@ class Pass(_Taking):
 
 
 def _thread_state() -> list[contextlib.AbstractContextManager[Any]]:
-    """What torch keeps for each thread, as it is in this one."""
+    """Returns contexts that give another thread the per-thread settings of torch in this one."""
     kinds = ["cpu"]
     state: list[contextlib.AbstractContextManager[Any]] = []
     if torch.cuda.is_available() and torch.cuda.is_initialized():  # type: ignore[no-untyped-call]

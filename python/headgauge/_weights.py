@@ -22,12 +22,12 @@ def _rows(tensor: torch.Tensor) -> Any:
 
 
 def in_main_memory(tensor: torch.Tensor) -> bool:
-    """Where the core weighs; elsewhere torch does."""
+    """Returns whether the core computes the weights of the tensor; otherwise torch does."""
     return tensor.device.type == "cpu"
 
 
 class _Weights(torch.autograd.Function):
-    """The weights of rows of logits, in float64 by the core, with its exact Jacobian."""
+    """The weights of rows of logits, computed by the core in float64, with the exact Jacobian."""
 
     @staticmethod
     def forward(ctx: Any, logits: torch.Tensor, sights: Sights, rule: _core.Rule) -> torch.Tensor:
@@ -45,7 +45,7 @@ class _Weights(torch.autograd.Function):
 
 
 def weigh(logits: torch.Tensor, rule: _core.Rule, begin: Any, end: Any, position: Any) -> torch.Tensor:
-    """The weights of rows that see the keys [begin, end) and stand at `position`."""
+    """Returns the weights of rows at `position` that see the keys [begin, end)."""
     if not in_main_memory(logits):
         first, after, place = (torch.as_tensor(v, device=logits.device) for v in (begin, end, position))
         keys = torch.arange(logits.shape[-1], device=logits.device)
@@ -64,16 +64,16 @@ def weigh(logits: torch.Tensor, rule: _core.Rule, begin: Any, end: Any, position
 def normalize(
     logits: torch.Tensor, rule: str, *, begin: Any = 0, end: Any = None, position: Any = None
 ) -> torch.Tensor:
-    """The weights of a normalizer (docs/normalizers.md) along the last dim of `logits`; differentiable
-    once.
+    """Returns the weights of a normalizer (docs/normalizers.md) along the last dim of `logits`;
+    differentiable once.
 
-    A row sees the keys [begin, end), by default all, and stands at `position`, by default end - 1:
-    integers or arrays that broadcast to the shape of the other dims. Keys that it does not see get
-    the weight 0. Computed in float64 by the core, or on a GPU by torch, in the type of the logits. Of "cosine" the logits are
-    the cosines.
+    A row sees the keys [begin, end), by default all, and is at `position`, by default end - 1:
+    integers or arrays that broadcast to the shape of the other dims. Keys outside that range get
+    weight 0. The core computes in float64; on a GPU torch computes in the type of the logits. For
+    "cosine" the logits are the cosines.
 
-    Raises UsageError for a rule that there is not, BadInputError for logits that are no floating-point
-    numbers and for places that do not fit.
+    Raises UsageError for an unknown rule; BadInputError for logits that are not floating-point
+    numbers, and for ranges and positions that do not fit.
     """
     if not isinstance(logits, torch.Tensor) or not logits.is_floating_point() or logits.ndim < 1:
         raise BadInputError("logits: expected a tensor of floating-point numbers with a dim of keys")
@@ -98,8 +98,8 @@ def normalize(
 def weigh_visible(
     logits: torch.Tensor, rule: _core.Rule | None, visible: torch.Tensor, position: torch.Tensor
 ) -> torch.Tensor:
-    """The weights of rows that see any of the keys; None: softmax. `visible` and `position` broadcast to
-    the shape of the logits and to that of their rows; rows without keys have no weights."""
+    """Returns the weights of rows; rows that see no key have zero weights. A rule of None means
+    softmax. `visible` broadcasts to the shape of the logits, `position` to that of their rows."""
     visible = visible.expand(logits.shape)
     if rule is None:
         weights = torch.softmax(logits.masked_fill(~visible, torch.finfo(logits.dtype).min), dim=-1)
@@ -113,7 +113,7 @@ def weigh_visible(
     if bool(((last - begin == count) | (count == 0)).all()):
         begin = torch.where(count > 0, begin, 0)
         return weigh(logits, rule, begin.cpu().numpy(), (begin + count).cpu().numpy(), place)
-    # The core takes neighbouring keys: those that are seen come first, in their order.
+    # The core takes contiguous keys, so the visible ones are moved to the front, in their order.
     order = torch.argsort((~visible).to(torch.uint8), dim=-1, stable=True)
     weights = weigh(logits.gather(-1, order), rule, 0, count.cpu().numpy(), place)
     return torch.zeros_like(weights).scatter(-1, order, weights)

@@ -1,4 +1,4 @@
-"""What headgauge raises: one hierarchy, in which each is also what Python users expect.
+"""The exceptions of headgauge: one hierarchy, in which each is also a built-in exception.
 
 The message is one line: where, what was expected, what was found, and what to do about it.
 """
@@ -16,23 +16,23 @@ __all__ = [
 
 
 class Error(Exception):
-    """The base of everything that headgauge raises."""
+    """The base of all exceptions of headgauge."""
 
 
 class UsageError(Error, ValueError):
-    """The call itself makes no sense."""
+    """The call is invalid."""
 
 
 class BadInputError(Error, ValueError):
-    """A file, an array or a value is not what it should be."""
+    """A file, an array or a value is invalid."""
 
 
 class UnsupportedError(Error, NotImplementedError):
-    """Understood, but not something that headgauge can do."""
+    """The request is valid, but headgauge cannot do it."""
 
 
 class ResourceError(Error, MemoryError):
-    """The memory, the disk or the threads do not suffice."""
+    """There is not enough memory, disk space or threads."""
 
 
 class InterruptedError(Error):

@@ -19,9 +19,9 @@ else:
 class MonitorCallback(_Callback):
     """Measures the transformers model inside a LightningModule while it trains.
 
-    `model` names the attribute of the module that is the transformers model; by default the first one
-    that it holds. The other options are those of Monitor; `monitor` is there once the training began.
-    A step is one of the optimizer. Raises UsageError where the module holds no transformers model.
+    `model` names the module's attribute with the transformers model, by default the first one
+    found. The other options are those of Monitor; `monitor` exists once training has begun. A step
+    is an optimizer step. Raises UsageError if the module has no transformers model.
     """
 
     def __init__(self, model: str | None = None, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""What the heads of a model do while it trains."""
+"""Measures the heads of a model while it trains."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ KEPT = (
     "separability_excess", "jacobian_spectral",
 )  # fmt: skip
 SCHEMA = "headgauge.monitor/1"
-SHORTEST = 32  # tokens of a text that is measured
+SHORTEST = 32  # minimum number of tokens of a measured text
 
 Values = npt.NDArray[np.float64]
 
 
 class Drift:
-    """Says when a head begins to do what training should not make it do.
+    """Detects when a head begins to do what training should prevent.
 
-    A condition must hold in two records on end, and "began" in the first of them. The thresholds are
-    conventions, not tests: a warning says where to look.
+    A condition must hold in two consecutive records; the first of them is reported as its
+    beginning. The thresholds are conventions, not tests: a warning says where to look.
     """
 
     def __init__(self, name: str, metric: str, holds: Callable[[Values, Values], Any], text: str) -> None:
@@ -79,19 +79,20 @@ def drifts() -> list[Drift]:
 class Monitor:
     """Measures a model that is being trained, on rows of its own batches.
 
-    Call step() after each optimizer step. Every `every` steps it measures the first text of the last
-    batch, `queries` sampled rows in each octave of position: a forward pass without gradients, in
-    evaluation mode, that leaves the model and the random state as they were. Per head: entropy,
-    effective tokens, largest weight, weight on sinks, range of the logits, separability above
-    its null, spectral norm of the Jacobian (docs/formats.md).
+    Call step() after each optimizer step. Every `every` steps it measures the first text of the
+    last batch, with `queries` sampled rows in each octave of position: a forward pass without
+    gradients in evaluation mode, after which the model and the random state are as before. Metrics
+    per head: entropy, effective tokens, largest weight, weight on sinks, range of the logits,
+    separability above its null, spectral norm of the Jacobian (docs/formats.md).
 
-    `path`: a file of JSON lines, one for each record, which is appended to. `writer`: a SummaryWriter
-    of TensorBoard, or what has its add_scalar, add_histogram and add_image. `warn` gets what begins
-    to go wrong, a sentence each; by default warnings.warn.
+    `path`: a JSON Lines file to which each record is appended. `writer`: a SummaryWriter of
+    TensorBoard, or an object with the same add_scalar, add_histogram and add_image. `warn`: called
+    with a sentence for each problem that begins; by default warnings.warn.
 
-    Under torch.compile the uncompiled module is measured. Under DistributedDataParallel, fully_shard() and
-    FullyShardedDataParallel every process calls step(), each measures a text of its own, records are means over
-    the processes, and the first process writes. Raises what scan() raises.
+    Under torch.compile the uncompiled module is measured. Under DistributedDataParallel,
+    fully_shard() and FullyShardedDataParallel every process calls step() and measures a text of its
+    own; records are means over the processes, and the first process writes them. Raises what scan()
+    raises.
     """
 
     def __init__(
@@ -119,14 +120,16 @@ class Monitor:
         self._file: TextIO | None = None
         if path is not None and self._first:
             self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 - closed by close()
-        # Of the object that is called: of a compiled one this is outside of what is compiled.
-        # A function, which a copy of the model shares: a method would be copied with its files.
+        # The hook is on the object that is called: for a compiled module this is outside of the
+        # compiled code. It is a function, which copies of the model share: a method would be copied
+        # with its files.
         self._hook = model.register_forward_pre_hook(
             lambda module, args, given: self._see(module, args, given), with_kwargs=True
         )
 
     def _see(self, module: Any, args: tuple[Any, ...], given: dict[str, Any]) -> None:
-        # Not by module.training: Lightning leaves a model in the mode that it was loaded in.
+        # module.training does not decide: Lightning keeps a model in the mode in which it was
+        # loaded.
         if not torch.is_grad_enabled():
             return
         ids = given.get("input_ids", args[0] if args else None)
@@ -135,12 +138,12 @@ class Monitor:
 
     @property
     def share(self) -> float:
-        """The share of the time since the beginning that measuring took."""
+        """Returns the share of the time since the beginning that was spent measuring."""
         return self._spent / max(time.perf_counter() - self._began, 1e-9)
 
     def step(self, step: int | None = None) -> dict[str, Any] | None:
-        """Counts a step; `step` is its number, by default one more than the last. The record, where
-        this one was measured."""
+        """Counts a step; `step` is its number, by default one more than the last. Returns the
+        record if this step was measured."""
         self._steps = self._steps + 1 if step is None else step
         if self._steps % self.every != 0:
             return None
@@ -211,7 +214,8 @@ class Monitor:
                 continue
             low, high = float(known.min()), float(known.max())
             self._writer.add_scalar(f"headgauge/{name}", float(known.mean()), self._steps)
-            # A name stands for one kind of data: TensorBoard shows the first alone.
+            # TensorBoard shows only the first kind of data of a name, so histograms have names of
+            # their own.
             self._writer.add_histogram(f"headgauge_heads/{name}", known, self._steps)
             image = np.nan_to_num(np.asarray((values - low) / ((high - low) or 1.0), dtype=np.float32))
             self._writer.add_image(f"headgauge_map/{name}", image, self._steps, dataformats="HW")
@@ -219,7 +223,7 @@ class Monitor:
             self._warn(line)
 
     def close(self) -> None:
-        """Ends it: the model is as if it had never been watched."""
+        """Removes the hook from the model and closes the file."""
         self._hook.remove()
         if self._file is not None:
             self._file.close()
@@ -235,7 +239,7 @@ class Monitor:
 class HeadgaugeCallback(transformers.TrainerCallback):  # type: ignore[misc,unused-ignore]
     """A Monitor for transformers.Trainer: Trainer(..., callbacks=[HeadgaugeCallback(every=100)]).
 
-    Takes what Monitor takes but the model; `monitor` is there once the training began.
+    Takes the options of Monitor except the model; `monitor` exists once training has begun.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -255,8 +259,8 @@ class HeadgaugeCallback(transformers.TrainerCallback):  # type: ignore[misc,unus
 
 
 def _of_heads(results: Results, name: str) -> Values:
-    """(layers of the model, heads) at the one length, and at the middle of further dims; NaN where a layer has no
-    attention."""
+    """Returns (layers of the model, heads) at the one length and the middle label of further dims;
+    NaN for layers without attention."""
     metric = results[name]
     values: Values = metric.values
     if "length" in metric.dims:

@@ -1,4 +1,4 @@
-"""Figures of results with matplotlib. Every function gives back its Axes."""
+"""Figures of results with matplotlib. Every function returns its Axes."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ if TYPE_CHECKING:
 
 
 class Plot:
-    """Of the dims that a figure has no room for one label counts, by default the last: the longest length, the
-    largest set. Another is named by its dim, as in map("distance", top_n=20); what names no dim goes to
-    matplotlib."""
+    """If a metric has more dims than a figure can show, one label of each is used, by default the
+    last: the longest length, the largest set. Choose another by the name of the dim:
+    map("distance", top_n=20). Arguments that name no dim are passed to matplotlib."""
 
     def __init__(self, results: Results) -> None:
         self._results = results
 
     def map(self, name: str, *, length: float | None = None, ax: Axes | None = None, **options: Any) -> Axes:
-        """A metric as an image: layers down and heads across; of a metric that lacks one of these, its first dims
-        that are not named. `options`: labels of further dims, and what goes to Axes.imshow."""
+        """Draws a metric as an image: layers down and heads across. If the metric lacks one of
+        these dims, its first other dims are used. `options`: labels of further dims, and arguments
+        of Axes.imshow."""
         metric = self._results[name]
         picked = self._named([metric], length, options)
         free = [dim for dim in metric.dims if dim not in picked]
@@ -57,9 +58,9 @@ class Plot:
         ax: Axes | None = None,
         **options: Any,
     ) -> Axes:
-        """A metric against the context length, a line for each (layer, head); by default the mean
-        over all heads. Bands are one standard error, of a mean over heads that of their spread. `options`: labels of
-        further dims, and what goes to Axes.plot."""
+        """Draws a metric against the context length, with a line for each (layer, head); by default
+        the mean over all heads. Bands are one standard error; for a mean over heads it comes from
+        their spread. `options`: labels of further dims, and arguments of Axes.plot."""
         metric = self._results[name]
         if not {"layer", "head", "length"} <= set(metric.dims):
             raise UsageError(
@@ -94,8 +95,8 @@ class Plot:
     def scatter(
         self, x: str, y: str, *, length: float | None = None, ax: Axes | None = None, **options: Any
     ) -> Axes:
-        """Two metrics against each other, a point for each head, at one length. `options`: labels of further dims,
-        and what goes to Axes.scatter."""
+        """Draws two metrics against each other at one length, with a point for each head.
+        `options`: labels of further dims, and arguments of Axes.scatter."""
         metrics = (self._of_heads(x), self._of_heads(y))
         picked = self._named(metrics, length, options)
         points = [self._pick(metric, ["layer", "head"], picked) for metric in metrics]
@@ -116,7 +117,7 @@ class Plot:
     def _named(
         self, metrics: Sequence[Metric], length: float | None, options: dict[str, Any]
     ) -> dict[str, Any]:
-        """The labels of dims that `options` name, which are taken out of them."""
+        """Removes the labels of dims from `options` and returns them."""
         picked = {} if length is None else {"length": length}
         known = dict.fromkeys(dim for metric in metrics for dim in metric.dims)
         for dim in [name for name in options if name in known or name in self._results.coords]:
@@ -135,7 +136,8 @@ class Plot:
     def _pick(
         self, metric: Metric, kept: list[str], picked: dict[str, Any], values: Any = None
     ) -> tuple[Any, str]:
-        """Values over the dims `kept`, and at which labels of the others: those that are picked, else the last."""
+        """Returns the values over the dims `kept`, and a text with the labels used for the others:
+        the picked ones, else the last."""
         index: list[Any] = []
         texts = []
         for dim in metric.dims:
