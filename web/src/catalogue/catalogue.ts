@@ -15,15 +15,16 @@ export interface CatalogueEntry {
   readonly none?: number;
   readonly fraction_of?: string;
   readonly bound?: boolean;
-  readonly aside?: boolean; // a null, a bound or a number of a test: behind "more"
+  readonly aside?: boolean; // true for nulls, bounds and numbers of tests, which are behind "more"
 }
 
-// In the order of the groups.
+// The metrics in the order of the groups.
 export const CATALOGUE: ReadonlyMap<string, CatalogueEntry> = new Map(
   entries.map((entry) => [entry.name, entry]),
 );
 
-// Experiments of `reproduce tokens`: the names of their metrics begin with that of the experiment.
+// Experiments of `reproduce tokens`: the names of their metrics begin with the name of the
+// experiment.
 export interface Experiment {
   readonly name: string;
   readonly title: string;
@@ -36,7 +37,7 @@ interface Declaration {
   title: string;
 }
 
-// A metric by position and in an experiment has a name of its own.
+// A metric by position or in an experiment has a name of its own.
 const DECLARED = new Map<string, Declaration>();
 for (const entry of entries) {
   const { name, title } = entry;

@@ -14,7 +14,7 @@ interface Group {
   experiments?: Experiment[];
 }
 
-// In the order of the groups.
+// Returns the groups in order.
 function groups(): Group[] {
   const folder = resolve(__dirname, "../../../catalogue");
   return readdirSync(folder).sort().map(
@@ -22,7 +22,7 @@ function groups(): Group[] {
   );
 }
 
-// The metrics that results files hold.
+// Returns the metrics that results files contain.
 export const declared = (): Declared[] =>
   groups().flatMap(({ group, metrics }) =>
     metrics.filter(({ kind }) => kind !== "hidden").map((metric) => ({ ...metric, group })),
@@ -50,12 +50,12 @@ function render(tex: string): string {
   const span = katex.renderToString(tex, {
     output: "mathml", displayMode: true, throwOnError: true, strict: "error",
   });
-  // The math element alone, without KaTeX's span and its copy of the TeX.
+  // Keeps only the math element, without KaTeX's span and its copy of the TeX.
   return span
     .replace(/^<span[^>]*>/, "")
     .replace(/<\/span>$/, "")
     .replace(/<annotation[\s\S]*?<\/annotation>/, "")
     .replace(/<\/?semantics>/g, "")
-    // KaTeX leaves the room about names of functions to its style sheet, which the page lacks.
+    // KaTeX's style sheet, which the page lacks, adds the space around function names.
     .replaceAll("<mo>\u2061</mo>", '<mo>\u2061</mo><mspace width="0.17em"/>');
 }

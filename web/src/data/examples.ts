@@ -8,10 +8,10 @@ export interface Example {
   document: number;
   query: number; // 0-based position
   covered: number; // share of the weight on `keys`
-  others?: number; // keys that the query sees beside them; older files do not say
+  others?: number; // number of further keys that the query sees; older files lack it
   keys: number[]; // 0-based positions, the heaviest first
   weights: number[];
-  originals?: number[]; // the weights without what the scan changes
+  originals?: number[]; // weights without the intervention of the scan
 }
 
 // Neighbouring tokens of a document.
@@ -29,8 +29,8 @@ export interface Examples {
 // A token of the text around an example.
 export interface ShownToken {
   position: number;
-  text: string | undefined; // undefined where it is not known
-  key: number; // its place among the keys; -1: it is none
+  text: string | undefined; // undefined if unknown
+  key: number; // index among the keys; -1 if it is not a key
   isQuery: boolean;
 }
 
@@ -43,7 +43,7 @@ export interface Run {
 const AROUND = 8; // tokens on either side of a query and its heaviest keys
 const HEAVIEST = 8; // of the other keys there may be many, and each is shown with its neighbours:
 const BESIDE = 2;
-const SHORTEST_GAP = 3; // what is shorter is shown
+const SHORTEST_GAP = 3; // shorter gaps are shown in full
 
 export const examplesOf = (
   { examples }: Examples,
@@ -71,7 +71,7 @@ export function runsOf(example: Example, texts: ReadonlyMap<number, string>): Ru
     for (let k = at - around; k <= at + around; k += 1) if (texts.has(k)) positions.add(k);
   });
   const runs: Run[] = [];
-  let next = 0; // the position after the last token that is shown
+  let next = 0; // position after the last shown token
   for (const position of [...positions].sort((a, b) => a - b)) {
     const gap = position - next;
     const fill = gap > 0 && gap < SHORTEST_GAP && runs.length > 0;

@@ -1,4 +1,4 @@
-// Results from the text of a results.json, or from its parsed value.
+// Makes results from the text of a results.json, or from its parsed value.
 import type { Examples } from "./examples";
 import { Results, type Header, type MetricInfo, type RawNumbers } from "./results";
 

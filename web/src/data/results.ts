@@ -3,14 +3,14 @@ import { declaration, type CatalogueEntry } from "../catalogue/catalogue";
 import type { Examples } from "./examples";
 
 export type Label = number | string;
-// A cell by the labels' indices along the dims of a metric.
+// A cell: an index along each dim of a metric.
 export type Cell = Readonly<Record<string, number>>;
 
 export interface MetricInfo {
   readonly name: string;
   readonly dims: readonly string[];
   readonly unit: string;
-  readonly none?: number; // the value that says that none was found
+  readonly none?: number; // the value that means "none was found"
   readonly change_of?: string; // the metric whose change this is
 }
 
@@ -30,9 +30,9 @@ export interface Flag {
   value: number;
   threshold: number;
   source: string;
-  advice?: string; // of compare: what was tried, and what it gave
+  advice?: string; // in results of compare: the tried interventions and their effect
   partner?: number;
-  change?: string; // of diff: "gained" or "lost"
+  change?: string; // in results of diff: "gained" or "lost"
 }
 
 // A number in a sentence, and its origin.
@@ -49,13 +49,13 @@ export interface Sentence {
   text: string;
   heads: string[];
   facts: Fact[];
-  aside?: boolean; // of critical N or a null
-  means?: string; // for the reader
-  next?: string; // which command goes further, in backticks, and what it says
+  aside?: boolean; // true for sentences on critical N or a null
+  means?: string; // meaning for the reader
+  next?: string; // sentence with the command to run next, in backticks
 }
 
 export interface FlagWords {
-  meaning: string; // when it is raised
+  meaning: string; // condition for the flag
   means: string;
   next: string;
 }
@@ -75,14 +75,14 @@ export interface Claim {
 // The largest change of one metric, head and intervention.
 export interface Change {
   metric: string;
-  labels: Readonly<Record<string, string>>; // by dim, the intervention among them
+  labels: Readonly<Record<string, string>>; // by dim, including the intervention
   before: number;
   after: number;
   change: number;
   stderr: number | null;
-  errors: number | null; // |change| in standard errors; null without one, and where it is 0
-  degrees_of_freedom?: number | null; // of the standard error; null where it is known exactly
-  adjusted_p?: number; // the smallest false discovery rate at which it is listed
+  errors: number | null; // |change| in standard errors; null without one, and if it is 0
+  degrees_of_freedom?: number | null; // of the standard error; null if that is exact
+  adjusted_p?: number; // smallest false discovery rate at which it is listed
   relative: number; // |change| over the largest |value| of the metric
 }
 
@@ -92,12 +92,12 @@ export const errorsOf = ({ stderr, errors }: Change): number =>
 
 export interface ChangeCounts {
   level: number; // the false discovery rate
-  values: number; // that have standard errors
+  values: number; // number of values with standard errors
   changed: number;
   by_chance: number;
   unmeasured_values: number;
   unmeasured_changed: number;
-  found: number; // changes, of which the file lists the first
+  found: number; // number of changes; the file lists the first of them
 }
 
 // Everything in a results file except the numbers of its metrics.
@@ -112,12 +112,12 @@ export interface Header {
   layers_done: number;
   coords: Record<string, Label[]>;
   flags: Flag[];
-  flag_words?: Readonly<Record<string, FlagWords>>; // by name; a page has them, a file does not
+  flag_words?: Readonly<Record<string, FlagWords>>; // by name; pages have them, files do not
   notices: string[];
   timings: Record<string, number>;
   summary?: Sentence[];
   claims?: Claim[];
-  changes?: Change[]; // what changed most first
+  changes?: Change[]; // largest changes first
   change_counts?: ChangeCounts;
 }
 
@@ -125,7 +125,7 @@ export interface Header {
 export interface RawNumbers {
   values: unknown;
   stderr?: unknown;
-  degrees_of_freedom?: unknown; // nothing on the page needs them
+  degrees_of_freedom?: unknown; // not used on the page
   rows?: unknown;
 }
 
@@ -158,7 +158,7 @@ export class Results {
     return this.header.coords[name] ?? [];
   }
 
-  // Labels of a coordinate of numbers.
+  // Returns the labels of a numeric coordinate.
   numbers(name: string): number[] {
     return this.coord(name).map(Number);
   }
@@ -310,7 +310,8 @@ export function flatIndex(metric: Metric, cell: Cell): number {
   return index;
 }
 
-// Nested lists, null or a string such as "NaN" where undefined, in one array; an array as it is.
+// Flattens nested lists into one array, with NaN for null and strings such as "NaN"; returns an
+// array unchanged.
 function flat(nested: unknown, size: number, name: string): Float64Array {
   if (nested instanceof Float64Array && nested.length === size) return nested;
   const out = new Float64Array(size).fill(NaN);

@@ -98,7 +98,7 @@ export function chooseTicks(axis: Axis, pixels: number, size: (label: string) =>
   return inside(candidates[candidates.length - 1]!).slice(-1);
 }
 
-// From dense to sparse.
+// Returns sets of ticks from dense to sparse.
 function logTicks([low, high]: [number, number]): number[][] {
   const first = Math.floor(Math.log10(low));
   const last = Math.ceil(Math.log10(high));

@@ -1,4 +1,4 @@
-// The keys that a head's output needs.
+// Draws the number of keys that a head's output needs.
 import * as Plot from "@observablehq/plot";
 import type { Cell, Results } from "../data/results";
 import { domainOf } from "./axes";

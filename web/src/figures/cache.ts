@@ -1,4 +1,4 @@
-// The key-value cache of every layer, whole and under the heads' budgets.
+// Draws the key-value cache of every layer, in full and under the heads' budgets.
 import * as Plot from "@observablehq/plot";
 import type { Results } from "../data/results";
 import type { Figure } from "./figure";

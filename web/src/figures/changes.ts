@@ -8,7 +8,7 @@ import { frame, wrapped } from "./frame";
 import { isLogarithmic, scatterFigure, withScale } from "./scatter";
 import { themeOf } from "./theme";
 
-// The head of a change: "3.5", "3.*" of a layer, "all" of the model.
+// Returns the head of a change: "3.5", "3.*" for a layer, "all" for the model.
 export const headOf = ({ labels: { layer, head = "*" } }: Change): string =>
   layer === undefined ? "all" : `${layer}.${head}`;
 
@@ -52,7 +52,7 @@ export function changesFigure(results: Results): Figure | undefined {
   });
 }
 
-// The first changes of the list.
+// Draws the first changes of the list.
 export function largestChangesFigure(results: Results, most = 15): Figure | undefined {
   const changes = (results.header.changes ?? []).slice(0, most);
   const bars = changes.map((change, place) => {

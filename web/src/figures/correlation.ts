@@ -1,4 +1,5 @@
-// Rank correlations of the two papers' metrics: does a head that selects poorly also need more context?
+// Rank correlations of the two papers' metrics: does a head that selects poorly also need more
+// context?
 import type { Cell, Results } from "../data/results";
 import type { Figure } from "./figure";
 import { capital, csvValue, formatNumber, headLabel, metricLabel } from "./format";

@@ -1,4 +1,4 @@
-// Critical N of the whole model, and its loss, against the length of the context.
+// Draws critical N of the whole model, and its loss, against the context length.
 import * as Plot from "@observablehq/plot";
 import type { Results } from "../data/results";
 import { curvesFigure, metricCurve, type Curve } from "./curves";
@@ -90,7 +90,7 @@ export function criticalFigure(results: Results): Figure | undefined {
     ],
   });
   if (!figure) return undefined;
-  // The file's own numbers, -1 included.
+  // The file's own numbers, including -1.
   const rows = figure.rows.map((row, k) =>
     row.map((value, column) => {
       const own = written.find((one) => one.column === figure.columns[column])?.values[k];

@@ -1,4 +1,5 @@
-// Metrics along one coordinate: lines with bands of two standard errors or of an interval, bounds and references.
+// Draws metrics along one coordinate: lines with bands of two standard errors or of an interval,
+// bounds and references.
 import * as Plot from "@observablehq/plot";
 import type { Cell, Results } from "../data/results";
 import { domainOf, type Axis } from "./axes";
@@ -12,11 +13,11 @@ export type Style = "line" | "thin" | "dashed" | "dotted";
 export interface Curve {
   name: string; // column of the CSV
   label: string;
-  colour: number | "muted"; // of the theme's series
+  colour: number | "muted"; // number in the theme's series
   style: Style;
   values: readonly number[];
   stderr?: readonly number[] | undefined;
-  interval?: { low: readonly number[]; high: readonly number[] } | undefined; // in place of stderr
+  interval?: { low: readonly number[]; high: readonly number[] } | undefined; // replaces stderr
   dots?: boolean;
   faint?: boolean;
 }
@@ -35,7 +36,7 @@ export interface CurvesOptions {
   };
   y: { label: string; log?: boolean; domain?: [number, number]; include?: number[] };
   curves: Curve[];
-  // More on the same axes.
+  // Further marks on the same axes.
   marks?: (theme: Theme, x: Axis, y: Axis) => Plot.Markish[];
   key?: (theme: Theme) => KeyEntry[];
   height?: number;
@@ -44,7 +45,8 @@ export interface CurvesOptions {
 export const colourOf = (theme: Theme, colour: number | "muted"): string =>
   colour === "muted" ? theme.muted : theme.series[colour % theme.series.length]!;
 
-// A metric along a dim, the other dims fixed; undefined where the file lacks it or has only NaN.
+// Returns a metric along a dim with the other dims fixed; undefined if the file lacks it or has
+// only NaN.
 export function along(
   results: Results,
   name: string,
@@ -140,7 +142,7 @@ export function curvesFigure(options: CurvesOptions): Figure | undefined {
 function spread(curve: Curve, log: boolean): number[] {
   return curve.values.flatMap((value, k) => {
     const { low, high } = bandAt(curve, k);
-    // A band that reaches below 0 ends at the axis if it is logarithmic.
+    // On a logarithmic axis, a band that reaches below 0 ends at the axis.
     return [value, high, log && low < value / 4 ? value / 4 : low];
   });
 }
@@ -181,7 +183,7 @@ function curveMarks(
       Plot.areaY(points, {
         x: "x", y1: "low", y2: "high", fill: colour, fillOpacity: 0.2, clip: true,
       }),
-      // A band needs neighbours; a bar does not.
+      // A band needs neighbouring points; a bar does not.
       Plot.ruleX(points.filter(({ low }) => points.length <= 12 && Number.isFinite(low)), {
         x: "x", y1: "low", y2: "high", stroke: colour, strokeOpacity: 0.5, clip: true,
       }),
@@ -205,7 +207,7 @@ function curveMarks(
       !Number.isFinite(points[k + 1]?.y),
   );
   if (curve.style !== "line") {
-    // A single place has no line, so a piece of line is drawn as in the key.
+    // A single point gives no line, so a short piece of line is drawn, as in the key.
     marks.push(
       Plot.vector(lonely, {
         x: "x",

@@ -111,7 +111,7 @@ export function effectiveTokensFigure(
   const found = along(results, name, dim, cell);
   if (!found) return undefined;
   // A forecast at F is for the queries F/2 < t <= F, or for a pass over F tokens. There is none
-  // beyond the positions that a model has learnt.
+  // beyond the positions that the model was trained on.
   const lengths = results.numbers("forecast_length");
   const points = lengths
     .map((length, k) => {

@@ -5,16 +5,16 @@ export interface DrawOptions {
   document: Document;
   width: number;
   dark: boolean;
-  titled?: boolean; // with the title in the drawing: for a file, where no words stand around it
-  title?: string; // in place of the figure's own
+  titled?: boolean; // true to put the title in the drawing, for a file
+  title?: string; // replaces the figure's own title
 }
 
 export interface Figure {
-  id: string; // for file names and addresses: distance-against-length
+  id: string; // used in file names and addresses: distance-against-length
   title: string;
-  caption: string; // what is seen, and in which units; one or two sentences
+  caption: string; // one or two sentences on the content and its units
   columns: string[];
-  rows: (string | number | null)[][]; // what is drawn, for the CSV
+  rows: (string | number | null)[][]; // the drawn values, for the CSV
   // A complete drawing, including its own colours and fonts, so that it can be saved as a file.
   draw(options: DrawOptions): SVGSVGElement;
 }

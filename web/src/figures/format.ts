@@ -1,5 +1,5 @@
-// Numbers and names as text, the same in drawings, tables and sentences. No Intl: the engine
-// inside headgauge has none.
+// Formats numbers and names, the same in drawings, tables and sentences. Does not use Intl, which
+// the engine inside headgauge lacks.
 import type { Results } from "../data/results";
 
 // Formats with this many significant digits, without trailing zeros; uses exponents only if a plain
@@ -28,7 +28,7 @@ export const formatTick = (value: unknown): string =>
 export const formatShare = (value: number, digits = 3): string =>
   `${formatNumber(100 * value, digits)} %`;
 
-// "0.4812 ± 0.013": the value and two standard errors.
+// Example: "0.4812 ± 0.013": the value and two standard errors.
 export function formatWithError(value: number, stderr: number, digits = 4): string {
   const text = formatNumber(value, digits);
   return Number.isFinite(stderr) ? `${text} ± ${formatNumber(2 * stderr, 2)}` : text;
@@ -42,7 +42,7 @@ export function formatBytes(value: number): string {
 
 export const plainName = (name: string): string => name.replace(/_/g, " ");
 
-// For file names.
+// Makes part of a file name.
 export const slug = (name: string): string =>
   name.replace(/[^A-Za-z0-9.]+/g, "-").replace(/^-|-$/g, "");
 

@@ -17,19 +17,19 @@ export interface FrameOptions {
   height?: number; // of the area between the axes
   x?: Axis;
   y?: Axis;
-  xLabel?: string; // where an axis is drawn by marks of its own
+  xLabel?: string; // set if marks draw the axis
   yLabel?: string;
   key?: KeyEntry[];
   ramp?: { scale: ColourScale; label: string };
   left?: number;
   right?: number;
   marks: Plot.Markish[];
-  options?: Plot.PlotOptions; // scales that are no plain axes
+  options?: Plot.PlotOptions; // further scales
 }
 
 const LINE = 16;
 const SMALL = 12;
-const CHARACTER = 6.7; // about the width of one at 12 px
+const CHARACTER = 6.7; // approximate width of a character at 12 px
 
 export const textWidth = (text: string, size = SMALL): number =>
   (text.length * CHARACTER * size) / SMALL;

@@ -10,7 +10,8 @@ import { rankFigure } from "./rank";
 import { trainingOfHead } from "./training";
 
 export interface HeadOptions {
-  // The index of the normalizer, pattern or run, for compare and diff; the original by default.
+  // Index of the normalizer, pattern or run, in results of compare and diff; the original by
+  // default.
   normalizer?: number;
   pattern?: number;
   run?: number;
@@ -62,7 +63,7 @@ function distanceCurves(results: Results, dim: string, cell: Cell): Curve[] {
   ];
 }
 
-// The size of the selected set that the papers' figure has, or the one nearest to it.
+// Returns the set size in the papers' figure, or the nearest one.
 export function usualN(results: Results, usual = 5): number {
   const sizes = results.numbers("top_n");
   let best = 0;
@@ -174,7 +175,7 @@ function sensitivity(results: Results, cell: Cell, who: string): Figure | undefi
         name: "sensitivity", label: `g at ε = ${text}`, colour: epsilon, style: "line", dots: true,
       }),
     );
-    // The printed bound does not depend on the step.
+    // The paper's bound does not depend on the step.
     if (first) {
       curves.push(
         ...of({

@@ -8,7 +8,8 @@ export interface HeadValue {
   stderr: number;
 }
 
-// Row-major: the heads of the first layer first. A metric without heads has one value a layer.
+// Returns values in row-major order: the heads of the first layer first. A metric without heads has
+// one value for each layer.
 export function overHeads(results: Results, name: string, cell: Cell = {}): HeadValue[] {
   const metric = results.metric(name);
   if (!metric?.dims.includes("layer")) return [];
@@ -31,7 +32,7 @@ export function quantile(sorted: readonly number[], share: number): number {
   return sorted[low]! + (at - low) * (next - sorted[low]!);
 }
 
-// Ranks from 1, ties at their mean.
+// Returns ranks from 1; ties get their mean.
 export function ranks(values: readonly number[]): number[] {
   const order = values.map((_, k) => k).sort((a, b) => values[a]! - values[b]!);
   const out = new Array<number>(values.length).fill(0);

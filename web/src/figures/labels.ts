@@ -1,4 +1,4 @@
-// The names of points, each beside its own where no other name or point is.
+// Places the names of points next to them, without overlap.
 import * as Plot from "@observablehq/plot";
 import { textWidth } from "./frame";
 import type { Theme } from "./theme";
@@ -19,7 +19,7 @@ export interface Named {
   y: number;
 }
 
-// The box of each name, in the pixels of the points.
+// Returns the box of each name, in the pixels of the points.
 export function placeNames(points: readonly Named[], room: Box): Box[] {
   const taken: Box[] = points.map(({ x, y }) => ({ left: x - 5, right: x + 5, top: y - 5, bottom: y + 5 }));
   return points.map(({ label, x, y }) => {
@@ -44,8 +44,8 @@ export function placeNames(points: readonly Named[], room: Box): Box[] {
 const overlap = (a: Box, b: Box): boolean =>
   a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 
-// As a mark of Plot: it knows where the points are when they are drawn. A name that could not stay at its
-// point has a line to it.
+// Draws the names as a mark of Plot, which knows where the points are. A name that is not next to
+// its point has a line to it.
 export const names = (points: readonly Named[], theme: Theme): Plot.RenderFunction =>
   (_index, scales, _channels, { width, height, marginLeft, marginRight, marginTop, marginBottom }, { document }) => {
     const make = (tag: string, attributes: Record<string, string | number>) => {
@@ -60,7 +60,7 @@ export const names = (points: readonly Named[], theme: Theme): Plot.RenderFuncti
     };
     placeNames(pixels, room).forEach(({ left, right, top, bottom }, k) => {
       const point = pixels[k]!;
-      // The letters may be narrower than their box, which is at the point all the same.
+      // Text may be narrower than its box, so it is anchored at the side of the point.
       const anchor = left > point.x ? "start" : right < point.x ? "end" : "middle";
       const x = { start: left, end: right, middle: (left + right) / 2 }[anchor];
       if (Math.abs((top + bottom) / 2 - point.y) > HIGH) {

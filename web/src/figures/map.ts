@@ -1,4 +1,4 @@
-// A metric over layers and heads, one rectangle a head.
+// Draws a metric over layers and heads, with one rectangle for each head.
 import * as Plot from "@observablehq/plot";
 import type { Cell, Metric, Results } from "../data/results";
 import type { Figure } from "./figure";
@@ -8,7 +8,7 @@ import { overHeads } from "./heads";
 import { isLogarithmic, SMALL_RATIO, withScale } from "./scatter";
 import { colourScale, themeOf } from "./theme";
 
-// "L = 1024, N = 20": the labels of the dims that are fixed.
+// Example: "L = 1024, N = 20": the labels of the fixed dims.
 export function cellLabel(results: Results, metric: Metric | undefined, cell: Cell): string {
   const letters: Record<string, string> = {
     length: "L", top_n: "N", temperature: "T", epsilon: "ε", forecast_length: "F", tokens: "n",
@@ -24,13 +24,13 @@ export function cellLabel(results: Results, metric: Metric | undefined, cell: Ce
     .join(", ");
 }
 
-// Words of its own, and how it is coloured.
+// Replaces the words and sets the colours.
 export interface MapOptions {
   id?: string;
   title?: string;
   caption?: string;
   log?: boolean;
-  scaled?: readonly number[]; // in place of what is drawn: of several maps beside each other
+  scaled?: readonly number[]; // values that set the scale, if several maps share one
 }
 
 export function mapFigure(
@@ -134,7 +134,8 @@ function shortText(value: number): string {
   return text.length <= 5 ? text : formatNumber(value, 2);
 }
 
-// Whether white text reads better than black on this colour ("#440154" or "rgb(68, 1, 84)").
+// Returns whether white text is more legible than black on this colour ("#440154" or "rgb(68, 1,
+// 84)").
 function isDark(colour: string): boolean {
   const parts = colour.startsWith("#")
     ? [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16))
@@ -143,6 +144,6 @@ function isDark(colour: string): boolean {
     const share = part / 255;
     return share <= 0.03928 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
   });
-  // Above this luminance black has the better contrast, and at least 4.5.
+  // Above this luminance black has the higher contrast, at least 4.5.
   return 0.2126 * r + 0.7152 * g + 0.0722 * b < 0.179;
 }

@@ -1,4 +1,4 @@
-// Everything about the whole model, or about two runs.
+// All figures of the whole model, or of two runs.
 import type { Results } from "../data/results";
 import { cacheFigure } from "./cache";
 import { changesFigure, largestChangesFigure } from "./changes";

@@ -1,4 +1,4 @@
-// All heads beside each other: the same curve, one small panel a head.
+// Draws the same curve for all heads, in one small panel for each.
 import * as Plot from "@observablehq/plot";
 import type { Cell, Results } from "../data/results";
 import { domainOf, place, type Axis } from "./axes";
@@ -13,7 +13,7 @@ const DIMS = [
   "length", "position", "temperature", "tokens", "top_n", "forecast_length", "tolerance",
 ] as const;
 
-// The dim that a metric is drawn along: the first of these with more than one label.
+// Returns the dim along which a metric is drawn: the first of these with several labels.
 export function dimOfMultiples(results: Results, name: string): string | undefined {
   const dims = results.info(name)?.dims ?? [];
   const there = DIMS.filter((dim) => dims.includes(dim));
@@ -22,7 +22,7 @@ export function dimOfMultiples(results: Results, name: string): string | undefin
 
 interface Point {
   panel: string;
-  x: number; // in panels: head + share of its width
+  x: number; // in units of panels: head + position within the panel
   y: number;
 }
 
@@ -126,7 +126,7 @@ export function multiplesFigure(
           Plot.line(points, {
             x: "x", y: "y", z: "panel", stroke: theme.series[0], strokeWidth: 1.5,
           }),
-          // A lone value is no line.
+          // A single value gives no line.
           Plot.dot(lonely(points), { x: "x", y: "y", r: 1.5, fill: theme.series[0] }),
           Plot.axisX(middles(heads, every), {
             ...tick, text: (at: number) => String(heads[at - 0.5]),

@@ -1,4 +1,4 @@
-// The papers' own figures, over all heads of the model.
+// The papers' figures, over all heads of the model.
 import * as Plot from "@observablehq/plot";
 import { EXPERIMENTS } from "../catalogue/catalogue";
 import type { Cell, Results } from "../data/results";
@@ -33,10 +33,10 @@ interface Spread {
   curve: Curve;
   low: number[];
   high: number[];
-  shaded: boolean; // bounds are not: their bands would hide the others
+  shaded: boolean; // false for bounds, whose bands would hide the others
 }
 
-// A metric along a dim as its mean over the heads, with the 10 to 90 % range of the heads.
+// Returns a metric along a dim as its mean over the heads, with the 10 to 90 % range of the heads.
 function overHeadsAlong(
   results: Results,
   dim: string,
@@ -137,7 +137,8 @@ function distances(results: Results, dim: string, cell: Cell): Spread[] {
 const SPREAD_WORDS = "Means over the heads; bands hold the middle 80 % of the heads (not drawn for bounds).";
 const DISTANCE = "distance (norm of the vectors, log scale)";
 
-// Paper A: Fig. 2 (a, b, c), Fig. 3 and Fig. 4. Of compare the original, of diff the new run.
+// Draws figures of paper A: Fig. 2 (a, b, c), Fig. 3 and Fig. 4. Uses the original in results of
+// compare, the new run in those of diff.
 export function limitsFigures(results: Results): Figure[] {
   const original: Cell = { normalizer: 0, pattern: 0 };
   const top_n = usualN(results);
@@ -205,7 +206,7 @@ export function limitsFigures(results: Results): Figure[] {
   ].filter((figure): figure is Figure => figure !== undefined);
 }
 
-// A line for each share of the keys, against the query's position (of a model that sees everything,
+// Draws a line for each share of the keys against the query's position (for bidirectional models
 // against the length).
 function shareFigure(
   results: Results,
@@ -283,8 +284,8 @@ function sensitivityFigure(results: Results, cell: Cell): Figure | undefined {
   });
 }
 
-// Paper B: rates and errors of each experiment in a file of `reproduce tokens`, and a model whose
-// heads see random keys.
+// Draws figures of paper B: rates and errors of each experiment in a file of `reproduce tokens`,
+// and of a model whose heads see random keys.
 export function tokensFigures(results: Results): Figure[] {
   const ofExperiments = EXPERIMENTS.flatMap(({ name, title }) => {
     const part = results.part(name);
@@ -301,7 +302,7 @@ export function tokensFigures(results: Results): Figure[] {
   return [...ofExperiments, ...randomKeysFigures(results)];
 }
 
-// The same drawing under another name: the title is in the drawing, too.
+// Returns the same drawing with another title, which is part of the drawing.
 function renamed(figure: Figure, id: string, words: string): Figure {
   const title = `${words}: ${figure.title.slice(0, 1).toLowerCase()}${figure.title.slice(1)}`;
   return {

@@ -1,4 +1,5 @@
-// The plans of `headgauge plan`: what they cost and what they save, and the keys that each head keeps.
+// Draws the plans of `headgauge plan`: their cost, their savings, and the keys that each head
+// keeps.
 import * as Plot from "@observablehq/plot";
 import type { Results } from "../data/results";
 import { domainOf, type Axis } from "./axes";
@@ -18,7 +19,7 @@ export const planFigures = (results: Results): Figure[] =>
     ? [paretoFigure(results) ?? [], ...budgetsOf(results).map((_, k) => keptKeysFigure(results, k) ?? [])].flat()
     : [];
 
-// One colour scale for all budgets, so that they can be compared.
+// Uses one colour scale for all budgets, so that they can be compared.
 export function keptKeysFigure(results: Results, budget: number): Figure | undefined {
   if (!results.has("kept_keys")) return undefined;
   const name = budgetsOf(results)[budget] ?? "";
@@ -58,7 +59,7 @@ const series = (k: number, kind: Look["kind"]): Look => ({
   kind, colour: (theme) => theme.series[k % theme.series.length]!,
 });
 
-// Windows of one size share a colour; what is no plan to choose has none.
+// Windows of one size share a colour; entries that a user cannot choose have none.
 const LOOKS: Readonly<Record<string, Look>> = {
   [PLAN]: series(0, "line"),
   "equal windows": series(1, "dashed"),
@@ -125,7 +126,7 @@ export function paretoFigure(results: Results): Figure | undefined {
         marks: [
           Plot.ruleY([0], { stroke: theme.muted, strokeDasharray: "6 4" }),
           Plot.dot(random, { x: "read", y: "change", r: 2, fill: theme.muted, fillOpacity: 0.45 }),
-          // The plan lies above the others.
+          // Draws the plan on top of the others.
           ...[...drawn].reverse().flatMap((one) => seriesMarks(one, theme)),
         ],
       });
@@ -162,7 +163,7 @@ const keyOf = (drawn: readonly Series[], theme: Theme): KeyEntry[] => [
   { label: "full attention", colour: theme.muted, kind: "dashed" },
 ];
 
-// "plan, 50 %: 30.1 % of the cache, -0.06 (-0.076 to -0.044) nats"
+// Example: "plan, 50 %: 30.1 % of the cache, -0.06 (-0.076 to -0.044) nats".
 function wordsOf(
   { method, budget, read, change, low, high }: Confirmed,
   budgets: readonly string[],

@@ -1,5 +1,5 @@
-// What `headgauge plan` found (docs/mathematics.md 7e): plans for shares of the key-value cache, confirmed
-// beside other plans on text that had no part in making them.
+// The results of `headgauge plan` (docs/mathematics.md 7e): plans for shares of the key-value
+// cache, compared with other plans on held-out text.
 import type { Results } from "../data/results";
 import { overHeads } from "./heads";
 
@@ -9,7 +9,7 @@ export const PLAN_NEEDS: readonly string[] = [
   "plan_difference_p", "random_change", "random_plans_p",
 ];
 
-const LEVEL = 0.05; // false discovery rate, over all methods and budgets
+const LEVEL = 0.05; // false discovery rate over all methods and budgets
 
 export const PLAN = "plan";
 export const RANDOM = "random heads";
@@ -19,29 +19,30 @@ const SAME_KEYS = "equal windows";
 export interface Confirmed {
   method: string;
   budget: number;
-  cache: number; // share of the key-value cache that is held
+  cache: number; // share of the key-value cache that is kept
   read: number; // share of the keys that a query reads
-  change: number; // of the loss, and its 95 % interval
+  change: number; // change of the loss, with its 95 % interval
   low: number;
   high: number;
-  difference: number; // the plan less it; NaN for the plan itself
+  difference: number; // the plan's change minus this one's; NaN for the plan itself
   differenceLow: number;
   differenceHigh: number;
   p: number; // adjusted
-  verdict: "lower" | "higher" | ""; // what the plan's loss is shown to be
+  verdict: "lower" | "higher" | ""; // how the plan's loss compares, if that is significant
 }
 
-// What plans are judged by: the loss or, of a model that has none, the output.
+// Returns whether plans are judged by the loss; models without a loss are judged by their output.
 export const judgedByLoss = (results: Results): boolean => results.header.settings["judged_by"] !== "output";
 
-// A change with its unit: "-0.06 nats".
+// Returns the unit of a change: " nats" or that of the output.
 export const changeUnit = (results: Results): string => (judgedByLoss(results) ? " nats" : "");
 
 export const budgetsOf = (results: Results): string[] => results.coord("budget").map(String);
 
 export const methodsOf = (results: Results): string[] => results.coord("method").map(String);
 
-// The methods of a budget in the file's order, without those that made no plan of this size.
+// Returns the methods of a budget in the file's order, without those that made no plan of this
+// size.
 export function confirmed(results: Results, budget: number): Confirmed[] {
   return methodsOf(results)
     .map((method, k): Confirmed => {
@@ -67,7 +68,7 @@ export function confirmed(results: Results, budget: number): Confirmed[] {
     .filter(({ change }) => Number.isFinite(change));
 }
 
-// The oracle reads as many keys for a query as a window of the same size on all heads holds.
+// The oracle reads as many keys for each query as a window of the same size on all heads.
 function sharedByAll(results: Results, budget: number): number {
   const share = (method: string) => {
     const k = methodsOf(results).indexOf(method);
@@ -77,7 +78,8 @@ function sharedByAll(results: Results, budget: number): number {
   return Number.isFinite(same) ? same : share(PLAN);
 }
 
-// The other budgets whose plan is this very plan: what lowers the loss most may need less than it is given.
+// Returns the other budgets with the same plan: the plan with the lowest loss may use less than its
+// budget.
 export function samePlans(results: Results, budget: number): string[] {
   const known = (of: number) => JSON.stringify([
     results.value("planned_change", { method: methodsOf(results).indexOf(PLAN), budget: of }),
@@ -86,7 +88,7 @@ export function samePlans(results: Results, budget: number): string[] {
   return budgetsOf(results).filter((_, other) => other !== budget && known(other) === known(budget));
 }
 
-// The loss changes under the plan's entries on other heads.
+// Returns the loss changes with the plan's entries assigned to random heads.
 export const dealtChanges = (results: Results, budget: number): number[] =>
   results
     .coord("draw")
@@ -95,9 +97,9 @@ export const dealtChanges = (results: Results, budget: number): number[] =>
 
 export interface Dealt {
   plans: number;
-  noWorse: number; // lose no more than the plan
+  noWorse: number; // assignments that lose at most as much as the plan
   p: number;
-  matters: boolean; // which head got which entry
+  matters: boolean; // true if it matters which head has which entry
 }
 
 export function dealt(results: Results, budget: number): Dealt | undefined {

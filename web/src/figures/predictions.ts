@@ -1,5 +1,5 @@
-// What `headgauge validate` found (docs/mathematics.md 7c): how well a metric of a head on one text
-// ranks the heads by the change of the loss on the others.
+// The results of `headgauge validate` (docs/mathematics.md 7c): how well a metric of a head on one
+// text ranks the heads by the change of the loss on the other texts.
 import { flatIndex, type Results } from "../data/results";
 import { plainName } from "./format";
 
@@ -10,7 +10,7 @@ export const VALIDITY_NEEDS: readonly string[] = [
   "loss_rises", "loss_falls",
 ];
 
-// A predictor and an intervention, by index.
+// A predictor and an intervention, as indices.
 export interface Pair {
   predictor: number;
   intervention: number;
@@ -22,7 +22,7 @@ export interface Prediction extends Pair {
   high: number;
   p: number; // adjusted over all pairs
   byText: number[];
-  heads: number; // in which all is defined; NaN where the file does not say
+  heads: number; // number of heads whose values are all defined; NaN if the file lacks it
   predicts: boolean;
 }
 
@@ -59,13 +59,13 @@ export function prediction(results: Results, pair: Pair): Prediction {
   };
 }
 
-// Of one predictor, by intervention.
+// Returns the predictions of one predictor, by intervention.
 export const predictionsOf = (results: Results, predictor: number): Prediction[] =>
   results.coord("intervention").map((_, intervention) =>
     prediction(results, { predictor, intervention }),
   );
 
-// The largest |rho| under any intervention; -1 where there is none.
+// Returns the largest |rho| under any intervention; -1 if there is none.
 export const largestRho = (predictions: readonly Prediction[]): number =>
   predictions.reduce((most, { rho }) => (Math.abs(rho) > most ? Math.abs(rho) : most), -1);
 
@@ -76,8 +76,8 @@ export interface PredictorRow {
   under: Prediction[]; // by intervention
 }
 
-// As the terminal lists them: the metrics that have a correlation, those of the largest first, and
-// apart from them all flags.
+// Returns the predictors in the order of the terminal: metrics that have a correlation, largest
+// first, and separately all flags.
 export function predictorRows(results: Results): { metrics: PredictorRow[]; flags: PredictorRow[] } {
   const rows = predictorsOf(results).map((name, predictor): PredictorRow => ({
     predictor, name, title: predictorTitle(results, name), under: predictionsOf(results, predictor),
@@ -94,12 +94,12 @@ export interface InterventionRow {
   label: string;
   median: number; // of the changes of the loss over heads and texts
   largest: number;
-  worse: number; // heads on texts whose loss is shown to rise; NaN in files of before
+  worse: number; // pairs of head and text whose loss increases significantly; NaN in older files
   better: number;
   replication: number;
 }
 
-// What each intervention does to the loss, as the terminal has it.
+// Returns the effect of each intervention on the loss, as in the terminal's table.
 export function interventionRows(results: Results): InterventionRow[] {
   const cells = [...headsOf(results)];
   return interventionsOf(results).map((label, intervention) => {
@@ -123,7 +123,8 @@ export function interventionRows(results: Results): InterventionRow[] {
   });
 }
 
-// What predicts best under an intervention, as the summary names it; else the largest correlation.
+// Returns the best predictor under an intervention, as in the summary; else the one with the
+// largest correlation.
 export function strongest(results: Results, intervention: number): Prediction | undefined {
   let best: Prediction | undefined;
   predictorsOf(results).forEach((_, predictor) => {
@@ -139,7 +140,7 @@ export function strongest(results: Results, intervention: number): Prediction | 
   return best;
 }
 
-// The pair to begin with: the best of the best.
+// Returns the default pair: the best of all best predictors.
 export function strongestPair(results: Results): Pair | undefined {
   const best = interventionsOf(results).flatMap((_, k) => strongest(results, k) ?? []);
   best.sort(
@@ -148,7 +149,7 @@ export function strongestPair(results: Results): Pair | undefined {
   return best[0];
 }
 
-// "tokens_for_error sampler=top" in words.
+// Describes "tokens_for_error sampler=top" in words.
 export function predictorTitle(results: Results, name: string): string {
   if (isFlag(name)) return plainName(name);
   const [metric = "", ...rest] = name.split(" ");
@@ -166,7 +167,7 @@ export const headsOf = (results: Results): { layer: number; head: number }[] =>
     results.coord("head").map((__, head) => ({ layer, head })),
   );
 
-// "+0.51", as the terminal writes it.
+// Example: "+0.51", as the terminal writes it.
 export const signed = (value: number, decimals = 2): string =>
   Number.isFinite(value)
     ? `${value < 0 || Object.is(value, -0) ? "" : "+"}${value.toFixed(decimals)}`

@@ -1,4 +1,4 @@
-// What the predictions of a model lose where its heads see random keys: all heads at once, and one
+// Draws the cost to the model's predictions if heads see random keys: all heads at once, and one
 // head at a time.
 import type { Results } from "../data/results";
 import { curvesFigure, type Curve } from "./curves";
@@ -17,8 +17,8 @@ export function randomKeysFigures(results: Results): Figure[] {
   );
 }
 
-// Rows of the second half of the context, as the claims take them: means over all rows up to each
-// length are there.
+// Uses the rows of the second half of the context, as the claims do; the results have means over
+// all rows up to each length.
 function allHeads(results: Results): Figure | undefined {
   if (!results.has("all_heads_kl")) return undefined;
   const numbers = results.numbers("all_heads_random");

@@ -1,4 +1,4 @@
-// Where one head lies among all of them.
+// Shows the rank of one head among all heads.
 import * as Plot from "@observablehq/plot";
 import type { Cell, Results } from "../data/results";
 import type { Figure } from "./figure";
@@ -57,7 +57,7 @@ export function rankFigure(results: Results, cell: Cell, who: string): Figure | 
       const fits = lines.every(
         (line) => textWidth(line.label) + textWidth(said(line)) + 16 <= options.width - 24,
       );
-      const step = fits ? 38 : 54; // the number below the name
+      const step = fits ? 38 : 54; // the number is below the name
       const y = (k: number) => (k + 1) * step - 10;
       const ticks = lines.flatMap((line, k) =>
         line.values.map((value) => ({ x: place(line, value), y1: y(k) - 5, y2: y(k) + 5 })),

@@ -1,4 +1,4 @@
-// How fast errors fall with the number of tokens, and how fast the papers say they fall.
+// Draws how fast errors fall with the number of tokens, and how fast the papers say they fall.
 import * as Plot from "@observablehq/plot";
 import type { Results } from "../data/results";
 import { powerLaw } from "./error";
@@ -86,13 +86,13 @@ export function ratesFigure(results: Results): Figure | undefined {
   });
 }
 
-// A reader can distinguish so many lines; the others are in the CSV.
+// Readers can distinguish only so many lines; the CSV has all of them.
 function spreadOut(count: number, most = 6): number[] {
   if (count <= most) return Array.from({ length: count }, (_, k) => k);
   return Array.from({ length: most }, (_, k) => Math.round((k * (count - 1)) / (most - 1)));
 }
 
-// Errors of synthetic tokens, a line a scale of the scores.
+// Draws errors of synthetic tokens, one line for each scale of the scores.
 export function scaleErrorFigures(results: Results): Figure[] {
   return KINDS.flatMap((kind) => {
     const name = `error_${kind}`;

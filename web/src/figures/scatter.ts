@@ -1,4 +1,4 @@
-// Points with error bars, one a head, a normalizer or a scale.
+// Draws points with error bars, one for each head, normalizer or scale.
 import * as Plot from "@observablehq/plot";
 import type { Results } from "../data/results";
 import { domainOf, type Axis } from "./axes";
@@ -16,8 +16,8 @@ export interface ScatterPoint {
   xError?: number; // one standard error
   yError?: number;
   series?: number;
-  hollow?: boolean; // stands for something else than its value: none found
-  text?: string; // what is said of it, in place of its place
+  hollow?: boolean; // true if the place is not the value: "none found"
+  text?: string; // description that replaces the coordinates
 }
 
 export interface ScatterAxis extends Omit<Axis, "domain"> {
@@ -28,7 +28,7 @@ export interface ScatterOptions extends Omit<Figure, "draw"> {
   x: ScatterAxis;
   y: ScatterAxis;
   points: ScatterPoint[];
-  named?: boolean; // every point has its label beside it
+  named?: boolean; // true to label every point
   marks?: (theme: Theme, x: Axis, y: Axis) => Plot.Markish[];
   key?: (theme: Theme) => KeyEntry[];
   height?: number;
@@ -118,15 +118,17 @@ export const isWide = (values: readonly number[], ratio = 30): boolean => {
   return low > 0 && high / low > ratio;
 };
 
-// Whether a metric with these values is drawn on a logarithmic scale; whoever draws one says so.
+// Returns whether a metric with these values is drawn on a logarithmic scale; the drawing must say
+// so.
 export const isLogarithmic = (
   results: Results, name: string, values: readonly number[], ratio?: number,
 ): boolean => !results.isLinear(name) && isWide(values, ratio);
 
-// The colours of a map and the height of a small panel show two decades on a linear scale.
+// For the colours of a map and small panels, whose linear scales can show two decades.
 export const SMALL_RATIO = 100;
 
-// A few heads often have values, and change the loss, by far more than all others.
+// Makes an axis for values, such as changes of the loss, of which a few are far larger than all
+// others.
 export function bentAxis(label: string, unit: string, values: readonly number[]): ScatterAxis {
   const sizes = values.map(Math.abs).filter((size) => Number.isFinite(size) && size > 0);
   sizes.sort((a, b) => a - b);

@@ -1,4 +1,4 @@
-// The figures that a results file has by itself, without anyone choosing a head.
+// The figures that a results file has without a chosen head.
 import type { Cell, Results } from "../data/results";
 import type { Figure } from "./figure";
 import { headFigures } from "./head";
@@ -11,12 +11,12 @@ import { planFigures } from "./plan";
 import { trainingFigures } from "./training";
 import { validityFigures } from "./validity";
 
-// What says most about heads, as far as it was measured.
+// The most informative metrics, as far as the file has them.
 const MAPS: readonly string[] = [
   "entropy_normalized", "separability", "horizon", "rate_mean", "loss_change",
 ];
 
-// The original of compare, the N at which heads are judged.
+// The cell with the original of compare and the N at which heads are judged.
 function usualCell(results: Results): Cell {
   const top_n = judgedN(results);
   return { normalizer: 0, pattern: 0, ...(top_n === undefined ? {} : { top_n }) };
@@ -51,8 +51,8 @@ export function standardFigures(results: Results): Figure[] {
   ];
 }
 
-// The most dispersed head and the sharpest one; of files without entropies, the largest and the
-// smallest horizon.
+// Returns the most dispersed head and the sharpest one; without entropies, those with the largest
+// and the smallest horizon.
 function extremes(results: Results): { layer: number; head: number }[] {
   for (const name of ["entropy_normalized", "horizon"]) {
     const heads = overHeads(results, name, usualCell(results))

@@ -1,5 +1,6 @@
 // Colours of a drawing. Text has a contrast of at least 4.5 and lines of at least 3 against the
-// background; the series are the colours of Okabe and Ito, darker or lighter where that asks for it.
+// background; the series have the colours of Okabe and Ito, made darker or lighter where contrast
+// requires it.
 import * as Plot from "@observablehq/plot";
 
 export interface Theme {
@@ -39,11 +40,11 @@ export interface ColourScale {
   kind: ColourKind;
   domain: [number, number];
   colour(value: number): string;
-  // A value for a place between 0 and 1 on the legend.
+  // Returns the value at a place between 0 and 1 on the legend.
   at(place: number): number;
 }
 
-// Readable by those who confuse red and green: viridis for sizes, purple to orange for differences.
+// Suits readers who confuse red and green: viridis for sizes, purple to orange for differences.
 // Only sizes can be on a logarithmic scale.
 export function colourScale(
   values: readonly number[],

@@ -1,4 +1,4 @@
-// Heads while a model trains: metrics over the steps of a monitor's records.
+// Draws heads while a model trains: metrics over the steps of a monitor's records.
 import type { Cell, Results } from "../data/results";
 import { colourOf, curvesFigure, metricCurve, type Curve } from "./curves";
 import type { Figure } from "./figure";
@@ -10,7 +10,7 @@ const CAPTION =
   "A line is a head, a point of it a record: one text of the batch at that step, so that what goes " +
   "up and down from record to record may be the texts'.";
 
-// The metrics of heads that were recorded at several steps.
+// Returns the metrics of heads that were recorded at several steps.
 export const trainingNeeds = (results: Results): string[] =>
   results.coord(STEP).length < 2
     ? []
@@ -19,15 +19,15 @@ export const trainingNeeds = (results: Results): string[] =>
         return ["layer", "head", STEP].every((dim) => dims.includes(dim));
       });
 
-// Every head of the model, a figure for each metric.
+// Draws every head of the model, one figure for each metric.
 export const trainingFigures = (results: Results): Figure[] =>
   trainingNeeds(results).flatMap((name) => figureOf(results, name) ?? []);
 
-// One head before the others.
+// Draws one head in front of the others.
 export const trainingOfHead = (results: Results, chosen: { layer: number; head: number }): Figure[] =>
   trainingNeeds(results).flatMap((name) => figureOf(results, name, chosen) ?? []);
 
-// There are six colours: of more layers, neighbours share one.
+// Six colours are available; with more layers neighbouring layers share one.
 const COLOURS = 6;
 const bandOf = (layer: number, layers: number): number =>
   layers <= COLOURS ? layer : Math.floor((layer * COLOURS) / layers);

@@ -1,4 +1,4 @@
-// A predictor of each head on one text against the change of the loss on the others.
+// Draws a predictor of each head on one text against the change of the loss on the others.
 import * as Plot from "@observablehq/plot";
 import type { Results } from "../data/results";
 import type { Figure } from "./figure";
@@ -15,8 +15,8 @@ import {
 import { themeOf } from "./theme";
 
 export interface PredictionOptions {
-  text?: number | undefined; // of the predictor; all of them without it
-  small?: boolean; // one of several beside each other
+  text?: number | undefined; // text of the predictor; absent: all texts
+  small?: boolean; // one of several figures in a row
 }
 
 interface Point {
@@ -46,7 +46,7 @@ export function predictionFigure(
   const none = known.length < shown.length;
   const x = flag ? flagAxis(predictor) : valueAxis(results, predictor, known, none);
   const strips = text === undefined ? texts.length : 1;
-  // Colours that repeat tell nothing apart.
+  // Repeated colours would not distinguish texts.
   const coloured = text === undefined && texts.length <= themeOf(false).series.length;
   const points = shown.map((point): ScatterPoint => {
     const { layer, head, value, loss, error } = point;
@@ -110,7 +110,7 @@ export function predictionFigure(
   });
 }
 
-// Of every intervention the best predictor, or the largest correlation where nothing predicts.
+// Draws, for each intervention, the best predictor, or the largest correlation if nothing predicts.
 export function validityFigures(results: Results): Figure[] {
   return interventionsOf(results).flatMap((_, intervention) => {
     const best = strongest(results, intervention);
@@ -118,8 +118,8 @@ export function validityFigures(results: Results): Figure[] {
   });
 }
 
-// By text, then head: the predictor on it and the mean change of the loss on the others, or with one
-// text its own.
+// Returns points by text, then head: the predictor on the text and the mean change of the loss on
+// the others; with a single text its own change.
 function measuredPoints(results: Results, { predictor, intervention }: Pair): Point[] {
   const texts = results.coord("text").map((_, text) => text);
   return texts.flatMap((text) =>
@@ -141,9 +141,9 @@ function measuredPoints(results: Results, { predictor, intervention }: Pair): Po
   );
 }
 
-// The points of the heads that the correlation is of: those whose values are all defined. The file
-// writes a metric that found none, which ranks last, as undefined; if the correlation is of as many
-// heads as have losses, then every undefined value is one of these.
+// Returns the points that the correlation uses: heads whose values are all defined. The file stores
+// "none found", which ranks last, as undefined. If the correlation uses as many heads as have
+// losses, every undefined value means "none found".
 function correlated(
   all: readonly Point[],
   { heads }: Prediction,
@@ -167,7 +167,7 @@ function correlated(
 const othersOf = (texts: readonly string[]): string =>
   texts.length < 2 ? "the same text" : texts.length === 2 ? "the other text" : "the other texts";
 
-// Of all texts with its interval, or of one.
+// Describes the correlation over all texts with its interval, or of one text.
 function correlationText({ rho, low, high, byText }: Prediction, text: number | undefined): string {
   const value = text === undefined ? rho : (byText[text] ?? NaN);
   if (!Number.isFinite(value)) return "no rank correlation";
@@ -223,7 +223,8 @@ const flagAxis = (predictor: string): ScatterAxis => ({
   label: plainName(predictor), ticks: [0, 1], include: [-0.45, 1.45], format: raised,
 });
 
-// Where rings stand, beyond the values, there are no numbers.
+// Makes the axis of the values, without numbers where the rings for "none found" are, beyond the
+// values.
 function valueAxis(
   results: Results,
   predictor: string,
@@ -247,8 +248,8 @@ function beyondLargest({ log = false, symlog }: ScatterAxis, known: readonly num
   return high + ((high - low) * 0.08 || Math.abs(high) * 0.1 || 1);
 }
 
-// Beside the others of its value: a strip for each text, and in it the heads at steps of the golden
-// ratio, which lie apart however many they are.
+// Moves points with the same value apart: each text has a strip, in which heads are at steps of the
+// golden ratio, which never coincide.
 function inStrip(results: Results, { layer, head, text, value }: Point, strips: number): number {
   const width = 0.7 / strips;
   const strip = strips === 1 ? 0 : (text - (strips - 1) / 2) * width;

@@ -1,4 +1,5 @@
-// What heads do within the first half of each piece of a text, against the loss in the second.
+// Draws the behaviour of heads in the first half of each piece of a text against the loss in the
+// second half.
 import type { Results } from "../data/results";
 import type { Figure } from "./figure";
 import { csvValue } from "./format";

@@ -1,4 +1,4 @@
-// The little of the DOM that drawing an SVG needs, for engines that have none.
+// The part of the DOM that drawing an SVG needs, for engines without one.
 
 class Style {
   readonly set = new Map<string, string>();
@@ -52,7 +52,7 @@ class Element {
     this.attributes.set(name, String(value));
   }
   setAttributeNS(_: string, name: string, value: unknown): void {
-    // An attribute of a namespace is set by its local name; only xlink is in use.
+    // Sets namespaced attributes by their local name; only xlink is used.
     this.attributes.set(name === "href" ? "xlink:href" : name, String(value));
   }
   getAttribute(name: string): string | null {
@@ -104,7 +104,7 @@ class Element {
     return [];
   }
   addEventListener(): void {
-    // Nothing happens to a drawing in a file.
+    // Drawings in files have no events.
   }
   serialize(): string {
     const attributes = [...this.attributes];
@@ -131,7 +131,7 @@ export class SmallDocument {
   }
 }
 
-// The text of an SVG file.
+// Returns the text of an SVG file.
 export function svgText(drawing: SVGSVGElement): string {
   const element = drawing as unknown as Element;
   element.setAttribute("xmlns", "http://www.w3.org/2000/svg");

@@ -1,5 +1,5 @@
-// What the figures need of the platform and a bare engine lacks. Numbers are formatted by the
-// figures themselves; that is all there is to Intl.
+// Defines what the figures need and a bare engine lacks. The figures format numbers themselves, so
+// this is all of Intl.
 class PlainFormat {
   format(value: unknown): string {
     return String(value);

@@ -1,4 +1,4 @@
-// Entry of the figures bundle: results in, SVG texts out.
+// Entry point of the figures bundle: takes results and returns SVG texts.
 import "./engine";
 import { resultsFromOverview } from "../data/embedded";
 import type { RawNumbers } from "../data/results";
@@ -7,9 +7,9 @@ import { SmallDocument, svgText } from "./dom";
 
 const width = 720;
 
-// For each standard figure that the results hold enough for: its file name without the ending, its
-// title and its SVG. `load` gives the JSON text behind an element of the overview. All are JSON
-// texts, which is what the engine passes.
+// Returns, for each standard figure that the results have data for, its file name without the
+// ending, its title and its SVG. `load` returns the JSON text of an element of the overview. All
+// are JSON texts, because the engine passes only text.
 export function draw(overview: string, load: (element: string) => string): string {
   const results = resultsFromOverview(overview, (name) => JSON.parse(load(name)) as RawNumbers);
   const document = new SmallDocument() as unknown as Document;

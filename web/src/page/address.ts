@@ -1,9 +1,9 @@
-// The part of the address after #: which view, of what, and what was chosen there. A link to it
+// The part of the address after #: the view, its item, and the choices made there. A link to it
 // opens the same view again.
 
 export interface Address {
   readonly view: string;
-  readonly item: string; // "3.5" of #head/3.5; empty where a view has none
+  readonly item: string; // "3.5" in #head/3.5; empty for views without items
   readonly query: Readonly<Record<string, string>>;
 }
 
@@ -16,14 +16,14 @@ export function parseAddress(hash: string): Address {
 }
 
 export function formatAddress({ view, item, query }: Address): string {
-  // Names are sorted, so that the same state has one address.
+  // Sorts the names, so that the same state has one address.
   const search = new URLSearchParams(Object.entries(query).sort(([a], [b]) => (a < b ? -1 : 1)));
   const path = item === "" ? view : `${view}/${encodeURIComponent(item)}`;
   const text = search.toString();
   return text === "" ? `#${path}` : `#${path}?${text}`;
 }
 
-// The same place with some choices changed; undefined takes one away.
+// Returns the same place with some choices changed; undefined removes one.
 export function changed(
   address: Address,
   choices: Readonly<Record<string, string | undefined>>,

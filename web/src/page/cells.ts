@@ -1,10 +1,10 @@
-// Which cell of a metric is shown: what the address says, and otherwise a sensible default.
+// Chooses the shown cell of a metric: from the address, else a default.
 import { flatIndex, type Cell, type Label, type Results } from "../data/results";
 import { formatNumber } from "../figures/format";
 import type { Head } from "./address";
 
-// The paper's N, the temperature that models run at ... and where nothing is said here the last
-// label: the longest length.
+// The default labels: the paper's N, the temperature of normal models, and so on. Other dims use
+// the last label: the longest length.
 const PREFERRED: Readonly<Record<string, Label>> = {
   run: "new",
   top_n: 20,
@@ -21,12 +21,13 @@ const FIRST: ReadonlySet<string> = new Set(["budget", "method"]);
 // The intervention of a compare, not the original, which is listed first.
 const CHANGED: ReadonlySet<string> = new Set(["normalizer", "pattern"]);
 
-// The dim along which the heads of two runs, or of the model and its interventions, lie side by side.
+// Returns the dim along which the heads of two runs, or of the model and its interventions, are
+// compared.
 export function comparedDim(results: Results): string | undefined {
   return [...CHANGED, "run"].find((dim) => results.coord(dim).length > 1);
 }
 
-// What the address says of that dim, and of no other.
+// Returns the part of the query that concerns that dim.
 export function comparedQuery(results: Results, query: Readonly<Record<string, string>>): Record<string, string> {
   const dim = comparedDim(results);
   return dim === undefined ? {} : { [dim]: query[dim] ?? "" };
@@ -41,7 +42,7 @@ export function defaultIndex(results: Results, dim: string): number {
   return found >= 0 ? found : labels.length - 1;
 }
 
-// The index that a query such as length=1024 names, or the default.
+// Returns the index that a query such as length=1024 names, or the default.
 export function chosenIndex(
   results: Results,
   dim: string,
@@ -52,7 +53,7 @@ export function chosenIndex(
   return found >= 0 ? found : defaultIndex(results, dim);
 }
 
-// The dims of a metric besides layer and head.
+// Returns the dims of a metric other than layer and head.
 export function otherDims(results: Results, metric: string): string[] {
   return (results.info(metric)?.dims ?? []).filter((dim) => dim !== "layer" && dim !== "head");
 }
@@ -75,7 +76,7 @@ export function isPerHead(results: Results, metric: string): boolean {
 export const isByPosition = (results: Results, metric: string): boolean =>
   results.info(metric)?.dims.includes("position") === true;
 
-// All heads of the file in the order of a map: layer by layer.
+// Returns all heads of the file, layer by layer.
 export function allHeads(results: Results): Head[] {
   const heads = results.numbers("head");
   return results.numbers("layer").flatMap((layer) => heads.map((head) => ({ layer, head })));
@@ -109,7 +110,7 @@ export function dimWords(dim: string): string {
   return DIM_WORDS[dim] ?? dim.replaceAll("_", " ");
 }
 
-// A label as it is shown: 0.012589254117941675 is a step of a grid, and three digits name it.
+// Formats a label: 0.012589254117941675 is a step of a grid, which three digits identify.
 export function labelText(label: Label | undefined): string {
   const text = String(label ?? "");
   return typeof label === "number" && text.length > 6 ? formatNumber(label, 3) : text;

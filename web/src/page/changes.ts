@@ -14,7 +14,7 @@ const ROWS_SHOWN = 200;
 
 export interface ChangeRow extends Change {
   title: string;
-  head: string; // "3.5", "3.*" of a layer, "all" of the model
+  head: string; // "3.5" for a head, "3.*" for a layer, "all" for the model
   intervention: string;
   at: string;
 }
@@ -26,7 +26,7 @@ export const changes: View = {
   open,
 };
 
-// In the order of the list.
+// Returns rows in the order of the list.
 export function changeRows(results: Results): ChangeRow[] {
   return (results.header.changes ?? []).map((change) => {
     const { layer: _l, head: _h, normalizer: _n, pattern: _p, ...rest } = change.labels;

@@ -1,4 +1,4 @@
-// The claims of a paper beside what was measured, each with the figure that it is about.
+// The claims of a paper next to the measured values, each with its figure.
 import type { Claim, Results } from "../data/results";
 import type { Figure } from "../figures/figure";
 import { limitsFigures, tokensFigures } from "../figures/papers";
@@ -29,7 +29,7 @@ async function open(page: Page): Promise<Opened> {
     ...limitsFigures(results),
     ...tokensFigures(results),
   ]);
-  // Of the figures that a claim is about, one that stands nowhere else if there is one.
+  // Prefers a figure that no other claim shows.
   const used = new Set<Figure>();
   const drawn = list.map((claim) => {
     const found = figuresOf(claim, figures);
@@ -112,7 +112,8 @@ export function tally(list: readonly Claim[]): string {
   return parts.join(", ");
 }
 
-// "Fig. 2a, 2b" of paper A is paper-2a, "Corollary 2" is paper-corollary-2; of paper B an experiment and what is drawn of it.
+// Returns the figures of a claim. "Fig. 2a, 2b" of paper A is paper-2a, "Corollary 2" is
+// paper-corollary-2; in paper B an experiment and its drawings.
 export function figuresOf({ paper, figure }: Claim, figures: readonly Figure[]): Figure[] {
   if (paper === "A") {
     if (!figure.startsWith("Fig.")) {

@@ -1,10 +1,11 @@
-// Making DOM nodes. All text goes in as text, never as HTML: names in a results file may hold any.
+// Makes DOM nodes. All text becomes text nodes, never HTML, because names in a results file may
+// contain any characters.
 
 export type Child = Node | string | null | undefined | false;
 type Value = string | number | boolean | undefined | ((event: Event) => void);
 
-// element("a", { href: "#", onclick: open }, "text"). An attribute that is false or undefined is
-// left out; a function is a listener.
+// Example: element("a", { href: "#", onclick: open }, "text"). An attribute that is false or
+// undefined is omitted; a function is a listener.
 export function element<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Readonly<Record<string, Value>> = {},
@@ -30,7 +31,7 @@ function kept(children: readonly Child[]): (Node | string)[] {
   );
 }
 
-// A labelled <select>. Options of the same group stand together.
+// A labelled <select>. Options of the same group are shown together.
 export interface Option {
   value: string;
   text: string;

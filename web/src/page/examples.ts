@@ -1,4 +1,5 @@
-// Examples of what a head selects: one query at a time in its text, its keys shaded by their weight.
+// Examples of the keys that a head selects: one query at a time in its text, its keys shaded by
+// their weight.
 import {
   examplesOf,
   runsOf,
@@ -14,7 +15,7 @@ import { element, fill } from "./element";
 import { table, type Column } from "./table";
 import { count, grouped, shown } from "./words";
 
-// What a query was kept for, as a title and a sentence.
+// The reason for keeping a query, as a title and a sentence.
 const REASONS: Readonly<Record<string, readonly [string, (value: string) => string]>> = {
   change: ["Largest change", (value) => `What is changed moves ${value} of its weight to other keys.`],
   far: [
@@ -49,7 +50,7 @@ export function heldBy({ keys, weights, covered, others, originals }: Example): 
   return originals !== undefined || others === 1 || rest === 0 ? said : `${said}, each at most ${percent(most)}`;
 }
 
-// Null where no examples were kept of this head.
+// Returns null if the head has no examples.
 export async function examples(results: Results, head: Head): Promise<HTMLElement | null> {
   const all = await results.loadExamples?.();
   const own = all ? examplesOf(all, head) : [];
@@ -111,7 +112,7 @@ class Viewer {
     this.next.setAttribute("aria-disabled", String(place === this.own.length - 1));
     this.number.textContent = `Query ${place + 1} of ${this.own.length}: ${title.toLowerCase()}`;
     fill(this.shownQuery, ...this.parts(example));
-    // What had the focus is gone; the next arrow key has to reach this again.
+    // The focused element is gone; move the focus so that the next arrow key works.
     if (inText) this.shownQuery.querySelector<HTMLElement>("button")?.focus();
   }
 
@@ -167,7 +168,7 @@ class Viewer {
     weightOf: (key: number) => string,
   ): HTMLElement | string {
     const text = token.text === undefined ? `[${token.position}]` : visible(token.text);
-    const isCut = text === ""; // the rest of a character that the token before began
+    const isCut = text === ""; // the previous token began this character
     const mark = isCut && (token.key >= 0 || token.isQuery) ? "▯" : text;
     if (token.key < 0) {
       if (token.isQuery) return element("span", { class: "query", title: "the query" }, mark);

@@ -1,5 +1,5 @@
-// A box to filter a table by, with its text in the address: words that a row must have, and conditions
-// on the numbers of its columns.
+// A box that filters a table, with its text in the address: words that a row must have, and
+// conditions on the numbers of its columns.
 import { changed } from "./address";
 import { element, fill } from "./element";
 import type { Page } from "./page";
@@ -15,7 +15,7 @@ export interface Condition {
 export interface Asked {
   words: string[]; // in lower case
   conditions: Condition[];
-  problem: string; // what is wrong with a condition, which is left out then; or empty
+  problem: string; // what is wrong with a condition, which is then ignored; or empty
 }
 
 type Named = Pick<Column<never>, "id" | "title" | "numeric">;
@@ -27,13 +27,14 @@ const COMPARE: Readonly<Record<string, (value: number, number: number) => boolea
   "<=": (value, number) => value <= number,
   ">": (value, number) => value > number,
   ">=": (value, number) => value >= number,
-  // To the digits that are shown.
+  // Equal to the shown digits.
   "=": (value, number) => Math.abs(value - number) <= 5e-4 * Math.abs(number),
 };
 
 const plain = (name: string): string => name.toLowerCase().replace(/[\s_,]+/g, " ").trim();
 
-// "induction 3.* normalized entropy < .5": the words before a sign name a column by its id or its title.
+// Parses "induction 3.* normalized entropy < .5". The words before a sign name a column by its id
+// or its title.
 export function parseFilter(text: string, columns: readonly Named[]): Asked {
   const asked: Asked = { words: [], conditions: [], problem: "" };
   const named = new Map(
@@ -53,7 +54,7 @@ export function parseFilter(text: string, columns: readonly Named[]): Asked {
       continue;
     }
     const number = right === "" ? NaN : Number(right);
-    // As many words as name a column; the others stand for themselves.
+    // Takes as many words as name a column; earlier words are words that a row must have.
     const from = asked.words.findIndex((_, k) => named.has(plain([...asked.words.slice(k), last].join(" "))));
     const words = from < 0 ? [] : asked.words.slice(from);
     const column = named.get(plain([...words, last].join(" ")));
@@ -63,17 +64,17 @@ export function parseFilter(text: string, columns: readonly Named[]): Asked {
     } else if (column !== undefined) {
       asked.problem = `"${part}": expected a number after ${sign}`;
     } else if (sign === "=") {
-      asked.words.push(part); // "softmax:t=2" is a name
+      asked.words.push(part); // a name such as "softmax:t=2"
     } else {
       const names = columns.filter(({ numeric }) => numeric).map(({ id }) => id);
       asked.problem = `"${part}": there is no column "${last}"${nearest(last, names)}`;
     }
   }
-  asked.words = asked.words.filter((word) => word !== "and"); // conditions are put together by it as by a space
+  asked.words = asked.words.filter((word) => word !== "and"); // "and" between conditions means the same as a space
   return asked;
 }
 
-// How many letters must be put in, taken out or put in place of others.
+// Returns the number of letters to insert, delete or replace.
 export function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, k) => k);
   for (let i = 1; i <= a.length; i += 1) {
@@ -86,7 +87,7 @@ export function distance(a: string, b: string): number {
   return row[b.length]!;
 }
 
-// "; the nearest is "entropy"", or nothing where none is near.
+// Returns "; the nearest is "entropy"", or empty if no name is near.
 function nearest(word: string, names: readonly string[]): string {
   const asked = plain(word);
   const [best] = names
@@ -100,14 +101,14 @@ export interface Found<Row> {
   problem: string;
 }
 
-// The rows that have all words and hold to all conditions. A condition on a value that is undefined, or that
-// says none, does not hold.
+// Returns the rows that have all words and meet all conditions. An undefined value, or one that
+// means "none was found", meets no condition.
 export function filtered<Row>(
   all: readonly Row[],
   { words, conditions, problem }: Asked,
   columns: readonly Column<Row>[],
   has: (row: Row, word: string) => boolean,
-  known: readonly string[] = [], // words, for the nearest to one that is not
+  known: readonly string[] = [], // candidates for the nearest word to an unknown one
 ): Found<Row> {
   const tests = conditions.map(({ column, sign, number }) => {
     const { value, key } = columns.find(({ id }) => id === column)!;
@@ -122,9 +123,9 @@ export function filtered<Row>(
 
 export interface Filter {
   readonly node: HTMLElement;
-  // What the address asks for; the box shows it from then on.
+  // Returns the text in the address and shows it in the box.
   text(): string;
-  // How many rows there are, or what of the text is wrong.
+  // Shows the number of rows, or the problem with the text.
   say(found: string, problem: string): void;
 }
 
@@ -132,7 +133,7 @@ export interface FilterWords {
   label: string;
   suggest?: Suggest;
   placeholder: string;
-  help: string; // what it takes
+  help: string; // describes the accepted input
 }
 
 export function filterBox(page: Page, { label, placeholder, help, suggest }: FilterWords): Filter {
@@ -172,7 +173,7 @@ export function filterBox(page: Page, { label, placeholder, help, suggest }: Fil
   };
 }
 
-// Another table in its place; a head of a column that had the focus has it again.
+// Replaces the table; a focused column heading keeps the focus.
 export function refill(box: HTMLElement, table: HTMLElement): void {
   const focused = box.contains(document.activeElement) ? document.activeElement?.id : undefined;
   fill(box, table);

@@ -1,4 +1,4 @@
-// What was found, in sentences: the summary of the results file, with its heads as links.
+// The findings in sentences: the summary of the results file, with its heads as links.
 import type { Fact, Results, Sentence } from "../data/results";
 import { element } from "./element";
 import { headLink, withCommands } from "./words";
@@ -30,13 +30,13 @@ export function findings(results: Results): HTMLElement {
   return box;
 }
 
-// For a reader who meets them for the first time.
+// Explains terms for readers who meet them for the first time.
 export const ASIDE_WORDS =
   "A null says what chance alone would give, such as the head's own weights dealt to the keys at random: a value " +
   "says something as far as it differs from its null. Critical N is the number of a head's heaviest keys from which " +
   "on they lie as far from the rest of the text as so many keys taken at random. A bound is what a theorem allows.";
 
-// What a sentence means for the reader, and which command goes further.
+// Shows the meaning of a sentence and the command to run next.
 function explained({ means, next }: Sentence): HTMLElement | null {
   if (means === undefined && next === undefined) return null;
   return element("p", { class: "note explained" }, means, " ", next !== undefined && withCommands(next));
@@ -50,7 +50,7 @@ export type Piece =
 
 function shownPiece(results: Results, piece: Piece): Node | string {
   if (piece.kind === "head") return headLink(piece.text);
-  // Only what was measured stands out, not the lengths and the normalizers that were given.
+  // Emphasises measured values only, not lengths and normalizers that the user chose.
   if (piece.kind === "fact") {
     const { kind, name = "" } = piece.fact;
     const of = { cell: "", standard_error: "standard error of " }[kind];
@@ -61,8 +61,8 @@ function shownPiece(results: Results, piece: Piece): Node | string {
   return piece.text;
 }
 
-// The text cut into words, heads and numbers. Facts stand in the order of the text. "0.1" may be a
-// temperature: a name of a head follows the word, or another head.
+// Cuts the text into words, heads and numbers. Facts are in the order of the text. "0.1" may be a
+// temperature: it is a head only after the word "head" or another head.
 export function pieces({ text, heads, facts }: Sentence): Piece[] {
   const marks: { start: number; piece: Piece }[] = [];
   const names = new Set(heads ?? []);
@@ -99,7 +99,7 @@ export function pieces({ text, heads, facts }: Sentence): Piece[] {
   return out;
 }
 
-// Where a number stands by itself, not inside another or as the name of a head.
+// Finds a number that is not part of another number or of a head's name.
 function placeOf(
   text: string,
   part: string,

@@ -1,4 +1,4 @@
-// The flags of a results file: kind by kind for the model, in words for a head.
+// The flags of a results file: a list of kinds for the model, sentences for a head.
 import type { Flag, Results } from "../data/results";
 import { element } from "./element";
 import { allHeads } from "./cells";
@@ -11,7 +11,7 @@ export interface FlagGroup {
   flags: Flag[];
 }
 
-// In the order in which the kinds are first met, the most frequent first.
+// Groups flags by kind, the most frequent first; equal counts in order of appearance.
 export function flagGroups(flags: readonly Flag[]): FlagGroup[] {
   const groups = new Map<string, Flag[]>();
   for (const flag of flags) {
@@ -41,11 +41,11 @@ export function flagsOfModel(results: Results): HTMLElement {
   return box;
 }
 
-// "135 of 270 heads".
+// Example: "135 of 270 heads".
 const rate = (results: Results, heads: number): string =>
   `${grouped(heads)} of ${count(allHeads(results).length, "head")}`;
 
-// What half of all heads carry tells no head apart.
+// A flag that half of all heads carry does not distinguish heads.
 const COMMON = "Half of all heads or more have it: it describes the model, and no head of its own. ";
 const common = (results: Results, heads: number): string =>
   allHeads(results).length > 2 && heads >= allHeads(results).length / 2 ? COMMON : "";
@@ -53,7 +53,7 @@ const common = (results: Results, heads: number): string =>
 const headsWith = (results: Results, flag: Flag): number =>
   (results.header.flags ?? []).filter(({ name, change }) => name === flag.name && change === flag.change).length;
 
-// What a flag means for the reader and which command goes further; of the head, where one is meant.
+// Explains a flag and recommends a command, for one head if `head` is given.
 function explained(results: Results, flag: Flag, head?: Flag): (HTMLElement | null)[] {
   const words = results.header.flag_words?.[flag.name];
   if (words === undefined) return [];
@@ -122,7 +122,7 @@ function headLinks(flags: readonly Flag[]): HTMLElement {
   return list;
 }
 
-// A role is a flag that names what a head does; a head may have several.
+// A role is a flag that names a behaviour of a head; a head may have several.
 export const ROLE = "role_";
 export const isRole = (name: string): boolean => name.startsWith(ROLE);
 export const roleWords = (flags: readonly Flag[]): string =>
@@ -133,7 +133,7 @@ export const roleWords = (flags: readonly Flag[]): string =>
 
 export const flagWords = (name: string): string => name.replaceAll("_", " ");
 
-// Those of one head, each with what was measured and what to do.
+// Lists the flags of one head, each with the measured value and a recommendation.
 export function flagsOfHead(results: Results, flags: readonly Flag[]): HTMLElement {
   if (flags.length === 0) return element("p", { class: "note" }, "This head has no flag.");
   return element(

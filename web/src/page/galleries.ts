@@ -1,4 +1,4 @@
-// Views that are figures of the whole model, one below the other.
+// Views that show figures of the whole model, one below the other.
 import type { Results } from "../data/results";
 import type { Figure } from "../figures/figure";
 import { hasModelFigures, modelFigures } from "../figures/model";
@@ -50,7 +50,7 @@ export const model = gallery({
   figures: modelFigures,
 });
 
-// The records of a monitor.
+// Shows the records of a monitor.
 export const training = gallery({
   id: "training",
   title: "Training",
@@ -59,7 +59,8 @@ export const training = gallery({
   figures: trainingFigures,
 });
 
-// What `headgauge reproduce` measured, and of any other file what it has of the same figures.
+// Shows the papers' figures: those of `headgauge reproduce`, or those that another file has data
+// for.
 export const papers = gallery({
   id: "papers",
   title: "Papers",

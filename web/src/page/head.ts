@@ -63,7 +63,7 @@ async function open(page: Page): Promise<Opened> {
     section("values", "Values", values),
   );
   let second: Card | undefined;
-  // The numbers come after the figures: those of a large file take a moment.
+  // The numbers follow the figures, because those of a large file take a moment.
   const update = async () => {
     const other = beside.chosen();
     if (second?.name !== (other && headName(other))) {
@@ -95,7 +95,7 @@ interface Card {
   update(): Promise<void>;
 }
 
-// Flags, examples and figures of one head, which may stand beside those of another.
+// Shows flags, examples and figures of one head, which may be next to those of another.
 async function card(page: Page, found: Head): Promise<Card> {
   const { results } = page;
   const name = headName(found);
@@ -138,7 +138,7 @@ async function card(page: Page, found: Head): Promise<Card> {
 
 const BESIDE_NONE = "none";
 
-// Returns the other head shown next to this one, from the address.
+// Makes the choice of a second head to show next to this one; the address stores it.
 function besideChoice(page: Page, all: readonly Head[], found: Head): { node: HTMLElement; chosen(): Head | undefined } {
   const chosen = () => {
     const asked = parseHead(page.address.query["beside"] ?? "");
@@ -164,7 +164,7 @@ function section(id: string, title: string, ...content: (Node | null)[]): HTMLEl
   return element("section", { "aria-labelledby": id }, element("h2", { id }, title), ...content);
 }
 
-// What the figures say of which head they show is said by the page already, but not by a file.
+// Removes the name of the head from the figures' titles: the page has it, and files need it.
 function figuresOf({ results, address }: Page, found: Head): Figure[] {
   const dim = comparedDim(results);
   const index = dim === undefined ? 0 : chosenIndex(results, dim, address.query);
@@ -226,7 +226,7 @@ interface ValueRow {
 
 const metricOf: Column<ValueRow>["key"] = (row) => row.metric;
 
-// The metrics, and behind "more" those that say something beside others alone.
+// Shows the metrics; those that are only useful together with others are behind "more".
 function valueTables(page: Page, heads: readonly Head[], names: readonly string[]): (HTMLElement | null)[] {
   const { results } = page;
   const lengths = results.coord("length");
@@ -286,7 +286,7 @@ function valueTable({ results, address }: Page, heads: readonly Head[], names: r
     show,
   });
   const valued = (row: ValueRow, value: number) => shownOf(results, row.metric, value);
-  // A value that is not a size has no difference.
+  // Differences make sense only for values that are sizes.
   const difference = (row: ValueRow) =>
     row.of.some(({ value }) => results.isNone(row.metric, value)) ? NaN : row.of[1]!.value - row.of[0]!.value;
   const columns: Column<ValueRow>[] = [

@@ -1,4 +1,4 @@
-// All heads in one table: sorted by any column, filtered by name or flag, with the columns chosen.
+// All heads in one table: sorted by any column, filtered by name or flag, with a choice of columns.
 import type { Cell, Flag, Results } from "../data/results";
 import { changed, headName, parseHead, type Address, type Head } from "./address";
 import {
@@ -22,9 +22,9 @@ import { matching, type Suggest } from "./suggest";
 import { formatOrder, parseOrder, table, type Column } from "./table";
 import { count, flagsByHead, headLink, shownOf } from "./words";
 
-// What to begin with, as far as the file has it.
+// The columns shown at first, if the file has them.
 const MAIN = [
-  "output_change", // of an intervention
+  "output_change", // under an intervention
   "entropy_normalized",
   "effective_tokens",
   "sink_weight",
@@ -102,14 +102,14 @@ export function headRows(results: Results): HeadRow[] {
   return allHeads(results).map((head) => ({ head, flags: flags.get(headName(head)) ?? [] }));
 }
 
-// "layer 17" and "head 17.3" as they are named elsewhere: "17.*", "17.3".
+// Names "layer 17" and "head 17.3" as elsewhere: "17.*", "17.3".
 export const namedHeads = (text: string): string =>
   text
     .replace(/\blayers?\s+(\d+)\b(?!\.)/gi, "$1.*")
     .replace(/\bheads?\s+(\d+\.\d+)/gi, "$1")
     .replace(/\bheads?\s+(\d+)\b(?!\.)/gi, "*.$1");
 
-// The text without the name of a metric at its end, which waits for its condition.
+// Removes a metric's name at the end of the text, because its condition is not typed yet.
 export function withoutUnfinished(text: string, metrics: readonly string[], flags: readonly string[]): string {
   const word = /[^\s,<>=≤≥]*$/.exec(text)![0].toLowerCase();
   const isPart = (name: string) => name.includes(word);
@@ -117,13 +117,13 @@ export function withoutUnfinished(text: string, metrics: readonly string[], flag
   return waits ? text.slice(0, text.length - word.length) : text;
 }
 
-// The names of roles and flags that some head has, the most frequent first.
+// Returns the names of all roles and flags in the file, the most frequent first.
 const flagNames = (results: Results): string[] =>
   flagGroups(results.header.flags ?? []).map(({ flags }) => wordOf(flags[0]!.name));
 
 const wordOf = (name: string): string => (isRole(name) ? name.replace(ROLE, "") : name);
 
-// Roles and flags with their numbers of heads, and metrics to set a condition on.
+// Suggests roles and flags with their numbers of heads, and metrics for conditions.
 export function suggester(results: Results): Suggest {
   const flags = flagGroups(results.header.flags ?? []).map(({ flags: members }) => {
     const { name } = members[0]!;
@@ -138,8 +138,9 @@ export function suggester(results: Results): Suggest {
   return (word) => matching(all, word);
 }
 
-// "3.*", "*.5" and "3.5" are a head's name, anything else is the name of a flag or a role, or a part of one where
-// it is none of those that are `known`: "sink" is not "sinks".
+// Returns whether the word matches the head. "3.*", "*.5" and "3.5" are names of heads. Other words
+// match a flag or a role with that name, or, if no name in `known` equals the word, one that
+// contains it: "sink" does not match "sinks".
 export const hasWord = ({ head, flags }: HeadRow, word: string, known: readonly string[] = []): boolean => {
   if (/^[\d*]+(\.[\d*]*)?$/.test(word)) return nameFits(headName(head), word);
   if (known.includes(word)) return flags.some(({ name }) => wordOf(name) === word);
@@ -225,7 +226,8 @@ export function metricColumn(
   };
 }
 
-// "N 20": the labels of the cell, but the length and what heads are compared under, which are said once.
+// Example: "N 20". Lists the labels of the cell, except the length and the intervention, which the
+// page shows once.
 export function cellWords(results: Results, metric: string, cell: Cell): string {
   return otherDims(results, metric)
     .filter((dim) => dim !== "length" && dim !== comparedDim(results) && results.coord(dim).length > 1)
@@ -236,7 +238,7 @@ export function cellWords(results: Results, metric: string, cell: Cell): string 
     .join(", ");
 }
 
-// A tick box for every metric of single heads.
+// Adds a checkbox for every metric of single heads.
 function fillChooser(page: Page, chooser: HTMLElement): void {
   const { results } = page;
   const list = element("div", { class: "ticks" });

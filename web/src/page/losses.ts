@@ -10,10 +10,10 @@ import { formatOrder, parseOrder, table, type Column } from "./table";
 import { headLink, shown } from "./words";
 
 const NEEDS: readonly string[] = ["loss", "loss_change", "kl"];
-const ROWS_SHOWN = 20; // of a head at a time
+const ROWS_SHOWN = 20; // of changes to one head at a time
 
 export interface LossRow {
-  where: string; // "3.5" of a head, "3.*" of a layer, empty of the model
+  where: string; // "3.5" for a head, "3.*" for a layer, empty for the model
   place: number;
   intervention: string;
   loss: number;
@@ -24,7 +24,8 @@ export interface LossRow {
 
 export const hasLosses = (results: Results): boolean => variants(results, "loss_change").labels.length > 1;
 
-// At the longest length: the original first, or where heads are changed one at a time what lowers the loss most.
+// Returns rows at the longest length: the original first; if heads are changed one at a time, then
+// sorted by the decrease of the loss.
 export function lossRows(results: Results): LossRow[] {
   const { dim, labels } = variants(results, "loss_change");
   const dims = results.info("loss_change")?.dims ?? [];

@@ -1,4 +1,4 @@
-// The page begins here: the results that it carries, and the view that the address asks for.
+// Starts the page: reads its results and opens the view in the address.
 import { resultsFromPage } from "../data/embedded";
 import { SCHEMA } from "../data/file";
 import type { Results } from "../data/results";
@@ -45,8 +45,8 @@ function begin(page: HTMLElement): void {
     .then(() => unpackAhead(results));
 }
 
-// Unpacks the metrics and the examples while nobody waits for anything, so that choosing one is only drawing it. One
-// that is broken says so when it is chosen.
+// Decodes the metrics and the examples while the browser is idle, so that choosing one only has to
+// draw it. A damaged one reports its error when it is chosen.
 async function unpackAhead(results: Results): Promise<void> {
   for (const name of results.names()) {
     await idle();

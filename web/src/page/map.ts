@@ -1,5 +1,5 @@
-// The layer x head map made to respond: values under the pointer and by the keyboard, and a way to
-// the page of each head.
+// Makes the layer x head map interactive: shows values for the pointer and the keyboard, and opens
+// the page of a head.
 import type { Cell, Results } from "../data/results";
 import { headName, type Head } from "./address";
 import { allHeads, headCell, rowsBehind } from "./cells";
@@ -7,7 +7,7 @@ import { element } from "./element";
 import { flagTitle } from "./flags";
 import { flagsByHead, shown, withUnit } from "./words";
 
-// What is known of a head in this cell of the metric: value, standard error, rows, flags.
+// Describes a head in this cell of the metric: value, standard error, rows, flags.
 export function reading(results: Results, metric: string, cell: Cell, head: Head): string {
   const at: Cell = { ...cell, ...headCell(results, head) };
   const unit = results.info(metric)?.unit ?? "1";
@@ -22,7 +22,7 @@ export function reading(results: Results, metric: string, cell: Cell, head: Head
   return parts.join(", ");
 }
 
-// Moves among heads of a grid with so many columns; undefined where the key means nothing here.
+// Returns the next place in a grid with that many columns; undefined for other keys.
 export function nextPlace(
   key: string,
   place: number,
@@ -75,7 +75,7 @@ export class LiveMap {
       "Point at a head, or move with the arrow keys; Enter opens its page.";
   }
 
-  // Called with every new drawing.
+  // Called after every new drawing.
   attach(drawing: SVGSVGElement): void {
     const found = [...drawing.querySelectorAll<SVGElement>('g[data-marks="cell"] rect')];
     if (found.length !== this.heads.length) throw new Error("the map has not one cell a head");
@@ -87,7 +87,7 @@ export class LiveMap {
     );
     drawing.classList.add("map");
     found.forEach((cell, place) => {
-      cell.replaceChildren(); // its <title>: the words below say more
+      cell.replaceChildren(); // removes its <title>, because the text below says more
       cell.setAttribute("role", "link");
       cell.setAttribute("tabindex", place === this.place ? "0" : "-1");
       cell.setAttribute("aria-label", `Head ${headName(this.heads[place]!)}: ${this.words(place)}`);
@@ -143,7 +143,7 @@ export class LiveMap {
     );
   }
 
-  // Beside the pointer, and inside the picture.
+  // Places the tip next to the pointer, inside the picture.
   private putTip(x: number, y: number, width: number): void {
     this.tip.style.left = `${Math.max(0, Math.min(x + 14, width - this.tip.offsetWidth))}px`;
     this.tip.style.top = `${y + 14}px`;

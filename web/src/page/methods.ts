@@ -1,4 +1,4 @@
-// Every quantity of the file: its formula, what it says, and where it comes from.
+// Every quantity of the file: its formula, its meaning, and its source.
 import formulas from "virtual:formulas";
 import { CATALOGUE } from "../catalogue/catalogue";
 import type { MetricInfo, Results } from "../data/results";
@@ -29,7 +29,7 @@ export const methods: View = {
     return {
       node,
       update: () => {
-        // A formula wider than the page is scrolled, also by the keyboard.
+        // Makes a formula wider than the page scrollable, also by the keyboard.
         for (const box of node.querySelectorAll<HTMLElement>(".formula")) {
           if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
         }
@@ -44,10 +44,12 @@ export const methods: View = {
 
 const quantityId = (name: string) => `quantity-${name}`;
 
-// The quantity that a metric is a form of: that of a change, by position, of an experiment.
+// Returns the name of the quantity behind a metric that is a change, a value by position, or part
+// of an experiment.
 const quantityOf = (results: Results, name: string) => results.entry(name)?.name ?? name;
 
-// In the groups and the order of the catalogue; what it does not know comes last.
+// Returns the quantities by group in the order of the catalogue; those that it does not have come
+// last.
 export function quantities(results: Results): Map<string, string[]> {
   const present = new Set(results.names().map((name) => quantityOf(results, name)));
   const groups = new Map<string, string[]>();
@@ -94,7 +96,7 @@ function quantity(results: Results, name: string): HTMLElement {
   );
 }
 
-// Written by the build, not by a results file, and so the one HTML that is taken as such.
+// The build writes this text, not a results file, so it is the only HTML inserted as such.
 function mathOf(mathml: string): Node {
   return document.adoptNode(
     new DOMParser().parseFromString(mathml, "text/html").body.firstElementChild!,

@@ -1,4 +1,4 @@
-// One metric of all heads side by side, each in a small panel.
+// One metric of all heads, each in a small panel.
 import type { Results } from "../data/results";
 import { dimOfMultiples, multiplesFigure } from "../figures/multiples";
 import { chosenCell, isPerHead } from "./cells";

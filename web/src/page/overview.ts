@@ -1,4 +1,4 @@
-// The first screen: what was measured, what was found, and a map of any metric.
+// The first view: the settings, the findings, and a map of any metric.
 import type { Results } from "../data/results";
 import { genericFigure } from "../figures/generic";
 import { mapFigure } from "../figures/map";
@@ -15,7 +15,7 @@ import { dimChoices, metricChoice } from "./selection";
 import { drawnDim, valuesTable } from "./values";
 import { count, grouped } from "./words";
 
-// The first of these that a file has is the one to begin with: where two are compared, what changed.
+// The default metric is the first of these that the file has; in comparisons it is a change.
 const FIRST_CHANGES = ["loss_change", "output_change", "entropy_normalized_change"];
 const FIRST_METRICS = [
   "entropy_normalized",
@@ -92,11 +92,11 @@ function chosenMetric({ results, address }: Page): string | undefined {
   return first ?? FIRST_METRICS.find((name) => results.has(name)) ?? results.names()[0];
 }
 
-// New content; what had the focus keeps it.
+// Replaces the content; keeps the focus on the same element.
 function refill(box: HTMLElement, children: Node[]): void {
   const focused = box.contains(document.activeElement) ? document.activeElement?.id : undefined;
   const height = box.offsetHeight;
-  box.style.minHeight = `${height}px`; // no jump while the figure is drawn
+  box.style.minHeight = `${height}px`; // avoids a jump while the figure is drawn
   fill(box, ...children);
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
   requestAnimationFrame(() => (box.style.minHeight = ""));

@@ -7,7 +7,7 @@ export interface Page {
   readonly results: Results;
   readonly theme: Theme;
   address: Address;
-  // A choice makes an entry of the history; typing (replace) does not.
+  // Opens an address. A choice adds an entry to the history; typing (replace) does not.
   go(address: Address, replace?: boolean): void;
 }
 

@@ -1,5 +1,5 @@
-// A figure on the page: drawn when it comes into sight, as wide as its place, with what it says and
-// with its files.
+// A figure on the page: drawn when it comes into view, as wide as its place, with its caption and
+// links to its files.
 import type { CellValue } from "./save";
 import { csvText, download, fileName, pngBlob, svgText } from "./save";
 import { element, fill } from "./element";
@@ -11,7 +11,7 @@ const TABLE_ROWS = 500;
 
 export interface PictureOptions {
   heading?: "h2" | "h3";
-  // Called with every new drawing, to make it respond.
+  // Called after every new drawing, to make it interactive.
   drawn?: (drawing: SVGSVGElement) => void;
 }
 
@@ -36,7 +36,7 @@ export function picture(page: Page, figure: Figure, options: PictureOptions = {}
     try {
       const drawing = figure.draw({ document, width, dark: page.theme.dark });
       for (const marks of drawing.querySelectorAll("g[aria-label]")) {
-        // Plot names its groups of marks for programs, where people would hear "line, dot, text".
+        // Plot sets aria-labels on its groups of marks; screen readers would say "line, dot, text".
         marks.setAttribute("data-marks", marks.getAttribute("aria-label")!);
         marks.removeAttribute("aria-label");
       }
@@ -65,8 +65,8 @@ export function picture(page: Page, figure: Figure, options: PictureOptions = {}
   return made;
 }
 
-// Draws when the place is first near the screen, and again when its width, the colours or the
-// medium change; forgets it when it has left the page.
+// Draws when the place first comes near the screen, and again when its width, the colours or the
+// medium change. Stops when the place has left the page.
 function watch(place: HTMLElement, page: Page, drawAt: (width: number) => void, again: () => void) {
   let seen = false;
   const sight = new IntersectionObserver(
@@ -81,7 +81,7 @@ function watch(place: HTMLElement, page: Page, drawAt: (width: number) => void, 
   sight.observe(place);
   const size = new ResizeObserver(() => {
     if (!place.isConnected) return;
-    // On paper the drawing scales as it is; a new layout would come too late.
+    // Paper uses the drawing at its present size; a new layout would come too late.
     if (seen && !page.theme.printing) drawAt(place.clientWidth);
   });
   size.observe(place);
@@ -138,7 +138,7 @@ function files(page: Page, figure: Figure): HTMLElement {
   );
 }
 
-// The numbers behind the picture, for those who cannot see it and those who want to look closer.
+// Shows the numbers of the figure, for readers who cannot see it or want exact values.
 function numbers(figure: Figure): HTMLElement {
   const box = element("div");
   const details = element("details", { class: "numbers" }, element("summary", {}, "Numbers"), box);

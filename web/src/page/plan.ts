@@ -31,7 +31,7 @@ async function open(page: Page): Promise<Opened> {
   const map = element("section", { "aria-label": "Keys that each head keeps" });
   const confirming = element("div");
   const pareto = paretoFigure(results);
-  // Of many heads the numbers need the width of the page.
+  // The numbers of many heads need the full width of the page.
   const beside = results.coord("head").length <= 12;
   const node = element(
     "div",
@@ -63,7 +63,7 @@ async function open(page: Page): Promise<Opened> {
   return { node, update };
 }
 
-// The sentence to act on, then the others.
+// Shows the sentence to act on, then the others.
 function sentences(results: Results): HTMLElement[] {
   const [first, ...others] = results.header.summary ?? [];
   if (!first) return [element("p", { class: "note" }, "This results file has no summary.")];
@@ -75,7 +75,7 @@ function sentences(results: Results): HTMLElement[] {
   ];
 }
 
-// Of the map and the table.
+// Makes the choice of budget for the map and the table.
 function budgetChoice(page: Page): HTMLElement | null {
   const budgets = budgetsOf(page.results);
   if (budgets.length < 2) return null;
@@ -172,7 +172,7 @@ function differenceCell({ difference, differenceLow, differenceHigh, verdict }: 
   return withNote(value, range(differenceLow, differenceHigh));
 }
 
-// random_plans_p in words.
+// Describes random_plans_p in words.
 export function dealtWords(results: Results, budget: number): string {
   const found = dealt(results, budget);
   if (!found) return "";

@@ -1,4 +1,4 @@
-// Which view is open, by the address; back, forward and links all come through here.
+// Opens views by the address; back, forward and links all use it.
 import { formatAddress, parseAddress, type Address } from "./address";
 import { element, fill } from "./element";
 import type { Opened, Page, View } from "./page";
@@ -94,7 +94,8 @@ export class Router implements Page {
     if (turn === this.turn) this.place.dataset["shown"] = formatAddress(this.address);
   }
 
-  // A new view begins at its top, and a screen reader at its heading, or stays on what led here and is here too.
+  // Scrolls a new view to its top. Focuses its heading for screen readers, or the element that led
+  // here if the view has it, too.
   private announce(focused = ""): void {
     window.scrollTo(0, 0);
     const same = focused === "" ? null : document.getElementById(focused);

@@ -15,7 +15,7 @@ function csvField(value: CellValue): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-// As in heads.csv: with an apostrophe before what a spreadsheet would take for a formula and run.
+// Puts an apostrophe before text that a spreadsheet would run as a formula, as heads.csv does.
 function defused(text: string): string {
   const number = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text);
   return /^[=+\-@\t\r]/.test(text) && !number ? `'${text}` : text;
@@ -28,7 +28,7 @@ export function fileName(id: string, model: string, ending: string): string {
       .normalize("NFKD")
       .replace(/[^A-Za-z0-9._-]+/g, "-")
       .replace(/^[-.]+|[-.]+$/g, "");
-  const modelName = model.split("/").slice(-2).join("/"); // of a path its end, of org/name all
+  const modelName = model.split("/").slice(-2).join("/"); // a path is cut to its end; org/name stays
   return (
     [plain(id), plain(modelName).slice(-60)].filter((part) => part !== "").join("-") + `.${ending}`
   );
@@ -39,7 +39,7 @@ export function svgText(drawing: SVGSVGElement): string {
   return `${new XMLSerializer().serializeToString(drawing)}\n`;
 }
 
-// Of a drawing that stands in no page, so its size is what it says itself.
+// Draws a drawing that is not in the page, so its size is that of its attributes.
 export async function pngBlob(drawing: SVGSVGElement, scale = 2): Promise<Blob> {
   const box = drawing.viewBox.baseVal;
   const width = Number(drawing.getAttribute("width")) || box.width;
@@ -73,6 +73,6 @@ export function download(name: string, blob: Blob): void {
   document.body.append(link);
   link.click();
   link.remove();
-  // The browser reads the file after the click has returned.
+  // The browser reads the file after the click handler has returned.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

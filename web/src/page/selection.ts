@@ -1,4 +1,4 @@
-// Choosing a metric and the cell of it that is shown.
+// Controls to choose a metric and its shown cell.
 import { CATALOGUE } from "../catalogue/catalogue";
 import { chosenIndex, comparedDim, dimWords, isByPosition, labelText, otherDims } from "./cells";
 import { changed } from "./address";
@@ -6,7 +6,7 @@ import { choice, element, type Option } from "./element";
 import type { Page } from "./page";
 import type { Results } from "../data/results";
 
-// The metrics in the groups of the catalogue; those it does not know come last.
+// Returns the metrics in the groups of the catalogue; those that it does not have come last.
 export function metricOptions(results: Results, names: readonly string[]): Option[] {
   const place = new Map([...CATALOGUE.keys()].map((name, k) => [name, k]));
   const groups = new Map<string, string[]>();
@@ -17,7 +17,7 @@ export function metricOptions(results: Results, names: readonly string[]): Optio
     return entry ? `${entry.group}${kindOf(name)}` : "other";
   };
   const rank = (name: string) => place.get(results.entry(name)?.name ?? "") ?? place.size;
-  // sort() is stable: what the catalogue does not know stands as in the file.
+  // sort() is stable: metrics that are not in the catalogue keep the file's order.
   for (const name of [...names].sort((a, b) => rank(a) - rank(b))) {
     const group = groupOf(name);
     groups.set(group, [...(groups.get(group) ?? []), name]);
@@ -60,7 +60,7 @@ function dimChoice(page: Page, dim: string): HTMLElement {
   );
 }
 
-// One select for every other dim of the metric that has more than one label, but those left out.
+// Returns a select for each dim of the metric that has several labels and is not excluded.
 export function dimChoices(
   page: Page,
   metric: string,

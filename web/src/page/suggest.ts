@@ -2,17 +2,17 @@
 import { element, fill } from "./element";
 
 export interface Suggestion {
-  insert: string; // in place of the word that is being typed
+  insert: string; // replaces the word that is being typed
   title: string;
   note: string;
 }
 
-// Suggestions for the word at the end of a text; "" where none is begun.
+// Returns suggestions for the word at the end of the text; "" if none has begun.
 export type Suggest = (word: string) => Suggestion[];
 
 const MOST = 8;
 
-// Those whose name or title has the word, those that begin with it first.
+// Returns those whose name or title contains the word; those that begin with it come first.
 export function matching(all: readonly Suggestion[], word: string): Suggestion[] {
   const asked = word.toLowerCase().replaceAll("_", " ");
   const names = ({ insert, title }: Suggestion) => [insert, title].map((name) => name.toLowerCase().replaceAll("_", " "));
@@ -23,7 +23,7 @@ export function matching(all: readonly Suggestion[], word: string): Suggestion[]
     .slice(0, MOST);
 }
 
-// A list that belongs to the input, for below it.
+// Makes the list that belongs to the input, to put below it.
 export function suggestions(input: HTMLInputElement, suggest: Suggest): HTMLElement {
   const list = element("ul", { id: `${input.id}-list`, class: "suggestions", role: "listbox", "aria-label": "Suggestions", hidden: true });
   let now: Suggestion[] = [];
@@ -40,7 +40,7 @@ export function suggestions(input: HTMLInputElement, suggest: Suggest): HTMLElem
             id: `${list.id}-${k}`,
             role: "option",
             "aria-selected": String(k === place),
-            // Not a click: that would take the focus from the input, which closes the list.
+            // A click would take the focus from the input, which closes the list.
             onpointerdown: (event) => {
               event.preventDefault();
               take(k);
@@ -63,7 +63,7 @@ export function suggestions(input: HTMLInputElement, suggest: Suggest): HTMLElem
   };
   const open = () => {
     now = suggest(word());
-    if (now.some(({ insert }) => insert.trim() === word())) now = []; // it is there already
+    if (now.some(({ insert }) => insert.trim() === word())) now = []; // it is complete
     place = -1;
     show();
   };
@@ -83,7 +83,7 @@ export function suggestions(input: HTMLInputElement, suggest: Suggest): HTMLElem
   input.addEventListener("blur", close);
   input.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && !list.hidden) {
-      event.preventDefault(); // it would empty the field
+      event.preventDefault(); // Escape would empty the field
       close();
     } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();

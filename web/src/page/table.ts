@@ -1,4 +1,4 @@
-// A table that sorts by the heads of its columns.
+// A table that can be sorted by its column headings.
 import { element } from "./element";
 
 export interface Column<Row> {
@@ -13,7 +13,7 @@ export interface Column<Row> {
   show(row: Row): Node | string;
 }
 
-// "-entropy" is by entropy, largest first.
+// "-entropy" sorts by entropy, largest first.
 export interface Order {
   column: string;
   descending: boolean;
@@ -30,7 +30,7 @@ export function formatOrder({ column, descending }: Order): string {
   return descending ? `-${column}` : column;
 }
 
-// Numbers are of interest from the largest on, names from the first.
+// The first click sorts numbers from the largest, names from the first.
 export function nextOrder(
   now: Order | undefined,
   column: { id: string; numeric?: boolean },
@@ -52,7 +52,7 @@ export function sorted<Row>(
     .map((row) => ({ row, key: column.key(row) }))
     .sort((a, b) => {
       if (missing(a.key) || missing(b.key)) return Number(missing(a.key)) - Number(missing(b.key));
-      if (a.key === b.key) return 0; // as they stood: sort() is stable
+      if (a.key === b.key) return 0; // sort() is stable, so they keep their order
       return (a.key < b.key ? -1 : 1) * sign;
     })
     .map(({ row }) => row);
@@ -62,14 +62,14 @@ export interface TableOptions<Row> {
   caption: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
-  below?: { title: string; rows: readonly Row[] } | undefined; // sorted among themselves
+  below?: { title: string; rows: readonly Row[] } | undefined; // sorted separately
   order?: Order | undefined;
-  sort?: (order: Order) => void; // absent: the table does not sort
-  limit?: number; // rows shown, of those sorted
+  sort?: (order: Order) => void; // absent: the table cannot be sorted
+  limit?: number; // number of rows shown after sorting
 }
 
-// In a box of its own that scrolls sideways, so that the page never does. The first column names
-// the row.
+// Puts the table in a box that scrolls sideways, so that the page never does. The first column
+// names the row.
 export function table<Row>(options: TableOptions<Row>): HTMLElement {
   const { caption, columns, rows, below, order, sort, limit = Infinity } = options;
   const head = element("tr");
@@ -132,7 +132,7 @@ export function table<Row>(options: TableOptions<Row>): HTMLElement {
   );
 }
 
-// A spec such as sinks:sinks=4,window=60 breaks where its parts end.
+// Allows line breaks between the parts of a spec such as sinks:sinks=4,window=60.
 const breakable = (title: string): (Node | string)[] =>
   title
     .split(/(?<=[:,])(?=\S)/)

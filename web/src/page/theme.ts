@@ -1,5 +1,5 @@
-// Light or dark: the system's choice, or the reader's, which is remembered where the browser
-// allows.
+// Light or dark colours: the system's choice or the reader's, which is stored if the browser allows
+// it.
 export type Choice = "auto" | "light" | "dark";
 
 const KEY = "headgauge-theme";
@@ -15,7 +15,7 @@ export class Theme {
     for (const media of [this.system, this.paper]) {
       media.addEventListener("change", () => this.apply());
     }
-    // Not every browser reports print as a medium before it draws the paper.
+    // Some browsers do not report print media before they draw the pages for paper.
     for (const [event, printing] of [["beforeprint", true], ["afterprint", false]] as const) {
       addEventListener(event, () => {
         this.prints = printing;
@@ -29,7 +29,7 @@ export class Theme {
     return this.chosen;
   }
 
-  // Paper is white whatever the screen is.
+  // Paper is always light.
   get dark(): boolean {
     if (this.printing) return false;
     return this.chosen === "auto" ? this.system.matches : this.chosen === "dark";
@@ -44,12 +44,12 @@ export class Theme {
     try {
       localStorage.setItem(KEY, choice);
     } catch {
-      // A page from a file may not be allowed to remember anything.
+      // A page opened from a file may have no storage.
     }
     this.apply();
   }
 
-  // Returns how to stop listening.
+  // Returns a function that removes the listener.
   onChange(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);

@@ -218,7 +218,7 @@ function correlationCell(found: Prediction): Node | string {
   );
 }
 
-// mark() says where it leads.
+// mark() sets its address.
 function pairLink(found: Prediction, kind: string): HTMLElement {
   const { predictor, intervention, rho, predicts } = found;
   return element(
@@ -235,7 +235,7 @@ function pairLink(found: Prediction, kind: string): HTMLElement {
   );
 }
 
-// The links keep what else is chosen, and the one of the pair that is shown says so.
+// Keeps the other choices in the links, and marks the link of the shown pair.
 function mark(node: HTMLElement, page: Page, pair: Pair): void {
   const predictors = predictorsOf(page.results);
   const interventions = interventionsOf(page.results);
@@ -296,7 +296,7 @@ function scatter(page: Page, pair: Pair, text: number | undefined): HTMLElement 
       );
 }
 
-// The same predictor beside the other interventions, each drawn small.
+// Draws the same predictor under the other interventions, as small figures.
 function underOthers(page: Page, pair: Pair, text: number | undefined): HTMLElement[] {
   const { results } = page;
   const figures = interventionsOf(results).flatMap((_, intervention) =>

@@ -1,4 +1,4 @@
-// All values of a metric that is of no single head, in a table.
+// Shows all values of a metric without heads in a table.
 import { flatIndex, type Cell, type Metric, type Results } from "../data/results";
 import { dimWords, labelText } from "./cells";
 import { table, type Column } from "./table";
@@ -6,7 +6,7 @@ import { shown, shownOf } from "./words";
 
 const ROWS_SHOWN = 1000;
 
-// The dim along which the figure of such a metric runs, which is not to be chosen.
+// Returns the dim along which the metric's figure is drawn, which the user cannot choose.
 export function drawnDim(results: Results, metric: string): string | undefined {
   const several = (results.info(metric)?.dims ?? []).filter((dim) => results.coord(dim).length > 1);
   return (

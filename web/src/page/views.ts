@@ -1,4 +1,4 @@
-// The views in the order of the bar; the first that a file has is the one it opens with.
+// The views in the order of the bar; the page opens with the first that the file has.
 import { changes } from "./changes";
 import { claims } from "./claims";
 import { head } from "./head";

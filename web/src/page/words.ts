@@ -1,4 +1,4 @@
-// Numbers and heads as words on the page.
+// Formats numbers and heads as words for the page.
 import type { Flag, Results } from "../data/results";
 import { formatNumber } from "../figures/format";
 import { formatAddress, headAddress, headName, type Head } from "./address";
@@ -10,12 +10,12 @@ export function shown(value: number | null | undefined, digits = 4): string {
     : formatNumber(value, digits);
 }
 
-// The value of a metric; one that says that none was found is no number.
+// Formats the value of a metric; the value that means "none was found" is shown in words.
 export function shownOf(results: Results, metric: string, value: number): string {
   return results.isNone(metric, value) ? "none" : shown(value);
 }
 
-// "2.411 nats"; numbers of the unit 1 stand alone.
+// Example: "2.411 nats"; numbers with the unit 1 have no unit.
 export function withUnit(value: number, unit: string): string {
   const text = shown(value);
   return unit === "1" || unit === "" || text === "–" ? text : `${text} ${unit}`;
@@ -26,7 +26,7 @@ export function headLink(head: Head | string, text?: string): HTMLElement {
   return element("a", { class: "head-link", href: formatAddress(headAddress(name)) }, text ?? name);
 }
 
-// The names of the flags of each head, by "layer.head".
+// Returns the flags of each head, by "layer.head".
 export function flagsByHead(results: Results): Map<string, Flag[]> {
   const found = new Map<string, Flag[]>();
   for (const flag of results.header.flags ?? []) {
@@ -42,12 +42,12 @@ export function count(n: number, one: string, many = `${one}s`): string {
   return `${grouped(n)} ${n === 1 ? one : many}`;
 }
 
-// 3 652 608, with thin spaces.
+// Example: 3 652 608, with thin spaces.
 export function grouped(n: number): string {
   return Number.isInteger(n) ? String(n).replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f") : shown(n);
 }
 
-// Words with commands in backticks, of which HEAD is a head of the page.
+// Marks commands in backticks as code, with HEAD replaced by a head of the page.
 export function withCommands(text: string, head?: Head): HTMLElement {
   const filled = (command: string) =>
     head === undefined ? command : command.replace(/\bHEAD\b/g, headName(head));
