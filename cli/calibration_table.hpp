@@ -1,4 +1,4 @@
-// Prints the tables of headgauge converge --tolerance-nats.
+// Renders the tables of headgauge converge --tolerance-nats.
 #pragma once
 
 #include <string>

@@ -21,7 +21,7 @@ Style style_of(Verdict verdict) {
   return verdict == Verdict::does_not_hold ? Style::warning : Style::faint;
 }
 
-// Returns the text with its further lines indented to one column.
+// Wraps the text of a claim and indents all lines but the first.
 std::string column(const std::string& text, std::size_t width) {
   return hanging(text, width, kVerdict) + "\n";
 }

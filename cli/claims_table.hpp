@@ -1,4 +1,4 @@
-// Prints the tables of headgauge reproduce.
+// Renders the tables of headgauge reproduce.
 #pragma once
 
 #include <string>

@@ -9,7 +9,8 @@
 
 namespace headgauge::cli {
 
-// Formats a value for a table. A search without a result gives ">128", the largest N searched.
+// Formats a value for a table. If a search found nothing, the text is ">128", with the largest N
+// searched.
 std::string value_text(const Results& results, const MetricCell& cell);
 
 // Returns one line of a legend: the title of a column and its meaning.

@@ -1,4 +1,4 @@
-// Prints the table of interventions.
+// Renders the table of interventions.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Prints the tables of headgauge converge.
+// Renders the tables of headgauge converge.
 #pragma once
 
 #include <string>

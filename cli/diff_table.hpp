@@ -1,4 +1,4 @@
-// Prints the comparison of two runs: their settings, and the values that changed.
+// Renders the comparison of two runs: their settings, and the values that changed.
 #pragma once
 
 #include <string>

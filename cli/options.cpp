@@ -14,7 +14,8 @@
 namespace headgauge::cli {
 namespace {
 
-// The form of patterns of layers and heads; other lists are "N,N..." or "NAME[:KEY=VALUE],...".
+// The form of options that take patterns of layers and heads. Other lists have the forms "N,N..."
+// or "NAME[:KEY=VALUE],...".
 constexpr const char* kPatterns = "LIST";
 
 // Breaks the help into lines that fit next to the names, whose column main.cpp makes 26 wide.

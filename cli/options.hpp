@@ -20,7 +20,8 @@ void add_options(CLI::App& command, const std::vector<Option>& options);
 // --help.
 const Option* declaration(const CLI::App& command, const CLI::Option& option);
 
-// Returns whether the words after the option form one list, separated by commas or spaces.
+// Return whether the words after the option form one list, separated by commas or spaces, and
+// whether the items of the list are numbers.
 bool takes_list(const Option& option);
 bool takes_numbers(const Option& option);
 

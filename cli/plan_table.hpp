@@ -1,4 +1,4 @@
-// Prints the tables of headgauge plan.
+// Renders the tables of headgauge plan.
 #pragma once
 
 #include <string>

@@ -15,7 +15,7 @@ using Seconds = std::chrono::duration<double>;
 
 constexpr Seconds kRedraw{0.1};     // interval on a terminal
 constexpr Seconds kLogLine{5.0};    // interval otherwise
-constexpr double kSurePart = 0.02;  // share of the work before which the time left is not shown
+constexpr double kSurePart = 0.02;  // the time left is shown from this share of the work on
 constexpr int kBarWidth = 24;
 
 }  // namespace

@@ -64,7 +64,7 @@ fs::path beside(const std::string& results, const char* name) {
   return (is_folder(path) ? path : path.parent_path()) / name;
 }
 
-// The output of everything that takes time; a signal meanwhile ends the program with one line.
+// The results of all slow steps; a signal during them ends the program with one line.
 struct Drawn {
   Results results;
   std::vector<Drawing> pictures;

@@ -1,4 +1,4 @@
-// What headgauge converge --synthetic prints.
+// Renders the tables of headgauge converge --synthetic.
 #pragma once
 
 #include <string>

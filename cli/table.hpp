@@ -1,4 +1,4 @@
-// Prints the table of heads.
+// Renders the table of heads.
 #pragma once
 
 #include <limits>

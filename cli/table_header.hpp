@@ -1,4 +1,4 @@
-// What stands above the table: what was measured, on what, how, and the loss at every length.
+// Renders the lines above a table: model, text, settings, and the loss at every length.
 #pragma once
 
 #include <string>

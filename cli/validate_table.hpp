@@ -1,4 +1,4 @@
-// Prints the tables of headgauge validate.
+// Renders the tables of headgauge validate.
 #pragma once
 
 #include <string>

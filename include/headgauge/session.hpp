@@ -41,11 +41,11 @@ class CustomModel {
 class Running;
 struct Input;
 
-// What is measured. Copies share the checkpoint, once it is open.
+// The model that a session measures. Copies share the checkpoint, once it is open.
 class Model {
  public:
-  // Names a checkpoint folder, a .safetensors file beside its config.json, a .gguf file, an entry
-  // of the Hugging Face cache, or a dump file. Throws as resolve_model() does.
+  // Names a checkpoint folder, a .safetensors file with config.json in the same folder, a .gguf
+  // file, an entry of the Hugging Face cache, or a dump file. Throws as resolve_model() does.
   explicit Model(std::string name);
   // No model, for analyses that need none.
   Model() = default;

@@ -29,7 +29,7 @@ EAGER = "eager_attention_forward"  # ending of the name of a model's eager funct
 
 
 class Swap(Protocol):
-    """Computes the attention of a module in place of the model's own function."""
+    """Computes the attention of a module instead of the model's own function."""
 
     def attention(self, seen: Seen, own: Callable[[], Any]) -> Any: ...
 

@@ -147,7 +147,7 @@ class use:
         """Makes a key-value cache that is empty or does not exist yet hold only what is needed."""
         if not self._counts(module):
             return None
-        pending.layer, self._last = None, -1  # a forward pass that failed left them set
+        pending.layer, self._last = None, -1  # may be set if the last forward pass failed
         name = next((name for name in cache_names if name in given), self._cache_name)
         if name in self._parameters[: len(args)]:
             args, given = (), {**dict(zip(self._parameters, args, strict=False)), **given}

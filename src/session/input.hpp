@@ -30,7 +30,7 @@ struct Input {
   Input with(Texts others) const;
 };
 
-// What messages say was found if a run has no texts.
+// Messages about runs without texts say that this was found.
 inline constexpr const char* kNoTexts = "neither text_files() nor token_files()";
 // Returns the name of the option for texts of that kind, for messages.
 const char* option_of(const Texts& texts);

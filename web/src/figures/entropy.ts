@@ -8,7 +8,7 @@ import { csvValue, formatNumber, formatWithError } from "./format";
 interface Growth {
   dim: "position" | "length";
   suffix: string;
-  values: number[]; // query positions that stand for the bins, or lengths
+  values: number[]; // query positions that represent the bins, or lengths
   keys: number[]; // keys that such a query sees
 }
 

@@ -36,7 +36,7 @@ const reason = ({ why, value }: Example): readonly [string, string] => {
   return [title, sentence(percent(value))];
 };
 
-// "these 12 keys hold 95 % of its weight, the 300 other keys 5 %, each at most 0.4 %": what is not shown is said.
+// Example: "these 12 keys hold 95 % of its weight, the 300 other keys 5 %, each at most 0.4 %".
 export function heldBy({ keys, weights, covered, others, originals }: Example): string {
   const these = keys.length === 1 ? "this key holds" : `these ${keys.length} keys hold`;
   const held = `${these} ${percent(covered)} of its weight`;

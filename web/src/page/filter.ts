@@ -70,7 +70,7 @@ export function parseFilter(text: string, columns: readonly Named[]): Asked {
       asked.problem = `"${part}": there is no column "${last}"${nearest(last, names)}`;
     }
   }
-  asked.words = asked.words.filter((word) => word !== "and"); // "and" between conditions means the same as a space
+  asked.words = asked.words.filter((word) => word !== "and"); // "and" means the same as a space
   return asked;
 }
 

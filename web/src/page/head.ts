@@ -164,7 +164,7 @@ function section(id: string, title: string, ...content: (Node | null)[]): HTMLEl
   return element("section", { "aria-labelledby": id }, element("h2", { id }, title), ...content);
 }
 
-// Removes the name of the head from the figures' titles: the page has it, and files need it.
+// Returns the figures of one head. Their ids, which name files, include the head.
 function figuresOf({ results, address }: Page, found: Head): Figure[] {
   const dim = comparedDim(results);
   const index = dim === undefined ? 0 : chosenIndex(results, dim, address.query);

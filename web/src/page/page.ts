@@ -11,8 +11,8 @@ export interface Page {
   go(address: Address, replace?: boolean): void;
 }
 
-// A view that is open. `update` is called for an address in the same view and item; otherwise the
-// view is opened anew.
+// A view that is open. `update` is called for an address in the same view and item; for other
+// addresses the view is opened again.
 export interface Opened {
   node: HTMLElement;
   update?: () => void | Promise<void>;

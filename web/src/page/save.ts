@@ -28,7 +28,7 @@ export function fileName(id: string, model: string, ending: string): string {
       .normalize("NFKD")
       .replace(/[^A-Za-z0-9._-]+/g, "-")
       .replace(/^[-.]+|[-.]+$/g, "");
-  const modelName = model.split("/").slice(-2).join("/"); // a path is cut to its end; org/name stays
+  const modelName = model.split("/").slice(-2).join("/"); // cuts a path; org/name stays
   return (
     [plain(id), plain(modelName).slice(-60)].filter((part) => part !== "").join("-") + `.${ending}`
   );

@@ -4,7 +4,7 @@ import { element } from "./element";
 export interface Column<Row> {
   id: string;
   title: string;
-  note?: string; // a unit, or what the column is
+  note?: string; // a unit or a description of the column
   numeric?: boolean;
   // The sort key of a row; NaN and empty values come last in both directions.
   key(row: Row): number | string;
