@@ -8,7 +8,7 @@
 
 namespace headgauge::cli {
 
-// Lines of at most `width` columns, where their words allow.
+// Wraps the lines to `width` columns where words permit.
 std::string render_header(const Results& results, const Painter& paint, std::size_t width);
 
 }  // namespace headgauge::cli

@@ -9,7 +9,7 @@ interface Growth {
   dim: "position" | "length";
   suffix: string;
   values: number[]; // query positions that represent the bins, or lengths
-  keys: number[]; // keys that such a query sees
+  keys: number[]; // number of keys that a query there sees
 }
 
 // Uses the bins of query position or, if every query sees the whole text, the lengths

@@ -43,7 +43,8 @@ export function heldBy({ keys, weights, covered, others, originals }: Example): 
   if (others === undefined || others === 0) return held;
   const rest = Math.max(0, 1 - covered);
   const said = `${held}, the ${count(others, "other key")} ${percent(rest)}`;
-  // The lightest that is shown bounds the others, unless keys are shown for what they were without the change.
+  // The smallest shown weight bounds the others, unless the keys are shown for their weight without
+  // the change.
   const mass = weights.reduce((sum, weight) => sum + Math.abs(weight), 0) / covered;
   const lightest = Math.abs(weights[weights.length - 1]!) / mass;
   const most = Math.min(lightest, rest);
