@@ -30,7 +30,7 @@ struct Input {
   Input with(Texts others) const;
 };
 
-// Messages about runs without texts say that this was found.
+// Messages report this as found if a run has no texts.
 inline constexpr const char* kNoTexts = "neither text_files() nor token_files()";
 // Returns the name of the option for texts of that kind, for messages.
 const char* option_of(const Texts& texts);

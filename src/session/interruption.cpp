@@ -93,7 +93,7 @@ std::string interruption(const Results& results, const Run& run) {
 std::string resumption_line(const Journal& journal, Index layers, Index documents) {
   const auto from = journal.resumed(documents);
   if (!from) return fmt::format("going on with what {} holds", journal.path());
-  // In "1 ssmax/", which follows the experiment, "ssmax" is the first intervention.
+  // After the experiment, "1 ssmax/" means the first intervention.
   std::string stage = from->stage.substr(from->stage.find('/') + 1);
   if (stage.ends_with('/')) stage.pop_back();
   return fmt::format("going on {}{}",

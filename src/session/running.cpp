@@ -19,8 +19,8 @@ RunObserver& nobody() {
   return none;
 }
 
-// Returns the value of an option of files: the checksums of their contents, because names do not
-// decide.
+// Returns the value of an option that names files: their checksums, because the results depend on
+// the contents and not on the names.
 nlohmann::ordered_json sums_of(const Texts& texts) {
   nlohmann::ordered_json sums = nlohmann::ordered_json::array();
   for (const Text& text : texts) sums.push_back(text.sha256());

@@ -194,7 +194,7 @@ Results Session::converge(ConvergeRequest request) {
   const auto converged = [&] {
     if (plan.file.empty()) {
       Results results = headgauge::converge(*source, request.options, observer, run_.stop);
-      // Choosing a budget needs all results.
+      // Only the process with all results chooses budgets.
       if (running.has_results()) calibration.run(results, observer, run_.stop);
       return results;
     }
