@@ -17,7 +17,7 @@ export interface FrameOptions {
   height?: number; // of the area between the axes
   x?: Axis;
   y?: Axis;
-  xLabel?: string; // set if marks draw the axis
+  xLabel?: string; // label of an axis that marks draw
   yLabel?: string;
   key?: KeyEntry[];
   ramp?: { scale: ColourScale; label: string };

@@ -81,7 +81,7 @@ function watch(place: HTMLElement, page: Page, drawAt: (width: number) => void, 
   sight.observe(place);
   const size = new ResizeObserver(() => {
     if (!place.isConnected) return;
-    // Paper uses the drawing at its present size; a new layout would come too late.
+    // Printing scales the existing drawing; a new layout would come too late.
     if (seen && !page.theme.printing) drawAt(place.clientWidth);
   });
   size.observe(place);

@@ -1,4 +1,4 @@
-// Opens views by the address; back, forward and links all use it.
+// Opens the view that the address names; back, forward and links all change the address.
 import { formatAddress, parseAddress, type Address } from "./address";
 import { element, fill } from "./element";
 import type { Opened, Page, View } from "./page";

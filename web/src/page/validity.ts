@@ -218,7 +218,7 @@ function correlationCell(found: Prediction): Node | string {
   );
 }
 
-// mark() sets its address.
+// Makes the link to a pair; mark() sets its address.
 function pairLink(found: Prediction, kind: string): HTMLElement {
   const { predictor, intervention, rho, predicts } = found;
   return element(
