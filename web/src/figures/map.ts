@@ -24,7 +24,7 @@ export function cellLabel(results: Results, metric: Metric | undefined, cell: Ce
     .join(", ");
 }
 
-// Replaces the words and sets the colours.
+// Options that replace the words and set the colours.
 export interface MapOptions {
   id?: string;
   title?: string;

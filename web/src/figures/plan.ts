@@ -59,7 +59,7 @@ const series = (k: number, kind: Look["kind"]): Look => ({
   kind, colour: (theme) => theme.series[k % theme.series.length]!,
 });
 
-// Windows of one size share a colour; references that cannot be chosen as plans have none.
+// Windows of one size share a colour; random plans and the oracle have no colour of the series.
 const LOOKS: Readonly<Record<string, Look>> = {
   [PLAN]: series(0, "line"),
   "equal windows": series(1, "dashed"),
