@@ -80,9 +80,9 @@ class Seen:
 
     @property
     def causal(self) -> bool:
-        """Returns whether queries see no later keys. The call's argument counts only without a
-        mask, because SDPA gets is_causal=False with a mask and for a single query. An eager
-        function uses only its mask."""
+        """Returns whether queries see no later keys. is_causal=False in the call counts only
+        without a mask and for several queries, because SDPA gets it with every mask and for a
+        single query. An eager function uses only its mask."""
         if self.implementation == "eager" and self.mask is None:
             return False
         said = self.options.get("is_causal")

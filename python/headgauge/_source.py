@@ -82,8 +82,8 @@ class ModelSource(Source, Protocol):
         ...
 
     def try_intervention(self, layer: int, document: int, changes: Changes, places: list[int]) -> NextTokens:
-        """Returns the predictions of the model if the heads of this one layer attended so and other
-        layers as under intervene(). The pass that waits in the layer is not affected."""
+        """Returns the predictions of the model with these changes in one layer and those of
+        intervene() in the others. The pass that waits in the layer is not affected."""
         ...
 
 

@@ -138,7 +138,7 @@ def _entmax(rows: Rows, rule: _core.Rule) -> torch.Tensor:
 
 def _asentmax(rows: Rows, rule: _core.Rule) -> torch.Tensor:
     scale = _number(rule, "delta") + _number(rule, "beta") * _log(rows.count) ** _number(rule, "gamma")
-    scale = torch.where(rows.count > 1, scale, 1.0)  # for 0 to a negative power; the value does not matter there
+    scale = torch.where(rows.count > 1, scale, 1.0)  # avoids 0 to a negative power
     return _entmax_of(rows, scale * rows.logits, _number(rule, "alpha"))
 
 
@@ -209,7 +209,7 @@ def _sigmoid(rows: Rows, rule: _core.Rule) -> torch.Tensor:
 def _relu(rows: Rows, rule: _core.Rule) -> torch.Tensor:
     h, power = str(rule.parameter("h")), _number(rule, "power")
     values = FUNCTIONS[h](rows.logits)
-    if power != 1:  # relu only; for a power, the slope depends on the part above 0
+    if power != 1:  # only for relu; the gradient of the power is that of values above 0
         values = torch.where(values > 0, values.clamp_min(torch.finfo(values.dtype).tiny) ** power, 0.0)
     return values * rows.count ** -_number(rule, "alpha")
 
