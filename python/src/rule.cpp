@@ -1,6 +1,7 @@
 // Normalizers for arrays of logits, with the products of their Jacobians.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "bindings.hpp"
 #include "headgauge/base.hpp"
@@ -120,6 +122,11 @@ void bind_rule(nb::module_& module) {
       .def_prop_ro("by_position", &Rule::by_position)
       .def("weigh", &Rule::weigh)
       .def("vjp", &Rule::vjp);
+  module.def("normalizers", [] {
+    std::vector<std::string> names;
+    for (const NormalizerInfo& info : normalizers()) names.push_back(info.name);
+    return names;
+  });
 }
 
 }  // namespace headgauge::python
