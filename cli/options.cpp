@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "cli/table_style.hpp"
-#include "cli/usage.hpp"
 #include "headgauge/base.hpp"
 #include "headgauge/catalogue.hpp"
 
@@ -35,21 +34,23 @@ bool takes_words(const Option& option) {
          std::holds_alternative<Texts*>(option.value);
 }
 
-CLI::Option* add_words(CLI::App& command, const Option& option, const std::string& help) {
-  CLI::Option* const added = command.add_option_function<std::vector<std::string>>(
-      "--" + option.name(),
-      [option](const std::vector<std::string>& words) { set_option(option, words); }, help);
-  return is_one_word(option) ? added->delimiter(',') : added;
+// Sets the option to what was typed; a value that does not fit is an error of the parser.
+template <class Typed>
+void take(const Option& option, const Typed& typed) {
+  const std::string complaint = try_to_set(option, typed);
+  if (!complaint.empty()) throw CLI::ValidationError("--" + option.name(), complaint);
 }
 
 CLI::Option* add_value(CLI::App& command, const Option& option, const std::string& help) {
   const std::string name = "--" + option.name();
   if (option.form.empty()) return command.add_flag(name, *std::get<bool*>(option.value), help);
-  if (takes_words(option)) return add_words(command, option, help);
-  return command
-      .add_option_function<std::string>(
-          name, [option](const std::string& text) { set_option(option, text); }, help)
-      ->check([option](const std::string& text) { return try_to_set(option, text); });
+  if (!takes_words(option)) {
+    return command.add_option_function<std::string>(
+        name, [option](const std::string& text) { take(option, text); }, help);
+  }
+  CLI::Option* const added = command.add_option_function<std::vector<std::string>>(
+      name, [option](const std::vector<std::string>& words) { take(option, words); }, help);
+  return is_one_word(option) ? added->delimiter(',') : added;
 }
 
 struct Declared {
@@ -86,7 +87,6 @@ void add_options(CLI::App& command, const std::vector<Option>& options) {
     CLI::Option* added = add_value(command, option, in_column(help));
     if (!option.group.empty()) added->group(option.group);
     if (!option.form.empty()) added->option_text(option.form);
-    if (!option.expects.empty()) added->check(some_text(option.expects));
     if (!option.excludes.empty()) added->excludes(command.get_option("--" + option.excludes));
     all_declared().push_back({full_name(command), option, help});
     if (help.find(kGroups) == help.npos) continue;

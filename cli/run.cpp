@@ -117,7 +117,7 @@ int run_measurement(const RunOptions& options, const RunSteps& steps,
   const OutputOptions& output = options.output;
   const auto width = terminal_width(STDERR_FILENO);
   const bool draws = takes_escapes(STDERR_FILENO);
-  std::optional<OutFolder> folder;
+  std::optional<OutFolder> folder;  // tried before the model is looked for
   std::optional<StopOnSignal> signal(std::in_place, draws && !output.quiet);
   if (!output.out.empty()) folder.emplace(output.out);
   signal->loading([&] { folder.reset(); });

@@ -31,8 +31,7 @@ Option top_option(int& top);
 struct RunOptions {
   InputOptions input;
   OutputOptions output;
-  std::string shard;                // --shard, if the command has it
-  std::vector<std::string> shards;  // folders that merge joins
+  std::string shard;  // --shard, if the command has it
 };
 
 // Makes --shard I/N.

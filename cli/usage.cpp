@@ -4,9 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <cstdint>
 #include <utility>
 
 #include "cli/options.hpp"
@@ -15,28 +12,6 @@
 
 namespace headgauge::cli {
 namespace {
-
-std::string expected(const std::string& what, const std::string& found) {
-  return fmt::format("expected {}, found {}", what, in_quotes(found));
-}
-
-// Reads the whole text as a number.
-template <class T>
-bool read(const std::string& text, T& value) {
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc{} && stop == end;
-}
-
-// A check that knows its expected value.
-template <class Fits>
-CLI::Validator check(std::string what, Fits fits) {
-  return CLI::Validator(
-      [what = std::move(what), fits = std::move(fits)](const std::string& text) {
-        return fits(text) ? std::string() : expected(what, text);
-      },
-      "");
-}
 
 std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;
@@ -86,44 +61,12 @@ std::string option_of(const std::string& message) {
 
 }  // namespace
 
-CLI::Validator whole_number(long long least, long long most) {
-  const bool open = most == std::numeric_limits<int>::max();
-  return check(open ? fmt::format("a whole number of at least {}", least)
-                    : fmt::format("a whole number from {} to {}", least, most),
-               [=](const std::string& text) {
-                 long long value = 0;
-                 return read(text, value) && value >= least && value <= most;
-               });
-}
-
-CLI::Validator seed_number() {
-  return check("a whole number from 0 to 2^64 - 1", [](const std::string& text) {
-    std::uint64_t value = 0;
-    return read(text, value);
-  });
-}
-
-CLI::Validator positive_number(double below) {
-  return check(std::isinf(below) ? std::string("a finite number above 0")
-                                 : fmt::format("a number above 0 and below {}", below),
-               [=](const std::string& text) {
-                 double value = 0;
-                 return read(text, value) && value > 0 && value < below;
-               });
-}
-
-CLI::Validator one_of(std::vector<std::string> words) {
+CLI::Validator some_text(std::string what) {
   return CLI::Validator(
-      [words = std::move(words)](const std::string& text) {
-        if (std::ranges::find(words, text) != words.end()) return std::string();
-        return expected(fmt::format("one of {}", fmt::join(words, ", ")), text) +
-               did_you_mean(text, words);
+      [what = std::move(what)](const std::string& text) {
+        return text.empty() ? fmt::format("expected {}, found {}", what, in_quotes(text)) : "";
       },
       "");
-}
-
-CLI::Validator some_text(std::string what) {
-  return check(std::move(what), [](const std::string& text) { return !text.empty(); });
 }
 
 const CLI::App* find_command(const CLI::App& command, const std::string& name) {

@@ -1,20 +1,13 @@
-// Validates option values, and describes errors of the command line.
+// Validates operands, and describes errors of the command line.
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <limits>
 #include <string>
-#include <vector>
 
 namespace headgauge::cli {
 
-// The validators' messages say what was expected and what was found.
-CLI::Validator whole_number(long long least, long long most = std::numeric_limits<int>::max());
-CLI::Validator seed_number();
-// Accepts finite numbers above 0 and below `below`.
-CLI::Validator positive_number(double below = std::numeric_limits<double>::infinity());
-CLI::Validator one_of(std::vector<std::string> words);
-// Accepts any text except an empty one, which usually comes from an unset script variable.
+// Accepts any text except an empty one, which usually comes from an unset script variable; the
+// message says what was expected and what was found.
 CLI::Validator some_text(std::string what);
 
 // Returns the sub-command of that name; null if there is none.

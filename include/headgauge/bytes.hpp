@@ -67,7 +67,7 @@ class ByteReader {
   void take_all(std::span<T> values) {
     static_assert(std::is_trivially_copyable_v<T>);
     require(values.size_bytes());
-    // Without values the destination may be null, which memcpy does not allow.
+    // The destination may be null if there are no values, which memcpy does not allow.
     if (!values.empty()) std::memcpy(values.data(), bytes_.data(), values.size_bytes());
     bytes_ = bytes_.subspan(values.size_bytes());
   }

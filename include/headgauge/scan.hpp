@@ -27,7 +27,7 @@ using MeasureMaker = std::function<std::unique_ptr<Measure>(const MeasureOptions
                                                             const SourceInfo& source, int slots)>;
 
 inline constexpr int kUsualExamples = 6;
-// With more documents the text of the tokens is kept only if the user asks for examples.
+// A scan of more documents keeps the text of the tokens only if the user asks for examples.
 inline constexpr std::size_t kDocumentsWithExamples = 16;
 
 struct ScanOptions {

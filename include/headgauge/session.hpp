@@ -123,9 +123,6 @@ struct Run {
 // Parses "I/N". Throws UsageError unless 1 <= I <= N.
 Share parse_share(const std::string& text);
 
-// Lists the named options of a run.
-std::vector<Option> options_of(Run& run);
-
 // Arguments of the methods of a session: the options of an analysis, and its further inputs.
 
 struct ScanRequest {

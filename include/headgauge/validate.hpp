@@ -51,7 +51,7 @@ using OpenText = std::function<std::shared_ptr<HeadSource>(std::size_t text)>;
 //     rise or fall of the loss (Student's t, false discovery rate `level` over the cases of the
 //     intervention);
 //   loss_change_replication (intervention): the mean rank correlation of two texts' changes.
-// With one text, predictor and loss come from the same text; a notice says so. Definitions:
+// Predictor and loss come from the same text if there is only one; a notice says so. Definitions:
 // docs/mathematics.md 7c. Deterministic on any number of threads. Throws what compare() and
 // converge() throw; UnsupportedError for a model without a loss; UsageError if there is no text or
 // no intervention.

@@ -17,14 +17,18 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Up to 64 rows of the attention of one head: n queries and the keys from 0 to the last that one sees."""
-
+class _Block:
     layer: int
     head: int
     document: int
     query: npt.NDArray[np.int64]
     """(n,): position of each query in its text, from 0."""
+
+
+@dataclass(frozen=True)
+class Rows(_Block):
+    """Up to 64 rows of the attention of one head: n queries and the keys from 0 to the last that one sees."""
+
     logits: Floats
     """(n, keys): -inf where a query does not see a key."""
     weights: Floats
@@ -32,14 +36,9 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Queries:
+class Queries(_Block):
     """64 queries of one head, and the keys of its text."""
 
-    layer: int
-    head: int
-    document: int
-    query: npt.NDArray[np.int64]
-    """(n,): position of each query in its text, from 0."""
     queries: Floats
     """(n, d)"""
     keys: Floats

@@ -23,7 +23,7 @@ TYPES = {
     "texts": "TextOrIds",
 }
 FORMS = {"LIST": "str | Sequence[int | str]", "FILE": "str | os.PathLike[str]"}
-# Of every analysis that measures.
+# Arguments that every analysis of a model takes.
 SHARED = {
     "text": ("TextOrIds", "Texts, in place of `text_or_ids`."),
     "tokens": ("TextOrIds", "Token ids or files of them, in place of `text_or_ids`."),

@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "headgauge/heads.hpp"
 #include "headgauge/scan.hpp"
@@ -17,6 +18,23 @@ class CustomModel;
 namespace headgauge::python {
 
 namespace nb = nanobind;
+
+// A Python object whose methods any thread may call.
+class Held {
+ public:
+  explicit Held(nb::object object) : object_(std::move(object)) {}
+  ~Held() {
+    const nb::gil_scoped_acquire acquired;
+    object_.reset();
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  auto attr(const char* name) const { return object_.attr(name); }
+  const nb::object& get() const { return object_; }
+
+ private:
+  nb::object object_;
+};
 
 // What json.loads() makes of it.
 nb::object to_python(const nlohmann::ordered_json& json);

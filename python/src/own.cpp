@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
 #include "headgauge/measure.hpp"
 #include "headgauge/normalize.hpp"
@@ -57,10 +58,6 @@ class OwnMeasure final : public Measure {
                         .meaning = meaning});
     }
   }
-  ~OwnMeasure() override {
-    const nb::gil_scoped_acquire acquired;
-    object_.reset();
-  }
 
   void declare(MetricRegistry& metrics) override {
     for (const MetricInfo& info : infos_) handles_.push_back(metrics.add(info));
@@ -92,7 +89,7 @@ class OwnMeasure final : public Measure {
         array_of(std::move(logits), {count, width}), array_of(std::move(weights), {count, width}));
     nb::list names;
     for (const MetricInfo& info : infos_) names.append(info.name);
-    const auto found = nb::cast<Found>(own.attr("observed")(object_, names, rows));
+    const auto found = nb::cast<Found>(own.attr("observed")(object_.get(), names, rows));
     for (std::size_t m = 0; m < handles_.size(); ++m) {
       for (std::size_t r = 0; r < count; ++r) {
         const double value = found.data()[m * count + r];
@@ -102,7 +99,7 @@ class OwnMeasure final : public Measure {
   }
 
  private:
-  nb::object object_;
+  Held object_;
   std::vector<MetricInfo> infos_;
   std::vector<MetricHandle> handles_;
 };
@@ -118,10 +115,6 @@ class OwnNormalizer final : public Normalizer {
     traits_.by_position = nb::cast<bool>(object.attr("by_position"));
     traits_.increasing = false;
   }
-  ~OwnNormalizer() override {
-    const nb::gil_scoped_acquire acquired;
-    object_.reset();
-  }
   const NormalizerInfo& info() const override { return info_; }
   NormalizerTraits traits() const override { return traits_; }
 
@@ -132,7 +125,7 @@ class OwnNormalizer final : public Normalizer {
     out.terms.clear();
     const nb::gil_scoped_acquire acquired;
     const auto found = nb::cast<Found>(own_module().attr("differentiated")(
-        object_, array_of(std::vector<double>(logits.begin(), logits.end()), {n}),
+        object_.get(), array_of(std::vector<double>(logits.begin(), logits.end()), {n}),
         context.position));
     for (std::size_t j = 0; j < n; ++j) {
       Jacobian::Term term{std::vector<double>(n), std::vector<double>(n)};
@@ -147,13 +140,13 @@ class OwnNormalizer final : public Normalizer {
                  std::span<double> weights) const override {
     const nb::gil_scoped_acquire acquired;
     const auto found = nb::cast<Found>(own_module().attr("weighed")(
-        object_, array_of(std::vector<double>(logits.begin(), logits.end()), {logits.size()}),
+        object_.get(), array_of(std::vector<double>(logits.begin(), logits.end()), {logits.size()}),
         context.position));
     std::copy_n(found.data(), weights.size(), weights.begin());
   }
 
  private:
-  nb::object object_;
+  Held object_;
   NormalizerInfo info_;
   NormalizerTraits traits_;
 };
@@ -189,10 +182,6 @@ class OwnPattern final : public Pattern {
     info_.name = nb::cast<std::string>(object.attr("name"));
     info_.formula = info_.source = "a Python object of the caller";
   }
-  ~OwnPattern() override {
-    const nb::gil_scoped_acquire acquired;
-    object_.reset();
-  }
   const PatternInfo& info() const override { return info_; }
 
   std::shared_ptr<const KeyMask> mask(const HeadInput& head) const override {
@@ -208,7 +197,7 @@ class OwnPattern final : public Pattern {
     for (Index first = 0; first < length; first += kBlock) {
       const Index count = std::min(kBlock, length - first);
       const auto found = nb::cast<FoundMask>(
-          own.attr("selected")(object_, queries_of(own, head, keys, first, count)));
+          own.attr("selected")(object_.get(), queries_of(own, head, keys, first, count)));
       for (Index r = 0; r < count; ++r) mask->keep(first + r, found.data() + r * length);
     }
     return mask;
@@ -221,35 +210,30 @@ class OwnPattern final : public Pattern {
     const auto rows = static_cast<std::size_t>(count);
     const auto width = static_cast<std::size_t>(length);
     std::vector<std::int64_t> positions;
-    auto* const visible = new bool[rows * width]();
-    const nb::capsule owner(visible, [](void* p) noexcept { delete[] static_cast<bool*>(p); });
+    const auto visible = zeros<bool>(rows, width);
     for (Index r = 0; r < count; ++r) {
       positions.push_back(first + r);
       const KeyRange range = head.visibility.range(first + r, length);
-      std::fill(visible + r * length + range.begin, visible + r * length + range.end, true);
+      std::fill(visible.data() + r * length + range.begin, visible.data() + r * length + range.end,
+                true);
     }
-    const std::size_t shape[] = {rows, width};
-    return own.attr("Queries")(
-        head.layer, head.head, head.document, array_of(std::move(positions), {rows}),
-        array_of(head.queries.block(first, count, 0, head.queries.cols())), keys, head.scale,
-        nb::ndarray<nb::numpy, bool>(visible, 2, shape, owner));
+    return own.attr("Queries")(head.layer, head.head, head.document,
+                               array_of(std::move(positions), {rows}),
+                               array_of(head.queries.block(first, count, 0, head.queries.cols())),
+                               keys, head.scale, visible);
   }
 
-  nb::object object_;
+  Held object_;
   PatternInfo info_;
 };
 
 }  // namespace
 
 MeasureMaker measure_maker(nb::object object) {
-  // The maker may be copied and destroyed by threads that do not hold the GIL.
-  const std::shared_ptr<nb::object> held(new nb::object(std::move(object)), [](nb::object* p) {
-    const nb::gil_scoped_acquire acquired;
-    delete p;
-  });
+  const auto held = std::make_shared<const Held>(std::move(object));
   return [held](const MeasureOptions&, const SourceInfo&, int) -> std::unique_ptr<Measure> {
     const nb::gil_scoped_acquire acquired;
-    return std::make_unique<OwnMeasure>(*held);
+    return std::make_unique<OwnMeasure>(held->get());
   };
 }
 

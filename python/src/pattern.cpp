@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
 #include "headgauge/attention_plan.hpp"
 #include "headgauge/base.hpp"
@@ -27,12 +28,6 @@ using Mask = nb::ndarray<nb::numpy, bool, nb::ndim<2>>;
 
 MatrixView<const float> view(const Rows& rows) {
   return {rows.data(), static_cast<Index>(rows.shape(0)), static_cast<Index>(rows.shape(1))};
-}
-
-Mask no_keys(std::size_t rows, std::size_t keys) {
-  auto* values = new bool[rows * keys]();
-  const nb::capsule owner(values, [](void* p) noexcept { delete[] static_cast<bool*>(p); });
-  return Mask(values, {rows, keys}, owner);
 }
 
 class LivePattern {
@@ -65,7 +60,7 @@ class LivePattern {
     input.queries = view(queries);
     input.keys = view(keys);
     input.visibility = causal ? Visibility::causal() : Visibility::full();
-    Mask left = no_keys(rows, count);
+    Mask left = zeros<bool>(rows, count);
     const nb::gil_scoped_release released;
     const std::shared_ptr<const KeyMask> mask = pattern_->mask(input);
     std::vector<std::uint32_t> selected;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
 #include "headgauge/base.hpp"
 #include "headgauge/normalize.hpp"
@@ -27,13 +28,6 @@ using Given = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
 struct Sights {
   Places begin, end, position;
 };
-
-Given zeros(const Rows& like) {
-  const std::size_t size = like.shape(0) * like.shape(1);
-  auto* values = new double[size]();
-  const nb::capsule owner(values, [](void* p) noexcept { delete[] static_cast<double*>(p); });
-  return Given(values, {like.shape(0), like.shape(1)}, owner);
-}
 
 void check(const Rows& rows, const Sights& sights) {
   for (const Places& places : {sights.begin, sights.end, sights.position}) {
@@ -81,7 +75,7 @@ class Rule {
   bool by_position() const { return normalizer_->traits().by_position; }
 
   Given weigh(const Rows& logits, Places begin, Places end, Places position, int threads) const {
-    Given weights = zeros(logits);
+    Given weights = zeros<double>(logits.shape(0), logits.shape(1));
     each_row(logits, {begin, end, position}, threads,
              [&](std::span<const double> row, const RowContext& context, Index offset) {
                normalizer_->weigh(row, context, {weights.data() + offset, row.size()});
@@ -94,7 +88,7 @@ class Rule {
     if (gradient.shape(0) != logits.shape(0) || gradient.shape(1) != logits.shape(1)) {
       throw BadInputError("rule: expected a gradient of the shape of the logits");
     }
-    Given product = zeros(logits);
+    Given product = zeros<double>(logits.shape(0), logits.shape(1));
     each_row(logits, {begin, end, position}, threads,
              [&](std::span<const double> row, const RowContext& context, Index offset) {
                normalizer_->vjp(row, context, {gradient.data() + offset, row.size()},

@@ -59,8 +59,7 @@ class PythonProgress final : public RunObserver {
 
 // Sets the options from a dict of Python objects, by key.
 template <class Request>
-Request filled(const nb::dict& values) {
-  Request request;
+void fill(Request& request, const nb::dict& values) {
   for (const Option& option : options_of(request)) {
     const std::string key = option.key();
     if (!values.contains(key.c_str())) continue;
@@ -71,7 +70,6 @@ Request filled(const nb::dict& values) {
       set_option(option, from_python(value));
     }
   }
-  return request;
 }
 
 // Returns the type of value that an option takes.
@@ -93,16 +91,23 @@ std::string type_of(const OptionValue& value) {
   return std::visit(Type(), value);
 }
 
+// Visits the objects of the caller's own that stand for the option `name`.
+template <class Add>
+void each_own(const nb::dict& own, const char* name, const Add& add) {
+  if (!own.contains(name)) return;
+  for (nb::handle object : nb::cast<nb::list>(own[name])) add(object);
+}
+
 // Adds the objects that the caller gives: lists by the name of the option.
+void add_own_measures(ScanOptions& options, const nb::dict& own) {
+  each_own(own, "measures",
+           [&](nb::handle one) { options.own_measures.push_back(measure_maker(nb::borrow(one))); });
+}
 void add_own(ScanOptions& options, const nb::dict& own) {
-  const auto each = [&](const char* name, const auto& add) {
-    if (!own.contains(name)) return;
-    for (nb::handle object : nb::cast<nb::list>(own[name])) add(object);
-  };
-  each("measures",
-       [&](nb::handle one) { options.own_measures.push_back(measure_maker(nb::borrow(one))); });
-  each("normalizer", [&](nb::handle one) { options.own_normalizer = own_normalizer(one); });
-  each("pattern", [&](nb::handle one) { options.own_pattern = own_pattern(one); });
+  add_own_measures(options, own);
+  each_own(own, "normalizer",
+           [&](nb::handle one) { options.own_normalizer = own_normalizer(one); });
+  each_own(own, "pattern", [&](nb::handle one) { options.own_pattern = own_pattern(one); });
 }
 void add_own(ScanRequest& request, const nb::dict& own) {
   add_own(request.options, own);
@@ -112,19 +117,11 @@ void add_own(ConvergeRequest& request, const nb::dict& own) {
 }
 void add_own(CompareRequest& request, const nb::dict& own) {
   CompareOptions& options = request.options;
-  add_own(options.scan, own);
-  if (options.scan.own_normalizer) {
-    options.scan.own_normalizer = nullptr;
-    for (nb::handle one : nb::cast<nb::list>(own["normalizer"])) {
-      options.own_normalizers.push_back(own_normalizer(one));
-    }
-  }
-  if (options.scan.own_pattern) {
-    options.scan.own_pattern = nullptr;
-    for (nb::handle one : nb::cast<nb::list>(own["pattern"])) {
-      options.own_patterns.push_back(own_pattern(one));
-    }
-  }
+  add_own_measures(options.scan, own);
+  each_own(own, "normalizer",
+           [&](nb::handle one) { options.own_normalizers.push_back(own_normalizer(one)); });
+  each_own(own, "pattern",
+           [&](nb::handle one) { options.own_patterns.push_back(own_pattern(one)); });
 }
 template <class Request>
 void add_own(Request& /*request*/, const nb::dict& own) {
@@ -193,25 +190,41 @@ std::string help_of(const Option& option) {
 
 // Returns name, form and meaning of an option.
 nlohmann::ordered_json described(const Option& option) {
-  return {{"name", option.key()},         {"form", option.form},
-          {"group", option.group},        {"help", help_of(option)},
-          {"details", option.details},    {"default", option_setting(option)},
-          {"none", option.none},          {"words", option.form.find('|') != std::string::npos},
-          {"type", type_of(option.value)}};
+  return {{"name", option.key()},      {"form", option.form}, {"help", help_of(option)},
+          {"details", option.details}, {"none", option.none}, {"type", type_of(option.value)}};
+}
+
+Results carry_out(Session& session, const ScanRequest& request) {
+  return session.scan(request);
+}
+Results carry_out(Session& session, const CompareRequest& request) {
+  return session.compare(request);
+}
+Results carry_out(Session& session, const ConvergeRequest& request) {
+  return session.converge(request);
+}
+Results carry_out(Session& session, const SyntheticOptions& options) {
+  return session.simulate(options);
+}
+Results carry_out(Session& session, const ValidateRequest& request) {
+  return session.validate(request);
+}
+Results carry_out(Session& session, const LimitsRequest& request) {
+  return session.reproduce(request);
+}
+Results carry_out(Session& session, const TokensRequest& request) {
+  return session.reproduce(request);
 }
 
 template <class Request>
-nb::object measured(const Call& call, const nb::dict& options,
-                    Results (Session::*measure)(Request)) {
-  auto request = filled<Request>(options);
+nb::object measured(const Call& call, Request request) {
   add_own(request, call.own);
-  return nb::cast(in_session(call, opener(call),
-                             [&](Session& session) { return (session.*measure)(request); }));
+  return nb::cast(
+      in_session(call, opener(call), [&](Session& s) { return carry_out(s, request); }));
 }
 
 // Returns the results, and the plan in the format of plan.json.
-nb::object planned(const Call& call, const nb::dict& options) {
-  const auto request = filled<PlanRequest>(options);
+nb::object measured(const Call& call, const PlanRequest& request) {
   std::string plan;
   Results results = in_session(call, opener(call), [&](Session& session) {
     PlanResults made = session.plan(request);
@@ -221,24 +234,29 @@ nb::object planned(const Call& call, const nb::dict& options) {
   return nb::make_tuple(nb::cast(std::move(results)), plan);
 }
 
+// Calls `visit` with an empty request of the experiment.
+template <class Visit>
+nb::object with_request(const std::string& experiment, const Visit& visit) {
+  if (experiment == "scan") return visit(ScanRequest());
+  if (experiment == "compare") return visit(CompareRequest());
+  if (experiment == "converge") return visit(ConvergeRequest());
+  if (experiment == "simulate") return visit(SyntheticOptions());
+  if (experiment == "validate") return visit(ValidateRequest());
+  if (experiment == "plan") return visit(PlanRequest());
+  if (experiment == "reproduce limits") return visit(LimitsRequest());
+  if (experiment == "reproduce tokens") return visit(TokensRequest());
+  throw std::logic_error("no experiment " + experiment);
+}
+
 nb::object run(const std::string& experiment, const nb::dict& options, nb::object model,
                nb::object heads, Texts texts, std::string out, std::string shard,
                std::vector<std::string> shards, nb::object progress, nb::dict own) {
   const Call call{std::move(model), std::move(heads),  std::move(texts),    std::move(out),
                   std::move(shard), std::move(shards), std::move(progress), std::move(own)};
-  if (experiment == "scan") return measured(call, options, &Session::scan);
-  if (experiment == "compare") return measured(call, options, &Session::compare);
-  if (experiment == "converge") return measured(call, options, &Session::converge);
-  if (experiment == "simulate") return measured(call, options, &Session::simulate);
-  if (experiment == "validate") return measured(call, options, &Session::validate);
-  if (experiment == "reproduce limits") {
-    return measured<LimitsRequest>(call, options, &Session::reproduce);
-  }
-  if (experiment == "reproduce tokens") {
-    return measured<TokensRequest>(call, options, &Session::reproduce);
-  }
-  if (experiment == "plan") return planned(call, options);
-  throw std::logic_error("no experiment " + experiment);
+  return with_request(experiment, [&](auto request) {
+    fill(request, options);
+    return measured(call, std::move(request));
+  });
 }
 
 nb::object merged(const std::vector<std::string>& folders, const std::string& out,
@@ -251,32 +269,21 @@ nb::object merged(const std::vector<std::string>& folders, const std::string& ou
 
 nb::object difference(const Results& before, const Results& after, const std::string& old_name,
                       const std::string& new_name, const nb::dict& options) {
-  auto request = filled<DiffRequest>(options);
+  DiffRequest request;
+  fill(request, options);
   request.options.old_file = old_name;
   request.options.new_file = new_name;
   return nb::cast(diff(before, after, request).results);
 }
 
-template <class Request>
-nb::list options_listed() {
-  Request request;
-  nb::list list;
-  for (const Option& option : options_of(request)) list.append(to_python(described(option)));
-  return list;
-}
-
 // Returns the options of an experiment, which declare its keyword arguments.
-nb::list options(const std::string& experiment) {
-  if (experiment == "scan") return options_listed<ScanRequest>();
-  if (experiment == "compare") return options_listed<CompareRequest>();
-  if (experiment == "converge") return options_listed<ConvergeRequest>();
-  if (experiment == "simulate") return options_listed<SyntheticOptions>();
-  if (experiment == "validate") return options_listed<ValidateRequest>();
-  if (experiment == "plan") return options_listed<PlanRequest>();
-  if (experiment == "reproduce limits") return options_listed<LimitsRequest>();
-  if (experiment == "reproduce tokens") return options_listed<TokensRequest>();
-  if (experiment == "diff") return options_listed<DiffRequest>();
-  throw std::logic_error("no experiment " + experiment);
+nb::object options(const std::string& experiment) {
+  const auto list = [](auto request) -> nb::object {
+    nb::list all;
+    for (const Option& option : options_of(request)) all.append(to_python(described(option)));
+    return all;
+  };
+  return experiment == "diff" ? list(DiffRequest()) : with_request(experiment, list);
 }
 
 // Returns the title and meaning of every metric that results may have.

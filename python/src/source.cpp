@@ -123,22 +123,6 @@ SourceInfo info_of(const nb::dict& fields) {
   return info;
 }
 
-// A Python object whose methods any thread may call.
-class Held {
- public:
-  explicit Held(nb::object object) : object_(std::move(object)) {}
-  ~Held() {
-    const nb::gil_scoped_acquire acquired;
-    object_.reset();
-  }
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
-  auto attr(const char* name) const { return object_.attr(name); }
-
- private:
-  nb::object object_;
-};
-
 // The distinct entries of `interventions` as Python objects; `places` become their numbers, -1 for
 // heads without a change.
 class Entries {

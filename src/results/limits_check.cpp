@@ -82,7 +82,7 @@ class Checker {
         fail("where", fmt::format("dims of {} ({})", limit_.metric, fmt::join(names, ", ")),
              "\"" + dim + "\"", "correct the limit");
       }
-      // Without its name, a position is compared like any other label.
+      // A position without its name is compared like any other label.
       const Dimension asked("", labels);
       const auto shared = shared_places(it->renamed(""), asked);
       if (std::ssize(shared) < asked.size()) {

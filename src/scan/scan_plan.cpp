@@ -145,6 +145,11 @@ void require_causal(const Normalizer& normalizer, const std::string& spec,
                          "logn-entropy is the like by the number of keys"));
 }
 
+void sort_lists(ScanOptions& options) {
+  sort_and_drop_repeated(options.lengths);
+  sort_and_drop_repeated(options.measure.top_n);
+}
+
 ScanPlan plan_scan(const ScanOptions& given, const SourceInfo& source) {
   ScanPlan plan;
   plan.options = given;

@@ -21,6 +21,9 @@ struct ScanPlan {
 // Checks the options before work begins; throws as scan() does.
 ScanPlan plan_scan(const ScanOptions& options, const SourceInfo& source);
 
+// Sorts the options' lists that are sets, as plan_scan() does.
+void sort_lists(ScanOptions& options);
+
 // Makes the measures of the plan, the caller's own last.
 std::vector<std::unique_ptr<Measure>> make_measures(const ScanPlan& plan, const SourceInfo& source,
                                                     int slots);

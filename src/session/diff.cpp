@@ -5,6 +5,7 @@
 
 #include "headgauge/kernels.hpp"
 #include "headgauge/session.hpp"
+#include "session/finish.hpp"
 
 namespace headgauge {
 
@@ -46,9 +47,7 @@ DiffResults diff(const Results& before, const Results& after, const DiffRequest&
                   {"simd", simd_level()},
                   {"threads", 1}};
   DiffRequest written = request;
-  for (const Option& option : options_of(written)) {
-    if (option.member.starts_with("DiffRequest::")) write_settings({option}, results.settings);
-  }
+  write_own_settings(options_of(written), "DiffRequest::", results.settings);
   use_option_names(results);
   return found;
 }

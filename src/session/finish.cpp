@@ -1,19 +1,11 @@
 #include "session/finish.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "scan/scan_plan.hpp"
 
 namespace headgauge {
 namespace {
-
-template <class T>
-void sort_set(std::vector<T>& values) {
-  std::ranges::sort(values);
-  const auto repeated = std::ranges::unique(values);
-  values.erase(repeated.begin(), repeated.end());
-}
 
 nlohmann::ordered_json names_of_kind(const Texts& texts, bool are_ids) {
   nlohmann::ordered_json names = nlohmann::ordered_json::array();
@@ -38,13 +30,15 @@ ScanOptions resolved(const ScanOptions& options, const SourceInfo& source) {
   resolved.queries = filled.queries;
   resolved.examples = filled.examples;
   resolved.measure.temperatures = filled.measure.temperatures;
-  sort_lists(resolved);
+  resolved.measure.top_n = filled.measure.top_n;
   return resolved;
 }
 
-void sort_lists(ScanOptions& options) {
-  sort_set(options.lengths);
-  sort_set(options.measure.top_n);
+void write_own_settings(const std::vector<Option>& options, std::string_view owner,
+                        nlohmann::ordered_json& settings) {
+  for (const Option& option : options) {
+    if (option.member.starts_with(owner)) write_settings({option}, settings);
+  }
 }
 
 void complete(Results& results, const Ending& ending) {
@@ -53,9 +47,7 @@ void complete(Results& results, const Ending& ending) {
     results.settings["text"] = names_of_kind(input.texts, false);
     results.settings["tokens"] = names_of_kind(input.texts, true);
   }
-  for (const Option& option : ending.options) {
-    if (option.member.starts_with(ending.own)) write_settings({option}, results.settings);
-  }
+  write_own_settings(ending.options, ending.owner, results.settings);
   results.summary = ending.summarize(results);
   if (input.model.has_own_queries() && !input.texts.empty()) {
     results.notices.push_back("the texts were not read: a dump holds its own queries");

@@ -35,6 +35,7 @@ const Names& names() {
         {"text_files(FILE)", "--text FILE"},
         {"text_files()", "--text"},
         {"token_files()", "--tokens"},
+        {"Run::out", "--out"},
         {"Run::shard", "--shard"},
     };
     add<ScanRequest>(names);
@@ -46,7 +47,6 @@ const Names& names() {
     add<TokensRequest>(names);
     add<SyntheticOptions>(names);
     add<DiffRequest>(names);
-    add<Run>(names);
     std::ranges::stable_sort(
         names, [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
     return names;

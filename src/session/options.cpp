@@ -26,17 +26,6 @@ Option plan_option(const char* member, std::string& plan) {
 
 }  // namespace
 
-std::vector<Option> options_of(Run& run) {
-  return {{.member = "Run::out",
-           .value = &run.out,
-           .form = "DIR",
-           .group = option_group::output,
-           .help = "Folder for results.json and heads.csv; made if need be",
-           .details = "See [formats.md](formats.md)",
-           .expects = "a folder",
-           .decides = false}};
-}
-
 std::vector<Option> options_of(ScanRequest& request) {
   std::vector<Option> options = options_of(request.options);
   options.push_back(plan_option("ScanRequest::plan", request.plan));

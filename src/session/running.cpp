@@ -108,14 +108,12 @@ Running::Running(Run run, std::shared_ptr<Journal> merged)
 }
 
 Journal* Running::open_journal(const RunRecord& record, const Results& described) {
-  if (record.has_own && !run_.shard) return nullptr;
-  if (record.has_own) {
-    throw UnsupportedError(fault("Run::shard", "measures, normalizers and patterns by name",
-                                 "some of the program's own", "measure in one process"));
-  }
-  if (!record.model.has_name()) {
-    if (!run_.shard) return nullptr;
-    throw UnsupportedError(fault("Run::shard", "a checkpoint, which other processes can open, too",
+  if (record.has_own || !record.model.has_name()) {
+    if (!run_.shard && merged_ == nullptr) return nullptr;
+    throw record.has_own
+        ? UnsupportedError(fault("Run::shard", "measures, normalizers and patterns by name",
+                                 "some of the program's own", "measure in one process"))
+        : UnsupportedError(fault("Run::shard", "a checkpoint, which other processes can open, too",
                                  "a model that is loaded here", "save it and give its folder"));
   }
   if (merged_ == nullptr && run_.out.empty()) {

@@ -17,6 +17,9 @@ bool has_own(const ScanOptions& options) {
   return !options.own_measures.empty() || options.own_normalizer != nullptr ||
          options.own_pattern != nullptr;
 }
+bool has_own(const CompareOptions& options) {
+  return has_own(options.scan) || !options.own_normalizers.empty() || !options.own_patterns.empty();
+}
 
 // Returns file names; names that occur twice include their folders.
 std::vector<std::string> short_names(const Texts& texts) {
@@ -124,9 +127,7 @@ Results Session::compare(CompareRequest request) {
   CompareRequest recorded = request;
   recorded.options.scan = resolved(request.options.scan, source->info());
   request.options.scan.journal = running.open_journal(
-      {"compare", model_, texts_, options_of(recorded),
-       has_own(request.options.scan) || !request.options.own_normalizers.empty() ||
-           !request.options.own_patterns.empty()},
+      {"compare", model_, texts_, options_of(recorded), has_own(request.options)},
       described(*source));
   running.start(source.get());
   std::vector<AttentionPlan> plans;

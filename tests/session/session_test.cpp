@@ -186,6 +186,13 @@ TEST(Session, MeasuresAModelOfTheProgramsOwn) {
   EXPECT_THROW(
       Session(own, three_texts(), {.out = folder.path(), .shard = Share{0, 2}}).scan(quick()),
       UnsupportedError);
+  std::vector<std::string> parts;
+  for (int index = 0; index < 2; ++index) {
+    parts.push_back(folder / std::to_string(index));
+    Session(tiny(), three_texts(), {.out = parts.back(), .shard = Share{index, 2}}).scan(quick());
+  }
+  EXPECT_THROW(Session(own, three_texts(), {.shards = parts}).scan(quick()), UnsupportedError)
+      << "shards of a checkpoint are none of the program's own model";
   EXPECT_THROW(Session(own, {text_of("a text")}).scan(quick()), UsageError) << "no tokenizer";
 }
 
