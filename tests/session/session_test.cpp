@@ -106,6 +106,10 @@ TEST(Session, ARunThatWasStoppedContinuesWithTheSameBits) {
   Texts others = three_texts();
   others.pop_back();
   EXPECT_THROW(Session(tiny(), others, {.out = folder.path()}).scan(quick()), BadInputError);
+  Texts changed = three_texts();
+  changed[1] = ids_of(std::vector<int>(96, 7), changed[1].name);
+  EXPECT_THROW(Session(tiny(), changed, {.out = folder.path()}).scan(quick()), BadInputError)
+      << "as many ids, but others";
   ScanRequest another = quick();
   another.options.seed = 5;
   EXPECT_THROW(Session(tiny(), three_texts(), {.out = folder.path()}).scan(another), BadInputError);
@@ -133,8 +137,33 @@ TEST(Session, ShardsAreMergedToTheBitsOfOneRun) {
   // Texts in memory are given again; files are found by merge() alone.
   const Results joined = Session(tiny(), three_texts(), {.shards = parts}).compare(request);
   EXPECT_TRUE(text_of_results(joined) == text_of_results(whole));
+  CompareRequest another = request;
+  another.options.scan.seed = 5;
+  EXPECT_THROW(Session(tiny(), three_texts(), {.shards = parts}).compare(another), BadInputError)
+      << "parts of the same names, but of another run";
   request.options.normalizers = {"ssmax"};
   EXPECT_THROW(Session(tiny(), three_texts(), {.shards = parts}).compare(request), BadInputError);
+}
+
+TEST(Session, OneRunIsOneRunHoweverItsTextsAndListsAreWritten) {
+  const TemporaryFolder folder("session-spelling");
+  ValidateRequest request;
+  request.options.scan = quick().options;
+  request.options.scan.measures = {"weights"};
+  request.options.scan.measure.top_n = {5, 1};
+  request.options.permutations = 99;
+  request.options.resamples = 99;
+  std::vector<std::string> parts;
+  for (int index = 0; index < 2; ++index) {
+    parts.push_back(folder / std::to_string(index));
+    const headgauge::Run run{.out = parts.back(), .shard = Share{index, 2}};
+    Session(tiny(), three_texts(), run).validate(request);
+  }
+  request.options.scan.measure.top_n = {1, 5, 5};
+  Texts renamed = three_texts();
+  for (Text& text : renamed) text.name += " of another name";
+  const Results joined = Session(tiny(), renamed, {.shards = parts}).validate(request);
+  EXPECT_EQ(joined.coord_size("text"), 3);
 }
 
 TEST(Session, MergeFindsFilesByTheirNames) {
