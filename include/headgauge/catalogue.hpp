@@ -47,6 +47,7 @@ struct FlagInfo {
   // by the user's.
   std::string next = {};
   std::string metric = {};  // the metric that declares it
+  int place = 0;            // the flags stand in the order of their places
 };
 
 // A column of the tables of heads.
@@ -122,7 +123,7 @@ const std::vector<MetricGroup>& metric_groups();
 const std::vector<MetricInfo>& all_metrics();
 const std::vector<Experiment>& experiments();
 
-// List the flags of heads, those that are roles last, and the columns of the tables of heads.
+// List the flags of heads and the columns of the tables of heads.
 const std::vector<FlagInfo>& flag_infos();
 const std::vector<Column>& head_columns();
 

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
@@ -96,6 +95,7 @@ FlagInfo read_flag(nlohmann::json object, const std::string& metric) {
   flag.metric = metric;
   flag.name = keys.text("name");
   flag.short_name = keys.text("short");
+  flag.place = keys.take<int>("place");
   flag.role = keys.find<bool>("role").value_or(false);
   flag.rule = keys.one_of<FlagInfo::Rule>("rule", {{"above", above},
                                                    {"below", below},
@@ -262,7 +262,7 @@ Catalogue read_catalogue(std::string_view text) {
     read_group(std::move(file), catalogue.groups.size() + 1, catalogue);
   }
   require_names(catalogue);
-  std::ranges::stable_partition(catalogue.flags, std::logical_not(), &FlagInfo::role);
+  std::ranges::stable_sort(catalogue.flags, {}, &FlagInfo::place);
   std::ranges::stable_sort(catalogue.columns, {}, &Column::place);
   return catalogue;
 }
