@@ -14,8 +14,8 @@ std::vector<Option> law(SyntheticOptions& o) {
        .value = &o.tokens,
        .form = "gaussian|sphere|mixture",
        .group = option_group::synthetic,
-       .help = "Random tokens in place of a model and a text, against the limit of attention over "
-               "them, which is known",
+       .help = "Random tokens instead of a model and a text: compares attention over them with its "
+               "known limit",
        .details = "`--grid`, `--points`, `--replicates`, `--normalizer`, `--seed`, `--threads`, "
                   "`--out`, `--json` and `--quiet` go with it",
        .named = "synthetic"},
@@ -30,18 +30,18 @@ std::vector<Option> law(SyntheticOptions& o) {
        .value = &o.variance,
        .form = "V",
        .group = option_group::synthetic,
-       .help = "Of a coordinate: Gaussian tokens (default 0.1), or those of each component of a "
+       .help = "Variance of a coordinate: of Gaussian tokens (default 0.1), or of a component of a "
                "mixture (default 0.05)"},
       {.member = "SyntheticOptions::radius",
        .value = &o.radius,
        .form = "R",
        .group = option_group::synthetic,
-       .help = "Of the sphere, or of that on which a mixture's means lie (default {})"},
+       .help = "Radius of the sphere, or of the sphere with the means of a mixture (default {})"},
       {.member = "SyntheticOptions::components",
        .value = &o.components,
        .form = "K",
        .group = option_group::synthetic,
-       .help = "Of a mixture (default {})",
+       .help = "Number of components of a mixture (default {})",
        .least = 1},
       {.member = "SyntheticOptions::values",
        .value = &o.values,
@@ -88,7 +88,7 @@ std::vector<Option> simulated(SyntheticOptions& o) {
        .form = "",
        .group = option_group::synthetic,
        .help = "The paper's numbers of tokens (up to 30000, of a sphere 100000) and 200 "
-               "replicates; with --out a run that was stopped goes on where it was",
+               "replicates; with --out an interrupted run resumes",
        .details = "The paper's are 1000 to 30000 tokens (a sphere: 10000 to 100000) at 12 points; "
                   "the default is 500 to 4000 at 8 points with 20 replicates"},
       normalizer_option("SyntheticOptions", o.normalizer),

@@ -138,8 +138,8 @@ class TopKeys final : public Pattern {
     for (const Index document : source.documents) fewest = std::min(fewest, document);
     if (source.causal) fewest = std::min<Index>(fewest, 1);
     if (k_ <= fewest) return {};
-    return fmt::format("topk: k = {} is more than the keys of {}; all are kept there", k_,
-                       source.causal ? "the first rows" : "some rows");
+    return fmt::format("topk: k = {} exceeds the number of keys of {}; these rows keep all keys",
+                       k_, source.causal ? "the first rows" : "some rows");
   }
 
  private:

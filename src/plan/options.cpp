@@ -39,7 +39,7 @@ std::vector<Option> options_of(PlanOptions& o) {
        .value = &o.patterns,
        .form = "NAME[:KEY=VALUE],...",
        .group = option_group::searched,
-       .help = "What a head may get in place of full attention (default: 4 sinks and a recent "
+       .help = "Patterns that may replace full attention in a head (default: 4 sinks and a recent "
                "window, of 1/64 to 3/4 of the context)",
        .details = "See [patterns.md](patterns.md). Patterns that may look at any key again, such "
                   "as `topk`, keep the whole cache",

@@ -93,13 +93,13 @@ Claim critical_n_is_small(const Results& results) {
       "taken "
       "in the reading \"context\": the paper does not define its xbar, and this is a conjecture "
       "about it (docs/mathematics.md 2). The paper takes the first N at which a test finds no "
-      "difference; that is stated beside it.";
+      "difference; that N is also reported.";
   claim.test = fmt::format(
       "At the longest L: holds where the heads are shown to be equal within 5 % at some N below {} "
       "L "
       "(critical_n, paired tests over heads and over the text at settings.critical_level). Does "
       "not "
-      "hold where the 95 % interval of closest_ratio leaves out all of 0.95 to 1.05, so that no N "
+      "hold if the 95 % interval of closest_ratio does not overlap 0.95 to 1.05, so that no N "
       "makes them equal, and {} L was searched; else cannot tell. Not tested with fewer than {} "
       "heads, or where that is less than {} keys.",
       kCriticalShare, kCriticalShare, kFewestHeads, kFewestKeys);

@@ -49,8 +49,8 @@ Claim proportional_margin_collapses(const Results& results) {
                          "When N grows in proportion to L, the selected set and the other keys "
                          "collapse into each other.");
   claim.reading =
-      "Of the distance for each key that was not selected (margin_at_share): at a fixed N it stays "
-      "where the distance grows linearly. N is a tenth of the keys of the row; rows in disjoint "
+      "We use the distance per unselected key (margin_at_share), which is constant at a fixed N if "
+      "the distance grows linearly. N is a tenth of the keys of the row; rows in disjoint "
       "bins, at L = 32 and above.";
   claim.test = fmt::format(
       "Least squares of log margin on log L at N = {} L, head by head, at least 4 points: "

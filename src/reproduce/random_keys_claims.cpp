@@ -193,8 +193,9 @@ Claim error_constant_predicts(const Results& results) {
   constexpr std::uint32_t kPair = 0x6572636f;  // a separate random stream
   const RankCorrelation found = rank_correlation(constant->values, kl->values, 0, kPair);
   if (std::isnan(found.low) || std::isnan(found.high)) {
-    return not_tested(claim, fmt::format("{} heads have both, of which {} are needed that differ.",
-                                         found.pairs, kFewestPairs));
+    return not_tested(
+        claim, fmt::format("{} heads have both values; {} heads with different values are needed.",
+                           found.pairs, kFewestPairs));
   }
   claim.verdict = verdict_of_correlation({found.low, found.high});
   claim.facts = {{"rank_correlation", found.value},

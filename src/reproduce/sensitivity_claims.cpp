@@ -171,9 +171,9 @@ Claim sensitivity_falls_by_two_orders(const Results& results) {
   Claim claim = claim_of("A", "sensitivity_falls_by_two_orders", "Fig. 4",
                          "Above T = 0.1 the sensitivity g falls by two orders of magnitude.");
   claim.reading = fmt::format(
-      "{} Above means up to T = 10: the paper does not say how far. 1/T alone gives the two orders "
-      "over these two decades; what is left to find is whether weights that are one-hot at T = 0.1 "
-      "take some of them away.",
+      "{} We read \"above\" as up to T = 10, because the paper gives no limit. 1/T alone gives two "
+      "orders of magnitude over these two decades; the test shows whether one-hot weights at T = "
+      "0.1 reduce this.",
       kReading);
   claim.test = fmt::format(
       "log10 of g(0.1)/g(10), head by head: holds where it is at least {} (two orders when "
@@ -278,8 +278,8 @@ Claim gradient_bound_is_safe(const Results& results) {
                          "in for the paper's.");
   claim.theorem = true;
   claim.reading =
-      "The paper's own bound is another one, whose formula is lost in print: what its prose says "
-      "of it (jacobian_bound_paper) stands beside. The theorem that is checked is headgauge's "
+      "The paper's own bound differs, but its formula is missing in print; jacobian_bound_paper "
+      "follows its prose and is shown for comparison. The theorem that is checked is headgauge's "
       "(jacobian_bound, docs/mathematics.md 4), for softmax at most 1/(2T).";
   claim.test = fmt::format(
       "At the longest L the mean spectral norm of no head is above its mean bound by more than "

@@ -181,7 +181,7 @@ Claim separability_bound_tracks(const Results& results) {
     const double bound = mean_with_error(bounds).value, most = std::ranges::max(values);
     all = all && place == Place::inside;
     far = far || (place == Place::outside && std::abs(bound - most) > kTracks);
-    parts.push_back(fmt::format("{:.2f} beside {:.2f} (± {:.2f}; {:.2f}) at N = {:g}", bound,
+    parts.push_back(fmt::format("{:.2f} compared with {:.2f} (± {:.2f}; {:.2f}) at N = {:g}", bound,
                                 mean_with_error(values).value, gap.standard_error, most,
                                 labels[n]));
     claim.facts.push_back({fmt::format("gap_{:g}", labels[n]), gap.value});
@@ -231,7 +231,7 @@ Claim cold_raises_the_norm_alone(const Results& results) {
   }
   if (norms.size() < kFewestOfMedian) {
     return not_tested(claim,
-                      "The heads were not measured at T = 0.1 beside T = 1 (cold_jacobian, "
+                      "The heads were not measured at both T = 0.1 and T = 1 (cold_jacobian, "
                       "cold_separability), as one scan cannot: reproduce_limits() does.");
   }
   const auto change = [&](const std::vector<double>& cold, const std::vector<double>& as_is) {

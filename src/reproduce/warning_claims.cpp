@@ -50,9 +50,11 @@ Claim fall_warns(Claim claim, const Results& results, const std::string& what, c
   for (double& value : moved) value *= sign;
   const RankCorrelation partial = partial_rank_correlation(moved, rise, first, 0, stream);
   if (std::isnan(partial.low) || std::isnan(partial.high)) {
-    return not_tested(claim, fmt::format("{} pieces have a {} of the {} and both losses, of "
-                                         "which {} are needed that differ.",
-                                         partial.pairs, move, what, kFewestPieces));
+    return not_tested(
+        claim,
+        fmt::format(
+            "{} pieces have a {} of the {} and both losses; {} with different values are needed.",
+            partial.pairs, move, what, kFewestPieces));
   }
   claim.verdict = verdict_of_correlation({partial.low, partial.high});
   const RankCorrelation plain = rank_correlation(moved, rise, 0, stream);
@@ -107,8 +109,8 @@ Claim entropy_grows_where_separability_falls(const Results& results) {
       "entropy is what is tested.";
   claim.test = fmt::format(
       "The 95 % bootstrap interval of the rank correlation of growth and fall over the heads is "
-      "above 0. Does not hold where it is below {}, so that no more than a weak dependence is "
-      "left; else cannot tell. At least {} heads.",
+      "above 0. Does not hold where it is below {}, which allows at most a weak dependence; else "
+      "cannot tell. At least {} heads.",
       kWeakCorrelation, kFewestPairs);
   const auto positions = numbers(results, "position");
   const auto n = judged_top_n(results);
@@ -132,8 +134,8 @@ Claim entropy_grows_where_separability_falls(const Results& results) {
   const RankCorrelation found = rank_correlation(growths, falls, 0, kStream);
   if (std::isnan(found.low) || std::isnan(found.high)) {
     return not_tested(
-        claim, fmt::format("{} heads of a causal model have both in two octaves of rows, of which "
-                           "{} are needed that differ: scan with ScanOptions::measures = "
+        claim, fmt::format("{} heads of a causal model have both in two octaves of rows; {} with "
+                           "different values are needed: scan with ScanOptions::measures = "
                            "weights,separability and MeasureOptions::top_n = 20.",
                            found.pairs, kFewestPairs));
   }

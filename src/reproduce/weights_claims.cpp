@@ -24,8 +24,8 @@ Claim weights_vanish(const Results& results) {
   Claim claim = claim_of("A", "weights_vanish", "Lemma 1",
                          "The weights vanish as 1/L when the context grows.");
   claim.reading =
-      "Of the largest weight: the lemma's constants hold for logits in a fixed range, and say "
-      "nothing of how far from 1/L a head is whose logits spread with L. Causal heads in disjoint "
+      "We test the largest weight. The lemma's constants require logits in a fixed range; they do "
+      "not say how far a head is from 1/L if its logits spread with L. Causal heads in disjoint "
       "bins of rows, at L = 32 and above.";
   claim.test = fmt::format(
       "Least squares of log max_weight on log L, head by head, at least 4 points: vanishes as 1/L "

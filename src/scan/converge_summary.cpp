@@ -154,7 +154,7 @@ class Sentences {
     line.say("budgets (what that does to the loss was not tried) ").whole(*kept).say(", ");
     line.derived(100 * kept->value / full->value).say(" % of it");
     if (fewest->head.text() == most->head.text()) return line.say(".").done();
-    line.say(", of which ").head(most->head).say(" takes the most and ").head(fewest->head);
+    line.say(", of which ").head(most->head).say(" needs the most and ").head(fewest->head);
     return line.say(" the least.").done();
   }
 
@@ -177,9 +177,9 @@ class Sentences {
     const auto p = find_cell(results_, "calibrated_loss_change_p", {rise});
     const auto share = find_cell(results_, "calibrated_cache_share", {rise});
     if (!change || !share || !p || !low || !high) return {};
-    line.say("For a rise of the loss by less than ").constant(asked).say(" nats every head may ");
+    line.say("With a loss increase of less than ").constant(asked).say(" nats, every head may ");
     line.say("change its output by ").number(*found, 100).say(" %, which leaves ");
-    line.number(*share, 100).say(" % of the cache; on text that had no part in it the loss ");
+    line.number(*share, 100).say(" % of the cache; on held-out text the loss ");
     line.say("changes by ").nats(*change).say(" (").nats(*low).say(" to ").nats(*high);
     line.say(p->value <= kShown ? "), shown to be less" : "), not shown to be less: ask for less");
     return line.say(".").done();

@@ -40,20 +40,20 @@ std::vector<SummaryLine> summarize_scan(const Results& results) {
           "weight of such heads says nothing of the text.",
           next::kDropKeys)},
       {explained(summary.roles(),
-                 "A head is known by where it looks when it does not rest: the examples show its "
-                 "keys.",
+                 "The keys that a head looks at (apart from its sinks) characterise it: the "
+                 "examples show them.",
                  next::kLookAt)},
       {explained(summary.dispersion(),
-                 "A head that averages reads everything a little; a sharp one reads a few keys, or "
-                 "rests on one.",
+                 "A head that averages reads everything a little; a sharp one reads few keys, or "
+                 "only a sink.",
                  next::kCompare)},
       {.line = explained(summary.growth(),
                          "A head that spreads with the context selects less in longer texts.",
                          next::kConverge),
        .spare = true},
       {explained(summary.outlook(),
-                 "A slope near 1 says that a head spreads over all new keys; one near 0, that it "
-                 "goes on selecting in longer texts.",
+                 "A slope near 1 says that a head spreads over all new keys; a slope near 0 says "
+                 "that it still selects in longer texts.",
                  next::kConverge)},
       {.line = explained(summary.critical(),
                          "So many selected keys say no more about the text than as many taken at "

@@ -61,8 +61,8 @@ const std::map<std::string, FlagWords>& all_words() {
        {"Much of what it selects stands further back than a short window reaches.", recent_alone}},
       {"role_duplicate", {"The head looks at earlier copies of the token itself.", recent_alone}},
       {"role_induction",
-       {"The head looks at what followed the token when it stood before: so a model goes on with "
-        "what it has read once.",
+       {"The head looks at the token that followed an earlier copy of the current one, which lets "
+        "a model repeat what it has read.",
         averages}},
   };
   return words;

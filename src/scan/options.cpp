@@ -25,11 +25,11 @@ std::vector<Option> scope(ScanOptions& o) {
        .group = option_group::measured,
        .help = "Context lengths such as 32,64,128; auto, the default, doubles from 32 to 1024 as "
                "far as they fit",
-       .details = "They fit as far as text and model (of rotary positions: its trained context) "
-                  "allow; the text's own length is taken too if it is below 1024. Longer ones than "
-                  "the trained context may be asked for, where positions have no end; a notice "
-                  "says so. Of several texts each must reach the longest length asked for; with "
-                  "`auto` a shorter one takes part as far as it goes, as a notice says. A "
+       .details = "`auto` is limited by the text and by the model (with rotary positions: its "
+                  "trained context), and adds the text's own length if that is below 1024. You may "
+                  "give lengths beyond the trained context if positions are unlimited; a notice "
+                  "says so. Each of several texts must reach the longest given length; with `auto` "
+                  "a shorter text is measured up to its own length, as a notice says. A "
                   "bidirectional model (BERT) is run once for each length ([models.md](models.md))",
        .none = "auto"},
       {.member = "ScanOptions::layers",
@@ -57,8 +57,8 @@ std::vector<Option> measured(ScanOptions& o) {
        .form = "N,N...",
        .group = option_group::measured,
        .help = "Sizes of the selected sets (default {})",
-       .details = "A set leaves a key out: sizes from the longest length on are null, as a notice "
-                  "says"},
+       .details = "A set omits at least one key: sizes from the longest length on are null, as a "
+                  "notice says"},
       {.member = "MeasureOptions::beyond_sinks",
        .value = &o.measure.beyond_sinks,
        .form = "true|false",
@@ -187,9 +187,10 @@ std::vector<Option> options_of(CompareOptions& o) {
        .group = option_group::changed,
        .help = "The normalizers to set against the model's own, such as "
                "ssmax:s=0.43,b=0,sparsemax; may be repeated; headgauge list normalizers lists them",
-       .details = "[normalizers.md](normalizers.md). A comma followed by `key=` goes on with the "
-                  "normalizer before it, any other begins the next: `ssmax:s=0.43,b=0,sparsemax` "
-                  "is two",
+       .details =
+           "[normalizers.md](normalizers.md). A comma before `key=` continues the normalizer "
+           "before it; any other comma begins the next: `ssmax:s=0.43,b=0,sparsemax` "
+           "is two",
        .expects = "the name of a normalizer",
        .named = "normalizer"},
       {.member = "CompareOptions::patterns",
@@ -208,10 +209,10 @@ std::vector<Option> options_of(CompareOptions& o) {
        .value = choice(o.each, {"none", "layer", "head"}),
        .form = "head|layer",
        .group = option_group::changed,
-       .help = "Change one head (or one layer) at a time, in place of all at once",
+       .help = "Change one head (or one layer) at a time, instead of all at once",
        .details = "`loss`, `loss_change` and `kl` are then those of the model with that one "
-                  "changed. The metrics of a head are those that it then has; what is of several "
-                  "heads together is left out"}};
+                  "changed. The metrics of a head are those under its change; metrics of several "
+                  "heads together are left out"}};
   for (Option& option : options_of(o.scan)) {
     const std::string name = option.name();
     if (name == "normalizer" || name == "pattern" || name == "examples") continue;

@@ -316,8 +316,8 @@ std::vector<SummaryLine> summarize_comparison(const Results& results) {
   }
   for (std::string& text : selectivity_of_patterns(results)) {
     add(SummaryLine{std::move(text), {}, {}},
-        "Fewer keys alone lower the entropy: a pattern selects where it lowers it by more than as "
-        "many random keys.",
+        "Fewer keys alone lower the entropy: a pattern selects only if it lowers the entropy more "
+        "than the same number of random keys would.",
         next::kEachLayer);
   }
   add(temperature_range(results),

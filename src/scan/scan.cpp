@@ -31,7 +31,7 @@ constexpr const char* kLessMemory =
     "use shorter ScanOptions::lengths, fewer ScanOptions::measures, or ScanOptions::queries to "
     "sample rows";
 constexpr const char* kFewerThreads =
-    "use fewer ScanOptions::threads (no more than there are cores help), or shorter "
+    "use fewer ScanOptions::threads (more than one for each core do not help), or shorter "
     "ScanOptions::lengths";
 
 constexpr const char* kLossStage = "loss";
@@ -257,7 +257,7 @@ class Scan {
     std::erase_if(dropped, is_interval_end);  // dropped together with its metric
     if (dropped.empty()) return;
     results.notices.push_back(fmt::format(
-        "interrupted: what is of the whole model is left out ({})", fmt::join(dropped, ", ")));
+        "interrupted: metrics of the whole model are left out ({})", fmt::join(dropped, ", ")));
   }
 
   void write_loss(const std::vector<std::vector<double>>& losses, Results& results) const {
@@ -345,7 +345,7 @@ Results run_scan(HeadSource& source, const ScanPlan& plan, const ScanPart& part,
     return scan->run();
   } catch (const std::bad_alloc&) {
     if (scan) throw scan->out_of_memory();
-    throw ResourceError(fault("memory", "room for what is measured", "none left",
+    throw ResourceError(fault("memory", "enough memory for the measurements", "not enough left",
                               "measure fewer groups, or use fewer threads"));
   }
 }

@@ -62,7 +62,7 @@ class Calibrate(CommandTest):
             "budgets for a rise of the loss",
             "stays below",
             "plan_rise_of_5.json",
-            "on text that had no part in it the loss changes by",
+            "on held-out text the loss changes by",
         ):
             self.assertIn(words, done.out)
         results = validate(self.folder / "out/results.json")

@@ -75,7 +75,7 @@ class Changes(DiffTest):
         self.assertIn("None of ", done.out)
         self.assertNotIn("The largest", done.out)
         self.assertNotIn("Flags", done.out)
-        self.assertIn("both runs are of the same text", done.err)
+        self.assertIn("both runs use the same text", done.err)
         self.assertEqual(self.succeed("diff", "one", "one", "--quiet").err, "")
 
     def test_every_change_and_its_error(self) -> None:

@@ -197,10 +197,16 @@ class Journal(SharesTest):
 
     def test_both_values_are_named(self) -> None:
         self.leave_journal(*self.scan, "--lengths", "64")
-        says = 'another --lengths ("64" and not "32")'
+        says = 'another value of --lengths ("64" instead of "32")'
         self.refuse(BAD_INPUT, *self.scan, "--lengths", "32", "--out", "out", says=says)
         longer = (*self.scan[:3], *self.ids_files, "ids0.txt", *self.scan[-2:], "--lengths", "64")
-        self.refuse(BAD_INPUT, *longer, "--out", "out", says="another texts: sha256 (nothing more and not ")
+        self.refuse(
+            BAD_INPUT,
+            *longer,
+            "--out",
+            "out",
+            says="another value of texts: sha256 (the end of the list instead of ",
+        )
 
     def test_what_is_only_shown_is_no_part_of_a_run(self) -> None:
         kept = self.leave_journal(*self.scan)

@@ -159,13 +159,19 @@ class EveryNormalizer(CommandTest):
             ("topk:k=1", []),
             (
                 "topk:k=30",
-                ["topk: rows with fewer than k = 30 keys keep all of them, in a causal text the first 29"],
+                [
+                    "topk: rows with fewer than k = 30 keys keep all keys; in a causal model these are the "
+                    "first 29 rows"
+                ],
             ),
             (
                 "topk:k=48",
-                ["topk: rows with fewer than k = 48 keys keep all of them, in a causal text the first 47"],
+                [
+                    "topk: rows with fewer than k = 48 keys keep all keys; in a causal model these are the "
+                    "first 47 rows"
+                ],
             ),
-            ("topk:k=49", ["topk: k = 49 is more than the keys of every row: all are kept"]),
+            ("topk:k=49", ["topk: k = 49 exceeds the number of keys of every row: all keys are kept"]),
             ("softmax", []),
         ):
             with self.subTest(spec):

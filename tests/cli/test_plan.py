@@ -127,7 +127,7 @@ class Plan(CommandTest):
             )
 
         refused(lambda p: p["model"].update(weights_sha256="0" * 64), "a plan for model")
-        refused(lambda p: p["model"].update(layers=3), "a plan for model", "layers is 3 and not 2")
+        refused(lambda p: p["model"].update(layers=3), "a plan for model", "layers is 3 instead of 2")
         refused(
             lambda p: p["heads"].append({"layer": 7, "kv_head": 0, "pattern": "topk:k=3"}),
             "key-value head 7.0",

@@ -127,7 +127,7 @@ class Shards(SharesTest):
         self.refuse(BAD_INPUT, "merge", "part1", "part1", "part2", says=("each shard once", "shard 1"))
         self.refuse(BAD_INPUT, "merge", "part1", "0.txt", says=("0.txt", "a shard"))
         self.shard("2/3", "third", *words)
-        self.refuse(BAD_INPUT, "merge", "part1", "third", says=("one of 2 shards", "one of 3"))
+        self.refuse(BAD_INPUT, "merge", "part1", "third", says=("a run with 2 shards", "a run with 3"))
         self.shard("2/2", "other", *words, "--seed", "7")
         self.refuse(BAD_INPUT, "merge", "part1", "other", says=("the same run", "--seed"))
         self.write("changed.txt", (self.folder / self.documents[1]).read_text() + "more")

@@ -204,7 +204,7 @@ TEST(Diff, MetricsThatCannotBeComparedAreLeftOutAndSaid) {
   EXPECT_FALSE(noted(d, "gone_by_position")) << "its metric is named";
   EXPECT_TRUE(noted(d, "metrics that only the new file has are left out: come"));
   EXPECT_TRUE(noted(d, "dims or units differ: turned, scaled"));
-  EXPECT_TRUE(noted(d, "share none of their labels: apart"));
+  EXPECT_TRUE(noted(d, "have no labels in common: apart"));
   EXPECT_EQ(d.coord("top_n"), nullptr);
 }
 
@@ -372,7 +372,7 @@ TEST(Diff, InterruptedRunsAndNoticesAreToldOf) {
   EXPECT_FALSE(noted(d, "the new run was interrupted"));
   EXPECT_TRUE(noted(d, "old file: mine"));
   EXPECT_EQ(std::ranges::count(d.notices, "ours"), 1);
-  EXPECT_TRUE(noted(d, "both runs are of the same text"));
+  EXPECT_TRUE(noted(d, "both runs use the same text"));
   after.text["sha256"] = {"cd"};
   EXPECT_FALSE(noted(diff(before, after), "same text"));
 }
