@@ -139,7 +139,9 @@ class Shards(SharesTest):
             identity_of(self.journals("slow")[0])["HEADGAUGE_SIMD"]
             != (identity_of(self.journals("part1")[0])["HEADGAUGE_SIMD"])
         ):
-            self.refuse(BAD_INPUT, "merge", "part1", "slow", says=("the same run", "another HEADGAUGE_SIMD"))
+            self.refuse(
+                BAD_INPUT, "merge", "part1", "slow", says=("the same run", "another value of HEADGAUGE_SIMD")
+            )
         # A text that changed since.
         (self.folder / self.documents[1]).write_text("quite another text, long enough to be measured " * 20)
         self.refuse(BAD_INPUT, "merge", "part1", "part2", says=("merge", "the same run", "texts: sha256"))
