@@ -165,7 +165,7 @@ JournalFolder::JournalFolder(const std::vector<std::string>& folders) {
     const std::string inside = (fs::path(folder) / kJournalFolder).string();
     const std::vector<std::string> journals = journals_in(inside);
     if (journals.empty()) {
-      throw BadInputError(fault(folder, "a folder with a shard", "none in it",
+      throw BadInputError(fault(folder, "a folder with a shard", "a folder without one",
                                 "name the --out of each run with --shard"));
     }
     for (const std::string& journal : journals) {
@@ -353,8 +353,8 @@ void JournalFolder::join(const std::string& path, std::map<int, std::string>& th
   }
   if (!file.finished()) {
     throw BadInputError(fault(
-        path, "a shard that is finished", "one that is not",
-        fmt::format("run it again with --shard {}/{}: it goes on", share.index + 1, share.count)));
+        path, "a finished shard", "an unfinished shard",
+        fmt::format("run it again with --shard {}/{}: it resumes", share.index + 1, share.count)));
   }
 }
 

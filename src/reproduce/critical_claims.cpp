@@ -172,13 +172,12 @@ Claim critical_n_grows_sublinearly(const Results& results) {
   Claim claim = claim_of("A", "critical_n_grows_sublinearly", "Fig. 2c",
                          "Critical N grows more slowly than the context length.");
   claim.reading =
-      "Of closest_n, the N at which the median head's distance comes closest to its expected one: "
-      "it is there in every model, whether the two become equal or not. The interval is that of "
-      "the "
-      "heads alone: of one text, and of means over all rows up to L, which overlap. The two other "
-      "N "
-      "that may be called critical stand beside it, with the interval that their scatter about a "
-      "power of L gives (Student's t over 4 lengths or more); they are not judged.";
+      "We use closest_n, the N at which the median head's distance comes closest to its expected "
+      "distance: it exists in every model, whether the two become equal or not. The interval "
+      "covers only the variation between heads: all values come from one text and from means over "
+      "all rows up to L, which overlap. The two other definitions of critical N are also shown, "
+      "with the interval that follows from their scatter around a power of L (Student's t over 4 "
+      "lengths or more); they are not judged.";
   claim.test =
       "The exponent of closest_n against L over all lengths whose closest_n is not the largest N "
       "searched, 3 or more: holds where its 95 % interval, by bootstrap over heads, is below 1, "

@@ -55,7 +55,7 @@ Claim proportional_margin_collapses(const Results& results) {
   claim.test = fmt::format(
       "Least squares of log margin on log L at N = {} L, head by head, at least 4 points: "
       "collapses "
-      "where the 95 % interval of the exponent is below {}, does not where it is above. Heads with "
+      "where the 95 % interval of the exponent is below {}, does not if it is above. Heads with "
       "a "
       "window below L are left out. {}",
       kShare, kCollapse, kVotingRule);
@@ -98,7 +98,7 @@ Claim proportional_separability_falls(const Results& results) {
       "the "
       "heads (Student's t, 95 %): holds where the interval of the change of the mean excess is "
       "below "
-      "{}, does not where it is above, else cannot tell. Heads with a window below L are left out.",
+      "{}, does not if it is above, else cannot tell. Heads with a window below L are left out.",
       kShare, kFromContext, kNoFall);
   const auto shares = numbers(results, "top_share");
   const auto judged = find_label(results, "top_share", kShare);

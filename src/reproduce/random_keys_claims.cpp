@@ -180,8 +180,8 @@ Claim error_constant_predicts(const Results& results) {
       "output of a head that is far off.";
   claim.test = fmt::format(
       "The 95 % bootstrap interval of the rank correlation of error_constant and the divergence of "
-      "the predictions over the heads is above 0. Does not hold where it is below {}, so that no "
-      "more than a weak dependence is left; else cannot tell. At least {} heads.",
+      "the predictions over the heads is above 0. Does not hold where it is below {}, which allows "
+      "at most a weak dependence; else cannot tell. At least {} heads.",
       kWeakCorrelation, kFewestPairs);
   const LabelledArray* constant = results.metric("model_error_constant");
   const LabelledArray* kl = results.metric("each_head_kl");

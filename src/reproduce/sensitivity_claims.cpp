@@ -129,8 +129,7 @@ Claim sensitivity_follows_temperature(const Results& results) {
       kReading);
   claim.test = fmt::format(
       "Least squares of log g on log T over at least 4 temperatures from {} to {}, head by head: "
-      "follows 1/T where the 95 % interval of the exponent is within {} to {}, does not where it "
-      "is "
+      "follows 1/T where the 95 % interval of the exponent is within {} to {}, does not if it is "
       "outside. Steps above {} are not looked at. {}",
       kColdest, kCold, kInverseLow, kInverseHigh, kSmallStep, kVotingRule);
   const Curves curves = smallest_step(results);

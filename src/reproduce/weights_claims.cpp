@@ -29,7 +29,7 @@ Claim weights_vanish(const Results& results) {
       "bins of rows, at L = 32 and above.";
   claim.test = fmt::format(
       "Least squares of log max_weight on log L, head by head, at least 4 points: vanishes as 1/L "
-      "where the 95 % interval of the exponent is within {} to {}, does not where it is outside. "
+      "where the 95 % interval of the exponent is within {} to {}, does not if it is outside. "
       "Heads with a window below L are left out. {}",
       kVanishLow, kVanishHigh, kVotingRule);
   const HeadPowers powers =

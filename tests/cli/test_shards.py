@@ -210,7 +210,7 @@ class Shards(SharesTest):
         journal = self.journals("part2")[0]
         data = journal.read_bytes()
         journal.write_bytes(data[: len(data) - 5])
-        self.refuse(BAD_INPUT, "merge", "part1", "part2", says=("a shard that is finished", "--shard 2/2"))
+        self.refuse(BAD_INPUT, "merge", "part1", "part2", says=("a finished shard", "--shard 2/2"))
         self.shard("2/2", "part2", *words)
         self.succeed("merge", "part1", "part2", "--out", "merged", "--quiet")
         self.assert_same("merged", "whole")
