@@ -379,7 +379,7 @@ TEST(Diff, InterruptedRunsAndNoticesAreToldOf) {
 
 TEST(Diff, SaysWhatErrorsLeaveOut) {
   Results before = run_of({0}, {0}, {32}), after = before;
-  const char* const scatter = "how much values vary from text to text is not in the errors";
+  const char* const scatter = "so they omit the variation between texts";
   before.text["sha256"] = {"ab"};
   after.text["sha256"] = {"cd"};
   EXPECT_TRUE(noted(diff(before, after), scatter));
