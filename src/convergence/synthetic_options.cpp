@@ -65,7 +65,7 @@ std::vector<Option> simulated(SyntheticOptions& o) {
        .value = &o.horizons,
        .form = "H,H...|FIRST:LAST:COUNT",
        .group = option_group::synthetic,
-       .help = "In place of scales, the horizons they are to give"},
+       .help = "Horizons that the scales must give; they replace --scales"},
       {.member = "SyntheticOptions::grid",
        .value = &o.grid,
        .form = "N,N...|FIRST:LAST:COUNT",
@@ -75,7 +75,7 @@ std::vector<Option> simulated(SyntheticOptions& o) {
        .value = &o.points,
        .form = "P",
        .group = option_group::drawn,
-       .help = "How many points the default grid has (default 8, with --full 12)",
+       .help = "Number of points of the default grid (default 8, with --full 12)",
        .least = 1},
       {.member = "SyntheticOptions::replicates",
        .value = &o.replicates,
@@ -87,7 +87,7 @@ std::vector<Option> simulated(SyntheticOptions& o) {
        .value = &o.full,
        .form = "",
        .group = option_group::synthetic,
-       .help = "The paper's numbers of tokens (up to 30000, of a sphere 100000) and 200 "
+       .help = "Use the paper's numbers of tokens (up to 30000, of a sphere 100000) and 200 "
                "replicates; with --out an interrupted run resumes",
        .details = "The paper's are 1000 to 30000 tokens (a sphere: 10000 to 100000) at 12 points; "
                   "the default is 500 to 4000 at 8 points with 20 replicates"},
@@ -109,8 +109,8 @@ std::vector<Option> simulated(SyntheticOptions& o) {
        .value = &o.radii,
        .form = "R,R...|FIRST:LAST:COUNT",
        .group = option_group::synthetic,
-       .help = "Radii of the balls whose worst query is looked at, in standard deviations "
-               "(default {})"},
+       .help =
+           "Radii of the balls whose worst query is searched, in standard deviations (default {})"},
       threads_option("SyntheticOptions", o.threads),
   };
 }

@@ -183,8 +183,8 @@ HeadInterventions make_interventions(const AttentionPlan& plan, const HeadSource
   plan.heads.each([&](int layer, int head, const HeadPlan& of_head) {
     if (!of_head.changes() || info.has_attention(layer)) return;
     throw BadInputError(fault(fmt::format("{}: key-value head {}.{}", name, layer, head),
-                              "a head of a layer with attention", "one of a layer without",
-                              "correct or remove it"));
+                              "a head of a layer with attention",
+                              "a head in a layer without attention", "correct or remove it"));
   });
   return make_interventions(plan.heads, info);
 }

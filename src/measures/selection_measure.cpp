@@ -40,7 +40,7 @@ SelectionPlan make_plan(const MeasureOptions& options, SelectionGroups groups) {
   if (!options.lengths.empty()) plan.longest = std::max(options.lengths.back(), 2);
   if (groups.proportion) {
     if (options.lengths.empty()) {
-      throw UsageError(fault("MeasureOptions::top_share", "lengths beside it", "none", ""));
+      throw UsageError(fault("MeasureOptions::top_share", "lengths too", "none", ""));
     }
     plan.shares = distinct(options.top_share);
     plan.bounds = false;

@@ -74,7 +74,7 @@ std::string growth_in_words(const Results& results, const char* metric, const ch
     found.push_back(cell->value);
   }
   const auto power = power_of(found_at, found);
-  if (!power) return fmt::format(" {} is there at {} lengths, of 4 needed.", what, found.size());
+  if (!power) return fmt::format(" {} exists at {} lengths; 4 are needed.", what, found.size());
   const Interval interval = t_interval(mean_of(*power));
   claim.facts.push_back({fmt::format("{}_exponent", metric), power->value});
   claim.facts.push_back({fmt::format("{}_exponent_low", metric), interval.low});
@@ -112,7 +112,7 @@ Claim critical_n_is_small(const Results& results) {
     return not_tested(claim,
                       "Critical N was not measured: scan with ScanOptions::measures = distance.");
   if (heads.size() < kFewestHeads) {
-    return not_tested(claim, fmt::format("Of {} heads the tests mean nothing.", heads.size()));
+    return not_tested(claim, fmt::format("The tests mean nothing for {} heads.", heads.size()));
   }
   const double limit = kCriticalShare * *longest;
   if (limit < kFewestKeys) {

@@ -36,9 +36,9 @@ Claim distance_grows_linearly(const Results& results) {
   Claim claim = claim_of("A", "distance_grows_linearly", "Fig. 2a",
                          "At a fixed N = 5 the distance grows linearly in the context length L.");
   claim.reading =
-      "Linear is an exponent near 1. A causal head is looked at in disjoint bins of rows (means "
-      "over "
-      "all rows up to L overlap, and are smoother than what they average), at L = 32 and above.";
+      "Linear means an exponent near 1. A causal head is measured in disjoint bins of rows (means "
+      "over all rows up to L overlap, and are smoother than what they average), at L = 32 and "
+      "above.";
   claim.test = fmt::format(
       "Least squares of log distance on log L, head by head, at least 4 points: grows linearly "
       "where the 95 % interval of the exponent is within {} to {}, does not if it is outside. "
@@ -122,7 +122,8 @@ Claim distance_bound_is_safe(const Results& results) {
   Claim claim = claim_of("A", "distance_bound_is_safe", "Fig. 2a, 2b",
                          "The upper bound of Theorem 1 is never below the distance.");
   claim.theorem = true;
-  claim.reading = "Both bounds: the paper's (distance_bound_paper) and headgauge's tighter one.";
+  claim.reading =
+      "We check both bounds: the paper's (distance_bound_paper) and headgauge's tighter one.";
   claim.test = fmt::format(
       "Over all heads, at N = 5 for every L and at every N for the longest L: no bound is below "
       "the "
@@ -178,9 +179,8 @@ Claim returns_diminish(const Results& results) {
   Claim claim = claim_of("A", "returns_diminish", "Fig. 2b",
                          "Selecting more than N = 20 tokens has diminishing returns.");
   claim.reading =
-      "The return of a token is what it adds to the distance. Of rows with few keys more tokens "
-      "leave "
-      "fewer terms in the distance: N up to an eighth of L are looked at.";
+      "The return of a token is what it adds to the distance. More tokens leave fewer terms in the "
+      "distance of rows with few keys, so N goes up to an eighth of L.";
   claim.test = fmt::format(
       "At the longest L, head by head: the distance per token from N = 20 to the largest N of {:g} "
       "or more (at most L/8) over that from the smallest N (at most {:g}) to 20. Holds where the "

@@ -42,7 +42,7 @@ std::vector<Option> options_of(TokensOptions& o) {
        .value = &o.replicates,
        .form = "K",
        .group = option_group::drawn,
-       .help = "Of every experiment (default 20, with --full 200; of a model 500)",
+       .help = "Replicates of every experiment (default 20, with --full 200; on a model 500)",
        .least = 2},
       {.member = "TokensOptions::length",
        .value = &o.length,

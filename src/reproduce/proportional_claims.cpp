@@ -91,8 +91,8 @@ Claim proportional_separability_falls(const Results& results) {
                          "When N grows in proportion to L, ever fewer of the selected keys can be "
                          "told apart.");
   claim.reading =
-      "Of separability above that of the same weights permuted among the keys "
-      "(separability_excess_at_share): what falls with L by itself is not selection's.";
+      "We use separability above that of the same weights permuted among the keys "
+      "(separability_excess_at_share), because a fall with L alone is not due to selection.";
   claim.test = fmt::format(
       "At N = {} L, between the first bin of rows of {:g} keys or more and the last, paired over "
       "the "

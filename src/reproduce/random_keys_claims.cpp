@@ -93,14 +93,11 @@ std::string add_rates(const Results& results, Claim& claim) {
 
 Claim falls_with_keys(Claim claim, const Results& results, Index window) {
   claim.reading =
-      "A question of headgauge's own: paper B bounds heads, not models. Where the error of every "
-      "head "
+      "A question of headgauge's own: paper B bounds heads, not models. If the error of every head "
       "falls as 1/sqrt n, as errors of means do, and is small, a divergence that is quadratic in "
-      "it "
-      "falls as 1/n; where KL is above 0.1 nats, errors are not small. Rows of the second half of "
-      "the context, in batches of "
-      "neighbouring rows that count as independent. n keys out of m without repetition count as "
-      "1/(1/n - 1/m).";
+      "it falls as 1/n; if KL is above 0.1 nats, errors are not small. We use rows of the second "
+      "half of the context, in batches of neighbouring rows that count as independent. n keys out "
+      "of m without repetition count as 1/(1/n - 1/m).";
   claim.test = fmt::format(
       "Least squares of log KL on log n, n from 4 to a quarter of L, batch by batch, at least 4 "
       "points: holds where the 95 % interval of the mean exponent (Student's t over the batches) "
@@ -156,17 +153,17 @@ Claim falls_with_keys(Claim claim, const Results& results, Index window) {
 Claim model_converges_with_random_keys(const Results& results) {
   return falls_with_keys(
       claim_of("B", "model_converges_with_random_keys", "Token complexity, random keys",
-               "Where every head sees its own key and n random ones, the model's predictions come "
+               "If every head sees its own key and n random ones, the model's predictions come "
                "back as 1/n or faster, as they would if the errors of all heads fell as 1/sqrt n."),
       results, 0);
 }
 
 Claim model_converges_with_window(const Results& results) {
   return falls_with_keys(
-      claim_of("B", "model_converges_with_window", "Token complexity, window and random keys",
-               "Where every head sees the last 32 keys and n random ones, the model's predictions "
-               "come back as 1/n or faster, as they would if the errors of all heads fell as "
-               "1/sqrt n."),
+      claim_of(
+          "B", "model_converges_with_window", "Token complexity, window and random keys",
+          "If every head sees the last 32 keys and n random ones, the model's predictions come "
+          "back as 1/n or faster, as they would if the errors of all heads fell as 1/sqrt n."),
       results, 1);
 }
 

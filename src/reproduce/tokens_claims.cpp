@@ -17,15 +17,13 @@ Claim model_rates(const Results& results) {
                "No head of the model converges more slowly than n^-1/(2(1+H^2)), in mean or "
                "covariance.");
   claim.reading =
-      "Subsamples of a finite text stand for n tokens, and its whole for the limit: rates near 1/2 "
-      "are "
-      "what that gives wherever the text is long enough for the head.";
+      "Subsamples of a finite text represent n tokens, and the whole text represents the limit: "
+      "this gives rates near 1/2 if the text is long enough for the head.";
   claim.test = fmt::format(
-      "Of mean and covariance each: does not hold where some head's rate is significantly below "
-      "1/(2(1+H^2)) (Student's t, Benjamini-Hochberg over the heads at {:g} %); holds where {:g} % "
-      "of "
-      "the heads are shown to be above that less {} ({:g} %); else cannot tell. Not tested with "
-      "fewer than {} heads that have a rate.",
+      "The mean and the covariance are judged separately: does not hold where some head's rate is "
+      "significantly below 1/(2(1+H^2)) (Student's t, Benjamini-Hochberg over the heads at {:g} "
+      "%); holds where {:g} % of the heads are shown to be above that less {} ({:g} %); else "
+      "cannot tell. Not tested with fewer than {} heads that have a rate.",
       100 * kFamilyLevel, 100 * kMostHeads, kRateMargin, 100 * kRateLevel, kFewestVotes);
   if (results.metric("model_rate_predicted") == nullptr) {
     return not_tested(claim, not_measured("model"));

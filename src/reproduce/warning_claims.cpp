@@ -22,24 +22,23 @@ Claim fall_warns(Claim claim, const Results& results, const std::string& what, c
                  std::uint32_t stream, int sign = 1) {
   const char* move = sign > 0 ? "fall" : "growth";
   claim.reading =
-      "The text in pieces of 2L tokens, each seen by itself. The fall or growth is between "
-      "rows L/4 to L/2 and rows L/2 to L, in the mean over the heads; the rise of the loss is from "
-      "tokens up to L "
-      "to tokens L to 2L. A high loss mostly comes down by itself, so that the loss up to L is "
-      "held fixed. Neighbouring pieces count as independent. Entropy and separability are judged "
-      "each by itself.";
+      "The text is cut into pieces of 2L tokens, each measured alone. The fall or growth is "
+      "between rows L/4 to L/2 and rows L/2 to L, in the mean over the heads; the rise of the loss "
+      "is from tokens up to L to tokens L to 2L. A high loss mostly comes down by itself, so that "
+      "the loss up to L is held fixed. Neighbouring pieces count as independent. Entropy and "
+      "separability are judged each by itself.";
   claim.test = fmt::format(
-      "The 95 % bootstrap interval of the partial rank correlation of {} and rise over the "
-      "pieces, given the loss up to L, is above 0. Does not hold where it is below {}, so that no "
-      "more than a weak warning is left; else cannot tell. At least {} pieces of {} tokens.",
+      "The 95 % bootstrap interval of the partial rank correlation of {} and rise over the pieces, "
+      "given the loss up to L, is above 0. Does not hold where it is below {}, which allows at "
+      "most a weak warning; else cannot tell. At least {} pieces of {} tokens.",
       move, kWeakCorrelation, kFewestPieces, kShortestPiece);
   const LabelledArray* falls = results.metric(fall);
   if (falls == nullptr) {
     return not_tested(
         claim, fmt::format("No pieces of the text were measured one by one ({}, loss_first_half, "
-                           "loss_second_half), as a scan does not: reproduce_limits() with "
-                           "LimitsOptions::cut does, of a model with a loss and a text of {} "
-                           "tokens or more ({} pieces of {}).",
+                           "loss_second_half), because a scan does not do that: use "
+                           "reproduce_limits() with LimitsOptions::cut, a model with a loss and a "
+                           "text of {} tokens or more ({} pieces of {}).",
                            fall, kFewestPieces * kShortestPiece, kFewestPieces, kShortestPiece));
   }
   const std::vector<double>& first = results.require_metric("loss_first_half").values;
@@ -98,9 +97,9 @@ Claim growing_entropy_warns(const Results& results) {
 }
 
 Claim entropy_grows_where_separability_falls(const Results& results) {
-  Claim claim = claim_of("A", "entropy_grows_where_separability_falls", "Early signs",
-                         "Where a head's entropy grows, its separability falls: both are early "
-                         "signs that it saturates.");
+  Claim claim = claim_of(
+      "A", "entropy_grows_where_separability_falls", "Early signs",
+      "If a head's entropy grows, its separability falls: both are early signs that it saturates.");
   claim.reading =
       "Head by head, between the rows up to L/2 and those up to L (two position bins, each with "
       "the rows of its octave): the growth of entropy_normalized and the fall of separability at "

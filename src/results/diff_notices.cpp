@@ -150,24 +150,24 @@ void LeftOut::say_what_is_missing(std::vector<std::string>& all) const {
   only(new_labels_, "new");
   list(old_only, "metrics that only the old file has are left out");
   list(new_only, "metrics that only the new file has are left out");
-  list(different, "left out, for their dims or units differ");
+  list(different, "left out: their dims or units differ");
   list(disjoint, "left out: the two runs have no labels in common");
   const auto longest = [](const Results& results) { return longest_length(results).value_or(0); };
-  list(of_longest, fmt::format("left out, for they are of the longest length alone, {} in the old "
-                               "file and {} in the new",
+  list(of_longest, fmt::format("left out: they are measured at the longest length only, {} in the "
+                               "old file and {} in the new",
                                longest(before_), longest(after_)));
   if (flags) {
     all.push_back(
-        fmt::format("flags are not compared: they are of the longest length, {} in the "
-                    "old file and {} in the new",
+        fmt::format("flags are not compared: they are judged at the longest length, {} in the old "
+                    "file and {} in the new",
                     longest(before_), longest(after_)));
   }
-  list(times, "left out, for a clock never shows the same twice (DiffOptions::metrics names them)");
-  list(following, "left out, for they follow from the metrics that they are named after");
-  count(undefined_old, "undefined in the old file alone, and without a change");
-  count(undefined_new, "undefined in the new file alone, and without a change");
-  count(found, "no N was found in the old file, and one in the new");
-  count(lost, "an N was found in the old file, and none in the new");
+  list(times, "left out: measured times always differ (DiffOptions::metrics names them)");
+  list(following, "left out: they follow from the metrics that they are named after");
+  count(undefined_old, "undefined only in the old file, so without a change");
+  count(undefined_new, "undefined only in the new file, so without a change");
+  count(found, "an N was found only in the new file");
+  count(lost, "an N was found only in the old file");
 }
 
 void LeftOut::say_what_errors_hold(const Results& diff, std::vector<std::string>& all) const {

@@ -72,13 +72,14 @@ void write_settings(const std::vector<Option>& options, Json& settings) {
 }
 
 Option normalizer_option(const std::string& owner, std::string& normalizer) {
-  return {
-      .member = owner + "::normalizer",
-      .value = &normalizer,
-      .form = "NAME[:KEY=VALUE]",
-      .group = option_group::measured,
-      .help = "What turns scores into weights (default {}); headgauge list normalizers lists them",
-      .details = "See [normalizers.md](normalizers.md)"};
+  return {.member = owner + "::normalizer",
+          .value = &normalizer,
+          .form = "NAME[:KEY=VALUE]",
+          .group = option_group::measured,
+          .help =
+              "Normalizer, which turns scores into weights (default {}); headgauge list "
+              "normalizers lists them",
+          .details = "See [normalizers.md](normalizers.md)"};
 }
 
 Option threads_option(const std::string& owner, int& threads) {
@@ -86,8 +87,8 @@ Option threads_option(const std::string& owner, int& threads) {
           .value = &threads,
           .form = "T",
           .group = option_group::running,
-          .help = "Default: as many as there are cores",
-          .details = "The results are the same bits with any number",
+          .help = "Number of threads (default: the number of cores)",
+          .details = "The results are the same bits for any number",
           .least = 1,
           .most = 1024,  // far more than there is work for
           .decides = false};

@@ -65,8 +65,8 @@ std::vector<Option> measured(ScanOptions& o) {
        .group = option_group::measured,
        .help = "Measure distance, separability, coverage, proportion and dispersion as if the "
                "sinks of each head were hidden (default {})",
-       .details = "The heaviest keys of a head that rests on sinks are its sinks: beyond them is "
-                  "what it selects. Sinks are found in each head; see "
+       .details = "The heaviest keys of a head that rests on sinks are its sinks; the keys beyond "
+                  "them are what it selects. Sinks are found in each head; see "
                   "[roles.md](roles.md#sinks). The other groups have values of both kinds"},
       {.member = "MeasureOptions::top_share",
        .value = &o.measure.top_share,
@@ -94,8 +94,8 @@ std::vector<Option> measured(ScanOptions& o) {
        .value = &o.examples,
        .form = "K|none",
        .group = option_group::measured,
-       .help = fmt::format("Keep K telling queries of each head with the keys that they select, "
-                           "and their text (default: {}, where there are at most {} texts)",
+       .help = fmt::format("Keep K characteristic queries of each head with the keys that they "
+                           "select, and their text (default: {}, if there are at most {} texts)",
                            kUsualExamples, kDocumentsWithExamples),
        .details = "The head's page of the report shows them. results.json and the page then hold "
                   "most of the text: `none` keeps it out. See [examples.md](examples.md)",
@@ -107,8 +107,8 @@ std::vector<Option> measured(ScanOptions& o) {
        .value = &o.pattern,
        .form = "NAME[:KEY=VALUE]",
        .group = option_group::measured,
-       .help =
-           "Leave a query only some of its keys (default {}); headgauge list patterns lists how",
+       .help = "Keep only some keys of each query (default {}); headgauge list patterns lists the "
+               "patterns",
        .details = "The others are removed before the normalizer sees the row; `kept_mass` and "
                   "`output_change` say what that costs. See [patterns.md](patterns.md)"},
   };
@@ -120,8 +120,8 @@ std::vector<Option> details(MeasureOptions& o) {
        .value = choice(o.direction, {"random", "top2"}),
        .form = "random|top2",
        .group = option_group::sensitivity,
-       .help = "Where the logits are moved: random (the paper's, the default) or top2 (the two "
-               "largest apart)"},
+       .help = "Direction of the step of the logits: random (the paper's, the default) or top2 "
+               "(moves the two largest apart)"},
       {.member = "MeasureOptions::temperatures",
        .value = &o.temperatures,
        .form = "T,T...",
@@ -157,8 +157,8 @@ std::vector<Option> details(MeasureOptions& o) {
        .help = "Check the expected distance against this many random sets per row (default {}: "
                "off)",
        .details = "Gives `expected_distance_sampled` and its error, "
-                  "[formats.md](formats.md#metrics). On rows that one key dominates a single row's "
-                  "error is unreliable: look at means, or draw more",
+                  "[formats.md](formats.md#metrics). The error of a single row is unreliable if "
+                  "one key dominates the row: look at means, or draw more",
        .least = 0},
   };
 }
@@ -185,7 +185,7 @@ std::vector<Option> options_of(CompareOptions& o) {
        .value = &o.normalizers,
        .form = "NAME[:KEY=VALUE],...",
        .group = option_group::changed,
-       .help = "The normalizers to set against the model's own, such as "
+       .help = "The normalizers to compare with the model's own, such as "
                "ssmax:s=0.43,b=0,sparsemax; may be repeated; headgauge list normalizers lists them",
        .details =
            "[normalizers.md](normalizers.md). A comma before `key=` continues the normalizer "
@@ -197,7 +197,7 @@ std::vector<Option> options_of(CompareOptions& o) {
        .value = &o.patterns,
        .form = "NAME[:KEY=VALUE],...",
        .group = option_group::changed,
-       .help = "In place of normalizers: the patterns of keys to set against the model's own; may "
+       .help = "The patterns of keys to compare with the model's own, instead of normalizers; may "
                "be repeated; headgauge list patterns lists them",
        .details = "[patterns.md](patterns.md). Adds `kept_mass`, and says of each pattern whether "
                   "the heads select better or merely see fewer keys",
@@ -220,10 +220,11 @@ std::vector<Option> options_of(CompareOptions& o) {
       option.group = option_group::changed;
       option.help = name == "layers" ? "Change only in these layers, such as 0-3,5"
                                      : "Change only these heads, as layer.head: 3.5,7.*";
-      option.details = name == "layers" ? ""
-                                        : "All heads are measured, for those of later layers "
-                                          "change too; what comes before the first changed layer "
-                                          "is neither run nor measured again";
+      option.details =
+          name == "layers"
+              ? ""
+              : "All heads are measured, because those of later layers change too; the layers "
+                "before the first changed one are neither run nor measured again";
     }
     own.push_back(std::move(option));
   }
@@ -255,7 +256,7 @@ std::vector<Option> options_of(ConvergeOptions& o) {
            .value = &o.points,
            .form = "P",
            .group = option_group::drawn,
-           .help = "How many points the default grid has (default {})",
+           .help = "Number of points of the default grid (default {})",
            .least = 1,
            .excludes = "grid"},
           {.member = "ConvergeOptions::replicates",

@@ -217,13 +217,13 @@ class Scan {
     if (!beyond.empty() && options.measure.top_n != MeasureOptions{}.top_n && info_.has_x &&
         measures_sets(options)) {
       say(
-          fmt::format("no query sees more than {} keys: there are no sets of N = {}, whose values "
-                      "are undefined",
+          fmt::format("no query sees more than {} keys: there are no sets of N = {}, so their "
+                      "values are undefined",
                       longest, fmt::join(beyond, ", ")));
     }
     if (left_out_.without_keys > 0) {
       say(fmt::format(
-          "{} rows of heads see no key, for all of their scores are -Inf: they are left out",
+          "{} rows of heads see no key, because all of their scores are -Inf: they are left out",
           left_out_.without_keys));
     }
     if (left_out_.beyond_float32 > 0) {
