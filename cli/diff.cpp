@@ -93,7 +93,7 @@ void add_diff(CLI::App& app, Action& action) {
   add_options(*command, options_of(options->request));
   add_options(*command, options_of(options->output,
                                    "Folder for results.json and heads.csv; created if missing",
-                                   "No notices"));
+                                   "Print no notices"));
   add_options(*command, {lines_option(*options)});
   command->footer(
       "Example: headgauge diff before/results.json after/results.json\n"

@@ -257,7 +257,7 @@ void add_measures(CLI::App& parent, Action& action) {
                           .value = group.get(),
                           .form = "GROUP",
                           .group = "",
-                          .help = "Only the metrics of this group"},
+                          .help = "List only the metrics of this group"},
                          json_option(*json)});
   command->get_option("--group")->excludes(one);
   command->footer(

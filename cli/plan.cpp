@@ -98,7 +98,7 @@ int run(PlanCommand& command) {
 
 void add_plan(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
-      "plan", "Find a pattern or normalizer for each head, and confirm them on other text");
+      "plan", "Find a pattern or normalizer for each head, and confirm it on other text");
   auto options = std::make_shared<PlanCommand>();
   options->run.input.add_model(*command);
   const std::vector<Option> all = options_of(options->request);

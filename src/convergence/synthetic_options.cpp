@@ -14,8 +14,8 @@ std::vector<Option> law(SyntheticOptions& o) {
        .value = &o.tokens,
        .form = "gaussian|sphere|mixture",
        .group = option_group::synthetic,
-       .help = "Random tokens instead of a model and a text: compares attention over them with its "
-               "known limit",
+       .help = "Use random tokens instead of a model and a text, and compare attention over them "
+               "with its known limit",
        .details = "`--grid`, `--points`, `--replicates`, `--normalizer`, `--seed`, `--threads`, "
                   "`--out`, `--json` and `--quiet` go with it",
        .named = "synthetic"},

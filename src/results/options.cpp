@@ -107,7 +107,7 @@ std::vector<Option> options_of(DiffOptions& o) {
            .value = &o.metrics,
            .form = "NAME,NAME...",
            .group = option_group::compared,
-           .help = "Only these metrics (default: all that both have)",
+           .help = "Compare only these metrics (default: all that both have)",
            .details = "Those by position, and the changes that `compare` wrote, are listed only if "
                       "they are named here",
            .expects = "the name of a metric"},
@@ -115,7 +115,7 @@ std::vector<Option> options_of(DiffOptions& o) {
            .value = &o.heads,
            .form = "LIST",
            .group = option_group::compared,
-           .help = "Only these heads, as layer.head: 3.5,7.*; and only metrics of heads",
+           .help = "Compare only these heads, as layer.head: 3.5,7.*; and only metrics of heads",
            .expects = "heads such as 3.5,7.*"}};
 }
 

@@ -60,8 +60,9 @@ std::vector<Option> options_of(CompareRequest& request) {
            .value = &request.confirm,
            .form = "FILE...",
            .group = option_group::changed,
-           .help = "Try what lowers the loss on this other text (ids, with --tokens), each by "
-                   "itself and all together; only what lowers it there too is recommended",
+           .help =
+               "Test on this other text (ids, with --tokens) the changes that lower the loss, each "
+               "alone and all together; only a change that lowers it there too is recommended",
            .details = "It must differ from the text that is measured and from that of `--fit`",
            .expects = "a file"}});
   return options;

@@ -212,12 +212,12 @@ class Journal(SharesTest):
             with self.subTest(shown):
                 self.write("out/journal/part-1-of-1.journal", kept)
                 done = self.succeed(*self.scan, *shown, "--out", "out")
-                self.assertRegex(done.err, r"(?m)^going on from layer \d+ of 48$")
+                self.assertRegex(done.err, r"(?m)^resuming from layer \d+ of 48$")
                 expected = {**self.results("whole"), "settings": None}
                 self.assertEqual({**self.results("out"), "settings": None}, expected)
                 shutil.rmtree(self.folder / "out")
         self.write("out/journal/part-1-of-1.journal", kept)
-        self.assertNotIn("going on", self.succeed(*self.scan, "--quiet", "--out", "out").err)
+        self.assertNotIn("resuming", self.succeed(*self.scan, "--quiet", "--out", "out").err)
 
     def test_a_second_name_of_the_journal_goes_with_it(self) -> None:
         """A run that is killed while it names its journal leaves the name it wrote it under, too."""

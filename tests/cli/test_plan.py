@@ -42,7 +42,7 @@ class Plan(CommandTest):
             "random heads",
             "heaviest keys",
             "keys kept, 50 %",
-            "on text that had no part in making it",
+            "on held-out text",
             "plan_25.json",
         ):
             self.assertIn(word, done.out)
@@ -198,12 +198,12 @@ class Plan(CommandTest):
         for lengths, told in ((96, False), (64, True)):
             done = self.succeed("scan", "model", *few, "--lengths", lengths, "--out", "one")
             self.assertIn("plan out/plan.json", done.out)
-            says = f"made for a context of 96 tokens, and the longest here has {lengths}"
+            says = f"made and confirmed for a context of 96 tokens, but the longest here has {lengths}"
             self.assertEqual(says in done.err, told)
             settings = validate(self.folder / "one/results.json")["settings"]
             self.assertEqual(settings["plan_sha256"], hashlib.sha256(plan).hexdigest())
         done = self.succeed("compare", "model", *few, "--lengths", 64, "--out", "two")
-        self.assertIn("made for a context of 96 tokens", done.err)
+        self.assertIn("made and confirmed for a context of 96 tokens", done.err)
         settings = validate(self.folder / "two/results.json")["settings"]
         self.assertEqual(settings["plan_sha256"], [hashlib.sha256(plan).hexdigest()])
 
@@ -459,7 +459,7 @@ class Plan(CommandTest):
             run.wait(timeout=60)
         if run.returncode != 0:  # it was not done before
             self.assertEqual(run.returncode, INTERRUPTED)
-            self.assertIn("goes on from there", said)
+            self.assertIn("run the same command again to resume", said)
             self.assertTrue((self.folder / "again/plan_state.json").exists())
             state = (self.folder / "again/plan_state.json").read_bytes()
             weights = (self.folder / "model/model.safetensors").read_bytes()
