@@ -59,12 +59,12 @@ max      The largest share of the weight beyond the sinks that one key has.
 sinks    The share of a row's weight on the sinks of the head: keys that take more than 5 % of the
          weight in the mean over queries 32 tokens away or more, whatever these look for. A learned
          sink, which is no key, counts with them.
-back     How many tokens back a head looks when it does not rest on sinks.
-90 %     How many keys hold 90 % of the weight that does not rest on sinks.
+back     The mean distance in tokens to the keys that a head weighs when it does not rest on sinks.
+90 %     The number of keys with 90 % of the weight that does not rest on sinks.
 sep.     The share of the N selected keys that stand apart from every other key; the paper finds 0.7
          to 0.85.
-rand.    What the same weights give on the same vectors when it does not matter which key has which
-         weight; from every second row.
+rand.    The separability with the weights permuted among the keys; it is measured in every second
+         row.
 crit.    The first N at which the head's distance is shown to be its expected one within 5 %
          (reading “context”), each N tested by itself over its rows. The paper takes it that these
          keys carry its context.
