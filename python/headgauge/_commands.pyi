@@ -82,10 +82,10 @@ def scan(
         the longest given length; with `auto` a shorter text is measured up to its own length, as a
         notice says. A bidirectional model (BERT) is run once for each length (docs/models.md).
     layers: str | Sequence[int | str]
-        Only these layers, such as 0-3,5. Weights of layers after the last of them are then neither read
-        nor checked for NaN, unless the loss is measured, which needs all.
+        Measure only these layers, such as 0-3,5. Weights of layers after the last of them are then
+        neither read nor checked for NaN, unless the loss is measured, which needs all.
     heads: str | Sequence[int | str]
-        Only these heads, as layer.head: 3.5,7.*.
+        Measure only these heads, as layer.head: 3.5,7.*.
     top_n: int | Sequence[int] | str
         Sizes of the selected sets (default 1,5,10,20,100). A set omits at least one key: sizes from the
         longest length on are null, as a notice says.
@@ -99,8 +99,8 @@ def scan(
         group).
     measures: str | Sequence[str]
         Groups of metrics: weights, distance, separability, sensitivity, coverage, dispersion,
-        counterfactual, model, proportion, roles (default: all there can be). `counterfactual` is there
-        only with `pattern` or `normalizer`.
+        counterfactual, model, proportion, roles (default: all that apply). `counterfactual` needs
+        `pattern` or `normalizer`.
     queries: int | Literal['all']
         Rows measured in each position bin (default: all up to length 8192, else 64). They are drawn
         evenly. The model itself always runs over all rows.
@@ -121,11 +121,11 @@ def scan(
     temperatures: float | Sequence[float] | str
         Temperatures (default: 31 from 0.01 to 10). The default's are even in the logarithm.
     epsilons: float | Sequence[float] | str
-        Sizes of the step (default 0.001,0.1,10).
+        Sizes of the step of the logits (default 0.001,0.1,10).
     critical_max: int
         Largest N searched for critical N (default 128).
     critical_level: float
-        Level of its tests (default 0.01).
+        Level of the tests for critical N (default 0.01).
     unit_sphere: bool
         Separability on vectors scaled to length 1, as the theorem assumes (default true).
     expected_draws: int
@@ -232,8 +232,8 @@ def compare(
         group).
     measures: str | Sequence[str]
         Groups of metrics: weights, distance, separability, sensitivity, coverage, dispersion,
-        counterfactual, model, proportion, roles (default: all there can be). `counterfactual` is there
-        only with `pattern` or `normalizer`.
+        counterfactual, model, proportion, roles (default: all that apply). `counterfactual` needs
+        `pattern` or `normalizer`.
     queries: int | Literal['all']
         Rows measured in each position bin (default: all up to length 8192, else 64). They are drawn
         evenly. The model itself always runs over all rows.
@@ -243,11 +243,11 @@ def compare(
     temperatures: float | Sequence[float] | str
         Temperatures (default: 31 from 0.01 to 10). The default's are even in the logarithm.
     epsilons: float | Sequence[float] | str
-        Sizes of the step (default 0.001,0.1,10).
+        Sizes of the step of the logits (default 0.001,0.1,10).
     critical_max: int
         Largest N searched for critical N (default 128).
     critical_level: float
-        Level of its tests (default 0.01).
+        Level of the tests for critical N (default 0.01).
     unit_sphere: bool
         Separability on vectors scaled to length 1, as the theorem assumes (default true).
     expected_draws: int
@@ -268,9 +268,9 @@ def compare(
         must differ. A given parameter is kept, and a normalizer without a parameter is not fitted; a
         notice says so.
     confirm: TextOrIds
-        Try what lowers the loss on this other text (ids, with tokens), each by itself and all together;
-        only what lowers it there too is recommended. It must differ from the text that is measured and
-        from that of `fit`.
+        Test on this other text (ids, with tokens) the changes that lower the loss, each alone and all
+        together; only a change that lowers it there too is recommended. It must differ from the text
+        that is measured and from that of `fit`.
     text: TextOrIds
         Texts, in place of `text_or_ids`.
     tokens: TextOrIds
@@ -348,10 +348,10 @@ def converge(
         the longest given length; with `auto` a shorter text is measured up to its own length, as a
         notice says. A bidirectional model (BERT) is run once for each length (docs/models.md).
     layers: str | Sequence[int | str]
-        Only these layers, such as 0-3,5. Weights of layers after the last of them are then neither read
-        nor checked for NaN, unless the loss is measured, which needs all.
+        Measure only these layers, such as 0-3,5. Weights of layers after the last of them are then
+        neither read nor checked for NaN, unless the loss is measured, which needs all.
     heads: str | Sequence[int | str]
-        Only these heads, as layer.head: 3.5,7.*.
+        Measure only these heads, as layer.head: 3.5,7.*.
     top_n: int | Sequence[int] | str
         Sizes of the selected sets (default 1,5,10,20,100). A set omits at least one key: sizes from the
         longest length on are null, as a notice says.
@@ -366,7 +366,7 @@ def converge(
     measures: str | Sequence[str]
         Groups of metrics: weights, distance, separability, sensitivity, coverage, dispersion,
         counterfactual, model, proportion, roles (default: weights, distance, separability, dispersion).
-        `counterfactual` is there only with `pattern` or `normalizer`.
+        `counterfactual` needs `pattern` or `normalizer`.
     queries: int | Literal['all']
         Rows measured in each position bin (default: all up to length 8192, else 64). They are drawn
         evenly. The model itself always runs over all rows. Budgets look at the same rows.
@@ -379,11 +379,11 @@ def converge(
     temperatures: float | Sequence[float] | str
         Temperatures (default: 31 from 0.01 to 10). The default's are even in the logarithm.
     epsilons: float | Sequence[float] | str
-        Sizes of the step (default 0.001,0.1,10).
+        Sizes of the step of the logits (default 0.001,0.1,10).
     critical_max: int
         Largest N searched for critical N (default 128).
     critical_level: float
-        Level of its tests (default 0.01).
+        Level of the tests for critical N (default 0.01).
     unit_sphere: bool
         Separability on vectors scaled to length 1, as the theorem assumes (default true).
     expected_draws: int
@@ -417,9 +417,9 @@ def converge(
         Other texts on which the budgets for a rise of the loss are measured once. They may not have 64
         tokens in a row in common with the text.
     synthetic: str
-        Random tokens instead of a model and a text: compares attention over them with its known limit.
-        `grid`, `points`, `replicates`, `normalizer`, `seed`, `threads`, `out`, `json` and `quiet` go
-        with it.
+        Use random tokens instead of a model and a text, and compare attention over them with its known
+        limit. `grid`, `points`, `replicates`, `normalizer`, `seed`, `threads`, `out`, `json` and
+        `quiet` go with it.
     dimension: int
         Dimension of the tokens (default 50). At most 1024.
     variance: float
@@ -522,10 +522,10 @@ def validate(
         the longest given length; with `auto` a shorter text is measured up to its own length, as a
         notice says. A bidirectional model (BERT) is run once for each length (docs/models.md).
     layers: str | Sequence[int | str]
-        Only these layers, such as 0-3,5. Weights of layers after the last of them are then neither read
-        nor checked for NaN, unless the loss is measured, which needs all.
+        Measure only these layers, such as 0-3,5. Weights of layers after the last of them are then
+        neither read nor checked for NaN, unless the loss is measured, which needs all.
     heads: str | Sequence[int | str]
-        Only these heads, as layer.head: 3.5,7.*.
+        Measure only these heads, as layer.head: 3.5,7.*.
     top_n: int | Sequence[int] | str
         Sizes of the selected sets (default 1,5,10,20,100). A set omits at least one key: sizes from the
         longest length on are null, as a notice says.
@@ -539,8 +539,8 @@ def validate(
         group).
     measures: str | Sequence[str]
         Groups of metrics: weights, distance, separability, sensitivity, coverage, dispersion,
-        counterfactual, model, proportion, roles (default: all there can be). `counterfactual` is there
-        only with `pattern` or `normalizer`.
+        counterfactual, model, proportion, roles (default: all that apply). `counterfactual` needs
+        `pattern` or `normalizer`.
     queries: int | Literal['all']
         Rows measured in each position bin (default: all up to length 8192, else 64). They are drawn
         evenly. The model itself always runs over all rows.
@@ -550,11 +550,11 @@ def validate(
     temperatures: float | Sequence[float] | str
         Temperatures (default: 31 from 0.01 to 10). The default's are even in the logarithm.
     epsilons: float | Sequence[float] | str
-        Sizes of the step (default 0.001,0.1,10).
+        Sizes of the step of the logits (default 0.001,0.1,10).
     critical_max: int
         Largest N searched for critical N (default 128).
     critical_level: float
-        Level of its tests (default 0.01).
+        Level of the tests for critical N (default 0.01).
     unit_sphere: bool
         Separability on vectors scaled to length 1, as the theorem assumes (default true).
     expected_draws: int
@@ -721,10 +721,10 @@ def diff(
     Options (None leaves one at its default):
 
     metrics: str | Sequence[str]
-        Only these metrics (default: all that both have). Those by position, and the changes that
-        `compare` wrote, are listed only if they are named here.
+        Compare only these metrics (default: all that both have). Those by position, and the changes
+        that `compare` wrote, are listed only if they are named here.
     heads: str | Sequence[int | str]
-        Only these heads, as layer.head: 3.5,7.*; and only metrics of heads.
+        Compare only these heads, as layer.head: 3.5,7.*; and only metrics of heads.
     level: float
         Share of the listed changes that may be due to chance (default 0.05). It is the false discovery
         rate over all comparisons; if nothing changed, a change is listed with this probability.
@@ -795,10 +795,10 @@ def analyze(
         the longest given length; with `auto` a shorter text is measured up to its own length, as a
         notice says. A bidirectional model (BERT) is run once for each length (docs/models.md).
     layers: str | Sequence[int | str]
-        Only these layers, such as 0-3,5. Weights of layers after the last of them are then neither read
-        nor checked for NaN, unless the loss is measured, which needs all.
+        Measure only these layers, such as 0-3,5. Weights of layers after the last of them are then
+        neither read nor checked for NaN, unless the loss is measured, which needs all.
     heads: str | Sequence[int | str]
-        Only these heads, as layer.head: 3.5,7.*.
+        Measure only these heads, as layer.head: 3.5,7.*.
     top_n: int | Sequence[int] | str
         Sizes of the selected sets (default 1,5,10,20,100). A set omits at least one key: sizes from the
         longest length on are null, as a notice says.
@@ -812,8 +812,8 @@ def analyze(
         group).
     measures: str | Sequence[str]
         Groups of metrics: weights, distance, separability, sensitivity, coverage, dispersion,
-        counterfactual, model, proportion, roles (default: all there can be). `counterfactual` is there
-        only with `pattern` or `normalizer`.
+        counterfactual, model, proportion, roles (default: all that apply). `counterfactual` needs
+        `pattern` or `normalizer`.
     queries: int | Literal['all']
         Rows measured in each position bin (default: all up to length 8192, else 64). They are drawn
         evenly. The model itself always runs over all rows.
@@ -834,11 +834,11 @@ def analyze(
     temperatures: float | Sequence[float] | str
         Temperatures (default: 31 from 0.01 to 10). The default's are even in the logarithm.
     epsilons: float | Sequence[float] | str
-        Sizes of the step (default 0.001,0.1,10).
+        Sizes of the step of the logits (default 0.001,0.1,10).
     critical_max: int
         Largest N searched for critical N (default 128).
     critical_level: float
-        Level of its tests (default 0.01).
+        Level of the tests for critical N (default 0.01).
     unit_sphere: bool
         Separability on vectors scaled to length 1, as the theorem assumes (default true).
     expected_draws: int

@@ -219,7 +219,9 @@ TEST(Diff, WhatIsOfTheLongestLengthNeedsTheSame) {
   after.add_metric("slope", {"layer", "head"}, "1").values = {3};
   const Results d = diff(before, after);
   EXPECT_EQ(d.metric("slope"), nullptr);
-  EXPECT_TRUE(noted(d, "longest length alone, 64 in the old file and 128 in the new: slope"));
+  EXPECT_TRUE(noted(d,
+                    "left out: they are measured at the longest length only, 64 in the old file "
+                    "and 128 in the new: slope"));
   EXPECT_TRUE(noted(d, "flags are not compared"));
   EXPECT_TRUE(d.flags.empty());
 }
