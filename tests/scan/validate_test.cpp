@@ -180,7 +180,7 @@ TEST(Validate, OneTextIsSaidToShowNothingOfAnother) {
   options.normalizers.clear();
   const Results results = validate(std::span(kTexts).first(1), open_text, options);
   EXPECT_TRUE(std::ranges::any_of(
-      results.notices, [](const std::string& notice) { return notice.starts_with("one text:"); }));
+      results.notices, [](const std::string& notice) { return notice.starts_with("there is one text:"); }));
   EXPECT_TRUE(std::isnan(results.require_metric("loss_change_replication").values[0]));
 }
 
