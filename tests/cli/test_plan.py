@@ -272,13 +272,13 @@ class Plan(CommandTest):
 
     def test_plans_of_another_run_are_named(self) -> None:
         done = self.succeed("plan", *self.texts, *FEW, "--curve", 0.25, "--out", "out")
-        self.assertNotIn("of another run", done.err)
+        self.assertNotIn("belongs to another run", done.err)
         done = self.succeed("plan", *self.texts, *FEW, "--curve", 0.75, "--out", "out")
-        self.assertIn("out/plan_25.json is of another run", done.err)
-        self.assertNotIn("out/plan_75.json is of another run", done.err)
+        self.assertIn("out/plan_25.json belongs to another run", done.err)
+        self.assertNotIn("out/plan_75.json belongs to another run", done.err)
         for _ in range(2):
             done = self.succeed("plan", *self.texts, *FEW, "--curve", 0.25, "--out", "table")
-            self.assertNotIn("of another run", done.err)
+            self.assertNotIn("belongs to another run", done.err)
 
     def test_without_a_folder_nothing_is_searched(self) -> None:
         self.refuse(USAGE, "plan", *self.texts, *FEW, says=("no --out", "add --out DIR"))
