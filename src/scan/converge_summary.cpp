@@ -134,11 +134,11 @@ class Sentences {
     const auto most = extreme("tokens_for_error", 1), fewest = extreme("tokens_for_error", -1);
     if (!most || !tolerance_) return {};
     Line line;
-    line.head(most->head).say(" needs ").whole(most->cell).say(" of ").longest(results_);
-    line.say(" keys (the ");
+    line.say("To keep its output within ").constant("5").say(" %, ").head(most->head);
+    line.say(" needs ").whole(most->cell).say(" of ").longest(results_).say(" keys (the ");
     line.say(value_or(results_.model, "causal", true) ? "most recent" : "nearest").say(" and ");
-    line.constant("4").say(" sinks) to keep its output within ").constant("5").say(" %, ");
-    return line.head(fewest->head).say(" ").whole(fewest->cell).say(".").done();
+    line.constant("4").say(" sinks) and ").head(fewest->head).say(" needs ");
+    return line.whole(fewest->cell).say(".").done();
   }
 
   MaybeLine cache() const {
@@ -159,10 +159,8 @@ class Sentences {
         tried ? find_cell(results_, "calibration_loss_change", {{"calibrated_tolerance", *tried}})
               : std::nullopt;
     if (!change) return line.say("; how they change the loss was not measured.").done();
-    return line.say("; on this text such budgets change the loss by ")
-        .nats(*change)
-        .say(".")
-        .done();
+    line.say("; such budgets change the loss on this text by ").nats(*change);
+    return line.say(" nats.").done();
   }
 
   // Describes what the largest requested rise allows, if it was tried.

@@ -92,7 +92,7 @@ class Calibrate(CommandTest):
         # The budgets of the cache are those of a tolerance of 0.05.
         change = learned["values"][tolerances.index(0.05)]
         self.assertIn(
-            f"on this text such budgets change the loss by {change:+.4f}.", " ".join(done.out.split())
+            f"such budgets change the loss on this text by {change:+.4f} nats.", " ".join(done.out.split())
         )
         # The plan file does on the confirming text what was said.
         plan = json.loads((self.folder / "out/plan_rise_of_5.json").read_text(encoding="utf-8"))
