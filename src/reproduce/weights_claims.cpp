@@ -69,9 +69,9 @@ Claim coverage_is_independent(const Results& results) {
       "selects. The formula needs heads that are independent and select the same keys.";
   claim.test = fmt::format(
       "At the longest L and the largest N up to {:g}, layer by layer: the 95 % interval of the "
-      "measured coverage is within {} of 1 - (1 - p)^H, or is outside; of the formula's own error "
-      "nothing is known. Holds where 3/4 of the layers are within, does not hold where fewer would "
-      "even if all undecided ones were; else cannot tell. Not tested with fewer than {} layers.",
+      "measured coverage is within {} of 1 - (1 - p)^H, or is outside; the error of the formula is "
+      "unknown. Holds where 3/4 of the layers are within, does not hold where fewer would even if "
+      "all undecided ones were; else cannot tell. Not tested with fewer than {} layers.",
       kMiddleN, kCoverageMargin, kFewestVotes);
   const auto sizes = numbers(results, "top_n");
   Index n = -1;

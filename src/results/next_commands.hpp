@@ -29,7 +29,7 @@ inline constexpr const char* kLimits =
 inline constexpr const char* kTokens =
     "`headgauge reproduce tokens MODEL TEXT` tests paper B's claims on this model.";
 inline constexpr const char* kPlan =
-    "`headgauge plan MODEL TEXT --confirm FILE --out plan` searches heads that can keep fewer "
+    "`headgauge plan MODEL TEXT --confirm FILE --out plan` searches for heads that can keep fewer "
     "keys, and measures the cost on another text.";
 inline constexpr const char* kValidate =
     "`headgauge validate MODEL --text FILE FILE FILE` says which metrics and flags predict the "

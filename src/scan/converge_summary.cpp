@@ -183,7 +183,7 @@ class Sentences {
     const auto share = find_cell(results_, "calibrated_cache_share", {rise});
     if (!change || !share || !p || !low || !high) return {};
     line.say("Every head may change its output by ").number(*found, 100).say(" % for a loss ");
-    line.say("increase of less than ").constant(asked).say(" nats, which leaves ");
+    line.say("increase of less than ").constant(asked).say(" nats, which keeps ");
     line.number(*share, 100).say(" % of the cache; on held-out text the loss ");
     line.say("changes by ").nats(*change).say(" (").nats(*low).say(" to ").nats(*high);
     line.say(p->value <= kShown ? "), shown to be less" : "), not shown to be less: ask for less");

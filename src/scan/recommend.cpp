@@ -140,7 +140,7 @@ class Recommendations {
                     "nearest: {} in {}, loss {} nats.",
                     length_, gains_.tried(), gains_.tried() == 1 ? "try" : "tries",
                     label(results_, *least), who(results_, *least), with_error(least->change)),
-        "Leave the model as it is on this text, as far as these changes show.",
+        "None of these changes is shown to help on this text.",
         all_.front().head ? next::kPlan : next::kEachLayer);
   }
 
