@@ -35,11 +35,12 @@ Claim fall_warns(Claim claim, const Results& results, const std::string& what, c
   const LabelledArray* falls = results.metric(fall);
   if (falls == nullptr) {
     return not_tested(
-        claim, fmt::format("No pieces of the text were measured one by one ({}, loss_first_half, "
-                           "loss_second_half), because a scan does not do that: use "
-                           "reproduce_limits() with LimitsOptions::cut, a model with a loss and a "
-                           "text of {} tokens or more ({} pieces of {}).",
-                           fall, kFewestPieces * kShortestPiece, kFewestPieces, kShortestPiece));
+        claim,
+        fmt::format(
+            "No pieces of the text were measured one by one ({}, loss_first_half, "
+            "loss_second_half), as a scan does not: reproduce_limits() with LimitsOptions::cut "
+            "does that for a model with a loss and a text of {} tokens or more ({} pieces of {}).",
+            fall, kFewestPieces * kShortestPiece, kFewestPieces, kShortestPiece));
   }
   const std::vector<double>& first = results.require_metric("loss_first_half").values;
   const std::vector<double>& second = results.require_metric("loss_second_half").values;
