@@ -158,7 +158,7 @@ class Sentences {
     const auto change =
         tried ? find_cell(results_, "calibration_loss_change", {{"calibrated_tolerance", *tried}})
               : std::nullopt;
-    if (!change) return line.say("; how they change the loss was not measured.").done();
+    if (!change) return line.say("; their effect on the loss was not measured.").done();
     line.say("; such budgets change the loss on this text by ").nats(*change);
     return line.say(" nats.").done();
   }
