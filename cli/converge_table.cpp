@@ -167,7 +167,7 @@ class ConvergenceTable {
     const auto rows = results_.coord_names("capacity_metric");
     const auto columns = results_.coord_names("convergence_metric");
     std::string out =
-        paint_(Style::bold, "where the papers meet") +
+        paint_(Style::bold, "paper A's metrics and paper B's") +
         paint_(Style::faint, ": rank correlation over heads, 95 % interval by bootstrap") + "\n";
     out += std::string(kNames, ' ');
     for (const std::string& name : columns) out += paint_.right(Style::faint, plain(name), kCell);

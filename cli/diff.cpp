@@ -78,7 +78,7 @@ void add_files(CLI::App& command, DiffCommand& options) {
       ->option_text(" ")
       ->check(some_text("a file or folder"))
       ->required();
-  command.add_option("NEW", options.after, "The one to set against it")
+  command.add_option("NEW", options.after, "The results to compare with OLD")
       ->option_text(" ")
       ->check(some_text("a file or folder"))
       ->required();
@@ -91,9 +91,9 @@ void add_diff(CLI::App& app, Action& action) {
   auto options = std::make_shared<DiffCommand>();
   add_files(*command, *options);
   add_options(*command, options_of(options->request));
-  add_options(*command,
-              options_of(options->output, "Folder for results.json and heads.csv; made if need be",
-                         "No notices"));
+  add_options(*command, options_of(options->output,
+                                   "Folder for results.json and heads.csv; created if missing",
+                                   "Print no notices"));
   add_options(*command, {lines_option(*options)});
   command->footer(
       "Example: headgauge diff before/results.json after/results.json\n"

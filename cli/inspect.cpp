@@ -122,7 +122,9 @@ void add_inspect(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("inspect", "Show what a checkpoint or dump file holds");
   auto model = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
-  command->add_option("MODEL", *model, "As for headgauge scan")->option_text(" ")->required();
+  command->add_option("MODEL", *model, "A model as for headgauge scan")
+      ->option_text(" ")
+      ->required();
   add_options(*command, {json_option(*json)});
   command->footer("Example: headgauge inspect demo/model");
   command->callback([=, &action] { action = [=] { return inspect(*model, *json); }; });

@@ -250,14 +250,14 @@ void add_measures(CLI::App& parent, Action& action) {
   auto json = std::make_shared<bool>(false);
   auto group = std::make_shared<std::string>();
   auto name = std::make_shared<std::string>();
-  auto* one = command->add_option("NAME", *name, "A metric or a flag, of which all is shown")
+  auto* one = command->add_option("NAME", *name, "A metric or a flag to explain in full")
                   ->option_text(" ")
                   ->check(some_text("a name"));
   add_options(*command, {{.member = "MeasuresCommand::group",
                           .value = group.get(),
                           .form = "GROUP",
                           .group = "",
-                          .help = "Only the metrics of this group"},
+                          .help = "List only the metrics of this group"},
                          json_option(*json)});
   command->get_option("--group")->excludes(one);
   command->footer(
@@ -290,9 +290,9 @@ void add_list(CLI::App& app, Action& action) {
       "Each command has its own --help.");
   add_measures(*command, action);
   add_listed(*command, action, "normalizers",
-             "List the normalizers: what turns scores into weights", list_normalizers);
-  add_listed(*command, action, "patterns", "List the patterns that leave a query fewer keys",
-             list_patterns);
+             "List the normalizers, which turn scores into weights", list_normalizers);
+  add_listed(*command, action, "patterns",
+             "List the patterns, which keep only some keys of a query", list_patterns);
 }
 
 void add_options_list(CLI::App& app, Action& action) {

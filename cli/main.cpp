@@ -57,7 +57,7 @@ int run(const std::vector<std::string>& arguments) {
         (system != nullptr && system->code() == std::errc::resource_unavailable_try_again)) {
       return fail(static_cast<int>(ErrorKind::resource),
                   headgauge::fault("threads", "one more thread",
-                                   no_thread ? "none to be had" : system->code().message(),
+                                   no_thread ? "none available" : system->code().message(),
                                    "use fewer --threads, or allow more memory"));
     }
     return fail(70, std::string("internal error: ") + error.what());

@@ -40,9 +40,9 @@ std::string what_stands_out(const Results& results, std::size_t heads, const Pai
   }
   if (raised.empty()) return "";
   std::ranges::stable_sort(raised, {}, [](const auto& one) { return one.first; });
-  std::string out =
-      paint(Style::bold, "What stands out, and how many of " + std::to_string(heads) + " heads") +
-      "\n";
+  std::string out = paint(Style::bold, "Flags and roles, and the number of the " +
+                                           std::to_string(heads) + " heads with each") +
+                    "\n";
   for (const auto& [count, info] : raised) {
     const bool named = count * kNamedShare < static_cast<Index>(heads);
     const std::string who =

@@ -30,16 +30,16 @@ Option existing_option(PlanCommand& o) {
           .value = &o.existing,
           .form = "FILE",
           .group = option_group::output,
-          .help = "Search for nothing: export this plan, which headgauge plan wrote",
+          .help = "Export this plan, which headgauge plan wrote, without a search",
           .expects = "a file",
           .none = "none"};
 }
 
 std::vector<Option> texts_of(PlanCommand& o) {
   std::vector<Option> options = options_of(o.run.input);
-  find_option(options, "text").help = "UTF-8 texts that the plan is searched for on";
+  find_option(options, "text").help = "UTF-8 texts on which the plan is searched";
   find_option(options, "text").details =
-      "Every second piece takes no part in the search: it chooses among what the search found";
+      "Every second piece takes no part in the search: it serves to choose among the plans found";
   return options;
 }
 
@@ -52,12 +52,11 @@ int export_existing(const PlanCommand& command) {
   const OutputOptions& output = command.run.output;
   const auto& formats = command.request.formats;
   if (!command.run.input.files().empty() || !command.request.confirm.empty()) {
-    throw UsageError(fault("--plan", "a plan and no texts",
-                           "--text, --tokens or --confirm beside it",
+    throw UsageError(fault("--plan", "a plan and no texts", "--text, --tokens or --confirm too",
                            "leave them out, or --plan to search for another plan"));
   }
   if (formats.empty()) {
-    throw UsageError(fault("--plan", "--export beside it", "none",
+    throw UsageError(fault("--plan", "--export too", "none",
                            fmt::format("add --export, of {}", plan_format_names())));
   }
   if (output.out.empty()) {
@@ -98,8 +97,8 @@ int run(PlanCommand& command) {
 }  // namespace
 
 void add_plan(CLI::App& app, Action& action) {
-  auto* command =
-      app.add_subcommand("plan", "Find what each head may attend by, proven on other text");
+  auto* command = app.add_subcommand(
+      "plan", "Find a pattern or normalizer for each head, and confirm it on other text");
   auto options = std::make_shared<PlanCommand>();
   options->run.input.add_model(*command);
   const std::vector<Option> all = options_of(options->request);

@@ -68,13 +68,13 @@ class PlanTable {
                          interval("plan_difference", m, budget) + (shown ? "*" : " "), kChange + 1);
       }
       text += "\n";
-      if (methods_[m] == kRandom) text += dealings(budget);
+      if (methods_[m] == kRandom) text += assignments(budget);
     }
     return text;
   }
 
   // Returns the range of the loss changes over the draws of random heads.
-  std::string dealings(Index budget) const {
+  std::string assignments(Index budget) const {
     std::vector<double> changes;
     for (Index draw = 0; draw < results_.coord_size("draw"); ++draw) {
       const auto cell = find_cell(results_, "random_change", {{"budget", budget}, {"draw", draw}});
@@ -84,7 +84,7 @@ class PlanTable {
     const auto [low, high] = std::ranges::minmax(changes);
     return paint_.left(
                Style::faint,
-               fmt::format("  its {} dealing{}", changes.size(), changes.size() == 1 ? "" : "s"),
+               fmt::format("  its {} assignment{}", changes.size(), changes.size() == 1 ? "" : "s"),
                kLabelWidth + kShare) +
            paint_.right(Style::faint, fmt::format("{:+.4f} to {:+.4f}", low, high), kChange) + "\n";
   }

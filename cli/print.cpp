@@ -10,7 +10,7 @@ namespace headgauge::cli {
 namespace {
 
 [[noreturn]] void fail() {
-  throw ResourceError(fault("standard output", "a place that can be written", std::strerror(errno),
+  throw ResourceError(fault("standard output", "a writable output", std::strerror(errno),
                             "free some space or write elsewhere"));
 }
 

@@ -36,22 +36,22 @@ std::vector<Option> own_options(ReportCommand& o) {
            .value = &o.format,
            .form = "html|svg",
            .group = "",
-           .help = "html (the default): one page with everything in it, that opens offline; svg: "
-                   "the standard figures as a file each",
+           .help = "html (the default): one page with everything in it, which opens offline; svg: "
+                   "each standard figure as a file",
            .details = "No browser is needed for `svg`"},
           {.member = "ReportCommand::out",
            .value = &o.out,
            .form = "PATH",
            .group = "",
-           .help = "Where to write: a file for html (default report.html beside RESULTS), a folder "
-                   "for svg (default figures beside RESULTS)",
-           .details = "For `html` a folder will do, too",
+           .help = "Path to write: a file for html (default report.html next to RESULTS), a folder "
+                   "for svg (default figures next to RESULTS)",
+           .details = "`html` takes a folder too",
            .expects = "a path"},
           {.member = "ReportCommand::quiet",
            .value = &o.quiet,
            .form = "",
            .group = "",
-           .help = "Say nothing but errors"}};
+           .help = "Print only errors"}};
 }
 
 bool is_folder(const fs::path& path) {
@@ -108,7 +108,8 @@ int run(const ReportCommand& options) {
   const auto paths = options.format == "html" ? write_page(options, input, drawn.results)
                                               : write_pictures(options, drawn.pictures);
   if (options.quiet) return 0;
-  if (paths.empty()) print("No figure: {} holds too little for any\n", legible(options.results));
+  if (paths.empty())
+    print("No figure was made: {} has too few values for any\n", legible(options.results));
   for (const std::string& path : paths) print("Written: {}\n", legible(path));
   return 0;
 }

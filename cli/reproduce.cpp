@@ -20,14 +20,13 @@ struct LimitsCommand {
 };
 
 Option results_option(LimitsCommand& o) {
-  return {
-      .member = "LimitsCommand::results",
-      .value = &o.results,
-      .form = "FILE",
-      .group = option_group::input,
-      .help = "Judge a finished scan in place of running a model: a results.json, or its folder",
-      .details = "The claims that it has no figures for say what to give to `scan`",
-      .expects = "a file or folder"};
+  return {.member = "LimitsCommand::results",
+          .value = &o.results,
+          .form = "FILE",
+          .group = option_group::input,
+          .help = "Judge a finished scan instead of running a model: a results.json, or its folder",
+          .details = "A claim that lacks values says what to give to `scan`",
+          .expects = "a file or folder"};
 }
 
 int run_limits(const CLI::App& command, LimitsCommand& options) {
@@ -50,7 +49,7 @@ int run_limits(const CLI::App& command, LimitsCommand& options) {
 
 void add_limits(CLI::App& parent, Action& action) {
   auto* command = parent.add_subcommand(
-      "limits", "Paper A: distances, critical N, separability, sensitivity, costs");
+      "limits", "Judge paper A: distances, critical N, separability, sensitivity, costs");
   auto options = std::make_shared<LimitsCommand>();
   options->run.output.out = "reproduce-limits";
   options->run.input.add_to(*command);
@@ -90,7 +89,7 @@ int run_tokens(const CLI::App& command, TokensCommand& options) {
 
 void add_tokens(CLI::App& parent, Action& action) {
   auto* command = parent.add_subcommand(
-      "tokens", "Paper B: convergence of Gaussian tokens, of a sphere, of a model");
+      "tokens", "Judge paper B: convergence on Gaussian tokens, on a sphere and in a model");
   auto options = std::make_shared<TokensCommand>();
   options->run.output.out = "reproduce-tokens";
   options->run.input.add_to(*command);
@@ -109,7 +108,8 @@ void add_tokens(CLI::App& parent, Action& action) {
 }  // namespace
 
 void add_reproduce(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("reproduce", "The figures and claims of the two papers");
+  auto* command =
+      app.add_subcommand("reproduce", "Make the figures and judge the claims of the two papers");
   command->require_subcommand(1);
   command->footer(
       "Example: headgauge reproduce limits demo/model --text demo/text.txt\n"

@@ -22,8 +22,8 @@ struct OutputOptions {
 // `folder` and `quiet` are the help texts of --out and --quiet.
 std::vector<Option> options_of(
     OutputOptions& options,
-    const std::string& folder = "Folder for results.json and heads.csv; made if need be",
-    const std::string& quiet = "No progress and no notices");
+    const std::string& folder = "Folder for results.json and heads.csv; created if missing",
+    const std::string& quiet = "Print no progress and no notices");
 
 // Makes --top: the number of heads in the table, 0 for all.
 Option top_option(int& top);

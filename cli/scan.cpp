@@ -29,7 +29,7 @@ std::vector<Option> table_options(ScanCommand& o) {
        .value = &o.all,
        .form = "",
        .group = option_group::output,
-       .help = "Show every head in a row of its own, also of a model of more than 60 heads",
+       .help = "Show every head in its own row, even if the model has more than 60 heads",
        .decides = false},
       {.member = "ScanCommand::sort",
        .value = &o.sort,

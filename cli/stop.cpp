@@ -69,7 +69,7 @@ StopOnSignal::StopOnSignal(bool announce) {
       } else {
         if (held_ || (signal == first && now - arrived < kOneStop)) continue;
         end_loading("stopped at once; nothing was saved");
-        end_at_once(ErrorKind::interrupted, "stopped at once; what was not yet saved is lost");
+        end_at_once(ErrorKind::interrupted, "stopped at once; unsaved results are lost");
       }
       // Overwrites the progress bar, which is drawn again below.
       if (announce) say("\r\x1b[KStopping; Ctrl-C again stops at once.\n");

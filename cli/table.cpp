@@ -61,9 +61,8 @@ class Table {
 
   std::string text() const {
     if (columns_.empty() && results_.flags.empty() && !has_roles_) {
-      return "Nothing was measured that this table shows: that is of the groups weights, "
-             "distance,\n"
-             "separability, dispersion and roles. The rest is in results.json: add --out DIR, or "
+      return "This table shows the groups weights, distance, separability, dispersion and roles, "
+             "and none of\nthem was measured. The others are in results.json: add --out DIR, or "
              "--json.\n\n";
     }
     if (is_folded()) {

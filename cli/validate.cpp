@@ -33,7 +33,7 @@ int run(ValidateCommand& options) {
 
 void add_validate(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
-      "validate", "Tell which metrics predict what a change of a head does to the loss");
+      "validate", "Find which metrics predict the change of the loss when a head changes");
   auto options = std::make_shared<ValidateCommand>();
   options->run.input.add_to(*command);
   add_options(*command, options_of(options->request));

@@ -126,9 +126,8 @@ class ValidationTable {
     const Index texts = results_.coord_size("text");
     const std::string seen = texts < 2 ? "of the same text" : "on the other texts";
     const std::string counted = fmt::format(
-        "worse / better: in how many cases, heads times texts, the loss is shown to rise and to "
-        "fall "
-        "(t test, false discovery rate {:g} over the cases of the line)",
+        "worse / better: number of cases (heads times texts) in which the loss is shown to rise / "
+        "to fall (t test, false discovery rate {:g} over the cases of the line)",
         level);
     return wrapped(counted, std::min(options_.width, kTableWidth), 3) + "\n" +
            wrapped(

@@ -41,7 +41,7 @@ def table(results: dict) -> str:
             ends = [
                 f"{number(min(row), digits)} to {number(max(row), digits)}" if row else "" for row in spread
             ]
-            lines.append(f"| - its {len(spread[0])} dealings | " + " | ".join(ends) + " |")
+            lines.append(f"| - its {len(spread[0])} assignments | " + " | ".join(ends) + " |")
     return "\n".join(lines)
 
 

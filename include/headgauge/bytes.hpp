@@ -88,7 +88,7 @@ class ByteReader {
   }
   bool at_end() const { return bytes_.empty(); }
   void require_end() const {
-    if (!at_end()) throw DamagedPartError("a part as it was kept", "one that is too long");
+    if (!at_end()) throw DamagedPartError("an undamaged part", "a part that is too long");
   }
   std::span<const std::byte> rest() const { return bytes_; }
 
@@ -96,13 +96,13 @@ class ByteReader {
   bool take_truth() {
     const auto byte = take<std::uint8_t>();
     if (byte > 1) {
-      throw DamagedPartError("a part as it was kept", "another");
+      throw DamagedPartError("an undamaged part", "a changed part");
     }
     return byte == 1;
   }
   void require(std::size_t bytes) const {
     if (bytes > bytes_.size()) {
-      throw DamagedPartError("a part as it was kept", "one that is too short");
+      throw DamagedPartError("an undamaged part", "a part that is too short");
     }
   }
 

@@ -76,63 +76,64 @@ def scan(
         enter the layer, or values of the head.
     lengths: int | Sequence[int] | str
         Context lengths such as 32,64,128; auto, the default, doubles from 32 to 1024 as far as they
-        fit. They fit as far as text and model (of rotary positions: its trained context) allow; the
-        text's own length is taken too if it is below 1024. Longer ones than the trained context may be
-        asked for, where positions have no end; a notice says so. Of several texts each must reach the
-        longest length asked for; with `auto` a shorter one takes part as far as it goes, as a notice
-        says. A bidirectional model (BERT) is run once for each length (docs/models.md).
+        fit. `auto` is limited by the text and by the model (with rotary positions: its trained
+        context), and adds the text's own length if that is below 1024. You may give lengths beyond the
+        trained context if positions are unlimited; a notice says so. Each of several texts must reach
+        the longest given length; with `auto` a shorter text is measured up to its own length, as a
+        notice says. A bidirectional model (BERT) is run once for each length (docs/models.md).
     layers: str | Sequence[int | str]
-        Only these layers, such as 0-3,5. Weights of layers after the last of them are then neither read
-        nor checked for NaN, unless the loss is measured, which needs all.
+        Measure only these layers, such as 0-3,5. Weights of layers after the last of them are then
+        neither read nor checked for NaN, unless the loss is measured, which needs all.
     heads: str | Sequence[int | str]
-        Only these heads, as layer.head: 3.5,7.*.
+        Measure only these heads, as layer.head: 3.5,7.*.
     top_n: int | Sequence[int] | str
-        Sizes of the selected sets (default 1,5,10,20,100). A set leaves a key out: sizes from the
+        Sizes of the selected sets (default 1,5,10,20,100). A set omits at least one key: sizes from the
         longest length on are null, as a notice says.
     beyond_sinks: bool
         Measure distance, separability, coverage, proportion and dispersion as if the sinks of each head
-        were hidden (default false). The heaviest keys of a head that rests on sinks are its sinks:
-        beyond them is what it selects. Sinks are found in each head; see docs/roles.md. The other
+        were hidden (default false). The heaviest keys of a head that rests on sinks are its sinks; the
+        keys beyond them are what it selects. Sinks are found in each head; see docs/roles.md. The other
         groups have values of both kinds.
     top_share: float | Sequence[float] | str
         Shares of the keys, such as 0.01,0.1, for the group `proportion` (default: none, and no such
         group).
     measures: str | Sequence[str]
         Groups of metrics: weights, distance, separability, sensitivity, coverage, dispersion,
-        counterfactual, model, proportion, roles (default: all there can be). `counterfactual` is there
-        only with `pattern` or `normalizer`.
+        counterfactual, model, proportion, roles (default: all that apply). `counterfactual` needs
+        `pattern` or `normalizer`.
     queries: int | Literal['all']
         Rows measured in each position bin (default: all up to length 8192, else 64). They are drawn
         evenly. The model itself always runs over all rows.
     examples: int | Literal['none']
-        Keep K telling queries of each head with the keys that they select, and their text (default: 6,
-        where there are at most 16 texts). The head's page of the report shows them. results.json and
-        the page then hold most of the text: `none` keeps it out. See docs/examples.md.
+        Keep K characteristic queries of each head with the keys that they select, and their text
+        (default: 6, if there are at most 16 texts). The head's page of the report shows them.
+        results.json and the page then hold most of the text: `none` keeps it out. See docs/examples.md.
     normalizer: str
-        What turns scores into weights (default softmax); headgauge list normalizers lists them. See
-        docs/normalizers.md.
+        Normalizer, which turns scores into weights (default softmax); headgauge list normalizers lists
+        them. See docs/normalizers.md.
     pattern: str
-        Leave a query only some of its keys (default none); headgauge list patterns lists how. The
-        others are removed before the normalizer sees the row; `kept_mass` and `output_change` say what
-        that costs. See docs/patterns.md.
+        Keep only some keys of each query (default none); headgauge list patterns lists the patterns.
+        The others are removed before the normalizer sees the row; `kept_mass` and `output_change` say
+        what that costs. See docs/patterns.md.
     direction: Literal['random', 'top2']
-        Where the logits are moved: random (the paper's, the default) or top2 (the two largest apart).
+        Direction of the step of the logits: random (the paper's, the default) or top2 (moves the two
+        largest apart).
     temperatures: float | Sequence[float] | str
         Temperatures (default: 31 from 0.01 to 10). The default's are even in the logarithm.
     epsilons: float | Sequence[float] | str
-        Sizes of the step (default 0.001,0.1,10).
+        Sizes of the step of the logits (default 0.001,0.1,10).
     critical_max: int
         Largest N searched for critical N (default 128).
     critical_level: float
-        Level of its tests (default 0.01).
+        Level of the tests for critical N (default 0.01).
     unit_sphere: bool
         Separability on vectors scaled to length 1, as the theorem assumes (default true).
     expected_draws: int
         Check the expected distance against this many random sets per row (default 0: off). Gives
-        `expected_distance_sampled` and its error, docs/formats.md. On rows that one key dominates a
-        single row's error is unreliable: look at means, or draw more.
+        `expected_distance_sampled` and its error, docs/formats.md. The error of a single row is
+        unreliable if one key dominates the row: look at means, or draw more.
     threads: int
-        Default: as many as there are cores. The results are the same bits with any number.
+        Number of threads (default: the number of cores). The results are the same bits for any number.
     seed: int
         Seed of every random draw (default 0).
     plan: str | os.PathLike[str]
@@ -191,83 +192,85 @@ def compare(
     Options (None leaves one at its default):
 
     normalizer: str | Sequence[str]
-        The normalizers to set against the model's own, such as ssmax:s=0.43,b=0,sparsemax; may be
-        repeated; headgauge list normalizers lists them. docs/normalizers.md. A comma followed by `key=`
-        goes on with the normalizer before it, any other begins the next: `ssmax:s=0.43,b=0,sparsemax`
-        is two.
+        The normalizers to compare with the model's own, such as ssmax:s=0.43,b=0,sparsemax; may be
+        repeated; headgauge list normalizers lists them. docs/normalizers.md. A comma before `key=`
+        continues the normalizer before it; any other comma begins the next:
+        `ssmax:s=0.43,b=0,sparsemax` is two.
     pattern: str | Sequence[str]
-        In place of normalizers: the patterns of keys to set against the model's own; may be repeated;
+        The patterns of keys to compare with the model's own, instead of normalizers; may be repeated;
         headgauge list patterns lists them. docs/patterns.md. Adds `kept_mass`, and says of each pattern
         whether the heads select better or merely see fewer keys.
     each: Literal['head', 'layer']
-        Change one head (or one layer) at a time, in place of all at once. `loss`, `loss_change` and
-        `kl` are then those of the model with that one changed. The metrics of a head are those that it
-        then has; what is of several heads together is left out.
+        Change one head (or one layer) at a time, instead of all at once. `loss`, `loss_change` and `kl`
+        are then those of the model with that one changed. The metrics of a head are those under its
+        change; metrics of several heads together are left out.
     x: Literal['embedding', 'hidden', 'value']
         Vectors that distances are taken between: token embeddings (the default), hidden states that
         enter the layer, or values of the head.
     lengths: int | Sequence[int] | str
         Context lengths such as 32,64,128; auto, the default, doubles from 32 to 1024 as far as they
-        fit. They fit as far as text and model (of rotary positions: its trained context) allow; the
-        text's own length is taken too if it is below 1024. Longer ones than the trained context may be
-        asked for, where positions have no end; a notice says so. Of several texts each must reach the
-        longest length asked for; with `auto` a shorter one takes part as far as it goes, as a notice
-        says. A bidirectional model (BERT) is run once for each length (docs/models.md).
+        fit. `auto` is limited by the text and by the model (with rotary positions: its trained
+        context), and adds the text's own length if that is below 1024. You may give lengths beyond the
+        trained context if positions are unlimited; a notice says so. Each of several texts must reach
+        the longest given length; with `auto` a shorter text is measured up to its own length, as a
+        notice says. A bidirectional model (BERT) is run once for each length (docs/models.md).
     layers: str | Sequence[int | str]
         Change only in these layers, such as 0-3,5.
     heads: str | Sequence[int | str]
-        Change only these heads, as layer.head: 3.5,7.*. All heads are measured, for those of later
-        layers change too; what comes before the first changed layer is neither run nor measured again.
+        Change only these heads, as layer.head: 3.5,7.*. All heads are measured, because those of later
+        layers change too; the layers before the first changed one are neither run nor measured again.
     top_n: int | Sequence[int] | str
-        Sizes of the selected sets (default 1,5,10,20,100). A set leaves a key out: sizes from the
+        Sizes of the selected sets (default 1,5,10,20,100). A set omits at least one key: sizes from the
         longest length on are null, as a notice says.
     beyond_sinks: bool
         Measure distance, separability, coverage, proportion and dispersion as if the sinks of each head
-        were hidden (default false). The heaviest keys of a head that rests on sinks are its sinks:
-        beyond them is what it selects. Sinks are found in each head; see docs/roles.md. The other
+        were hidden (default false). The heaviest keys of a head that rests on sinks are its sinks; the
+        keys beyond them are what it selects. Sinks are found in each head; see docs/roles.md. The other
         groups have values of both kinds.
     top_share: float | Sequence[float] | str
         Shares of the keys, such as 0.01,0.1, for the group `proportion` (default: none, and no such
         group).
     measures: str | Sequence[str]
         Groups of metrics: weights, distance, separability, sensitivity, coverage, dispersion,
-        counterfactual, model, proportion, roles (default: all there can be). `counterfactual` is there
-        only with `pattern` or `normalizer`.
+        counterfactual, model, proportion, roles (default: all that apply). `counterfactual` needs
+        `pattern` or `normalizer`.
     queries: int | Literal['all']
         Rows measured in each position bin (default: all up to length 8192, else 64). They are drawn
         evenly. The model itself always runs over all rows.
     direction: Literal['random', 'top2']
-        Where the logits are moved: random (the paper's, the default) or top2 (the two largest apart).
+        Direction of the step of the logits: random (the paper's, the default) or top2 (moves the two
+        largest apart).
     temperatures: float | Sequence[float] | str
         Temperatures (default: 31 from 0.01 to 10). The default's are even in the logarithm.
     epsilons: float | Sequence[float] | str
-        Sizes of the step (default 0.001,0.1,10).
+        Sizes of the step of the logits (default 0.001,0.1,10).
     critical_max: int
         Largest N searched for critical N (default 128).
     critical_level: float
-        Level of its tests (default 0.01).
+        Level of the tests for critical N (default 0.01).
     unit_sphere: bool
         Separability on vectors scaled to length 1, as the theorem assumes (default true).
     expected_draws: int
         Check the expected distance against this many random sets per row (default 0: off). Gives
-        `expected_distance_sampled` and its error, docs/formats.md. On rows that one key dominates a
-        single row's error is unreliable: look at means, or draw more.
+        `expected_distance_sampled` and its error, docs/formats.md. The error of a single row is
+        unreliable if one key dominates the row: look at means, or draw more.
     threads: int
-        Default: as many as there are cores. The results are the same bits with any number.
+        Number of threads (default: the number of cores). The results are the same bits for any number.
     seed: int
         Seed of every random draw (default 0).
     plan: str | Sequence[str]
-        Plans to set against the model as it is, which headgauge plan wrote. Beside patterns or
-        normalizers, or alone; of its heads those that `layers` and `heads` choose. See docs/plan.md; a
-        plan for another model is refused.
+        Plans to compare with the unchanged model, which headgauge plan wrote. You may give patterns or
+        normalizers too; `layers` and `heads` choose among the heads of a plan. See docs/plan.md; a plan
+        for another model is refused.
     fit: TextOrIds
         Choose the parameter of each normalizer, head by head, that changes the head's output least on
         this other text (ids, with tokens). The normalizers are then measured on the other text; the two
-        must differ. A parameter that is given stays, a normalizer without one too, as a notice says.
+        must differ. A given parameter is kept, and a normalizer without a parameter is not fitted; a
+        notice says so.
     confirm: TextOrIds
-        Try what lowers the loss on this other text (ids, with tokens), each by itself and all together;
-        only what lowers it there too is recommended. It must differ from the text that is measured and
-        from that of `fit`.
+        Test on this other text (ids, with tokens) the changes that lower the loss, each alone and all
+        together; only a change that lowers it there too is recommended. It must differ from the text
+        that is measured and from that of `fit`.
     text: TextOrIds
         Texts, in place of `text_or_ids`.
     tokens: TextOrIds
@@ -339,23 +342,23 @@ def converge(
         enter the layer, or values of the head.
     lengths: int | Sequence[int] | str
         Context lengths such as 32,64,128; auto, the default, doubles from 32 to 1024 as far as they
-        fit. They fit as far as text and model (of rotary positions: its trained context) allow; the
-        text's own length is taken too if it is below 1024. Longer ones than the trained context may be
-        asked for, where positions have no end; a notice says so. Of several texts each must reach the
-        longest length asked for; with `auto` a shorter one takes part as far as it goes, as a notice
-        says. A bidirectional model (BERT) is run once for each length (docs/models.md).
+        fit. `auto` is limited by the text and by the model (with rotary positions: its trained
+        context), and adds the text's own length if that is below 1024. You may give lengths beyond the
+        trained context if positions are unlimited; a notice says so. Each of several texts must reach
+        the longest given length; with `auto` a shorter text is measured up to its own length, as a
+        notice says. A bidirectional model (BERT) is run once for each length (docs/models.md).
     layers: str | Sequence[int | str]
-        Only these layers, such as 0-3,5. Weights of layers after the last of them are then neither read
-        nor checked for NaN, unless the loss is measured, which needs all.
+        Measure only these layers, such as 0-3,5. Weights of layers after the last of them are then
+        neither read nor checked for NaN, unless the loss is measured, which needs all.
     heads: str | Sequence[int | str]
-        Only these heads, as layer.head: 3.5,7.*.
+        Measure only these heads, as layer.head: 3.5,7.*.
     top_n: int | Sequence[int] | str
-        Sizes of the selected sets (default 1,5,10,20,100). A set leaves a key out: sizes from the
+        Sizes of the selected sets (default 1,5,10,20,100). A set omits at least one key: sizes from the
         longest length on are null, as a notice says.
     beyond_sinks: bool
         Measure distance, separability, coverage, proportion and dispersion as if the sinks of each head
-        were hidden (default false). The heaviest keys of a head that rests on sinks are its sinks:
-        beyond them is what it selects. Sinks are found in each head; see docs/roles.md. The other
+        were hidden (default false). The heaviest keys of a head that rests on sinks are its sinks; the
+        keys beyond them are what it selects. Sinks are found in each head; see docs/roles.md. The other
         groups have values of both kinds.
     top_share: float | Sequence[float] | str
         Shares of the keys, such as 0.01,0.1, for the group `proportion` (default: none, and no such
@@ -363,31 +366,32 @@ def converge(
     measures: str | Sequence[str]
         Groups of metrics: weights, distance, separability, sensitivity, coverage, dispersion,
         counterfactual, model, proportion, roles (default: weights, distance, separability, dispersion).
-        `counterfactual` is there only with `pattern` or `normalizer`.
+        `counterfactual` needs `pattern` or `normalizer`.
     queries: int | Literal['all']
         Rows measured in each position bin (default: all up to length 8192, else 64). They are drawn
         evenly. The model itself always runs over all rows. Budgets look at the same rows.
     normalizer: str
-        What turns scores into weights (default softmax); headgauge list normalizers lists them. Errors,
-        rates and budgets are those under it, on the model's own queries, keys and values.
+        Normalizer, which turns scores into weights (default softmax); headgauge list normalizers lists
+        them. Errors, rates and budgets are those under it, on the model's own queries, keys and values.
     direction: Literal['random', 'top2']
-        Where the logits are moved: random (the paper's, the default) or top2 (the two largest apart).
+        Direction of the step of the logits: random (the paper's, the default) or top2 (moves the two
+        largest apart).
     temperatures: float | Sequence[float] | str
         Temperatures (default: 31 from 0.01 to 10). The default's are even in the logarithm.
     epsilons: float | Sequence[float] | str
-        Sizes of the step (default 0.001,0.1,10).
+        Sizes of the step of the logits (default 0.001,0.1,10).
     critical_max: int
         Largest N searched for critical N (default 128).
     critical_level: float
-        Level of its tests (default 0.01).
+        Level of the tests for critical N (default 0.01).
     unit_sphere: bool
         Separability on vectors scaled to length 1, as the theorem assumes (default true).
     expected_draws: int
         Check the expected distance against this many random sets per row (default 0: off). Gives
-        `expected_distance_sampled` and its error, docs/formats.md. On rows that one key dominates a
-        single row's error is unreliable: look at means, or draw more.
+        `expected_distance_sampled` and its error, docs/formats.md. The error of a single row is
+        unreliable if one key dominates the row: look at means, or draw more.
     threads: int
-        Default: as many as there are cores. The results are the same bits with any number.
+        Number of threads (default: the number of cores). The results are the same bits for any number.
     seed: int
         Seed of every random draw (default 0).
     grid: int | Sequence[int] | str
@@ -395,7 +399,7 @@ def converge(
         geometric ones from L/8 to 3L/4, L the longest length). Ascending, and at most the context. With
         fewer than 4 that can be used there is no rate.
     points: int
-        How many points the default grid has (default 10).
+        Number of points of the default grid (default 10).
     replicates: int
         Subsamples at each number of tokens (default 500).
     draws: int
@@ -407,42 +411,42 @@ def converge(
         Run the model under this plan, which headgauge plan wrote. See docs/plan.md; a plan for another
         model is refused.
     tolerance_nats: float | Sequence[float] | str
-        Budgets for these rises of the loss too, learned on this text and tried on that of confirm. See
-        docs/convergence.md. A plan for each is written to `out`.
+        Find budgets for these rises of the loss too, on this text, and measure them on that of confirm.
+        See docs/convergence.md. A plan for each is written to `out`.
     confirm: TextOrIds
-        Other texts that budgets for a rise of the loss are measured on, once. They may not have 64
+        Other texts on which the budgets for a rise of the loss are measured once. They may not have 64
         tokens in a row in common with the text.
     synthetic: str
-        Random tokens in place of a model and a text, against the limit of attention over them, which is
-        known. `grid`, `points`, `replicates`, `normalizer`, `seed`, `threads`, `out`, `json` and
+        Use random tokens instead of a model and a text, and compare attention over them with its known
+        limit. `grid`, `points`, `replicates`, `normalizer`, `seed`, `threads`, `out`, `json` and
         `quiet` go with it.
     dimension: int
         Dimension of the tokens (default 50). At most 1024.
     variance: float
-        Of a coordinate: Gaussian tokens (default 0.1), or those of each component of a mixture (default
-        0.05).
+        Variance of a coordinate: of Gaussian tokens (default 0.1), or of a component of a mixture
+        (default 0.05).
     radius: float
-        Of the sphere, or of that on which a mixture's means lie (default 1).
+        Radius of the sphere, or of the sphere with the means of a mixture (default 1).
     components: int
-        Of a mixture (default 4).
+        Number of components of a mixture (default 4).
     values: str
         The matrix V: identity (the default), or random as in the paper's code.
     scales: float | Sequence[float] | str
         Scales of queries and keys (default 0.05:50:12, of a sphere 10:1e5:12). FIRST:LAST:COUNT is a
         geometric range.
     horizons: float | Sequence[float] | str
-        In place of scales, the horizons they are to give.
+        Horizons that the scales must give; they replace scales.
     full: bool
-        The paper's numbers of tokens (up to 30000, of a sphere 100000) and 200 replicates; with out a
-        run that was stopped goes on where it was. The paper's are 1000 to 30000 tokens (a sphere: 10000
-        to 100000) at 12 points; the default is 500 to 4000 at 8 points with 20 replicates.
+        Use the paper's numbers of tokens (up to 30000, of a sphere 100000) and 200 replicates; with out
+        an interrupted run resumes. The paper's are 1000 to 30000 tokens (a sphere: 10000 to 100000) at
+        12 points; the default is 500 to 4000 at 8 points with 20 replicates.
     reference: str
         exact (the default where the limit is known), or sample: one large draw, as in the paper's code.
     reference_tokens: int
         Tokens of that draw (default 100000; 4 times the most of grid under a normalizer that is not
         softmax).
     radii: float | Sequence[float] | str
-        Radii of the balls whose worst query is looked at, in standard deviations (default
+        Radii of the balls whose worst query is searched, in standard deviations (default
         0.5,1,1.5,2,2.5,3).
     text: TextOrIds
         Texts, in place of `text_or_ids`.
@@ -495,12 +499,12 @@ def validate(
     Options (None leaves one at its default):
 
     pattern: str | Sequence[str]
-        The patterns of keys that a head is seen through, one after the other (default
+        The patterns of keys that are tried in one head at a time (default
         sinks:sinks=4,window=60,topk:k=16); none: no pattern. docs/patterns.md.
     normalizer: str | Sequence[str]
-        The normalizers that a head gets, one after the other (default
-        uniform,softmax:t=0.5,softmax:t=2); none: no normalizer. docs/normalizers.md. `uniform` puts the
-        mean over the keys in the place of the head's output.
+        The normalizers that are tried in one head at a time (default
+        uniform,softmax:t=0.5,softmax:t=2); none: no normalizer. docs/normalizers.md. `uniform` replaces
+        the head's output by the mean over the keys.
     permutations: int
         Permutations of the heads behind a p-value (default 9999).
     resamples: int
@@ -512,52 +516,53 @@ def validate(
         enter the layer, or values of the head.
     lengths: int | Sequence[int] | str
         Context lengths such as 32,64,128; auto, the default, doubles from 32 to 1024 as far as they
-        fit. They fit as far as text and model (of rotary positions: its trained context) allow; the
-        text's own length is taken too if it is below 1024. Longer ones than the trained context may be
-        asked for, where positions have no end; a notice says so. Of several texts each must reach the
-        longest length asked for; with `auto` a shorter one takes part as far as it goes, as a notice
-        says. A bidirectional model (BERT) is run once for each length (docs/models.md).
+        fit. `auto` is limited by the text and by the model (with rotary positions: its trained
+        context), and adds the text's own length if that is below 1024. You may give lengths beyond the
+        trained context if positions are unlimited; a notice says so. Each of several texts must reach
+        the longest given length; with `auto` a shorter text is measured up to its own length, as a
+        notice says. A bidirectional model (BERT) is run once for each length (docs/models.md).
     layers: str | Sequence[int | str]
-        Only these layers, such as 0-3,5. Weights of layers after the last of them are then neither read
-        nor checked for NaN, unless the loss is measured, which needs all.
+        Measure only these layers, such as 0-3,5. Weights of layers after the last of them are then
+        neither read nor checked for NaN, unless the loss is measured, which needs all.
     heads: str | Sequence[int | str]
-        Only these heads, as layer.head: 3.5,7.*.
+        Measure only these heads, as layer.head: 3.5,7.*.
     top_n: int | Sequence[int] | str
-        Sizes of the selected sets (default 1,5,10,20,100). A set leaves a key out: sizes from the
+        Sizes of the selected sets (default 1,5,10,20,100). A set omits at least one key: sizes from the
         longest length on are null, as a notice says.
     beyond_sinks: bool
         Measure distance, separability, coverage, proportion and dispersion as if the sinks of each head
-        were hidden (default false). The heaviest keys of a head that rests on sinks are its sinks:
-        beyond them is what it selects. Sinks are found in each head; see docs/roles.md. The other
+        were hidden (default false). The heaviest keys of a head that rests on sinks are its sinks; the
+        keys beyond them are what it selects. Sinks are found in each head; see docs/roles.md. The other
         groups have values of both kinds.
     top_share: float | Sequence[float] | str
         Shares of the keys, such as 0.01,0.1, for the group `proportion` (default: none, and no such
         group).
     measures: str | Sequence[str]
         Groups of metrics: weights, distance, separability, sensitivity, coverage, dispersion,
-        counterfactual, model, proportion, roles (default: all there can be). `counterfactual` is there
-        only with `pattern` or `normalizer`.
+        counterfactual, model, proportion, roles (default: all that apply). `counterfactual` needs
+        `pattern` or `normalizer`.
     queries: int | Literal['all']
         Rows measured in each position bin (default: all up to length 8192, else 64). They are drawn
         evenly. The model itself always runs over all rows.
     direction: Literal['random', 'top2']
-        Where the logits are moved: random (the paper's, the default) or top2 (the two largest apart).
+        Direction of the step of the logits: random (the paper's, the default) or top2 (moves the two
+        largest apart).
     temperatures: float | Sequence[float] | str
         Temperatures (default: 31 from 0.01 to 10). The default's are even in the logarithm.
     epsilons: float | Sequence[float] | str
-        Sizes of the step (default 0.001,0.1,10).
+        Sizes of the step of the logits (default 0.001,0.1,10).
     critical_max: int
         Largest N searched for critical N (default 128).
     critical_level: float
-        Level of its tests (default 0.01).
+        Level of the tests for critical N (default 0.01).
     unit_sphere: bool
         Separability on vectors scaled to length 1, as the theorem assumes (default true).
     expected_draws: int
         Check the expected distance against this many random sets per row (default 0: off). Gives
-        `expected_distance_sampled` and its error, docs/formats.md. On rows that one key dominates a
-        single row's error is unreliable: look at means, or draw more.
+        `expected_distance_sampled` and its error, docs/formats.md. The error of a single row is
+        unreliable if one key dominates the row: look at means, or draw more.
     threads: int
-        Default: as many as there are cores. The results are the same bits with any number.
+        Number of threads (default: the number of cores). The results are the same bits for any number.
     seed: int
         Seed of every random draw (default 0).
     text: TextOrIds
@@ -601,38 +606,38 @@ def plan(
     Options (None leaves one at its default):
 
     confirm: TextOrIds
-        Other texts (ids, with tokens) that the plan is measured on once, at the end. They may not have
+        Other texts (ids, with tokens) on which the plan is measured once, at the end. They may not have
         64 tokens in a row in common with those that are searched on.
     lengths: int | Literal['auto']
         Tokens of a piece of text, which is a document; auto, the default, is 1024 or as far as model
         and texts go.
     pieces: int
-        At most so many pieces of each text, spread over it (default 4).
+        Largest number of pieces of each text, spread over the text (default 4).
     objective: Literal['memory', 'loss']
-        What is searched for: the lowest loss at a share of the key-value cache (the default), or the
-        lowest loss whatever the cache.
+        Goal of the search: the lowest loss at a share of the key-value cache (the default), or the
+        lowest loss at any size of the cache.
     memory: float
         Keep at most this share of the key-value cache (default 0.5, unless allow is given).
     allow: float
         Keep less and less of the cache, as long as the loss is shown to rise by less than this.
     curve: float | Sequence[float] | str
         Make plans for these shares of the cache too, for the curve of loss against cache (default
-        0.75,0.5,0.25). Not with `objective loss`.
+        0.75,0.5,0.25). `objective loss` takes no shares.
     pattern: str | Sequence[str]
-        What a head may get in place of full attention (default: 4 sinks and a recent window, of 1/64 to
-        3/4 of the context). See docs/patterns.md. Patterns that may look at any key again, such as
-        `topk`, keep the whole cache.
+        Patterns that may replace full attention in a head (default: 4 sinks and a recent window, of
+        1/64 to 3/4 of the context). See docs/patterns.md. Patterns that may look at any key again, such
+        as `topk`, keep the whole cache.
     normalizer: str | Sequence[str]
-        And which normalizers (default: uniform, whose cache is a running mean; for objective loss
-        temperatures too).
+        Normalizers that a head may get (default: uniform, whose cache is a running mean; for objective
+        loss temperatures too).
     screen: int | Literal['all']
         Measure the loss of only the first N heads under a candidate one by one, those whose output it
-        changes least (default all). The search begins with those. For models in which all would take
+        changes least (default all). The search begins with those. Use it if measuring all heads takes
         too long.
     random_plans: int
-        Deal the plan to other heads at random so many times (default 20).
+        Compare with this many random assignments of the plan to other heads (default 20).
     threads: int
-        Default: as many as there are cores. The results are the same bits with any number.
+        Number of threads (default: the number of cores). The results are the same bits for any number.
     seed: int
         Seed of every random draw (default 0).
     export: str | Sequence[str]
@@ -674,24 +679,24 @@ def reproduce(
         enter the layer, or values of the head.
     lengths: int | Sequence[int] | str
         Context lengths such as 32,64,128; auto, the default, doubles from 32 to 1024 as far as they
-        fit. They fit as far as text and model (of rotary positions: its trained context) allow; the
-        text's own length is taken too if it is below 1024. Longer ones than the trained context may be
-        asked for, where positions have no end; a notice says so. Of several texts each must reach the
-        longest length asked for; with `auto` a shorter one takes part as far as it goes, as a notice
-        says. A bidirectional model (BERT) is run once for each length (docs/models.md).
+        fit. `auto` is limited by the text and by the model (with rotary positions: its trained
+        context), and adds the text's own length if that is below 1024. You may give lengths beyond the
+        trained context if positions are unlimited; a notice says so. Each of several texts must reach
+        the longest given length; with `auto` a shorter text is measured up to its own length, as a
+        notice says. A bidirectional model (BERT) is run once for each length (docs/models.md).
     threads: int
-        Default: as many as there are cores. The results are the same bits with any number.
+        Number of threads (default: the number of cores). The results are the same bits for any number.
     seed: int
         Seed of every random draw (default 0).
     full: bool
-        Random tokens as many as in the paper (up to 30000, on the sphere 100000) with 200 replicates:
-        hours; a run that was stopped goes on where it was. See docs/synthetic.md.
+        Use the paper's numbers of random tokens (up to 30000, on the sphere 100000) and 200 replicates;
+        takes hours; an interrupted run resumes. See docs/synthetic.md.
     dimension: int
         Dimension of random tokens (default 50).
     grid: int | Sequence[int] | str
         Numbers of random tokens, such as 500,1000,2000,4000 (default 8 from 500 to 4000).
     replicates: int
-        Of every experiment (default 20, with full 200; of a model 500).
+        Replicates of every experiment (default 20, with full 200; on a model 500).
     text: TextOrIds
         Texts, in place of `text_or_ids`.
     tokens: TextOrIds
@@ -716,17 +721,17 @@ def diff(
     Options (None leaves one at its default):
 
     metrics: str | Sequence[str]
-        Only these metrics (default: all that both have). Those by position, and the changes that
-        `compare` wrote, are listed only if they are named here.
+        Compare only these metrics (default: all that both have). Those by position, and the changes
+        that `compare` wrote, are listed only if they are named here.
     heads: str | Sequence[int | str]
-        Only these heads, as layer.head: 3.5,7.*; and only metrics of heads.
+        Compare only these heads, as layer.head: 3.5,7.*; and only metrics of heads.
     level: float
-        The share of what is listed that may be there by chance (default 0.05). The false discovery rate
-        over all that is compared; where nothing changed, anything is listed with this probability.
+        Share of the listed changes that may be due to chance (default 0.05). It is the false discovery
+        rate over all comparisons; if nothing changed, a change is listed with this probability.
         docs/diff.md.
     limits: str | os.PathLike[str]
-        Check these limits (docs/formats.md): exit code 1 if one is exceeded. docs/formats.md. There is
-        a line for each that is exceeded."""
+        Check these limits (docs/formats.md): exit code 1 if one is exceeded. docs/formats.md. Each
+        exceeded limit has a line."""
     ...
 
 def analyze(
@@ -784,63 +789,64 @@ def analyze(
 
     lengths: int | Sequence[int] | str
         Context lengths such as 32,64,128; auto, the default, doubles from 32 to 1024 as far as they
-        fit. They fit as far as text and model (of rotary positions: its trained context) allow; the
-        text's own length is taken too if it is below 1024. Longer ones than the trained context may be
-        asked for, where positions have no end; a notice says so. Of several texts each must reach the
-        longest length asked for; with `auto` a shorter one takes part as far as it goes, as a notice
-        says. A bidirectional model (BERT) is run once for each length (docs/models.md).
+        fit. `auto` is limited by the text and by the model (with rotary positions: its trained
+        context), and adds the text's own length if that is below 1024. You may give lengths beyond the
+        trained context if positions are unlimited; a notice says so. Each of several texts must reach
+        the longest given length; with `auto` a shorter text is measured up to its own length, as a
+        notice says. A bidirectional model (BERT) is run once for each length (docs/models.md).
     layers: str | Sequence[int | str]
-        Only these layers, such as 0-3,5. Weights of layers after the last of them are then neither read
-        nor checked for NaN, unless the loss is measured, which needs all.
+        Measure only these layers, such as 0-3,5. Weights of layers after the last of them are then
+        neither read nor checked for NaN, unless the loss is measured, which needs all.
     heads: str | Sequence[int | str]
-        Only these heads, as layer.head: 3.5,7.*.
+        Measure only these heads, as layer.head: 3.5,7.*.
     top_n: int | Sequence[int] | str
-        Sizes of the selected sets (default 1,5,10,20,100). A set leaves a key out: sizes from the
+        Sizes of the selected sets (default 1,5,10,20,100). A set omits at least one key: sizes from the
         longest length on are null, as a notice says.
     beyond_sinks: bool
         Measure distance, separability, coverage, proportion and dispersion as if the sinks of each head
-        were hidden (default false). The heaviest keys of a head that rests on sinks are its sinks:
-        beyond them is what it selects. Sinks are found in each head; see docs/roles.md. The other
+        were hidden (default false). The heaviest keys of a head that rests on sinks are its sinks; the
+        keys beyond them are what it selects. Sinks are found in each head; see docs/roles.md. The other
         groups have values of both kinds.
     top_share: float | Sequence[float] | str
         Shares of the keys, such as 0.01,0.1, for the group `proportion` (default: none, and no such
         group).
     measures: str | Sequence[str]
         Groups of metrics: weights, distance, separability, sensitivity, coverage, dispersion,
-        counterfactual, model, proportion, roles (default: all there can be). `counterfactual` is there
-        only with `pattern` or `normalizer`.
+        counterfactual, model, proportion, roles (default: all that apply). `counterfactual` needs
+        `pattern` or `normalizer`.
     queries: int | Literal['all']
         Rows measured in each position bin (default: all up to length 8192, else 64). They are drawn
         evenly. The model itself always runs over all rows.
     examples: int | Literal['none']
-        Keep K telling queries of each head with the keys that they select, and their text (default: 6,
-        where there are at most 16 texts). The head's page of the report shows them. results.json and
-        the page then hold most of the text: `none` keeps it out. See docs/examples.md.
+        Keep K characteristic queries of each head with the keys that they select, and their text
+        (default: 6, if there are at most 16 texts). The head's page of the report shows them.
+        results.json and the page then hold most of the text: `none` keeps it out. See docs/examples.md.
     normalizer: str
-        What turns scores into weights (default softmax); headgauge list normalizers lists them. See
-        docs/normalizers.md.
+        Normalizer, which turns scores into weights (default softmax); headgauge list normalizers lists
+        them. See docs/normalizers.md.
     pattern: str
-        Leave a query only some of its keys (default none); headgauge list patterns lists how. The
-        others are removed before the normalizer sees the row; `kept_mass` and `output_change` say what
-        that costs. See docs/patterns.md.
+        Keep only some keys of each query (default none); headgauge list patterns lists the patterns.
+        The others are removed before the normalizer sees the row; `kept_mass` and `output_change` say
+        what that costs. See docs/patterns.md.
     direction: Literal['random', 'top2']
-        Where the logits are moved: random (the paper's, the default) or top2 (the two largest apart).
+        Direction of the step of the logits: random (the paper's, the default) or top2 (moves the two
+        largest apart).
     temperatures: float | Sequence[float] | str
         Temperatures (default: 31 from 0.01 to 10). The default's are even in the logarithm.
     epsilons: float | Sequence[float] | str
-        Sizes of the step (default 0.001,0.1,10).
+        Sizes of the step of the logits (default 0.001,0.1,10).
     critical_max: int
         Largest N searched for critical N (default 128).
     critical_level: float
-        Level of its tests (default 0.01).
+        Level of the tests for critical N (default 0.01).
     unit_sphere: bool
         Separability on vectors scaled to length 1, as the theorem assumes (default true).
     expected_draws: int
         Check the expected distance against this many random sets per row (default 0: off). Gives
-        `expected_distance_sampled` and its error, docs/formats.md. On rows that one key dominates a
-        single row's error is unreliable: look at means, or draw more.
+        `expected_distance_sampled` and its error, docs/formats.md. The error of a single row is
+        unreliable if one key dominates the row: look at means, or draw more.
     threads: int
-        Default: as many as there are cores. The results are the same bits with any number.
+        Number of threads (default: the number of cores). The results are the same bits for any number.
     seed: int
         Seed of every random draw (default 0).
     out: str | os.PathLike[str]

@@ -140,7 +140,7 @@ class Results:
         self._core.save(os.fspath(folder))
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Writes one HTML page with everything in it, that opens offline."""
+        """Writes one HTML page with everything in it, which opens offline."""
         self._core.report(os.fspath(path))
 
     def figures(self) -> dict[str, str]:

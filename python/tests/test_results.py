@@ -117,7 +117,7 @@ class MetricsTest(ResultsTest):
         )
         self.assertEqual(metric.values.shape, tuple(len(self.results.coords[dim]) for dim in metric.dims))
         self.assertEqual(metric.title, "entropy")
-        self.assertIn("widely", metric.meaning)
+        self.assertIn("spread", metric.meaning)
         self.assertTrue(metric.of_heads)
         self.assertEqual(metric.rows.dtype, np.int64)
         self.assertEqual(metric.rows[0, 0].tolist(), [32, 64])

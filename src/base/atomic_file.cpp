@@ -75,7 +75,7 @@ void AtomicFile::open_in_place(bool pipe) {
   // A blocking open of a pipe would wait for a reader, which may never come.
   descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor_ < 0 && pipe && errno == ENXIO) {
-    refuse("a pipe that nobody reads", "remove it or write elsewhere");
+    refuse("a pipe without a reader", "remove it or write elsewhere");
   }
   if (descriptor_ < 0) fail(errno);
   ::fcntl(descriptor_, F_SETFL, ::fcntl(descriptor_, F_GETFL) & ~O_NONBLOCK);
@@ -128,7 +128,7 @@ void AtomicFile::fail(int error) {
 
 void AtomicFile::refuse(const std::string& found, const char* advice) {
   discard();
-  throw ResourceError(fault(path_, "a place that can be written", found, advice));
+  throw ResourceError(fault(path_, "a writable path", found, advice));
 }
 
 void AtomicFile::discard() noexcept {
@@ -175,13 +175,13 @@ MadeFolder::MadeFolder(const std::string& path, const std::string& advice) {
   }
   for (const fs::path& folder : made_) {
     if (!fs::is_symlink(fs::symlink_status(folder, error))) continue;
-    throw ResourceError(fault(path, "a folder that can be written",
-                              "a link to what is not there (" + folder.string() + ")", advice));
+    throw ResourceError(fault(path, "a writable folder",
+                              "a link to a missing file (" + folder.string() + ")", advice));
   }
   fs::create_directories(path, error);
   if (!error && !fs::is_directory(path)) error = std::make_error_code(std::errc::not_a_directory);
   if (error) {
-    throw ResourceError(fault(path, "a folder that can be written", error.message(), advice));
+    throw ResourceError(fault(path, "a writable folder", error.message(), advice));
   }
 }
 

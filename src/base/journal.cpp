@@ -81,7 +81,7 @@ const Journal::Identity& Journal::request() const {
 
 void Journal::require_identity(const Identity& identity) const {
   require_same_run("merge", parse_json<Identity>(json_text(identity), "identity"), this->identity(),
-                   "merge with the model, the texts and the version of the shards");
+                   "merge with the same model, texts and version as the shards");
 }
 
 Journal::Stage::Stage(Journal* journal, std::string_view name) : journal_(journal) {

@@ -102,8 +102,9 @@ bool JournalFile::is_being_written(const std::string& path) {
 void JournalFile::read_at(std::uint64_t offset, std::span<std::byte> into) const {
   const int error = read_all_at(*descriptor_, offset, into);
   if (error == ENODATA) {
-    throw BadInputError(fault(path_, "a journal as it was opened", "one that was cut since",
-                              "run again, and leave it alone meanwhile"));
+    throw BadInputError(fault(path_, "a journal that did not shrink since it was opened",
+                              "a shorter one",
+                              "run again, and do not change the journal during the run"));
   }
   if (error != 0) fail_to_read(path_, error);
 }
@@ -125,9 +126,9 @@ void JournalFile::read_header() {
   std::uint64_t length = 0;
   std::uint32_t crc = 0;
   if (!line.starts_with(std::string(kSchema) + " ")) {
-    refuse("one of another version, " + line.substr(0, line.find(' ')), kStartAgain);
+    refuse("a journal of another version, " + line.substr(0, line.find(' ')), kStartAgain);
   }
-  const auto refuse_damaged = [&] { refuse("one whose header is damaged", kStartAgain); };
+  const auto refuse_damaged = [&] { refuse("a journal with a damaged header", kStartAgain); };
   if (newline == line.npos ||
       std::sscanf(line.c_str(), "headgauge.journal/1 %20lu %8x", &length, &crc) != 2 ||
       length > kLongestHeader || newline + 1 + length >= size) {
@@ -186,8 +187,8 @@ Bytes JournalFile::read(Place place) const {
 
 void JournalFile::read(Place place, std::span<std::byte> into) const {
   if (place.size != into.size()) {
-    throw BadInputError(fault(path_, "a state of as many tokens as the document has",
-                              "another number", kStartAgain));
+    throw BadInputError(fault(path_, "a state with one row for each token of the document",
+                              "another number of rows", kStartAgain));
   }
   read_at(place.offset, into);
 }
@@ -205,8 +206,8 @@ void JournalFile::begin_adding() {
 }
 
 void JournalFile::refuse_to_share() const {
-  throw ResourceError(fault(path_, "a journal that no other run writes",
-                            "one that another run is writing",
+  throw ResourceError(fault(path_, "a journal that no other run is writing",
+                            "a journal that another run is writing",
                             "wait for that run to end, or choose another folder"));
 }
 
@@ -241,7 +242,7 @@ void JournalFile::write(std::span<const std::byte> bytes) {
 void JournalFile::fail_to_write(int error) const {
   throw ResourceError(fault(path_, "a journal that can be written",
                             std::generic_category().message(error),
-                            "free some space or choose another folder, and run again to go on"));
+                            "free some space or choose another folder, and run again to resume"));
 }
 
 }  // namespace headgauge

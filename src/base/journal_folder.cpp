@@ -101,7 +101,7 @@ std::pair<std::string, std::string> shown_apart(const Journal::Identity& a,
   if (!a.is_array() || !b.is_array()) return {describe(a), describe(b)};
   const auto [first_a, first_b] = std::ranges::mismatch(a, b);
   const auto shown = [](auto at, auto end) {
-    if (at == end) return std::string("nothing more");
+    if (at == end) return std::string("the end of the list");
     std::string words;
     for (; at != end && words.size() <= kMostShown; ++at) {
       words += (words.empty() ? "" : " ") +
@@ -124,14 +124,15 @@ void require_same_run(const std::string& path, const Journal::Identity& expected
     throw BadInputError(fault(path, "a journal of the same run", what, advice));
   };
   for (const auto& [key, value] : expected.items()) {
-    if (!found.contains(key)) refuse("one without " + key);
+    if (!found.contains(key)) refuse("a journal without " + key);
     if (found.at(key) != value) {
       const auto [there, here] = shown_apart(found.at(key), value);
-      refuse(fmt::format("one with another {} ({} and not {})", key, there, here));
+      refuse(
+          fmt::format("a journal with another value of {} ({} instead of {})", key, there, here));
     }
   }
   for (const auto& [key, value] : found.items()) {
-    if (!expected.contains(key)) refuse("one with " + key);
+    if (!expected.contains(key)) refuse("a journal with " + key);
   }
 }
 
@@ -164,7 +165,7 @@ JournalFolder::JournalFolder(const std::vector<std::string>& folders) {
     const std::string inside = (fs::path(folder) / kJournalFolder).string();
     const std::vector<std::string> journals = journals_in(inside);
     if (journals.empty()) {
-      throw BadInputError(fault(folder, "a folder with a shard", "none in it",
+      throw BadInputError(fault(folder, "a folder with a shard", "a folder without one",
                                 "name the --out of each run with --shard"));
     }
     for (const std::string& journal : journals) {
@@ -338,8 +339,8 @@ void JournalFolder::join(const std::string& path, std::map<int, std::string>& th
   const Share& share = file.header().share;
   const Share& first = files_.front()->header().share;
   if (share.count != first.count) {
-    throw BadInputError(fault(path, fmt::format("one of {} shards", first.count),
-                              fmt::format("one of {}", share.count),
+    throw BadInputError(fault(path, fmt::format("a shard of a run with {} shards", first.count),
+                              fmt::format("a shard of a run with {}", share.count),
                               "merge the shards of one run"));
   }
   require_same_run(path, files_.front()->header().identity, file.header().identity,
@@ -347,13 +348,13 @@ void JournalFolder::join(const std::string& path, std::map<int, std::string>& th
   const auto [before, is_new] = there.emplace(share.index, path);
   if (!is_new) {
     throw BadInputError(fault(path, "each shard once",
-                              fmt::format("shard {} in {} too", share.index + 1, before->second),
+                              fmt::format("shard {} also in {}", share.index + 1, before->second),
                               "name one of the two folders"));
   }
   if (!file.finished()) {
     throw BadInputError(fault(
-        path, "a shard that is finished", "one that is not",
-        fmt::format("run it again with --shard {}/{}: it goes on", share.index + 1, share.count)));
+        path, "a finished shard", "an unfinished shard",
+        fmt::format("run it again with --shard {}/{}: it resumes", share.index + 1, share.count)));
   }
 }
 

@@ -20,7 +20,7 @@
 namespace headgauge {
 namespace {
 
-constexpr const char* kRunAgain = "run again when nothing writes to it";
+constexpr const char* kRunAgain = "run again when no program writes to it";
 
 // One mapping of this process. Entries are reused and never freed, so that a signal handler can
 // walk the list.
@@ -60,14 +60,15 @@ bool same_time(const timespec& a, const timespec& b) {
 
 // Says what changed in a file; empty if nothing did.
 std::string change_of(const struct stat& before, const struct stat& now) {
-  if (before.st_dev != now.st_dev || before.st_ino != now.st_ino) return "another in its place";
+  if (before.st_dev != now.st_dev || before.st_ino != now.st_ino)
+    return "another file under its name";
   if (before.st_size != now.st_size) {
-    return fmt::format("{} bytes where there were {}", now.st_size, before.st_size);
+    return fmt::format("{} bytes instead of {}", now.st_size, before.st_size);
   }
-  if (!same_time(before.st_mtim, now.st_mtim)) return "that it was written to";
+  if (!same_time(before.st_mtim, now.st_mtim)) return "a file that was written since";
   // Only the system sets this time: a program that writes and restores the modification time cannot
   // restore this one.
-  return same_time(before.st_ctim, now.st_ctim) ? "" : "that it was changed";
+  return same_time(before.st_ctim, now.st_ctim) ? "" : "a file that was changed since";
 }
 
 }  // namespace
@@ -100,7 +101,7 @@ MappedFile::MappedFile(std::string path) : path_(std::move(path)) {
   data_ = static_cast<const std::byte*>(map);
   lost_bytes_ =
       legible(fault(path_, fmt::format("the {} bytes that it had when it was opened", size_),
-                    "that some of them are gone", kRunAgain));
+                    "fewer bytes", kRunAgain));
   list_mapping(data_, size_, lost_bytes_.c_str());
 }
 
@@ -116,7 +117,7 @@ void MappedFile::require_unchanged() const {
                                  ? change_of(opened_, now)
                                  : std::generic_category().message(errno);
   if (change.empty()) return;
-  throw BadInputError(fault(path_, "the file that was opened, as it was then", change, kRunAgain));
+  throw BadInputError(fault(path_, "the file unchanged since it was opened", change, kRunAgain));
 }
 
 }  // namespace headgauge

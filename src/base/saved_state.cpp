@@ -55,14 +55,14 @@ bool SavedState::load(const std::function<void(const Json&)>& take) const {
     }
     const std::string sum = json.at(kSum);
     json.erase(kSum);
-    if (sum != sum_of(json)) refuse(what_ + " as it was saved", "one that was changed or damaged");
+    if (sum != sum_of(json)) refuse(what_ + " as it was saved", "a changed or damaged one");
     const Json& found = json.at("identity");
     for (const auto& [key, value] : identity_.items()) {
       if (found.contains(key) && found.at(key) == value) continue;
-      refuse("an unfinished run of the same settings", "one with another value of " + key);
+      refuse("an unfinished run of the same settings", "a run with another value of " + key);
     }
     if (found.size() != identity_.size()) {
-      refuse("an unfinished run of the same settings", "one with more of them");
+      refuse("an unfinished run of the same settings", "a run with more settings");
     }
     take(json.at("finished"));
   } catch (const nlohmann::json::exception&) {

@@ -35,9 +35,9 @@ void SpillFile::read(std::uint64_t place, std::span<std::byte> into) const {
 }
 
 void SpillFile::fail(int error) const {
-  throw ResourceError(fault(folder_, "room for hidden states that wait for their turn",
+  throw ResourceError(fault(folder_, "disk space for hidden states",
                             std::generic_category().message(error),
-                            "name a folder with more room as TMPDIR, or measure fewer documents"));
+                            "set TMPDIR to a folder with more space, or measure fewer documents"));
 }
 
 }  // namespace headgauge

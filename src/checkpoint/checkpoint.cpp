@@ -56,7 +56,7 @@ void Checkpoint::open_safetensors() {
     if (tensor == nullptr) {
       throw BadInputError(fault(
           model_.folder + "/" + file, "the tensor " + in_quotes(name) + " that the index names",
-          "none of that name", "index and shards must come from the same model"));
+          "no tensor of that name", "index and shards must come from the same model"));
     }
     tensors_.emplace(name, *tensor);
   }
@@ -74,7 +74,7 @@ const TensorView& Checkpoint::require(std::string_view name, std::span<const Ind
         model_.index_file.empty() ? model_.weights.front() : model_.index_file;
     throw BadInputError(fault(where,
                               "a tensor " + in_quotes(name) + " of shape " + shape_text(shape),
-                              "none of that name among " + std::to_string(tensors_.size()),
+                              "no tensor of that name among " + std::to_string(tensors_.size()),
                               "weights and config must come from the same model"));
   }
   tensor->require_shape(shape);

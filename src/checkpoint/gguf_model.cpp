@@ -323,7 +323,7 @@ Index vocabulary_of(const Gguf& file, Fields& fields) {
   const auto table = std::ranges::find(file.tensors(), "token_embd.weight", &TensorView::name);
   if (table == file.tensors().end()) {
     throw BadInputError(fault(file.path(), "a tensor \"token_embd.weight\"",
-                              fmt::format("none of that name among {}", file.tensors().size()),
+                              fmt::format("no tensor of that name among {}", file.tensors().size()),
                               file.tensors().empty() ? "the file has a tokenizer at most: use one "
                                                        "with weights"
                                                      : kOneModel));

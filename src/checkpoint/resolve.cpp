@@ -199,7 +199,8 @@ ResolvedModel resolve_file(const std::string& name) {
   }
   model.config_file = (fs::path(model.folder) / "config.json").string();
   if (!is_there(model.config_file)) {
-    throw BadInputError(fault(name, "config.json beside the weights, or a dump file's metadata",
+    throw BadInputError(fault(name,
+                              "config.json in the folder of the weights, or a dump file's metadata",
                               "neither", "put the model's config.json into " + model.folder));
   }
   return model;

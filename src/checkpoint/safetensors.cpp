@@ -261,7 +261,7 @@ const TensorView* Safetensors::find(std::string_view name) const {
 const TensorView& Safetensors::require(std::string_view name) const {
   if (const TensorView* tensor = find(name)) return *tensor;
   throw BadInputError(fault(path(), "a tensor " + in_quotes(name),
-                            "none of that name among " + std::to_string(tensors_.size()),
+                            "no tensor of that name among " + std::to_string(tensors_.size()),
                             "the file is incomplete or belongs to another model"));
 }
 

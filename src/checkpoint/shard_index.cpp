@@ -28,7 +28,8 @@ ShardIndex parse_shard_index(std::string_view text, const std::string& path) {
         file.get_ref<const std::string&>().find_first_of({"/\0", 2}) == std::string::npos;
     if (!plain) {
       throw BadInputError(fault(path + ": tensor " + in_quotes(tensor),
-                                "the name of a file beside the index", describe(file), kAdvice));
+                                "the name of a file in the folder of the index", describe(file),
+                                kAdvice));
     }
     index.file_of.emplace(tensor, file.get<std::string>());
     files.insert(file.get<std::string>());

@@ -107,10 +107,10 @@ void choose_normalizer(ResolvedSimulation& plan) {
   if (o.reference.empty()) {
     o.reference = plan.exact ? "exact" : "sample";
     if (!plan.exact) {
-      plan.notices.push_back(fmt::format(
-          "{} has no known limit: the reference is one large sample, and no worst query "
-          "of a ball is looked for (SyntheticOptions::radii)",
-          o.normalizer));
+      plan.notices.push_back(
+          fmt::format("{} has no known limit: the reference is one large sample, and no worst "
+                      "query of a ball is searched (SyntheticOptions::radii)",
+                      o.normalizer));
     }
   }
   check(o.reference == "exact" || o.reference == "sample", "SyntheticOptions::reference",

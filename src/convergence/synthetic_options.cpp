@@ -14,8 +14,8 @@ std::vector<Option> law(SyntheticOptions& o) {
        .value = &o.tokens,
        .form = "gaussian|sphere|mixture",
        .group = option_group::synthetic,
-       .help = "Random tokens in place of a model and a text, against the limit of attention over "
-               "them, which is known",
+       .help = "Use random tokens instead of a model and a text, and compare attention over them "
+               "with its known limit",
        .details = "`--grid`, `--points`, `--replicates`, `--normalizer`, `--seed`, `--threads`, "
                   "`--out`, `--json` and `--quiet` go with it",
        .named = "synthetic"},
@@ -30,18 +30,18 @@ std::vector<Option> law(SyntheticOptions& o) {
        .value = &o.variance,
        .form = "V",
        .group = option_group::synthetic,
-       .help = "Of a coordinate: Gaussian tokens (default 0.1), or those of each component of a "
+       .help = "Variance of a coordinate: of Gaussian tokens (default 0.1), or of a component of a "
                "mixture (default 0.05)"},
       {.member = "SyntheticOptions::radius",
        .value = &o.radius,
        .form = "R",
        .group = option_group::synthetic,
-       .help = "Of the sphere, or of that on which a mixture's means lie (default {})"},
+       .help = "Radius of the sphere, or of the sphere with the means of a mixture (default {})"},
       {.member = "SyntheticOptions::components",
        .value = &o.components,
        .form = "K",
        .group = option_group::synthetic,
-       .help = "Of a mixture (default {})",
+       .help = "Number of components of a mixture (default {})",
        .least = 1},
       {.member = "SyntheticOptions::values",
        .value = &o.values,
@@ -65,7 +65,7 @@ std::vector<Option> simulated(SyntheticOptions& o) {
        .value = &o.horizons,
        .form = "H,H...|FIRST:LAST:COUNT",
        .group = option_group::synthetic,
-       .help = "In place of scales, the horizons they are to give"},
+       .help = "Horizons that the scales must give; they replace --scales"},
       {.member = "SyntheticOptions::grid",
        .value = &o.grid,
        .form = "N,N...|FIRST:LAST:COUNT",
@@ -75,7 +75,7 @@ std::vector<Option> simulated(SyntheticOptions& o) {
        .value = &o.points,
        .form = "P",
        .group = option_group::drawn,
-       .help = "How many points the default grid has (default 8, with --full 12)",
+       .help = "Number of points of the default grid (default 8, with --full 12)",
        .least = 1},
       {.member = "SyntheticOptions::replicates",
        .value = &o.replicates,
@@ -87,8 +87,8 @@ std::vector<Option> simulated(SyntheticOptions& o) {
        .value = &o.full,
        .form = "",
        .group = option_group::synthetic,
-       .help = "The paper's numbers of tokens (up to 30000, of a sphere 100000) and 200 "
-               "replicates; with --out a run that was stopped goes on where it was",
+       .help = "Use the paper's numbers of tokens (up to 30000, of a sphere 100000) and 200 "
+               "replicates; with --out an interrupted run resumes",
        .details = "The paper's are 1000 to 30000 tokens (a sphere: 10000 to 100000) at 12 points; "
                   "the default is 500 to 4000 at 8 points with 20 replicates"},
       normalizer_option("SyntheticOptions", o.normalizer),
@@ -109,8 +109,8 @@ std::vector<Option> simulated(SyntheticOptions& o) {
        .value = &o.radii,
        .form = "R,R...|FIRST:LAST:COUNT",
        .group = option_group::synthetic,
-       .help = "Radii of the balls whose worst query is looked at, in standard deviations "
-               "(default {})"},
+       .help =
+           "Radii of the balls whose worst query is searched, in standard deviations (default {})"},
       threads_option("SyntheticOptions", o.threads),
   };
 }

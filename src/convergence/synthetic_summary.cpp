@@ -61,12 +61,12 @@ MaybeLine hardmax_sentence(const Results& results) {
   const Ends law = ends(results, "hardmax_error_predicted", "tokens");
   if (!error.first || !error.last || !law.first || !law.last) return {};
   Line line;
-  line.say("Hardmax limit: error ").number(*error.first).say(" at ");
+  line.say("The error of the hardmax limit is ").number(*error.first).say(" at ");
   label(results, "tokens", false, line);
   line.say(" tokens and still ").number(*error.last).say(" at ");
   label(results, "tokens", true, line);
   line.say(" (its law: ").number(*law.first).say(", ").number(*law.last);
-  return line.say("): it falls with the root of the logarithm of n only.").done();
+  return line.say("): it falls only as the inverse square root of log n.").done();
 }
 
 MaybeLine ball_sentence(const Results& results) {
@@ -75,7 +75,8 @@ MaybeLine ball_sentence(const Results& results) {
   const Ends constant = ends(results, "uniform_constant", "radius");
   if (!rate.first || !rate.last || !constant.first || !constant.last) return {};
   Line line;
-  line.say("Worst query of a ball (at horizon 1): the error falls as n^-").number(*rate.first);
+  line.say("The error of the worst query of a ball (at horizon 1) falls as n^-")
+      .number(*rate.first);
   line.say(" at R = ");
   label(results, "radius", false, line);
   line.say(" and n^-").number(*rate.last).say(" at R = ");
@@ -88,15 +89,15 @@ MaybeLine ball_sentence(const Results& results) {
 
 std::vector<SummaryLine> summarize_simulation(const Results& results) {
   constexpr const char* kRates =
-      "Paper B's rate holds where none is shown to be slower; these are the inputs of its theorem, "
+      "Paper B's rate holds if no rate is shown to be slower; these are the inputs of its theorem, "
       "not those of a model.";
   std::vector<SummaryLine> lines;
   for (const MaybeLine& line :
        {explained(rates_sentence(results, "mean"), kRates, next::kConverge),
         explained(rates_sentence(results, "covariance"), kRates, next::kConverge),
         explained(ball_sentence(results),
-                  "The bound over a ball is about its worst query: a wide ball settles far later "
-                  "than a typical query.",
+                  "The bound over a ball concerns its worst query, whose output settles far later "
+                  "than that of a typical query if the ball is wide.",
                   next::kConverge),
         explained(hardmax_sentence(results),
                   "A head that picks one key settles far more slowly than one that averages.",

@@ -182,7 +182,7 @@ ResolvedConverge resolve_convergence(ConvergeOptions options, const SourceInfo& 
   }
   if (!info.has_values && info.head_dim == 0) {
     throw UnsupportedError(fault(info.name, "queries and keys, or values", "scores alone",
-                                 "dump q and k, or v beside the scores"));
+                                 "dump q and k, or v in addition to the scores"));
   }
   if (options.scan.measures.empty()) {
     options.scan.measures = {"weights", "dispersion"};

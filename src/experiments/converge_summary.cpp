@@ -47,19 +47,18 @@ class Sentences {
                     "says.",
                     next::kTokens),
           explained(budgets(),
-                    "So many keys keep the head's output, averaged over the text. What the loss "
-                    "becomes is another question.",
+                    "This many keys keep the head's output within the tolerance, averaged over the "
+                    "text. They do not say how the loss changes.",
                     next::kDropKeys),
-          explained(cache(),
-                    "So much memory is at stake if each head keeps its own number of keys.",
+          explained(cache(), "The difference is the memory that a budget for each head saves.",
                     next::kPlan),
           explained(calibrated(),
                     "The allowed change of a head's output was chosen on one text, and its cost "
                     "measured on another.",
                     next::kPlan),
           explained(correlations(),
-                    "Where the two go together, heads that select poorly are those that need long "
-                    "contexts.",
+                    "If the two are correlated, the heads that select poorly are those that need "
+                    "long contexts.",
                     next::kValidate)}) {
       if (line) lines.push_back(*line);
     }
@@ -135,13 +134,11 @@ class Sentences {
     const auto most = extreme("tokens_for_error", 1), fewest = extreme("tokens_for_error", -1);
     if (!most || !tolerance_) return {};
     Line line;
-    line.say("Within ").constant("5").say(" % of its output, ").head(most->head).say(" needs ");
-    line.whole(most->cell).say(" of ");
-    line.longest(results_);
-    line.say(" keys (the ");
+    line.say("To keep its output within ").constant("5").say(" %, ").head(most->head);
+    line.say(" needs ").whole(most->cell).say(" of ").longest(results_).say(" keys (the ");
     line.say(value_or(results_.model, "causal", true) ? "most recent" : "nearest").say(" and ");
-    line.constant("4").say(" sinks), ").head(fewest->head).say(" ").whole(fewest->cell);
-    return line.say(".").done();
+    line.constant("4").say(" sinks) and ").head(fewest->head).say(" needs ");
+    return line.whole(fewest->cell).say(".").done();
   }
 
   MaybeLine cache() const {
@@ -151,11 +148,19 @@ class Sentences {
     if (!full || !kept || !most) return {};
     Line line;
     line.say("The key-value cache takes ").whole(*full).say(" bytes per token; kept to these ");
-    line.say("budgets (what that does to the loss was not tried) ").whole(*kept).say(", ");
+    line.say("budgets it takes ").whole(*kept).say(", ");
     line.derived(100 * kept->value / full->value).say(" % of it");
-    if (fewest->head.text() == most->head.text()) return line.say(".").done();
-    line.say(", of which ").head(most->head).say(" takes the most and ").head(fewest->head);
-    return line.say(" the least.").done();
+    if (fewest->head.text() != most->head.text()) {
+      line.say(", of which ").head(most->head).say(" needs the most and ").head(fewest->head);
+      line.say(" the least");
+    }
+    const auto tried = find_label(results_, "calibrated_tolerance", kServed);
+    const auto change =
+        tried ? find_cell(results_, "calibration_loss_change", {{"calibrated_tolerance", *tried}})
+              : std::nullopt;
+    if (!change) return line.say("; their effect on the loss was not measured.").done();
+    line.say("; such budgets change the loss on this text by ").nats(*change);
+    return line.say(" nats.").done();
   }
 
   // Describes what the largest requested rise allows, if it was tried.
@@ -177,9 +182,9 @@ class Sentences {
     const auto p = find_cell(results_, "calibrated_loss_change_p", {rise});
     const auto share = find_cell(results_, "calibrated_cache_share", {rise});
     if (!change || !share || !p || !low || !high) return {};
-    line.say("For a rise of the loss by less than ").constant(asked).say(" nats every head may ");
-    line.say("change its output by ").number(*found, 100).say(" %, which leaves ");
-    line.number(*share, 100).say(" % of the cache; on text that had no part in it the loss ");
+    line.say("Every head may change its output by ").number(*found, 100).say(" % for a loss ");
+    line.say("increase of less than ").constant(asked).say(" nats, which keeps ");
+    line.number(*share, 100).say(" % of the cache; on held-out text the loss ");
     line.say("changes by ").nats(*change).say(" (").nats(*low).say(" to ").nats(*high);
     line.say(p->value <= kShown ? "), shown to be less" : "), not shown to be less: ask for less");
     return line.say(".").done();
@@ -214,7 +219,7 @@ class Sentences {
       return line
           .say(
               "Selecting poorly and needing context do not go together here: every interval of "
-              "their rank correlations holds 0.")
+              "their rank correlations contains 0.")
           .done();
     }
     const std::string capacity = value->dims()[0].label(best[0]);
@@ -223,15 +228,17 @@ class Sentences {
       return require_cell(results_, metric,
                           {{"capacity_metric", best[0]}, {"convergence_metric", best[1]}});
     };
-    line.say("Selection and need of context go together most in ").say(capacity).say(" against ");
+    line.say("Selection and need of context are most correlated in ")
+        .say(capacity)
+        .say(" against ");
     line.say(convergence).say(": rank correlation ").number(at("rank_correlation")).say(" (");
     line.number(at("rank_correlation_low")).say(" to ").number(at("rank_correlation_high"));
     if (const auto top = extreme(capacity, 1)) {
-      line.say("), the most of the former in ").head(top->head).say(" (").number(top->cell);
+      line.say("); the former is largest in ").head(top->head).say(" (").number(top->cell);
       if (const auto need = cell(convergence, top->head)) line.say(" against ").number(*need);
     }
     line.say("); ").derived(clear).say(" of ").derived(judged);
-    return line.say(" intervals leave 0 out, where one in 20 would by chance.").done();
+    return line.say(" intervals exclude 0; one in 20 would by chance.").done();
   }
 
   const Results& results_;

@@ -213,9 +213,9 @@ void fit_interventions(HeadSource& source, const CompareOptions& options,
                        std::vector<Intervention>& interventions, Progress* progress,
                        std::stop_token stop) {
   if (!source.info().has_values) {
-    throw UnsupportedError(fault("fit_interventions()", "a source that holds values",
+    throw UnsupportedError(fault("fit_interventions()", "a source with values",
                                  source.info().name + ", which has none",
-                                 "the change of a head's output is what is fitted"));
+                                 "the fit minimises the change of a head's output"));
   }
   ScanOptions scan = options.scan;
   scan.layers.clear();

@@ -87,7 +87,7 @@ Intervention make_intervention(const AttentionPlan& plan, const CompareOptions& 
   });
   if (any && !some) {
     throw UsageError(fault(label, "a plan that changes some of the heads that are chosen",
-                           "one that changes none of them", "choose others"));
+                           "a plan that changes none of them", "choose others"));
   }
   return intervention;
 }

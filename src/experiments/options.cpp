@@ -15,18 +15,19 @@ std::vector<Option> options_of(CompareOptions& o) {
        .value = &o.normalizers,
        .form = "NAME[:KEY=VALUE],...",
        .group = option_group::changed,
-       .help = "The normalizers to set against the model's own, such as "
+       .help = "The normalizers to compare with the model's own, such as "
                "ssmax:s=0.43,b=0,sparsemax; may be repeated; headgauge list normalizers lists them",
-       .details = "[normalizers.md](normalizers.md). A comma followed by `key=` goes on with the "
-                  "normalizer before it, any other begins the next: `ssmax:s=0.43,b=0,sparsemax` "
-                  "is two",
+       .details =
+           "[normalizers.md](normalizers.md). A comma before `key=` continues the normalizer "
+           "before it; any other comma begins the next: `ssmax:s=0.43,b=0,sparsemax` "
+           "is two",
        .expects = "the name of a normalizer",
        .named = "normalizer"},
       {.member = "CompareOptions::patterns",
        .value = &o.patterns,
        .form = "NAME[:KEY=VALUE],...",
        .group = option_group::changed,
-       .help = "In place of normalizers: the patterns of keys to set against the model's own; may "
+       .help = "The patterns of keys to compare with the model's own, instead of normalizers; may "
                "be repeated; headgauge list patterns lists them",
        .details = "[patterns.md](patterns.md). Adds `kept_mass`, and says of each pattern whether "
                   "the heads select better or merely see fewer keys",
@@ -38,10 +39,10 @@ std::vector<Option> options_of(CompareOptions& o) {
        .value = choice(o.each, {"none", "layer", "head"}),
        .form = "head|layer",
        .group = option_group::changed,
-       .help = "Change one head (or one layer) at a time, in place of all at once",
+       .help = "Change one head (or one layer) at a time, instead of all at once",
        .details = "`loss`, `loss_change` and `kl` are then those of the model with that one "
-                  "changed. The metrics of a head are those that it then has; what is of several "
-                  "heads together is left out"}};
+                  "changed. The metrics of a head are those under its change; metrics of several "
+                  "heads together are left out"}};
   for (Option& option : options_of(o.scan)) {
     const std::string name = option.name();
     if (name == "normalizer" || name == "pattern" || name == "examples") continue;
@@ -49,10 +50,11 @@ std::vector<Option> options_of(CompareOptions& o) {
       option.group = option_group::changed;
       option.help = name == "layers" ? "Change only in these layers, such as 0-3,5"
                                      : "Change only these heads, as layer.head: 3.5,7.*";
-      option.details = name == "layers" ? ""
-                                        : "All heads are measured, for those of later layers "
-                                          "change too; what comes before the first changed layer "
-                                          "is neither run nor measured again";
+      option.details =
+          name == "layers"
+              ? ""
+              : "All heads are measured, because those of later layers change too; the layers "
+                "before the first changed one are neither run nor measured again";
     }
     own.push_back(std::move(option));
   }
@@ -82,7 +84,7 @@ std::vector<Option> options_of(ConvergeOptions& o) {
        .value = &o.points,
        .form = "P",
        .group = option_group::drawn,
-       .help = "How many points the default grid has (default {})",
+       .help = "Number of points of the default grid (default {})",
        .least = 1,
        .excludes = "grid"},
       {.member = "ConvergeOptions::replicates",

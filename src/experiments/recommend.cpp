@@ -140,19 +140,18 @@ class Recommendations {
                     "nearest: {} in {}, loss {} nats.",
                     length_, gains_.tried(), gains_.tried() == 1 ? "try" : "tries",
                     label(results_, *least), who(results_, *least), with_error(least->change)),
-        "As far as this was tried, the model is best left as it is on this text.",
+        "None of these changes is shown to help on this text.",
         all_.front().head ? next::kPlan : next::kEachLayer);
   }
 
   void say_how_many() {
     const auto lower = std::ranges::count_if(
         all_, [&](const Candidate& candidate) { return gains_.is_gain(candidate.change); });
-    say(fmt::format("Of {} interventions tried, {} {} the loss at L = {} beyond chance; in the "
-                    "mean at most "
-                    "{:g} % of such a list are there by chance.",
-                    all_.size(), lower, lower == 1 ? "lowers" : "lower", length_,
+    say(fmt::format("{} of {} interventions {} the loss at L = {} beyond chance; on average chance "
+                    "explains at most {:g} % of such a list.",
+                    lower, all_.size(), lower == 1 ? "lowers" : "lower", length_,
                     100 * kFalseDiscoveries),
-        "Each was tried by itself: together they may do otherwise.", next::kConfirm);
+        "Each was tried by itself: together they may act differently.", next::kConfirm);
   }
 
   void say_each(const char* how, const std::vector<Candidate>& some, const char* means,
@@ -163,18 +162,18 @@ class Recommendations {
           head && head->head >= 0 ? std::vector{head->text()} : std::vector<std::string>{});
     }
     if (some.size() > kMostLines) {
-      say(fmt::format("And {} more that gain less.", some.size() - kMostLines), means, next);
+      say(fmt::format("{} more gain less.", some.size() - kMostLines), means, next);
     }
   }
 
   void say_candidates() {
     say_each("Lower loss in", best_,
-             "It was chosen among many on this very text, and looks better here than it is.",
+             "It was chosen among many on this text, so it looks better here than it is.",
              next::kConfirm);
     say(fmt::format("No recommendation yet: {} chosen on this text; confirm_gains() tries {} on "
                     "another.",
                     best_.size() == 1 ? "it was" : "they were", best_.size() == 1 ? "it" : "them"),
-        "Only a text that had no part in the choice can say whether it lasts.", next::kConfirm);
+        "Only a text that had no part in the choice can confirm a gain.", next::kConfirm);
   }
 
   // Returns "novel.txt (L = 1024)".
@@ -223,8 +222,8 @@ class Recommendations {
     const auto together = find_cell(results_, "loss_change_together", {});
     if (best_.size() > 1) {
       std::string text =
-          fmt::format("On {} {} of these {} {} the loss beyond chance", other_text(),
-                      confirmed.size(), best_.size(), confirmed.size() == 1 ? "lowers" : "lower");
+          fmt::format("{} of these {} {} the loss on {} beyond chance", confirmed.size(),
+                      best_.size(), confirmed.size() == 1 ? "lowers" : "lower", other_text());
       if (together) {
         text += fmt::format("; all {} at once change it there by {} nats", best_.size(),
                             with_error(*together));
@@ -233,22 +232,21 @@ class Recommendations {
       if (together && confirmed.size() > 1 && confirmed.size() < best_.size()) {
         text += " The recommended ones alone were not tried at once.";
       }
-      say(std::move(text), "What fails there was luck, or belongs to the first text alone.",
+      say(std::move(text), "A gain that fails there was chance, or holds only on the first text.",
           next::kPlan);
     }
-    say_each(
-        "Recommended for", confirmed,
-        "The loss fell on a text that had no part in the choice. Whether the model still finds "
-        "what stands far back was not tried.",
-        next::kPlan);
+    say_each("Recommended for", confirmed,
+             "The loss fell on a text that had no part in the choice. It does not show whether the "
+             "model still finds tokens far back.",
+             next::kPlan);
     const std::string where = best_.size() > 1 ? "there" : "on " + other_text();
     if (!open.empty()) {
-      say(fmt::format("Not shown {}: {}.", where, listed(open)),
-          "Not shown is not shown to be equal: a longer text may decide.", next::kConfirm);
+      say(fmt::format("No change of the loss is shown {}: {}.", where, listed(open)),
+          "This does not show that there is no change: a longer text may decide.", next::kConfirm);
     }
     if (!higher.empty()) {
-      say(fmt::format("Raises the loss {}: {}.", where, listed(higher)),
-          "These changes suit the first text alone.", next::kConfirm);
+      say(fmt::format("The loss is shown to rise {}: {}.", where, listed(higher)),
+          "These changes gain only on the first text.", next::kConfirm);
     }
   }
 
@@ -309,15 +307,15 @@ std::vector<SummaryLine> summarize_comparison(const Results& results) {
   if (results.changes) {
     for (SummaryLine& line : change_sentences(results, *results.changes)) {
       add(std::move(line),
-          "A metric moves because the head attends by another rule, or because earlier heads do: "
+          "A metric changes because this head or earlier heads have another normalizer or pattern: "
           "the loss says what that is worth.",
           next::kOneHead);
     }
   }
   for (std::string& text : selectivity_of_patterns(results)) {
     add(SummaryLine{std::move(text), {}, {}},
-        "Fewer keys alone lower the entropy: a pattern selects where it lowers it by more than as "
-        "many random keys.",
+        "Fewer keys alone lower the entropy: a pattern selects only if it lowers the entropy more "
+        "than the same number of random keys would.",
         next::kEachLayer);
   }
   add(temperature_range(results),

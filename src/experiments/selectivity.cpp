@@ -111,12 +111,12 @@ std::vector<std::string> selectivity_of_patterns(const Results& results) {
         change_over_heads(results, kLeastSeparability, above_permuted(0), above_permuted(k));
     if (!keys || !deficit) continue;
     if (keys->after == keys->before) {
-      lines.push_back(fmt::format("{} leaves all of {} keys: nothing is left out at this length.",
-                                  names[k], rounded(keys->before)));
+      lines.push_back(fmt::format("{} keeps all {} keys: it drops none at this length.", names[k],
+                                  rounded(keys->before)));
       continue;
     }
     std::string line = fmt::format(
-        "{} leaves {} of {} keys: entropy {:.2f} nats below that of equal weights, on as many "
+        "{} keeps {} of {} keys: entropy {:.2f} nats below that of equal weights, on as many "
         "random "
         "keys {:.2f} ({:+.2f} ± {:.2f} over heads)",
         names[k], rounded(keys->after), rounded(keys->before), deficit->after, deficit->before,

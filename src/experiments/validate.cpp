@@ -179,7 +179,8 @@ class Validation {
     if (!left_out_.empty()) results_.notices.push_back(left_out_);
     if (of_text_.size() == 1) {
       results_.notices.push_back(
-          "one text: metrics and losses are of the same text, so nothing is shown of another");
+          "there is one text: metrics and losses come from the same text, so nothing is shown "
+          "about another");
     }
   }
 
@@ -315,9 +316,8 @@ std::vector<Option> options_of(ValidateOptions& o) {
        .value = &o.patterns,
        .form = "NAME[:KEY=VALUE],...",
        .group = option_group::changed,
-       .help =
-           "The patterns of keys that a head is seen through, one after the other (default {}); "
-           "none: no pattern",
+       .help = "The patterns of keys that are tried in one head at a time (default {}); none: no "
+               "pattern",
        .details = "[patterns.md](patterns.md)",
        .expects = "the name of a pattern",
        .none = "none",
@@ -326,10 +326,10 @@ std::vector<Option> options_of(ValidateOptions& o) {
        .value = &o.normalizers,
        .form = "NAME[:KEY=VALUE],...",
        .group = option_group::changed,
-       .help = "The normalizers that a head gets, one after the other (default {}); none: no "
-               "normalizer",
-       .details = "[normalizers.md](normalizers.md). `uniform` puts the mean over the keys in the "
-                  "place of the head's output",
+       .help =
+           "The normalizers that are tried in one head at a time (default {}); none: no normalizer",
+       .details = "[normalizers.md](normalizers.md). `uniform` replaces the head's output by the "
+                  "mean over the keys",
        .expects = "the name of a normalizer",
        .none = "none",
        .named = "normalizer"},
@@ -365,8 +365,8 @@ Results validate(std::span<const std::string> texts, const OpenText& open,
   ValidateOptions chosen = options;
   for (auto* names : {&chosen.patterns, &chosen.normalizers}) std::erase(*names, "none");
   if (chosen.patterns.empty() && chosen.normalizers.empty()) {
-    throw UsageError(fault("ValidateOptions::patterns", "patterns or normalizers to put in place",
-                           "none", "name one"));
+    throw UsageError(
+        fault("ValidateOptions::patterns", "patterns or normalizers to try", "none", "name one"));
   }
   return Validation(texts, chosen, progress).run(open, stop);
 }

@@ -26,11 +26,11 @@ class ValidateSentences {
   std::vector<SummaryLine> all() const {
     std::vector<SummaryLine> lines;
     for (Index k = 0; k < std::ssize(interventions_); ++k) {
-      lines.push_back(*explained(
-          best(k),
-          "Rho is a rank correlation over the heads: near 0 the metric says nothing of what the "
-          "change costs, near 1 or -1 it puts the heads in the order of that cost.",
-          next::kPlan));
+      lines.push_back(
+          *explained(best(k),
+                     "Rho is a rank correlation over the heads: near 0 the metric says nothing "
+                     "about the cost of the change; near 1 or -1 it orders the heads by that cost.",
+                     next::kPlan));
     }
     for (Index p = 0; p < std::ssize(predictors_); ++p) {
       if (!predictors_[p].starts_with(kFlagPredictor)) continue;
@@ -67,8 +67,8 @@ class ValidateSentences {
       return;
     line.say("; thresholds near ")
         .number(*value)
-        .say(", each chosen on one text, tell heads of the ");
-    line.say("others apart by a rank-biserial correlation of ").number(*separation);
+        .say(", each chosen on one text, separate the heads on the ");
+    line.say("other texts with a rank-biserial correlation of ").number(*separation);
   }
 
   MaybeLine best(Index intervention) const {
@@ -89,7 +89,7 @@ class ValidateSentences {
     add_correlation(line, *most, intervention);
     if (const auto own =
             find_cell(results_, "loss_change_replication", {{"intervention", intervention}})) {
-      line.say("; two texts agree by ").number(*own);
+      line.say("; the rank correlation of two texts is ").number(*own);
     }
     add_threshold(line, *most, intervention);
     return line.say(").").done();

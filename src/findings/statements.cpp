@@ -21,6 +21,9 @@ bool critical_n_can_be_shown(const Results& results, std::size_t heads) {
 std::vector<SummaryLine> summarize_scan(const Results& results) {
   constexpr std::size_t kLines = 4;  // number of lines to reach with spare ones
   using summary::explained;
+  // These results judge the claims already.
+  const bool judged = results.command == Command::reproduce_limits;
+  const char* const claims = judged ? next::kConverge : next::kLimits;
   const summary::Summary summary(results);
   if (!summary.possible() || !has_rows_to_judge(results)) return {};
   // The statements in the order of the text; `spare` ones replace those that the results do not
@@ -31,39 +34,38 @@ std::vector<SummaryLine> summarize_scan(const Results& results) {
     bool aside = false;
   };
   std::vector<Statement> statements{
-      {explained(
-          summary.sinks(),
-          "A head rests on a sink where a query finds nothing that it looks for; most of the "
-          "weight of such heads says nothing of the text.",
-          next::kDropKeys)},
+      {explained(summary.sinks(),
+                 "A head rests on a sink if a query finds nothing that it looks for; most of the "
+                 "weight of these heads says nothing about the text.",
+                 next::kDropKeys)},
       {explained(summary.roles(),
-                 "A head is known by where it looks when it does not rest: the examples show its "
-                 "keys.",
+                 "The keys that a head looks at (apart from its sinks) characterise it: the "
+                 "examples show them.",
                  next::kLookAt)},
       {explained(summary.dispersion(),
-                 "A head that averages reads everything a little; a sharp one reads a few keys, or "
-                 "rests on one.",
+                 "A head that averages reads everything a little; a sharp one reads few keys, or "
+                 "only a sink.",
                  next::kCompare)},
       {.line = explained(summary.growth(),
                          "A head that spreads with the context selects less in longer texts.",
                          next::kConverge),
        .spare = true},
       {explained(summary.outlook(),
-                 "A slope near 1 says that a head spreads over all new keys; one near 0, that it "
-                 "goes on selecting in longer texts.",
+                 "A slope near 1 says that a head spreads over all new keys; a slope near 0 says "
+                 "that it still selects in longer texts.",
                  next::kConverge)},
       {.line = explained(summary.critical(),
-                         "So many selected keys say no more about the text than as many taken at "
-                         "random: paper A's bound on how much a head can usefully select.",
-                         next::kLimits),
+                         "This many selected keys say no more about the text than the same number "
+                         "of random keys: paper A's bound on how much a head can usefully select.",
+                         claims),
        .aside = true},
       {.line = explained(summary.separability(),
                          "A larger weight in such heads is no sign that a key's vector stands "
                          "apart from the others.",
-                         next::kLimits),
+                         claims),
        .aside = true},
       {.line =
-           explained(summary.spread(), "So many keys a cache would have to keep for that weight.",
+           explained(summary.spread(), "A cache would have to keep this many keys for that weight.",
                      next::kConverge),
        .spare = true},
       {.line = explained(summary.largest_key(),

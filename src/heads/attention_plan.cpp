@@ -50,7 +50,7 @@ void require_model(const AttentionPlan& plan, const HeadSource& source, const st
     }
     throw BadInputError(
         fault(name, fmt::format("a plan for {}", source.info().name),
-              fmt::format("one for {}, whose {} is {} and not {}", name_of(plan.model), key,
+              fmt::format("a plan for {}, whose {} is {} instead of {}", name_of(plan.model), key,
                           plan.model[key].dump(), model[key].dump()),
               "make one for this model with headgauge plan"));
   }
@@ -95,7 +95,7 @@ AttentionPlan plan_of(const Json& json, const std::string& path) {
     if (layer >= layers || head >= kv_heads) {
       throw BadInputError(
           fault(name, fmt::format("one of {} layers of {} key-value heads", layers, kv_heads),
-                "one that is not in the model", "correct or remove it"));
+                "a head that the model does not have", "correct or remove it"));
     }
     HeadPlan& of_head = plan.heads(layer, head);
     if (of_head.changes()) {
@@ -183,8 +183,8 @@ HeadInterventions make_interventions(const AttentionPlan& plan, const HeadSource
   plan.heads.each([&](int layer, int head, const HeadPlan& of_head) {
     if (!of_head.changes() || info.has_attention(layer)) return;
     throw BadInputError(fault(fmt::format("{}: key-value head {}.{}", name, layer, head),
-                              "a head of a layer with attention", "one of a layer without",
-                              "correct or remove it"));
+                              "a head of a layer with attention",
+                              "a head in a layer without attention", "correct or remove it"));
   });
   return make_interventions(plan.heads, info);
 }

@@ -138,8 +138,8 @@ class TopKeys final : public Pattern {
     for (const Index document : source.documents) fewest = std::min(fewest, document);
     if (source.causal) fewest = std::min<Index>(fewest, 1);
     if (k_ <= fewest) return {};
-    return fmt::format("topk: k = {} is more than the keys of {}; all are kept there", k_,
-                       source.causal ? "the first rows" : "some rows");
+    return fmt::format("topk: k = {} exceeds the number of keys of {}; these rows keep all keys",
+                       k_, source.causal ? "the first rows" : "some rows");
   }
 
  private:
@@ -152,8 +152,8 @@ class TopKeys final : public Pattern {
 PatternEntries content_patterns() {
   return {
       {{"lsh",
-        "the keys that share the query's bucket, argmax [xR; -xR] of a random R, in any of "
-        "`rounds` rounds, and the query's own",
+        "the query's own key, and the keys in the same bucket (argmax [xR; -xR], R random) in any "
+        "of `rounds` rounds",
         // There is one bucket of all keys, or an even number of them, for x and -x.
         {{.key = "buckets",
           .initial = 16.0,
@@ -171,11 +171,10 @@ PatternEntries content_patterns() {
                                       static_cast<std::uint64_t>(p.whole("seed")));
        }},
       {{.name = "topk",
-        .formula =
-            "the `k` keys of largest logit, the lower of equal ones: an oracle, since it takes "
-            "all logits to find them",
+        .formula = "the `k` keys with the largest logits (earlier keys win ties): an oracle, "
+                   "because it needs all logits",
         .parameters = {{.key = "k", .initial = 64.0, .domain = kPositiveCount}},
-        .source = "upper limit of what k keys can do; docs/patterns.md",
+        .source = "the best that k keys can do; docs/patterns.md",
         .by_weight = true},
        [](const PatternInfo& info) -> std::unique_ptr<Pattern> {
          return std::make_unique<TopKeys>(info, info.parameters.whole("k"));

@@ -21,9 +21,9 @@ void require_all_keys(const HeadInput& head, const std::string& changed_by) {
   const KeyMask* mask = head.visibility.mask();
   if (mask == nullptr) return;
   throw UnsupportedError(fault(fmt::format("{} in head {}.{}", changed_by, head.layer, head.head),
-                               "a head that shows every key of its range",
-                               fmt::format("one in which {} hides keys", mask->name()),
-                               "leave one of the two out, or write a pattern that does both"));
+                               "a head without a mask",
+                               fmt::format("a head in which {} hides keys", mask->name()),
+                               "remove one of the two, or write a pattern that does both"));
 }
 
 std::vector<std::string> HeadIntervention::notices(const SourceInfo& source, Index longest) const {
@@ -78,17 +78,17 @@ void require_all_heads(const HeadInterventions& interventions, const SourceInfo&
 
 void HeadSource::intervene(const HeadInterventions& interventions) {
   if (interventions.empty()) return;
-  throw UnsupportedError(fault(info().name, "a source whose attention can be changed",
-                               "one that cannot", "give a checkpoint or a dump file"));
+  throw UnsupportedError(fault(info().name, "a source that supports interventions",
+                               "a source that does not", "give a checkpoint or a dump file"));
 }
 
 void HeadSource::set_context(Index length) {
   for (const Index tokens : info().documents) {
     if (tokens <= length) continue;
     throw UnsupportedError(
-        fault(info().name, "a source that can be cut to a context",
-              fmt::format("one of {} tokens that cannot be cut to {}", tokens, length),
-              "ask for its own length alone"));
+        fault(info().name, "a source that can shorten its context",
+              fmt::format("a source of {} tokens that cannot be cut to {}", tokens, length),
+              "ask for its own length only"));
   }
 }
 

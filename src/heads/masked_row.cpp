@@ -55,7 +55,7 @@ void require_finite(const HeadInput& head, Index query, KeyRange range,
       fault(fmt::format("layer {} head {}", head.layer, head.head), "finite attention scores",
             fmt::format("{} at query {}, key {}", name_of_non_finite(logits[bad]), query,
                         range.begin + bad),
-            "the weights or the dump overflow float32 or are damaged: check where they come from"));
+            "the weights or the dump overflow float32 or are damaged: check their origin"));
 }
 
 void weigh_range(const HeadInput& head, Index query, KeyRange range, std::span<float> row,

@@ -165,8 +165,7 @@ PatternEntries window_patterns() {
         "StreamingLLM; Xiao et al. 2023"},
        make_sinks},
       {{"bigbird",
-        "window and global keys as in `window`, and `random` keys drawn anew for every query from "
-        "the others",
+        "the keys of `window`, and `random` other keys drawn separately for every query",
         {{.key = "window", .initial = 48.0, .domain = kPositiveCount},
          {.key = "random", .initial = 48.0, .domain = kAnyCount},
          {.key = "global", .initial = 32.0, .domain = kAnyCount},

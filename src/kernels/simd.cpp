@@ -67,7 +67,7 @@ void choose(std::string_view where, std::string_view level) {
     targets = kAvx2;
   } else if (level != "baseline") {
     throw UsageError(fault(where, "one of " + joined(simd_levels()), "'" + std::string(level) + "'",
-                           "this processor runs no other level; leave it at auto"));
+                           "this processor supports no other level; use auto"));
   }
   // If no bit is set, Highway's tables use the baseline.
   hwy::GetChosenTarget().Update(targets);

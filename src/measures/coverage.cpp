@@ -87,7 +87,7 @@ Index count_chunks(Index rows) {
 }
 
 [[noreturn]] void refuse_heads() {
-  throw DamagedPartError("unions of the heads that are measured", "those of others");
+  throw DamagedPartError("unions over the measured heads", "unions over other heads");
 }
 
 // Finds for every head the largest of its means over pairs, and the other head of that pair. `sums`

@@ -158,7 +158,7 @@ class TrendMetrics {
       if (share >= kReliable || within_ == 0) continue;
       results_.notices.push_back(fmt::format(
           "{}effective_tokens_forecast is unreliable here: fitted up to position {:.0f}, its 95 % "
-          "intervals hold what was measured up to {:.0f} for only {} of {} heads",
+          "intervals contain the values measured up to {:.0f} for only {} of {} heads",
           intervention == 0 ? "" : labels[intervention] + ": ", fitted, measured,
           held_[intervention], judged_[intervention]));
     }
@@ -179,7 +179,7 @@ class TrendMetrics {
       return;
     results_.notices.push_back(fmt::format(
         "the model was trained on contexts of {:.0f} tokens: effective_tokens_forecast at {:.0f} "
-        "says what its heads do if they go on as they do up to {:.0f}, not what they have learnt",
+        "extrapolates the trend of its heads up to {:.0f}; it was not trained at these positions",
         trained, fmt::join(std::span(beyond, lengths_.end()), ", "), longest_));
   }
 

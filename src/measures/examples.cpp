@@ -221,7 +221,7 @@ class ExamplesMeasure final : public Measure {
       if (head < 0 || criterion >= kExampleCriteria.size() || !is_position(row.query) ||
           !std::ranges::all_of(row.keys, is_position) || row.weights.size() != row.keys.size() ||
           *row.others < 0 || (!row.originals.empty() && row.originals.size() != row.keys.size())) {
-        throw DamagedPartError("examples of the text", "positions beyond it");
+        throw DamagedPartError("examples within the text", "positions beyond its end");
       }
       of_layer_.try_emplace(head, empty()).first->second[criterion].add(std::move(row));
     }

@@ -40,7 +40,7 @@ SelectionRequest make_plan(const MeasureOptions& options, SelectionGroups groups
   if (!options.lengths.empty()) plan.longest = std::max(options.lengths.back(), 2);
   if (groups.proportion) {
     if (options.lengths.empty()) {
-      throw UsageError(fault("MeasureOptions::top_share", "lengths beside it", "none", ""));
+      throw UsageError(fault("MeasureOptions::top_share", "lengths too", "none", ""));
     }
     plan.shares = distinct(options.top_share);
     plan.bounds = false;
@@ -333,7 +333,7 @@ void SelectionMeasure::derive(std::span<const LayerStatistics* const> layers, Re
           "MeasureOptions::expected_draws are left out";
     }
     results.notices.push_back("The products of all vectors x would not fit in memory: " + left_out +
-                              ", and distance_bound is its simpler half.");
+                              ", and distance_bound uses only the simpler of its two bounds.");
   }
   if (coverage_) coverage_->derive(results);
 }

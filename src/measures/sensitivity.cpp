@@ -143,10 +143,10 @@ class SensitivityMeasure final : public Measure {
 
   void derive(std::span<const LayerStatistics* const>, Results& results) override {
     if (is_sampled_) {
-      results.notices.push_back(fmt::format(
-          "sensitivity and sensitivity_top2 are measured on one row, drawn at random, of each 16 "
-          "neighbouring rows of more than {} keys; it stands for all of them",
-          kShortRow));
+      results.notices.push_back(
+          fmt::format("in rows of more than {} keys, sensitivity and sensitivity_top2 are measured "
+                      "on one random row of each 16 neighbouring rows, which represents all 16",
+                      kShortRow));
     }
     const LabelledArray& mean = *results.metric("sensitivity");
     LabelledArray& bound = results.add_metric("sensitivity_bound", mean.dim_names(), "1");

@@ -111,7 +111,8 @@ class WeightsMeasure final : public Measure {
     const auto is_count = [](Index n) { return n > 0 && n <= kMostRows; };
     if (positions.size() != heads.size() || !std::ranges::all_of(heads, is_count) ||
         (!positions.empty() && positions.front() < 0) || !std::ranges::is_sorted(positions)) {
-      throw DamagedPartError("sinks at positions of the text, each of some heads", "others");
+      throw DamagedPartError("sinks at positions within the text, each with its number of heads",
+                             "others");
     }
     for (std::size_t i = 0; i < positions.size(); ++i) of_layer_[positions[i]] += heads[i];
     parts_of_layer_ += part.take<bool>();

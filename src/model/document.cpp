@@ -119,7 +119,7 @@ void Document::require_room(Index length) const {
   if (length < around) {
     throw BadInputError(
         fault("ScanOptions::lengths",
-              fmt::format("at least {}, for {} special tokens stand around a text", around, around),
+              fmt::format("at least {}, because {} special tokens surround a text", around, around),
               std::to_string(length), "ask for longer ones, or give token ids"));
   }
 }
@@ -127,8 +127,8 @@ void Document::require_room(Index length) const {
 std::vector<int> Document::tokens_read_again() const {
   Document again = read_again();
   if (again.sha256 != sha256 || again.tokens.size() < released) {
-    throw BadInputError(fault(name, "the text that it was when the run began", "another one",
-                              "leave texts as they are while they are measured"));
+    throw BadInputError(fault(name, "the text as it was when the run began", "another one",
+                              "do not change texts during a run"));
   }
   return std::move(again.tokens);
 }

@@ -129,10 +129,10 @@ void refuse_further_layers(const Checkpoint& checkpoint, const std::string& pref
     found = name;
   }
   if (found.empty()) return;
-  throw BadInputError(fault(checkpoint.config().where(field),
-                            fmt::format("more than {}, for there is \"{}\"", first, found),
-                            std::to_string(layers),
-                            "weights and config must come from the same model"));
+  throw BadInputError(
+      fault(checkpoint.config().where(field),
+            fmt::format("more than {}, because the checkpoint has \"{}\"", first, found),
+            std::to_string(layers), "weights and config must come from the same model"));
 }
 
 }  // namespace headgauge

@@ -387,7 +387,7 @@ class TransformerSource final : public ModelSource {
 }  // namespace
 
 void Transformer::leave(MatrixView<const float>, MatrixView<float>, ThreadPool&) {
-  throw std::logic_error("a model without a next token has nothing that meets its embedding");
+  throw std::logic_error("a model that predicts no next token has no output vectors");
 }
 
 const TensorView& Transformer::output_embedding() const {

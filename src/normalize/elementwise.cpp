@@ -135,7 +135,7 @@ std::unique_ptr<Normalizer> make_relu(const NormalizerInfo& info) {
   parts.power = info.parameters.number("alpha");
   if (h != "relu" && power != 1) {
     throw UsageError(fault("normalizer relu, parameter power", "1 unless h=relu",
-                           fmt::format("{} with h={}", power, h), "leave one of them out"));
+                           fmt::format("{} with h={}", power, h), "remove one of them"));
   }
   parts.h = h == "relu" && power != 1 ? relu_power(power) : scalar_function(h);
   parts.function = kernel_of(h, power);
@@ -181,8 +181,8 @@ NormalizerEntries elementwise_normalizers() {
         "does not apply: weights are not normalised by a sum"},
        make_sigmoid},
       {{"relu",
-        "a_i = n^-alpha relu(l_i)^power; h=gelu, softplus, identity, relu6 or sigmoid in "
-        "place of relu",
+        "a_i = n^-alpha relu(l_i)^power; h=gelu, softplus, identity, relu6 or sigmoid replaces "
+        "relu",
         {{.key = "power", .initial = 1.0, .domain = kPositive},
          {.key = "alpha",
           .initial = 1.0,

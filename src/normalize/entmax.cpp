@@ -122,7 +122,7 @@ NormalizerEntries entmax_normalizers() {
          return std::make_unique<Entmax>(info, 2.0, one, false);
        }},
       {{"entmax",
-        "a_i = [(alpha-1) l_i - tau]_+^(1/(alpha-1)), tau so that they sum to 1",
+        "a_i = [(alpha-1) l_i - tau]_+^(1/(alpha-1)), with tau such that the weights sum to 1",
         {{.key = "alpha",
           .initial = 1.5,
           .domain = kAlpha,
@@ -142,7 +142,7 @@ NormalizerEntries entmax_normalizers() {
           .domain = kNotNegative,
           .fit = FitRange{.low = 0, .high = 2, .geometric = false}},
          {.key = "gamma", .initial = 1.0, .domain = NumberDomain{.lowest = -2, .highest = 2}}},
-        "Vasylenko et al. 2025 (arXiv 2506.16640), beta and gamma per head in place of learned "
+        "Vasylenko et al. 2025 (arXiv 2506.16640), beta and gamma per head instead of learned "
         "functions; docs/mathematics.md N6",
         "2^(alpha-2) (delta + beta (log n)^gamma) for alpha <= 2",
         lemma},

@@ -136,7 +136,7 @@ NormalizerEntries scaled_by_length() {
                                   .fit = FitRange{2, 16384}};
   return {
       {{"ssmax",
-        "softmax((s log n + b) l), n = visible keys (others define n otherwise)",
+        "softmax((s log n + b) l), n = number of visible keys (other papers define n differently)",
         {{.key = "s", .initial = 0.43, .domain = kNotNegative, .fit = FitRange{0.02, 2}},
          {.key = "b", .initial = 0.0, .domain = kNotNegative}},
         "Nakanishi 2025 (arXiv 2501.19399); docs/mathematics.md N2",
@@ -203,7 +203,7 @@ NormalizerEntries scaled_softmax_normalizers() {
       {{"uniform",
         "a_i = 1/n",
         {},
-        "what is left of softmax at t = infinity; docs/mathematics.md N1",
+        "the limit of softmax for t = infinity; docs/mathematics.md N1",
         "0",
         "applies"},
        [](const NormalizerInfo& info) -> Made { return fixed(info, 0); }},

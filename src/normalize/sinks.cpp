@@ -82,7 +82,8 @@ class SinkSoftmax final : public Normalizer {
 }  // namespace
 
 NormalizerEntries sink_normalizers() {
-  const std::string lemma = "does not apply: only its upper half holds, for the sink takes a share";
+  const std::string lemma =
+      "does not apply: only the upper bound holds, because the sink takes a share";
   return {
       {{"softmax1",
         "a_i = exp(l_i) / (1 + sum_j exp(l_j))",

@@ -79,7 +79,7 @@ class Stieltjes final : public RidgeNormalizer {
 
 NormalizerEntries stieltjes_normalizers() {
   return {{{"stieltjes",
-            "a_i = (lam - l_i)^-q with lam > max l so that they sum to 1",
+            "a_i = (lam - l_i)^-q with lam > max l such that the weights sum to 1",
             {{.key = "q",
               .initial = 4.0,
               .domain = NumberDomain{.lowest = 0.02, .highest = 64},

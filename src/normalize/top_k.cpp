@@ -76,10 +76,12 @@ class TopK final : public Normalizer {
   std::string notice(Index longest) const override {
     if (k_ <= 1) return {};
     if (static_cast<std::size_t>(longest) < k_) {
-      return fmt::format("topk: k = {} is more than the keys of every row: all are kept", k_);
+      return fmt::format("topk: k = {} exceeds the number of keys of every row: all keys are kept",
+                         k_);
     }
     return fmt::format(
-        "topk: rows with fewer than k = {} keys keep all of them, in a causal text the first {}",
+        "topk: rows with fewer than k = {} keys keep all keys; in a causal model these are the "
+        "first {} rows",
         k_, k_ - 1);
   }
 
@@ -104,13 +106,13 @@ class TopK final : public Normalizer {
 
 NormalizerEntries top_k_normalizers() {
   return {{{"topk",
-            "softmax over the k largest logits, 0 elsewhere; all keys where k >= n",
+            "softmax over the k largest logits, 0 elsewhere; all keys if k >= n",
             {{.key = "k",
               .initial = 8.0,
               .domain = kCount,
               .fit = FitRange{.low = 1, .high = 1024, .up_to_keys = true}}},
             "Explicit Sparse Transformer; Gupta et al. 2021; docs/mathematics.md N12",
-            "none: a jump where keys change places; 1/2 between jumps",
+            "none: weights jump when the set of kept keys changes; 1/2 between jumps",
             "does not apply: not F(l_i) / sum F"},
            [](const NormalizerInfo& info) -> std::unique_ptr<Normalizer> {
              return std::make_unique<TopK>(info,

@@ -11,8 +11,8 @@ Index common_length(const std::vector<HeadSource*>& sources, const std::string& 
   for (const HeadSource* source : sources) {
     const auto& documents = source->info().documents;
     if (documents.empty()) {
-      throw UsageError(
-          fault(who, "documents of each kind of text", "none of one", "give more text"));
+      throw UsageError(fault(who, "documents in every set of texts", "a set without documents",
+                             "give more text"));
     }
     lengths.insert(documents.begin(), documents.end());
   }

@@ -55,8 +55,8 @@ PlanOptions checked(PlanOptions options, const SourceInfo& source) {
     if (!source.has_loss) throw no_loss("PlanOptions::allow", source);
   }
   if (options.objective == PlanObjective::loss && (options.memory || options.allow)) {
-    throw UsageError(fault("PlanOptions::objective", "memory, where a share or a rise is given",
-                           "loss", "leave the share and the rise out"));
+    throw UsageError(fault("PlanOptions::objective", "memory if a share or a rise is given", "loss",
+                           "leave the share and the rise out"));
   }
   if (options.objective == PlanObjective::loss && options.curve != PlanOptions().curve) {
     throw UsageError(fault("PlanOptions::curve", "the objective memory", "loss",
@@ -287,7 +287,7 @@ class PlanMaker {
   // that of a single test.
   BudgetResult within_rise(double rise) {
     const std::string label = fmt::format("rise of {:g}", rise);
-    FoundPlan taken{space_.plan(space_.same(0)), "nothing smaller was shown to stay below"};
+    FoundPlan taken{space_.plan(space_.same(0)), "no smaller plan was shown to stay below"};
     for (FoundPlan& offer : offers_below(rise)) {
       const ByDocument change = check_.change(offer.plan);
       if (shown_below({&change, 1}, rise) == 0) break;

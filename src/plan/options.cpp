@@ -10,8 +10,8 @@ std::vector<Option> options_of(PlanOptions& o) {
        .value = choice(o.objective, {"memory", "loss"}),
        .form = "memory|loss",
        .group = option_group::searched,
-       .help = "What is searched for: the lowest loss at a share of the key-value cache (the "
-               "default), or the lowest loss whatever the cache"},
+       .help = "Goal of the search: the lowest loss at a share of the key-value cache (the "
+               "default), or the lowest loss at any size of the cache"},
       {.member = "PlanOptions::memory",
        .value = &o.memory,
        .form = "SHARE",
@@ -33,13 +33,13 @@ std::vector<Option> options_of(PlanOptions& o) {
        .group = option_group::searched,
        .help = "Make plans for these shares of the cache too, for the curve of loss against cache "
                "(default {})",
-       .details = "Not with `--objective loss`",
+       .details = "`--objective loss` takes no shares",
        .below = 1},
       {.member = "PlanOptions::patterns",
        .value = &o.patterns,
        .form = "NAME[:KEY=VALUE],...",
        .group = option_group::searched,
-       .help = "What a head may get in place of full attention (default: 4 sinks and a recent "
+       .help = "Patterns that may replace full attention in a head (default: 4 sinks and a recent "
                "window, of 1/64 to 3/4 of the context)",
        .details = "See [patterns.md](patterns.md). Patterns that may look at any key again, such "
                   "as `topk`, keep the whole cache",
@@ -49,8 +49,8 @@ std::vector<Option> options_of(PlanOptions& o) {
        .value = &o.normalizers,
        .form = "NAME[:KEY=VALUE],...",
        .group = option_group::searched,
-       .help = "And which normalizers (default: uniform, whose cache is a running mean; for "
-               "--objective loss temperatures too)",
+       .help = "Normalizers that a head may get (default: uniform, whose cache is a running mean; "
+               "for --objective loss temperatures too)",
        .none = "uniform",
        .named = "normalizer"},
       {.member = "PlanOptions::screen",
@@ -59,14 +59,14 @@ std::vector<Option> options_of(PlanOptions& o) {
        .group = option_group::searched,
        .help = "Measure the loss of only the first N heads under a candidate one by one, those "
                "whose output it changes least (default {})",
-       .details = "The search begins with those. For models in which all would take too long",
+       .details = "The search begins with those. Use it if measuring all heads takes too long",
        .least = 1,
        .none = "all"},
       {.member = "PlanOptions::random_plans",
        .value = &o.random_plans,
        .form = "N",
        .group = option_group::searched,
-       .help = "Deal the plan to other heads at random so many times (default {})",
+       .help = "Compare with this many random assignments of the plan to other heads (default {})",
        .least = 0,
        .most = 10000},
       threads_option("PlanOptions", o.threads),
@@ -78,9 +78,8 @@ std::vector<Option> options_of(CalibrateOptions& o) {
            .value = &o.tolerance_nats,
            .form = "NATS,NATS...",
            .group = option_group::drawn,
-           .help =
-               "Budgets for these rises of the loss too, learned on this text and tried on that "
-               "of --confirm",
+           .help = "Find budgets for these rises of the loss too, on this text, and measure them "
+                   "on that of --confirm",
            .details = "See [convergence.md](convergence.md). A plan for each is written to `--out`",
            .none = "none"}};
 }

@@ -224,9 +224,10 @@ class PlanWriter {
           "and what that does to its use is not known");
     }
     if (documents_ < 4) {
-      results_.notices.push_back(fmt::format(
-          "the texts of --confirm give {} {}: intervals over so few are wide; give more text",
-          documents_, documents_ == 1 ? "document, of which nothing is confirmed" : "documents"));
+      results_.notices.push_back(
+          fmt::format("--confirm gives {} {}; give more text", documents_,
+                      documents_ == 1 ? "document, which can confirm nothing"
+                                      : "documents, and intervals over so few are wide"));
     }
   }
 

@@ -38,7 +38,7 @@ void require_fewer(const Pattern& pattern, const std::string& spec, Index contex
   throw UsageError(
       fault("PlanOptions::patterns",
             fmt::format("patterns of fewer than {} keys, the length of a piece", context),
-            "\"" + spec + "\", which leaves every key", "ask for fewer keys"));
+            "\"" + spec + "\", which keeps every key", "ask for fewer keys"));
 }
 
 }  // namespace

@@ -31,16 +31,16 @@ class Sentences {
   std::vector<SummaryLine> all() const {
     std::vector<SummaryLine> lines;
     for (const MaybeLine& line :
-         {explained(act(),
-                    "This is the figure to decide by: the text that it was measured on was not "
-                    "used to choose the plan. Whether the model still finds what stands far back "
-                    "was not tried.",
-                    next::kUnderPlan),
-          explained(rivals(0),
-                    "Simple rules that keep as much are the measure of a plan: one that does not "
-                    "beat them is not worth its search.",
-                    next::kDropKeys),
-          explained(dealt(0),
+         {explained(
+              act(),
+              "Decide by this figure: the text that it was measured on was not used to choose the "
+              "plan. It does not show whether the model still finds tokens far back.",
+              next::kUnderPlan),
+          explained(
+              rivals(0),
+              "A plan that does not beat simple rules of the same size is not worth its search.",
+              next::kDropKeys),
+          explained(assignments(0),
                     "The same entries at other heads are the control: they say whether the plan "
                     "knows its heads.",
                     next::kValidate),
@@ -94,7 +94,7 @@ class Sentences {
     if (asked_rise() && share->value >= 1) {
       line.say("No plan that keeps less of the key-value cache was shown to stay below the ");
       return line.say(std::string(budgets_[0]))
-          .say(" nats that was allowed, on the pieces of ")
+          .say(" nats that were allowed, on the pieces of ")
           .say("the text that took no part in the search: keep the model as it is.")
           .done();
     }
@@ -102,10 +102,10 @@ class Sentences {
     line.say(by_loss_ ? " % of the key-value cache" : " % of the keys");
     line.say(" and changes the ").say(what_).say(by_loss_ ? " by " : " (relative to it) by ");
     add_change(line, 0);
-    line.say(" on text that had no part in making it: ");
-    if (!low || !high) return line.say("one document shows nothing of others.").done();
+    line.say(" on held-out text: ");
+    if (!low || !high) return line.say("one document shows nothing about others.").done();
     if (!by_loss_) {
-      line.say("there is no loss to say what that is worth");
+      line.say("the model has no loss, so the effect on its predictions is unknown");
     } else if (high->value < 0) {
       line.say("the loss is shown to fall");
     } else if (low->value > 0) {
@@ -115,9 +115,8 @@ class Sentences {
     }
     if (const auto allow = asked_rise()) {
       const bool met = high->value <= *allow;
-      line.say(met ? ", and its interval ends below the rise that was allowed"
-                   : ", and not shown to stay below the rise "
-                     "that was allowed: do not use it");
+      line.say(met ? ", and its interval ends below the allowed rise"
+                   : ", and it is not shown to stay below the allowed rise: do not use it");
     }
     if (budgets_[0] == "lowest loss" && high->value >= 0) line.say(": keep the model as it is");
     return line.say(".").done();
@@ -126,7 +125,7 @@ class Sentences {
   MaybeLine rivals(Index budget) const {
     std::vector<std::string> better, worse, open;
     for (Index m = 1; m < std::ssize(methods_); ++m) {
-      if (m == static_cast<Index>(Method::random)) continue;  // dealt() says more about it
+      if (m == static_cast<Index>(Method::random)) continue;  // assignments() says more about it
       const auto p = cell("plan_difference_p", m, budget);
       const auto difference = cell("plan_difference", m, budget);
       if (!p || !difference) continue;
@@ -135,7 +134,7 @@ class Sentences {
     }
     if (better.empty() && worse.empty() && open.empty()) return std::nullopt;
     Line line;
-    line.say("Beside plans that may keep the whole share ");
+    line.say("Compared with plans that may keep the same share, ");
     line.say(by_loss_ ? "its loss is " : "its change of the output is ");
     bool some = false;
     const auto add = [&](const char* what, const std::vector<std::string>& names) {
@@ -150,7 +149,7 @@ class Sentences {
     return line.say(".").done();
   }
 
-  MaybeLine dealt(Index budget) const {
+  MaybeLine assignments(Index budget) const {
     const auto p = find_cell(results_, "random_plans_p", {{"budget", budget}});
     if (!p) return std::nullopt;
     const Index draws = results_.coord_size("draw");
@@ -165,13 +164,15 @@ class Sentences {
     }
     if (!differ) return std::nullopt;
     Line line;
-    line.say("Of ").derived(static_cast<double>(draws)).say(" dealings of the same entries to ");
-    line.say("other heads at random ").derived(as_low);
-    line.say(by_loss_ ? " lose" : " change").say(" no more: p = ").number(*p);
-    if (p->value <= kLevel) return line.say(", it matters which head got what.").done();
-    line.say(", it is not shown to matter which head got what");
+    line.derived(as_low).say(" of ").derived(static_cast<double>(draws));
+    line.say(" random assignments of the same entries to other heads");
+    line.say(by_loss_ ? " lose" : " change").say(" at most as much: p = ").number(*p);
+    if (p->value <= kLevel) return line.say(", it matters which head got which entry.").done();
+    line.say(", it is not shown to matter which head got which entry");
     if (draws < kFewestDraws) {
-      line.say("; so few could not show it: ask for ").derived(kFewestDraws).say(" or more");
+      line.say("; this many assignments cannot show it: ask for ")
+          .derived(kFewestDraws)
+          .say(" or more");
     }
     return line.say(".").done();
   }
@@ -208,12 +209,9 @@ class Sentences {
     });
     if (tried == 0) return std::nullopt;
     Line line;
-    line.say("Of ")
-        .derived(tried)
-        .say(shared > 1 ? " key-value heads" : " heads")
-        .say(" under candidates, one at a time, the loss is shown ");
-    line.say("to fall in ").derived(falls).say(" and to rise in ").derived(rises);
-    return line.say(" (false discovery rate 5 %).").done();
+    line.say("The loss is shown to fall in ").derived(falls).say(" and to rise in ").derived(rises);
+    line.say(" of ").derived(tried).say(shared > 1 ? " key-value heads" : " heads");
+    return line.say(", each tried alone under a candidate (false discovery rate 5 %).").done();
   }
 
   const Results& results_;

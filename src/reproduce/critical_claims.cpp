@@ -74,7 +74,7 @@ std::string growth_in_words(const Results& results, const char* metric, const ch
     found.push_back(cell->value);
   }
   const auto power = power_of(found_at, found);
-  if (!power) return fmt::format(" {} is there at {} lengths, of 4 needed.", what, found.size());
+  if (!power) return fmt::format(" {} exists at {} lengths; 4 are needed.", what, found.size());
   const Interval interval = t_interval(mean_of(*power));
   claim.facts.push_back({fmt::format("{}_exponent", metric), power->value});
   claim.facts.push_back({fmt::format("{}_exponent_low", metric), interval.low});
@@ -93,13 +93,13 @@ Claim critical_n_is_small(const Results& results) {
       "taken "
       "in the reading \"context\": the paper does not define its xbar, and this is a conjecture "
       "about it (docs/mathematics.md 2). The paper takes the first N at which a test finds no "
-      "difference; that is stated beside it.";
+      "difference; that N is also reported.";
   claim.test = fmt::format(
       "At the longest L: holds where the heads are shown to be equal within 5 % at some N below {} "
       "L "
       "(critical_n, paired tests over heads and over the text at settings.critical_level). Does "
       "not "
-      "hold where the 95 % interval of closest_ratio leaves out all of 0.95 to 1.05, so that no N "
+      "hold if the 95 % interval of closest_ratio does not overlap 0.95 to 1.05, so that no N "
       "makes them equal, and {} L was searched; else cannot tell. Not tested with fewer than {} "
       "heads, or where that is less than {} keys.",
       kCriticalShare, kCriticalShare, kFewestHeads, kFewestKeys);
@@ -112,7 +112,7 @@ Claim critical_n_is_small(const Results& results) {
     return not_tested(claim,
                       "Critical N was not measured: scan with ScanOptions::measures = distance.");
   if (heads.size() < kFewestHeads) {
-    return not_tested(claim, fmt::format("Of {} heads the tests mean nothing.", heads.size()));
+    return not_tested(claim, fmt::format("The tests mean nothing for {} heads.", heads.size()));
   }
   const double limit = kCriticalShare * *longest;
   if (limit < kFewestKeys) {
@@ -172,13 +172,12 @@ Claim critical_n_grows_sublinearly(const Results& results) {
   Claim claim = claim_of("A", "critical_n_grows_sublinearly", "Fig. 2c",
                          "Critical N grows more slowly than the context length.");
   claim.reading =
-      "Of closest_n, the N at which the median head's distance comes closest to its expected one: "
-      "it is there in every model, whether the two become equal or not. The interval is that of "
-      "the "
-      "heads alone: of one text, and of means over all rows up to L, which overlap. The two other "
-      "N "
-      "that may be called critical stand beside it, with the interval that their scatter about a "
-      "power of L gives (Student's t over 4 lengths or more); they are not judged.";
+      "We use closest_n, the N at which the median head's distance comes closest to its expected "
+      "distance: it exists in every model, whether the two become equal or not. The interval "
+      "covers only the variation between heads: all values come from one text and from means over "
+      "all rows up to L, which overlap. The two other definitions of critical N are also shown, "
+      "with the interval that follows from their scatter around a power of L (Student's t over 4 "
+      "lengths or more); they are not judged.";
   claim.test =
       "The exponent of closest_n against L over all lengths whose closest_n is not the largest N "
       "searched, 3 or more: holds where its 95 % interval, by bootstrap over heads, is below 1, "

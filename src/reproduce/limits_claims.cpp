@@ -36,12 +36,12 @@ Claim distance_grows_linearly(const Results& results) {
   Claim claim = claim_of("A", "distance_grows_linearly", "Fig. 2a",
                          "At a fixed N = 5 the distance grows linearly in the context length L.");
   claim.reading =
-      "Linear is an exponent near 1. A causal head is looked at in disjoint bins of rows (means "
-      "over "
-      "all rows up to L overlap, and are smoother than what they average), at L = 32 and above.";
+      "Linear means an exponent near 1. A causal head is measured in disjoint bins of rows (means "
+      "over all rows up to L overlap, and are smoother than what they average), at L = 32 and "
+      "above.";
   claim.test = fmt::format(
       "Least squares of log distance on log L, head by head, at least 4 points: grows linearly "
-      "where the 95 % interval of the exponent is within {} to {}, does not where it is outside. "
+      "where the 95 % interval of the exponent is within {} to {}, does not if it is outside. "
       "Heads with a window below L are left out. {}",
       kLinearLow, kLinearHigh, kVotingRule);
   const auto n = find_label(results, "top_n", kFixedN);
@@ -122,7 +122,8 @@ Claim distance_bound_is_safe(const Results& results) {
   Claim claim = claim_of("A", "distance_bound_is_safe", "Fig. 2a, 2b",
                          "The upper bound of Theorem 1 is never below the distance.");
   claim.theorem = true;
-  claim.reading = "Both bounds: the paper's (distance_bound_paper) and headgauge's tighter one.";
+  claim.reading =
+      "We check both bounds: the paper's (distance_bound_paper) and headgauge's tighter one.";
   claim.test = fmt::format(
       "Over all heads, at N = 5 for every L and at every N for the longest L: no bound is below "
       "the "
@@ -148,8 +149,8 @@ Claim distance_bound_is_conservative(const Results& results) {
   Claim claim = claim_of("A", "distance_bound_is_conservative", "Fig. 2a, 2b",
                          "The upper bound of Theorem 1 is conservative.");
   claim.reading =
-      "Above the distance by a fifth or more as a rule. The bound is the paper's "
-      "(distance_bound_paper); headgauge's tighter one is named beside it.";
+      "We read the claim as: the bound usually exceeds the distance by at least a fifth. The bound "
+      "is the paper's (distance_bound_paper); headgauge's tighter bound is shown for comparison.";
   claim.test = fmt::format(
       "The cells of distance_bound_is_safe: the 95 % interval of the median of bound/distance "
       "(bootstrap over the heads) is above {}; does not hold where it is below; else cannot tell.",
@@ -178,9 +179,8 @@ Claim returns_diminish(const Results& results) {
   Claim claim = claim_of("A", "returns_diminish", "Fig. 2b",
                          "Selecting more than N = 20 tokens has diminishing returns.");
   claim.reading =
-      "The return of a token is what it adds to the distance. Of rows with few keys more tokens "
-      "leave "
-      "fewer terms in the distance: N up to an eighth of L are looked at.";
+      "The return of a token is what it adds to the distance. More tokens leave fewer terms in the "
+      "distance of rows with few keys, so N goes up to an eighth of L.";
   claim.test = fmt::format(
       "At the longest L, head by head: the distance per token from N = 20 to the largest N of {:g} "
       "or more (at most L/8) over that from the smallest N (at most {:g}) to 20. Holds where the "
@@ -280,9 +280,9 @@ Claim separability_settles(const Results& results) {
   Claim claim = claim_of("A", "separability_settles", "Fig. 3",
                          "From N = 16 on separability settles between 0.70 and 0.85.");
   claim.reading =
-      "Of the mean over the heads, on the unit sphere, from N = 16 to 100. The same weights dealt "
-      "out to the keys at random are the null: where they lie in the same band, the band says "
-      "nothing of what heads select. Random vectors are the paper's assumption.";
+      "We use the mean over the heads, on the unit sphere, from N = 16 to 100. The null assigns "
+      "the same weights to random keys: if it lies in the same band, the band does not show what "
+      "heads select. Random vectors are the paper's assumption.";
   claim.test = fmt::format(
       "At the longest L, at least 3 N from {:g} to {:g}: the 95 % interval over the heads of every "
       "mean is within {:.2f} to {:.2f}, and that of their change from first to last is within {} "

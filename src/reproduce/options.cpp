@@ -23,8 +23,8 @@ std::vector<Option> options_of(TokensOptions& o) {
        .value = &o.full,
        .form = "",
        .group = option_group::drawn,
-       .help = "Random tokens as many as in the paper (up to 30000, on the sphere 100000) with 200 "
-               "replicates: hours; a run that was stopped goes on where it was",
+       .help = "Use the paper's numbers of random tokens (up to 30000, on the sphere 100000) and "
+               "200 replicates; takes hours; an interrupted run resumes",
        .details = "See [synthetic.md](synthetic.md#the-papers-setting)"},
       {.member = "TokensOptions::dimension",
        .value = &o.dimension,
@@ -42,7 +42,7 @@ std::vector<Option> options_of(TokensOptions& o) {
        .value = &o.replicates,
        .form = "K",
        .group = option_group::drawn,
-       .help = "Of every experiment (default 20, with --full 200; of a model 500)",
+       .help = "Replicates of every experiment (default 20, with --full 200; on a model 500)",
        .least = 2},
       {.member = "TokensOptions::length",
        .value = &o.length,

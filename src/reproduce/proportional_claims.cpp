@@ -49,13 +49,13 @@ Claim proportional_margin_collapses(const Results& results) {
                          "When N grows in proportion to L, the selected set and the other keys "
                          "collapse into each other.");
   claim.reading =
-      "Of the distance for each key that was not selected (margin_at_share): at a fixed N it stays "
-      "where the distance grows linearly. N is a tenth of the keys of the row; rows in disjoint "
+      "We use the distance per unselected key (margin_at_share), which is constant at a fixed N if "
+      "the distance grows linearly. N is a tenth of the keys of the row; rows in disjoint "
       "bins, at L = 32 and above.";
   claim.test = fmt::format(
       "Least squares of log margin on log L at N = {} L, head by head, at least 4 points: "
       "collapses "
-      "where the 95 % interval of the exponent is below {}, does not where it is above. Heads with "
+      "where the 95 % interval of the exponent is below {}, does not if it is above. Heads with "
       "a "
       "window below L are left out. {}",
       kShare, kCollapse, kVotingRule);
@@ -91,14 +91,14 @@ Claim proportional_separability_falls(const Results& results) {
                          "When N grows in proportion to L, ever fewer of the selected keys can be "
                          "told apart.");
   claim.reading =
-      "Of separability above that of the same weights permuted among the keys "
-      "(separability_excess_at_share): what falls with L by itself is not selection's.";
+      "We use separability above that of the same weights permuted among the keys "
+      "(separability_excess_at_share), because a fall with L alone is not due to selection.";
   claim.test = fmt::format(
       "At N = {} L, between the first bin of rows of {:g} keys or more and the last, paired over "
       "the "
       "heads (Student's t, 95 %): holds where the interval of the change of the mean excess is "
       "below "
-      "{}, does not where it is above, else cannot tell. Heads with a window below L are left out.",
+      "{}, does not if it is above, else cannot tell. Heads with a window below L are left out.",
       kShare, kFromContext, kNoFall);
   const auto shares = numbers(results, "top_share");
   const auto judged = find_label(results, "top_share", kShare);

@@ -93,14 +93,11 @@ std::string add_rates(const Results& results, Claim& claim) {
 
 Claim falls_with_keys(Claim claim, const Results& results, Index window) {
   claim.reading =
-      "A question of headgauge's own: paper B bounds heads, not models. Where the error of every "
-      "head "
+      "A question of headgauge's own: paper B bounds heads, not models. If the error of every head "
       "falls as 1/sqrt n, as errors of means do, and is small, a divergence that is quadratic in "
-      "it "
-      "falls as 1/n; where KL is above 0.1 nats, errors are not small. Rows of the second half of "
-      "the context, in batches of "
-      "neighbouring rows that count as independent. n keys out of m without repetition count as "
-      "1/(1/n - 1/m).";
+      "it falls as 1/n; if KL is above 0.1 nats, errors are not small. We use rows of the second "
+      "half of the context, in batches of neighbouring rows that count as independent. n keys out "
+      "of m without repetition count as 1/(1/n - 1/m).";
   claim.test = fmt::format(
       "Least squares of log KL on log n, n from 4 to a quarter of L, batch by batch, at least 4 "
       "points: holds where the 95 % interval of the mean exponent (Student's t over the batches) "
@@ -156,17 +153,17 @@ Claim falls_with_keys(Claim claim, const Results& results, Index window) {
 Claim model_converges_with_random_keys(const Results& results) {
   return falls_with_keys(
       claim_of("B", "model_converges_with_random_keys", "Token complexity, random keys",
-               "Where every head sees its own key and n random ones, the model's predictions come "
+               "If every head sees its own key and n random ones, the model's predictions come "
                "back as 1/n or faster, as they would if the errors of all heads fell as 1/sqrt n."),
       results, 0);
 }
 
 Claim model_converges_with_window(const Results& results) {
   return falls_with_keys(
-      claim_of("B", "model_converges_with_window", "Token complexity, window and random keys",
-               "Where every head sees the last 32 keys and n random ones, the model's predictions "
-               "come back as 1/n or faster, as they would if the errors of all heads fell as "
-               "1/sqrt n."),
+      claim_of(
+          "B", "model_converges_with_window", "Token complexity, window and random keys",
+          "If every head sees the last 32 keys and n random ones, the model's predictions come "
+          "back as 1/n or faster, as they would if the errors of all heads fell as 1/sqrt n."),
       results, 1);
 }
 
@@ -180,8 +177,8 @@ Claim error_constant_predicts(const Results& results) {
       "output of a head that is far off.";
   claim.test = fmt::format(
       "The 95 % bootstrap interval of the rank correlation of error_constant and the divergence of "
-      "the predictions over the heads is above 0. Does not hold where it is below {}, so that no "
-      "more than a weak dependence is left; else cannot tell. At least {} heads.",
+      "the predictions over the heads is above 0. Does not hold where it is below {}, which allows "
+      "at most a weak dependence; else cannot tell. At least {} heads.",
       kWeakCorrelation, kFewestPairs);
   const LabelledArray* constant = results.metric("model_error_constant");
   const LabelledArray* kl = results.metric("each_head_kl");
@@ -193,8 +190,9 @@ Claim error_constant_predicts(const Results& results) {
   constexpr std::uint32_t kPair = 0x6572636f;  // a separate random stream
   const RankCorrelation found = rank_correlation(constant->values, kl->values, 0, kPair);
   if (std::isnan(found.low) || std::isnan(found.high)) {
-    return not_tested(claim, fmt::format("{} heads have both, of which {} are needed that differ.",
-                                         found.pairs, kFewestPairs));
+    return not_tested(
+        claim, fmt::format("{} heads have both values; {} heads with different values are needed.",
+                           found.pairs, kFewestPairs));
   }
   claim.verdict = verdict_of_correlation({found.low, found.high});
   claim.facts = {{"rank_correlation", found.value},

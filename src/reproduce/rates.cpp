@@ -51,9 +51,8 @@ Rates rates_of(const Results& results, const std::string& experiment, const std:
 
 std::string said_of(const Rates& rates, const std::string& kind) {
   return fmt::format(
-      "The {} is slower at {} of {} and shown to be fast enough at {}; rates from {:.3f} to "
-      "{:.3f}, "
-      "the nearest {:+.1f} standard errors from its prediction",
+      "The {} is slower at {} of {} and shown to be fast enough at {}; rates go from {:.3f} to "
+      "{:.3f}, and rate minus prediction is at least {:+.1f} standard errors",
       kind, rates.slower, rates.fitted, rates.fast_enough, rates.slowest, rates.fastest,
       rates.least_margin);
 }
@@ -88,7 +87,7 @@ bool judge_both(const Rates& mean, const Rates& covariance, int fewest, double s
 std::string not_measured(const std::string& experiment) {
   return experiment == "model"
              ? "There are no rates of a model: give TokensOptions::model (a dump needs values)."
-             : fmt::format("The experiment on {} tokens is not there.", experiment);
+             : fmt::format("There is no experiment on {} tokens.", experiment);
 }
 
 }  // namespace headgauge

@@ -119,19 +119,17 @@ Claim sensitivity_follows_temperature(const Results& results) {
   Claim claim = claim_of("A", "sensitivity_follows_temperature", "Fig. 4",
                          "Below T = 0.1 the sensitivity g follows 1/T.");
   claim.reading = fmt::format(
-      "{} From T = 0.01 to 0.1: the paper does not list its temperatures. A row's g goes as 1/T "
-      "only "
-      "while T is above the gap of its two largest logits. Where these gaps have a density f(0) at "
-      "0, a share of the rows in proportion to f(0) T is still there, and the mean over rows tends "
-      "to a constant: an exponent of 0, whatever the step. 1/T is the law of the largest row, not "
-      "of a mean. The largest over heads has no error that could be estimated, so that each head "
-      "is judged by itself.",
+      "{} We take T from 0.01 to 0.1, because the paper does not list its temperatures. A row's g "
+      "goes as 1/T only while T is above the gap of its two largest logits. If these gaps have a "
+      "density f(0) at 0, the share of rows with T above the gap is proportional to f(0) T, and "
+      "the mean over rows tends to a constant: an exponent of 0, whatever the step. 1/T is the law "
+      "of the largest row, not of a mean. The largest over heads has no error that could be "
+      "estimated, so that each head is judged by itself.",
       kReading);
   claim.test = fmt::format(
       "Least squares of log g on log T over at least 4 temperatures from {} to {}, head by head: "
-      "follows 1/T where the 95 % interval of the exponent is within {} to {}, does not where it "
-      "is "
-      "outside. Steps above {} are not looked at. {}",
+      "follows 1/T where the 95 % interval of the exponent is within {} to {}, does not if it is "
+      "outside. Steps above {} are not used. {}",
       kColdest, kCold, kInverseLow, kInverseHigh, kSmallStep, kVotingRule);
   const Curves curves = smallest_step(results);
   const Cold cold(curves);
@@ -171,9 +169,9 @@ Claim sensitivity_falls_by_two_orders(const Results& results) {
   Claim claim = claim_of("A", "sensitivity_falls_by_two_orders", "Fig. 4",
                          "Above T = 0.1 the sensitivity g falls by two orders of magnitude.");
   claim.reading = fmt::format(
-      "{} Above means up to T = 10: the paper does not say how far. 1/T alone gives the two orders "
-      "over these two decades; what is left to find is whether weights that are one-hot at T = 0.1 "
-      "take some of them away.",
+      "{} We read \"above\" as up to T = 10, because the paper gives no limit. 1/T alone gives two "
+      "orders of magnitude over these two decades; the test shows whether one-hot weights at T = "
+      "0.1 reduce this.",
       kReading);
   claim.test = fmt::format(
       "log10 of g(0.1)/g(10), head by head: holds where it is at least {} (two orders when "
@@ -220,9 +218,8 @@ Claim steps_agree(const Results& results) {
   Claim claim = claim_of("A", "steps_agree", "Fig. 4",
                          "The sensitivity depends on T in the same way for all three steps.");
   claim.reading =
-      "In the same way: the exponents of g in T, from T = 0.01 to 0.1, agree. A step of 10 moves "
-      "the "
-      "weights at most sqrt 2, so that g is at most 0.14 there, whatever T.";
+      "The same way means that the exponents of g in T agree from T = 0.01 to 0.1. A step of 10 "
+      "moves the weights at most sqrt 2, so that g is at most 0.14 there, whatever T.";
   claim.test = fmt::format(
       "Least squares of log g on log T, head by head, at least 4 temperatures from {} to {}: the "
       "95 % interval of the median head's difference of its exponent from that of the smallest "
@@ -273,18 +270,17 @@ Claim steps_agree(const Results& results) {
 }
 
 Claim gradient_bound_is_safe(const Results& results) {
-  Claim claim = claim_of("A", "gradient_bound_is_safe", "Lemma 2",
-                         "The norm of the Jacobian is never above headgauge's bound, which stands "
-                         "in for the paper's.");
+  Claim claim = claim_of(
+      "A", "gradient_bound_is_safe", "Lemma 2",
+      "The norm of the Jacobian is never above headgauge's bound, which replaces the paper's.");
   claim.theorem = true;
   claim.reading =
-      "The paper's own bound is another one, whose formula is lost in print: what its prose says "
-      "of it (jacobian_bound_paper) stands beside. The theorem that is checked is headgauge's "
+      "The paper's own bound differs, but its formula is missing in print; jacobian_bound_paper "
+      "follows its prose and is shown for comparison. The theorem that is checked is headgauge's "
       "(jacobian_bound, docs/mathematics.md 4), for softmax at most 1/(2T).";
   claim.test = fmt::format(
       "At the longest L the mean spectral norm of no head is above its mean bound by more than "
-      "{:g} "
-      "of it (rounding). Of means alone: the tests of the code look at single rows.",
+      "{:g} of it (rounding). This compares means only; the tests of the code compare single rows.",
       kRoundingOfSteps);
   std::vector<double> tightness, of_paper;
   for (const HeadName& head : measured_heads(results)) {
@@ -318,9 +314,9 @@ Claim gradient_is_within_quarter(const Results& results) {
       "of single rows.";
   claim.test = fmt::format(
       "At the longest L: does not hold where the mean spectral norm of some head is above 1/4 by "
-      "more than {:g} of it (rounding), so that some row is; else cannot tell. In how many heads "
-      "the mean is above beyond this text's chance is by Student's t, Benjamini-Hochberg over the "
-      "heads at {:g} %.",
+      "more than {:g} of it (rounding), so that some row is; else cannot tell. Student's t, with "
+      "Benjamini-Hochberg over the heads at {:g} %, gives the number of heads whose mean is above "
+      "beyond this text's chance.",
       kRoundingOfSteps, 100 * kLevel);
   const std::string normalizer = results.settings.value("normalizer", "softmax");
   if (normalizer != "softmax") {

@@ -64,8 +64,8 @@ Claim distance_bound_tightens(const Results& results) {
   Claim claim = claim_of("A", "distance_bound_tightens", "Fig. 2b",
                          "The upper bound of Theorem 1 gets tight as N nears 100.");
   claim.reading =
-      "Tight is bound/distance near 1; gets tight is that this falls from N = 5 on. At N = 1 bound "
-      "and distance are the same.";
+      "Tight means that bound/distance is near 1; gets tight means that it falls from N = 5 on. At "
+      "N = 1 bound and distance are the same.";
   claim.test = fmt::format(
       "At the longest L, head by head: bound/distance at the largest N from {:g} to {:g} over that "
       "at the smallest N from {:g} on. Holds where the 95 % interval of the median head (bootstrap "
@@ -106,10 +106,9 @@ Claim distances_converge(const Results& results) {
   Claim claim = claim_of("A", "distances_converge", "Fig. 2b",
                          "Distance and expected distance converge near N = 100.");
   claim.reading =
-      "The expected distance in the reading \"context\", a conjecture (docs/mathematics.md 2). "
-      "What "
-      "few keys are left out of a short context changes both, so that the longest L is judged; the "
-      "others are facts.";
+      "We use the expected distance in the reading \"context\", a conjecture (docs/mathematics.md "
+      "2). The few keys that are left out of a short context change both, so the longest L is "
+      "judged; the others are facts.";
   claim.test = fmt::format(
       "At the longest L and the largest N from {:g} to {:g}: the 95 % interval of the median "
       "head's "
@@ -150,7 +149,7 @@ Claim separability_bound_tracks(const Results& results) {
                          "The exponential upper bound of Theorem 2 tracks the largest separability "
                          "that is measured.");
   claim.reading =
-      "Tracks is: within 0.1 at every N. The largest may be that of a head over its rows, which "
+      "Tracks means within 0.1 at every N. The largest may be that of a head over its rows, which "
       "its own bound must be near to, or that over the heads: the claim fails where the bound is "
       "far from both.";
   claim.test = fmt::format(
@@ -181,7 +180,7 @@ Claim separability_bound_tracks(const Results& results) {
     const double bound = mean_with_error(bounds).value, most = std::ranges::max(values);
     all = all && place == Place::inside;
     far = far || (place == Place::outside && std::abs(bound - most) > kTracks);
-    parts.push_back(fmt::format("{:.2f} beside {:.2f} (± {:.2f}; {:.2f}) at N = {:g}", bound,
+    parts.push_back(fmt::format("{:.2f} compared with {:.2f} (± {:.2f}; {:.2f}) at N = {:g}", bound,
                                 mean_with_error(values).value, gap.standard_error, most,
                                 labels[n]));
     claim.facts.push_back({fmt::format("gap_{:g}", labels[n]), gap.value});
@@ -207,8 +206,9 @@ Claim cold_raises_the_norm_alone(const Results& results) {
                "A temperature of 0.1 raises the norm of the gradient and does not improve "
                "separability.");
   claim.reading =
-      "The advice to avoid T < 0.1. The heads as they are, and the same with softmax at T = 0.1; "
-      "separability at N = 20. The norm is the mean over the rows of a head.";
+      "The paper advises to avoid T < 0.1. We compare the heads as they are with the same heads "
+      "under softmax at T = 0.1; separability is at N = 20. The norm is the mean over the rows of "
+      "a head.";
   claim.test = fmt::format(
       "At the longest L, paired over the heads (Student's t, 95 %): holds where the change of the "
       "mean spectral norm is above 0 and that of separability below {:+g}; does not hold where the "
@@ -231,7 +231,7 @@ Claim cold_raises_the_norm_alone(const Results& results) {
   }
   if (norms.size() < kFewestOfMedian) {
     return not_tested(claim,
-                      "The heads were not measured at T = 0.1 beside T = 1 (cold_jacobian, "
+                      "The heads were not measured at both T = 0.1 and T = 1 (cold_jacobian, "
                       "cold_separability), as one scan cannot: reproduce_limits() does.");
   }
   const auto change = [&](const std::vector<double>& cold, const std::vector<double>& as_is) {

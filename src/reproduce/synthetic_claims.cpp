@@ -73,7 +73,7 @@ Claim gaussian_covariance_rate(const Results& results) {
 Claim horizon_slows_down(const Results& results) {
   Claim claim = claim_of("B", "horizon_slows_down", "Gaussian tokens, slope against horizon",
                          "The larger the horizon, the slower the outputs converge.");
-  claim.reading = "Between the ends of the sweep: below H = 0.3 all rates are near 1/2.";
+  claim.reading = "We compare the ends of the sweep, because all rates below H = 0.3 are near 1/2.";
   claim.test = fmt::format(
       "Both rates are significantly lower at the largest horizon than at the smallest (Welch's t "
       "at {:g} %). Does not hold where one surely falls by less than {}; else cannot "
@@ -130,9 +130,11 @@ Claim sphere_rates(const Results& results) {
       std::string(kSlope) +
       " The paper's scales give horizons of 35 and more, where the bound asks for next to nothing: "
       "that the errors fall at all.";
-  claim.test = scale_test(", of the mean or of the covariance,") +
-               fmt::format(" Nor with fewer than {} scales whose bound asks for more than {}.",
-                           kFewestScales, kDemanding);
+  claim.test =
+      scale_test(", of the mean or of the covariance,") +
+      fmt::format(
+          " It is not tested either with fewer than {} scales whose bound asks for more than {}.",
+          kFewestScales, kDemanding);
   if (results.metric("sphere_rate_predicted") == nullptr) {
     return not_tested(claim, not_measured("sphere"));
   }
@@ -155,9 +157,9 @@ Claim ball_rate(const Results& results) {
                "Over the queries of a ball of radius R attention converges as C(R)/sqrt n, "
                "C(R) exponential in R.");
   claim.reading =
-      "On Gaussian tokens at horizon 1. The rate is judged up to R = 1: the larger the ball, the "
-      "more "
-      "tokens it takes before 1/sqrt n begins. C(R) is sqrt n times the error at the largest n.";
+      "We use Gaussian tokens at horizon 1. The rate is judged up to R = 1: the larger the ball, "
+      "the more tokens it takes before 1/sqrt n begins. C(R) is sqrt n times the error at the "
+      "largest n.";
   claim.test = fmt::format(
       "The 95 % intervals of the rates of all balls up to R = {:g} are within {} to {}, and log "
       "C(R) "
@@ -211,8 +213,7 @@ Claim ball_rate(const Results& results) {
 Claim hardmax_is_logarithmic(const Results& results) {
   Claim claim =
       claim_of("B", "hardmax_is_logarithmic", "Theorem on the hardmax limit",
-               "Where attention takes the largest score alone it converges only as a power "
-               "of log n.");
+               "If attention takes only the largest score, it converges only as a power of log n.");
   claim.reading =
       "For Gaussian tokens the law of the error is known (docs/mathematics.md 5b): it falls as "
       "1/sqrt(log "

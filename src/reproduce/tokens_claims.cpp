@@ -17,15 +17,13 @@ Claim model_rates(const Results& results) {
                "No head of the model converges more slowly than n^-1/(2(1+H^2)), in mean or "
                "covariance.");
   claim.reading =
-      "Subsamples of a finite text stand for n tokens, and its whole for the limit: rates near 1/2 "
-      "are "
-      "what that gives wherever the text is long enough for the head.";
+      "Subsamples of a finite text represent n tokens, and the whole text represents the limit: "
+      "this gives rates near 1/2 if the text is long enough for the head.";
   claim.test = fmt::format(
-      "Of mean and covariance each: does not hold where some head's rate is significantly below "
-      "1/(2(1+H^2)) (Student's t, Benjamini-Hochberg over the heads at {:g} %); holds where {:g} % "
-      "of "
-      "the heads are shown to be above that less {} ({:g} %); else cannot tell. Not tested with "
-      "fewer than {} heads that have a rate.",
+      "The mean and the covariance are judged separately: does not hold where some head's rate is "
+      "significantly below 1/(2(1+H^2)) (Student's t, Benjamini-Hochberg over the heads at {:g} "
+      "%); holds where {:g} % of the heads are shown to be above that less {} ({:g} %); else "
+      "cannot tell. Not tested with fewer than {} heads that have a rate.",
       100 * kFamilyLevel, 100 * kMostHeads, kRateMargin, 100 * kRateLevel, kFewestVotes);
   if (results.metric("model_rate_predicted") == nullptr) {
     return not_tested(claim, not_measured("model"));
@@ -39,12 +37,12 @@ Claim model_rates(const Results& results) {
 Claim model_slower_heads_see_further(const Results& results) {
   Claim claim = claim_of("B", "model_slower_heads_see_further", "BERT, slope against horizon",
                          "Heads of a larger horizon converge more slowly.");
-  claim.reading = "Of the covariance, whose rate depends on the horizon most.";
+  claim.reading = "We use the rate of the covariance, which depends most on the horizon.";
   claim.test = fmt::format(
       "The 95 % bootstrap interval of the rank correlation of horizon and measured rate over the "
       "heads "
-      "is below 0. Does not hold where it is above {}, so that no more than a weak dependence is "
-      "left; else cannot tell. At least 16 heads.",
+      "is below 0. Does not hold where it is above {}, which allows at most a weak dependence; "
+      "else cannot tell. At least 16 heads.",
       -kWeakCorrelation);
   const LabelledArray* horizon = results.metric("model_horizon");
   const LabelledArray* rate = results.metric("model_rate_covariance");
@@ -56,7 +54,8 @@ Claim model_slower_heads_see_further(const Results& results) {
   const RankCorrelation found = rank_correlation(horizon->values, rate->values, 0, kPair);
   if (std::isnan(found.value) || std::isnan(found.low) || std::isnan(found.high)) {
     return not_tested(
-        claim, fmt::format("{} heads have both, of which 16 are needed that differ.", found.pairs));
+        claim, fmt::format("{} heads have both values; 16 heads with different values are needed.",
+                           found.pairs));
   }
   const RankCorrelation of_mean = rank_correlation(horizon->values, mean->values, 0, kPair + 1);
   claim.verdict = verdict_of_correlation({-found.high, -found.low});

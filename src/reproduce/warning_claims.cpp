@@ -22,25 +22,25 @@ Claim fall_warns(Claim claim, const Results& results, const std::string& what, c
                  std::uint32_t stream, int sign = 1) {
   const char* move = sign > 0 ? "fall" : "growth";
   claim.reading =
-      "The text in pieces of 2L tokens, each seen by itself. The fall or growth is between "
-      "rows L/4 to L/2 and rows L/2 to L, in the mean over the heads; the rise of the loss is from "
-      "tokens up to L "
-      "to tokens L to 2L. A high loss mostly comes down by itself, so that the loss up to L is "
-      "held fixed. Neighbouring pieces count as independent. Entropy and separability are judged "
-      "each by itself.";
+      "The text is cut into pieces of 2L tokens, each measured alone. The fall or growth is "
+      "between rows L/4 to L/2 and rows L/2 to L, in the mean over the heads; the rise of the loss "
+      "is from tokens up to L to tokens L to 2L. A high loss mostly comes down by itself, so that "
+      "the loss up to L is held fixed. Neighbouring pieces count as independent. Entropy and "
+      "separability are judged each by itself.";
   claim.test = fmt::format(
-      "The 95 % bootstrap interval of the partial rank correlation of {} and rise over the "
-      "pieces, given the loss up to L, is above 0. Does not hold where it is below {}, so that no "
-      "more than a weak warning is left; else cannot tell. At least {} pieces of {} tokens.",
+      "The 95 % bootstrap interval of the partial rank correlation of {} and rise over the pieces, "
+      "given the loss up to L, is above 0. Does not hold where it is below {}, which allows at "
+      "most a weak warning; else cannot tell. At least {} pieces of {} tokens.",
       move, kWeakCorrelation, kFewestPieces, kShortestPiece);
   const LabelledArray* falls = results.metric(fall);
   if (falls == nullptr) {
     return not_tested(
-        claim, fmt::format("No pieces of the text were measured one by one ({}, loss_first_half, "
-                           "loss_second_half), as a scan does not: reproduce_limits() with "
-                           "LimitsOptions::cut does, of a model with a loss and a text of {} "
-                           "tokens or more ({} pieces of {}).",
-                           fall, kFewestPieces * kShortestPiece, kFewestPieces, kShortestPiece));
+        claim,
+        fmt::format(
+            "No pieces of the text were measured one by one ({}, loss_first_half, "
+            "loss_second_half), as a scan does not: reproduce_limits() with LimitsOptions::cut "
+            "does that for a model with a loss and a text of {} tokens or more ({} pieces of {}).",
+            fall, kFewestPieces * kShortestPiece, kFewestPieces, kShortestPiece));
   }
   const std::vector<double>& first = results.require_metric("loss_first_half").values;
   const std::vector<double>& second = results.require_metric("loss_second_half").values;
@@ -50,9 +50,11 @@ Claim fall_warns(Claim claim, const Results& results, const std::string& what, c
   for (double& value : moved) value *= sign;
   const RankCorrelation partial = partial_rank_correlation(moved, rise, first, 0, stream);
   if (std::isnan(partial.low) || std::isnan(partial.high)) {
-    return not_tested(claim, fmt::format("{} pieces have a {} of the {} and both losses, of "
-                                         "which {} are needed that differ.",
-                                         partial.pairs, move, what, kFewestPieces));
+    return not_tested(
+        claim,
+        fmt::format(
+            "{} pieces have a {} of the {} and both losses; {} with different values are needed.",
+            partial.pairs, move, what, kFewestPieces));
   }
   claim.verdict = verdict_of_correlation({partial.low, partial.high});
   const RankCorrelation plain = rank_correlation(moved, rise, 0, stream);
@@ -96,9 +98,9 @@ Claim growing_entropy_warns(const Results& results) {
 }
 
 Claim entropy_grows_where_separability_falls(const Results& results) {
-  Claim claim = claim_of("A", "entropy_grows_where_separability_falls", "Early signs",
-                         "Where a head's entropy grows, its separability falls: both are early "
-                         "signs that it saturates.");
+  Claim claim = claim_of(
+      "A", "entropy_grows_where_separability_falls", "Early signs",
+      "If a head's entropy grows, its separability falls: both are early signs that it saturates.");
   claim.reading =
       "Head by head, between the rows up to L/2 and those up to L (two position bins, each with "
       "the rows of its octave): the growth of entropy_normalized and the fall of separability at "
@@ -107,8 +109,8 @@ Claim entropy_grows_where_separability_falls(const Results& results) {
       "entropy is what is tested.";
   claim.test = fmt::format(
       "The 95 % bootstrap interval of the rank correlation of growth and fall over the heads is "
-      "above 0. Does not hold where it is below {}, so that no more than a weak dependence is "
-      "left; else cannot tell. At least {} heads.",
+      "above 0. Does not hold where it is below {}, which allows at most a weak dependence; else "
+      "cannot tell. At least {} heads.",
       kWeakCorrelation, kFewestPairs);
   const auto positions = numbers(results, "position");
   const auto n = judged_top_n(results);
@@ -132,8 +134,8 @@ Claim entropy_grows_where_separability_falls(const Results& results) {
   const RankCorrelation found = rank_correlation(growths, falls, 0, kStream);
   if (std::isnan(found.low) || std::isnan(found.high)) {
     return not_tested(
-        claim, fmt::format("{} heads of a causal model have both in two octaves of rows, of which "
-                           "{} are needed that differ: scan with ScanOptions::measures = "
+        claim, fmt::format("{} heads of a causal model have both in two octaves of rows; {} with "
+                           "different values are needed: scan with ScanOptions::measures = "
                            "weights,separability and MeasureOptions::top_n = 20.",
                            found.pairs, kFewestPairs));
   }

@@ -24,12 +24,12 @@ Claim weights_vanish(const Results& results) {
   Claim claim = claim_of("A", "weights_vanish", "Lemma 1",
                          "The weights vanish as 1/L when the context grows.");
   claim.reading =
-      "Of the largest weight: the lemma's constants hold for logits in a fixed range, and say "
-      "nothing of how far from 1/L a head is whose logits spread with L. Causal heads in disjoint "
+      "We test the largest weight. The lemma's constants require logits in a fixed range; they do "
+      "not say how far a head is from 1/L if its logits spread with L. Causal heads in disjoint "
       "bins of rows, at L = 32 and above.";
   claim.test = fmt::format(
       "Least squares of log max_weight on log L, head by head, at least 4 points: vanishes as 1/L "
-      "where the 95 % interval of the exponent is within {} to {}, does not where it is outside. "
+      "where the 95 % interval of the exponent is within {} to {}, does not if it is outside. "
       "Heads with a window below L are left out. {}",
       kVanishLow, kVanishHigh, kVotingRule);
   const HeadPowers powers =
@@ -69,9 +69,9 @@ Claim coverage_is_independent(const Results& results) {
       "selects. The formula needs heads that are independent and select the same keys.";
   claim.test = fmt::format(
       "At the longest L and the largest N up to {:g}, layer by layer: the 95 % interval of the "
-      "measured coverage is within {} of 1 - (1 - p)^H, or is outside; of the formula's own error "
-      "nothing is known. Holds where 3/4 of the layers are within, does not hold where fewer would "
-      "even if all undecided ones were; else cannot tell. Not tested with fewer than {} layers.",
+      "measured coverage is within {} of 1 - (1 - p)^H, or is outside; the error of the formula is "
+      "unknown. Holds where 3/4 of the layers are within, does not hold where fewer would even if "
+      "all undecided ones were; else cannot tell. Not tested with fewer than {} layers.",
       kMiddleN, kCoverageMargin, kFewestVotes);
   const auto sizes = numbers(results, "top_n");
   Index n = -1;

@@ -119,10 +119,8 @@ void LeftOut::fail_without_overlap() const {
 
 std::vector<std::string> LeftOut::sentences(const Results& diff) const {
   std::vector<std::string> all;
-  if (before_.partial)
-    all.push_back("the old run was interrupted: not all that was asked for is there");
-  if (after_.partial)
-    all.push_back("the new run was interrupted: not all that was asked for is there");
+  if (before_.partial) all.push_back("the old run was interrupted: its results are incomplete");
+  if (after_.partial) all.push_back("the new run was interrupted: its results are incomplete");
   say_what_is_missing(all);
   say_what_errors_hold(diff, all);
   const auto inherit = [&](const Results& from, const Results& other, const char* file) {
@@ -152,24 +150,24 @@ void LeftOut::say_what_is_missing(std::vector<std::string>& all) const {
   only(new_labels_, "new");
   list(old_only, "metrics that only the old file has are left out");
   list(new_only, "metrics that only the new file has are left out");
-  list(different, "left out, for their dims or units differ");
-  list(disjoint, "left out, for the two share none of their labels");
+  list(different, "left out: their dims or units differ");
+  list(disjoint, "left out: the two runs have no labels in common");
   const auto longest = [](const Results& results) { return longest_length(results).value_or(0); };
-  list(of_longest, fmt::format("left out, for they are of the longest length alone, {} in the old "
-                               "file and {} in the new",
+  list(of_longest, fmt::format("left out: they are measured at the longest length only, {} in the "
+                               "old file and {} in the new",
                                longest(before_), longest(after_)));
   if (flags) {
     all.push_back(
-        fmt::format("flags are not compared: they are of the longest length, {} in the "
-                    "old file and {} in the new",
+        fmt::format("flags are not compared: they are judged at the longest length, {} in the old "
+                    "file and {} in the new",
                     longest(before_), longest(after_)));
   }
-  list(times, "left out, for a clock never shows the same twice (DiffOptions::metrics names them)");
-  list(following, "left out, for they follow from the metrics that they are named after");
-  count(undefined_old, "undefined in the old file alone, and without a change");
-  count(undefined_new, "undefined in the new file alone, and without a change");
-  count(found, "no N was found in the old file, and one in the new");
-  count(lost, "an N was found in the old file, and none in the new");
+  list(times, "left out: measured times always differ (DiffOptions::metrics names them)");
+  list(following, "left out: they follow from the metrics that they are named after");
+  count(undefined_old, "undefined only in the old file, so without a change");
+  count(undefined_new, "undefined only in the new file, so without a change");
+  count(found, "an N was found only in the new file");
+  count(lost, "an N was found only in the old file");
 }
 
 void LeftOut::say_what_errors_hold(const Results& diff, std::vector<std::string>& all) const {
@@ -180,16 +178,16 @@ void LeftOut::say_what_errors_hold(const Results& diff, std::vector<std::string>
   const SameTexts texts = compare_texts(before_, after_);
   if (texts == SameTexts::yes) {
     all.emplace_back(
-        "both runs are of the same text: the errors of changes, which take the two as "
-        "independent, are too large where they move together");
+        "both runs use the same text: standard errors of changes assume independent runs, so they "
+        "are too large where the runs are correlated");
   }
   if (texts == SameTexts::no &&
       !(documents_are_batches(before_) && documents_are_batches(after_))) {
-    all.push_back(fmt::format(
-        "the runs are of different texts, and how much values vary from text to text is not in the "
-        "errors, which come from blocks within a text: what is listed may be the texts' and not "
-        "the model's; with {} documents or more in each run it is in the errors",
-        kFewestBatches));
+    all.push_back(
+        fmt::format("the runs use different texts, and the standard errors come from blocks within "
+                    "a text, so they omit the variation between texts: listed changes may be due "
+                    "to the texts. With {} documents or more in each run the errors include it",
+                    kFewestBatches));
   }
   for (const auto& [run, file] : {std::pair{&before_, "old"}, std::pair{&after_, "new"}}) {
     if (!lacks_freedom(*run)) continue;

@@ -21,8 +21,8 @@ class Summary {
     tell_loss();
     for (SummaryLine& line : change_sentences(diff_, list_)) {
       add(std::move(line),
-          "A change of many standard errors is real, and need not matter: see whether the loss "
-          "moved.");
+          "A change of many standard errors is real but may not matter: see whether the loss "
+          "changed.");
     }
     tell_count();
     tell_flags();
@@ -65,7 +65,8 @@ class Summary {
     Line line;
     line.say("Flags gained: ").derived(count("gained"));
     line.say(", lost: ").derived(count("lost"));
-    add(line.say(".").done(), "A head near a threshold gains or loses its flag by little.");
+    add(line.say(".").done(),
+        "A small change can add or remove the flag of a head near a threshold.");
   }
 
   const Results& diff_;

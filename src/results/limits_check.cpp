@@ -34,7 +34,7 @@ class Checker {
       if (chosen(metric, pair.cell)) check(metric, pair);
     });
     if (check_.values == 0) {
-      fail("", "a value that both runs have", fmt::format("none of {}", limit_.metric),
+      fail("", "a value that both runs have", fmt::format("no value of {}", limit_.metric),
            "correct the limit, or measure it in both");
     }
     return check_;

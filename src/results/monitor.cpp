@@ -60,11 +60,11 @@ class MonitorReader {
     for (const std::string& name : names_) add_metric(results, name);
     summarize(results);
     results.notices.push_back(
-        "A record is of one text of the batch at that step, so that steps differ by their texts, "
-        "too");
+        "Each record measures one text of the batch at that step, so steps also differ by their "
+        "texts");
     if (torn_) {
       results.notices.push_back(
-          "The last line is not whole, and was left out: the file was cut off");
+          "The last line is incomplete and was left out: the file was cut off");
     }
     return results;
   }

@@ -10,26 +10,27 @@ inline constexpr const char* kDropKeys =
     "`headgauge compare MODEL TEXT --pattern window:size=128,sinks:sinks=4,window=124` says what "
     "it costs to drop the first keys, the sinks of most models.";
 inline constexpr const char* kCompare =
-    "`headgauge compare MODEL TEXT --normalizer uniform,ssmax,sparsemax` says what other rules of "
-    "attention do to the loss.";
+    "`headgauge compare MODEL TEXT --normalizer uniform,ssmax,sparsemax` says how other "
+    "normalizers change the loss.";
 inline constexpr const char* kOneHead =
-    "`headgauge compare MODEL TEXT CHANGE --heads HEAD` changes that head alone and says what "
-    "becomes of the loss.";
+    "`headgauge compare MODEL TEXT CHANGE --heads HEAD` changes that head alone and says how the "
+    "loss changes.";
 inline constexpr const char* kEachLayer =
-    "`headgauge compare MODEL TEXT CHANGE --each layer` changes one layer at a time and says whose "
-    "change moves the loss.";
+    "`headgauge compare MODEL TEXT CHANGE --each layer` changes one layer at a time and says which "
+    "change affects the loss.";
 inline constexpr const char* kConfirm =
-    "`headgauge compare MODEL TEXT CHANGE --confirm FILE` tries what gains here on another text.";
+    "`headgauge compare MODEL TEXT CHANGE --confirm FILE` tests on another text the changes that "
+    "lower the loss here.";
 inline constexpr const char* kLookAt =
     "`headgauge scan MODEL TEXT --measures weights,roles --sort weight_induction_beyond_sinks` "
     "lists heads by what they look at.";
 inline constexpr const char* kLimits =
-    "`headgauge reproduce limits MODEL TEXT` holds paper A's claims against this model.";
+    "`headgauge reproduce limits MODEL TEXT` tests paper A's claims on this model.";
 inline constexpr const char* kTokens =
-    "`headgauge reproduce tokens MODEL TEXT` holds paper B's claims against this model.";
+    "`headgauge reproduce tokens MODEL TEXT` tests paper B's claims on this model.";
 inline constexpr const char* kPlan =
-    "`headgauge plan MODEL TEXT --confirm FILE --out plan` looks for heads that can do with less, "
-    "and confirms on another text what that costs.";
+    "`headgauge plan MODEL TEXT --confirm FILE --out plan` searches for heads that can keep fewer "
+    "keys, and measures the cost on another text.";
 inline constexpr const char* kValidate =
     "`headgauge validate MODEL --text FILE FILE FILE` says which metrics and flags predict the "
     "loss on your texts.";

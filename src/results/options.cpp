@@ -72,13 +72,14 @@ void write_settings(const std::vector<Option>& options, Json& settings) {
 }
 
 Option normalizer_option(const std::string& owner, std::string& normalizer) {
-  return {
-      .member = owner + "::normalizer",
-      .value = &normalizer,
-      .form = "NAME[:KEY=VALUE]",
-      .group = option_group::measured,
-      .help = "What turns scores into weights (default {}); headgauge list normalizers lists them",
-      .details = "See [normalizers.md](normalizers.md)"};
+  return {.member = owner + "::normalizer",
+          .value = &normalizer,
+          .form = "NAME[:KEY=VALUE]",
+          .group = option_group::measured,
+          .help =
+              "Normalizer, which turns scores into weights (default {}); headgauge list "
+              "normalizers lists them",
+          .details = "See [normalizers.md](normalizers.md)"};
 }
 
 Option threads_option(const std::string& owner, int& threads) {
@@ -86,8 +87,8 @@ Option threads_option(const std::string& owner, int& threads) {
           .value = &threads,
           .form = "T",
           .group = option_group::running,
-          .help = "Default: as many as there are cores",
-          .details = "The results are the same bits with any number",
+          .help = "Number of threads (default: the number of cores)",
+          .details = "The results are the same bits for any number",
           .least = 1,
           .most = 1024,  // far more than there is work for
           .decides = false};
@@ -106,7 +107,7 @@ std::vector<Option> options_of(DiffOptions& o) {
            .value = &o.metrics,
            .form = "NAME,NAME...",
            .group = option_group::compared,
-           .help = "Only these metrics (default: all that both have)",
+           .help = "Compare only these metrics (default: all that both have)",
            .details = "Those by position, and the changes that `compare` wrote, are listed only if "
                       "they are named here",
            .expects = "the name of a metric"},
@@ -114,7 +115,7 @@ std::vector<Option> options_of(DiffOptions& o) {
            .value = &o.heads,
            .form = "LIST",
            .group = option_group::compared,
-           .help = "Only these heads, as layer.head: 3.5,7.*; and only metrics of heads",
+           .help = "Compare only these heads, as layer.head: 3.5,7.*; and only metrics of heads",
            .expects = "heads such as 3.5,7.*"}};
 }
 

@@ -24,18 +24,18 @@ std::vector<Option> scope(ScanOptions& o) {
        .group = option_group::measured,
        .help = "Context lengths such as 32,64,128; auto, the default, doubles from 32 to 1024 as "
                "far as they fit",
-       .details = "They fit as far as text and model (of rotary positions: its trained context) "
-                  "allow; the text's own length is taken too if it is below 1024. Longer ones than "
-                  "the trained context may be asked for, where positions have no end; a notice "
-                  "says so. Of several texts each must reach the longest length asked for; with "
-                  "`auto` a shorter one takes part as far as it goes, as a notice says. A "
+       .details = "`auto` is limited by the text and by the model (with rotary positions: its "
+                  "trained context), and adds the text's own length if that is below 1024. You may "
+                  "give lengths beyond the trained context if positions are unlimited; a notice "
+                  "says so. Each of several texts must reach the longest given length; with `auto` "
+                  "a shorter text is measured up to its own length, as a notice says. A "
                   "bidirectional model (BERT) is run once for each length ([models.md](models.md))",
        .none = "auto"},
       {.member = "ScanOptions::layers",
        .value = &o.layers,
        .form = "LIST",
        .group = option_group::measured,
-       .help = "Only these layers, such as 0-3,5",
+       .help = "Measure only these layers, such as 0-3,5",
        .details = "Weights of layers after the last of them are then neither read nor checked for "
                   "NaN, unless the loss is measured, which needs all",
        .expects = "layers such as 0-3,5",
@@ -44,7 +44,7 @@ std::vector<Option> scope(ScanOptions& o) {
        .value = &o.heads,
        .form = "LIST",
        .group = option_group::measured,
-       .help = "Only these heads, as layer.head: 3.5,7.*",
+       .help = "Measure only these heads, as layer.head: 3.5,7.*",
        .expects = "heads such as 3.5,7.*",
        .none = "all"}};
 }
@@ -56,16 +56,16 @@ std::vector<Option> measured(ScanOptions& o) {
        .form = "N,N...",
        .group = option_group::measured,
        .help = "Sizes of the selected sets (default {})",
-       .details = "A set leaves a key out: sizes from the longest length on are null, as a notice "
-                  "says"},
+       .details = "A set omits at least one key: sizes from the longest length on are null, as a "
+                  "notice says"},
       {.member = "MeasureOptions::beyond_sinks",
        .value = &o.measure.beyond_sinks,
        .form = "true|false",
        .group = option_group::measured,
        .help = "Measure distance, separability, coverage, proportion and dispersion as if the "
                "sinks of each head were hidden (default {})",
-       .details = "The heaviest keys of a head that rests on sinks are its sinks: beyond them is "
-                  "what it selects. Sinks are found in each head; see "
+       .details = "The heaviest keys of a head that rests on sinks are its sinks; the keys beyond "
+                  "them are what it selects. Sinks are found in each head; see "
                   "[roles.md](roles.md#sinks). The other groups have values of both kinds"},
       {.member = "MeasureOptions::top_share",
        .value = &o.measure.top_share,
@@ -79,8 +79,8 @@ std::vector<Option> measured(ScanOptions& o) {
        .value = &o.measures,
        .form = "GROUP,GROUP...",
        .group = option_group::measured,
-       .help = "Groups of metrics: {groups} (default: all there can be)",
-       .details = "`counterfactual` is there only with `--pattern` or `--normalizer`"},
+       .help = "Groups of metrics: {groups} (default: all that apply)",
+       .details = "`counterfactual` needs `--pattern` or `--normalizer`"},
       {.member = "ScanOptions::queries",
        .value = &o.queries,
        .form = "K|all",
@@ -93,8 +93,8 @@ std::vector<Option> measured(ScanOptions& o) {
        .value = &o.examples,
        .form = "K|none",
        .group = option_group::measured,
-       .help = fmt::format("Keep K telling queries of each head with the keys that they select, "
-                           "and their text (default: {}, where there are at most {} texts)",
+       .help = fmt::format("Keep K characteristic queries of each head with the keys that they "
+                           "select, and their text (default: {}, if there are at most {} texts)",
                            kUsualExamples, kDocumentsWithExamples),
        .details = "The head's page of the report shows them. results.json and the page then hold "
                   "most of the text: `none` keeps it out. See [examples.md](examples.md)",
@@ -106,8 +106,8 @@ std::vector<Option> measured(ScanOptions& o) {
        .value = &o.pattern,
        .form = "NAME[:KEY=VALUE]",
        .group = option_group::measured,
-       .help =
-           "Leave a query only some of its keys (default {}); headgauge list patterns lists how",
+       .help = "Keep only some keys of each query (default {}); headgauge list patterns lists the "
+               "patterns",
        .details = "The others are removed before the normalizer sees the row; `kept_mass` and "
                   "`output_change` say what that costs. See [patterns.md](patterns.md)"},
   };
@@ -119,8 +119,8 @@ std::vector<Option> details(MeasureOptions& o) {
        .value = choice(o.direction, {"random", "top2"}),
        .form = "random|top2",
        .group = option_group::sensitivity,
-       .help = "Where the logits are moved: random (the paper's, the default) or top2 (the two "
-               "largest apart)"},
+       .help = "Direction of the step of the logits: random (the paper's, the default) or top2 "
+               "(moves the two largest apart)"},
       {.member = "MeasureOptions::temperatures",
        .value = &o.temperatures,
        .form = "T,T...",
@@ -131,7 +131,7 @@ std::vector<Option> details(MeasureOptions& o) {
        .value = &o.epsilons,
        .form = "E,E...",
        .group = option_group::sensitivity,
-       .help = "Sizes of the step (default {})"},
+       .help = "Sizes of the step of the logits (default {})"},
       {.member = "MeasureOptions::critical_max",
        .value = &o.critical_max,
        .form = "N",
@@ -142,7 +142,7 @@ std::vector<Option> details(MeasureOptions& o) {
        .value = &o.critical_level,
        .form = "P",
        .group = option_group::critical,
-       .help = "Level of its tests (default {})",
+       .help = "Level of the tests for critical N (default {})",
        .below = 1},
       {.member = "MeasureOptions::unit_sphere",
        .value = &o.unit_sphere,
@@ -156,8 +156,8 @@ std::vector<Option> details(MeasureOptions& o) {
        .help = "Check the expected distance against this many random sets per row (default {}: "
                "off)",
        .details = "Gives `expected_distance_sampled` and its error, "
-                  "[formats.md](formats.md#metrics). On rows that one key dominates a single row's "
-                  "error is unreliable: look at means, or draw more",
+                  "[formats.md](formats.md#metrics). The error of a single row is unreliable if "
+                  "one key dominates the row: look at means, or draw more",
        .least = 0},
   };
 }

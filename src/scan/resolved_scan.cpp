@@ -142,7 +142,7 @@ void require_causal(const Normalizer& normalizer, const std::string& spec,
   throw UsageError(fault(spec,
                          "a causal model, for this normalizer depends on the query's position",
                          source.name + ", whose queries see the whole text",
-                         "logn-entropy is the like by the number of keys"));
+                         "use logn-entropy, which depends on the number of keys"));
 }
 
 void sort_lists(ScanOptions& options) {

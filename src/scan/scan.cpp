@@ -31,7 +31,7 @@ constexpr const char* kLessMemory =
     "use shorter ScanOptions::lengths, fewer ScanOptions::measures, or ScanOptions::queries to "
     "sample rows";
 constexpr const char* kFewerThreads =
-    "use fewer ScanOptions::threads (no more than there are cores help), or shorter "
+    "use fewer ScanOptions::threads (more than one for each core do not help), or shorter "
     "ScanOptions::lengths";
 
 constexpr const char* kLossStage = "loss";
@@ -217,13 +217,13 @@ class Scan {
     if (!beyond.empty() && options.measure.top_n != MeasureOptions{}.top_n && info_.has_x &&
         measures_sets(options)) {
       say(
-          fmt::format("no query sees more than {} keys: there are no sets of N = {}, whose values "
-                      "are undefined",
+          fmt::format("no query sees more than {} keys: there are no sets of N = {}, so their "
+                      "values are undefined",
                       longest, fmt::join(beyond, ", ")));
     }
     if (left_out_.without_keys > 0) {
       say(fmt::format(
-          "{} rows of heads see no key, for all of their scores are -Inf: they are left out",
+          "{} rows of heads see no key, because all of their scores are -Inf: they are left out",
           left_out_.without_keys));
     }
     if (left_out_.beyond_float32 > 0) {
@@ -257,7 +257,7 @@ class Scan {
     std::erase_if(dropped, is_interval_end);  // dropped together with its metric
     if (dropped.empty()) return;
     results.notices.push_back(fmt::format(
-        "interrupted: what is of the whole model is left out ({})", fmt::join(dropped, ", ")));
+        "interrupted: metrics of the whole model are left out ({})", fmt::join(dropped, ", ")));
   }
 
   void write_loss(const std::vector<std::vector<double>>& losses, Results& results) const {
@@ -345,7 +345,7 @@ Results run_scan(HeadSource& source, const ResolvedScan& plan, const ScanPart& p
     return scan->run();
   } catch (const std::bad_alloc&) {
     if (scan) throw scan->out_of_memory();
-    throw ResourceError(fault("memory", "room for what is measured", "none left",
+    throw ResourceError(fault("memory", "enough memory for the measurements", "not enough left",
                               "measure fewer groups, or use fewer threads"));
   }
 }

@@ -41,7 +41,7 @@ void Calibration::check(const HeadSource& source) {
   }
   if (!request_.plan.empty()) {
     throw UsageError(fault("CalibrateOptions::tolerance_nats", "the model as it is",
-                           "ConvergeRequest::plan beside it", "leave one of the two out"));
+                           "ConvergeRequest::plan too", "leave one of the two out"));
   }
   if (!source.info().has_loss) {
     throw UnsupportedError(fault("CalibrateOptions::tolerance_nats", "a model with a loss",

@@ -16,18 +16,17 @@ std::vector<Option> options_of(DiffRequest& request) {
        .value = &request.level,
        .form = "P",
        .group = option_group::compared,
-       .help = "The share of what is listed that may be there by chance (default {})",
-       .details = "The false discovery rate over all that is compared; where nothing changed, "
-                  "anything is listed with this probability. [diff.md](diff.md#how-it-is-decided)",
+       .help = "Share of the listed changes that may be due to chance (default {})",
+       .details = "It is the false discovery rate over all comparisons; if nothing changed, a "
+                  "change is listed with this probability. [diff.md](diff.md#how-it-is-decided)",
        .below = 1});
-  options.push_back(
-      {.member = "DiffRequest::limits",
-       .value = &request.limits,
-       .form = "FILE",
-       .group = option_group::compared,
-       .help = "Check these limits (docs/formats.md): exit code 1 if one is exceeded",
-       .details = "[formats.md](formats.md#limits). There is a line for each that is exceeded",
-       .expects = "a file"});
+  options.push_back({.member = "DiffRequest::limits",
+                     .value = &request.limits,
+                     .form = "FILE",
+                     .group = option_group::compared,
+                     .help = "Check these limits (docs/formats.md): exit code 1 if one is exceeded",
+                     .details = "[formats.md](formats.md#limits). Each exceeded limit has a line",
+                     .expects = "a file"});
   return options;
 }
 

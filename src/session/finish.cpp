@@ -50,7 +50,7 @@ void complete(Results& results, const Ending& ending) {
   write_own_settings(ending.options, ending.owner, results.settings);
   results.summary = ending.summarize(results);
   if (input.model.has_own_queries() && !input.texts.empty()) {
-    results.notices.push_back("the texts were not read: a dump holds its own queries");
+    results.notices.push_back("the texts were not read, because a dump has its own queries");
   }
   use_option_names(results);
 }

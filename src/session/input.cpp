@@ -94,7 +94,7 @@ void require_length(const std::vector<Document>& documents, const Input& input,
     }
     throw BadInputError(fault(
         document.name,
-        fmt::format("ScanOptions::lengths of at most {}, for it has {} tokens", tokens, tokens),
+        fmt::format("ScanOptions::lengths of at most {}, because it has {} tokens", tokens, tokens),
         std::to_string(longest),
         documents.size() == 1
             ? advice

@@ -79,12 +79,12 @@ std::string interruption(const Results& results, const Run& run) {
   const bool is_kept =
       !run.out.empty() &&
       std::filesystem::exists(journal_path(run.out, run.shard.value_or(Share{})), none);
-  const std::string advice = is_kept ? "; run the same command again to go on" : "";
+  const std::string advice = is_kept ? "; run the same command again to resume" : "";
   if (finished.empty()) {
     return "interrupted" + (is_kept ? advice : " before anything was finished; nothing was saved");
   }
   if (run.out.empty()) {
-    return fmt::format("interrupted; {} but not saved, there being no Run::out", finished);
+    return fmt::format("interrupted; {} but not saved, because there is no Run::out", finished);
   }
   return fmt::format("interrupted; {} and saved in {}, marked partial{}", finished,
                      results_path(run.out), advice);
@@ -92,15 +92,15 @@ std::string interruption(const Results& results, const Run& run) {
 
 std::string resumption_line(const Journal& journal, Index layers, Index documents) {
   const auto from = journal.resumed(documents);
-  if (!from) return fmt::format("going on with what {} holds", journal.path());
+  if (!from) return fmt::format("resuming from {}", journal.path());
   // After the experiment, "1 ssmax/" means the first intervention.
   std::string stage = from->stage.substr(from->stage.find('/') + 1);
   if (stage.ends_with('/')) stage.pop_back();
-  return fmt::format("going on {}{}",
+  return fmt::format("resuming {}{}",
                      layers == 0 ? fmt::format("from layer {}", from->layer)
                      : from->layer < layers
                          ? fmt::format("from layer {} of {}", from->layer, layers)
-                         : fmt::format("behind all {} layers", layers),
+                         : fmt::format("after all {} layers", layers),
                      stage.empty() ? "" : fmt::format(" ({})", legible(stage)));
 }
 

@@ -39,10 +39,10 @@ std::vector<Option> options_of(CompareRequest& request) {
            .value = &request.plans,
            .form = "FILE...",
            .group = option_group::compared,
-           .help = "Plans to set against the model as it is, which headgauge plan wrote",
+           .help = "Plans to compare with the unchanged model, which headgauge plan wrote",
            .details =
-               "Beside patterns or normalizers, or alone; of its heads those that `--layers` and "
-               "`--heads` choose. See [plan.md](plan.md); a plan for another model is refused",
+               "You may give patterns or normalizers too; `--layers` and `--heads` choose among "
+               "the heads of a plan. See [plan.md](plan.md); a plan for another model is refused",
            .expects = "a file",
            .named = "plan",
            .names_files = true},
@@ -53,15 +53,16 @@ std::vector<Option> options_of(CompareRequest& request) {
            .help = "Choose the parameter of each normalizer, head by head, that changes the head's "
                    "output least on this other text (ids, with --tokens)",
            .details = "The normalizers are then measured on the other text; the two must differ. A "
-                      "parameter that is given stays, a normalizer without one too, as a "
-                      "notice says",
+                      "given parameter is kept, and a normalizer without a parameter is not "
+                      "fitted; a notice says so",
            .expects = "a file"},
           {.member = "CompareRequest::confirm",
            .value = &request.confirm,
            .form = "FILE...",
            .group = option_group::changed,
-           .help = "Try what lowers the loss on this other text (ids, with --tokens), each by "
-                   "itself and all together; only what lowers it there too is recommended",
+           .help =
+               "Test on this other text (ids, with --tokens) the changes that lower the loss, each "
+               "alone and all together; only a change that lowers it there too is recommended",
            .details = "It must differ from the text that is measured and from that of `--fit`",
            .expects = "a file"}});
   return options;
@@ -76,7 +77,7 @@ std::vector<Option> options_of(ConvergeRequest& request) {
        .value = &request.confirm,
        .form = "FILE...",
        .group = option_group::input,
-       .help = "Other texts that budgets for a rise of the loss are measured on, once",
+       .help = "Other texts on which the budgets for a rise of the loss are measured once",
        .details = "They may not have 64 tokens in a row in common with the text",
        .expects = "a file",
        .none = "none"});
@@ -93,7 +94,7 @@ std::vector<Option> options_of(PlanRequest& request) {
        .value = &request.confirm,
        .form = "FILE...",
        .group = option_group::input,
-       .help = "Other texts (ids, with --tokens) that the plan is measured on once, at the end",
+       .help = "Other texts (ids, with --tokens) on which the plan is measured once, at the end",
        .details = "They may not have 64 tokens in a row in common with those that are searched on",
        .expects = "a file"},
       {.member = "PlanRequest::length",
@@ -109,7 +110,7 @@ std::vector<Option> options_of(PlanRequest& request) {
        .value = &request.pieces,
        .form = "K",
        .group = option_group::input,
-       .help = "At most so many pieces of each text, spread over it (default {})",
+       .help = "Largest number of pieces of each text, spread over the text (default {})",
        .least = 1}};
   append(options, options_of(request.options));
   options.push_back(

@@ -140,8 +140,8 @@ PlanResults Session::plan(PlanRequest request) {
   if (made.results.partial) {
     throw InterruptedError(!fs::exists(request.options.state)
                                ? "interrupted before anything was finished; nothing was saved"
-                               : fmt::format("interrupted; the losses measured are in {}: the same "
-                                             "command goes on from there",
+                               : fmt::format("interrupted; the measured losses are in {}; run the "
+                                             "same command again to resume",
                                              request.options.state));
   }
   made.results.notices.insert(made.results.notices.end(), untried.begin(), untried.end());

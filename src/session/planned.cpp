@@ -17,10 +17,10 @@ const std::string kPrefix = "plan_";
 void PlanInput::apply(HeadSource& source, const ScanOptions& scan) {
   if (file.empty()) return;
   if (scan.pattern != "none" || scan.normalizer != "softmax") {
-    throw UsageError(fault("ScanRequest::plan", "a plan alone",
-                           scan.pattern != "none" ? "ScanOptions::pattern beside it"
-                                                  : "ScanOptions::normalizer beside it",
-                           "leave one of the two out, or write it into the plan"));
+    throw UsageError(
+        fault("ScanRequest::plan", "a plan alone",
+              scan.pattern != "none" ? "ScanOptions::pattern too" : "ScanOptions::normalizer too",
+              "leave one of the two out, or write it into the plan"));
   }
   plan = read_plan(file);
   source.intervene(make_interventions(*plan, source, file));
@@ -35,7 +35,7 @@ std::string PlanInput::unchanged_heads(const HeadSource& source) const {
   if (names.empty()) {
     throw UsageError(fault(file, "a plan that leaves some heads as they are",
                            "one that changes all of them",
-                           "what a head needs is measured of heads that see all keys"));
+                           "the keys that a head needs are measured on heads that see all keys"));
   }
   return fmt::format("{}", fmt::join(names, ","));
 }
@@ -53,8 +53,8 @@ std::string context_notice(const AttentionPlan& plan, const std::string& file,
   const auto longest = static_cast<Index>(results.coord_numbers("length").back());
   if (longest == plan.context) return {};
   return fmt::format(
-      "{} was made for a context of {} tokens, and the longest here has {}: what it keeps there, "
-      "and what was confirmed of it, is not what it does here",
+      "{} was made and confirmed for a context of {} tokens, but the longest here has {}: its "
+      "confirmation says nothing about this context",
       file, plan.context, longest);
 }
 
@@ -79,7 +79,7 @@ std::vector<std::string> older_plans(const std::string& folder,
     if (is_plan && std::ranges::count(written, path) == 0) older.push_back(path);
   }
   std::ranges::sort(older);
-  for (std::string& path : older) path += " is of another run: this one did not write it";
+  for (std::string& path : older) path += " belongs to another run, not to this one";
   return older;
 }
 

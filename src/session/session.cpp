@@ -202,7 +202,7 @@ Results Session::converge(ConvergeRequest request) {
     plan.apply(*source, scan);
     if (!scan.heads.empty() || !scan.layers.empty()) {
       throw UsageError(fault("ConvergeRequest::plan", "the heads that the plan leaves as they are",
-                             "ScanOptions::layers or ScanOptions::heads beside it",
+                             "ScanOptions::layers or ScanOptions::heads too",
                              "leave one of the two out"));
     }
     ConvergeOptions unchanged = request.options;

@@ -115,7 +115,7 @@ std::vector<Interval> bootstrap_intervals(Index units, Index count, const Figure
   check_level("the level of an interval", options.level);
   if (options.resamples < 1) {
     throw UsageError(
-        fault("a bootstrap", "1 resample or more", fmt::format("{}", options.resamples), ""));
+        fault("a bootstrap", "at least 1 resample", fmt::format("{}", options.resamples), ""));
   }
   std::vector<Interval> intervals(count);
   if (units < 2) return intervals;

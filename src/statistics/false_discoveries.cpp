@@ -12,7 +12,7 @@ std::vector<double> adjusted_p_values(std::span<const double> p) {
   for (std::size_t i = 0; i < p.size(); ++i) {
     if (std::isnan(p[i])) continue;
     if (p[i] < 0 || p[i] > 1) {
-      throw UsageError(fault("p values", "probabilities", fmt::format("{}", p[i]), ""));
+      throw UsageError(fault("p-values", "probabilities", fmt::format("{}", p[i]), ""));
     }
     order.push_back(i);
   }

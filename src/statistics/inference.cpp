@@ -10,7 +10,7 @@ namespace headgauge {
 
 void check_pairs(std::span<const double> first, std::span<const double> second) {
   if (first.size() == second.size()) return;
-  throw UsageError(fault("a paired test", "as many values on both sides",
+  throw UsageError(fault("a paired test", "the same number of values on both sides",
                          fmt::format("{} and {}", first.size(), second.size()), ""));
 }
 

@@ -83,7 +83,7 @@ class RankedColumns {
 std::vector<double> sign_flip_tests(MatrixView<const double> values, double null, Tail tail,
                                     const SignFlipOptions& options) {
   if (tail == Tail::both) {
-    throw UsageError(fault("a test by sign flips", "one side", "both", ""));
+    throw UsageError(fault("a test by sign flips", "Tail::above or Tail::below", "both", ""));
   }
   const Index tests = values.cols();
   std::vector<double> p(tests, kUndefined);

@@ -63,7 +63,7 @@ const PreTokenizer& find_pre_tokenizer(const Gguf& file) {
   }
   throw UnsupportedError(
       fault(file.where(kPre), "one of " + known, in_quotes(name),
-            "how it cuts a text is not known: give token ids (parse_token_ids())"));
+            "headgauge does not know this pre-tokenizer: give token ids (parse_token_ids())"));
 }
 
 class Vocabulary {
@@ -105,7 +105,7 @@ class Vocabulary {
         list->item != GgufValue::Type::boolean) {
       return list->numbers();
     }
-    refuse(key, fmt::format("{} numbers, one a token", tokens_.size()), list);
+    refuse(key, fmt::format("{} numbers, one for each token", tokens_.size()), list);
   }
 
   // Returns the token that one of these keys names; nothing if none exists.

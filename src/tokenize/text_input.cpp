@@ -33,7 +33,7 @@ int parse_id(std::string_view word, const std::function<std::string()>& where) {
   if (error != std::errc() || end != word.data() + word.size() || id < 0) {
     throw BadInputError(fault(where(), "a token id (an integer from 0 to 2147483647)",
                               in_quotes(word, kLongestWord),
-                              "separate ids by spaces or line breaks, nothing else"));
+                              "separate ids only by spaces or line breaks"));
   }
   return id;
 }
@@ -134,8 +134,7 @@ std::vector<int> parse_token_ids(std::string_view text, const std::string& path)
     at = end;
   }
   if (ids.empty()) {
-    throw BadInputError(fault(path, "token ids",
-                              text.empty() ? "an empty file" : "nothing but whitespace",
+    throw BadInputError(fault(path, "token ids", text.empty() ? "an empty file" : "only whitespace",
                               "give ids separated by whitespace"));
   }
   return ids;

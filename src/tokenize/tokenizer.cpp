@@ -151,7 +151,7 @@ Tokenizer Tokenizer::load(const std::string& folder) {
                                              : "none of them";
     throw BadInputError(
         fault(folder, "a tokenizer.json, a vocab.json and a merges.txt, or a vocab.txt", found,
-              "copy them from where the model came, or give token ids (parse_token_ids())"));
+              "copy them from the source of the model, or give token ids (parse_token_ids())"));
   }
   return loaded(std::move(impl), error);
 }

@@ -167,7 +167,7 @@ TEST(AtomicFile, APipeThatNobodyReadsIsRefusedAndNotWaitedFor) {
   const TemporaryFolder folder("file-pipe");
   const std::string pipe = folder / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  expect_error(ErrorKind::resource, pipe, "nobody reads", [&] { write_atomically(pipe, "x"); });
+  expect_error(ErrorKind::resource, pipe, "without a reader", [&] { write_atomically(pipe, "x"); });
   const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
   write_atomically(pipe, "whole");
   char bytes[8] = {};

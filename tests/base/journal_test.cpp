@@ -284,7 +284,7 @@ TEST(Journal, SaysWhatAFileIsInstead) {
        {std::pair("mine\n", "found a file that headgauge did not write; move it"),
         std::pair("headgauge.journal/7 12 0\n{}",
                   "another version, headgauge.journal/7; delete it"),
-        std::pair("headgauge.journal/1 2 0\n{}\n", "one whose header is damaged; delete it")}) {
+        std::pair("headgauge.journal/1 2 0\n{}\n", "a journal with a damaged header; delete it")}) {
     write_atomically(path, content);
     const std::string said = refusal([&] { JournalFile{path}; });
     EXPECT_NE(said.find(says), said.npos) << said;

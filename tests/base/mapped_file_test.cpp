@@ -45,11 +45,11 @@ TEST_F(MappedFileTest, SaysWhatChanged) {
   const MappedFile file(path_);
   EXPECT_EQ(change(file), "");
   std::ofstream(path_, std::ios::app) << 'b';
-  EXPECT_NE(change(file).find("196609 bytes where there were 196608"), std::string::npos);
+  EXPECT_NE(change(file).find("196609 bytes instead of 196608"), std::string::npos);
   std::filesystem::rename(path_, path_ + ".old");
   EXPECT_NE(change(file).find("No such file"), std::string::npos);
   std::filesystem::copy_file(path_ + ".old", path_);
-  EXPECT_NE(change(file).find("another in its place"), std::string::npos);
+  EXPECT_NE(change(file).find("another file under its name"), std::string::npos);
   std::filesystem::remove(path_ + ".old");
 }
 
@@ -80,8 +80,7 @@ TEST_F(MappedFileTest, AReadOfWhatWasCutOffNamesTheFile) {
     volatile std::byte last = file.bytes().back();
     static_cast<void>(last);
   };
-  EXPECT_EXIT(read_what_is_gone(), ::testing::ExitedWithCode(3),
-              "some of them are gone; run again");
+  EXPECT_EXIT(read_what_is_gone(), ::testing::ExitedWithCode(3), "fewer bytes; run again");
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ TEST(SavedState, OneOfAnotherIdentityIsRefusedByName) {
   EXPECT_NE(refused(state(path, other)).find("another value of more"), std::string::npos);
   other = kIdentity;
   other.erase("name");
-  EXPECT_NE(refused(state(path, other)).find("with more of them"), std::string::npos);
+  EXPECT_NE(refused(state(path, other)).find("with more settings"), std::string::npos);
 }
 
 }  // namespace

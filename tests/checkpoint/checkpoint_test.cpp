@@ -135,7 +135,7 @@ TEST(CheckpointHashes, TellModelsApart) {
   // What was opened is what it was, and known to have changed.
   EXPECT_EQ(model.weights_sha256(), hash);
   EXPECT_EQ(model.config().sha256(), sha256_hex(testing::as_bytes("{}")));
-  expect_error(ErrorKind::bad_input, {folder / "model.safetensors", "another in its place"},
+  expect_error(ErrorKind::bad_input, {folder / "model.safetensors", "another file under its name"},
                [&] { model.require_unchanged(); });
 }
 

@@ -59,12 +59,12 @@ max      The largest share of the weight beyond the sinks that one key has.
 sinks    The share of a row's weight on the sinks of the head: keys that take more than 5 % of the
          weight in the mean over queries 32 tokens away or more, whatever these look for. A learned
          sink, which is no key, counts with them.
-back     How many tokens back a head looks when it does not rest on sinks.
-90 %     How many keys hold 90 % of the weight that does not rest on sinks.
+back     The mean distance in tokens to the keys that a head weighs when it does not rest on sinks.
+90 %     The number of keys with 90 % of the weight that does not rest on sinks.
 sep.     The share of the N selected keys that stand apart from every other key; the paper finds 0.7
          to 0.85.
-rand.    What the same weights give on the same vectors when it does not matter which key has which
-         weight; from every second row.
+rand.    The separability with the weights permuted among the keys; it is measured in every second
+         row.
 crit.    The first N at which the head's distance is shown to be its expected one within 5 %
          (reading “context”), each N tested by itself over its rows. The paper takes it that these
          keys carry its context.
@@ -208,8 +208,9 @@ TEST(Table, ManyHeadsAreFoldedUnlessRowsAreAskedFor) {
   r.flags.push_back({"role_induction", 7, 3, 1024, .8, .4, "", "", {}});
   const std::string folded = render_table(r, {});
   EXPECT_TRUE(heads_in(folded).empty()) << folded;
-  EXPECT_NE(folded.find("What stands out, and how many of 72 heads\nind       1   7.3\n"),
-            std::string::npos)
+  EXPECT_NE(
+      folded.find("Flags and roles, and the number of the 72 heads with each\nind       1   7.3\n"),
+      std::string::npos)
       << folded;
   EXPECT_NE(folded.find("sink     41   57 % of the heads"), std::string::npos) << folded;
   EXPECT_NE(folded.find("\n    7   0.45  6 sink 1 ind\n"), std::string::npos) << folded;
@@ -264,7 +265,7 @@ TEST(Table, WithoutAnyColumnOrFlagASentenceStandsInItsPlace) {
   EXPECT_FALSE(heads_in(flagged).empty());  // there are flags to show
   results.flags.clear();
   const std::string table = render_table(results, {});
-  EXPECT_NE(table.find("Nothing was measured that this table shows"), std::string::npos) << table;
+  EXPECT_NE(table.find("This table shows the groups weights"), std::string::npos) << table;
   EXPECT_NE(table.find("loss, nats"), std::string::npos) << table;
   EXPECT_EQ(table.find(".head"), std::string::npos) << table;
   std::erase_if(results.metrics, [](const auto& entry) { return entry.first == "sensitivity"; });

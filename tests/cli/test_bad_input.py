@@ -253,7 +253,7 @@ class Safetensors(BadInputTest):
             }  # fmt: skip
             write_weights(self.path, moved, self.data[:begin] + self.data[end:])
             with self.subTest(name):
-                self.refuse_scan(name.removeprefix("transformer."), "none of that name")
+                self.refuse_scan(name.removeprefix("transformer."), "no tensor of that name")
 
     def test_nan_and_infinity_are_found_wherever_they_are(self) -> None:
         names = [n for n in self.header if n != "__metadata__"]
@@ -289,7 +289,7 @@ class Tokens(BadInputTest):
         self.write("ids.txt", "")
         self.refuse_scan("ids.txt", "an empty file")
         self.write("ids.txt", " \n")
-        self.refuse_scan("ids.txt", "nothing but whitespace")
+        self.refuse_scan("ids.txt", "only whitespace")
         self.tokens.unlink()
         self.refuse_scan("ids.txt", "No such file")
 

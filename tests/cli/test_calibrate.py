@@ -62,9 +62,10 @@ class Calibrate(CommandTest):
             "budgets for a rise of the loss",
             "stays below",
             "plan_rise_of_5.json",
-            "on text that had no part in it the loss changes by",
+            "on held-out text the loss changes by",
         ):
             self.assertIn(words, done.out)
+        self.assertNotIn("not measured", done.out)
         results = validate(self.folder / "out/results.json")
         metrics, rises = results["metrics"], results["coords"]["rise"]
         self.assertEqual(rises, [0.001, 0.02, 5])
@@ -88,6 +89,11 @@ class Calibrate(CommandTest):
                     break
                 good = tolerance
             self.assertEqual(metrics["tolerance_for_rise"]["values"][r], good, rise)
+        # The budgets of the cache are those of a tolerance of 0.05.
+        change = learned["values"][tolerances.index(0.05)]
+        self.assertIn(
+            f"such budgets change the loss on this text by {change:+.4f} nats.", " ".join(done.out.split())
+        )
         # The plan file does on the confirming text what was said.
         plan = json.loads((self.folder / "out/plan_rise_of_5.json").read_text(encoding="utf-8"))
         schema = json.loads((ROOT / "docs/plan.schema.json").read_text(encoding="utf-8"))

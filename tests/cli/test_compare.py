@@ -260,8 +260,8 @@ class CompareOnModels(CommandTest):
         )
         said = " ".join(done.out.split())
         self.assertIn(f"Recommended for {results['flags'][1]['advice']}.", said)
-        self.assertIn("Not shown there: head 1.1, logn-entropy (", said)
-        self.assertIn("On LICENSE (L = 1024) 1 of these 2 lowers the loss beyond chance", said)
+        self.assertIn("No change of the loss is shown there: head 1.1, logn-entropy (", said)
+        self.assertIn("1 of these 2 lowers the loss on LICENSE (L = 1024) beyond chance", said)
         self.assertEqual(results["settings"]["confirm"], [str(ROOT / "LICENSE")])
         confirmed = results["metrics"]["loss_change_confirmed"]
         place = results["coords"]["normalizer"].index("ssmax")

@@ -75,7 +75,7 @@ class Changes(DiffTest):
         self.assertIn("None of ", done.out)
         self.assertNotIn("The largest", done.out)
         self.assertNotIn("Flags", done.out)
-        self.assertIn("both runs are of the same text", done.err)
+        self.assertIn("both runs use the same text", done.err)
         self.assertEqual(self.succeed("diff", "one", "one", "--quiet").err, "")
 
     def test_every_change_and_its_error(self) -> None:
@@ -472,9 +472,9 @@ class BadFiles(DiffTest):
 
         self.change(path, "holed", hole)
         done = self.succeed("diff", "one", "holed")
-        self.assertIn("undefined in the new file alone, and without a change: entropy (1)", done.err)
+        self.assertIn("undefined only in the new file, so without a change: entropy (1)", done.err)
         done = self.succeed("diff", "holed", "one")
-        self.assertIn("undefined in the old file alone, and without a change: entropy (1)", done.err)
+        self.assertIn("undefined only in the old file, so without a change: entropy (1)", done.err)
         name = self.limits({"metric": "entropy", "max_increase": 9})
         gate = run("diff", "one", "holed", "--limits", name, cwd=self.folder)
         self.assertEqual(gate.code, EXCEEDED)

@@ -163,7 +163,7 @@ class Pairs(FilesTest):
             pipe.unlink()
         self.write("results.json", MADE.read_text())
         self.pipe("page.html")
-        self.refuse(RESOURCE, "report", "results.json", "--out", "page.html", says="nobody reads")
+        self.refuse(RESOURCE, "report", "results.json", "--out", "page.html", says="without a reader")
 
 
 class Read(FilesTest):

@@ -60,7 +60,7 @@ class Findings(SharesTest):
         at = shown.index("rest on sinks, keys that take weight")
         self.assertRegex(
             shown[at:],
-            r"\n    A head rests on a sink where .*\n"
+            r"\n    A head rests on a sink if .*\n"
             rf"    `headgauge compare {re.escape(str(DEMO))} --text {self.documents[3]} --pattern ",
         )
         # A flag's command names the first head that carries it.

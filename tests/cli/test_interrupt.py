@@ -94,7 +94,7 @@ class ManyLayers(InterruptTest):
             self.assertRegex(
                 messages[-1],
                 r"^headgauge: interrupted; \d+ layers? (was|were) finished but not saved, "
-                r"there being no --out$",
+                r"because there is no --out$",
             )
             self.assertLessEqual(len(messages), 3, messages)
         self.assertEqual(sorted(self.folder.rglob("*")), before)

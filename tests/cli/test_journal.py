@@ -183,24 +183,27 @@ class Journal(SharesTest):
         says = ("out/journal/part-1-of-1.journal", "the same run", "delete out/journal to start again")
         self.refuse(BAD_INPUT, *self.scan, "--seed", "4", "--out", "out", says=(*says, "--seed"))
         self.refuse(BAD_INPUT, *self.scan[:-2], "--examples", "3", "--out", "out", says=(*says, "--examples"))
-        self.refuse(BAD_INPUT, "converge", *self.scan[1:-2], "--out", "out", says=(*says, "another command"))
+        self.refuse(
+            BAD_INPUT, "converge", *self.scan[1:-2], "--out", "out", says=(*says, "another value of command")
+        )
         self.refuse(
             BAD_INPUT,
             *self.scan,
             "--out",
             "out",
             env=environment(HEADGAUGE_SIMD="baseline"),
-            says=(*says, "another HEADGAUGE_SIMD"),
+            says=(*says, "another value of HEADGAUGE_SIMD"),
         )
         (self.folder / "ids3.txt").write_text("1 2 3 4 5 6 7 8 9 " * 30)
         self.refuse(BAD_INPUT, *self.scan, "--out", "out", says=(*says, "texts: sha256"))
 
     def test_both_values_are_named(self) -> None:
         self.leave_journal(*self.scan, "--lengths", "64")
-        says = 'another --lengths ("64" and not "32")'
+        says = 'another value of --lengths ("64" instead of "32")'
         self.refuse(BAD_INPUT, *self.scan, "--lengths", "32", "--out", "out", says=says)
         longer = (*self.scan[:3], *self.ids_files, "ids0.txt", *self.scan[-2:], "--lengths", "64")
-        self.refuse(BAD_INPUT, *longer, "--out", "out", says="another texts: sha256 (nothing more and not ")
+        says = "another value of texts: sha256 (the end of the list instead of "
+        self.refuse(BAD_INPUT, *longer, "--out", "out", says=says)
 
     def test_what_is_only_shown_is_no_part_of_a_run(self) -> None:
         kept = self.leave_journal(*self.scan)
@@ -209,12 +212,12 @@ class Journal(SharesTest):
             with self.subTest(shown):
                 self.write("out/journal/part-1-of-1.journal", kept)
                 done = self.succeed(*self.scan, *shown, "--out", "out")
-                self.assertRegex(done.err, r"(?m)^going on from layer \d+ of 48$")
+                self.assertRegex(done.err, r"(?m)^resuming from layer \d+ of 48$")
                 expected = {**self.results("whole"), "settings": None}
                 self.assertEqual({**self.results("out"), "settings": None}, expected)
                 shutil.rmtree(self.folder / "out")
         self.write("out/journal/part-1-of-1.journal", kept)
-        self.assertNotIn("going on", self.succeed(*self.scan, "--quiet", "--out", "out").err)
+        self.assertNotIn("resuming", self.succeed(*self.scan, "--quiet", "--out", "out").err)
 
     def test_a_second_name_of_the_journal_goes_with_it(self) -> None:
         """A run that is killed while it names its journal leaves the name it wrote it under, too."""

@@ -32,8 +32,7 @@ class Stories(LlamaTest):
         results, err = self.results("scan", STORIES, "--text", TEXT)
         notice = (
             "the model was trained on contexts of 512 tokens: effective_tokens_forecast at 1024, "
-            "2048, 4096 says what its heads do if they go on as they do up to 512, not what they "
-            "have learnt"
+            "2048, 4096 extrapolates the trend of its heads up to 512; it was not trained at these positions"
         )
         self.assertEqual(err, f"headgauge: note: {notice}\n")
         self.assertEqual(results["notices"], [notice])

@@ -70,7 +70,7 @@ class EveryNormalizer(CommandTest):
                 for norm, limit in zip(spectral, bound):
                     self.assertLessEqual(norm, limit * (1 + 1e-5) + 1e-9)
                 # Rows of so few keys are all measured.
-                self.assertFalse([n for n in results["notices"] if "drawn at random" in n])
+                self.assertFalse([n for n in results["notices"] if "one random row" in n])
 
     def test_long_rows_are_drawn_for_finite_steps(self) -> None:
         for name, drawn in (("relu", True), ("ssmax", False)):
@@ -90,7 +90,7 @@ class EveryNormalizer(CommandTest):
                 "--quiet",
             )
             results = validate(self.folder / "out/results.json")
-            said = [n for n in results["notices"] if "each 16 neighbouring rows of more than 128" in n]
+            said = [n for n in results["notices"] if "in rows of more than 128 keys, sensitivity" in n]
             self.assertEqual(bool(said), drawn, name)
             metrics = results["metrics"]
             rows = {
@@ -159,13 +159,19 @@ class EveryNormalizer(CommandTest):
             ("topk:k=1", []),
             (
                 "topk:k=30",
-                ["topk: rows with fewer than k = 30 keys keep all of them, in a causal text the first 29"],
+                [
+                    "topk: rows with fewer than k = 30 keys keep all keys; in a causal model these are the "
+                    "first 29 rows"
+                ],
             ),
             (
                 "topk:k=48",
-                ["topk: rows with fewer than k = 48 keys keep all of them, in a causal text the first 47"],
+                [
+                    "topk: rows with fewer than k = 48 keys keep all keys; in a causal model these are the "
+                    "first 47 rows"
+                ],
             ),
-            ("topk:k=49", ["topk: k = 49 is more than the keys of every row: all are kept"]),
+            ("topk:k=49", ["topk: k = 49 exceeds the number of keys of every row: all keys are kept"]),
             ("softmax", []),
         ):
             with self.subTest(spec):

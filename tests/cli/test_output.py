@@ -44,7 +44,7 @@ class Folder(OutputTest):
     def test_a_link_to_what_is_not_there(self) -> None:
         (self.folder / "link").symlink_to("gone")
         for out in ("link", "link/deeper"):
-            says = (f"{out}: expected a folder", "found a link to what is not there (link)")
+            says = (f"{out}: expected a writable folder", "found a link to a missing file (link)")
             self.refuse(RESOURCE, *self.scan, "--out", out, says=says)
 
     def test_that_cannot_be_written_is_refused_before_the_work(self) -> None:

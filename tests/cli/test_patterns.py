@@ -112,7 +112,7 @@ class Patterns(CommandTest):
     def test_more_keys_than_a_row_has_is_said_once(self) -> None:
         arguments = ("scan", "model", "--tokens", "ids.txt", "--lengths", "48")
         done = self.succeed(*arguments, "--pattern", "topk:k=64")
-        said = "note: topk: k = 64 is more than the keys of the first rows; all are kept there\n"
+        said = "note: topk: k = 64 exceeds the number of keys of the first rows; these rows keep all keys\n"
         self.assertEqual(done.err.count(said), 1, done.err)
 
     def test_sorting_by_what_a_pattern_adds(self) -> None:

@@ -42,7 +42,7 @@ class Plan(CommandTest):
             "random heads",
             "heaviest keys",
             "keys kept, 50 %",
-            "on text that had no part in making it",
+            "on held-out text",
             "plan_25.json",
         ):
             self.assertIn(word, done.out)
@@ -127,7 +127,7 @@ class Plan(CommandTest):
             )
 
         refused(lambda p: p["model"].update(weights_sha256="0" * 64), "a plan for model")
-        refused(lambda p: p["model"].update(layers=3), "a plan for model", "layers is 3 and not 2")
+        refused(lambda p: p["model"].update(layers=3), "a plan for model", "layers is 3 instead of 2")
         refused(
             lambda p: p["heads"].append({"layer": 7, "kv_head": 0, "pattern": "topk:k=3"}),
             "key-value head 7.0",
@@ -198,12 +198,12 @@ class Plan(CommandTest):
         for lengths, told in ((96, False), (64, True)):
             done = self.succeed("scan", "model", *few, "--lengths", lengths, "--out", "one")
             self.assertIn("plan out/plan.json", done.out)
-            says = f"made for a context of 96 tokens, and the longest here has {lengths}"
+            says = f"made and confirmed for a context of 96 tokens, but the longest here has {lengths}"
             self.assertEqual(says in done.err, told)
             settings = validate(self.folder / "one/results.json")["settings"]
             self.assertEqual(settings["plan_sha256"], hashlib.sha256(plan).hexdigest())
         done = self.succeed("compare", "model", *few, "--lengths", 64, "--out", "two")
-        self.assertIn("made for a context of 96 tokens", done.err)
+        self.assertIn("made and confirmed for a context of 96 tokens", done.err)
         settings = validate(self.folder / "two/results.json")["settings"]
         self.assertEqual(settings["plan_sha256"], [hashlib.sha256(plan).hexdigest()])
 
@@ -272,13 +272,13 @@ class Plan(CommandTest):
 
     def test_plans_of_another_run_are_named(self) -> None:
         done = self.succeed("plan", *self.texts, *FEW, "--curve", 0.25, "--out", "out")
-        self.assertNotIn("of another run", done.err)
+        self.assertNotIn("belongs to another run", done.err)
         done = self.succeed("plan", *self.texts, *FEW, "--curve", 0.75, "--out", "out")
-        self.assertIn("out/plan_25.json is of another run", done.err)
-        self.assertNotIn("out/plan_75.json is of another run", done.err)
+        self.assertIn("out/plan_25.json belongs to another run", done.err)
+        self.assertNotIn("out/plan_75.json belongs to another run", done.err)
         for _ in range(2):
             done = self.succeed("plan", *self.texts, *FEW, "--curve", 0.25, "--out", "table")
-            self.assertNotIn("of another run", done.err)
+            self.assertNotIn("belongs to another run", done.err)
 
     def test_without_a_folder_nothing_is_searched(self) -> None:
         self.refuse(USAGE, "plan", *self.texts, *FEW, says=("no --out", "add --out DIR"))
@@ -369,7 +369,7 @@ class Plan(CommandTest):
         for words in (
             "judged by the relative change of its last hidden states",
             "of the keys",
-            "there is no loss to say what that is worth",
+            "the model has no loss, so the effect on its predictions is unknown",
             "output change (95 %)",
         ):
             self.assertIn(words, done.out + done.err)
@@ -459,7 +459,7 @@ class Plan(CommandTest):
             run.wait(timeout=60)
         if run.returncode != 0:  # it was not done before
             self.assertEqual(run.returncode, INTERRUPTED)
-            self.assertIn("goes on from there", said)
+            self.assertIn("run the same command again to resume", said)
             self.assertTrue((self.folder / "again/plan_state.json").exists())
             state = (self.folder / "again/plan_state.json").read_bytes()
             weights = (self.folder / "model/model.safetensors").read_bytes()

@@ -73,7 +73,7 @@ class PlanExport(CommandTest):
             USAGE, *EXISTING, "duo,vllm", "--out", "out", says=("--export", "one of duo, kvpress,", '"vllm"')
         )
         self.refuse(USAGE, *EXISTING, "duo", says="no --out")
-        self.refuse(USAGE, *EXISTING[:-1], "--out", "out", says="--export beside it")
+        self.refuse(USAGE, *EXISTING[:-1], "--out", "out", says="--export too")
         self.refuse(USAGE, *EXISTING, "duo", "--out", "out", "--json", says="--json")
         self.refuse(
             USAGE, *EXISTING, "duo", "--out", "out", "--text", "plan.json", says="--tokens or --confirm"

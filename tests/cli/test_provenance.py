@@ -48,7 +48,7 @@ class Change(CommandTest):
         before = os.getcwd()
         self.addCleanup(os.chdir, before)
         os.chdir(self.folder)
-        self.assertIn("found another in its place; run again", self.message(replace))
+        self.assertIn("found another file under its name; run again", self.message(replace))
 
     def test_no_file_in_its_place(self) -> None:
         self.assertIn("found No such file or directory; run again", self.message(Path.unlink))
@@ -59,7 +59,7 @@ class Change(CommandTest):
                 file.seek(-4, os.SEEK_END)
                 file.write(b"\0\0\0\0")
 
-        self.assertIn("found that it was written to; run again", self.message(overwrite))
+        self.assertIn("found a file that was written since; run again", self.message(overwrite))
 
     def test_written_in_place_with_the_old_time(self) -> None:
         def overwrite(path: Path) -> None:
@@ -69,7 +69,7 @@ class Change(CommandTest):
                 file.write(b"\0\0\0\0")
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
-        self.assertIn("found that it was changed; run again", self.message(overwrite))
+        self.assertIn("found a file that was changed since; run again", self.message(overwrite))
 
     def test_longer(self) -> None:
         def append(path: Path) -> None:
@@ -77,7 +77,7 @@ class Change(CommandTest):
                 file.write(b"\0")
 
         size = self.weights.stat().st_size
-        self.assertIn(f"found {size + 1} bytes where there were {size}; run again", self.message(append))
+        self.assertIn(f"found {size + 1} bytes instead of {size}; run again", self.message(append))
 
     def test_under_other_commands(self) -> None:
         def overwrite(path: Path) -> None:
@@ -102,7 +102,7 @@ class Change(CommandTest):
         ):
             with self.subTest(command[0]):
                 self.assertIn(
-                    "found that it was written to; run again", self.message(overwrite, *command, at=at)
+                    "found a file that was written since; run again", self.message(overwrite, *command, at=at)
                 )
 
     def test_cut_short(self) -> None:

@@ -311,7 +311,7 @@ class Choices(ScanTest):
 
     def sizes_notice(self, *options: str) -> list[str]:
         done = self.succeed("scan", "model", "--tokens", "ids.txt", *options)
-        return re.findall(r"note: no query sees more than \d+ keys: .* N = ([\d, ]+), w", done.err)
+        return re.findall(r"note: no query sees more than \d+ keys: .* N = ([\d, ]+), so their", done.err)
 
     def test_a_pipe_for_a_file(self) -> None:
         """As <(command) gives one to a shell."""

@@ -127,7 +127,7 @@ class Shards(SharesTest):
         self.refuse(BAD_INPUT, "merge", "part1", "part1", "part2", says=("each shard once", "shard 1"))
         self.refuse(BAD_INPUT, "merge", "part1", "0.txt", says=("0.txt", "a shard"))
         self.shard("2/3", "third", *words)
-        self.refuse(BAD_INPUT, "merge", "part1", "third", says=("one of 2 shards", "one of 3"))
+        self.refuse(BAD_INPUT, "merge", "part1", "third", says=("a run with 2 shards", "a run with 3"))
         self.shard("2/2", "other", *words, "--seed", "7")
         self.refuse(BAD_INPUT, "merge", "part1", "other", says=("the same run", "--seed"))
         self.write("changed.txt", (self.folder / self.documents[1]).read_text() + "more")
@@ -139,7 +139,9 @@ class Shards(SharesTest):
             identity_of(self.journals("slow")[0])["HEADGAUGE_SIMD"]
             != (identity_of(self.journals("part1")[0])["HEADGAUGE_SIMD"])
         ):
-            self.refuse(BAD_INPUT, "merge", "part1", "slow", says=("the same run", "another HEADGAUGE_SIMD"))
+            self.refuse(
+                BAD_INPUT, "merge", "part1", "slow", says=("the same run", "another value of HEADGAUGE_SIMD")
+            )
         # A text that changed since.
         (self.folder / self.documents[1]).write_text("quite another text, long enough to be measured " * 20)
         self.refuse(BAD_INPUT, "merge", "part1", "part2", says=("merge", "the same run", "texts: sha256"))
@@ -208,7 +210,7 @@ class Shards(SharesTest):
         journal = self.journals("part2")[0]
         data = journal.read_bytes()
         journal.write_bytes(data[: len(data) - 5])
-        self.refuse(BAD_INPUT, "merge", "part1", "part2", says=("a shard that is finished", "--shard 2/2"))
+        self.refuse(BAD_INPUT, "merge", "part1", "part2", says=("a finished shard", "--shard 2/2"))
         self.shard("2/2", "part2", *words)
         self.succeed("merge", "part1", "part2", "--out", "merged", "--quiet")
         self.assert_same("merged", "whole")

@@ -39,8 +39,8 @@ class Synthetic(CommandTest):
             "n=60",
             "n=480",
             "radius R",
-            "Hardmax limit",
-            "Worst query",
+            "hardmax limit",
+            "worst query",
         ):
             self.assertIn(part, done.out)
         self.assertEqual(sorted(p.name for p in (self.folder / "out").iterdir()), ["results.json"])

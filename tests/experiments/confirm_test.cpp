@@ -132,13 +132,16 @@ TEST(Confirm, OnlyWhatTheOtherTextShowsIsRecommended) {
   std::string all;
   for (const SummaryLine& line : summarize_comparison(made.results)) all += line.text + "\n";
   EXPECT_NE(all.find("Recommended for head 0.1: sparsemax"), std::string::npos) << all;
-  EXPECT_NE(all.find("Not shown there: head 1.0, softmax:t=0.5"), std::string::npos) << all;
+  EXPECT_NE(all.find("No change of the loss is shown there: head 1.0, softmax:t=0.5"),
+            std::string::npos)
+      << all;
 
   // What is shown to be worse is no open question.
   made.results.metric("loss_change_confirmed")->set({1, 0, 1}, {.3, .02, 200, 4});
   all.clear();
   for (const SummaryLine& line : summarize_comparison(made.results)) all += line.text + "\n";
-  EXPECT_NE(all.find("Raises the loss there: head 1.0, softmax:t=0.5 (+0.3000"), std::string::npos)
+  EXPECT_NE(all.find("The loss is shown to rise there: head 1.0, softmax:t=0.5 (+0.3000"),
+            std::string::npos)
       << all;
   for (double& error : made.results.metric("loss_change_confirmed")->standard_error) {
     error = kUndefined;

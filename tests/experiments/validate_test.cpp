@@ -179,8 +179,9 @@ TEST(Validate, OneTextIsSaidToShowNothingOfAnother) {
   ValidateOptions options = small_options();
   options.normalizers.clear();
   const Results results = validate(std::span(kTexts).first(1), open_text, options);
-  EXPECT_TRUE(std::ranges::any_of(
-      results.notices, [](const std::string& notice) { return notice.starts_with("one text:"); }));
+  EXPECT_TRUE(std::ranges::any_of(results.notices, [](const std::string& notice) {
+    return notice.starts_with("there is one text:");
+  }));
   EXPECT_TRUE(std::isnan(results.require_metric("loss_change_replication").values[0]));
 }
 

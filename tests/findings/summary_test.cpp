@@ -37,6 +37,18 @@ TEST(Summary, EveryNumberIsInTheResults) {
   testing::expect_every_number_is_in_the_results(scanned_results());
 }
 
+TEST(Summary, NamesNoCommandThatMadeTheResults) {
+  Results r = scanned_results();
+  const auto names = [&](const char* command) {
+    return std::ranges::any_of(summarize(r), [&](const SummaryLine& line) {
+      return line.next.find(command) != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(names("headgauge reproduce limits"));
+  r.command = Command::reproduce_limits;
+  EXPECT_FALSE(names("headgauge reproduce limits"));
+}
+
 TEST(Summary, TellsWhichHeadsDisperseAndWhatBecomesOfThem) {
   Results r = scanned_results();
   set_outlook(r, .9);

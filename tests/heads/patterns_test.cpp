@@ -150,7 +150,7 @@ TEST(Patterns, SayOnceWhereTheyHideNothing) {
   SourceInfo source;
   source.documents = {100};
   EXPECT_EQ(make_pattern("topk:k=64")->notice(source, 100),
-            "topk: k = 64 is more than the keys of the first rows; all are kept there");
+            "topk: k = 64 exceeds the number of keys of the first rows; these rows keep all keys");
   EXPECT_EQ(make_pattern("topk:k=1")->notice(source, 100), "");
   source.causal = false;
   EXPECT_EQ(make_pattern("topk:k=64")->notice(source, 100), "");

@@ -118,7 +118,7 @@ TEST(CriticalNGrowsSublinearly, SaysHowTheOtherCriticalNGrow) {
   const Claim claim = critical_n_grows_sublinearly(made.results);
   EXPECT_EQ(claim.verdict, Verdict::holds);
   EXPECT_NEAR(fact(claim, "critical_n_exponent"), 0.5, 1e-9);
-  EXPECT_NE(claim.measured.find("accepts is there at 2 lengths"), std::string::npos)
+  EXPECT_NE(claim.measured.find("accepts exists at 2 lengths"), std::string::npos)
       << claim.measured;
 }
 

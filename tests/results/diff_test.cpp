@@ -87,7 +87,7 @@ TEST(Diff, TimesAreNoChangesUnlessTheyAreAskedFor) {
   };
   const Results plain = diff(timed(1), timed(2));
   EXPECT_EQ(plain.metric("cost_seconds"), nullptr);
-  EXPECT_TRUE(noted(plain, "clock"));
+  EXPECT_TRUE(noted(plain, "measured times always differ"));
   DiffOptions options;
   options.metrics = {"cost_seconds"};
   EXPECT_NE(diff(timed(1), timed(2), options).metric("cost_seconds_change"), nullptr);
@@ -204,7 +204,7 @@ TEST(Diff, MetricsThatCannotBeComparedAreLeftOutAndSaid) {
   EXPECT_FALSE(noted(d, "gone_by_position")) << "its metric is named";
   EXPECT_TRUE(noted(d, "metrics that only the new file has are left out: come"));
   EXPECT_TRUE(noted(d, "dims or units differ: turned, scaled"));
-  EXPECT_TRUE(noted(d, "share none of their labels: apart"));
+  EXPECT_TRUE(noted(d, "have no labels in common: apart"));
   EXPECT_EQ(d.coord("top_n"), nullptr);
 }
 
@@ -219,7 +219,9 @@ TEST(Diff, WhatIsOfTheLongestLengthNeedsTheSame) {
   after.add_metric("slope", {"layer", "head"}, "1").values = {3};
   const Results d = diff(before, after);
   EXPECT_EQ(d.metric("slope"), nullptr);
-  EXPECT_TRUE(noted(d, "longest length alone, 64 in the old file and 128 in the new: slope"));
+  EXPECT_TRUE(noted(d,
+                    "left out: they are measured at the longest length only, 64 in the old file "
+                    "and 128 in the new: slope"));
   EXPECT_TRUE(noted(d, "flags are not compared"));
   EXPECT_TRUE(d.flags.empty());
 }
@@ -272,8 +274,8 @@ TEST(Diff, UndefinedValuesHaveNoChangeAndAreCounted) {
   const Numbers& change = d.metric("measured_change")->values;
   EXPECT_TRUE(std::isnan(change[0]) && std::isnan(change[1]) && std::isnan(change[2]));
   EXPECT_EQ(change[3], 1);
-  EXPECT_TRUE(noted(d, "undefined in the new file alone, and without a change: measured (1)"));
-  EXPECT_TRUE(noted(d, "undefined in the old file alone, and without a change: measured (1)"));
+  EXPECT_TRUE(noted(d, "undefined only in the new file, so without a change: measured (1)"));
+  EXPECT_TRUE(noted(d, "undefined only in the old file, so without a change: measured (1)"));
 }
 
 TEST(Diff, CriticalNThatIsFoundInOneAloneHasNoChange) {
@@ -285,8 +287,8 @@ TEST(Diff, CriticalNThatIsFoundInOneAloneHasNoChange) {
   const Numbers& change = d.metric("critical_n_head_change")->values;
   EXPECT_TRUE(std::isnan(change[0]) && std::isnan(change[1]) && std::isnan(change[2]));
   EXPECT_EQ(change[3], -5);
-  EXPECT_TRUE(noted(d, "an N was found in the old file, and none in the new: critical_n_head (1)"));
-  EXPECT_TRUE(noted(d, "no N was found in the old file, and one in the new: critical_n_head (1)"));
+  EXPECT_TRUE(noted(d, "an N was found only in the old file: critical_n_head (1)"));
+  EXPECT_TRUE(noted(d, "an N was found only in the new file: critical_n_head (1)"));
 }
 
 TEST(Diff, HeadsChosenLeaveTheOthersUndefined) {
@@ -372,14 +374,14 @@ TEST(Diff, InterruptedRunsAndNoticesAreToldOf) {
   EXPECT_FALSE(noted(d, "the new run was interrupted"));
   EXPECT_TRUE(noted(d, "old file: mine"));
   EXPECT_EQ(std::ranges::count(d.notices, "ours"), 1);
-  EXPECT_TRUE(noted(d, "both runs are of the same text"));
+  EXPECT_TRUE(noted(d, "both runs use the same text"));
   after.text["sha256"] = {"cd"};
   EXPECT_FALSE(noted(diff(before, after), "same text"));
 }
 
 TEST(Diff, SaysWhatErrorsLeaveOut) {
   Results before = run_of({0}, {0}, {32}), after = before;
-  const char* const scatter = "how much values vary from text to text is not in the errors";
+  const char* const scatter = "so they omit the variation between texts";
   before.text["sha256"] = {"ab"};
   after.text["sha256"] = {"cd"};
   EXPECT_TRUE(noted(diff(before, after), scatter));

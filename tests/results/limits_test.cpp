@@ -124,7 +124,7 @@ TEST(Limits, ALimitForNothingIsAnError) {
               "dims of m (layer, head, length), found \"top_n\"");
   expect_part(fault_of(R"({"metric": "m", "where": {"run": "new"}, "max_increase": 0})"),
               "\"run\"");
-  expect_part(fault_of(R"({"metric": "empty", "max_increase": 0})"), "none of empty");
+  expect_part(fault_of(R"({"metric": "empty", "max_increase": 0})"), "no value of empty");
   expect_part(fault_of(R"({"metric": "two\nlines", "max_increase": 0})"), "two\\x0alines");
 }
 

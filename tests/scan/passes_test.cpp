@@ -215,7 +215,7 @@ TEST(Passes, SaysThatForecastsAreUnreliableWhereAHeadChanged) {
   EXPECT_EQ(results.notices,
             std::vector<std::string>{
                 "effective_tokens_forecast is unreliable here: fitted up to position 256, its 95 % "
-                "intervals hold what was measured up to 512 for only 1 of 2 heads"});
+                "intervals contain the values measured up to 512 for only 1 of 2 heads"});
   source.facts["positions"] = 512;
   EXPECT_TRUE(forecasts_of(source).notices.empty());
 }
@@ -227,8 +227,8 @@ TEST(Passes, SaysOnceThatForecastsGoBeyondWhatWasLearnt) {
   EXPECT_EQ(results.notices,
             std::vector<std::string>{
                 "the model was trained on contexts of 1024 tokens: effective_tokens_forecast at "
-                "2048, 4096 says what its heads do if they go on as they do up to 512, not what "
-                "they have learnt"});
+                "2048, 4096 extrapolates the trend of its heads up to 512; it was not trained at "
+                "these positions"});
   EXPECT_FALSE(std::isnan(results.at("effective_tokens_forecast", {0, 0, 2})));
   source.facts["trained_length"] = 4096;
   EXPECT_TRUE(forecasts_of(source).notices.empty());

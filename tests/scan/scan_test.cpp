@@ -148,7 +148,7 @@ TEST(Scan, AnInterruptedScanHoldsTheFinishedLayers) {
   for (const auto& [name, metric] : part.metrics) EXPECT_EQ(metric.dim_names()[0], "layer") << name;
   const auto& notices = part.notices;
   EXPECT_EQ(std::ranges::count(notices,
-                               "interrupted: what is of the whole model is left out (critical_n, "
+                               "interrupted: metrics of the whole model are left out (critical_n, "
                                "critical_fraction, critical_p, closest_n, closest_ratio, "
                                "closest_n_exponent, critical_n_paper, critical_ks_d, "
                                "critical_ks_p, sensitivity_max, forecast_coverage, loss)"),

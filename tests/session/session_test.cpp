@@ -116,7 +116,7 @@ TEST(Session, ARunThatWasStoppedContinuesWithTheSameBits) {
   Stopper again;
   const Results resumed =
       Session(tiny(), three_texts(), {.out = folder.path(), .observer = &again}).scan(same);
-  EXPECT_NE(again.resumed_.find("going on"), std::string::npos) << again.resumed_;
+  EXPECT_NE(again.resumed_.find("resuming"), std::string::npos) << again.resumed_;
   EXPECT_TRUE(text_of_results(resumed) == text_of_results(whole));
   EXPECT_EQ(interruption(resumed, {}), "");
   ::unsetenv("HEADGAUGE_JOURNAL_SECONDS");

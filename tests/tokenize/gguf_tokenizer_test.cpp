@@ -115,9 +115,10 @@ TEST(GgufTokenizer, IsRefusedByName) {
                     MadeGguf().add("tokenizer.ggml.model", "rwkv")),
             "unknown kind (GGUF)");
   refused(ErrorKind::bad_input, {"pre", "a text", "none"}, small_bpe());
-  EXPECT_EQ(refused(ErrorKind::unsupported, {"pre", "smollm", "\"tekken\"", "not known"},
-                    small_bpe().add("tokenizer.ggml.pre", "tekken")),
-            "BPE (GGUF, pre-tokenizer tekken)");
+  EXPECT_EQ(
+      refused(ErrorKind::unsupported, {"pre", "smollm", "\"tekken\"", "headgauge does not know"},
+              small_bpe().add("tokenizer.ggml.pre", "tekken")),
+      "BPE (GGUF, pre-tokenizer tekken)");
   const MadeGguf bpe = small_bpe().add("tokenizer.ggml.pre", "gpt-2");
   refused(ErrorKind::bad_input, {"token_type", "4 numbers", "a list of 1 numbers"},
           MadeGguf(bpe).add("tokenizer.ggml.token_type", std::vector<std::int32_t>{1}));

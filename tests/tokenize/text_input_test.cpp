@@ -70,7 +70,7 @@ TEST_F(TextInput, NamesLineAndColumnOfWhatIsNoTokenId) {
     const std::string path = folder_.write("ids", c.bytes);
     EXPECT_EQ(error_of([&] { read_token_ids(path); }),
               path + c.place + "expected a token id (an integer from 0 to 2147483647), found " +
-                  c.shown + "; separate ids by spaces or line breaks, nothing else");
+                  c.shown + "; separate ids only by spaces or line breaks");
   }
 }
 
@@ -79,7 +79,7 @@ TEST_F(TextInput, RefusesAFileWithoutTokenIds) {
   EXPECT_NE(error_of([&] { read_token_ids(empty); }).find("found an empty file"),
             std::string::npos);
   const std::string blank = folder_.write("ids", " \n\t\n");
-  EXPECT_NE(error_of([&] { read_token_ids(blank); }).find("found nothing but whitespace"),
+  EXPECT_NE(error_of([&] { read_token_ids(blank); }).find("found only whitespace"),
             std::string::npos);
 }
 
