@@ -85,8 +85,9 @@ struct PlanResults {
 //
 // Deterministic on any number of threads. When `stop` is requested, the journal keeps what was
 // measured, and the results are partial and empty; the same call continues from there. Throws
-// UsageError for invalid options; BadInputError for documents of different lengths; UnsupportedError for a source that is not a model and, for the objective
-// `loss`, for a model without a loss.
+// UsageError for invalid options; BadInputError for documents of different lengths;
+// UnsupportedError for a source that is not a model and, for the objective `loss`, for a model
+// without a loss.
 PlanResults make_plan(const PlanTexts& texts, const PlanOptions& options,
                       Progress* progress = nullptr, std::stop_token stop = {});
 

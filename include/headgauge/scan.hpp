@@ -51,7 +51,7 @@ struct ScanOptions {
   int threads = 0;  // 0: one for each core
   std::uint64_t seed = 0;
   JournalRef journal = no_journal();  // stores and finds finished parts
-  MeasureOptions measure;  // the scan sets its lengths, seed and `changed`
+  MeasureOptions measure;             // the scan sets its lengths, seed and `changed`
 };
 
 // Lists the named options, for the command line, the settings and the documentation.

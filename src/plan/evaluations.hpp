@@ -19,8 +19,8 @@ class Evaluations {
 
   // Returns the key of a plan on a set of documents.
   static std::string key(const std::string& set, const PerHead<HeadPlan>& plan);
-  // Returns null if the losses were not measured. Throws DamagedPartError if the journal has another
-  // number of them, or one that no loss has.
+  // Returns null if the losses were not measured. Throws DamagedPartError if the journal has
+  // another number of them, or one that no loss has.
   const std::vector<double>* find(const std::string& key, Index documents);
   void add(const std::string& key, std::vector<double> losses);
 

@@ -35,7 +35,8 @@ LayerScan::LayerScan(HeadSource& source, const ScanPlan& plan, const ScanPart& p
       progress_(progress),
       stop_(stop),
       last_layer_(last_layer_of(plan, info_)),
-      pass_(source, part.first_layer, part.begins_anywhere ? plan.options.journal.get() : no_journal()),
+      pass_(source, part.first_layer,
+            part.begins_anywhere ? plan.options.journal.get() : no_journal()),
       scanner_(tables.measures, *tables.layout, *tables.plan, pool, stop),
       sums_(*tables.plan, *tables.layout) {}
 

@@ -59,7 +59,8 @@ class Running {
   bool has_results() const { return journal().has_results(); }
   // Saves what was finished and runs `save_more`, which saves further files; then removes the
   // journal of a complete run.
-  void save(const Results& results, const std::function<void()>& save_more = [] {});
+  void save(
+      const Results& results, const std::function<void()>& save_more = [] {});
 
  private:
   // Keeps what was finished: the run was stopped, or failed for a reason that may go away.

@@ -183,7 +183,17 @@ class Journal(SharesTest):
         moments = random.Random(22)
         make_gpt2(self.folder / "small", layers=12, heads=2, width=16, positions=320)
         self.ids(300)
-        words = ("reproduce", "tokens", "small", "--tokens", "ids.txt", "--lengths", "256", "--dimension", "10")
+        words = (
+            "reproduce",
+            "tokens",
+            "small",
+            "--tokens",
+            "ids.txt",
+            "--lengths",
+            "256",
+            "--dimension",
+            "10",
+        )
         words = (*words, "--grid", "300,600,1200", "--replicates", "20", "--quiet")
         self.succeed(*words, "--out", "whole")
         for stage in (b"gaussian/simulate/scale", b"model/converge", b"all_heads/compare"):

@@ -26,7 +26,10 @@ class SavedState(CommandTest):
         for at in (records + 60, len(kept) - 3):
             for damaged in (kept[:at] + bytes([kept[at] ^ 64]) + kept[at + 1 :], kept[:at]):
                 self.write(JOURNAL, damaged)
-                self.assertIn("going on", self.succeed(*arguments, "--out", "out").err)
+                done = self.succeed(*arguments, "--out", "out")
+                self.assertEqual(
+                    "going on" in done.err, at > records + 60, "the first record is damaged, or the last"
+                )
                 whole, found = (validate(self.folder / f"{at}/results.json") for at in ("whole", "out"))
                 self.assertEqual(found["metrics"], whole["metrics"])
                 self.assertFalse((self.folder / "out/journal").exists())
@@ -82,7 +85,10 @@ class SavedState(CommandTest):
                 number = re.compile(r"\d\.(\d)" if changed == "results.json" else r"([0-9])").search(kept)
                 at = number.start(1)
                 results = f"out/{name}/results.json"
-                for damaged in (kept[:at] + str((int(kept[at]) + 1) % 10) + kept[at + 1 :], kept[: len(kept) // 2]):
+                for damaged in (
+                    kept[:at] + str((int(kept[at]) + 1) % 10) + kept[at + 1 :],
+                    kept[: len(kept) // 2],
+                ):
                     path.write_text(damaged)
                     self.refuse(BAD_INPUT, *arguments, says=(results, f"delete {results} to start again"))
                 (self.folder / results).unlink()

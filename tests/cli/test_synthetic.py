@@ -117,12 +117,17 @@ class Synthetic(CommandTest):
         terminal.read_until(r"\b[3-8]\d ?%")
         terminal.process.send_signal(signal.SIGINT)
         self.assertEqual(terminal.finish(), INTERRUPTED, terminal.shown)
-        self.assertRegex(terminal.messages()[-1], r"[1-7] of 8 points were finished and saved.*run the same command again to go on")
+        self.assertRegex(
+            terminal.messages()[-1],
+            r"[1-7] of 8 points were finished and saved.*run the same command again to go on",
+        )
         partial = validate(self.folder / "out/results.json")
         self.assertTrue(partial["partial"])
         self.assertTrue(journal.exists())
         other = ["21" if part == "20" else part for part in arguments]
-        self.refuse(3, *other, "--out", "out", says=("part-1-of-1.journal", "another --dimension (20 and not 21)"))
+        self.refuse(
+            3, *other, "--out", "out", says=("part-1-of-1.journal", "another --dimension (20 and not 21)")
+        )
         self.succeed(*arguments, "--out", "out", "--threads", "1")
         self.assertFalse(journal.parent.exists())
         results = validate(self.folder / "out/results.json")

@@ -45,9 +45,9 @@ TEST(SweepState, IsFoundAsItWasKept) {
 
 TEST(SweepState, NumbersHaveRanges) {
   for (const double wrong : {-1.0, std::nan(""), HUGE_VAL}) {
-    for (double ScaleReference::*norm : {&ScaleReference::mean_unit, &ScaleReference::covariance_unit,
-                                         &ScaleReference::mean_error,
-                                         &ScaleReference::covariance_error}) {
+    for (double ScaleReference::*norm :
+         {&ScaleReference::mean_unit, &ScaleReference::covariance_unit, &ScaleReference::mean_error,
+          &ScaleReference::covariance_error}) {
       ScaleReference reference = kReference;
       reference.*norm = wrong;
       EXPECT_THROW(kept(reference, kErrors), DamagedPartError) << wrong;

@@ -88,7 +88,8 @@ TEST(JointChange, IsThatOfTheOutputWhereThereIsNoLoss) {
 }
 
 // The journal has these losses under the key "search 1".
-std::unique_ptr<Journal> journal_with(const std::string& folder, const std::vector<double>& losses) {
+std::unique_ptr<Journal> journal_with(const std::string& folder,
+                                      const std::vector<double>& losses) {
   auto journal = std::make_unique<Journal>();
   journal->open(folder, {{"command", "plan"}}, "--out");
   Evaluations(*journal).add("search 1", losses);
