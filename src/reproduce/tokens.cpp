@@ -10,7 +10,8 @@
 
 #include "base/file.hpp"
 #include "base/strict_json.hpp"
-#include "convergence/synthetic_plan.hpp"
+#include "convergence/resolved_simulation.hpp"
+#include "experiments/stages.hpp"
 #include "headgauge/claims.hpp"
 #include "headgauge/files.hpp"
 #include "headgauge/kernels.hpp"
@@ -18,7 +19,6 @@
 #include "headgauge/results_folder.hpp"
 #include "reproduce/experiments.hpp"
 #include "reproduce/random_keys.hpp"
-#include "scan/stages.hpp"
 
 namespace headgauge {
 namespace {
@@ -178,7 +178,7 @@ class Tokens {
     if (whole_.partial) return;
     SyntheticOptions options = synthetic_options(options_, tokens);
     const Kept kept(options_.folder, tokens);
-    const SyntheticPlan plan = plan_simulation(options);
+    const ResolvedSimulation plan = resolve_simulation(options);
     auto found = kept.found([&](const Results& old) {
       Json settings = without_idle(old.settings);
       settings.erase("reference_method");  // known only after the run

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "convergence/synthetic_plan.hpp"
+#include "convergence/resolved_simulation.hpp"
 #include "headgauge/report.hpp"
 #include "session/finish.hpp"
 
@@ -78,7 +78,7 @@ Results Session::judge_limits(const std::string& results_path) {
 
 Results Session::simulate(SyntheticOptions options) {
   Running running = begin();
-  SyntheticOptions recorded = plan_simulation(options).options;
+  SyntheticOptions recorded = resolve_simulation(options).options;
   options.journal = running.open_journal({.experiment = "converge --synthetic",
                                           .model = model_,
                                           .texts = texts_,
