@@ -294,24 +294,6 @@ def limits(*entries):
     return text({"schema": "headgauge.limits/1", "limits": entries})
 
 
-def state(schema, finished):
-    return text(
-        {"schema": schema, "identity": {"seed": 7, "model": "tiny"}, "finished": finished, "sha256": SUM}
-    )
-
-
-CELL = {"mean": [0.1, 0.2], "covariance": [0.3, 0.4]}
-SCALE = {
-    "reference": {
-        "mean_unit": 1.0,
-        "covariance_unit": 2.0,
-        "mean_error": 0.5,
-        "covariance_error": 0.25,
-        "method": "exact",
-    },
-    "points": [CELL, CELL],
-}
-
 FILES = {
     "results/scan.json": scan(),
     "results/compare.json": compare(),
@@ -335,7 +317,4 @@ FILES = {
         },
         {"metric": "critical_n_head", "max_increase": 0, "max_decrease": 0},
     ),
-    "state/simulation.json": state("headgauge.synthetic-state/2", [SCALE, {"points": []}]),
-    "state/plan.json": state("headgauge.plan-state/2", {"set 0": [2.5, 1e-3], "set 1": []}),
-    "state/finished.json": state("headgauge.finished/1", {"results_sha256": SUM}),
 }

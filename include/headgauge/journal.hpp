@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -48,12 +49,13 @@ std::vector<double> document_costs(std::span<const Index> lengths);
 
 // A run asks the journal for every part in turn: the journal has it, or this process computes and
 // keeps it, or another shard does. Parts have the same bits whichever process computes them. Not
-// thread-safe.
+// thread-safe, except for no_journal().
 class Journal {
  public:
   // Everything that the numbers of a run depend on, as entries that are compared one by one.
   using Identity = nlohmann::ordered_json;
   enum class Role {
+    none,   // computes all parts and keeps nothing
     alone,  // computes all parts
     shard,  // computes its share and keeps it for merge()
     merge,  // has the shares of all processes
@@ -81,18 +83,17 @@ class Journal {
   const Identity& request() const;
   void require_identity(const Identity& identity) const;
 
-  // Names the stage of the parts that follow, as long as this object exists. A null journal is
-  // allowed.
+  // Names the stage of the parts that follow, as long as this object exists.
   class Stage {
    public:
-    Stage(Journal* journal, std::string_view name);
+    Stage(Journal& journal, std::string_view name);
     ~Stage();
     Stage(const Stage&) = delete;
     Stage& operator=(const Stage&) = delete;
 
    private:
-    Journal* journal_;
-    std::size_t length_ = 0;
+    Journal& journal_;
+    std::size_t length_;
   };
 
   // The assignment of documents to processes.
@@ -106,17 +107,18 @@ class Journal {
   // unless an enclosing Deal did. Without a Deal every process computes all documents.
   class Deal {
    public:
-    Deal(Journal* journal, std::span<const double> costs);
+    Deal(Journal& journal, std::span<const double> costs);
     // Assigns all documents to the process that has document `of` in the enclosing Deal.
-    Deal(Journal* journal, Index of);
+    Deal(Journal& journal, Index of);
     // Makes every process compute all documents.
-    explicit Deal(Journal* journal);
+    explicit Deal(Journal& journal);
     ~Deal();
     Deal(const Deal&) = delete;
     Deal& operator=(const Deal&) = delete;
 
    private:
-    Journal* journal_ = nullptr;
+    Journal& journal_;
+    bool assigns_;
     Dealt before_;
   };
 
@@ -124,8 +126,11 @@ class Journal {
   bool computes(Index document) const;
   // Returns whether this process makes the results of the run.
   bool has_results() const { return role_ != Role::shard; }
-  // Returns whether the documents of the current stage are assigned to processes.
-  bool is_dealt() const { return !dealt_.owners.empty() || dealt_.sole != Dealt::kEach; }
+  // Returns whether this process has all parts of the current stage: if its documents are assigned
+  // to processes, only the process that makes the results has them.
+  bool has_all() const { return has_results() || !is_dealt(); }
+  // Returns whether parts are kept at all; if not, they need not be serialised.
+  bool keeps() const { return role_ != Role::none; }
   Role role() const { return role_; }
   const Share& share() const { return share_; }
 
@@ -167,6 +172,7 @@ class Journal {
   void remove();
 
  private:
+  bool is_dealt() const { return !dealt_.owners.empty() || dealt_.sole != Dealt::kEach; }
   int owner(Index document) const;
   void put(int layer, Index document, const Bytes& framed);
 
@@ -181,8 +187,10 @@ class Journal {
 // Returns the path of the journal in `folder` of a process with this share.
 std::string journal_path(const std::string& folder, const Share& share);
 
-// Returns whether this process has all parts of the current stage: if documents are assigned, only
-// the process that makes the results has them; otherwise, or without a journal, every process does.
-bool has_all(const Journal* journal);
+// Returns the journal of runs that keep nothing. Any number of threads may share it.
+Journal& no_journal();
+
+// The journal that options name; never null.
+using JournalRef = std::reference_wrapper<Journal>;
 
 }  // namespace headgauge

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "headgauge/attention_plan.hpp"
+#include "headgauge/journal.hpp"
 #include "headgauge/options.hpp"
 #include "headgauge/results.hpp"
 
@@ -40,7 +41,7 @@ struct PlanOptions {
   int screen = 0;
   int threads = 0;
   std::uint64_t seed = 0;
-  std::string state;  // file in which measured losses are kept; empty: none
+  JournalRef journal = no_journal();  // stores and finds measured losses
 };
 
 std::vector<Option> options_of(PlanOptions& options);
@@ -82,11 +83,11 @@ struct PlanResults {
 // draw (catalogue/17-plan.json). A model without a loss (BERT) is judged by the relative change of
 // its last hidden states; the setting judged_by says so.
 //
-// Deterministic on any number of threads. When `stop` is requested, options.state keeps what was
+// Deterministic on any number of threads. When `stop` is requested, the journal keeps what was
 // measured, and the results are partial and empty; the same call continues from there. Throws
-// UsageError for invalid options; BadInputError for documents of different lengths and for a state
-// of other settings; UnsupportedError for a source that is not a model and, for the objective
-// `loss`, for a model without a loss.
+// UsageError for invalid options; BadInputError for documents of different lengths;
+// UnsupportedError for a source that is not a model and, for the objective `loss`, for a model
+// without a loss.
 PlanResults make_plan(const PlanTexts& texts, const PlanOptions& options,
                       Progress* progress = nullptr, std::stop_token stop = {});
 

@@ -64,9 +64,10 @@ struct TokensOptions {
   int length = 0;  // its context length; 0: the paper's 512, or less if model or text are shorter
 
   // The folder that keeps gaussian/, sphere/, model/, all_heads/ and each_head/, each with its
-  // results.json. An experiment that is there with the same settings is reused; an interrupted
-  // simulation continues. Empty: nothing is kept.
+  // results.json. An experiment that is there with the same settings is reused. Empty: nothing is
+  // saved.
   std::string folder;
+  JournalRef journal = no_journal();  // stores and finds finished parts of the experiments
 };
 
 std::vector<Option> options_of(TokensOptions& options);

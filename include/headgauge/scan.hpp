@@ -11,6 +11,7 @@
 
 #include "headgauge/base.hpp"
 #include "headgauge/heads.hpp"
+#include "headgauge/journal.hpp"
 #include "headgauge/measure.hpp"
 #include "headgauge/normalize.hpp"
 #include "headgauge/options.hpp"
@@ -18,8 +19,6 @@
 #include "headgauge/results.hpp"
 
 namespace headgauge {
-
-class Journal;
 
 // Makes a measure for one pass over a source, from the resolved options; `slots` threads call its
 // observe().
@@ -51,9 +50,8 @@ struct ScanOptions {
   std::optional<int> examples;
   int threads = 0;  // 0: one for each core
   std::uint64_t seed = 0;
-  // Stores and finds finished parts (journal.hpp); null: none.
-  Journal* journal = nullptr;
-  MeasureOptions measure;  // the scan sets its lengths, seed and `changed`
+  JournalRef journal = no_journal();  // stores and finds finished parts
+  MeasureOptions measure;             // the scan sets its lengths, seed and `changed`
 };
 
 // Lists the named options, for the command line, the settings and the documentation.

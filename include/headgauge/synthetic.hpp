@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "headgauge/base.hpp"
+#include "headgauge/journal.hpp"
 #include "headgauge/options.hpp"
 #include "headgauge/results.hpp"
 
@@ -43,8 +44,8 @@ struct SyntheticOptions {
   std::vector<double> radii = {0.5, 1, 1.5, 2, 2.5, 3};  // radii of the balls of queries
 
   std::uint64_t seed = 0;
-  int threads = 0;    // 0: one per core
-  std::string state;  // file in which finished cells are kept; empty: none
+  int threads = 0;                    // 0: one per core
+  JournalRef journal = no_journal();  // stores and finds finished cells
 };
 
 std::vector<Option> options_of(SyntheticOptions& options);
@@ -56,11 +57,10 @@ std::vector<Option> options_of(SyntheticOptions& options);
 // Radius: uniform_rate, uniform_constant, uniform_constant_predicted. Tokens: hardmax_error and
 // hardmax_error_predicted. Definitions: docs/mathematics.md 5b.
 //
-// Deterministic on any number of threads; an interrupted run that continues from `state` gives the
-// same bits. If interrupted, returns the finished cells, marked partial. Throws UsageError for
-// invalid options; UnsupportedError for an exact reference with a normalizer that has no limit;
-// BadInputError for a state of other settings; ResourceError for lack of memory or a state that
-// cannot be written.
+// Deterministic on any number of threads; a run that continues from its journal gives the same
+// bits. If interrupted, returns the finished cells, marked partial. Throws UsageError for invalid
+// options; UnsupportedError for an exact reference with a normalizer that has no limit;
+// ResourceError for lack of memory.
 Results simulate(const SyntheticOptions& options, Progress* progress = nullptr,
                  std::stop_token stop = {});
 

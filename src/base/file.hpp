@@ -19,7 +19,7 @@ namespace headgauge {
 inline constexpr std::size_t kLargestConfig = std::size_t{64} << 20;  // also limits and plans
 inline constexpr std::size_t kLargestTokenizer = std::size_t{256} << 20;
 inline constexpr std::size_t kLargestText = std::size_t{1} << 30;
-inline constexpr std::size_t kLargestResults = std::size_t{4} << 30;  // also saved states
+inline constexpr std::size_t kLargestResults = std::size_t{4} << 30;
 
 // Throws the error for a file that could not be read. `error` is an errno, `size` the file's bytes
 // if known.

@@ -84,38 +84,41 @@ void Journal::require_identity(const Identity& identity) const {
                    "merge with the same model, texts and version as the shards");
 }
 
-Journal::Stage::Stage(Journal* journal, std::string_view name) : journal_(journal) {
-  if (journal_ == nullptr) return;
-  length_ = journal_->stage_.size();
-  journal_->stage_ += name;
-  journal_->stage_ += '/';
+Journal& no_journal() {
+  static Journal none(Journal::Role::none);
+  return none;
+}
+
+// Stages, assignments and failures leave no_journal() unchanged, because threads share it.
+Journal::Stage::Stage(Journal& journal, std::string_view name)
+    : journal_(journal), length_(journal.stage_.size()) {
+  if (journal_.keeps()) journal_.stage_.append(name).append("/");
 }
 
 Journal::Stage::~Stage() {
-  if (journal_ != nullptr) journal_->stage_.resize(length_);
+  if (journal_.keeps()) journal_.stage_.resize(length_);
 }
 
-Journal::Deal::Deal(Journal* journal)
-    : journal_(journal != nullptr && !journal->dealt_.by_deal ? journal : nullptr) {
-  if (journal_ != nullptr)
-    before_ =
-        std::exchange(journal_->dealt_, {.owners = {}, .sole = Dealt::kEach, .by_deal = true});
+Journal::Deal::Deal(Journal& journal)
+    : journal_(journal), assigns_(journal.keeps() && !journal.dealt_.by_deal) {
+  if (!assigns_) return;
+  before_ = std::exchange(journal_.dealt_, {.owners = {}, .sole = Dealt::kEach, .by_deal = true});
 }
 
-Journal::Deal::Deal(Journal* journal, std::span<const double> costs) : Deal(journal) {
-  if (journal_ == nullptr || journal_->share_.count == 1) return;
-  journal_->dealt_.owners = deal_documents(costs, journal_->share_.count);
+Journal::Deal::Deal(Journal& journal, std::span<const double> costs) : Deal(journal) {
+  if (!assigns_ || journal_.share_.count == 1) return;
+  journal_.dealt_.owners = deal_documents(costs, journal_.share_.count);
 }
 
-Journal::Deal::Deal(Journal* journal, Index of) : journal_(journal) {
-  if (journal_ == nullptr) return;
-  const int sole = journal_->owner(of);
-  before_ = std::exchange(journal_->dealt_,
-                          {.owners = {}, .sole = sole, .by_deal = journal_->dealt_.by_deal});
+Journal::Deal::Deal(Journal& journal, Index of) : journal_(journal), assigns_(journal.keeps()) {
+  if (!assigns_) return;
+  const int sole = journal_.owner(of);
+  before_ = std::exchange(journal_.dealt_,
+                          {.owners = {}, .sole = sole, .by_deal = journal_.dealt_.by_deal});
 }
 
 Journal::Deal::~Deal() {
-  if (journal_ != nullptr) journal_->dealt_ = std::move(before_);
+  if (assigns_) journal_.dealt_ = std::move(before_);
 }
 
 int Journal::owner(Index document) const {
@@ -150,10 +153,6 @@ bool Journal::computed(int layer, Index document) const {
   return folder_ != nullptr && folder_->has({stage_, layer, document});
 }
 
-bool has_all(const Journal* journal) {
-  return journal == nullptr || journal->has_results() || !journal->is_dealt();
-}
-
 void Journal::put(int layer, Index document, const Bytes& framed) {
   if (folder_ != nullptr && role_ != Role::merge) folder_->keep({stage_, layer, document}, framed);
 }
@@ -163,6 +162,7 @@ void Journal::keep(int layer, Index document, const Bytes& part) {
 }
 
 void Journal::fail(int layer, Index document, const std::string& message) {
+  if (!keeps()) return;
   failed_[{stage_, layer, document}] = message;
   put(layer, document, framed(kFailure, std::as_bytes(std::span(message))));
 }

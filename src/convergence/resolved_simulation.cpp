@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "base/memory.hpp"
-#include "kernels/simd.hpp"
 
 namespace headgauge {
 namespace {
@@ -211,15 +210,6 @@ nlohmann::ordered_json ResolvedSimulation::settings() const {
   if (o.tokens != "mixture") json["components"] = nullptr;
   if (o.reference != "sample") json["reference_tokens"] = nullptr;
   json["covariance_norm"] = experiment.norm == CovarianceNorm::spectral ? "spectral" : "frobenius";
-  return json;
-}
-
-nlohmann::ordered_json ResolvedSimulation::identity() const {
-  nlohmann::ordered_json json = settings();
-  json.erase("full");           // the other settings include its effect
-  json.erase("radii");          // not used by the sweep
-  json.erase("threads");        // does not affect the bits
-  json["simd"] = simd_level();  // each SIMD level rounds differently
   return json;
 }
 

@@ -22,8 +22,6 @@ struct ResolvedSimulation {
   std::vector<std::string> notices;
 
   bool exact_reference() const { return options.reference == "exact"; }
-  // Returns everything that the numbers depend on.
-  nlohmann::ordered_json identity() const;
   nlohmann::ordered_json settings() const;
 };
 

@@ -14,7 +14,6 @@
 #include "convergence/uniform.hpp"
 #include "headgauge/synthetic.hpp"
 #include "heads/tool.hpp"
-#include "kernels/simd.hpp"
 #include "results/declared.hpp"
 
 namespace headgauge {
@@ -31,11 +30,12 @@ class Simulation {
         progress_(progress),
         stop_(std::move(stop)),
         pool_(options_.threads),
-        file_(options_.state, plan_.identity()) {}
+        stage_(options_.journal, "simulate"),
+        state_(find_sweep(options_.journal, plan_.factors.size(), options_.grid.size(),
+                          options_.replicates)) {}
 
   Results run() {
     const auto start = std::chrono::steady_clock::now();
-    restore();
     sweep();
     if (!stop_.stop_requested() && plan_.exact) measure_balls();
     // This limit of softmax on Gaussian tokens does not depend on the scale.
@@ -50,15 +50,6 @@ class Simulation {
  private:
   std::size_t scales() const { return plan_.factors.size(); }
   std::size_t points() const { return options_.grid.size(); }
-
-  void restore() {
-    if (auto found = file_.load(scales(), points(), options_.replicates)) {
-      state_ = std::move(*found);
-      return;
-    }
-    state_.references.resize(scales());
-    state_.cells.assign(scales(), std::vector<std::optional<CellErrors>>(points()));
-  }
 
   bool finished(std::size_t scale) const {
     return state_.references[scale] &&
@@ -105,6 +96,7 @@ class Simulation {
         std::sqrt(reference.moments.covariance.trace()),
         covariance_norm(reference.moments.covariance, plan_.experiment.norm), reference.mean_error,
         reference.covariance_error, reference.method};
+    keep_reference(options_.journal, scale, *state_.references[scale]);
     for (std::size_t point = 0; point < points(); ++point) {
       const int n = options_.grid[point];
       const double work = std::pow(n, 2);
@@ -126,8 +118,8 @@ class Simulation {
                                fmt::format("none at scale {:.3g}", options_.scales[scale]),
                                "choose smaller ones, or another SyntheticOptions::normalizer"));
       }
+      keep_cell(options_.journal, scale, point, errors);
       state_.cells[scale][point] = std::move(errors);
-      file_.save(state_);
     }
   }
 
@@ -293,7 +285,7 @@ class Simulation {
   Progress* progress_;
   std::stop_token stop_;
   ThreadPool pool_;
-  StateFile file_;
+  Journal::Stage stage_;
   SweepState state_;
   UniformErrors balls_;
   HardmaxErrors hardmax_;

@@ -1,90 +1,91 @@
 #include "convergence/state.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
+
 #include <cmath>
-#include <stdexcept>
 #include <utility>
 
 namespace headgauge {
 namespace {
 
-using Json = nlohmann::ordered_json;
+constexpr const char* kReferences = "references";
 
-// JSON stores errors exactly: numbers are written with all digits they need.
-Json to_json(const SweepState& state) {
-  Json scales = Json::array();
-  for (std::size_t s = 0; s < state.cells.size(); ++s) {
-    Json scale = Json::object();
-    if (const auto& r = state.references[s]) {
-      scale["reference"] = {{"mean_unit", r->mean_unit},
-                            {"covariance_unit", r->covariance_unit},
-                            {"mean_error", r->mean_error},
-                            {"covariance_error", r->covariance_error},
-                            {"method", r->method}};
-    }
-    scale["points"] = Json::array();
-    for (const auto& cell : state.cells[s]) {
-      if (!cell) break;  // points finish in order
-      scale["points"].push_back({{"mean", cell->mean}, {"covariance", cell->covariance}});
-    }
-    scales.push_back(std::move(scale));
-  }
-  return scales;
+std::string stage_of(std::size_t scale) {
+  return fmt::format("scale {}", scale);
 }
 
 // Reads the norm of a difference, or the unit of such norms.
-double norm_at(const Json& json) {
-  const double norm = json.get<double>();
-  if (!std::isfinite(norm) || norm < 0) throw std::out_of_range("norm");
+double take_norm(ByteReader& part) {
+  const auto norm = part.take<double>();
+  if (!std::isfinite(norm) || norm < 0) throw DamagedPartError("a norm", "another number");
   return norm;
 }
 
-std::vector<double> norms_at(const Json& json, int replicates) {
-  if (!json.is_array() || json.size() != static_cast<std::size_t>(replicates)) {
-    throw std::out_of_range("replicates");
-  }
+std::vector<double> take_norms(ByteReader& part, int replicates) {
   std::vector<double> norms;
-  std::ranges::transform(json, std::back_inserter(norms), norm_at);
+  for (int replicate = 0; replicate < replicates; ++replicate) norms.push_back(take_norm(part));
   return norms;
 }
 
-SweepState from_json(const Json& json, std::size_t scales, std::size_t points, int replicates) {
-  SweepState state;
-  state.references.resize(scales);
-  state.cells.assign(scales, std::vector<std::optional<CellErrors>>(points));
-  if (json.size() != scales) throw std::out_of_range("scales");
-  for (std::size_t s = 0; s < scales; ++s) {
-    const Json& scale = json.at(s);
-    if (scale.contains("reference")) {
-      const Json& r = scale.at("reference");
-      state.references[s] = {norm_at(r.at("mean_unit")), norm_at(r.at("covariance_unit")),
-                             norm_at(r.at("mean_error")), norm_at(r.at("covariance_error")),
-                             r.at("method")};
-    }
-    const Json& done = scale.at("points");
-    for (std::size_t p = 0; p < done.size(); ++p) {
-      state.cells[s].at(p) = CellErrors{norms_at(done.at(p).at("mean"), replicates),
-                                        norms_at(done.at(p).at("covariance"), replicates)};
-    }
-  }
-  return state;
+ScaleReference read_reference(const Bytes& bytes) {
+  ByteReader part(bytes);
+  ScaleReference reference;
+  reference.mean_unit = take_norm(part);
+  reference.covariance_unit = take_norm(part);
+  reference.mean_error = take_norm(part);
+  reference.covariance_error = take_norm(part);
+  reference.method = part.take_text();
+  part.require_end();
+  return reference;
+}
+
+CellErrors read_cell(const Bytes& bytes, int replicates) {
+  ByteReader part(bytes);
+  CellErrors errors;
+  errors.mean = take_norms(part, replicates);
+  errors.covariance = take_norms(part, replicates);
+  part.require_end();
+  return errors;
 }
 
 }  // namespace
 
-StateFile::StateFile(std::string path, Json identity)
-    : file_(std::move(path), "headgauge.synthetic-state/2", "the state of a simulation",
-            "SyntheticOptions::state", std::move(identity)) {}
-
-std::optional<SweepState> StateFile::load(std::size_t scales, std::size_t points,
-                                          int replicates) const {
-  std::optional<SweepState> state;
-  file_.load([&](const Json& json) { state = from_json(json, scales, points, replicates); });
+SweepState find_sweep(Journal& journal, std::size_t scales, std::size_t points, int replicates) {
+  SweepState state;
+  state.references.resize(scales);
+  state.cells.assign(scales, std::vector<std::optional<CellErrors>>(points));
+  for (std::size_t scale = 0; scale < scales; ++scale) {
+    {
+      const Journal::Stage stage(journal, kReferences);
+      const auto part = journal.find(-1, static_cast<Index>(scale));
+      if (part) state.references[scale] = read_reference(*part);
+    }
+    const Journal::Stage stage(journal, stage_of(scale));
+    for (std::size_t point = 0; point < points; ++point) {
+      const auto part = journal.find(-1, static_cast<Index>(point));
+      if (part) state.cells[scale][point] = read_cell(*part, replicates);
+    }
+  }
   return state;
 }
 
-void StateFile::save(const SweepState& state) const {
-  file_.save(to_json(state));
+void keep_reference(Journal& journal, std::size_t scale, const ScaleReference& reference) {
+  ByteWriter part;
+  for (const double norm : {reference.mean_unit, reference.covariance_unit, reference.mean_error,
+                            reference.covariance_error}) {
+    part.put(norm);
+  }
+  part.put_text(reference.method);
+  const Journal::Stage stage(journal, kReferences);
+  journal.keep(-1, static_cast<Index>(scale), part.take());
+}
+
+void keep_cell(Journal& journal, std::size_t scale, std::size_t point, const CellErrors& errors) {
+  ByteWriter part;
+  part.put_all(std::span<const double>(errors.mean));
+  part.put_all(std::span<const double>(errors.covariance));
+  const Journal::Stage stage(journal, stage_of(scale));
+  journal.keep(-1, static_cast<Index>(point), part.take());
 }
 
 }  // namespace headgauge

@@ -1,13 +1,12 @@
-// The finished parts of a long simulation, in a file from which a later run continues.
+// The finished parts of a simulation: a later run continues from them.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/saved_state.hpp"
 #include "convergence/experiment.hpp"
+#include "headgauge/journal.hpp"
 
 namespace headgauge {
 
@@ -23,19 +22,10 @@ struct SweepState {
   std::vector<std::vector<std::optional<CellErrors>>> cells;  // by scale and point
 };
 
-class StateFile {
- public:
-  // `identity` is everything that the numbers depend on; without a path nothing is kept.
-  StateFile(std::string path, nlohmann::ordered_json identity);
-
-  // Loads what a run of the same identity saved; nothing if there is none. Throws BadInputError if
-  // the file is invalid or has another identity (SavedState).
-  std::optional<SweepState> load(std::size_t scales, std::size_t points, int replicates) const;
-  // Saves atomically.
-  void save(const SweepState& state) const;
-
- private:
-  SavedState file_;
-};
+// Finds what the journal has. Throws DamagedPartError for errors that are no norms, and for another
+// number of replicates.
+SweepState find_sweep(Journal& journal, std::size_t scales, std::size_t points, int replicates);
+void keep_reference(Journal& journal, std::size_t scale, const ScaleReference& reference);
+void keep_cell(Journal& journal, std::size_t scale, std::size_t point, const CellErrors& errors);
 
 }  // namespace headgauge

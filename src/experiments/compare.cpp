@@ -49,7 +49,7 @@ class Comparison {
       options_.each == Each::none ? intervene_everywhere() : intervene_one_by_one();
     }
     note_done();
-    if (!has_all(journal())) {
+    if (!journal().has_all()) {
       Results nothing;
       nothing.partial = stopped();
       return nothing;
@@ -60,7 +60,7 @@ class Comparison {
  private:
   bool stopped() const { return stop_.stop_requested() || runs_.front().partial; }
   int documents() const { return static_cast<int>(source_.info().documents.size()); }
-  Journal* journal() const { return plan_.options.journal; }
+  Journal& journal() const { return plan_.options.journal; }
 
   // Returns the predictions of the last finished pass.
   Predictions predictions() {
@@ -77,9 +77,8 @@ class Comparison {
   // Returns whether the predictions of a document are still to be computed.
   bool predicts_next(Index document) const {
     if (!predicts_) return false;
-    if (journal() == nullptr) return true;
     const Journal::Stage stage(journal(), "predictions");
-    return journal()->computes(document) && !journal()->computed(-1, document);
+    return journal().computes(document) && !journal().computed(-1, document);
   }
 
   // Finds the documents with unfinished parts; they need the original for comparison.
@@ -87,19 +86,18 @@ class Comparison {
     const Journal::Stage stage(journal(), "done");
     std::vector<bool> needed;
     for (int d = 0; d < documents(); ++d) {
-      needed.push_back(journal() == nullptr ||
-                       (journal()->computes(d) && !journal()->computed(-1, d)));
+      needed.push_back(journal().computes(d) && !journal().computed(-1, d));
     }
     return needed;
   }
   bool is_needed(Index document) const { return needed_[static_cast<std::size_t>(document)]; }
 
   void note_done() {
-    if (journal() == nullptr || stop_.stop_requested()) return;
+    if (stop_.stop_requested()) return;
     for (int d = 0; d < documents(); ++d) {
       if (!is_needed(d)) continue;
       const Journal::Stage stage(journal(), "done");
-      journal()->keep(-1, d, {});
+      journal().keep(-1, d, {});
     }
   }
 
@@ -168,7 +166,7 @@ class Comparison {
             fmt::format("{} is left out: {}", interventions_[k].label, error.what()));
       }
     }
-    if (finished_.empty() && has_all(journal())) throw AttentionError(left_out_.front());
+    if (finished_.empty() && journal().has_all()) throw AttentionError(left_out_.front());
   }
 
   // Returns the first layer of a pass under interventions. The source knows it, unless it did not
@@ -176,7 +174,7 @@ class Comparison {
   // was kept.
   int first_layer() const {
     if (model_ == nullptr) return 0;
-    return journal() == nullptr ? model_->first_layer() : first_changed();
+    return journal().keeps() ? first_changed() : model_->first_layer();
   }
 
   // Applies the intervention to all chosen heads at once and runs the model on under it.
@@ -392,7 +390,7 @@ class Comparison {
 Results compare(HeadSource& source, const CompareOptions& options,
                 std::span<const Intervention> interventions, Progress* progress,
                 std::stop_token stop) {
-  Journal* const journal = options.scan.journal;
+  Journal& journal = options.scan.journal;
   const Journal::Stage stage(journal, "compare");
   const Journal::Deal deal(journal, document_costs(source.info().documents));
   const ResolvedScan whole = resolve_comparison(options, interventions, source.info());
@@ -401,7 +399,7 @@ Results compare(HeadSource& source, const CompareOptions& options,
   };
   Results results = source.info().causal ? pass(whole, progress)
                                          : pass_over_lengths(source, whole, pass, progress);
-  if (has_all(journal)) results.changes = list_changes(results);
+  if (journal.has_all()) results.changes = list_changes(results);
   return results;
 }
 

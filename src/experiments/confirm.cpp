@@ -172,8 +172,8 @@ class Confirmation {
 void confirm_gains(HeadSource& unseen, const CompareOptions& options,
                    std::span<const Intervention> interventions, Results& results,
                    Progress* progress, std::stop_token stop) {
-  Journal* const journal = options.scan.journal;
-  if (journal != nullptr && !journal->has_results()) return;
+  Journal& journal = options.scan.journal;
+  if (!journal.has_results()) return;
   if (results.metric("loss_change") == nullptr || !unseen.info().has_loss) {
     throw UnsupportedError(fault("confirm_gains()", "a model with a loss", unseen.info().family,
                                  "without a loss nothing is recommended"));

@@ -11,7 +11,7 @@
 namespace headgauge {
 
 OneByOne::OneByOne(ModelSource& model, std::span<const Intervention> interventions,
-                   std::span<const std::size_t> tried, Each each, Journal* journal)
+                   std::span<const std::size_t> tried, Each each, Journal& journal)
     : model_(model),
       interventions_(interventions),
       tried_(tried),
@@ -73,10 +73,10 @@ std::vector<Variant> OneByOne::variants_of(int layer) const {
 // Takes the variants of one intervention from a journal; returns false if they must be computed.
 bool OneByOne::find(int layer, int document, std::size_t intervention,
                     std::span<Variant* const> variants) const {
-  if (journal_ == nullptr || variants.empty()) return variants.empty();
+  if (variants.empty()) return true;
   const Journal::Stage in(journal_, stage(intervention));
-  const auto found = journal_->find(layer, document);
-  if (!found && journal_->computes(document)) return false;
+  const auto found = journal_.find(layer, document);
+  if (!found && journal_.computes(document)) return false;
   const Index tokens = model_.info().documents[static_cast<std::size_t>(document)];
   std::vector<NextTokens> next = found ? read_next_tokens(*found, variants.size(), tokens)
                                        : std::vector<NextTokens>(variants.size());
@@ -92,12 +92,12 @@ void OneByOne::compute(int layer, int document, std::span<Variant* const> varian
   for (const Variant* variant : variants) interventions.push_back(variant->heads);
   const auto found = model_.try_interventions(layer, document, interventions);
   for (std::size_t v = 0; v < variants.size(); ++v) variants[v]->predictions.push_back(found[v]);
-  if (journal_ == nullptr) return;
+  if (!journal_.keeps()) return;
   for (std::size_t v = 0, end = 0; v < variants.size(); v = end) {
     const std::size_t k = variants[v]->intervention;
     while (end < variants.size() && variants[end]->intervention == k) ++end;
     const Journal::Stage in(journal_, stage(k));
-    journal_->keep(layer, document, write_next_tokens(std::span(found).subspan(v, end - v)));
+    journal_.keep(layer, document, write_next_tokens(std::span(found).subspan(v, end - v)));
   }
 }
 

@@ -27,7 +27,7 @@ class OneByOne {
  public:
   // `tried`: the indices of the interventions. The model must be unchanged and have a reference.
   OneByOne(ModelSource& model, std::span<const Intervention> interventions,
-           std::span<const std::size_t> tried, Each each, Journal* journal);
+           std::span<const std::size_t> tried, Each each, Journal& journal);
 
   // Returns the variants of each layer; none for layers that a stop left undone. `is_needed`:
   // whether a document is needed for other parts.
@@ -45,7 +45,7 @@ class OneByOne {
   std::span<const Intervention> interventions_;
   std::span<const std::size_t> tried_;
   Each each_;
-  Journal* journal_;
+  Journal& journal_;
   ForwardPass pass_;
 };
 

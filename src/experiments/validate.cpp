@@ -60,18 +60,18 @@ class Validation {
       : texts_(texts), options_(options), progress_(progress, texts.size()) {}
 
   Results run(const OpenText& open, const std::stop_token& stop) {
-    Journal* const journal = options_.scan.journal;
+    Journal& journal = options_.scan.journal;
     const Journal::Stage stage(journal, "validate");
     const std::vector<double> alike(texts_.size(), 1.0);
     const Journal::Deal deal(journal, options_.text_costs.empty() ? alike : options_.text_costs);
     for (std::size_t text = 0; text < texts_.size() && !stop.stop_requested(); ++text) {
-      if (!has_all(journal) && !journal->computes(static_cast<Index>(text))) continue;
+      if (!journal.has_all() && !journal.computes(static_cast<Index>(text))) continue;
       const Journal::Stage of_text(journal, fmt::format("text {}", text));
       const Journal::Deal to_one(journal, static_cast<Index>(text));
       const auto source = open(text);
       measure(*source, text, stop);
     }
-    if (!has_all(journal)) {
+    if (!journal.has_all()) {
       results_.partial = stop.stop_requested();
       return std::move(results_);
     }
@@ -109,7 +109,7 @@ class Validation {
     left_out_ = without_attention_notice(source.info());
     Results metrics = converge(source, converge_options, &progress_, stop);
     if (metrics.partial || stop.stop_requested()) return;
-    if (has_all(options_.scan.journal)) metrics.flags = find_flags(metrics);
+    if (options_.scan.journal.get().has_all()) metrics.flags = find_flags(metrics);
 
     const std::vector<Intervention> all = interventions(source.info());
     CompareOptions one_by_one;
@@ -119,7 +119,7 @@ class Validation {
     one_by_one.scan.lengths = {resolve_scan(options_.scan, source.info()).options.lengths.back()};
     progress_.begin(text, texts_[text], 0.3, 0.7);
     const Results changed = compare(source, one_by_one, all, &progress_, stop);
-    if (changed.partial || stop.stop_requested() || !has_all(options_.scan.journal)) return;
+    if (changed.partial || stop.stop_requested() || !options_.scan.journal.get().has_all()) return;
     take(std::move(metrics), changed, all);
   }
 

@@ -86,7 +86,7 @@ class Calibration {
 
  private:
   void learn() {
-    Evaluations known("", {});
+    Evaluations known;
     JointChange loss(texts_.learn, "learn", known, stop_);
     progress_.begin("calibrate:", 0, 0.3);
     progress_.update("budgets", 0);
@@ -114,7 +114,7 @@ class Calibration {
   }
 
   void confirm() {
-    Evaluations known("", {});
+    Evaluations known;
     JointChange loss(texts_.confirm, "confirm", known, stop_);
     progress_.begin("calibrate: confirm", 0.9, 1);
     double done = 0;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 #include <utility>
 
 #include "headgauge/files.hpp"
@@ -10,28 +9,22 @@
 namespace headgauge {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kKeyDigits = 32;
 
 constexpr double kLeast = -1e-3;  // a cross entropy is only below 0 by rounding
 
-std::vector<double> losses_at(const Json& json) {
-  auto losses = json.get<std::vector<double>>();
+std::vector<double> read_losses(const Bytes& part, Index documents) {
+  ByteReader reader(part);
+  auto losses = reader.take_list<double>();
+  reader.require_end();
   const auto fits = [](double loss) { return std::isfinite(loss) && loss >= kLeast; };
-  if (!std::ranges::all_of(losses, fits)) throw std::out_of_range("losses");
+  if (std::ssize(losses) != documents || !std::ranges::all_of(losses, fits)) {
+    throw DamagedPartError("a loss of each document", "others");
+  }
   return losses;
 }
 
 }  // namespace
-
-Evaluations::Evaluations(std::string path, Json identity)
-    : file_(std::move(path), "headgauge.plan-state/2", "the state of a plan", "PlanOptions::state",
-            std::move(identity)) {
-  file_.load([&](const Json& losses) {
-    for (const auto& [key, values] : losses.items()) losses_[key] = losses_at(values);
-  });
-}
 
 std::string Evaluations::key(const std::string& set, const PerHead<HeadPlan>& plan) {
   std::string text = set;
@@ -39,23 +32,22 @@ std::string Evaluations::key(const std::string& set, const PerHead<HeadPlan>& pl
   return set + " " + text_sha256(text).substr(0, kKeyDigits);
 }
 
-const std::vector<double>* Evaluations::find(const std::string& key, Index documents) const {
-  const auto found = losses_.find(key);
-  const bool whole = found != losses_.end() && std::ssize(found->second) == documents;
-  return whole ? &found->second : nullptr;
+const std::vector<double>* Evaluations::find(const std::string& key, Index documents) {
+  const auto known = losses_.find(key);
+  if (known != losses_.end()) return &known->second;
+  const Journal::Stage stage(journal_, key);
+  const auto part = journal_.find(-1, 0);
+  return part ? &(losses_[key] = read_losses(*part, documents)) : nullptr;
 }
 
 void Evaluations::add(const std::string& key, std::vector<double> losses) {
+  if (journal_.keeps()) {
+    ByteWriter part;
+    part.put_list(losses);
+    const Journal::Stage stage(journal_, key);
+    journal_.keep(-1, 0, part.take());
+  }
   losses_.insert_or_assign(key, std::move(losses));
-  saved_ = false;
-}
-
-void Evaluations::save() {
-  if (!file_.kept() || saved_) return;
-  Json losses = Json::object();
-  for (const auto& [key, values] : losses_) losses[key] = values;
-  file_.save(losses);
-  saved_ = true;
 }
 
 }  // namespace headgauge

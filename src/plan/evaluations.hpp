@@ -1,13 +1,12 @@
-// Keeps the measured losses in a file from which a later run continues.
+// The measured losses of plans: a later run of the same plan continues from them.
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "base/saved_state.hpp"
 #include "headgauge/attention_plan.hpp"
+#include "headgauge/journal.hpp"
 
 namespace headgauge {
 
@@ -15,22 +14,19 @@ namespace headgauge {
 // losses, finds them here, and so continues where it stopped.
 class Evaluations {
  public:
-  // `identity` is everything that the losses depend on. Reads the file if it exists; without a path
-  // nothing is kept. Throws BadInputError if the file has another identity or is invalid.
-  Evaluations(std::string path, nlohmann::ordered_json identity);
+  // The journal finds and keeps the losses of other runs of this plan.
+  explicit Evaluations(Journal& journal = no_journal()) : journal_(journal) {}
 
   // Returns the key of a plan on a set of documents.
   static std::string key(const std::string& set, const PerHead<HeadPlan>& plan);
-  // Returns null if the losses were not measured, or for another number of documents.
-  const std::vector<double>* find(const std::string& key, Index documents) const;
+  // Returns null if the losses were not measured. Throws DamagedPartError if the journal has
+  // another number of them, or one that no loss has.
+  const std::vector<double>* find(const std::string& key, Index documents);
   void add(const std::string& key, std::vector<double> losses);
-  // Saves to the file atomically if anything was added.
-  void save();
 
  private:
-  SavedState file_;
+  Journal& journal_;
   std::map<std::string, std::vector<double>> losses_;
-  bool saved_ = true;
 };
 
 }  // namespace headgauge

@@ -7,8 +7,6 @@
 namespace headgauge {
 namespace {
 
-constexpr int kUnsaved = 200;  // measurements that may be lost if the process is killed
-
 ModelSource& require_model(HeadSource& source) {
   if (auto* model = dynamic_cast<ModelSource*>(&source)) return *model;
   throw UnsupportedError(fault("plan", "a model that can run under a plan",
@@ -41,10 +39,7 @@ JointChange::JointChange(HeadSource& source, std::string set, Evaluations& known
 }
 
 void JointChange::run_layer(int layer, int document) {
-  if (stop_.stop_requested()) {
-    known_.save();
-    throw Stopped();
-  }
+  if (stop_.stop_requested()) throw Stopped();
   model_.layer(layer, document);
 }
 
@@ -69,9 +64,6 @@ double JointChange::level_of(const NextTokens& next) const {
 void JointChange::measured(const std::string& key, ByDocument levels) {
   known_.add(key, std::move(levels));
   ++computed_;
-  if (++unsaved_ < kUnsaved) return;
-  known_.save();
-  unsaved_ = 0;
 }
 
 ByDocument JointChange::level(const PerHead<HeadPlan>& plan) {

@@ -52,7 +52,6 @@ class JointChange {
   std::stop_token stop_;
   ByDocument original_;
   int computed_ = 0;
-  int unsaved_ = 0;
 };
 
 }  // namespace headgauge

@@ -36,7 +36,8 @@ UnsupportedError no_loss(const char* option, const SourceInfo& source) {
 }
 
 // Returns the options with defaults filled in.
-PlanOptions checked(PlanOptions options, const SourceInfo& source) {
+PlanOptions checked(PlanOptions options, const PlanTexts& texts) {
+  const SourceInfo& source = texts.search.info();
   if (options.objective == PlanObjective::loss && !source.has_loss) {
     throw no_loss("PlanOptions::objective", source);
   }
@@ -53,6 +54,11 @@ PlanOptions checked(PlanOptions options, const SourceInfo& source) {
   if (options.allow) {
     require(*options.allow > 0, "PlanOptions::allow", "nats above 0", *options.allow);
     if (!source.has_loss) throw no_loss("PlanOptions::allow", source);
+    if (const auto checks = std::ssize(texts.check.info().documents); checks < 2) {
+      throw BadInputError(
+          fault("PlanOptions::allow", "at least 2 pieces of text that take no part in the search",
+                fmt::format("{}", checks), "give more text to select on, in pieces"));
+    }
   }
   if (options.objective == PlanObjective::loss && (options.memory || options.allow)) {
     throw UsageError(fault("PlanOptions::objective", "memory if a share or a rise is given", "loss",
@@ -69,30 +75,16 @@ std::string share_label(double share) {
   return fmt::format("{:.4g} %", 100 * share);
 }
 
-nlohmann::ordered_json identity_of(const PlanTexts& texts) {
-  nlohmann::ordered_json identity;
-  for (const auto& [name, source] : {std::pair<const char*, HeadSource*>{"search", &texts.search},
-                                     {"check", &texts.check},
-                                     {"confirm", &texts.confirm}}) {
-    Results described;
-    source->describe(described);
-    identity["config_sha256"] = described.model.value("config_sha256", "");
-    identity["weights_sha256"] = described.model.value("weights_sha256", "");
-    identity[name] = described.text;
-  }
-  return identity;
-}
-
 class PlanMaker {
  public:
   PlanMaker(const PlanTexts& texts, const PlanOptions& options, Progress* progress,
             const std::stop_token& stop)
       : texts_(texts),
-        options_(checked(options, texts.search.info())),
+        options_(checked(options, texts)),
         progress_(progress),
         stop_(stop),
         context_(common_length({&texts.search, &texts.check, &texts.confirm}, "plan", 2)),
-        known_(checked_state(), identity_of(texts)),
+        known_(options_.journal),
         space_(texts.search.info(), context_,
                candidates_of(options_, shares(), texts.search.info(), context_)),
         loss_(texts.search, "search", known_, stop),
@@ -105,24 +97,12 @@ class PlanMaker {
     screen();
     options_.objective == PlanObjective::loss ? lower_the_loss() : fit_into_memory();
     confirm();
-    known_.save();
     return write_plan_results({texts_, options_, space_, screening_, budgets_,
                                loss_.computed() + check_.computed() + confirmed_,
                                watch_.seconds()});
   }
 
-  void save() { known_.save(); }
-
  private:
-  // Returns the state file, after checking that there is enough text.
-  const std::string& checked_state() const {
-    const auto checks = std::ssize(texts_.check.info().documents);
-    if (!options_.allow || checks >= 2) return options_.state;
-    throw BadInputError(fault("PlanOptions::allow",
-                              "at least 2 pieces of text that take no part in the search",
-                              fmt::format("{}", checks), "give more text to select on, in pieces"));
-  }
-
   std::vector<double> shares() const {
     std::vector<double> shares = options_.curve;
     if (options_.memory) shares.insert(shares.begin(), *options_.memory);

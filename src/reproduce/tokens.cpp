@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "base/file.hpp"
-#include "base/saved_state.hpp"
 #include "base/strict_json.hpp"
 #include "convergence/resolved_simulation.hpp"
 #include "experiments/stages.hpp"
 #include "headgauge/claims.hpp"
 #include "headgauge/files.hpp"
+#include "headgauge/kernels.hpp"
 #include "headgauge/reproduce.hpp"
 #include "headgauge/results_folder.hpp"
 #include "reproduce/experiments.hpp"
@@ -35,20 +35,13 @@ Json without_idle(Json settings) {
   return settings;
 }
 
-// One experiment: its folder, results and state, and a seal with the checksum of the results saved
-// there.
+// The folder with the results of one finished experiment and their checksum.
 class Kept {
  public:
   Kept(const std::string& folder, const std::string& name) {
     if (folder.empty()) return;
     path_ = fs::path(folder) / name;
-    seal_ = SavedState((path_ / kSealFile).string(), "headgauge.finished/1",
-                       "what was saved of an experiment", "TokensOptions::folder",
-                       {{"experiment", name}});
     made_.emplace(path_.string(), "choose another TokensOptions::folder");
-  }
-  std::string state() const {
-    return path_.empty() ? "" : (path_ / "convergence_state.json").string();
   }
 
   // Returns finished results of the same identity, which is everything that the numbers depend on.
@@ -56,10 +49,10 @@ class Kept {
   std::optional<Results> found(const Same& same) const {
     std::error_code none;  // an unreadable file is reported when it is opened
     if (path_.empty() || !fs::exists(file(), none)) return std::nullopt;
-    std::string sum;
-    const bool sealed = seal_.load([&](const Json& json) { sum = json.at(kSum); });
     const std::string text = read_file(file(), kLargestResults);
-    if (sealed && text_sha256(text) != sum) refuse("others, which were changed or damaged");
+    const std::string sums = (path_ / kSumFile).string();
+    const bool sealed = fs::exists(sums, none);
+    if (sealed && read_file(sums) != sum_of(text)) refuse("others, which were changed or damaged");
     Results results;
     try {
       results = parse_results(text, file());
@@ -74,17 +67,17 @@ class Kept {
     if (path_.empty() || results.partial) return;
     AtomicFiles files(path_.string());
     add_results(results, files);
-    files.add(kSealFile).write(seal_.text({{kSum, text_sha256(results_text(results))}}));
+    files.add(kSumFile).write(sum_of(results_text(results)));
     files.commit();
-    std::error_code kept;  // a state that cannot be removed belongs to these results, and its
-                           // identity shows this
-    fs::remove(state(), kept);
   }
 
  private:
-  static constexpr const char* kSealFile = "finished.json";
-  static constexpr const char* kSum = "results_sha256";
+  static constexpr const char* kSumFile = "results.json.sha256";
 
+  // Returns the line that sha256sum writes of the file.
+  static std::string sum_of(const std::string& text) {
+    return fmt::format("{}  {}\n", text_sha256(text), kResultsFile);
+  }
   [[noreturn]] void refuse(const std::string& found) const {
     throw BadInputError(fault(file(), "the results as they were saved", found,
                               "delete " + file() + " to start again"));
@@ -92,7 +85,6 @@ class Kept {
   std::string file() const { return (path_ / kResultsFile).string(); }
 
   fs::path path_;
-  SavedState seal_{"", "", "", "", {}};
   std::optional<MadeFolder> made_;
 };
 
@@ -105,6 +97,7 @@ SyntheticOptions synthetic_options(const TokensOptions& options, const std::stri
   synthetic.full = options.full;
   synthetic.seed = options.seed;
   synthetic.threads = options.threads;
+  synthetic.journal = options.journal;
   return synthetic;
 }
 
@@ -124,6 +117,7 @@ ConvergeOptions converge_options(const TokensOptions& options, const SourceInfo&
   converge.scan.measures = {"weights"};
   converge.scan.threads = options.threads;
   converge.scan.seed = options.seed;
+  converge.scan.journal = options.journal;
   if (options.replicates > 0) converge.replicates = options.replicates;
   return converge;
 }
@@ -184,13 +178,13 @@ class Tokens {
     if (whole_.partial) return;
     SyntheticOptions options = synthetic_options(options_, tokens);
     const Kept kept(options_.folder, tokens);
-    options.state = kept.state();
     const ResolvedSimulation plan = resolve_simulation(options);
     auto found = kept.found([&](const Results& old) {
       Json settings = without_idle(old.settings);
       settings.erase("reference_method");  // known only after the run
-      return settings == without_idle(plan.settings()) && same_tool(old, plan.identity()["simd"]);
+      return settings == without_idle(plan.settings()) && same_tool(old);
     });
+    const Journal::Stage stage(options_.journal, tokens);
     Results results = found ? std::move(*found) : simulate(options, &stages_, stop_);
     if (!found) kept.save(results);
     add(results, tokens);
@@ -215,6 +209,7 @@ class Tokens {
                                  {"layers", "all"},
                                  {"heads", "all"}});
     });
+    const Journal::Stage stage(options_.journal, "model");
     Results results = found ? std::move(*found) : converge(*source_, options, &stages_, stop_);
     if (!found) kept.save(results);
     add(results, "model");
@@ -231,6 +226,7 @@ class Tokens {
     ScanOptions scan;
     scan.threads = options_.threads;
     scan.seed = options_.seed;
+    scan.journal = options_.journal;
     return scan;
   }
 
@@ -247,6 +243,7 @@ class Tokens {
                                                              {"layers", "all"},
                                                              {"heads", "all"}});
     });
+    const Journal::Stage stage(options_.journal, name);
     const auto run = [&] {
       return compare(*source_, options, make_interventions(options, source_->info()), &stages_,
                      stop_);
@@ -262,12 +259,12 @@ class Tokens {
   bool same_model_and_tool(const Results& old) const {
     Results described;
     source_->describe(described);
-    return of_same_model(old, described) && same_tool(old, whole_.tool["simd"]);
+    return of_same_model(old, described) && same_tool(old);
   }
 
-  bool same_tool(const Results& old, const Json& simd) const {
+  static bool same_tool(const Results& old) {
     return old.tool.value("version", Json()) == HEADGAUGE_VERSION &&
-           old.tool.value("simd", Json()) == simd;
+           old.tool.value("simd", Json()) == simd_level();
   }
 
   static bool of_same_model(const Results& old, const Results& described) {

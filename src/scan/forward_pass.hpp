@@ -13,8 +13,8 @@ namespace headgauge {
 class ForwardPass {
  public:
   // `first`: the first layer of the source. `states`: the journal that keeps and finds states of
-  // documents in the present stage; null: none.
-  ForwardPass(HeadSource& source, int first, Journal* states = nullptr)
+  // documents in the present stage.
+  ForwardPass(HeadSource& source, int first, Journal& states = no_journal())
       : source_(source), states_(states), next_(source.info().documents.size(), first) {}
   // Returns the heads of a layer of a document, and runs the layers before it first if necessary.
   std::span<const HeadInput> layer(int layer, Index document) {
@@ -37,24 +37,23 @@ class ForwardPass {
   }
   // Keeps the document's state after its measured layers, so that the rest may begin here.
   void keep_state(Index document) {
-    if (states_ == nullptr) return;
     const auto state = source_.state(static_cast<int>(document));
-    if (!states_->wants_state(state.size())) return;
-    states_->keep_state(next_[static_cast<std::size_t>(document)], document, state);
+    if (!states_.wants_state(state.size())) return;
+    states_.keep_state(next_[static_cast<std::size_t>(document)], document, state);
   }
 
  private:
   // Returns to a state that was kept between `next` and `layer`.
   void go_back(int layer, Index document, int& next) {
-    const int kept = states_ != nullptr ? states_->state_layer(document) : 0;
+    const int kept = states_.state_layer(document);
     if (kept <= next || kept > layer) return;
     if (!source_.begin_at(kept, static_cast<int>(document))) return;
-    states_->read_state(document, source_.state(static_cast<int>(document)));
+    states_.read_state(document, source_.state(static_cast<int>(document)));
     next = kept;
   }
 
   HeadSource& source_;
-  Journal* states_;
+  Journal& states_;
   std::vector<int> next_;  // next layer to run, by document
 };
 

@@ -35,7 +35,8 @@ LayerScan::LayerScan(HeadSource& source, const ResolvedScan& plan, const ScanPar
       progress_(progress),
       stop_(stop),
       last_layer_(last_layer_of(plan, info_)),
-      pass_(source, part.first_layer, part.begins_anywhere ? plan.options.journal : nullptr),
+      pass_(source, part.first_layer,
+            part.begins_anywhere ? plan.options.journal.get() : no_journal()),
       scanner_(tables.measures, *tables.layout, *tables.plan, pool, stop),
       sums_(*tables.plan, *tables.layout) {}
 
@@ -60,10 +61,10 @@ void LayerScan::reach_end(Index document) {
   try {
     pass_.reach(last_layer_ + 1, document);
   } catch (const AttentionError& error) {
-    if (journal() == nullptr) throw;
+    if (!journal().keeps()) throw;
     // The first failing document is reported, whichever process has it.
     const Journal::Stage stage(journal(), part_.end_stage);
-    journal()->fail(-1, document, error.what());
+    journal().fail(-1, document, error.what());
   }
 }
 
@@ -100,12 +101,11 @@ Index LayerScan::measure_documents(int layer) {
                         layer + static_cast<double>(document) / static_cast<double>(documents()),
                         last_layer_ + 1);
     }
-    if (journal() != nullptr && !journal()->computes(document)) continue;
+    if (!journal().computes(document)) continue;
     try {
       if (!find_document(layer, document)) measure_document(layer, document);
     } catch (const AttentionError& error) {
-      if (journal() == nullptr) throw;
-      if (!journal()->computed(layer, document)) journal()->fail(layer, document, error.what());
+      if (!journal().computed(layer, document)) journal().fail(layer, document, error.what());
       failure_ = std::current_exception();
       return document;
     }
@@ -115,7 +115,7 @@ Index LayerScan::measure_documents(int layer) {
 }
 
 void LayerScan::collect_documents(int layer, Index end) {
-  while (next_ < end && !stopped_ && has_all(journal())) {
+  while (next_ < end && !stopped_ && journal().has_all()) {
     const auto here = waiting_.find(next_);
     if (here != waiting_.end()) {
       hand_over(layer, next_, std::move(here->second));
@@ -128,15 +128,14 @@ void LayerScan::collect_documents(int layer, Index end) {
 }
 
 bool LayerScan::find_document(int layer, Index document) {
-  if (journal() == nullptr) return false;
-  std::optional<Bytes> found = journal()->find(layer, document);
+  std::optional<Bytes> found = journal().find(layer, document);
   if (!found) return false;
   hand_over(layer, document, std::move(*found));
   return true;
 }
 
 void LayerScan::hand_over(int layer, Index document, Bytes part) {
-  if (!has_all(journal())) return;
+  if (!journal().has_all()) return;
   if (document != next_) {
     waiting_.emplace(document, std::move(part));
     return;
@@ -177,8 +176,8 @@ void LayerScan::measure_document(int layer, Index document) {
   const Stopwatch measuring;
   // Adds sums head by head, so that a long document's sums are not held together, unless they must
   // wait or be kept.
-  const bool adds = has_all(journal()) && document == next_;
-  const bool writes = journal() != nullptr;
+  const bool adds = journal().has_all() && document == next_;
+  const bool writes = journal().keeps();
   const LeftOutRows left_out_before = scanner_.left_out();
   ByteWriter sums;
   for (const HeadInput& head : heads) {
@@ -216,7 +215,7 @@ void LayerScan::measure_document(int layer, Index document) {
       part.put_all(std::span<const std::byte>(sums.take()));
       part.put_all(std::span(of_measures));
       Bytes bytes = part.take();
-      journal()->keep(layer, document, bytes);
+      journal().keep(layer, document, bytes);
       pass_.keep_state(document);
       if (!adds) hand_over(layer, document, std::move(bytes));
     }
@@ -251,7 +250,7 @@ HeadInput LayerScan::original(const HeadInput& head, const HeadInput& under) con
 }
 
 void LayerScan::finish_layer(int layer) {
-  if (!has_all(journal())) return;
+  if (!journal().has_all()) return;
   const Stopwatch measuring;
   table_->finish();
   for (const auto& measure : tables_.measures) measure->end_layer(layer, *table_, pool_);

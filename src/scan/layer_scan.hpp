@@ -37,7 +37,7 @@ class LayerScan {
   static std::size_t bytes(const MeasuredRows& rows, const CellLayout& layout, int heads);
 
  private:
-  Journal* journal() const { return plan_.options.journal; }
+  Journal& journal() const { return plan_.options.journal; }
   Index documents() const { return std::ssize(tables_.plan->used_lengths()); }
   // Returns the function that lists the measured queries of a document; none if any query may be
   // needed.

@@ -110,7 +110,7 @@ Results pass_over_lengths(HeadSource& source, const ResolvedScan& plan, const Pa
     stopped = results.partial;
     if (!stopped || passes.empty()) passes.push_back(std::move(results));
   }
-  if (!has_all(plan.options.journal)) {
+  if (!plan.options.journal.get().has_all()) {
     Results nothing;
     nothing.partial = stopped;
     return nothing;

@@ -21,10 +21,10 @@ std::optional<Bytes> recorded(Journal& journal, Index document,
 void require_values(std::span<const double> values, Index count);
 
 // Does the same for values: `count` of them, or none.
-inline std::vector<double> recorded_values(Journal* journal, Index document, Index count,
+inline std::vector<double> recorded_values(Journal& journal, Index document, Index count,
                                            const std::function<std::vector<double>()>& compute) {
-  if (journal == nullptr) return compute();
-  const auto part = recorded(*journal, document, [&] {
+  if (!journal.keeps()) return compute();
+  const auto part = recorded(journal, document, [&] {
     ByteWriter values;
     values.put_list(compute());
     return values.take();
@@ -43,10 +43,10 @@ Bytes write_next_tokens(std::span<const NextTokens> list);
 std::vector<NextTokens> read_next_tokens(const Bytes& part, std::size_t variants, Index tokens);
 
 // Does the same for the next tokens of one model.
-inline NextTokens recorded_next_tokens(Journal* journal, Index document, Index tokens,
+inline NextTokens recorded_next_tokens(Journal& journal, Index document, Index tokens,
                                        const std::function<NextTokens()>& compute) {
-  if (journal == nullptr) return compute();
-  const auto part = recorded(*journal, document, [&] {
+  if (!journal.keeps()) return compute();
+  const auto part = recorded(journal, document, [&] {
     const NextTokens next = compute();
     return write_next_tokens({&next, 1});
   });

@@ -98,7 +98,7 @@ class Scan {
     measure();
     const std::vector<std::vector<double>> losses = token_losses();
     Results results;
-    if (has_all(journal())) {
+    if (journal().has_all()) {
       write(losses, results);
     } else {
       results.partial = stopped_;
@@ -112,7 +112,7 @@ class Scan {
   const CellLayout& layout() const { return *tables_.layout; }
   const MeasuredRows& rows() const { return *tables_.plan; }
   bool wants_loss() const { return info_.has_loss && asks_loss_; }
-  Journal* journal() const { return plan_.options.journal; }
+  Journal& journal() const { return plan_.options.journal; }
   // Returns the number of measured layers before this scan's first one.
   std::size_t taken_over() const {
     return static_cast<std::size_t>(info_.attention_layers_before(part_.first_layer));
@@ -146,9 +146,8 @@ class Scan {
 
   bool computes_loss(Index document) const {
     if (!wants_loss() || !part_.loss) return false;
-    if (journal() == nullptr) return true;
     const Journal::Stage stage(journal(), kLossStage);
-    return journal()->computes(document) && !journal()->computed(-1, document);
+    return journal().computes(document) && !journal().computed(-1, document);
   }
 
   // Returns the losses of each document; none if they are not needed.

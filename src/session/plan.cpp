@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "session/finish.hpp"
@@ -93,6 +92,16 @@ void require_texts(const Input& input, const PlanRequest& request) {
   }
 }
 
+// Describes what measured losses depend on. The options of the search are no part of it.
+Results described(const PlanTexts& texts) {
+  Results all = described(texts.search);
+  all.text = {{"search", all.text}};
+  all.text["check"] = described(texts.check).text;
+  all.text["confirm"] = described(texts.confirm).text;
+  for (auto& pieces : all.text) pieces.erase("names");
+  return all;
+}
+
 }  // namespace
 
 std::vector<PlanFormat> plan_formats(const std::vector<std::string>& names) {
@@ -131,34 +140,31 @@ PlanResults Session::plan(PlanRequest request) {
   const auto confirm = open_documents(input, std::move(pieces.confirm));
   const std::vector<std::string> untried =
       keep_exportable(request.options, formats, confirm->info());
-  if (!run_.out.empty()) {
-    request.options.state = (fs::path(run_.out) / "plan_state.json").string();
-  }
+  const PlanTexts texts{*search, *check, *confirm};
+  request.options.journal = running.open_journal(
+      {.experiment = "plan", .model = model_, .texts = texts_, .options = {}, .has_shards = false},
+      described(texts));
   running.start(confirm.get());
-  PlanResults made =
-      make_plan({*search, *check, *confirm}, request.options, running.observer(), run_.stop);
-  if (made.results.partial) {
-    throw InterruptedError(!fs::exists(request.options.state)
-                               ? "interrupted before anything was finished; nothing was saved"
-                               : fmt::format("interrupted; the measured losses are in {}; run the "
-                                             "same command again to resume",
-                                             request.options.state));
-  }
-  made.results.notices.insert(made.results.notices.end(), untried.begin(), untried.end());
-  complete(made.results, {input, options_of(request), "PlanRequest::", summarize_plan});
-  running.save(made.results);
-  if (run_.out.empty()) return made;
-  for (const MadePlan& one : made.plans) {
-    written_.push_back(written_.empty() ? (fs::path(run_.out) / "plan.json").string()
-                                        : plan_file(run_.out, one.budget));
-    write_plan(one.plan, written_.back());
-  }
-  std::error_code none;  // a state file that remains belongs to a finished run and is harmless
-  fs::remove(request.options.state, none);
-  made.exported = export_plan(made.plans.front().plan, formats, confirm->info(), run_.out);
-  written_.insert(written_.end(), made.exported.files.begin(), made.exported.files.end());
-  remarks_ = made.exported.notices;
-  for (std::string& line : older_plans(run_.out, written_)) remarks_.push_back(std::move(line));
+  PlanResults made = running.measure([&] {
+    PlanResults found = make_plan(texts, request.options, running.observer(), run_.stop);
+    if (found.results.partial) return found;
+    found.results.notices.insert(found.results.notices.end(), untried.begin(), untried.end());
+    complete(found.results, {input, options_of(request), "PlanRequest::", summarize_plan});
+    return found;
+  });
+  running.save(made.results, [&] {
+    if (made.results.partial || run_.out.empty()) return;
+    for (const MadePlan& one : made.plans) {
+      written_.push_back(written_.empty() ? (fs::path(run_.out) / "plan.json").string()
+                                          : plan_file(run_.out, one.budget));
+      write_plan(one.plan, written_.back());
+    }
+    made.exported = export_plan(made.plans.front().plan, formats, confirm->info(), run_.out);
+    written_.insert(written_.end(), made.exported.files.begin(), made.exported.files.end());
+    remarks_ = made.exported.notices;
+    for (std::string& line : older_plans(run_.out, written_)) remarks_.push_back(std::move(line));
+  });
+  if (made.results.partial) throw InterruptedError(interruption(made.results, run_));
   return made;
 }
 

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <system_error>
 #include <utility>
 
+#include "convergence/resolved_simulation.hpp"
 #include "headgauge/report.hpp"
 #include "session/finish.hpp"
 
@@ -33,11 +33,14 @@ void note_undrawn(Results& results) {
 // Saves the results; removes drawings of older results from the folder.
 std::vector<std::string> save_and_draw(Running& running, const Results& results,
                                        const std::string& folder) {
-  running.save(results);
-  if (!folder.empty() && !(results.partial && finished_part(results).empty())) {
-    remove_drawings(folder);
-  }
-  return results.partial ? std::vector<std::string>() : draw(results, folder);
+  std::vector<std::string> drawn;
+  running.save(results, [&] {
+    if (!folder.empty() && !(results.partial && finished_part(results).empty())) {
+      remove_drawings(folder);
+    }
+    if (!results.partial) drawn = draw(results, folder);
+  });
+  return drawn;
 }
 
 }  // namespace
@@ -75,15 +78,20 @@ Results Session::judge_limits(const std::string& results_path) {
 
 Results Session::simulate(SyntheticOptions options) {
   Running running = begin();
-  if (!run_.out.empty()) {
-    options.state = (std::filesystem::path(run_.out) / "convergence_state.json").string();
-  }
+  SyntheticOptions recorded = resolve_simulation(options).options;
+  options.journal = running.open_journal({.experiment = "converge --synthetic",
+                                          .model = model_,
+                                          .texts = texts_,
+                                          .options = options_of(recorded),
+                                          .has_shards = false},
+                                         {});
   running.start(nullptr);
-  Results results = headgauge::simulate(options, running.observer(), run_.stop);
-  complete(results, {input("converge"), {}, ""});
+  Results results = running.measure([&] {
+    Results simulated = headgauge::simulate(options, running.observer(), run_.stop);
+    complete(simulated, {input("converge"), {}, ""});
+    return simulated;
+  });
   running.save(results);
-  std::error_code kept;  // the measured results are saved already
-  if (!results.partial) std::filesystem::remove(options.state, kept);
   return results;
 }
 
@@ -94,12 +102,26 @@ Results Session::reproduce(TokensRequest request) {
   if (options.length > 0) input.lengths = {options.length};
   input.auto_advice = "leave TokensOptions::length out";
   input.threads = options.threads;
-  if (!model_.empty()) options.model = [&] { return open_source(input); };
+  Results described;
+  if (!model_.empty()) {
+    const std::shared_ptr<HeadSource> source = open_source(input);
+    described = headgauge::described(*source);
+    options.model = [source] { return source; };
+  }
   options.folder = run_.out;
+  options.journal = running.open_journal({.experiment = "reproduce tokens",
+                                          .model = model_,
+                                          .texts = texts_,
+                                          .options = options_of(request),
+                                          .has_shards = false},
+                                         described);
   running.start(nullptr);
-  Results results = reproduce_tokens(options, running.observer(), run_.stop);
-  note_undrawn(results);
-  complete(results, {input, options_of(request), "TokensRequest::"});
+  Results results = running.measure([&] {
+    Results reproduced = reproduce_tokens(options, running.observer(), run_.stop);
+    note_undrawn(reproduced);
+    complete(reproduced, {input, options_of(request), "TokensRequest::"});
+    return reproduced;
+  });
   written_ = save_and_draw(running, results, run_.out);
   return results;
 }

@@ -58,7 +58,7 @@ Journal::Identity identity_of(const RunRecord& record, const Results& described)
     if (key != "names") identity["texts: " + key] = value;
   }
   for (const char* key : {"config_sha256", "weights_sha256"}) {
-    identity[key] = described.model.value(key, "");
+    if (described.model.contains(key)) identity[key] = described.model[key];
   }
   add_tokenizer(record.model, identity);
   identity["version of headgauge"] = HEADGAUGE_VERSION;
@@ -107,9 +107,13 @@ Running::Running(Run run, std::shared_ptr<Journal> merged)
   if (!run_.out.empty()) folder_.emplace(run_.out);
 }
 
-Journal* Running::open_journal(const RunRecord& record, const Results& described) {
+Journal& Running::open_journal(const RunRecord& record, const Results& described) {
+  if (run_.shard && !record.has_shards) {
+    throw UnsupportedError(fault("Run::shard", "scan, compare, converge or validate",
+                                 record.experiment, "measure in one process"));
+  }
   if (record.has_own || !record.model.has_name()) {
-    if (!run_.shard && merged_ == nullptr) return nullptr;
+    if (!run_.shard && merged_ == nullptr) return no_journal();
     throw record.has_own
         ? UnsupportedError(fault("Run::shard", "measures, normalizers and patterns by name",
                                  "some of the program's own", "measure in one process"))
@@ -117,70 +121,57 @@ Journal* Running::open_journal(const RunRecord& record, const Results& described
                                  "a model that is loaded here", "save it and give its folder"));
   }
   if (merged_ == nullptr && run_.out.empty()) {
-    if (!run_.shard) return nullptr;
+    if (!run_.shard) return no_journal();
     throw UsageError(fault("Run::shard", "Run::out = DIR, where the shard is kept", "no Run::out",
                            "add Run::out = DIR"));
   }
   const Journal::Identity identity = identity_of(record, described);
   if (merged_ != nullptr) {
     merged_->require_identity(identity);
-    return journal_ = merged_.get();
+    return journal_ = *merged_;
   }
   own_ = run_.shard ? std::make_unique<Journal>(Journal::Role::shard, *run_.shard)
                     : std::make_unique<Journal>();
   own_->open(run_.out, identity, "Run::out", request_of(record));
-  return journal_ = own_.get();
+  return journal_ = *own_;
 }
 
 void Running::start(const HeadSource* source) {
-  if (own_ != nullptr && own_->goes_on()) {
+  if (journal().goes_on()) {
     const auto [layers, documents] =
         source == nullptr
             ? std::pair<Index, Index>()
             : std::pair<Index, Index>(source->info().layers, std::ssize(source->info().documents));
-    observer_->resumed(resumption_line(*own_, layers, documents));
+    observer_->resumed(resumption_line(journal(), layers, documents));
   }
   observer_->opened(source);
 }
 
-Results Running::measure(const std::function<Results()>& work) {
-  try {
-    return work();
-  } catch (const Error& error) {
-    const bool may_go_away = error.kind() == ErrorKind::resource ||
-                             error.kind() == ErrorKind::interrupted ||
-                             dynamic_cast<const DamagedPartError*>(&error) != nullptr;
-    may_go_away ? keep() : discard();
-    throw;
-  } catch (...) {
-    keep();
-    throw;
-  }
+bool Running::may_go_away(const Error& error) {
+  return error.kind() == ErrorKind::resource || error.kind() == ErrorKind::interrupted ||
+         dynamic_cast<const DamagedPartError*>(&error) != nullptr;
 }
 
-void Running::save(const Results& results) {
+void Running::save(const Results& results, const std::function<void()>& save_more) {
   observer_->measured();
   const bool finished_any = has_results() && !(results.partial && finished_part(results).empty());
-  if (finished_any && folder_) folder_->save(results);
-  if (own_ == nullptr) return;
+  measure([&] {
+    if (finished_any && folder_) folder_->save(results);
+    save_more();
+  });
   if (results.partial) {
     keep();
     return;
   }
-  if (own_->role() == Journal::Role::shard) own_->flush(true);
-  own_->remove();
+  if (journal().role() == Journal::Role::shard) journal().flush(true);
+  journal().remove();
 }
 
 void Running::keep() noexcept {
   try {
-    if (own_ != nullptr) own_->flush_if_worth_it();
+    journal().flush_if_worth_it();
   } catch (const Error&) {
     // Report the error that ended the run; the journal keeps what it has.
   }
 }
-
-void Running::discard() noexcept {
-  if (own_ != nullptr) own_->remove();
-}
-
 }  // namespace headgauge

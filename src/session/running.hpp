@@ -20,6 +20,7 @@ struct RunRecord {
   const Texts& texts;
   std::vector<Option> options;  // with resolved values
   bool has_own = false;         // measures, normalizers or patterns of the program's own
+  bool has_shards = true;       // several processes can share the work
 };
 
 class Running {
@@ -30,35 +31,51 @@ class Running {
 
   RunObserver* observer() const { return observer_; }
 
-  // Opens the journal in which the run keeps its parts; null if none is needed. `described`:
-  // results with the model and the texts. Throws BadInputError if the folder has the journal of
-  // another run, UsageError for a shard without a folder, UnsupportedError for a shard of a model
-  // without a name. Objects of the program's own have no identity, and so no journal.
-  Journal* open_journal(const RunRecord& record, const Results& described);
+  // Opens the journal in which the run keeps its parts; no_journal() if it has no folder.
+  // `described`: results with the model and the texts. Throws BadInputError if the folder has the
+  // journal of another run, UsageError for a shard without a folder, UnsupportedError for a shard
+  // of a model without a name or of a run without shards. Objects of the program's own have no
+  // identity, and so no journal.
+  Journal& open_journal(const RunRecord& record, const Results& described);
   // Tells the observer where the run resumes, and that everything is open. `source` is null if the
   // run opens its texts one by one.
   void start(const HeadSource* source);
 
   // Runs `work`. If it throws, the journal keeps what was finished, unless the run would fail
   // again.
-  Results measure(const std::function<Results()>& work);
+  template <class Work>
+  auto measure(const Work& work) {
+    try {
+      return work();
+    } catch (const Error& error) {
+      may_go_away(error) ? keep() : discard();
+      throw;
+    } catch (...) {
+      keep();
+      throw;
+    }
+  }
   // Returns whether this process has the results.
-  bool has_results() const { return journal_ == nullptr || journal_->has_results(); }
-  // Saves what was finished; removes the journal of a complete run.
-  void save(const Results& results);
+  bool has_results() const { return journal().has_results(); }
+  // Saves what was finished and runs `save_more`, which saves further files; then removes the
+  // journal of a complete run.
+  void save(
+      const Results& results, const std::function<void()>& save_more = [] {});
 
  private:
   // Keeps what was finished: the run was stopped, or failed for a reason that may go away.
   void keep() noexcept;
+  static bool may_go_away(const Error& error);
   // Discards the journal, because the run would fail again.
-  void discard() noexcept;
+  void discard() noexcept { journal().remove(); }
+  Journal& journal() const { return journal_; }
 
   Run run_;
   RunObserver* observer_;
   std::shared_ptr<Journal> merged_;
   std::optional<OutFolder> folder_;
   std::unique_ptr<Journal> own_;
-  Journal* journal_ = nullptr;
+  JournalRef journal_ = no_journal();
 };
 
 // Says what partial results contain: "2 layers were finished"; empty: nothing.

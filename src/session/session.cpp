@@ -221,11 +221,11 @@ Results Session::converge(ConvergeRequest request) {
     complete(measured, {input, options_of(request), "ConvergeRequest::"});
     return measured;
   });
-  running.save(results);
-  if (!results.partial && running.has_results()) {
+  running.save(results, [&] {
+    if (results.partial || !running.has_results()) return;
     written_ = calibration.save(run_.out);
     if (calibration.asked()) remarks_ = older_plans(run_.out, written_);
-  }
+  });
   return results;
 }
 

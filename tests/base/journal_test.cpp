@@ -7,6 +7,7 @@
 #include <fstream>
 #include <numeric>
 #include <random>
+#include <thread>
 
 #include "base/file.hpp"
 #include "base/journal_file.hpp"
@@ -49,8 +50,8 @@ long peak_memory() {
 
 // A run of three documents and two layers, of which this process keeps its share.
 void keep_share(Journal& journal) {
-  const Journal::Stage stage(&journal, "scan");
-  const Journal::Deal deal(&journal, std::vector{3.0, 1.0, 2.0});
+  const Journal::Stage stage(journal, "scan");
+  const Journal::Deal deal(journal, std::vector{3.0, 1.0, 2.0});
   for (int layer = 0; layer < 2; ++layer) {
     for (Index document = 0; document < 3; ++document) {
       if (!journal.computes(document) || journal.find(layer, document)) continue;
@@ -89,8 +90,8 @@ TEST(Journal, FindsWhatItKept) {
     journal.open(folder.path(), kRun, "--out");
     EXPECT_EQ(journal.goes_on(), again);
     {
-      const Journal::Stage stage(&journal, "scan");
-      const Journal::Stage inner(&journal, "loss");
+      const Journal::Stage stage(journal, "scan");
+      const Journal::Stage inner(journal, "loss");
       EXPECT_EQ(text(journal.find(-1, 2)), again ? std::string("a\0b", 3) : "nothing");
       EXPECT_EQ(journal.computed(-1, 2), again);
       EXPECT_FALSE(journal.computed(-1, 1));
@@ -110,7 +111,7 @@ TEST(Journal, SaysWhereItGoesOn) {
     Journal journal;
     journal.open(folder.path(), kRun, "--out");
     const auto from = journal.resumed(3);
-    const Journal::Stage stage(&journal, "scan");
+    const Journal::Stage stage(journal, "scan");
     for (const Index document : documents) journal.keep(layer, document, bytes("part"));
     journal.flush();
     return from ? from->stage + std::to_string(from->layer) : "nothing";
@@ -136,6 +137,44 @@ TEST(Journal, TellsAgainWhatFailed) {
     EXPECT_THROW(journal.find(3, 1), AttentionError);
     EXPECT_EQ(refusal([&] { journal.find(3, 1); }), "head 3.1: NaN");
   }
+}
+
+TEST(Journal, NoneKeepsNothingAndComputesEverything) {
+  Journal& none = no_journal();
+  EXPECT_FALSE(none.keeps());
+  EXPECT_TRUE(none.has_results());
+  {
+    const Journal::Stage stage(none, "scan");
+    const Journal::Deal deal(none, std::vector{1.0, 2.0});
+    const Journal::Deal to_one(none, Index{1});
+    EXPECT_TRUE(none.computes(1));
+    EXPECT_TRUE(none.has_all());
+    none.keep(0, 1, bytes("x"));
+    none.fail(1, 1, "head 1.0: NaN");
+    for (const int layer : {0, 1}) EXPECT_EQ(text(none.find(layer, 1)), "nothing");
+    EXPECT_FALSE(none.computed(0, 1));
+    EXPECT_FALSE(none.wants_state(1));
+    EXPECT_EQ(none.state_layer(1), 0);
+  }
+  none.flush(true);
+  none.remove();
+  EXPECT_FALSE(none.goes_on());
+  EXPECT_EQ(none.path(), "");
+}
+
+TEST(Journal, NoneIsSharedByThreads) {
+  std::vector<std::thread> threads;
+  for (int k = 0; k < 4; ++k) {
+    threads.emplace_back([] {
+      for (Index document = 0; document < 10000; ++document) {
+        const Journal::Stage stage(no_journal(), "a stage with a name that is not short");
+        const Journal::Deal deal(no_journal(), std::vector{1.0});
+        no_journal().fail(0, document, "head 1.0: NaN");
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(text(no_journal().find(0, 0)), "nothing");
 }
 
 TEST(Journal, CutsBackToTheLastWholeRecord) {
@@ -324,7 +363,7 @@ TEST(Journal, KeepsTheLastStateOfADocument) {
     journal.open(folder.path(), kRun, "--out");
     EXPECT_FALSE(journal.wants_state(std::size_t{1} << 30)) << "not before it is worth it";
     EXPECT_FALSE(journal.wants_state(0)) << "a source without states";
-    const Journal::Stage stage(&journal, "scan");
+    const Journal::Stage stage(journal, "scan");
     journal.keep_state(2, 5, bytes("an older one...."));
     journal.keep_state(9, 5, state);
     journal.keep_state(4, 6, bytes("another document"));
@@ -333,7 +372,7 @@ TEST(Journal, KeepsTheLastStateOfADocument) {
   Journal journal;
   journal.open(folder.path(), kRun, "--out");
   EXPECT_EQ(journal.state_layer(5), 0) << "of another stage";
-  const Journal::Stage stage(&journal, "scan");
+  const Journal::Stage stage(journal, "scan");
   EXPECT_EQ(journal.state_layer(5), 9);
   EXPECT_EQ(journal.state_layer(7), 0);
   Bytes into(state.size());
@@ -351,7 +390,7 @@ TEST(Journal, JoinsShards) {
     Journal journal(Role::shard, {shard, 2});
     journal.open(folders.back(), kRun, "--out");
     EXPECT_FALSE(journal.has_results());
-    EXPECT_TRUE(has_all(&journal)) << "of what is not dealt out";
+    EXPECT_TRUE(journal.has_all()) << "of what is not dealt out";
     keep_share(journal);
     EXPECT_NE(refusal([&] { Journal::merge(folders); }), "accepted") << "not finished";
     journal.flush(true);
@@ -367,8 +406,8 @@ TEST(Journal, JoinsShards) {
   const auto merged = Journal::merge(folders);
   merged->require_identity(kRun);
   EXPECT_EQ(merged->identity(), kRun);
-  const Journal::Stage stage(merged.get(), "scan");
-  const Journal::Deal deal(merged.get(), std::vector{3.0, 1.0, 2.0});
+  const Journal::Stage stage(*merged, "scan");
+  const Journal::Deal deal(*merged, std::vector{3.0, 1.0, 2.0});
   for (Index document = 0; document < 3; ++document) {
     EXPECT_FALSE(merged->computes(document));
     EXPECT_EQ(text(merged->find(1, document)), std::to_string(10 + document));
@@ -382,17 +421,17 @@ TEST(Journal, JoinsShards) {
 TEST(Journal, DealsOnceAndToOne) {
   Journal journal(Role::shard, {1, 2});
   EXPECT_TRUE(journal.computes(0)) << "nothing is dealt out";
-  const Journal::Deal deal(&journal, std::vector{5.0, 1.0});
+  const Journal::Deal deal(journal, std::vector{5.0, 1.0});
   EXPECT_FALSE(journal.computes(0));
   EXPECT_TRUE(journal.computes(1));
   {
-    const Journal::Deal again(&journal, std::vector{1.0, 5.0});
+    const Journal::Deal again(journal, std::vector{1.0, 5.0});
     EXPECT_FALSE(journal.computes(0)) << "an object around it dealt them out";
   }
   {
-    const Journal::Deal to_one(&journal, Index{1});
+    const Journal::Deal to_one(journal, Index{1});
     EXPECT_TRUE(journal.computes(0)) << "all of text 1";
-    EXPECT_FALSE(has_all(&journal));
+    EXPECT_FALSE(journal.has_all());
   }
   EXPECT_FALSE(journal.computes(0));
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import unittest
+import zlib
 
 from tests.cli.checkpoints import copy_golden
 from tests.cli.command import BAD_INPUT, CommandTest
@@ -46,25 +47,13 @@ class Depth(CommandTest):
         self.deep("p.json", {"schema": "headgauge.plan/1"}, "heads")
         self.refuse(BAD_INPUT, *self.scan, "--plan", "p.json", says=("p.json", SAYS))
 
-    def test_in_the_state_of_a_simulation(self) -> None:
-        arguments = (
-            "converge",
-            "--synthetic",
-            "gaussian",
-            "--dimension",
-            3,
-            "--grid",
-            "20,30",
-            "--replicates",
-            3,
-            "--out",
-            "out",
-        )
-        for key in ("identity", "finished"):
-            self.deep("out/convergence_state.json", {}, key)
-            self.refuse(
-                BAD_INPUT, *arguments, says=(SAYS, "delete out/convergence_state.json to start again")
-            )
+    def test_in_a_journal(self) -> None:
+        for key in ("identity", "request"):
+            self.deep("header.json", {}, key)
+            header = (self.folder / "header.json").read_bytes()
+            line = b"headgauge.journal/1 %d %08x" % (len(header), zlib.crc32(header))
+            self.write("out/journal/part-1-of-1.journal", b"%s\n%s\n" % (line, header))
+            self.refuse(BAD_INPUT, *self.scan, "--out", "out", says=(SAYS, "delete it to start again"))
 
     def test_in_the_parts_of_a_model(self) -> None:
         config = json.loads((self.folder / "model/config.json").read_text())

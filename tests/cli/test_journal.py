@@ -144,7 +144,7 @@ class Journal(SharesTest):
         print(f"\n{kills} kills of {KILLS} hit a run in the middle")
 
     def test_a_plan_that_is_killed_goes_on(self) -> None:
-        """Its state holds the losses of every document under each plan that was tried."""
+        """Its journal has the losses of every document under each plan that was tried."""
         moments = random.Random(21)
         make_gpt2(self.folder / "small", layers=8, heads=2, width=16, positions=320)
         for k, name in enumerate(("a.txt", "b.txt", "c.txt")):
@@ -166,7 +166,7 @@ class Journal(SharesTest):
         )
         self.succeed(*words, "--out", "whole")
         for _ in range(2):
-            self.kill_when((self.folder / "out/plan_state.json").exists, *words, "--out", "out")
+            self.kill_when(lambda: self.journals("out"), *words, "--out", "out")
             for _ in range(LIVES - 1):
                 self.kill_after(moments.uniform(0.05, 0.4), *words, "--out", "out")
             self.succeed(*words, "--out", "out")
@@ -177,6 +177,37 @@ class Journal(SharesTest):
                 )
                 self.assertEqual(found, expected)
             shutil.rmtree(self.folder / "out")
+
+    def test_a_reproduction_that_is_killed_goes_on(self) -> None:
+        """Killed in its simulations and in its experiments with the model."""
+        moments = random.Random(22)
+        make_gpt2(self.folder / "small", layers=12, heads=2, width=16, positions=320)
+        self.ids(300)
+        words = (
+            "reproduce",
+            "tokens",
+            "small",
+            "--tokens",
+            "ids.txt",
+            "--lengths",
+            "256",
+            "--dimension",
+            "10",
+        )
+        words = (*words, "--grid", "300,600,1200", "--replicates", "20", "--quiet")
+        self.succeed(*words, "--out", "whole")
+        for stage in (b"gaussian/simulate/scale", b"model/converge", b"all_heads/compare"):
+            with self.subTest(stage):
+                self.kill_when(
+                    lambda stage=stage: any(stage in path.read_bytes() for path in self.journals("out")),
+                    *words,
+                    "--out",
+                    "out",
+                )
+                self.kill_after(moments.uniform(0.05, 0.4), *words, "--out", "out")
+                self.succeed(*words, "--out", "out")
+                self.assert_same("out", "whole")
+                shutil.rmtree(self.folder / "out")
 
     def test_one_of_other_settings_is_refused(self) -> None:
         self.leave_journal(*self.scan)

@@ -46,7 +46,7 @@ class Plan(CommandTest):
             "plan_25.json",
         ):
             self.assertIn(word, done.out)
-        self.assertFalse((self.folder / "out/plan_state.json").exists())
+        self.assertFalse((self.folder / "out/journal").exists())
         plan = json.loads((self.folder / "out/plan.json").read_text(encoding="utf-8"))
         schema = json.loads((ROOT / "docs/plan.schema.json").read_text(encoding="utf-8"))
         for name in ("plan.json", "plan_25.json"):
@@ -448,7 +448,11 @@ class Plan(CommandTest):
         whole = self.make()
         command = [str(BINARY), "plan", *map(str, self.texts), *map(str, FEW), "--out", "again"]
         with subprocess.Popen(
-            command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment()
+            command,
+            cwd=self.folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=environment(HEADGAUGE_JOURNAL_SECONDS="0"),
         ) as run:
             # Once the search has begun there is something to lose.
             for line in run.stderr:
@@ -460,12 +464,10 @@ class Plan(CommandTest):
         if run.returncode != 0:  # it was not done before
             self.assertEqual(run.returncode, INTERRUPTED)
             self.assertIn("run the same command again to resume", said)
-            self.assertTrue((self.folder / "again/plan_state.json").exists())
-            state = (self.folder / "again/plan_state.json").read_bytes()
+            self.assertTrue((self.folder / "again/journal/part-1-of-1.journal").exists())
             weights = (self.folder / "model/model.safetensors").read_bytes()
             self.retrain()
-            self.refuse(BAD_INPUT, *command[1:], says=("plan_state.json", "weights_sha256"))
-            self.write("again/plan_state.json", state)
+            self.refuse(BAD_INPUT, *command[1:], says=("part-1-of-1.journal", "weights_sha256"))
             self.write("model/model.safetensors", weights)
         self.succeed("plan", *self.texts, *FEW, "--out", "again", "--quiet")
         again = validate(self.folder / "again/results.json")

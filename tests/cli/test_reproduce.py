@@ -9,7 +9,7 @@ import signal
 import unittest
 
 from tests.cli.checkpoints import copy_golden, make_gpt2
-from tests.cli.command import INTERRUPTED, RESOURCE, CommandTest
+from tests.cli.command import INTERRUPTED, RESOURCE, CommandTest, environment
 from tests.cli.terminal import Terminal
 from tests.places import ROOT
 from tests.results.schema import validate, validate_text
@@ -456,7 +456,9 @@ class Tokens(CommandTest):
     def test_an_interrupted_run_goes_on(self) -> None:
         arguments = ("reproduce", "tokens", "--dimension", "20", "--grid", "1000,1500", "--replicates", "20")
         whole = json.loads(self.succeed(*arguments, "--json", "--out", "whole").out)
-        terminal = Terminal(*arguments, "--out", "out", cwd=self.folder)
+        terminal = Terminal(
+            *arguments, "--out", "out", cwd=self.folder, env=environment(HEADGAUGE_JOURNAL_SECONDS="0")
+        )
         terminal.read_until(r"gaussian.*\b[2-4]\d ?%")
         terminal.process.send_signal(signal.SIGINT)
         self.assertEqual(terminal.finish(), INTERRUPTED, terminal.shown)
@@ -465,14 +467,14 @@ class Tokens(CommandTest):
             r"interrupted; \d+ of 24 points of gaussian were finished and saved in "
             r"out/results.json, marked partial",
         )
-        self.assertTrue((self.folder / "out/gaussian/convergence_state.json").exists())
-        self.assertFalse((self.folder / "out/gaussian/results.json").exists())
+        self.assertTrue((self.folder / "out/journal/part-1-of-1.journal").exists())
+        self.assertFalse((self.folder / "out/gaussian").exists())
         self.assertFalse((self.folder / "out/sphere").exists())
         partial = validate(self.folder / "out/results.json")
         self.assertTrue(partial["partial"])
         self.assertNotIn("claims", partial)
         self.succeed(*arguments, "--out", "out")
-        self.assertFalse((self.folder / "out/gaussian/convergence_state.json").exists())
+        self.assertFalse((self.folder / "out/journal").exists())
         results = validate(self.folder / "out/results.json")
         self.assertEqual(results["metrics"], whole["metrics"])
         self.assertEqual(results["claims"], whole["claims"])

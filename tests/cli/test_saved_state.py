@@ -4,33 +4,35 @@ from __future__ import annotations
 
 import re
 import signal
+import subprocess
 import unittest
 
 from tests.cli.checkpoints import copy_golden
-from tests.cli.command import BAD_INPUT, INTERRUPTED, RESOURCE, CommandTest, run
+from tests.cli.command import BAD_INPUT, INTERRUPTED, RESOURCE, CommandTest, environment, run
 from tests.cli.terminal import Terminal
 from tests.results.schema import validate
 
+JOURNAL = "out/journal/part-1-of-1.journal"
+AT_ONCE = environment(HEADGAUGE_JOURNAL_SECONDS="0")
+
 
 class SavedState(CommandTest):
-    def change_a_digit(self, name: str, after: str) -> None:
-        """The first behind the point of the first number with a fraction behind `after`: the last of 17
-        may name the same number still."""
-        path = self.folder / name
-        text = path.read_text()
-        number = re.compile(r"\d\.(\d)").search(text, text.index(after))
-        self.assertIsNotNone(number)
-        at = number.start(1)
-        self.write(name, text[:at] + str((int(text[at]) + 1) % 10) + text[at + 1 :])
-
-    def refused(self, name: str, *arguments) -> None:
-        """For a changed digit, and for a state that is cut short; another run begins anew."""
-        self.refuse(BAD_INPUT, *arguments, says=(name, f"delete {name} to start again"))
-        path = self.folder / name
-        self.write(name, path.read_bytes()[: path.stat().st_size // 2])
-        self.refuse(BAD_INPUT, *arguments, says=(name, f"delete {name} to start again"))
-        path.unlink()
-        self.succeed(*arguments)
+    def damaged(self, *arguments) -> None:
+        """A journal with a changed byte, and one that is cut short: the run goes on from what is whole."""
+        kept = (self.folder / JOURNAL).read_bytes()
+        records = kept.index(b"\n", kept.index(b"\n") + 1) + 1
+        self.assertGreater(len(kept), records + 100)
+        self.succeed(*arguments, "--out", "whole")
+        for at in (records + 60, len(kept) - 3):
+            for damaged in (kept[:at] + bytes([kept[at] ^ 64]) + kept[at + 1 :], kept[:at]):
+                self.write(JOURNAL, damaged)
+                done = self.succeed(*arguments, "--out", "out")
+                self.assertEqual(
+                    "going on" in done.err, at > records + 60, "the first record is damaged, or the last"
+                )
+                whole, found = (validate(self.folder / f"{at}/results.json") for at in ("whole", "out"))
+                self.assertEqual(found["metrics"], whole["metrics"])
+                self.assertFalse((self.folder / "out/journal").exists())
 
     def test_of_a_simulation(self) -> None:
         arguments = (
@@ -47,15 +49,12 @@ class SavedState(CommandTest):
             "40",
             "--radii",
             "1",
-            "--out",
-            "out",
         )
-        terminal = Terminal(*arguments, cwd=self.folder)
+        terminal = Terminal(*arguments, "--out", "out", cwd=self.folder, env=AT_ONCE)
         terminal.read_until(r"\b[3-8]\d ?%")
         terminal.process.send_signal(signal.SIGINT)
         self.assertEqual(terminal.finish(), INTERRUPTED, terminal.shown)
-        self.change_a_digit("out/convergence_state.json", '"mean":')
-        self.refused("out/convergence_state.json", *arguments)
+        self.damaged(*arguments)
 
     def test_of_a_reproduction(self) -> None:
         arguments = (
@@ -73,18 +72,27 @@ class SavedState(CommandTest):
         )
         self.succeed(*arguments)
         whole = validate(self.folder / "out/results.json")["metrics"]
-        seals = {path: path.stat().st_mtime_ns for path in self.folder.glob("out/*/finished.json")}
-        self.assertEqual({path.parent.name for path in seals}, {"gaussian", "sphere"})
+        sums = {path: path.stat().st_mtime_ns for path in self.folder.glob("out/*/results.json.sha256")}
+        self.assertEqual({path.parent.name for path in sums}, {"gaussian", "sphere"})
+        for path in sums:
+            subprocess.run(["sha256sum", "--check", "--quiet", path.name], cwd=path.parent, check=True)
         self.succeed(*arguments)
-        self.assertEqual({path: path.stat().st_mtime_ns for path in seals}, seals, "taken as they were")
-        for name in ("out/gaussian/results.json", "out/sphere/finished.json"):
-            with self.subTest(name):
-                if name.endswith("results.json"):
-                    self.change_a_digit(name, '"values"')
-                else:
-                    text = (self.folder / name).read_text()
-                    self.write(name, text.replace('"results_sha256":"', '"results_sha256":"0'))
-                self.refused(name, *arguments)
+        self.assertEqual({path: path.stat().st_mtime_ns for path in sums}, sums, "taken as they were")
+        for name, changed in (("gaussian", "results.json"), ("sphere", "results.json.sha256")):
+            with self.subTest(changed):
+                path = self.folder / "out" / name / changed
+                kept = path.read_text()
+                number = re.compile(r"\d\.(\d)" if changed == "results.json" else r"([0-9])").search(kept)
+                at = number.start(1)
+                results = f"out/{name}/results.json"
+                for damaged in (
+                    kept[:at] + str((int(kept[at]) + 1) % 10) + kept[at + 1 :],
+                    kept[: len(kept) // 2],
+                ):
+                    path.write_text(damaged)
+                    self.refuse(BAD_INPUT, *arguments, says=(results, f"delete {results} to start again"))
+                (self.folder / results).unlink()
+                self.succeed(*arguments)
                 self.assertEqual(validate(self.folder / "out/results.json")["metrics"], whole)
 
     def test_of_a_plan(self) -> None:
@@ -105,17 +113,13 @@ class SavedState(CommandTest):
             96,
             "--random-plans",
             3,
-            "--out",
-            "out",
-            "--quiet",
         )
-        # All is measured and saved; then there is no place for the plan.
+        # All is measured and kept; then there is no place for the plan.
         (self.folder / "out/plan.json").mkdir(parents=True)
-        done = run(*arguments, cwd=self.folder)
+        done = run(*arguments, "--out", "out", cwd=self.folder, env=AT_ONCE)
         self.assertEqual(done.code, RESOURCE, done.err)
         (self.folder / "out/plan.json").rmdir()
-        self.change_a_digit("out/plan_state.json", '"finished"')
-        self.refused("out/plan_state.json", *arguments)
+        self.damaged(*arguments)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import resource
 import signal
 import unittest
 
-from tests.cli.command import INTERRUPTED, CommandTest
+from tests.cli.command import INTERRUPTED, CommandTest, environment
 from tests.cli.terminal import Terminal
 from tests.results.schema import validate, validate_text
 
@@ -110,19 +110,26 @@ class Synthetic(CommandTest):
             "1",
         )
         whole = json.loads(self.succeed(*arguments, "--json").out)["metrics"]
-        state = self.folder / "out/convergence_state.json"
-        terminal = Terminal(*arguments, "--out", "out", cwd=self.folder)
+        journal = self.folder / "out/journal/part-1-of-1.journal"
+        terminal = Terminal(
+            *arguments, "--out", "out", cwd=self.folder, env=environment(HEADGAUGE_JOURNAL_SECONDS="0")
+        )
         terminal.read_until(r"\b[3-8]\d ?%")
         terminal.process.send_signal(signal.SIGINT)
         self.assertEqual(terminal.finish(), INTERRUPTED, terminal.shown)
-        self.assertRegex(terminal.messages()[-1], r"[1-7] of 8 points were finished and saved")
+        self.assertRegex(
+            terminal.messages()[-1],
+            r"[1-7] of 8 points were finished and saved.*run the same command again to resume",
+        )
         partial = validate(self.folder / "out/results.json")
         self.assertTrue(partial["partial"])
-        self.assertTrue(state.exists())
+        self.assertTrue(journal.exists())
         other = ["21" if part == "20" else part for part in arguments]
-        self.refuse(3, *other, "--out", "out", says=("convergence_state.json", "another value of dimension"))
+        self.refuse(
+            3, *other, "--out", "out", says=("part-1-of-1.journal", "another --dimension (20 and not 21)")
+        )
         self.succeed(*arguments, "--out", "out", "--threads", "1")
-        self.assertFalse(state.exists())
+        self.assertFalse(journal.parent.exists())
         results = validate(self.folder / "out/results.json")
         self.assertFalse(results["partial"])
         self.assertEqual(results["metrics"], whole)

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 
 #include "headgauge/synthetic.hpp"
 #include "test_data.hpp"
@@ -95,8 +94,17 @@ class StopAfter : public Progress {
 
 class Resumed : public ::testing::Test {
  protected:
+  // Runs with the journal in the folder.
+  Results run(SyntheticOptions options, Progress* progress = nullptr, std::stop_token stop = {}) {
+    Journal journal;
+    journal.open(folder_.path(), {{"tokens", options.tokens}}, "--out");
+    options.journal = journal;
+    Results results = simulate(options, progress, std::move(stop));
+    journal.flush();
+    return results;
+  }
+
   testing::TemporaryFolder folder_{"simulate"};
-  const std::string state_ = folder_ / "state.json";
 };
 
 TEST_F(Resumed, GivesTheBitsOfARunThatWasNotInterrupted) {
@@ -107,38 +115,19 @@ TEST_F(Resumed, GivesTheBitsOfARunThatWasNotInterrupted) {
       options.reference_tokens = 1000;
     }
     const Results whole = simulate(options);
-    options.state = state_;
     for (int reports : {8, 13}) {  // within a scale, at different points
       StopAfter progress(reports);
-      const Results part = simulate(options, &progress, progress.source.get_token());
+      const Results part = run(options, &progress, progress.source.get_token());
       EXPECT_TRUE(part.partial);
-      EXPECT_TRUE(std::filesystem::exists(state_));
+      EXPECT_TRUE(std::filesystem::exists(journal_path(folder_.path(), {})));
       EXPECT_EQ(part.metric("uniform_error"), nullptr);
       EXPECT_TRUE(std::isnan(part.metric("error_mean")->values.back()));
       // What was finished is what a whole run has.
       EXPECT_EQ(part.metric("error_mean")->values[0], whole.metric("error_mean")->values[0]);
     }
-    expect_equal(simulate(options), whole);
-    expect_equal(simulate(options), whole);  // nothing left to do
-    std::filesystem::remove(state_);
-  }
-}
-
-TEST_F(Resumed, RefusesTheStateOfOtherSettings) {
-  SyntheticOptions options = small();
-  options.state = state_;
-  simulate(options);
-  options.seed = 7;
-  try {
-    simulate(options);
-    FAIL();
-  } catch (const BadInputError& error) {
-    EXPECT_NE(std::string(error.what()).find("another value of seed"), std::string::npos);
-  }
-  for (const char* text :
-       {"", "{", "[]", "{\"schema\": 3}", "{\"schema\": \"x\", \"settings\": 1}"}) {
-    std::ofstream(state_) << text;
-    EXPECT_THROW(simulate(options), BadInputError) << text;
+    expect_equal(run(options), whole);
+    expect_equal(run(options), whole);  // nothing left to do
+    std::filesystem::remove_all(folder_ / kJournalFolder);
   }
 }
 

@@ -2,59 +2,64 @@
 
 #include <gtest/gtest.h>
 
-#include "headgauge/base.hpp"
+#include <cmath>
+
 #include "test_data.hpp"
 
 namespace headgauge {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using testing::TemporaryFolder;
 
-const Json kIdentity = {{"seed", 1}};
+const ScaleReference kReference{1, 2, 0.5, 0.25, "exact"};
+const CellErrors kErrors{{0.1, 0.2}, {0.3, 0.4}};
 
-// One scale of two points with two replicates each, the first of them finished.
-Json finished() {
-  return Json::parse(R"([{"reference": {"mean_unit": 1, "covariance_unit": 2, "mean_error": 0.5,
-      "covariance_error": 0.25, "method": "exact"},
-      "points": [{"mean": [0.1, 0.2], "covariance": [0.3, 0.4]}]}])");
+// Keeps one reference and one cell, and reads them in another run of two replicates.
+SweepState kept(const ScaleReference& reference, const CellErrors& errors) {
+  const TemporaryFolder folder("sweep");
+  const auto open = [&](Journal& journal) {
+    journal.open(folder.path(), {{"command", "simulate"}}, "--out");
+  };
+  {
+    Journal journal;
+    open(journal);
+    keep_reference(journal, 1, reference);
+    keep_cell(journal, 1, 2, errors);
+    journal.flush();
+  }
+  Journal journal;
+  open(journal);
+  return find_sweep(journal, 2, 3, 2);
 }
 
-std::optional<SweepState> load(const std::string& path, const Json& state) {
-  SavedState(path, "headgauge.synthetic-state/2", "", "", kIdentity).save(state);
-  return StateFile(path, kIdentity).load(1, 2, 2);
+TEST(SweepState, IsFoundAsItWasKept) {
+  const SweepState state = kept(kReference, kErrors);
+  EXPECT_FALSE(state.references[0]);
+  ASSERT_TRUE(state.references[1]);
+  EXPECT_EQ(state.references[1]->covariance_unit, 2);
+  EXPECT_EQ(state.references[1]->mean_error, 0.5);
+  EXPECT_EQ(state.references[1]->method, "exact");
+  EXPECT_FALSE(state.cells[0][2] || state.cells[1][1]);
+  EXPECT_EQ(state.cells[1][2], kErrors);
 }
 
-TEST(StateFile, ReadsWhatItSaved) {
-  const TemporaryFolder folder("sweep-saved");
-  const auto state = load(folder / "s", finished());
-  ASSERT_TRUE(state && state->cells[0][0] && !state->cells[0][1]);
-  EXPECT_EQ(state->cells[0][0]->covariance, (std::vector<double>{0.3, 0.4}));
-  EXPECT_EQ(state->references[0]->mean_error, 0.5);
-  const StateFile file(folder / "t", kIdentity);
-  file.save(*state);
-  EXPECT_EQ(file.load(1, 2, 2)->cells, state->cells);
-}
-
-TEST(StateFile, NumbersHaveRanges) {
-  const TemporaryFolder folder("sweep-ranges");
-  for (const char* place : {"/0/points/0/mean/1", "/0/points/0/covariance/0",
-                            "/0/reference/mean_unit", "/0/reference/covariance_error"}) {
-    for (const Json& wrong : {Json(-1), Json(nullptr), Json("1"), Json::array()}) {
-      Json state = finished();
-      state[Json::json_pointer(place)] = wrong;
-      EXPECT_THROW(load(folder / "s", state), BadInputError) << place << " " << wrong;
+TEST(SweepState, NumbersHaveRanges) {
+  for (const double wrong : {-1.0, std::nan(""), HUGE_VAL}) {
+    for (double ScaleReference::*norm :
+         {&ScaleReference::mean_unit, &ScaleReference::covariance_unit, &ScaleReference::mean_error,
+          &ScaleReference::covariance_error}) {
+      ScaleReference reference = kReference;
+      reference.*norm = wrong;
+      EXPECT_THROW(kept(reference, kErrors), DamagedPartError) << wrong;
+    }
+    for (std::vector<double> CellErrors::*norms : {&CellErrors::mean, &CellErrors::covariance}) {
+      CellErrors errors = kErrors;
+      (errors.*norms)[1] = wrong;
+      EXPECT_THROW(kept(kReference, errors), DamagedPartError) << wrong;
     }
   }
-  Json state = finished();
-  state[0]["points"][0]["mean"] = {0.1};
-  EXPECT_THROW(load(folder / "s", state), BadInputError) << "a replicate too few";
-  state = finished();
-  for (int more = 0; more < 2; ++more) state[0]["points"].push_back(state[0]["points"][0]);
-  EXPECT_THROW(load(folder / "s", state), BadInputError) << "a point too many";
-  state = finished();
-  state.push_back(state[0]);
-  EXPECT_THROW(load(folder / "s", state), BadInputError) << "a scale too many";
+  EXPECT_THROW(kept(kReference, {{0.1}, {0.3}}), DamagedPartError) << "a replicate too few";
+  EXPECT_THROW(kept(kReference, {{1, 2, 3}, {1, 2, 3}}), DamagedPartError) << "one too many";
 }
 
 }  // namespace

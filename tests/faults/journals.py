@@ -1,4 +1,4 @@
-"""Hostile journals: what a share kept is changed, and merged, or the share goes on from it."""
+"""Hostile journals: what a run kept is changed, and the run goes on from it, or shares are merged."""
 
 from __future__ import annotations
 
@@ -8,17 +8,13 @@ import struct
 import zlib
 from pathlib import Path
 
-from tests.faults.materials import SHARED, numbers_of
+from tests.faults.materials import LONG_SIMULATION, PLAN, SHARED, journal_of, numbers_of
 from tests.faults.mutate import NUMBERS, hostile_bytes, hostile_json
 from tests.faults.readers import AS_MEMORY
 from tests.faults.trial import Fault, Trial
 
 SCHEMA = b"headgauge.journal/1"
 HEAD = struct.Struct("<iqQQ")  # layer, document, bytes of the stage's name, bytes
-
-
-def journal_of(out: Path) -> Path:
-    return next((out / "journal").iterdir())
 
 
 def records_of(data: bytes) -> tuple[bytes, list[tuple[int, int, bytes, bytes]]]:
@@ -127,5 +123,31 @@ def journals(trial: Trial) -> None:
     merge({0} if honest else {0, 2, 3, 5})
 
 
-KINDS = {"journals": journals}
-SHARE = {"journals": 0.5}
+def resumed(trial: Trial, kept: tuple[bytes, dict], *command) -> None:
+    """A changed journal of one process; whoever is told to delete it does, and starts again."""
+    data, whole = kept
+    honest = trial.draw.random() < 0.5
+    path = trial.write(
+        "out/journal/part-1-of-1.journal", (hostile_bytes if honest else change_sealed)(data, trial.draw)
+    )
+    done = trial.run(*command, "--out", "out", codes={0, 3}, changes=True, shell=AS_MEMORY)
+    if done.code == 3:
+        path.unlink()
+        honest = True
+        trial.run(*command, "--out", "out", codes={0}, changes=True)
+    if honest and numbers_of(trial.folder / "out") != whole:
+        raise Fault("a damaged journal gave other numbers")
+
+
+def simulation(trial: Trial) -> None:
+    resumed(trial, trial.materials.unfinished_simulation, *LONG_SIMULATION)
+
+
+def plan(trial: Trial) -> None:
+    for name in ("model", "a.txt", "b.txt", "c.txt"):
+        trial.materials.take(name, trial.folder)
+    resumed(trial, trial.materials.unfinished_plan, *PLAN)
+
+
+KINDS = {"journals": journals, "journals-simulation": simulation, "journals-plan": plan}
+SHARE = {"journals": 0.5, "journals-simulation": 0.5, "journals-plan": 0.5}

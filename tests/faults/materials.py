@@ -98,6 +98,9 @@ SHARED = {
 }
 
 
+AT_ONCE = environment(HEADGAUGE_JOURNAL_SECONDS="0")
+
+
 class Materials:
     """`folder` holds them; what is taken for a trial is a copy."""
 
@@ -113,11 +116,11 @@ class Materials:
         path.write_text(" ".join(map(str, numbers)) + "\n")
         return path
 
-    def run(self, *arguments, code: int = 0) -> None:
+    def run(self, *arguments, code: int = 0, env=None) -> None:
         done = subprocess.run(
             [str(BINARY), *map(str, arguments)],
             cwd=self.folder,
-            env=environment(),
+            env=env or environment(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
@@ -200,25 +203,25 @@ class Materials:
         return json.loads((self.folder / "of-plan/plan.json").read_text())
 
     @cached_property
-    def simulation_state(self) -> bytes:
-        """What a simulation saves of itself, interrupted when it has saved."""
+    def unfinished_simulation(self) -> tuple[bytes, dict]:
+        """The journal of one that was interrupted, and the numbers of one that was not."""
         command = [word for word in LONG_SIMULATION if word != "--quiet"]
-        state = self.folder / "interrupted/convergence_state.json"
         for _ in range(20):  # on a busy machine it may end before it is interrupted
-            terminal = Terminal(*command, "--out", "interrupted", cwd=self.folder)
+            terminal = Terminal(*command, "--out", "interrupted", cwd=self.folder, env=AT_ONCE)
             terminal.read_until(r"\b[3-8]\d ?%")
             terminal.process.send_signal(signal.SIGINT)
             terminal.finish()
-            if state.exists():
+            if (self.folder / "interrupted/journal").exists():
                 break
-        return state.read_bytes()
+        self.run(*LONG_SIMULATION, "--out", "simulated")
+        return journal_of(self.folder / "interrupted").read_bytes(), numbers_of(self.folder / "simulated")
 
     @cached_property
-    def plan_state(self) -> bytes:
-        """All is measured and saved; then there is no place for the plan."""
+    def unfinished_plan(self) -> tuple[bytes, dict]:
+        """All is measured and kept; then there is no place for the plan."""
         (self.folder / "unplaced/plan.json").mkdir(parents=True)
-        self.run(*PLAN, "--out", "unplaced", code=5)
-        return (self.folder / "unplaced/plan_state.json").read_bytes()
+        self.run(*PLAN, "--out", "unplaced", code=5, env=AT_ONCE)
+        return journal_of(self.folder / "unplaced").read_bytes(), numbers_of(self.folder / "unplaced")
 
     @cached_property
     def shares(self) -> dict[str, dict]:
@@ -262,6 +265,10 @@ class Materials:
     def page(self) -> Path:
         self.results
         return self.folder / "of-scan"
+
+
+def journal_of(out: Path) -> Path:
+    return next((out / "journal").iterdir())
 
 
 def numbers_of(out: Path) -> dict:

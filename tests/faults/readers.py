@@ -7,7 +7,7 @@ import json
 import re
 
 from tests.cli.checkpoints import read_weights
-from tests.faults.materials import DEMO, LONG_SIMULATION, PLAN, SMALL, TOKENS, named_goldens
+from tests.faults.materials import DEMO, SMALL, TOKENS, named_goldens
 from tests.faults.mutate import (
     BYTES,
     NUMBERS,
@@ -127,63 +127,19 @@ def plans(trial: Trial) -> None:
 FRACTION = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
-def seal(document: dict, as_written: str) -> bytes:
-    """A state with a checksum that is right, as one who means harm writes it. Numbers that did not
-    change keep the digits that they were written with, which need not be the fewest."""
-    written = {repr(float(number)): number for number in FRACTION.findall(as_written) if not number.isdigit()}
-    document.pop("sha256", None)
-    body = FRACTION.sub(lambda number: written.get(number[0], number[0]), json_text(document))
-    content = body.encode("utf-8", "replace")
-    return content[:-1] + b',"sha256":"' + hashlib.sha256(content).hexdigest().encode() + b'"}\n'
-
-
-def hostile_state(text: bytes, draw) -> bytes:
-    """A changed state; half of them are sealed again."""
-    if draw.random() < 0.5:
-        return hostile_json(json.loads(text), draw) if draw.random() < 0.6 else hostile_bytes(text, draw)
-    document = json.loads(text)
-    for _ in range(draw.choice((1, 1, 2, 4))):
-        change_json(
-            document["finished"] if draw.random() < 0.8 and "finished" in document else document, draw
-        )
-    return seal(document, text.decode())
-
-
-def state_of_simulation(trial: Trial) -> None:
-    """A changed convergence_state.json; whoever is told to delete it does, and starts again."""
-    trial.write("out/convergence_state.json", hostile_state(trial.materials.simulation_state, trial.draw))
-    done = trial.run(*LONG_SIMULATION, "--out", "out", codes={0, 3}, shell=AS_MEMORY)
-    if done.code == 3 and trial.draw.random() < 0.2:  # a run of a second
-        (trial.folder / "out/convergence_state.json").unlink()
-        trial.run(*LONG_SIMULATION, "--out", "out", codes={0})
-
-
-def state_of_plan(trial: Trial) -> None:
-    """A changed plan_state.json."""
-    for name in ("model", "a.txt", "b.txt", "c.txt"):
-        trial.materials.take(name, trial.folder)
-    trial.write("out/plan_state.json", hostile_state(trial.materials.plan_state, trial.draw))
-    done = trial.run(*PLAN, "--out", "out", codes={0, 3}, shell=AS_MEMORY)
-    if done.code == 3:
-        (trial.folder / "out/plan_state.json").unlink()
-        trial.run(*PLAN, "--out", "out", codes={0})
-
-
-def state_of_reproduction(trial: Trial) -> None:
-    """A changed part of a reproduction: its results or its seal."""
+def reproduction(trial: Trial) -> None:
+    """A changed part of a reproduction: its results or their checksum."""
     trial.materials.reproduction
     out = trial.materials.take("reproduction", trial.folder, "out")
-    path = trial.draw.choice(sorted(out.glob("*/*.json")))
+    path = trial.draw.choice(sorted(out.glob("*/results.json*")))
     if path.name == "results.json" and trial.draw.random() < 0.7:
         document = json.loads(path.read_text())
         change_json(document[trial.draw.choice(("metrics", "coords", "settings"))], trial.draw)
         path.write_text(json_text(document), encoding="utf-8", errors="replace")
-        finished = path.with_name("finished.json")
-        state = json.loads(finished.read_text())
-        state["finished"]["results_sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
-        finished.write_bytes(seal(state, finished.read_text()))
+        sealed = hashlib.sha256(path.read_bytes()).hexdigest()
+        path.with_name("results.json.sha256").write_text(f"{sealed}  results.json\n")
     else:
-        path.write_bytes(hostile_state(path.read_bytes(), trial.draw))
+        path.write_bytes(hostile_bytes(path.read_bytes(), trial.draw))
     trial.run(*TOKENS, "--out", "out", codes={0, 3}, changes=True, shell=AS_MEMORY)
 
 
@@ -504,9 +460,7 @@ KINDS = {
     "results": results,
     "limits": limits,
     "plans": plans,
-    "state-simulation": state_of_simulation,
-    "state-plan": state_of_plan,
-    "state-reproduction": state_of_reproduction,
+    "reproduction": reproduction,
     "tokenizers": tokenizer_files,
     "token-ids": token_ids,
     "texts": texts,
@@ -515,5 +469,4 @@ KINDS = {
     "indices": indices,
     "options": options,
 }
-# A state goes on to where the whole run would have been, which takes a second.
-SHARE = {"state-simulation": 0.5, "state-plan": 0.5, "state-reproduction": 0.5}
+SHARE = {"reproduction": 0.5}  # one takes a second

@@ -34,7 +34,7 @@ TEST(Calibrate, LossesAreThoseOfThePlans) {
   EXPECT_EQ(results.coord_numbers("rise")[0], 0.5) << "in order";
   for (Index r = 0; r < 2; ++r) {
     const AttentionPlan& plan = plans[static_cast<std::size_t>(r)].plan;
-    Evaluations known("", {});
+    Evaluations known;
     JointChange loss(*confirm, "confirm", known, {});
     const ByDocument change = loss.change(plan.heads);
     EXPECT_DOUBLE_EQ(results.at("calibrated_loss_change", {r}), mean(change));

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
-#include <fstream>
+#include <memory>
 
 #include "headgauge/compare.hpp"
 #include "headgauge/headgauge.hpp"
@@ -23,7 +22,7 @@ PerHead<HeadPlan> mixed(const SourceInfo& info) {
 
 TEST(JointChange, IsTheLossThatCompareFinds) {
   const auto source = tiny_source(2);
-  Evaluations known("", {});
+  Evaluations known;
   JointChange loss(*source, "search", known, {});
   const PerHead<HeadPlan> plan = mixed(source->info());
   const ByDocument change = loss.change(plan);
@@ -42,7 +41,7 @@ TEST(JointChange, IsTheLossThatCompareFinds) {
 
 TEST(JointChange, NearAPlanHasTheBitsOfTheWholePass) {
   const auto source = tiny_source(2);
-  Evaluations known("", {}), other("", {});
+  Evaluations known, other;
   JointChange near(*source, "search", known, {});
   const PerHead<HeadPlan> base = mixed(source->info());
   std::vector<PerHead<HeadPlan>> variants(5, base);
@@ -70,7 +69,7 @@ std::unique_ptr<HeadSource> without_loss() {
 
 TEST(JointChange, IsThatOfTheOutputWhereThereIsNoLoss) {
   const auto source = without_loss();
-  Evaluations known("", {}), other("", {});
+  Evaluations known, other;
   JointChange near(*source, "search", known, {});
   PerHead<HeadPlan> base(source->info().layers, source->info().kv_heads);
   EXPECT_EQ(near.change(base), (ByDocument{0, 0})) << "the model as it is";
@@ -88,38 +87,35 @@ TEST(JointChange, IsThatOfTheOutputWhereThereIsNoLoss) {
   }
 }
 
-TEST(Evaluations, AreReadAgainAndOnlyForTheSameIdentity) {
+// The journal has these losses under the key "search 1".
+std::unique_ptr<Journal> journal_with(const std::string& folder,
+                                      const std::vector<double>& losses) {
+  auto journal = std::make_unique<Journal>();
+  journal->open(folder, {{"command", "plan"}}, "--out");
+  Evaluations(*journal).add("search 1", losses);
+  journal->flush();
+  journal = std::make_unique<Journal>();
+  journal->open(folder, {{"command", "plan"}}, "--out");
+  return journal;
+}
+
+TEST(Evaluations, AreFoundInTheJournal) {
   const testing::TemporaryFolder folder("evaluations");
-  const std::string path = folder / "evaluations.json";
-  const nlohmann::ordered_json identity = {{"weights_sha256", "a"}, {"search", {1, 2}}};
   const std::vector<double> losses = {0.1, 1.0 / 3.0};
-  {
-    Evaluations known(path, identity);
-    known.add("search 1", losses);
-    known.save();
-  }
-  const Evaluations again(path, identity);
+  const auto journal = journal_with(folder.path(), losses);
+  Evaluations again(*journal);
+  EXPECT_EQ(again.find("search 2", 2), nullptr);
   ASSERT_NE(again.find("search 1", 2), nullptr);
   EXPECT_EQ(*again.find("search 1", 2), losses);
-  EXPECT_EQ(again.find("search 2", 2), nullptr);
-  EXPECT_EQ(again.find("search 1", 3), nullptr) << "of fewer documents";
-  try {
-    Evaluations(path, {{"weights_sha256", "b"}, {"search", {1, 2}}});
-    FAIL();
-  } catch (const BadInputError& error) {
-    EXPECT_NE(std::string(error.what()).find("another value of weights_sha256"), std::string::npos);
-  }
-  const nlohmann::ordered_json no_utf8 = {{"search", "a\xff.txt"}};
-  SavedState(path, "headgauge.plan-state/2", "", "", no_utf8).save({{"search 1", {0.5}}});
-  EXPECT_NE(Evaluations(path, no_utf8).find("search 1", 1), nullptr);
+  EXPECT_THROW(Evaluations(*journal).find("search 1", 3), DamagedPartError) << "of fewer documents";
+}
+
+TEST(Evaluations, NumbersHaveRanges) {
   for (const double wrong : {-1.0, kUndefined}) {
-    SavedState(path, "headgauge.plan-state/2", "", "", identity).save({{"search 1", {0.5, wrong}}});
-    EXPECT_THROW(Evaluations(path, identity), BadInputError) << wrong;
+    const testing::TemporaryFolder folder("evaluations-ranges");
+    const auto journal = journal_with(folder.path(), {0.5, wrong});
+    EXPECT_THROW(Evaluations(*journal).find("search 1", 2), DamagedPartError) << wrong;
   }
-  std::ofstream(path) << "{\"schema\": \"headgauge.plan-state/1\"}";
-  EXPECT_THROW(Evaluations(path, identity), BadInputError);
-  std::ofstream(path) << "not json";
-  EXPECT_THROW(Evaluations(path, identity), BadInputError);
 }
 
 }  // namespace

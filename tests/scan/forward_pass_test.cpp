@@ -62,16 +62,16 @@ TEST(ForwardPass, BeginsAtTheStateThatWasKept) {
   ForwardPass(whole, 0).reach(6, 1);
   Journal journal;
   journal.open(folder.path(), {{"command", "scan"}}, "--out");
-  const Journal::Stage stage(&journal, "scan");
+  const Journal::Stage stage(journal, "scan");
   Counted first;
   ForwardPass(first, 0).reach(4, 1);
   journal.keep_state(4, 1, first.state(1));
 
   Journal again;  // of the same process: nothing was kept in a journal that it could not take
   again.open(folder.path(), {{"command", "scan"}}, "--out");
-  const Journal::Stage same(&again, "scan");
+  const Journal::Stage same(again, "scan");
   Counted second;
-  ForwardPass pass(second, 0, &again);
+  ForwardPass pass(second, 0, again);
   pass.reach(3, 1);
   EXPECT_EQ(second.layers, 3) << "the state is of a later layer";
   pass.reach(6, 1);

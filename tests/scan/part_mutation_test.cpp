@@ -36,7 +36,7 @@ Results scan_with(Journal& journal) {
   options.measure.top_n = {1, 3};
   options.measure.top_share = {0.5};
   options.examples = 2;
-  options.journal = &journal;
+  options.journal = journal;
   return scan(*model, options);
 }
 
@@ -45,7 +45,7 @@ Results converge_with(Journal& journal) {
   ConvergeOptions options;
   options.scan.threads = 1;
   options.scan.lengths = {64};
-  options.scan.journal = &journal;
+  options.scan.journal = journal;
   options.grid = {4, 12};
   options.replicates = options.draws = 3;
   return converge(*model, options);
