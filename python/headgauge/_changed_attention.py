@@ -12,6 +12,7 @@ import torch
 from headgauge._cache import KeysAndValues, Kind, PrunedLayer, Total
 from headgauge._change import Change
 from headgauge._masks import AttentionInputs, visible_keys
+from headgauge._own import Selector
 from headgauge._weights import weigh_visible
 from headgauge.errors import UnsupportedError
 
@@ -162,7 +163,7 @@ class Attention:
         """Applies the pattern to one batch row and one head at a time, without the keys before the text."""
         at, selector = self.places(), change.selector
         assert selector is not None
-        if selector.name == "bigbird":
+        if selector.name == "bigbird" and not isinstance(selector, Selector):
             self._require_neighbours()
         batch, count, queries, _ = logits.shape
         # Keys that are no longer kept are hidden, like those that the mask hides.
@@ -196,6 +197,7 @@ class Attention:
                     head,
                     self.document + b,
                     self.inputs.causal,
+                    self.inputs.scale,
                     scores[b, h, queries - rows :, text:].contiguous().numpy(),
                 )
         return torch.from_numpy(selected).to(self.device)[..., places]

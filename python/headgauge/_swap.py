@@ -24,6 +24,7 @@ from headgauge._change import Change, Changes
 from headgauge._changed_attention import Attention, heads_by_change, join_heads
 from headgauge._forward_pass import places_within
 from headgauge._masks import AttentionInputs
+from headgauge._own import Pattern
 from headgauge.errors import UnsupportedError, UsageError
 
 cache_names = ("cache", "past_key_values")
@@ -42,9 +43,10 @@ class use:
     """Makes a transformers model attend with another normalizer or pattern, from now on or within
     `with`.
 
-    `rule`: a normalizer ("ssmax", "entmax:alpha=1.5", ...; docs/normalizers.md), or a plan: the
-    path of a plan.json, its contents, or the Results of plan(). `pattern`: "window:size=64", ...
-    (docs/patterns.md), with or without a normalizer. `heads`: pairs (layer, head); by default all.
+    `rule`: a normalizer ("ssmax", "entmax:alpha=1.5", ...; docs/normalizers.md, or a
+    headgauge.Normalizer), or a plan: the path of a plan.json, its contents, or the Results of
+    plan(). `pattern`: "window:size=64", ... (docs/patterns.md, or a headgauge.Pattern), with or
+    without a normalizer. `heads`: pairs (layer, head); by default all.
 
     Works forward and backward: gradients are products with the exact Jacobian. Works with padding
     and with a key-value cache. If heads need only their first and last keys (`window`, `sinks`) or
@@ -69,7 +71,7 @@ class use:
         rule: Any = None,
         heads: Iterable[tuple[int, int]] | None = None,
         *,
-        pattern: str | None = None,
+        pattern: str | Pattern | None = None,
     ) -> None:
         if not isinstance(model, torch.nn.Module) or not hasattr(model, "config"):
             raise UsageError(f"model: expected a transformers model, found {type(model).__name__}")
