@@ -15,7 +15,7 @@ constexpr float kInfiniteDistance = std::numeric_limits<float>::infinity();
 
 }  // namespace
 
-void DistanceMetrics::declare(MetricRegistry& metrics, const SelectionPlan& plan) {
+void DistanceMetrics::declare(MetricRegistry& metrics, const SelectionRequest& plan) {
   selected_mass = metrics.add("selected_mass");
   distance = metrics.add("distance");
   bound = metrics.add("distance_bound");
@@ -166,7 +166,7 @@ void DistanceRows::measure_sizes(Index row, bool is_signed, const SelectionSums&
 void DistanceRows::measure_sampled(const RowBlock& rows, const SelectionBlock& block,
                                    const DistanceMetrics& metrics, RowSink& sink) {
   const HeadInput& head = *rows.head;
-  const SelectionPlan& plan = block.plan();
+  const SelectionRequest& plan = block.plan();
   for (Index r = 0; r < block.rows(); ++r) {
     const auto& line = block.line(r);
     if (line.sizes == 0) continue;

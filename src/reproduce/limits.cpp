@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <array>
 
+#include "experiments/stages.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/claims.hpp"
 #include "headgauge/reproduce.hpp"
 #include "headgauge/text.hpp"
 #include "reproduce/early_warning.hpp"
 #include "results/declared.hpp"
-#include "scan/stages.hpp"
 
 namespace headgauge {
 namespace {
