@@ -711,7 +711,8 @@ def diff(
     level: float | None = None,
     limits: str | os.PathLike[str] | None = None,
 ) -> Results:
-    """What changed between two results: Results, or paths of results.json or their folders.
+    """Returns what changed between two results: Results, or paths of results.json or their folders.
+    `Results.exceeded` has a sentence for each limit of limits= that a change exceeds.
 
     Options (None leaves one at its default):
 
@@ -726,7 +727,7 @@ def diff(
         docs/diff.md.
     limits: str | os.PathLike[str]
         Check these limits (docs/formats.md): exit code 1 if one is exceeded. docs/formats.md. There is
-        a line for each that is exceeded."""
+        a line for each that is exceeded, and in Python an entry of `Results.exceeded`."""
     ...
 
 def analyze(
