@@ -54,8 +54,8 @@ int run(DiffCommand& command) {
   const Results& results = found.results;
   signal->loaded();
   if (!output.out.empty()) OutFolder(output.out).save(results);
-  std::vector<std::string> verdict;
-  if (!found.limits.empty()) verdict = limit_lines(found.limits, found.checks);
+  std::vector<std::string> verdict = found.exceeded;
+  if (!found.limits.empty() && verdict.empty()) verdict = {limits_hold(found.checks)};
   if (output.json) {
     print_text(results_text(results));
   } else {
@@ -70,7 +70,7 @@ int run(DiffCommand& command) {
   if (output.json) {
     for (const std::string& line : verdict) tell("headgauge: " + legible(line) + "\n");
   }
-  return found.exceeded() ? kLimitExceeded : 0;
+  return !found.exceeded.empty() ? kLimitExceeded : 0;
 }
 
 void add_files(CLI::App& command, DiffCommand& options) {

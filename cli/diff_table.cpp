@@ -34,10 +34,6 @@ std::string four_digits(double value) {
   return std::isnan(value) ? "-" : fmt::format("{:.4g}", value);
 }
 
-std::string changed_value(const Change& change, double value) {
-  return change.none == value ? "none" : four_digits(value);
-}
-
 std::string change_text(const Change& change) {
   const std::string text = fmt::format("{:+.3g}", change.change);
   return std::isnan(change.standard_error)
@@ -54,16 +50,6 @@ std::string errors_text(const Change& change) {
 
 std::string p_text(const Change& change) {
   return std::isinf(change.errors) ? "exact" : fmt::format("{:.1g}", change.adjusted_p);
-}
-
-// Returns "3.5" for a head, "3.*" for a layer, "all" for the model.
-std::string head_text(const Change& change) {
-  std::string layer, head = "*";
-  for (const auto& [dim, label] : change.labels) {
-    if (dim == "layer") layer = label;
-    if (dim == "head") head = label;
-  }
-  return layer.empty() ? "all" : layer + "." + head;
 }
 
 // Example: "L=1024 N=20".
@@ -221,8 +207,8 @@ class DiffTable {
           errors_text(change),
           head_text(change),
           change.metric,
-          changed_value(change, change.before),
-          changed_value(change, change.after),
+          value_text(change, change.before),
+          value_text(change, change.after),
           change_text(change),
           place_text(change),
           fmt::format("{}/{}", change.changed, change.values)};
@@ -292,76 +278,23 @@ class DiffTable {
   Painter paint_;
 };
 
-// Example: "entropy of head 3.5 at length 1024, top_n 20".
-std::string cell_text(const Change& change) {
-  const std::string head = head_text(change);
-  std::string text = change.metric;
-  if (head != "all") {
-    text +=
-        head.ends_with(".*") ? " of layer " + head.substr(0, head.size() - 2) : " of head " + head;
-  }
-  std::string separator = " at ";
-  for (const auto& [dim, label] : change.labels) {
-    if (dim == "layer" || dim == "head") continue;
-    text += fmt::format("{}{} {}", separator, dim, label);
-    separator = ", ";
-  }
-  return text;
-}
-
-// Example: "0.05 and 2 errors of 0.033".
-std::string allowed_text(const Limit& limit, const LimitCheck& check) {
-  std::string text = four_digits(check.allowed);
-  if (limit.relative && check.worst.before != 0) {
-    text += fmt::format(" ({:g} % of the old value)",
-                        100 * check.allowed / std::abs(check.worst.before));
-  }
-  if (limit.errors > 0 && !std::isnan(check.worst.standard_error)) {
-    text += fmt::format(" and {:g} errors of {:.2g}", limit.errors, check.worst.standard_error);
-  }
-  return text;
-}
-
-std::string exceeded_text(const Limit& limit, const LimitCheck& check) {
-  const Change& worst = check.worst;
-  const auto shown = [&](double value) { return changed_value(worst, value); };
-  std::string text = fmt::format("limit exceeded: {}: {} -> {}", cell_text(worst),
-                                 shown(worst.before), shown(worst.after));
-  if (std::isnan(worst.after)) {
-    text += ", which is undefined";
-  } else if (!check.found_on_one_side) {
-    text += fmt::format(", {} of {} where {} is allowed",
-                        worst.change > 0 ? "an increase" : "a decrease",
-                        four_digits(std::abs(worst.change)), allowed_text(limit, check));
-  }
-  if (check.exceeded > 1) {
-    text += fmt::format(" (the worst of {} among {} values)", check.exceeded, check.values);
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string render_diff(const Results& diff, const ChangeList& list, const TableOptions& options) {
   return DiffTable(diff, list, options).text();
 }
 
-std::vector<std::string> limit_lines(std::span<const Limit> limits,
-                                     std::span<const LimitCheck> checks) {
-  std::vector<std::string> lines;
+std::string limits_hold(std::span<const LimitCheck> checks) {
   std::int64_t values = 0, unchecked = 0;
-  for (std::size_t i = 0; i < limits.size(); ++i) {
-    if (checks[i].exceeded > 0) lines.push_back(exceeded_text(limits[i], checks[i]));
-    values += checks[i].values;
-    unchecked += checks[i].unchecked;
+  for (const LimitCheck& check : checks) {
+    values += check.values;
+    unchecked += check.unchecked;
   }
-  if (!lines.empty()) return lines;
   const std::string all =
-      limits.size() == 1 ? "the limit holds" : fmt::format("all {} limits hold", limits.size());
-  lines.push_back(fmt::format(
+      checks.size() == 1 ? "the limit holds" : fmt::format("all {} limits hold", checks.size());
+  return fmt::format(
       "{} ({} value{} checked{})", all, values, values == 1 ? "" : "s",
-      unchecked > 0 ? fmt::format("; {} undefined in the old file were not", unchecked) : ""));
-  return lines;
+      unchecked > 0 ? fmt::format("; {} undefined in the old file were not", unchecked) : "");
 }
 
 }  // namespace headgauge::cli

@@ -1,8 +1,8 @@
 // Renders the comparison of two runs: their settings, and the values that changed.
 #pragma once
 
+#include <span>
 #include <string>
-#include <vector>
 
 #include "cli/table.hpp"
 #include "headgauge/diff.hpp"
@@ -13,8 +13,7 @@ namespace headgauge::cli {
 // all).
 std::string render_diff(const Results& diff, const ChangeList& list, const TableOptions& options);
 
-// Returns one line for each exceeded limit, or one line that says that all hold.
-std::vector<std::string> limit_lines(std::span<const Limit> limits,
-                                     std::span<const LimitCheck> checks);
+// Returns one line that says that all limits hold.
+std::string limits_hold(std::span<const LimitCheck> checks);
 
 }  // namespace headgauge::cli

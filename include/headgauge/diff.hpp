@@ -76,4 +76,14 @@ struct LimitCheck {
 // BadInputError for a limit that covers no value of both runs.
 std::vector<LimitCheck> check_limits(const Results& diff, std::span<const Limit> limits);
 
+// Returns "limit exceeded: entropy of head 3.5 at length 64: 0.5 -> 0.7, an increase of 0.2 where
+// 0.1 is allowed" for a check with LimitCheck::exceeded > 0.
+std::string exceeded_sentence(const Limit& limit, const LimitCheck& check);
+
+// Returns "3.5" for a head, "3.*" for a layer, "all" for the model.
+std::string head_text(const Change& change);
+// Returns four digits, so that a change in the third is visible; "none" for the metric's value for
+// none, "-" for an undefined value.
+std::string value_text(const Change& change, double value);
+
 }  // namespace headgauge

@@ -34,9 +34,23 @@ struct NormalizerTraits {
   bool is_signed = false;     // weights may be negative
   bool has_sink = false;      // weights sum to less than 1; the rest is on a sink that is not a key
   bool unit_norms = false;    // logits are cosines: queries and keys are scaled to length 1
+  bool in_blocks = false;     // a call costs much: weigh many rows at once, by weigh_rows()
   // sup ||J||_2 over all rows of any length; infinite if it is not Lipschitz or if the constant
   // grows with n (then see Normalizer::lipschitz).
   double lipschitz = std::numeric_limits<double>::infinity();
+};
+
+// A row for Normalizer::weigh_rows(), as for weigh().
+struct WeighedRow {
+  std::span<const float> logits;
+  RowContext context;
+  std::span<float> weights;
+  WeightSums sums = {};  // the result
+};
+struct ExactRow {
+  std::span<const double> logits;
+  RowContext context;
+  std::span<double> weights;
 };
 
 struct NormalizerInfo {
@@ -89,6 +103,9 @@ class Normalizer {
   // enough.
   void weigh(std::span<const double> logits, const RowContext& context,
              std::span<double> weights) const;
+  // Computes weigh() of each row, with the same bits for all normalizers of normalizers().
+  void weigh_rows(std::span<WeighedRow> rows) const;
+  void weigh_rows(std::span<const ExactRow> rows) const;
 
   // Computes the exact Jacobian at these logits, including every dependence of a scale on them
   // (docs/mathematics.md 6). At a kink it is the one-sided Jacobian.
@@ -133,6 +150,9 @@ class Normalizer {
                                std::span<float> weights) const;
   virtual void weigh_row(std::span<const double> logits, const RowContext& context,
                          std::span<double> weights) const = 0;
+  // weigh_row() of each row, in one call if NormalizerTraits::in_blocks; the default calls it row
+  // by row.
+  virtual void weigh_block(std::span<const ExactRow> rows) const;
 };
 
 // A function of one logit, with its derivative and its known properties.

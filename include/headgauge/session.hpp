@@ -243,8 +243,8 @@ std::vector<Option> options_of(DiffRequest& request);
 struct DiffResults {
   Results results;
   std::vector<Limit> limits;
-  std::vector<LimitCheck> checks;  // one for each limit, in the same order
-  bool exceeded() const;
+  std::vector<LimitCheck> checks;     // one for each limit, in the same order
+  std::vector<std::string> exceeded;  // a sentence for each limit that is exceeded
 };
 // Throws as diff(), read_limits() and check_limits() do.
 DiffResults diff(const Results& before, const Results& after, const DiffRequest& request);

@@ -21,7 +21,7 @@ from transformers import AttentionInterface
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-from headgauge._sight import Seen
+from headgauge._masks import AttentionInputs
 from headgauge.errors import UnsupportedError
 
 PREFIX = "headgauge_of_"
@@ -31,19 +31,19 @@ EAGER = "eager_attention_forward"  # ending of the name of a model's eager funct
 class Swap(Protocol):
     """Computes the attention of a module instead of the model's own function."""
 
-    def attention(self, seen: Seen, own: Callable[[], Any]) -> Any: ...
+    def attention(self, inputs: AttentionInputs, own: Callable[[], Any]) -> Any: ...
 
 
-class Taker(Protocol):
+class Observer(Protocol):
     """Inspects the arguments of an attention call."""
 
-    def take(self, seen: Seen) -> Swap | None:
+    def observe(self, inputs: AttentionInputs) -> Swap | None:
         """Returns the replacement for the module's computation; None: no replacement."""
         ...
 
 
 class _Here(threading.local):
-    running: Taker | None = None
+    running: Observer | None = None
 
 
 here = _Here()
@@ -54,14 +54,14 @@ _swaps: weakref.WeakKeyDictionary[Any, list[Swap]] = weakref.WeakKeyDictionary()
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator,unused-ignore]
-def attend(seen: Seen, own: Callable[[], Any]) -> Any:
+def attend(inputs: AttentionInputs, own: Callable[[], Any]) -> Any:
     """Returns the output of a module's attention: from a swap, else its own."""
     if here.running is not None:  # a swap that began during a measured pass does not apply to it
-        swap = here.running.take(seen)
+        swap = here.running.observe(inputs)
     else:
-        swaps = _swaps.get(seen.module)
+        swaps = _swaps.get(inputs.module)
         swap = swaps[-1] if swaps else None
-    return own() if swap is None else swap.attention(seen, own)
+    return own() if swap is None else swap.attention(inputs, own)
 
 
 def original(name: str, module: Any) -> Callable[..., Any]:
@@ -90,7 +90,7 @@ def _ours(name: str) -> str:
             return original(name, module)(module, query, key, value, *mask, **options)
 
         said = mask[0] if mask else options.get("attention_mask")
-        return attend(Seen(name, module, query, key, value, said, options), own)
+        return attend(AttentionInputs(name, module, query, key, value, said, options), own)
 
     ours = PREFIX + name
     if ours not in ALL_ATTENTION_FUNCTIONS:
@@ -115,7 +115,7 @@ def install(model: Any) -> Callable[[], None]:
             # The property would also change the nested configs.
             config._attn_implementation_internal = _ours(name or "eager")
 
-    def take_back() -> None:
+    def undo() -> None:
         with _lock:
             while configs:
                 config = configs.pop()
@@ -125,7 +125,7 @@ def install(model: Any) -> Callable[[], None]:
                 elif str(config._attn_implementation_internal).startswith(PREFIX):
                     config._attn_implementation_internal = name
 
-    return take_back
+    return undo
 
 
 @contextlib.contextmanager

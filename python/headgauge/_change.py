@@ -11,7 +11,7 @@ from typing import Any
 
 from headgauge import _core
 from headgauge._config import of_layers
-from headgauge._own import Normalizer, Rule
+from headgauge._own import Normalizer, Pattern, Rule, Selector
 from headgauge.errors import BadInputError, UnsupportedError, UsageError
 from headgauge.results import Results
 
@@ -19,7 +19,7 @@ from headgauge.results import Results
 class Change:
     """The normalizer of a head and the pattern that selects its keys; None: the model's own."""
 
-    def __init__(self, rule: _core.Rule | None, selector: _core.Pattern | None) -> None:
+    def __init__(self, rule: _core.Rule | None, selector: _core.Pattern | Selector | None) -> None:
         self.rule, self.selector = rule, selector
 
     @functools.cached_property
@@ -37,7 +37,7 @@ class Changes:
     """The changes of a model's heads; a head without one keeps the model's attention."""
 
     def __init__(
-        self, model: Any, rule: Any, heads: Iterable[tuple[int, int]] | None, pattern: str | None
+        self, model: Any, rule: Any, heads: Iterable[tuple[int, int]] | None, pattern: str | Pattern | None
     ) -> None:
         config = model.config.get_text_config()
         counts = [int(count) for count in of_layers(config, "num_attention_heads") if count]
@@ -61,6 +61,8 @@ class Changes:
             raise UsageError(
                 f"use: expected a normalizer, a pattern or a plan (a path, a dict or Results), found {rule!r}"
             )
+        if not (pattern is None or isinstance(pattern, str | Pattern)):
+            raise UsageError(f"use: expected a pattern by name or a headgauge.Pattern, found {pattern!r}")
         change = _made(rule or "", pattern or "")
         if heads is None:
             self._everywhere = change
@@ -95,11 +97,14 @@ class Changes:
 
     @property
     def by_layer(self) -> bool:
-        """Returns whether the layer of a head matters: patterns that draw or hash do so for each head."""
+        """Returns whether the layer of a head matters: patterns that draw or hash do so for each head,
+        and a pattern of the caller may read the layer."""
         if self._everywhere is None:
             return True
         selector = self._everywhere.selector
-        return selector is not None and selector.name in ("bigbird", "lsh")
+        return isinstance(selector, Selector) or (
+            selector is not None and selector.name in ("bigbird", "lsh")
+        )
 
     def require_in(self, layers: set[int | None], others: Collection[int] = ()) -> None:
         """Raises UsageError for a head whose layer is neither in `layers` nor in `others`."""
@@ -118,12 +123,15 @@ class Changes:
         return [self._by_head.get((layer, head)) for head in range(heads)]
 
 
-def _made(normalizer: str | Normalizer, pattern: str) -> Change:
+def _made(normalizer: str | Normalizer, pattern: str | Pattern) -> Change:
     """Raises UsageError for an unknown normalizer or pattern."""
     rule: Any = None
     if normalizer:
         rule = Rule(normalizer) if isinstance(normalizer, Normalizer) else _core.Rule(normalizer)
-    return Change(rule, _core.Pattern(pattern) if pattern else None)
+    selector: Any = None
+    if pattern:
+        selector = Selector(pattern) if isinstance(pattern, Pattern) else _core.Pattern(pattern)
+    return Change(rule, selector)
 
 
 def _plan_text(rule: Any) -> tuple[str, str] | None:

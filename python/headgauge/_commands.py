@@ -144,14 +144,17 @@ def reproduce(
 
 @takes("diff")
 def diff(old: Any, new: Any, *, out: str | os.PathLike[str] | None = None, **options: Any) -> Results:
-    """What changed between two results: Results, or paths of results.json or their folders."""
+    """Returns what changed between two results: Results, or paths of results.json or their folders.
+    `Results.exceeded` has a sentence for each limit of limits= that a change exceeds."""
     given = checked("diff", options)
     pairs = [
         (one._core, name) if isinstance(one, Results) else (Results.load(one)._core, os.fspath(one))
         for name, one in (("old", old), ("new", new))
     ]
     (before, old_name), (after, new_name) = pairs
-    results = Results(_core.diff(before, after, old_name, new_name, given))
+    core, exceeded = _core.diff(before, after, old_name, new_name, given)
+    results = Results(core)
+    results.exceeded = exceeded
     if out is not None:
         results.save(out)
     return results

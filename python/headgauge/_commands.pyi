@@ -716,7 +716,8 @@ def diff(
     level: float | None = None,
     limits: str | os.PathLike[str] | None = None,
 ) -> Results:
-    """What changed between two results: Results, or paths of results.json or their folders.
+    """Returns what changed between two results: Results, or paths of results.json or their folders.
+    `Results.exceeded` has a sentence for each limit of limits= that a change exceeds.
 
     Options (None leaves one at its default):
 

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from headgauge import _next_tokens
+from headgauge._adapters import adapt
 from headgauge._attention import (
     PREFIX,
     arguments_of,
@@ -23,12 +24,11 @@ from headgauge._attention import (
 )
 from headgauge._change import Change
 from headgauge._config import any_of
+from headgauge._devices import HostCopy
+from headgauge._forward_pass import Pass, Run, run_through
 from headgauge._inputs import Inputs, as_tensors, inputs_of, main_input
-from headgauge._recognised import watch
-from headgauge._sight import Seen, Sight
+from headgauge._masks import AttentionInputs, Visibility
 from headgauge._source import Changes, NextTokens, Places
-from headgauge._travel import Travel
-from headgauge._watch import Pass, Run, run_through
 from headgauge.errors import BadInputError, Error, UnsupportedError, UsageError
 
 PROBED = 2  # tokens of the pass that finds the parts of the model
@@ -78,7 +78,7 @@ class LiveModel:
                     "headgauge.use(); restore it, and give scan() the rule as normalizer"
                 )
             stack.enter_context(evaluating(self.model))
-            self._take_back = stack.callback(install(self.model))
+            self._undo_install = stack.callback(install(self.model))
             self._own = stack.enter_context(contextlib.ExitStack())
             stack.callback(self._close)
             self._stack = stack.pop_all()
@@ -100,10 +100,10 @@ class LiveModel:
         for given in [self._inputs] if isinstance(self._inputs, Mapping) else list(self._inputs or []):
             self._require_known(given)
             with self._takes(given), contextlib.closing(Pass(self._run([], given))) as probe:
-                seen = probe.next()
-            if seen is None:
+                attention = probe.next()
+            if attention is None:
                 raise self._without_attention()
-            found.append([0] * seen.query.shape[2])
+            found.append([0] * attention.query.shape[2])
         if len({len(ids) for ids in found}) != 1:
             raise BadInputError(
                 f"inputs: expected as many positions in each, found {sorted({len(ids) for ids in found})}; give those "
@@ -221,8 +221,8 @@ class LiveModel:
     def _probed(self, ids: list[int], inputs: Mapping[str, Any] | None) -> list[dict[str, Any]]:
         layers = self._layers_of_a_pass(self._run(ids, inputs, enters=True), by_name=True)
         if not layers:
-            self._take_back()  # these models read the name of their attention
-            leave = watch(self.model)
+            self._undo_install()  # these models read the name of their attention
+            leave = adapt(self.model)
             if leave is not None:
                 self._own.callback(leave)
             self.sdpa = leave is None
@@ -249,12 +249,12 @@ class LiveModel:
         probe = Pass(run)
         layers: list[dict[str, Any]] = []
         try:
-            while (seen := probe.next()) is not None:
-                shape = _shape(seen, self.cross)
+            while (attention := probe.next()) is not None:
+                shape = _shape(attention, self.cross)
                 entered = 0 if probe.entered is None else probe.entered.shape[-1]
-                own = {"number": seen.layer, "place": probe.place}
-                layers.append({"shape": shape, "window": seen.window, "entered": entered, **own})
-                self.has_position_bias |= seen.position_bias is not None
+                own = {"number": attention.layer, "place": probe.place}
+                layers.append({"shape": shape, "window": attention.window, "entered": entered, **own})
+                self.has_position_bias |= attention.position_bias is not None
             # The logits predict next tokens, not classes.
             head = getattr(self.model, "get_output_embeddings", lambda: None)()
             causal = bool(layers) and layers[0]["shape"]["causal"]
@@ -338,21 +338,21 @@ class LiveSource:
         }
         return {"model": model}
 
-    def _next(self, document: int) -> Seen | None:
+    def _next(self, document: int) -> AttentionInputs | None:
         self._depth[document] = self._depth.get(document, -1) + 1
-        seen = self._passes[document].next()
-        if seen is not None:
-            self._check(seen, self._depth[document])
-        return seen
+        attention = self._passes[document].next()
+        if attention is not None:
+            self._check(attention, self._depth[document])
+        return attention
 
-    def _check(self, seen: Seen, depth: int) -> None:
+    def _check(self, attention: AttentionInputs, depth: int) -> None:
         """Raises UnsupportedError if the layer's shape differs from the one that info() gave the
         core."""
         layers = self._live.layers
-        if depth < len(layers) and _shape(seen, self._live.cross) == layers[depth]["shape"]:
+        if depth < len(layers) and _shape(attention, self._live.cross) == layers[depth]["shape"]:
             return
         raise UnsupportedError(
-            f"{seen.name}: expected {len(layers)} layers as a text of {PROBED} tokens has them, found "
+            f"{attention.name}: expected {len(layers)} layers as a text of {PROBED} tokens has them, found "
             f"another layer {self._whole[0].number(depth)}; measure such layers by headgauge.analyze()"
         )
 
@@ -363,21 +363,21 @@ class LiveSource:
             del self._depth[document]
         if document not in self._passes:
             self._passes[document] = Pass(self._runs[document], self._changes)
-        seen = None
+        attention = None
         while self._depth.get(document, -1) < depth:
-            seen = self._next(document)
-        if seen is None:
+            attention = self._next(document)
+        if attention is None:
             raise UnsupportedError(
                 f"{self._live.name}: expected {len(self._live.layers)} layers, found {depth}; the number "
                 "depends on the text"
             )
         cross, by_value = self._live.cross, self._x == "value"
         if cross:
-            seen.require_all_seen()
-        sight = Sight(causal=False) if cross else seen.sight
+            attention.require_all_seen()
+        visibility = Visibility(causal=False) if cross else attention.visibility
         looked_at = self._looked_at[document] if self._looked_at else None
-        queries, keys = Travel(seen.query, looked_at), Travel(seen.key)
-        values = None if cross else Travel(seen.value)
+        queries, keys = HostCopy(attention.query, looked_at), HostCopy(attention.key)
+        values = None if cross else HostCopy(attention.value)
         return {
             "queries": queries.array(),
             "keys": keys.array(),
@@ -386,14 +386,14 @@ class LiveSource:
             "tokens": self._runs[document].ids,
             # Each layer has its own values and hidden states.
             "x_key": document + 1 + (0 if self._x == "embedding" else (layer + 1) << 16),
-            "scale": seen.scale,
-            "softcap": seen.softcap,
-            "position_bias": seen.position_bias,
-            "window": sight.window,
-            "reach": sight.reach,
-            "causal": sight.causal,
+            "scale": attention.scale,
+            "softcap": attention.softcap,
+            "position_bias": attention.position_bias,
+            "window": visibility.window,
+            "reach": visibility.reach,
+            "causal": visibility.causal,
             "cross": cross,
-            "sinks": seen.sinks,
+            "sinks": attention.sinks,
             "type": "sliding_attention" if self._live.layers[depth]["window"] else "full_attention",
         }
 
@@ -498,14 +498,14 @@ def _by_head(changes: list[Change], places: list[int]) -> list[Change | None]:
     return [None if place < 0 else changes[place] for place in places]
 
 
-def _shape(seen: Seen, cross: bool) -> dict[str, Any]:
+def _shape(attention: AttentionInputs, cross: bool) -> dict[str, Any]:
     return {
-        "heads": seen.query.shape[1],
-        "kv_heads": seen.key.shape[1],
-        "head_dim": seen.query.shape[3],
-        "value_dim": seen.value.shape[3],
-        "element_bytes": seen.key.element_size(),
-        "causal": cross or seen.sight.causal,
+        "heads": attention.query.shape[1],
+        "kv_heads": attention.key.shape[1],
+        "head_dim": attention.query.shape[3],
+        "value_dim": attention.value.shape[3],
+        "element_bytes": attention.key.element_size(),
+        "causal": cross or attention.visibility.causal,
     }
 
 

@@ -15,6 +15,8 @@ Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
+BLOCK = 64  # queries of one call of Pattern.select()
+
 
 @dataclass(frozen=True)
 class _Block:
@@ -37,7 +39,7 @@ class Rows(_Block):
 
 @dataclass(frozen=True)
 class Queries(_Block):
-    """64 queries of one head, and the keys of its text."""
+    """Up to 64 queries of one head, and the keys of its text (while a text is generated, the keys so far)."""
 
     queries: Floats
     """(n, d)"""
@@ -78,8 +80,10 @@ class Normalizer:
     unit_norms: ClassVar[bool] = False
 
     def weigh(self, logits: Doubles, position: npt.NDArray[np.int64]) -> Any:
-        """(n, keys) weights of (n, keys) logits, which are -inf where a query does not see a key: 0 there.
-        `position` (n,) is that of each query."""
+        """Returns the weights (n, keys) of the logits (n, keys) of n queries, up to 64 in a scan. A logit is
+        -inf, and its weight must be 0, if the query does not see the key; each query sees a key. In a scan,
+        column j is the j-th key that the query sees. `position` (n,) is that of each query in its text,
+        from 0."""
         raise NotImplementedError
 
     def jacobian(self, logits: Doubles, position: int) -> Any:
@@ -99,7 +103,7 @@ class Normalizer:
 class Pattern:
     """A sparse pattern: which keys each query keeps.
 
-    A subclass has a `name` and computes select(). It goes into `pattern=` of scan() and compare().
+    A subclass has a `name` and computes select(). It goes into `pattern=` of scan(), compare() and use().
     """
 
     name: ClassVar[str] = "own"
@@ -136,6 +140,40 @@ class Rule:
         return product
 
 
+class Selector:
+    """A Pattern as use() takes patterns: for the last queries of a text."""
+
+    first_and_last = None  # it may keep any key, so a decoder's cache holds all
+
+    def __init__(self, own: Pattern) -> None:
+        self._own, self.name = own, own.name
+
+    def select(
+        self,
+        queries: Floats,
+        keys: Floats,
+        ranges: npt.NDArray[np.int64],
+        layer: int,
+        head: int,
+        document: int,
+        causal: bool,
+        scale: float,
+        logits: Floats | None,
+    ) -> Mask:
+        """Returns (rows, keys): the keys of `ranges` (rows, 2) that the pattern keeps for the last queries,
+        one for each range."""
+        count, rows = len(keys), len(ranges)
+        places = np.arange(count)
+        visible = (places >= ranges[:, :1]) & (places < ranges[:, 1:])
+        kept = np.zeros((rows, count), dtype=np.bool_)
+        for first in range(0, rows, BLOCK):
+            block = slice(first, min(first + BLOCK, rows))
+            query = places[count - rows :][block]
+            asked = Queries(layer, head, document, query, queries[query], keys, scale, visible[block])
+            kept[block] = selected(self._own, asked) & visible[block]
+        return kept
+
+
 def checked(values: Any, shape: tuple[int, ...], where: str) -> npt.NDArray[Any]:
     """Raises BadInputError for an array of another shape."""
     array = np.ascontiguousarray(values)
@@ -157,10 +195,24 @@ def observed(own: Measure, names: list[str], rows: Rows) -> Doubles:
     )
 
 
-def weighed(own: Normalizer, logits: Doubles, position: int) -> Doubles:
-    """(keys,): weights of one row."""
-    weights = own.weigh(logits[None], np.array([position]))
-    return checked(weights, (1, logits.size), f"{own.name}.weigh()")[0].astype(np.float64)
+def weighed(
+    own: Normalizer, logits: Doubles, counts: npt.NDArray[np.int64], position: npt.NDArray[np.int64]
+) -> Doubles:
+    """Returns the weights (n, keys) of a block of rows, of which each sees its first `counts` (n,) keys.
+    Raises BadInputError for weights of another shape, and for weights that are NaN or infinite
+    although the logits are finite."""
+    where = f"{own.name}.weigh()"
+    weights = checked(own.weigh(logits, position), logits.shape, where).astype(np.float64)
+    hidden = np.arange(logits.shape[1]) >= counts[:, None]
+    usable = (np.isfinite(logits) | hidden).all(axis=1, keepdims=True)  # the scan reports other logits itself
+    bad = usable & ~hidden & ~np.isfinite(weights)
+    if bad.any():
+        row, key = np.argwhere(bad)[0]
+        raise BadInputError(
+            f"{where}: expected finite weights, found {weights[row, key]} for the query at position "
+            f"{position[row]}; a logit of -inf marks a key that a query does not see"
+        )
+    return weights
 
 
 def differentiated(own: Normalizer, logits: Doubles, position: int) -> Doubles:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from headgauge._adapters import adapt
 from headgauge._attention import (
     add_swap,
     here,
@@ -18,13 +19,12 @@ from headgauge._attention import (
     remove_swap,
     unwrapped,
 )
-from headgauge._call import Attention
+from headgauge._cache import Kind, PrunedLayer, can_prune, pending, with_pruned_layers
 from headgauge._change import Change, Changes
-from headgauge._kept import KeptLayer, Kind, can_keep, kept_in, pending
-from headgauge._recognised import watch
-from headgauge._sight import Seen
-from headgauge._under import alike, in_order
-from headgauge._watch import places_within
+from headgauge._changed_attention import Attention, heads_by_change, join_heads
+from headgauge._forward_pass import places_within
+from headgauge._masks import AttentionInputs
+from headgauge._own import Pattern
 from headgauge.errors import UnsupportedError, UsageError
 
 cache_names = ("cache", "past_key_values")
@@ -43,9 +43,10 @@ class use:
     """Makes a transformers model attend with another normalizer or pattern, from now on or within
     `with`.
 
-    `rule`: a normalizer ("ssmax", "entmax:alpha=1.5", ...; docs/normalizers.md), or a plan: the
-    path of a plan.json, its contents, or the Results of plan(). `pattern`: "window:size=64", ...
-    (docs/patterns.md), with or without a normalizer. `heads`: pairs (layer, head); by default all.
+    `rule`: a normalizer ("ssmax", "entmax:alpha=1.5", ...; docs/normalizers.md, or a
+    headgauge.Normalizer), or a plan: the path of a plan.json, its contents, or the Results of
+    plan(). `pattern`: "window:size=64", ... (docs/patterns.md, or a headgauge.Pattern), with or
+    without a normalizer. `heads`: pairs (layer, head); by default all.
 
     Works forward and backward: gradients are products with the exact Jacobian. Works with padding
     and with a key-value cache. If heads need only their first and last keys (`window`, `sinks`) or
@@ -70,7 +71,7 @@ class use:
         rule: Any = None,
         heads: Iterable[tuple[int, int]] | None = None,
         *,
-        pattern: str | None = None,
+        pattern: str | Pattern | None = None,
     ) -> None:
         if not isinstance(model, torch.nn.Module) or not hasattr(model, "config"):
             raise UsageError(f"model: expected a transformers model, found {type(model).__name__}")
@@ -88,15 +89,15 @@ class use:
         """True if every layer that attended has the number of its index in the model's list of layers."""
         self._last: int | None = None
         """The last layer that attended in the forward pass; -1: none yet; None: no pass is running."""
-        self._layers: list[KeptLayer] = []
+        self._layers: list[PrunedLayer] = []
         self._cache_bytes: CacheBytes | None = None
         self._past = 0
         self._model = model
         self._parameters = [*inspect.signature(model.forward).parameters]
         known = [name for name in cache_names if name in self._parameters]
         self._cache_name = [*known, cache_names[-1]][0]
-        self._keeps = bool(known) and can_keep(model)  # an encoder has no cache, even if its config says so
-        self._take_back = [install(model), *filter(None, [watch(model)])]
+        self._keeps = bool(known) and can_prune(model)  # an encoder has no cache, even if its config says so
+        self._undo = [install(model), *filter(None, [adapt(model)])]
         add_swap(model, self)
         self._hooks: list[Any] = [
             model.register_forward_pre_hook(
@@ -114,8 +115,8 @@ class use:
                 hook.remove()
             self._hooks.clear()
             remove_swap(self._model, self)
-            for take_back in self._take_back:
-                take_back()
+            for undo in self._undo:
+                undo()
 
     def __enter__(self) -> use:  # noqa: PYI034 - Self is of Python 3.11
         return self
@@ -158,7 +159,7 @@ class use:
         self._past = 0 if past is None else _tokens_in(past)
         layers = getattr(past, "layers", None)
         if self._past > 0 or (past is None and not wanted):
-            own = [layer for layer in layers or [] if isinstance(layer, KeptLayer)]
+            own = [layer for layer in layers or [] if isinstance(layer, PrunedLayer)]
             pending.keeping = bool(own)
             if own and own[0].owner is self:
                 self._layers = own
@@ -168,7 +169,7 @@ class use:
             return args, given
         if past is not None and getattr(module, "_cache", None) is past:
             del module._cache  # transformers 4 would reuse it in the next generation
-        past, self._layers = kept_in(past, self, self._changes.layers)
+        past, self._layers = with_pruned_layers(past, self, self._changes.layers)
         return args, {**given, name: past}
 
     def _end(self, module: Any) -> None:
@@ -197,7 +198,7 @@ class use:
                 "found a model that computes its own, which use() cannot change; measure it by scan() or headgauge.analyze()"
             )
 
-    def attention(self, seen: Seen, own: Callable[[], Any]) -> Any:
+    def attention(self, inputs: AttentionInputs, own: Callable[[], Any]) -> Any:
         """Computes the attention of a module of the model; our attention function calls it."""
         self._called = True
         kept = pending.take()
@@ -207,16 +208,16 @@ class use:
             )
         if kept is None and pending.keeping:
             raise UnsupportedError(
-                f"{seen.name}: expected each layer's own keys in the key-value cache, found a layer without; "
+                f"{inputs.name}: expected each layer's own keys in the key-value cache, found a layer without; "
                 "generate with use_cache=False"
             )
-        count = seen.query.shape[1]
-        layer = self._layer_of(seen)
+        count = inputs.query.shape[1]
+        layer = self._layer_of(inputs)
         self._attended.add(layer)
         changes = self._changes.of(layer, count)
         if kept is None and not any(changes):
             return own()
-        call = Attention(seen, own, kept, layer, self._past)
+        call = Attention(inputs, own, kept, layer, self._past)
         parts = []
         for kind, key_heads in self._kinds(changes, call, kept is not None).items():
             of_kind = [head for head in range(count) if head // call.shared in key_heads]
@@ -224,24 +225,24 @@ class use:
                 parts.append((of_kind, call.mean(key_heads, of_kind)))
                 continue
             held = call.held(kind, key_heads)
-            for change, heads in alike(changes, of_kind).items():
+            for change, heads in heads_by_change(changes, of_kind).items():
                 parts.append((heads, call.output(change, heads, held)))
             if kept is not None:
                 call.keep(kind, held)
-        return in_order(parts).transpose(1, 2).contiguous(), None
+        return join_heads(parts).transpose(1, 2).contiguous(), None
 
-    def _layer_of(self, seen: Seen) -> int | None:
+    def _layer_of(self, inputs: AttentionInputs) -> int | None:
         """Returns its number, as scan() numbers layers; None: it is unknown and not needed."""
         if not self._changes.by_layer:
-            return seen.layer
-        place = self._places.get(seen.module)
-        layer = seen.layer if seen.layer is not None or place is None else place.number
+            return inputs.layer
+        place = self._places.get(inputs.module)
+        layer = inputs.layer if inputs.layer is not None or place is None else place.number
         if layer is None or (self._last is not None and layer <= self._last):
             raise UnsupportedError(
-                f"{seen.name}: expected a module for each layer, found one that is used again or stands in no list of "
+                f"{inputs.name}: expected a module for each layer, found one that is used again or stands in no list of "
                 "layers, so that its heads cannot be told apart; change all heads"
             )
-        self._kinds_that_attend.add(type(seen.module))
+        self._kinds_that_attend.add(type(inputs.module))
         self._listed &= place is not None and place.number == layer
         self._last = None if self._last is None else layer
         return layer
@@ -251,7 +252,7 @@ class use:
         kinds: dict[Kind, list[int]] = {}
         for key_head in range(len(changes) // call.shared):
             of_head = changes[key_head * call.shared : (key_head + 1) * call.shared]
-            kinds.setdefault(_kind(of_head, call.seen) if kept else "all", []).append(key_head)
+            kinds.setdefault(_kind(of_head, call.inputs) if kept else "all", []).append(key_head)
         return kinds
 
 
@@ -265,14 +266,14 @@ def _tokens_in(past: Any) -> int:
     return max(map(int, counts), default=0)
 
 
-def _kind(changes: list[Change | None], seen: Seen) -> Kind:
+def _kind(changes: list[Change | None], inputs: AttentionInputs) -> Kind:
     """Returns the kind of keys needed by the query heads that share them."""
-    window = seen.window if seen.causal else 0
+    window = inputs.window if inputs.causal else 0
     needs: list[Kind] = []
     for change in changes:
         if change is not None and change.is_mean and not window:
             needs.append("mean")
-        elif change is not None and change.first_and_last is not None and seen.causal:
+        elif change is not None and change.first_and_last is not None and inputs.causal:
             first, last = change.first_and_last
             needs.append((first, min(last, window) if window else last))
         else:

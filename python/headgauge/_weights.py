@@ -12,7 +12,7 @@ from torch.autograd.function import once_differentiable
 from headgauge import _core, _torch_rules
 from headgauge.errors import BadInputError, UsageError
 
-Sights = tuple[Any, Any, Any]
+RowRanges = tuple[Any, Any, Any]
 _threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -30,17 +30,17 @@ class _Weights(torch.autograd.Function):
     """The weights of rows of logits, computed by the core in float64, with the exact Jacobian."""
 
     @staticmethod
-    def forward(ctx: Any, logits: torch.Tensor, sights: Sights, rule: _core.Rule) -> torch.Tensor:
+    def forward(ctx: Any, logits: torch.Tensor, ranges: RowRanges, rule: _core.Rule) -> torch.Tensor:
         ctx.save_for_backward(logits)
-        ctx.held = (sights, rule)
-        weights = torch.from_numpy(rule.weigh(_rows(logits), *sights, _threads))
+        ctx.held = (ranges, rule)
+        weights = torch.from_numpy(rule.weigh(_rows(logits), *ranges, _threads))
         return weights.reshape(logits.shape).to(logits.device, logits.dtype)
 
     @staticmethod
     @once_differentiable  # type: ignore[untyped-decorator,unused-ignore]
     def backward(ctx: Any, *gradients: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        (logits,), (sights, rule) = ctx.saved_tensors, ctx.held
-        product = torch.from_numpy(rule.vjp(_rows(logits), *sights, _rows(gradients[0]), _threads))
+        (logits,), (ranges, rule) = ctx.saved_tensors, ctx.held
+        product = torch.from_numpy(rule.vjp(_rows(logits), *ranges, _rows(gradients[0]), _threads))
         return product.reshape(logits.shape).to(logits.device, logits.dtype), None, None
 
 
@@ -57,8 +57,8 @@ def weigh(logits: torch.Tensor, rule: _core.Rule, begin: Any, end: Any, position
         given = np.broadcast_to(np.asarray(value, dtype=np.int64), logits.shape[:-1])
         return np.ascontiguousarray(given).reshape(-1)
 
-    sights = (places(begin), places(end), places(position))
-    return _Weights.apply(logits, sights, rule)  # type: ignore[no-any-return]
+    ranges = (places(begin), places(end), places(position))
+    return _Weights.apply(logits, ranges, rule)  # type: ignore[no-any-return]
 
 
 def normalize(

@@ -110,6 +110,8 @@ class Results:
         self.coords: dict[str, list[float] | list[str]] = core.coords()
         self.plan: dict[str, Any] | None = None
         """Of headgauge.plan(): what plan.json holds."""
+        self.exceeded: list[str] = []
+        """A sentence for each limit that diff(limits=...) found exceeded; the files of save() have none."""
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Results:
@@ -119,7 +121,7 @@ class Results:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """As the text of results.json, every number as it is: for other processes."""
-        return _of_text, (self._core.text(), self.plan)
+        return _of_text, (self._core.text(), self.plan, self.exceeded)
 
     @functools.cached_property
     def document(self) -> dict[str, Any]:
@@ -299,9 +301,9 @@ class Results:
         return Plot(self)
 
 
-def _of_text(text: str, plan: dict[str, Any] | None) -> Results:
+def _of_text(text: str, plan: dict[str, Any] | None, exceeded: list[str]) -> Results:
     results = Results(_core.parse_results(text, "results"))
-    results.plan = plan
+    results.plan, results.exceeded = plan, exceeded
     return results
 
 

@@ -114,6 +114,7 @@ class OwnNormalizer final : public Normalizer {
     traits_.simplex = nb::cast<bool>(object.attr("simplex"));
     traits_.by_position = nb::cast<bool>(object.attr("by_position"));
     traits_.increasing = false;
+    traits_.in_blocks = true;
   }
   const NormalizerInfo& info() const override { return info_; }
   NormalizerTraits traits() const override { return traits_; }
@@ -138,11 +139,26 @@ class OwnNormalizer final : public Normalizer {
  protected:
   void weigh_row(std::span<const double> logits, const RowContext& context,
                  std::span<double> weights) const override {
+    const ExactRow row{logits, context, weights};
+    weigh_block({&row, 1});
+  }
+  void weigh_block(std::span<const ExactRow> rows) const override {
+    std::size_t width = 0;
+    for (const ExactRow& row : rows) width = std::max(width, row.logits.size());
+    std::vector<double> logits(rows.size() * width, -std::numeric_limits<double>::infinity());
+    std::vector<std::int64_t> counts, positions;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      std::ranges::copy(rows[r].logits, logits.begin() + static_cast<std::ptrdiff_t>(r * width));
+      counts.push_back(std::ssize(rows[r].logits));
+      positions.push_back(rows[r].context.position);
+    }
     const nb::gil_scoped_acquire acquired;
     const auto found = nb::cast<Found>(own_module().attr("weighed")(
-        object_.get(), array_of(std::vector<double>(logits.begin(), logits.end()), {logits.size()}),
-        context.position));
-    std::copy_n(found.data(), weights.size(), weights.begin());
+        object_.get(), array_of(std::move(logits), {rows.size(), width}),
+        array_of(std::move(counts), {rows.size()}), array_of(std::move(positions), {rows.size()})));
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      std::copy_n(found.data() + r * width, rows[r].weights.size(), rows[r].weights.begin());
+    }
   }
 
  private:

@@ -46,7 +46,7 @@ class LivePattern {
   // Returns the keys of `ranges` that the pattern keeps, for the last queries, one per range.
   // `logits`: those of these queries, for patterns that need them.
   Mask select(const Rows& queries, const Rows& keys, const Ranges& ranges, int layer, int head,
-              int document, bool causal, std::optional<Rows> logits) const {
+              int document, bool causal, float scale, std::optional<Rows> logits) const {
     const std::size_t count = keys.shape(0);
     const std::size_t rows = ranges.shape(0);
     if (queries.shape(0) != count || queries.shape(1) != keys.shape(1) || rows > count ||
@@ -59,6 +59,7 @@ class LivePattern {
     input.document = document;
     input.queries = view(queries);
     input.keys = view(keys);
+    input.scale = scale;
     input.visibility = causal ? Visibility::causal() : Visibility::full();
     Mask left = zeros<bool>(rows, count);
     const nb::gil_scoped_release released;
@@ -112,7 +113,7 @@ void bind_pattern(nb::module_& module) {
       .def("parameter", &LivePattern::parameter)
       .def("select", &LivePattern::select, nb::arg("queries"), nb::arg("keys"), nb::arg("ranges"),
            nb::arg("layer"), nb::arg("head"), nb::arg("document"), nb::arg("causal"),
-           nb::arg("logits").none());
+           nb::arg("scale"), nb::arg("logits").none());
   module.def("plan_texts", &plan_texts);
 }
 

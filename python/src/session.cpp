@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -267,13 +268,17 @@ nb::object merged(const std::vector<std::string>& folders, const std::string& ou
       [](Session& session) { return session.merged(); }));
 }
 
-nb::object difference(const Results& before, const Results& after, const std::string& old_name,
-                      const std::string& new_name, const nb::dict& options) {
+// Returns the results, and a sentence for each limit that is exceeded.
+std::pair<Results, std::vector<std::string>> difference(const Results& before, const Results& after,
+                                                        const std::string& old_name,
+                                                        const std::string& new_name,
+                                                        const nb::dict& options) {
   DiffRequest request;
   fill(request, options);
   request.options.old_file = old_name;
   request.options.new_file = new_name;
-  return nb::cast(diff(before, after, request).results);
+  DiffResults found = diff(before, after, request);
+  return {std::move(found.results), std::move(found.exceeded)};
 }
 
 // Returns the options of an experiment, which declare its keyword arguments.

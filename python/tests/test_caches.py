@@ -19,7 +19,7 @@ if not MISSING:
     import torch
     import transformers
 
-    from headgauge._kept import can_keep
+    from headgauge._cache import can_prune
     from headgauge._swap import cache_names
 
 PLACES = [{"rule": "logn-qwen:train=8"}, {"pattern": "bigbird:window=6,random=4,global=2"},
@@ -109,14 +109,14 @@ class Caches(unittest.TestCase):
     def test_that_layers_share_are_not_taken_for_those_of_each(self) -> None:
         model = sharp(make("llama"))
         with (
-            mock.patch("headgauge._swap.can_keep", return_value=False),
+            mock.patch("headgauge._swap.can_prune", return_value=False),
             headgauge.use(model, pattern="sinks:sinks=2,window=6") as changed,
         ):
             self.agree(model, row())
             self.assertIsNone(changed.cache_bytes)
-        self.assertTrue(can_keep(model))
+        self.assertTrue(can_prune(model))
         model.config.num_kv_shared_layers = 1  # as Gemma 3n says it
-        self.assertFalse(can_keep(model))
+        self.assertFalse(can_prune(model))
         config = transformers.AutoConfig.for_model("diffllama", **SMALL, num_key_value_heads=2)
         model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager").eval()
         with headgauge.use(model, pattern="window:size=6"), torch.no_grad():

@@ -22,8 +22,8 @@ if not MISSING:
     import torch
     import transformers
 
+    from headgauge._forward_pass import Place
     from headgauge._live import _numbered
-    from headgauge._watch import Place
 
 ATTEND, LAYERS, HEADS, LENGTH = [2, 6], 8, 4, 64
 NOTICE = "layers 0, 1, 3-5, 7 of 8 have no attention and are left out"

@@ -306,8 +306,8 @@ class Documents(unittest.TestCase):
 class Travels(unittest.TestCase):
     """As from a GPU, of which there is none here: tensors are said not to be in main memory."""
 
-    def test_only_rows_that_are_looked_at_travel(self) -> None:
-        from headgauge import _travel
+    def test_only_needed_rows_are_copied(self) -> None:
+        from headgauge import _devices
 
         model, tokens = make("llama"), ids(200)
         options: dict[str, Any] = {
@@ -316,14 +316,14 @@ class Travels(unittest.TestCase):
         expected = headgauge.scan(model, tokens, **options)
         travelled = []
 
-        class Spy(_travel.Travel):
+        class Spy(_devices.HostCopy):
             def __init__(self, tensor: Any, rows: Any = None) -> None:
                 super().__init__(tensor, rows)
                 travelled.append((self._taken.shape[1], self._length))
 
         with (
-            mock.patch("headgauge._travel.in_main_memory", return_value=False),
-            mock.patch("headgauge._live.Travel", Spy),
+            mock.patch("headgauge._devices.in_main_memory", return_value=False),
+            mock.patch("headgauge._live.HostCopy", Spy),
         ):
             found = headgauge.scan(model, tokens, **options)
             for name in found:
@@ -341,7 +341,7 @@ class Travels(unittest.TestCase):
     def test_half_precision(self) -> None:
         model, tokens = make("llama").bfloat16(), ids(64)
         expected = headgauge.scan(model, tokens, lengths=[64], measures="weights")
-        with mock.patch("headgauge._travel.in_main_memory", return_value=False):
+        with mock.patch("headgauge._devices.in_main_memory", return_value=False):
             found = headgauge.scan(model, tokens, lengths=[64], measures="weights")
         np.testing.assert_array_equal(found["entropy"].values, expected["entropy"].values)
 

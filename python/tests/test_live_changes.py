@@ -191,7 +191,7 @@ class Architectures(unittest.TestCase):
                 self.assertEqual(any("before the rotation" in notice for notice in found.notices), not known)
 
     def test_a_pass_that_nobody_began_leaves_no_thread(self) -> None:
-        from headgauge._watch import Pass, Run
+        from headgauge._forward_pass import Pass, Run
 
         before = threading.active_count()
         waiting = Pass(Run(make("llama"), [3, 4, 5]))

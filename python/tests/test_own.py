@@ -37,8 +37,12 @@ class Entropy(headgauge.Measure):
 
 class Softmax(headgauge.Normalizer):
     name = "own-softmax"
+    calls: ClassVar[list[int]] = []
+    """Number of rows of each call."""
 
     def weigh(self, logits: Any, position: Any) -> Any:
+        self.calls.append(len(logits))
+        assert position.shape == (len(logits),) and np.isfinite(logits).any(axis=1).all()
         powers = np.exp(logits - logits.max(1, keepdims=True))
         return powers / powers.sum(1, keepdims=True)
 
@@ -82,6 +86,31 @@ class Own(unittest.TestCase):
         change = pair["loss_change"].values
         self.assertLess(abs(change[list(pair.coords["normalizer"]).index("own-softmax")]).max(), 1e-6)
 
+    def test_a_normalizer_gets_blocks_of_rows(self) -> None:
+        heads = 6
+        for function, given in (
+            (headgauge.scan, {"normalizer": Softmax()}),
+            (headgauge.compare, {"normalizer": [Softmax()]}),
+        ):
+            Softmax.calls.clear()
+            found = quick(function, measures=["weights"], **given)
+            self.assertEqual(found["entropy"].dims[:2], ("layer", "head"))
+            self.assertGreaterEqual(sum(Softmax.calls), heads * 64)
+            self.assertEqual(max(Softmax.calls), 64)
+            self.assertLess(len(Softmax.calls), sum(Softmax.calls) / 15, "blocks of 64, or of 16 for sinks")
+
+    def test_a_block_hides_the_keys_of_shorter_rows(self) -> None:
+        class Bad(headgauge.Normalizer):
+            def weigh(self, logits: Any, position: Any) -> Any:
+                return logits - logits.mean(axis=1, keepdims=True)
+
+        with self.assertRaisesRegex(errors.BadInputError, r"^own.weigh\(\): expected finite weights, found"):
+            quick(measures=["weights"], normalizer=Bad())
+        pattern = {"pattern": "window:size=8", "measures": ["weights", "counterfactual"]}
+        own, known = quick(normalizer=Softmax(), **pattern), quick(**pattern)
+        for name in ("entropy", "kept_mass"):
+            np.testing.assert_allclose(own[name].values, known[name].values, rtol=1e-5)
+
     def test_a_pattern_in_scan_and_compare(self) -> None:
         for function in (headgauge.scan, headgauge.compare):
             measures = ["weights", "counterfactual"]
@@ -108,6 +137,70 @@ class Own(unittest.TestCase):
         model.zero_grad()
         model(ids, labels=ids).loss.backward()
         torch.testing.assert_close(own, model.get_input_embeddings().weight.grad, atol=1e-5, rtol=1e-3)
+
+    def test_use_with_a_pattern(self) -> None:
+        import torch
+        import transformers
+        from test_plans import generated
+
+        config = transformers.LlamaConfig(
+            vocab_size=97, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
+            num_key_value_heads=2, max_position_embeddings=256,
+        )  # fmt: skip
+        torch.manual_seed(3)
+        model = transformers.LlamaForCausalLM(config).eval()
+        tokens = torch.tensor(
+            [[(7 * i + i * i) % 97 for i in range(90)], [(5 * i + 3) % 97 for i in range(90)]]
+        )
+        padded = torch.ones_like(tokens)
+        padded[1, :20] = 0
+        with torch.no_grad():
+            plain = model(tokens).logits
+            for options in ({}, {"attention_mask": padded}, {"use_cache": False}):
+                with headgauge.use(model, pattern="window:size=8"):
+                    known = model(tokens, **options).logits
+                with headgauge.use(model, pattern=Window()):
+                    own = model(tokens, **options).logits
+                torch.testing.assert_close(own, known)
+        self.assertGreater(float((own - plain).abs().max()), 1e-4)
+        for pattern, normalizer in ((Window(), None), (Window(), Softmax())):
+            with headgauge.use(model, pattern="window:size=8"):
+                known = generated(model, tokens)
+            with headgauge.use(model, normalizer, pattern=pattern, heads=None) as change:
+                own = generated(model, tokens)
+            self.assertTrue(torch.equal(own.sequences, known.sequences))
+            for step, other in zip(own.scores, known.scores, strict=True):
+                torch.testing.assert_close(step, other, atol=1e-4, rtol=1e-4)
+            held = change.cache_bytes
+            assert held is not None
+            self.assertGreaterEqual(held.held, held.whole, "an own pattern may need any key again")
+
+    def test_a_pattern_gets_the_scale_and_the_layer(self) -> None:
+        import torch
+        from test_live_changes import demo
+
+        seen: list[Any] = []
+
+        class Asks(headgauge.Pattern):
+            def select(self, rows: Any) -> Any:
+                seen.append((rows.layer, rows.head, rows.scale, rows.queries.shape, rows.keys.shape))
+                return rows.visible
+
+        model, ids = demo(), torch.tensor([[(7 * i) % 90 for i in range(70)]])
+        with torch.no_grad(), headgauge.use(model, pattern=Asks(), heads=[(1, 2)]):
+            model(ids, use_cache=False)
+        width = model.config.hidden_size // model.config.num_attention_heads
+        scale = width**-0.5
+        self.assertEqual([(layer, head) for layer, head, *_ in seen], [(1, 2)] * 2)
+        self.assertEqual([of[3:] for of in seen], [((64, width), (70, width)), ((6, width), (70, width))])
+        np.testing.assert_allclose([of[2] for of in seen], scale, rtol=1e-6)
+        seen.clear()
+        headgauge.compare(
+            model, ids[0].tolist(), pattern=[Asks()], lengths=[64], measures=["model"], threads=1
+        )
+        np.testing.assert_allclose([of[2] for of in seen], scale, rtol=1e-6)
+        with self.assertRaisesRegex(errors.UsageError, "^use: expected a pattern by name"):
+            headgauge.use(model, pattern=7)  # type: ignore[arg-type]
 
     def test_what_is_wrong_with_them_is_named(self) -> None:
         class Short(Entropy):

@@ -1,13 +1,16 @@
 """The other commands; progress, interruption and threads."""
 
+import json
 import os
+import pickle
 import signal
+import subprocess
 import sys
 import threading
 import unittest
 
 import numpy as np
-from commands import MODEL, TEXT, WORDS, CommandTest, quick
+from commands import BINARY, MODEL, TEXT, WORDS, CommandTest, quick
 
 import headgauge
 from headgauge import errors
@@ -71,6 +74,30 @@ class OtherCommandsTest(CommandTest):
         self.assert_same(headgauge.diff(*paths), found)
         self.assert_same(headgauge.diff(old, paths[1], out=self.folder / "diff"), found)
         self.assertTrue((self.folder / "diff" / "results.json").exists())
+
+    def test_diff_says_which_limits_are_exceeded(self):
+        old, new = quick(WORDS[:3000]), quick(WORDS[3000:])
+        self.assertEqual(headgauge.diff(old, new).exceeded, [])
+        limits = self.folder / "limits.json"
+
+        def exceeded(**limit: float) -> list[str]:
+            document = {"schema": "headgauge.limits/1", "limits": [{"metric": "entropy", **limit}]}
+            limits.write_text(json.dumps(document))
+            found = headgauge.diff(old, new, limits=limits)
+            self.assertEqual(pickle.loads(pickle.dumps(found)).exceeded, found.exceeded)
+            return found.exceeded
+
+        self.assertEqual(exceeded(max_increase=9, max_decrease=9), [])
+        (sentence,) = exceeded(max_increase=0, max_decrease=0)
+        self.assertRegex(
+            sentence, r"^limit exceeded: entropy of head \d\.\d at length \d+: .* where 0 is allowed"
+        )
+        old.save(self.folder / "old")
+        new.save(self.folder / "new")
+        call = [BINARY, "diff", self.folder / "old", self.folder / "new", "--limits", limits]
+        done = subprocess.run(call, capture_output=True, text=True, env={**os.environ, "COLUMNS": "999"})
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(sentence, " ".join(done.stdout.split()))
 
     def test_reproduce_leaves_no_files_behind(self):
         here = os.getcwd()

@@ -179,7 +179,7 @@ class Threads(unittest.TestCase):
         self.assertEqual(model.config._attn_implementation, "sdpa")
 
     def test_a_pass_that_is_at_its_end_stays_there(self) -> None:
-        from headgauge._watch import Pass, Run
+        from headgauge._forward_pass import Pass, Run
 
         ended = Pass(Run(make("llama"), [3, 4, 5]))  # not watched: it sees no layer
         self.assertIsNone(ended.next())

@@ -69,10 +69,10 @@ class OfTheCore(unittest.TestCase):
     def test_are_used_where_tensors_are_not_in_main_memory(self) -> None:
         logits, visible, position = rows(3.0)
         rule = _core.Rule("ssmax")
-        sights: dict[str, Any] = {"begin": 2, "end": np.arange(24) % 14 + 3, "position": np.arange(24)}
+        ranges: dict[str, Any] = {"begin": 2, "end": np.arange(24) % 14 + 3, "position": np.arange(24)}
         expected = (
             weigh_visible(logits, rule, visible, position),
-            normalize(logits, "logn-qwen:train=4", **sights),
+            normalize(logits, "logn-qwen:train=4", **ranges),
         )
         with (
             mock.patch("headgauge._weights.in_main_memory", return_value=False),
@@ -80,7 +80,7 @@ class OfTheCore(unittest.TestCase):
         ):
             found = (
                 weigh_visible(logits, rule, visible, position),
-                normalize(logits, "logn-qwen:train=4", **sights),
+                normalize(logits, "logn-qwen:train=4", **ranges),
             )
         for ours, theirs in zip(found, expected, strict=True):
             np.testing.assert_allclose(ours, theirs, atol=1e-12)

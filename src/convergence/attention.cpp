@@ -81,10 +81,9 @@ bool RowwiseAttention::attend(MatrixView<const float> queries, MatrixView<float>
     const Index count = std::min(kTileRows, queries.rows() - first);
     const auto tile = scores.view().block(0, count, 0, n);
     gemm(queries.block(first, count, 0, queries.cols()), keys_, tile);
-    for (Index i = 0; i < count; ++i) {
-      const std::span<float> row = tile.row(i);
-      normalizer_.weigh(std::span<const float>(row), context, row);
-    }
+    std::vector<WeighedRow> rows;
+    for (Index i = 0; i < count; ++i) rows.push_back({tile.row(i), context, tile.row(i)});
+    normalizer_.weigh_rows(rows);
     gemm(tile, values_, out.block(first, count, 0, out.cols()));
   }
   return true;

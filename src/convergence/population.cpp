@@ -103,10 +103,13 @@ FullAttention full_attention(const HeadInput& head, const Normalizer& normalizer
     logits.rows(queries.begin + first, count, rows);
     const auto weighed =
         weights.empty() ? rows : weights.view().block(first, count, 0, keys.size());
+    std::vector<WeighedRow> each;
     for (Index r = 0; r < count; ++r) {
-      require_finite(head, queries.begin + first + r, keys, rows.row(r));
-      normalizer.weigh(rows.row(r), {keys.size(), queries.begin + first + r}, weighed.row(r));
+      const Index query = queries.begin + first + r;
+      require_finite(head, query, keys, rows.row(r));
+      each.push_back({rows.row(r), {keys.size(), query}, weighed.row(r)});
     }
+    normalizer.weigh_rows(each);
     gemm(weighed, values, output.view().block(first, count, 0, d + 1));
   });
   full.output = Matrix<double>(queries.size(), d);

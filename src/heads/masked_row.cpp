@@ -15,6 +15,38 @@ std::string row_name(const HeadInput& head, Index query) {
   return fmt::format("layer {} head {} row {}", head.layer, head.head, query);
 }
 
+// Selects the keys of a row that the head's mask keeps, and copies their logits.
+KeptKeys keep_logits(const HeadInput& head, Index query, KeyRange range, std::span<const float> row,
+                     std::vector<std::uint32_t>& positions, std::vector<float>& logits) {
+  const KeyMask* mask = head.visibility.mask();
+  if (mask != nullptr && mask->needs_logits()) require_finite(head, query, range, row);
+  const KeptKeys kept = select_keys(head, query, range, row, positions);
+  if (kept.positions.empty()) {
+    const auto keys = row.subspan(static_cast<std::size_t>(kept.keys.begin - range.begin),
+                                  static_cast<std::size_t>(kept.keys.size()));
+    logits.assign(keys.begin(), keys.end());
+    return kept;
+  }
+  const auto begin = static_cast<std::uint32_t>(range.begin);
+  logits.clear();
+  for (const std::uint32_t key : kept.positions) logits.push_back(row[key - begin]);
+  return kept;
+}
+
+// Sets the weights of the kept keys of a row, and those of the others to 0.
+void set_weights(const KeptKeys& kept, KeyRange range, std::span<const float> weights,
+                 std::span<float> row) {
+  std::ranges::fill(row, 0.0f);
+  if (kept.positions.empty()) {
+    std::ranges::copy(weights, row.begin() + (kept.keys.begin - range.begin));
+    return;
+  }
+  const auto begin = static_cast<std::uint32_t>(range.begin);
+  for (std::size_t i = 0; i < kept.positions.size(); ++i) {
+    row[kept.positions[i] - begin] = weights[i];
+  }
+}
+
 }  // namespace
 
 KeptKeys select_keys(const HeadInput& head, Index query, KeyRange range,
@@ -65,30 +97,34 @@ void weigh_range(const HeadInput& head, Index query, KeyRange range, std::span<f
     softmax_row(row, row);
     return;
   }
-  if (mask != nullptr && mask->needs_logits()) require_finite(head, query, range, row);
-  const KeptKeys kept = select_keys(head, query, range, row, work.positions);
-  const auto first = static_cast<std::size_t>(kept.keys.begin - range.begin);
-  const auto begin = static_cast<std::uint32_t>(range.begin);
-  if (kept.positions.empty()) {
-    const auto keys = row.subspan(first, static_cast<std::size_t>(kept.keys.size()));
-    work.logits.assign(keys.begin(), keys.end());
-  } else {
-    work.logits.clear();
-    for (const std::uint32_t key : kept.positions) work.logits.push_back(row[key - begin]);
-  }
+  const KeptKeys kept = keep_logits(head, query, range, row, work.positions, work.logits);
   work.weights.resize(work.logits.size());
   if (head.normalizer == nullptr) {
     softmax_row(work.logits, work.weights);
   } else {
     head.normalizer->weigh(work.logits, {std::ssize(work.logits), query}, work.weights);
   }
-  std::ranges::fill(row, 0.0f);
-  if (kept.positions.empty()) {
-    std::ranges::copy(work.weights, row.begin() + static_cast<std::ptrdiff_t>(first));
+  set_weights(kept, range, work.weights, row);
+}
+
+void weigh_ranges(const HeadInput& head, std::span<const RangeRow> rows, RangeWorkspace& work) {
+  if (head.normalizer == nullptr || !head.normalizer->traits().in_blocks) {
+    for (const RangeRow& row : rows) weigh_range(head, row.query, row.range, row.row, work);
     return;
   }
-  for (std::size_t i = 0; i < kept.positions.size(); ++i) {
-    row[kept.positions[i] - begin] = work.weights[i];
+  const std::size_t count = rows.size();
+  std::vector<std::vector<std::uint32_t>> positions(count);
+  std::vector<std::vector<float>> weights(count);  // first the logits
+  std::vector<KeptKeys> kept;
+  std::vector<WeighedRow> weighed;
+  for (std::size_t r = 0; r < count; ++r) {
+    const auto& [query, range, row] = rows[r];
+    kept.push_back(keep_logits(head, query, range, row, positions[r], weights[r]));
+    weighed.push_back({weights[r], {std::ssize(weights[r]), query}, weights[r]});
+  }
+  head.normalizer->weigh_rows(weighed);
+  for (std::size_t r = 0; r < count; ++r) {
+    set_weights(kept[r], rows[r].range, weights[r], rows[r].row);
   }
 }
 

@@ -47,4 +47,12 @@ struct RangeWorkspace {
 void weigh_range(const HeadInput& head, Index query, KeyRange range, std::span<float> row,
                  RangeWorkspace& work);
 
+struct RangeRow {
+  Index query = 0;
+  KeyRange range;
+  std::span<float> row;  // logits, then weights
+};
+// Does weigh_range() for each row, in one call of a normalizer that takes blocks.
+void weigh_ranges(const HeadInput& head, std::span<const RangeRow> rows, RangeWorkspace& work);
+
 }  // namespace headgauge

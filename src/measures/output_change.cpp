@@ -156,6 +156,7 @@ class OutputChange final : public Measure {
     MatrixView<float> output, changed;         // rows x d
     std::array<double, kBlockRows> lengths{};  // of the original outputs
     RangeWorkspace range;
+    std::vector<RangeRow> range_rows;
     std::vector<float> drawn;
   };
 
@@ -264,6 +265,7 @@ class OutputChange final : public Measure {
     const HeadInput& head = *changed_heads_[k];
     const bool unit = takes_unit_norms(head);
     const bool drops_keys = of_head(k, head).pattern != nullptr;
+    work.range_rows.clear();
     for (Index r = 0; r < block.size(); ++r) {
       const Row& row = block.rows[r];
       const auto out = entries_of(work.weights.row(r), 0, row.keys);
@@ -276,8 +278,11 @@ class OutputChange final : public Measure {
       } else {
         std::ranges::copy(row.logits, out.begin());
       }
+      if (!drops_keys) {
+        work.range_rows.push_back({row.query, row.keys, out});
+        continue;
+      }
       weigh_range(head, row.query, row.keys, out, work.range);
-      if (!drops_keys) continue;
       const std::vector<std::uint32_t>& kept = work.range.positions;
       sink.set(r, kept_mass_, k + 1,
                kept_mass(original_of(row), std::ssize(kept), [&](Index i) { return kept[i]; }));
@@ -285,6 +290,7 @@ class OutputChange final : public Measure {
       sink.set(r, entropy_deficit_random_, k + 1,
                random_deficit(*block.head, row, std::ssize(kept), work.drawn));
     }
+    weigh_ranges(head, work.range_rows, work.range);
   }
 
   // Computes the same for `count` keys of the row drawn at random without replacement. Every

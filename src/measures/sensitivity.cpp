@@ -261,23 +261,28 @@ void normalizer_sensitivity(const Normalizer& normalizer, const RowContext& cont
                             std::span<const float> logits, std::span<const double> v,
                             std::span<const double> temperatures, std::span<const double> epsilons,
                             std::span<double> gains) {
-  std::vector<double> scaled(logits.size()), base(logits.size()), moved(logits.size());
-  const auto weigh_at = [&](double step, double temperature, std::span<double> out) {
-    for (std::size_t i = 0; i < scaled.size(); ++i) {
-      scaled[i] = (logits[i] + step * v[i]) / temperature;
-    }
-    normalizer.weigh(scaled, context, out);
-  };
-  std::size_t at = 0;
-  for (double temperature : temperatures) {
-    weigh_at(0.0, temperature, base);
-    for (double epsilon : epsilons) {
-      weigh_at(epsilon, temperature, moved);
-      double square = 0;
-      for (std::size_t i = 0; i < base.size(); ++i) {
-        square += (moved[i] - base[i]) * (moved[i] - base[i]);
+  const std::size_t n = logits.size(), per = 1 + epsilons.size();  // rows of one temperature
+  const std::size_t together = normalizer.traits().in_blocks ? temperatures.size() : 1;
+  std::vector<double> scaled(together * per * n), weights(together * per * n);
+  std::vector<ExactRow> rows;
+  for (std::size_t first = 0; first < temperatures.size(); first += together) {
+    rows.clear();
+    for (std::size_t k = 0; k < together * per; ++k) {
+      const double step = k % per == 0 ? 0.0 : epsilons[k % per - 1];
+      const auto row = std::span(scaled).subspan(k * n, n);
+      for (std::size_t i = 0; i < n; ++i) {
+        row[i] = (logits[i] + step * v[i]) / temperatures[first + k / per];
       }
-      gains[at++] = std::sqrt(square) / epsilon;
+      rows.push_back({row, context, std::span(weights).subspan(k * n, n)});
+    }
+    normalizer.weigh_rows(rows);
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      if (k % per == 0) continue;
+      const auto base = rows[k - k % per].weights, moved = rows[k].weights;
+      double square = 0;
+      for (std::size_t i = 0; i < n; ++i) square += (moved[i] - base[i]) * (moved[i] - base[i]);
+      const std::size_t at = (first + k / per) * epsilons.size() + k % per - 1;
+      gains[at] = std::sqrt(square) / epsilons[k % per - 1];
     }
   }
 }

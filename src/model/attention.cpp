@@ -130,14 +130,18 @@ void attend_in_rows(const QueryTile& tile, MatrixView<float> out, AttentionScrat
   if (scratch.whole.cols() < tile.length) scratch.whole = Matrix<float>(kWholeRows, tile.length);
   const MatrixView<float> scores = scratch.whole.view().block(0, tile.rows, 0, end);
   gemm(tile.queries(), packed.keys, scores, {.col_begin = begin, .col_end = end});
+  scratch.range_rows.clear();
+  for (Index r = 0; r < tile.rows; ++r) {
+    const KeyRange keys = tile.keys(r);
+    const auto visible = scores.row(r).subspan(static_cast<std::size_t>(keys.begin),
+                                               static_cast<std::size_t>(keys.size()));
+    make_logits(tile.head, tile.first + r, keys.begin, visible);
+    scratch.range_rows.push_back({tile.first + r, keys, visible});
+  }
+  weigh_ranges(tile.head, scratch.range_rows, scratch.range);
   for (Index r = 0; r < tile.rows; ++r) {
     const KeyRange keys = tile.keys(r);
     const auto row = scores.row(r);
-    const auto visible =
-        row.subspan(static_cast<std::size_t>(keys.begin), static_cast<std::size_t>(keys.size()));
-    const Index query = tile.first + r;
-    make_logits(tile.head, query, keys.begin, visible);
-    weigh_range(tile.head, query, keys, visible, scratch.range);
     std::fill(row.begin() + begin, row.begin() + keys.begin, 0.0f);
     std::fill(row.begin() + keys.end, row.end(), 0.0f);
   }

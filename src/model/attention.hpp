@@ -37,6 +37,7 @@ struct AttentionScratch {
   Matrix<float> tile;   // rows x keys of a block
   Matrix<float> whole;  // rows x keys of the text
   RangeWorkspace range;
+  std::vector<RangeRow> range_rows;
   OnlineSoftmax softmax;
   std::vector<AttendedRow> rows;
 };

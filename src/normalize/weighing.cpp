@@ -18,6 +18,17 @@ bool sees_no_key(std::span<const Number> logits) {
   return !logits.empty() && std::ranges::all_of(logits, [](Number l) { return l == kHidden; });
 }
 
+// Rounds weights to float32 and returns their sums. `weights` may be the memory of `logits`.
+WeightSums round_weights(std::span<const double> exact, std::span<const float> logits,
+                         std::span<float> weights) {
+  thread_local std::vector<float> narrow;
+  narrow.resize(exact.size());
+  std::ranges::transform(exact, narrow.begin(), [](double w) { return static_cast<float>(w); });
+  const WeightSums sums = sum_weights(narrow, logits);
+  std::ranges::copy(std::span(narrow).first(weights.size()), weights.begin());
+  return sums;
+}
+
 }  // namespace
 
 WeightSums Normalizer::weigh(std::span<const float> logits, const RowContext& context,
@@ -38,15 +49,46 @@ void Normalizer::weigh(std::span<const double> logits, const RowContext& context
 WeightSums Normalizer::weigh_row(std::span<const float> logits, const RowContext& context,
                                  std::span<float> weights) const {
   thread_local std::vector<double> exact, out;
-  thread_local std::vector<float> narrow;
   exact.assign(logits.begin(), logits.end());
   out.resize(logits.size());
   weigh_row(exact, context, out);
-  narrow.resize(out.size());
-  std::ranges::transform(out, narrow.begin(), [](double w) { return static_cast<float>(w); });
-  const WeightSums sums = sum_weights(narrow, logits);
-  std::ranges::copy(std::span(narrow).first(weights.size()), weights.begin());
-  return sums;
+  return round_weights(out, logits, weights);
+}
+
+void Normalizer::weigh_rows(std::span<WeighedRow> rows) const {
+  if (!traits().in_blocks) {
+    for (WeighedRow& row : rows) row.sums = weigh(row.logits, row.context, row.weights);
+    return;
+  }
+  std::vector<std::vector<double>> logits, weights;
+  std::vector<ExactRow> exact;
+  for (const WeighedRow& row : rows) {
+    logits.emplace_back(row.logits.begin(), row.logits.end());
+    weights.emplace_back(row.logits.size());
+    exact.push_back({logits.back(), row.context, weights.back()});
+  }
+  weigh_rows(exact);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    WeighedRow& row = rows[r];
+    row.sums = sees_no_key(row.logits) ? weigh(row.logits, row.context, row.weights)
+                                       : round_weights(weights[r], row.logits, row.weights);
+  }
+}
+
+void Normalizer::weigh_rows(std::span<const ExactRow> rows) const {
+  std::vector<ExactRow> visible;
+  for (const ExactRow& row : rows) {
+    if (sees_no_key(row.logits)) {
+      std::ranges::fill(row.weights, 0.0);
+    } else {
+      visible.push_back(row);
+    }
+  }
+  if (!visible.empty()) weigh_block(visible);
+}
+
+void Normalizer::weigh_block(std::span<const ExactRow> rows) const {
+  for (const ExactRow& row : rows) weigh_row(row.logits, row.context, row.weights);
 }
 
 }  // namespace headgauge

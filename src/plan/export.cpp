@@ -37,6 +37,35 @@ std::optional<Streaming> streaming(const std::string& spec) {
   return make_pattern(spec, "pattern of a plan")->first_and_last();
 }
 
+// Returns the press's table of patterns. A parameter counts the first keys, or the last ones, if
+// they become more with it.
+std::string press_patterns() {
+  std::string table;
+  for (const PatternInfo& pattern : patterns()) {
+    const auto kept = streaming(pattern.name);
+    if (!kept) continue;
+    std::string first, last;
+    for (const Parameter& parameter : pattern.parameters.declared()) {
+      const Index value = pattern.parameters.whole(parameter.key);
+      const auto more =
+          streaming(fmt::format("{}:{}={}", pattern.name, parameter.key, value + 1)).value();
+      const std::string entry = fmt::format("\"{}\": {}", parameter.key, value);
+      if (more.first > kept->first) first = entry;
+      if (more.last > kept->last) last = entry;
+    }
+    table += fmt::format("    \"{}\": {{{}, {}}},\n", pattern.name, first, last);
+  }
+  return "{\n" + table + "}";
+}
+
+// Returns the press with its table of patterns.
+std::string press() {
+  std::string text(press_text());
+  constexpr std::string_view kTable = "PATTERNS: dict[str, dict[str, int]] = ";
+  const std::size_t at = text.find(std::string(kTable) + "{}\n");
+  return text.replace(at + kTable.size(), 2, press_patterns());
+}
+
 const char* tool_of(PlanFormat format) {
   return format == PlanFormat::duo ? "DuoAttention" : "kvpress";
 }
@@ -130,7 +159,7 @@ class Exporter {
           "kvpress: {} is not among the families that kvpress is tested with", source_.family));
     }
     const MadeFolder made(folder_, kFolderAdvice);
-    write("headgauge_press.py", press_text());
+    write("headgauge_press.py", press());
     write_plan(plan_, path("plan.json"));
     done_.files.push_back(path("plan.json"));
     return done_;

@@ -43,19 +43,17 @@ from kvpress import BasePress
 from kvpress.utils import extract_keys_and_values
 
 SCHEMA = "headgauge.plan/1"
-# A pattern's parameters with their defaults: the first one counts the first keys, the other the
-# last ones.
-PATTERNS = {
-    "sinks": {"sinks": 4, "window": 124},
-    "window": {"global": 0, "size": 128},
-}
+# For each pattern that keeps only the first and the last keys: the parameter that counts the first
+# keys, then the one that counts the last keys, with their defaults. The export writes this table.
+PATTERNS: dict[str, dict[str, int]] = {}
 
 
 def first_and_last(pattern: str) -> tuple[int, int]:
-    """How many first and last keys a pattern such as "sinks:sinks=4,window=60" leaves."""
+    """Returns how many first and last keys a pattern such as "sinks:sinks=4,window=60" keeps."""
     name, _, given = pattern.partition(":")
     if name not in PATTERNS:
-        raise NotImplementedError(f"{pattern}: kvpress can hide what sinks and window leave out")
+        known = " and ".join(PATTERNS)
+        raise NotImplementedError(f"{pattern}: expected one of {known}, whose other keys kvpress can hide")
     values = dict(PATTERNS[name])
     for part in filter(None, given.split(",")):
         key, _, value = part.partition("=")

@@ -168,20 +168,24 @@ std::span<const float> HeadScanner::ranking(const Row& row, Workspace& work) con
   return work.magnitudes;
 }
 
-void HeadScanner::select(const HeadInput& head, Index r, Workspace& work) {
+void HeadScanner::show(const HeadInput& head, Index r, Workspace& work) const {
   Row& row = work.rows[r];
-  const std::span<float> logits = work.logits.row(r);
-  const auto of = [&](KeyRange keys) { return logits.subspan(keys.begin, keys.size()); };
-  row.logits = of(row.keys);
+  const std::span<float> logits = work.logits.row(r).subspan(row.keys.begin, row.keys.size());
+  row.logits = logits;
   if (!head.scores.empty() && sees_nothing(row.logits)) {
     // The row is processed with zeros and then left out.
-    std::ranges::fill(of(row.keys), 0.0f);
+    std::ranges::fill(logits, 0.0f);
     row.left_out = Row::LeftOut::sees_no_key;
-    return;
+  } else if (head.visibility.mask() != nullptr) {
+    require_finite(head, row.query, row.keys, row.logits);
   }
-  if (head.visibility.mask() == nullptr) return;
-  require_finite(head, row.query, row.keys, row.logits);
-  if (present_.original != nullptr && present_.adds_mask) weigh_original(r, work);
+}
+
+void HeadScanner::select(const HeadInput& head, Index r, Workspace& work) const {
+  Row& row = work.rows[r];
+  if (head.visibility.mask() == nullptr || row.left_out != Row::LeftOut::no) return;
+  const std::span<float> logits = work.logits.row(r);
+  const auto of = [&](KeyRange keys) { return logits.subspan(keys.begin, keys.size()); };
   const KeptKeys kept = select_keys(head, row.query, row.keys, row.logits, work.positions[r]);
   row.keys = kept.keys;
   row.positions = kept.positions;
@@ -192,18 +196,25 @@ void HeadScanner::select(const HeadInput& head, Index r, Workspace& work) {
   row.logits = packed;
 }
 
-void HeadScanner::weigh(const HeadInput& head, Index r, Workspace& work) const {
-  Row& row = work.rows[r];
-  std::span<float> weights;
-  if (present_.weights) weights = work.weights.row(r).subspan(row.keys.begin, row.n());
-  row.sums = present_.normalizer->weigh(row.logits, {row.n(), row.query}, weights);
-  row.weights = weights;
-  if (present_.original != nullptr && !present_.adds_mask) weigh_original(r, work);
-  if (!std::isfinite(row.sums.log_sum_exp) || !std::isfinite(row.sums.min_logit)) {
-    require_finite(head, row.query, row.keys, row.logits);
+void HeadScanner::weigh(const HeadInput& head, Index first, Index count, Workspace& work) const {
+  work.weighed.clear();
+  for (Index r = first; r < first + count; ++r) {
+    Row& row = work.rows[r];
+    std::span<float> weights;
+    if (present_.weights) weights = work.weights.row(r).subspan(row.keys.begin, row.n());
+    row.weights = weights;
+    work.weighed.push_back({row.logits, {row.n(), row.query}, weights});
   }
-  if (row.left_out == Row::LeftOut::no && is_beyond_float32(row, *present_.normalizer)) {
-    row.left_out = Row::LeftOut::beyond_float32;
+  present_.normalizer->weigh_rows(work.weighed);
+  for (Index r = first; r < first + count; ++r) {
+    Row& row = work.rows[r];
+    row.sums = work.weighed[r - first].sums;
+    if (!std::isfinite(row.sums.log_sum_exp) || !std::isfinite(row.sums.min_logit)) {
+      require_finite(head, row.query, row.keys, row.logits);
+    }
+    if (row.left_out == Row::LeftOut::no && is_beyond_float32(row, *present_.normalizer)) {
+      row.left_out = Row::LeftOut::beyond_float32;
+    }
   }
 }
 
@@ -221,26 +232,38 @@ void HeadScanner::mark(Index r, Workspace& work) const {
   row.sinks = sinks;
 }
 
-void HeadScanner::weigh_original(Index r, Workspace& work) const {
-  Row& row = work.rows[r];
-  const std::span<float> out = work.original.row(r).subspan(row.keys.begin, row.keys.size());
-  const std::span<const float> logits = present_.rescored() ? out : row.logits;
-  const RowContext context{row.n(), row.query};
-  row.original_keys = row.keys;
-  row.original = out;
-  if (row.positions.empty()) {
-    present_.original->weigh(logits, context, out);
-    return;
+void HeadScanner::weigh_original(Index first, Index count, Workspace& work) const {
+  const auto out_of = [&](const Row& row, Index r) {
+    return work.original.row(r).subspan(row.keys.begin, row.keys.size());
+  };
+  work.weighed.clear();
+  for (Index r = first; r < first + count; ++r) {
+    Row& row = work.rows[r];
+    if (present_.adds_mask && row.left_out != Row::LeftOut::no) continue;
+    const std::span<float> out = out_of(row, r);
+    row.original_keys = row.keys;
+    row.original = out;
+    std::span<const float> logits = row.logits;
+    if (present_.rescored()) {
+      // Moves the logits of the keys that the head's own mask keeps to the front.
+      for (std::size_t i = 0; i < row.positions.size(); ++i) {
+        out[i] = out[row.positions[i] - row.keys.begin];
+      }
+      logits = out.first(row.n());
+    }
+    work.weighed.push_back({logits, {row.n(), row.query}, out.first(row.n())});
   }
-  // The head's own mask leaves gaps: the weights of hidden keys are 0.
-  work.original_row.resize(row.positions.size());
-  for (std::size_t i = 0; i < row.positions.size(); ++i) {
-    work.original_row[i] = present_.rescored() ? out[row.positions[i] - row.keys.begin] : logits[i];
-  }
-  present_.original->weigh(work.original_row, context, work.original_row);
-  std::ranges::fill(out, 0.0f);
-  for (std::size_t i = 0; i < row.positions.size(); ++i) {
-    out[row.positions[i] - row.keys.begin] = work.original_row[i];
+  present_.original->weigh_rows(work.weighed);
+  for (Index r = first; r < first + count; ++r) {
+    const Row& row = work.rows[r];
+    if (row.positions.empty() || row.original.empty()) continue;
+    // The head's own mask leaves gaps: the weights of hidden keys are 0.
+    const std::span<float> out = out_of(row, r);
+    work.original_row.assign(out.begin(), out.begin() + row.n());
+    std::ranges::fill(out, 0.0f);
+    for (std::size_t i = 0; i < row.positions.size(); ++i) {
+      out[row.positions[i] - row.keys.begin] = work.original_row[i];
+    }
   }
 }
 
@@ -269,18 +292,27 @@ void HeadScanner::weigh_tile(const HeadInput& head, const Tile& tile, Purpose pu
     work.rows[r].query = tile.queries[r];
     work.rows[r].keys = head.visibility.range(tile.queries[r], count);
   }
-  for (Index first = 0; first < rows; first += kScoredRows) {
-    const Index scored = std::min(kScoredRows, rows - first);
-    const Index seen = work.rows[first + scored - 1].keys.end;
-    score(head, tile, first, scored, seen, work);
-    if (present_.output != nullptr && purpose == Purpose::measure) {
-      present_.output->add(tile.queries[first], work.logits.block(first, scored, 0, seen));
+  const bool in_blocks = present_.traits.in_blocks || present_.original_traits.in_blocks;
+  const Index together = in_blocks ? rows : kScoredRows;
+  for (Index first = 0; first < rows; first += together) {
+    const Index count = std::min(together, rows - first), end = first + count;
+    for (Index part = first; part < end; part += kScoredRows) {
+      const Index scored = std::min(kScoredRows, end - part);
+      const Index seen = work.rows[part + scored - 1].keys.end;
+      score(head, tile, part, scored, seen, work);
+      if (present_.output != nullptr && purpose == Purpose::measure) {
+        present_.output->add(tile.queries[part], work.logits.block(part, scored, 0, seen));
+      }
     }
-    for (Index r = first; r < first + scored; ++r) {
-      select(head, r, work);
-      weigh(head, r, work);
-      if (purpose != Purpose::find_sinks) mark(r, work);
+    for (Index r = first; r < end; ++r) show(head, r, work);
+    const bool original = present_.original != nullptr;
+    if (original && present_.adds_mask && head.visibility.mask() != nullptr) {
+      weigh_original(first, count, work);
     }
+    for (Index r = first; r < end; ++r) select(head, r, work);
+    weigh(head, first, count, work);
+    if (original && !present_.adds_mask) weigh_original(first, count, work);
+    for (Index r = first; r < end && purpose != Purpose::find_sinks; ++r) mark(r, work);
   }
 }
 

@@ -61,6 +61,7 @@ class HeadScanner {
     MatrixView<float> original;  // weights without the scan's change: rows x keys
     std::vector<std::uint32_t> top;
     std::vector<Row> rows;
+    std::vector<WeighedRow> weighed;                    // some of `rows`
     std::vector<std::vector<std::uint32_t>> sinks;      // by row
     std::vector<std::vector<std::uint32_t>> positions;  // by row; used if a mask leaves gaps
     std::vector<float> magnitudes;
@@ -98,11 +99,13 @@ class HeadScanner {
   // Computes the logits of some queries, ascending; `unit`: of queries and keys with norm 1.
   void score_rows(const HeadInput& head, std::span<const Index> queries, bool unit,
                   MatrixView<float> logits, Workspace& work) const;
-  // Selects the logits of row r: those of its range, or of the keys that the mask keeps.
-  void select(const HeadInput& head, Index r, Workspace& work);
+  // Sets the logits of row r to those of its range. Leaves out a row that sees no key.
+  void show(const HeadInput& head, Index r, Workspace& work) const;
+  // Keeps the logits of row r whose keys the mask keeps.
+  void select(const HeadInput& head, Index r, Workspace& work) const;
   std::span<const float> ranking(const Row& row, Workspace& work) const;
-  // Computes weights and sums of row r of the tile.
-  void weigh(const HeadInput& head, Index r, Workspace& work) const;
+  // Computes weights and sums of rows [first, first + count) of the tile.
+  void weigh(const HeadInput& head, Index first, Index count, Workspace& work) const;
   // Finds top keys and sinks of row r of the tile.
   void mark(Index r, Workspace& work) const;
   // The reason for weighing a tile. Rows that find sinks have no marks, and only whole rows make
@@ -111,8 +114,8 @@ class HeadScanner {
   void weigh_tile(const HeadInput& head, const Tile& tile, Purpose purpose, Workspace& work);
   // Finds the sinks of the present head by its own weights (src/scan/head_sinks.cpp).
   void find_sinks(HeadInput& head);
-  // Computes the weights of row r without the scan's changes.
-  void weigh_original(Index r, Workspace& work) const;
+  // Computes the weights of these rows without the scan's changes.
+  void weigh_original(Index first, Index count, Workspace& work) const;
   // Sets everything that depends on the normalizers and masks of the two heads, and packs the keys.
   void prepare(const HeadInput& head, const HeadInput& original);
   // Lets measures observe the rows of a tile. Measures that exclude sinks observe `beyond`, which

@@ -1,8 +1,6 @@
 // The changes between two results, and whether limits hold.
 #include "headgauge/diff.hpp"
 
-#include <algorithm>
-
 #include "headgauge/kernels.hpp"
 #include "headgauge/session.hpp"
 #include "session/finish.hpp"
@@ -25,13 +23,10 @@ std::vector<Option> options_of(DiffRequest& request) {
                      .form = "FILE",
                      .group = option_group::compared,
                      .help = "Check these limits (docs/formats.md): exit code 1 if one is exceeded",
-                     .details = "[formats.md](formats.md#limits). Each exceeded limit has a line",
+                     .details = "[formats.md](formats.md#limits). Each exceeded limit has a line, and in "
+                                "Python an entry of `Results.exceeded`",
                      .expects = "a file"});
   return options;
-}
-
-bool DiffResults::exceeded() const {
-  return std::ranges::any_of(checks, [](const LimitCheck& check) { return check.exceeded > 0; });
 }
 
 DiffResults diff(const Results& before, const Results& after, const DiffRequest& request) {
@@ -39,6 +34,10 @@ DiffResults diff(const Results& before, const Results& after, const DiffRequest&
   if (!request.limits.empty()) found.limits = read_limits(request.limits);
   Results& results = found.results = diff(before, after, request.options);
   found.checks = check_limits(results, found.limits);
+  for (std::size_t i = 0; i < found.limits.size(); ++i) {
+    if (found.checks[i].exceeded == 0) continue;
+    found.exceeded.push_back(exceeded_sentence(found.limits[i], found.checks[i]));
+  }
   results.changes = list_changes(results, request.level);
   results.summary = summarize_changes(results, *results.changes);
   results.tool = {{"name", "headgauge"},

@@ -81,7 +81,7 @@ class Running {
 // Says what partial results contain: "2 layers were finished"; empty: nothing.
 std::string finished_part(const Results& results);
 
-// Returns "going on from layer 24 of 30" if the journal has parts of an earlier run. 0 layers or
+// Returns "resuming from layer 24 of 30" if the journal has parts of an earlier run. 0 layers or
 // documents: unknown.
 std::string resumption_line(const Journal& journal, Index layers, Index documents);
 

@@ -18,7 +18,7 @@ AT_ONCE = environment(HEADGAUGE_JOURNAL_SECONDS="0")
 
 class SavedState(CommandTest):
     def damaged(self, *arguments) -> None:
-        """A journal with a changed byte, and one that is cut short: the run goes on from what is whole."""
+        """A journal with a changed byte, and one that is cut short: the run resumes from what is whole."""
         kept = (self.folder / JOURNAL).read_bytes()
         records = kept.index(b"\n", kept.index(b"\n") + 1) + 1
         self.assertGreater(len(kept), records + 100)
@@ -28,7 +28,7 @@ class SavedState(CommandTest):
                 self.write(JOURNAL, damaged)
                 done = self.succeed(*arguments, "--out", "out")
                 self.assertEqual(
-                    "going on" in done.err, at > records + 60, "the first record is damaged, or the last"
+                    "resuming" in done.err, at > records + 60, "the first record is damaged, or the last"
                 )
                 whole, found = (validate(self.folder / f"{at}/results.json") for at in ("whole", "out"))
                 self.assertEqual(found["metrics"], whole["metrics"])

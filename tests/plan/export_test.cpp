@@ -162,19 +162,18 @@ TEST_F(ExportTest, KvpressGetsThePressAndThePlan) {
   EXPECT_TRUE(done.notices.empty());
 }
 
-// The press has the patterns' defaults a second time.
-TEST_F(ExportTest, ThePressKnowsTheDefaults) {
+// The press reads patterns by a table that the export writes.
+TEST_F(ExportTest, ThePressKnowsThePatterns) {
   write(PlanFormat::kvpress);
   const std::string press = text("kvpress/headgauge_press.py");
-  const auto whole = [](const char* pattern, const char* key) {
-    return std::to_string(make_pattern(pattern)->info().parameters.whole(key));
-  };
-  EXPECT_NE(press.find("\"sinks\": {\"sinks\": " + whole("sinks", "sinks") +
-                       ", \"window\": " + whole("sinks", "window") + "}"),
+  EXPECT_NE(press.find("\nPATTERNS: dict[str, dict[str, int]] = {\n"
+                       "    \"window\": {\"global\": 0, \"size\": 128},\n"
+                       "    \"sinks\": {\"sinks\": 4, \"window\": 124},\n}\n"),
             press.npos);
-  EXPECT_NE(press.find("\"window\": {\"global\": " + whole("window", "global") +
-                       ", \"size\": " + whole("window", "size") + "}"),
-            press.npos);
+  for (const PatternInfo& pattern : patterns()) {
+    const bool known = press.find("    \"" + pattern.name + "\": {") != press.npos;
+    EXPECT_EQ(known, make_pattern(pattern.name)->first_and_last().has_value()) << pattern.name;
+  }
 }
 
 TEST_F(ExportTest, KvpressAndFamilies) {

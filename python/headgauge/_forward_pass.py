@@ -18,8 +18,8 @@ from torch.overrides import TorchFunctionMode
 
 from headgauge._attention import Swap, arguments_of, here
 from headgauge._change import Change
-from headgauge._sight import Seen
-from headgauge._under import UnderChanges
+from headgauge._changed_attention import ChangedLayer
+from headgauge._masks import AttentionInputs
 from headgauge.errors import UnsupportedError
 
 # The changes of the heads of each changed layer.
@@ -46,11 +46,11 @@ class _Sdpa(TorchFunctionMode):
             named = dict(zip(self.NAMES, args, strict=False)) | kwargs
             options = {"is_causal": named.get("is_causal", False), "scaling": named.get("scale")}
             tensors = (named["query"], named["key"], named["value"], named.get("attn_mask"))
-            seen = Seen("sdpa", self._model, *tensors, options)
-            swap = here.running.take(seen)
+            inputs = AttentionInputs("sdpa", self._model, *tensors, options)
+            swap = here.running.observe(inputs)
             if swap is not None:
                 own = lambda: (func(*args, **kwargs).transpose(1, 2), None)
-                return swap.attention(seen, own)[0].transpose(1, 2)
+                return swap.attention(inputs, own)[0].transpose(1, 2)
         return func(*args, **kwargs)
 
 
@@ -150,7 +150,7 @@ def places_within(model: Any) -> dict[Any, Place | None]:
     return found
 
 
-class _Taking:
+class _LayerCounter:
     """Counts the layers of a pass, and provides the changes of their heads."""
 
     def __init__(self, run: Run, changes: ChangedLayers) -> None:
@@ -170,18 +170,20 @@ class _Taking:
         """(L, vocabulary), after the pass has ended."""
         self.hidden: torch.Tensor | None = None
 
-    def take(self, seen: Seen) -> Swap | None:
+    def observe(self, inputs: AttentionInputs) -> Swap | None:
         """Returns the swap for the layer; the attention function calls it in the thread of the
         pass."""
         if self._inside > 1:
             return None  # a hook calls the model within the model
-        wanted = self._decoder is None or (seen.module in self._decoder and seen.causal != self._run.cross)
+        wanted = self._decoder is None or (
+            inputs.module in self._decoder and inputs.causal != self._run.cross
+        )
         if not wanted:
             return None
         self._depth += 1
         layer = self._run.number(self._depth)
         changes = self._changes.get(layer)
-        return UnderChanges(changes, layer, self._run.document) if changes else None
+        return ChangedLayer(changes, layer, self._run.document) if changes else None
 
     def _embed(self, module: Any, args: tuple[Any, ...]) -> None:
         """Called before the embedding, when the weights of a sharded model are available."""
@@ -233,20 +235,20 @@ class _Taking:
         self.hidden = _last_hidden(output) if self._run.ends_in_hidden else None
 
 
-def run_through(run: Run, changes: ChangedLayers) -> _Taking:
+def run_through(run: Run, changes: ChangedLayers) -> _LayerCounter:
     """Runs a pass without waiting in the layers."""
-    taking = _Taking(run, changes)
-    taking.run_model()
-    return taking
+    counter = _LayerCounter(run, changes)
+    counter.run_model()
+    return counter
 
 
-class Pass(_Taking):
+class Pass(_LayerCounter):
     """A forward pass over one document, one layer at a time."""
 
     def __init__(self, run: Run, changes: ChangedLayers | None = None) -> None:
         super().__init__(run, changes or {})
         self._go, self._arrived = threading.Semaphore(0), threading.Semaphore(0)
-        self._seen: Seen | None = None
+        self._attention: AttentionInputs | None = None
         self._abandoned = self._ended = False
         self._error: BaseException | None = None
         # Context variables of the caller's thread apply in the other thread, too.
@@ -255,22 +257,22 @@ class Pass(_Taking):
         # next() starts the thread: then somebody holds the pass and will close it.
         self._thread = threading.Thread(target=self._context.run, args=(self._run_thread,), daemon=True)
 
-    def next(self) -> Seen | None:
+    def next(self) -> AttentionInputs | None:
         """Continues to the attention of the next layer; None if the pass has ended."""
         if not self._ended:
-            self._seen = None
+            self._attention = None
             if self._thread.ident is None:
                 self._thread.start()
             self._go.release()
             self._arrived.acquire()
         if self._error is not None:
             raise self._error
-        return self._seen
+        return self._attention
 
     def abandon(self) -> None:
         """Ends the pass early; close() waits for its end."""
         self._abandoned = True
-        self._seen = None
+        self._attention = None
         self._go.release()
 
     @property
@@ -282,27 +284,27 @@ class Pass(_Taking):
         if self._thread.ident is not None:
             self._thread.join()
 
-    def take(self, seen: Seen) -> Swap | None:
+    def observe(self, inputs: AttentionInputs) -> Swap | None:
         if self._ends_early:
             raise Abandoned
         depth = self._depth
-        swap = super().take(seen)
+        swap = super().observe(inputs)
         if self._depth == depth or self._abandoned:
             return swap
-        length = len(self._run.ids) or seen.query.shape[2]
-        keys = seen.key.shape[2] if self._run.cross else length
-        shape = (seen.query.shape[0], seen.query.shape[2], seen.key.shape[2], seen.value.shape[2])
+        length = len(self._run.ids) or inputs.query.shape[2]
+        keys = inputs.key.shape[2] if self._run.cross else length
+        shape = (inputs.query.shape[0], inputs.query.shape[2], inputs.key.shape[2], inputs.value.shape[2])
         if self._run.alone and self._depth == 0 and shape[0] == 1 and length < shape[1]:
             raise UnsupportedError(
-                f"{seen.name}: expected the whole of what inputs= gives, {shape[1]} positions, found a length of {length}; "
+                f"{inputs.name}: expected the whole of what inputs= gives, {shape[1]} positions, found a length of {length}; "
                 "leave lengths= out"
             )
         if shape != (1, length, keys, keys):
             raise UnsupportedError(
-                f"{seen.name}: expected queries, keys and values of {length} tokens, found {shape[1:]} in a "
+                f"{inputs.name}: expected queries, keys and values of {length} tokens, found {shape[1:]} in a "
                 f"batch of {shape[0]}; measure such layers by headgauge.analyze()"
             )
-        self._seen = seen
+        self._attention = inputs
         self._arrived.release()
         self._go.acquire()
         if self._ends_early:
@@ -323,7 +325,7 @@ class Pass(_Taking):
         except BaseException as error:  # noqa: BLE001 - raised again in the thread of the scan
             self._error = error
         finally:
-            self._seen = None
+            self._attention = None
             self._ended = True
             self._arrived.release()
 

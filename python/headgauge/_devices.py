@@ -10,7 +10,7 @@ import torch
 from headgauge._weights import in_main_memory
 
 
-class Travel:
+class HostCopy:
     """One tensor (1, heads, L, d), copied to main memory as float32. From another device only the
     needed rows are copied, head by head, so that the device holds a second copy of at most one
     head. On CUDA the copy runs while this thread continues, until array() waits for it."""

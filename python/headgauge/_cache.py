@@ -30,41 +30,45 @@ def _bytes(*tensors: torch.Tensor) -> int:
 
 
 @dataclass
-class Held:
+class KeysAndValues:
     """The cache of some key-value heads: keys and values (batch, heads, keys, d) of the same tokens."""
 
     heads: list[int]
     keys: torch.Tensor
     values: torch.Tensor
-    places: torch.Tensor
+    positions: torch.Tensor
     """(keys,): the token of each key, counted with padding."""
 
-    def of(self, heads: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
+    def select_heads(self, heads: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
         if heads == self.heads:
             return self.keys, self.values
         at = torch.tensor([self.heads.index(head) for head in heads], device=self.keys.device)
         return self.keys.index_select(1, at), self.values.index_select(1, at)
 
-    def joined(self, keys: torch.Tensor, values: torch.Tensor, past: int) -> Held:
+    def append(self, keys: torch.Tensor, values: torch.Tensor, past: int) -> KeysAndValues:
         """Returns these keys and values, followed by those of the tokens from `past` on; the
         arguments have all heads of the layer."""
         at = torch.tensor(self.heads, device=keys.device)
-        places = torch.arange(past, past + keys.shape[2], device=keys.device)
-        return Held(
+        positions = torch.arange(past, past + keys.shape[2], device=keys.device)
+        return KeysAndValues(
             self.heads,
             torch.cat([self.keys, keys.index_select(1, at)], dim=2),
             torch.cat([self.values, values.index_select(1, at)], dim=2),
-            torch.cat([self.places, places]),
+            torch.cat([self.positions, positions]),
         )
 
-    def left(self, first: int, last: int, seen: int, padding: torch.Tensor) -> Held:
-        """Returns the keys seen by the query after `seen` tokens: the first ones after the padding
+    def keep_first_and_last(
+        self, first: int, last: int, token_count: int, padding: torch.Tensor
+    ) -> KeysAndValues:
+        """Returns the keys seen by the query after `token_count` tokens: the first ones after the padding
         and the last ones."""
         low, high = int(padding.min()), int(padding.max())
-        keep = (self.places >= low) & (self.places < high + first) | (self.places > seen - last)
+        keep = (self.positions >= low) & (self.positions < high + first) | (
+            self.positions > token_count - last
+        )
         at = keep.nonzero().reshape(-1)
-        return Held(
-            self.heads, self.keys.index_select(2, at), self.values.index_select(2, at), self.places[at]
+        return KeysAndValues(
+            self.heads, self.keys.index_select(2, at), self.values.index_select(2, at), self.positions[at]
         )
 
 
@@ -78,16 +82,16 @@ class Total:
 
 
 @dataclass
-class Layer:
+class LayerState:
     """The cache of a layer."""
 
-    held: dict[Kind, Held] = field(default_factory=dict)
+    held: dict[Kind, KeysAndValues] = field(default_factory=dict)
     total: Total | None = None
     padding: torch.Tensor | None = None
     """(batch,): tokens before each text."""
 
 
-class KeptLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignore]
+class PrunedLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignore]
     """A layer of a cache. update() returns only the new keys: the attention of the swap that owns
     the cache appends them to the kept keys, and decides which to keep."""
 
@@ -96,7 +100,7 @@ class KeptLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignore]
 
     def __init__(self, owner: Any) -> None:
         super().__init__()  # type: ignore[no-untyped-call,unused-ignore]
-        self.owner, self.seen, self.state = owner, 0, Layer()
+        self.owner, self.token_count, self.state = owner, 0, LayerState()
         self._token_bytes = 0
 
     def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor | None = None) -> None:
@@ -114,7 +118,7 @@ class KeptLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignore]
                 "generate with use_cache=False"
             )
         self.is_initialized = True
-        self.seen += key_states.shape[-2]
+        self.token_count += key_states.shape[-2]
         self._token_bytes = (key_states[..., :1, :].numel() + value_states[..., :1, :].numel()) * (
             key_states.element_size()
         )
@@ -122,12 +126,12 @@ class KeptLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignore]
         return key_states, value_states
 
     def get_seq_length(self, *_: Any) -> int:
-        return self.seen
+        return self.token_count
 
     def get_mask_sizes(self, query_length: Any) -> tuple[int, int]:
         positions = getattr(query_length, "shape", None)  # transformers 4 passes a tensor
         count = query_length if positions is None else positions[0]
-        return self.seen + count, 0
+        return self.token_count + count, 0
 
     def get_max_length(self) -> int:
         return -1
@@ -137,13 +141,13 @@ class KeptLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignore]
     @property
     def nbytes(self) -> int:
         state = self.state
-        held = sum(_bytes(h.keys, h.values, h.places) for h in state.held.values())
+        held = sum(_bytes(h.keys, h.values, h.positions) for h in state.held.values())
         return held + (_bytes(state.total.values, state.total.count) if state.total else 0)
 
     @property
     def whole_nbytes(self) -> int:
         """Returns the bytes of the model's own cache for as many tokens, without a sliding window."""
-        return self.seen * self._token_bytes
+        return self.token_count * self._token_bytes
 
     def _each_batch(self, change: Callable[[torch.Tensor], torch.Tensor]) -> None:
         state = self.state
@@ -168,14 +172,14 @@ class KeptLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignore]
             "use: expected generation that only goes on, found one that takes tokens back, whose keys are gone"
         )
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> KeptLayer:
-        copied = KeptLayer(self.owner)
-        copied.seen, copied._token_bytes = self.seen, self._token_bytes
+    def __deepcopy__(self, memo: dict[int, Any]) -> PrunedLayer:
+        copied = PrunedLayer(self.owner)
+        copied.token_count, copied._token_bytes = self.token_count, self._token_bytes
         copied.state, copied.is_initialized = copy.deepcopy(self.state, memo), self.is_initialized
         return copied
 
     def reset(self) -> None:
-        self.seen, self.state, self.is_initialized = 0, Layer(), False
+        self.token_count, self.state, self.is_initialized = 0, LayerState(), False
 
     def offload(self) -> None:
         """Does nothing: the keys stay on their device."""
@@ -187,10 +191,10 @@ class _Pending(threading.local):
     """The layer that was updated last in this thread, whose attention comes next; and whether every
     attention of the current forward pass has such a layer."""
 
-    layer: KeptLayer | None = None
+    layer: PrunedLayer | None = None
     keeping = False
 
-    def take(self) -> KeptLayer | None:
+    def take(self) -> PrunedLayer | None:
         layer, self.layer = self.layer, None
         return layer
 
@@ -198,7 +202,7 @@ class _Pending(threading.local):
 pending = _Pending()
 
 
-def can_keep(model: Any) -> bool:
+def can_prune(model: Any) -> bool:
     """Returns whether each layer of a model's cache holds the keys and values of that layer's attention."""
     if any_of(model.config.get_text_config(), "num_kv_shared_layers"):
         return False
@@ -209,10 +213,10 @@ def can_keep(model: Any) -> bool:
     return all(type(layer) in (DynamicLayer, DynamicSlidingWindowLayer) for layer in own.layers)
 
 
-def kept_in(past: Any, owner: Any, layers: int) -> tuple[Any, list[KeptLayer]]:
+def with_pruned_layers(past: Any, owner: Any, layers: int) -> tuple[Any, list[PrunedLayer]]:
     """Returns a cache with kept layers to use instead of an empty cache or None. A DynamicCache is
     changed in place; other kinds, which have a fixed size, are replaced."""
-    kept = [KeptLayer(owner) for _ in range(layers)]
+    kept = [PrunedLayer(owner) for _ in range(layers)]
     if type(past) is not DynamicCache:
         return Cache(layers=list(kept)), kept
     past.layers[:] = kept

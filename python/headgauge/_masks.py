@@ -15,7 +15,7 @@ HIDDEN = -1e4
 
 
 @dataclass(frozen=True)
-class Sight:
+class Visibility:
     """The keys that a query sees."""
 
     causal: bool = True
@@ -52,7 +52,7 @@ def allowed_keys(mask: Any, keys: int, name: str) -> torch.Tensor:
 
 
 @dataclass
-class Seen:
+class AttentionInputs:
     """The arguments of one layer's attention, called through a function named `implementation`."""
 
     implementation: str
@@ -178,39 +178,39 @@ class Seen:
             )
 
     @functools.cached_property
-    def sight(self) -> Sight:
+    def visibility(self) -> Visibility:
         """Returns the visible keys of the first text of a batch. Raises UnsupportedError for other
         kinds of masks."""
         length = self.query.shape[2]
         if self.mask is None:
-            return Sight(self.causal, self.window if self.causal and 0 < self.window < length else 0)
+            return Visibility(self.causal, self.window if self.causal and 0 < self.window < length else 0)
         allowed = self.allowed(length)[0]
         if bool(allowed.all()):
-            return Sight(causal=False)
+            return Visibility(causal=False)
         widest = int(allowed.sum(dim=1).max())
         everything = torch.ones_like(allowed)
         if torch.equal(allowed, everything.tril()):
-            return Sight()
+            return Visibility()
         if torch.equal(allowed, everything.tril().triu(1 - widest)):
-            return Sight(window=widest)
+            return Visibility(window=widest)
         reach = int(allowed[0].sum()) - 1
         if reach > 0 and torch.equal(allowed, everything.tril(reach).triu(-reach)):
-            return Sight(causal=False, reach=reach)
+            return Visibility(causal=False, reach=reach)
         raise UnsupportedError(
             f"{self.name}: expected a mask that is full, causal or a sliding window, found another one; "
             "measure such layers by headgauge.analyze()"
         )
 
 
-def visible_keys(seen: Seen, keys: int) -> torch.Tensor:
+def visible_keys(inputs: AttentionInputs, keys: int) -> torch.Tensor:
     """Returns (batch, 1, queries, keys), or 1 for the batch: whether each of the last queries sees
     each of the keys so far. Raises UnsupportedError for a mask that does more than hide keys."""
-    if seen.mask is not None:
-        return seen.allowed(keys)[:, None]
-    place = torch.arange(keys, device=seen.query.device)
-    query = place[keys - seen.query.shape[2] :, None]
-    if not seen.causal:
+    if inputs.mask is not None:
+        return inputs.allowed(keys)[:, None]
+    place = torch.arange(keys, device=inputs.query.device)
+    query = place[keys - inputs.query.shape[2] :, None]
+    if not inputs.causal:
         return torch.ones_like(query == place)[None, None]
-    window = int(seen.options.get("sliding_window") or 0)
+    window = int(inputs.options.get("sliding_window") or 0)
     visible = place <= query
     return (visible & (place > query - window) if window else visible)[None, None]

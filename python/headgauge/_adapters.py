@@ -1,4 +1,4 @@
-"""Attention outside the interface of transformers, in modules that headgauge recognises.
+"""Adapters for modules that compute attention without transformers' AttentionInterface.
 
 GPT-Neo (and GPT-J and CodeGen before transformers 5.24) have a method `_attn`, which takes queries,
 keys and values and returns what the attention function of the interface would. Bloom and MPT
@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from headgauge._attention import attend, here
-from headgauge._sight import Seen
+from headgauge._masks import AttentionInputs
 from headgauge.errors import UnsupportedError
 
 _lock = threading.RLock()
@@ -57,13 +57,13 @@ class _Method:
             "local_window": self._local,
             "dropout": self._module.attn_dropout.p,
         }
-        seen = Seen("own", self._module, query, key, value, mask, options)
+        inputs = AttentionInputs("own", self._module, query, key, value, mask, options)
 
         def as_interface() -> Any:
             output, weights = self._own(query, key, value, mask, *more)
             return output.transpose(1, 2), weights
 
-        output, weights = attend(seen, as_interface)
+        output, weights = attend(inputs, as_interface)
         return output.transpose(1, 2), weights
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
@@ -72,7 +72,7 @@ class _Method:
         return self if copied is None else types.MethodType(type(copied)._attn, copied)
 
 
-def _watch_method(module: Any) -> Callable[[], None]:
+def _adapt_method(module: Any) -> Callable[[], None]:
     module._attn = _Method(module)
 
     def leave() -> None:
@@ -81,15 +81,15 @@ def _watch_method(module: Any) -> Callable[[], None]:
     return leave
 
 
-def _bloom(module: Any, given: dict[str, Any]) -> Seen:
+def _bloom(module: Any, given: dict[str, Any]) -> AttentionInputs:
     query, key, value = module._reshape(module.query_key_value(given["hidden_states"]))
     alibi = given["alibi"]  # (batch * heads, 1, keys): depends on the key only
     bias = module.beta * alibi.reshape(query.shape[0], module.num_heads, 1, -1).float()
     options = {"scaling": module.inv_norm_factor, "position_bias": bias, "is_causal": True}
-    return Seen("own", module, query, key, value, given.get("attention_mask"), options)
+    return AttentionInputs("own", module, query, key, value, given.get("attention_mask"), options)
 
 
-def _mpt(module: Any, given: dict[str, Any]) -> Seen:
+def _mpt(module: Any, given: dict[str, Any]) -> AttentionInputs:
     mixed = module.Wqkv(given["hidden_states"])
     if module.clip_qkv:
         mixed = mixed.clamp(min=-module.clip_qkv, max=module.clip_qkv)
@@ -101,19 +101,19 @@ def _mpt(module: Any, given: dict[str, Any]) -> Seen:
     hidden = given.get("attention_mask")
     mask = ~hidden if isinstance(hidden, torch.Tensor) and hidden.dtype == torch.bool else None
     options = {"scaling": module.softmax_scale, "position_bias": bias, "is_causal": True}
-    return Seen("own", module, query, key, value, mask, options)
+    return AttentionInputs("own", module, query, key, value, mask, options)
 
 
 COMPUTED = {"BloomAttention": _bloom, "MptAttention": _mpt}
 
 
-def _watch_module(module: Any, made: Callable[[Any, dict[str, Any]], Seen]) -> Callable[[], None]:
+def _adapt_module(module: Any, made: Callable[[Any, dict[str, Any]], AttentionInputs]) -> Callable[[], None]:
     names = ("hidden_states", "residual", "alibi") if made is _bloom else ("hidden_states", "position_bias")
 
     def before(_: Any, args: tuple[Any, ...], given: dict[str, Any]) -> None:
         if here.running is None:
             return
-        if here.running.take(made(module, {**dict(zip(names, args, strict=False)), **given})) is not None:
+        if here.running.observe(made(module, {**dict(zip(names, args, strict=False)), **given})) is not None:
             raise UnsupportedError(
                 f"{type(module).__name__}: expected attention through transformers' AttentionInterface, found a "
                 "module that computes its own, which cannot be changed"
@@ -123,17 +123,17 @@ def _watch_module(module: Any, made: Callable[[Any, dict[str, Any]], Seen]) -> C
     return handle.remove  # type: ignore[no-any-return]
 
 
-def _is_recognised(module: Any) -> bool:
+def _has_adapter(module: Any) -> bool:
     """Returns False for modules of GPT-J or CodeGen that use the interface: they have no
     `_attn`."""
     name = type(module).__name__
     return name in COMPUTED or (name in METHODS and hasattr(module, "_attn"))
 
 
-def watch(model: Any) -> Callable[[], None] | None:
-    """Makes the recognised modules of a model show their attention; the returned function undoes
-    this. Returns None if the model has none."""
-    modules = [module for module in model.modules() if _is_recognised(module)]
+def adapt(model: Any) -> Callable[[], None] | None:
+    """Makes the modules that have an adapter pass their attention to attend(); the returned
+    function undoes this. Returns None if the model has none of these modules."""
+    modules = [module for module in model.modules() if _has_adapter(module)]
     if not modules:
         return None
     with _lock:
@@ -141,10 +141,10 @@ def watch(model: Any) -> Callable[[], None] | None:
             _, leave, count = _installed.get(id(module), (module, None, 0))
             if leave is None:
                 made = COMPUTED.get(type(module).__name__)
-                leave = _watch_method(module) if made is None else _watch_module(module, made)
+                leave = _adapt_method(module) if made is None else _adapt_module(module, made)
             _installed[id(module)] = (module, leave, count + 1)
 
-    def take_back() -> None:
+    def undo() -> None:
         with _lock:
             while modules:
                 module = modules.pop()
@@ -154,4 +154,4 @@ def watch(model: Any) -> Callable[[], None] | None:
                 else:
                     leave()
 
-    return take_back
+    return undo
