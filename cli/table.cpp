@@ -17,6 +17,7 @@
 #include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/flags.hpp"
+#include "headgauge/metric_names.hpp"
 #include "headgauge/text.hpp"
 
 namespace headgauge::cli {
@@ -145,16 +146,16 @@ void Table::choose_columns() {
                           results_.coord_numbers("top_n")[static_cast<std::size_t>(*top_n)])
             : "";
   const std::vector<Column> all{
-      {"entropy_normalized_beyond_sinks", "entropy", "of max", 7},
-      {"effective_tokens_beyond_sinks", "eff.", "keys", 5},
-      {"entropy_slope", "slope", "log n", 5},
-      {"max_weight_beyond_sinks", "max", "key", 5},
-      {"sink_weight", "sinks", "share", 5},
-      {"attention_distance_beyond_sinks", "back", "tokens", 6},
-      {"mass_90_beyond_sinks", "90 %", "keys", 5},
-      {"separability", "sep.", n, 5, "separability_excess"},
-      {"separability_null", "rand.", n, 5},
-      {"critical_n_head", "crit.", "N", 5},
+      {metric::entropy_normalized_beyond_sinks, "entropy", "of max", 7},
+      {metric::effective_tokens_beyond_sinks, "eff.", "keys", 5},
+      {metric::entropy_slope, "slope", "log n", 5},
+      {metric::max_weight_beyond_sinks, "max", "key", 5},
+      {metric::sink_weight, "sinks", "share", 5},
+      {metric::attention_distance_beyond_sinks, "back", "tokens", 6},
+      {metric::mass_90_beyond_sinks, "90 %", "keys", 5},
+      {metric::separability, "sep.", n, 5, metric::separability_excess},
+      {metric::separability_null, "rand.", n, 5},
+      {metric::critical_n_head, "crit.", "N", 5},
   };
   const auto defined = [&](const std::string& metric) {
     return std::any_of(heads_.begin(), heads_.end(), [&](const HeadName& head) {
@@ -172,7 +173,7 @@ void Table::choose_columns() {
     const std::size_t cut = options_.sort.rfind('_');
     Column column{options_.sort, options_.sort.substr(0, cut),
                   cut == std::string::npos ? "" : options_.sort.substr(cut + 1), 5};
-    std::erase_if(columns_, [](const Column& c) { return c.metric == "separability_null"; });
+    std::erase_if(columns_, [](const Column& c) { return c.metric == metric::separability_null; });
     column.title = shortened(column.title, 12);
     column.unit = shortened(column.unit, 12);
     column.width = std::max({column.width, text_width(column.title), text_width(column.unit)});
@@ -182,7 +183,7 @@ void Table::choose_columns() {
   for (const Column& column : columns_) used += column.width + kGap;
   has_roles_ = std::any_of(results_.flags.begin(), results_.flags.end(),
                            [](const Flag& flag) { return is_role(flag.name); }) ||
-               (columns_.empty() && results_.metric("role_chance") != nullptr);
+               (columns_.empty() && results_.metric(metric::role_chance) != nullptr);
   if (has_roles_) used += kRoleWidth + kGap;
   flag_width_ = kTableWidth - used;
 }
@@ -268,7 +269,7 @@ std::string Table::row(const HeadName& head) const {
       const MetricInfo* of = metric_of_flag(name);
       return of != nullptr && of->name == column.judged;
     });
-    const bool aside = text == "-" || column.metric == "separability_null";
+    const bool aside = text == "-" || column.metric == metric::separability_null;
     const Style style = flagged ? Style::warning : aside ? Style::faint : Style::plain;
     line += gap + paint_.right(style, text, column.width);
   }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "headgauge/cells.hpp"
+#include "headgauge/metric_names.hpp"
 #include "measures/roles.hpp"
 #include "results/mean_of.hpp"
 #include "scan/flag_thresholds.hpp"
@@ -34,21 +35,21 @@ std::optional<Finding> above(const std::optional<MetricCell>& cell, double thres
 }
 
 std::optional<Finding> dispersed(const Results& results, const HeadName& head) {
-  return above(beyond_sinks(results, "entropy_normalized", head), kDispersed);
+  return above(beyond_sinks(results, metric::entropy_normalized, head), kDispersed);
 }
 
 std::optional<Finding> collapsed(const Results& results, const HeadName& head) {
-  const auto cell = beyond_sinks(results, "entropy_normalized", head);
+  const auto cell = beyond_sinks(results, metric::entropy_normalized, head);
   if (!cell) return std::nullopt;
   return Finding{cell->value < kCollapsed, cell->value, kCollapsed, std::nullopt};
 }
 
 std::optional<Finding> rests_on_sinks(const Results& results, const HeadName& head) {
-  return above(find_cell_of_head(results, "sink_weight", head), kSink);
+  return above(find_cell_of_head(results, metric::sink_weight, head), kSink);
 }
 
 std::optional<Finding> dormant(const Results& results, const HeadName& head) {
-  return above(find_cell_of_head(results, "sink_weight", head), kDormant);
+  return above(find_cell_of_head(results, metric::sink_weight, head), kDormant);
 }
 
 // Detects separability no better than with randomly paired weights and keys: the 95 % interval
@@ -57,7 +58,7 @@ std::optional<Finding> saturated(const Results& results, const HeadName& head) {
   const auto top_n = judged_top_n(results);
   if (!top_n) return std::nullopt;
   const auto excess =
-      find_cell(results, "separability_excess",
+      find_cell(results, metric::separability_excess,
                 {{"layer", head.layer_index}, {"head", head.head_index}, {"top_n", *top_n}});
   if (!excess || std::isnan(excess->standard_error)) return std::nullopt;
   const Interval interval = t_interval(mean_of(*excess));
@@ -68,26 +69,26 @@ std::optional<Finding> saturated(const Results& results, const HeadName& head) {
 }
 
 std::optional<Finding> over_selected(const Results& results, const HeadName& head) {
-  const auto needed = beyond_sinks(results, "mass_90", head);
-  const auto visible = find_cell_of_head(results, "visible_keys", head);
+  const auto needed = beyond_sinks(results, metric::mass_90, head);
+  const auto visible = find_cell_of_head(results, metric::visible_keys, head);
   if (!needed || !visible || visible->value <= 0) return std::nullopt;
   const double share = needed->value / visible->value;
   return Finding{share > kOverSelected, share, kOverSelected, std::nullopt};
 }
 
 std::optional<Finding> sensitive(const Results& results, const HeadName& head) {
-  return above(find_cell_of_head(results, "sensitivity_top2", head), kSensitive);
+  return above(find_cell_of_head(results, metric::sensitivity_top2, head), kSensitive);
 }
 
 std::optional<Finding> redundant(const Results& results, const HeadName& head) {
-  auto finding = above(find_cell_of_head(results, "top_overlap", head), kRedundant);
-  const auto partner = find_cell_of_head(results, "top_overlap_partner", head);
+  auto finding = above(find_cell_of_head(results, metric::top_overlap, head), kRedundant);
+  const auto partner = find_cell_of_head(results, metric::top_overlap_partner, head);
   if (finding && partner) finding->partner = static_cast<int>(partner->value);
   return finding;
 }
 
 std::optional<Finding> slow(const Results& results, const HeadName& head) {
-  const auto rate = find_cell_of_head(results, "rate_predicted", head);
+  const auto rate = find_cell_of_head(results, metric::rate_predicted, head);
   if (!rate) return std::nullopt;
   return Finding{rate->value < kSlow, rate->value, kSlow, std::nullopt};
 }

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "headgauge/catalogue.hpp"
+#include "headgauge/metric_names.hpp"
 #include "measures/roles.hpp"
 #include "scan/flag_thresholds.hpp"
 
@@ -16,7 +18,7 @@ bool is_wide(std::string_view label) {
 std::optional<FoundRole> judge(const Results& results, const HeadName& head, std::size_t role) {
   const auto share = beyond_sinks(results, kRoles[role].metric, head);
   const auto chance = find_cell(
-      results, "role_chance",
+      results, metric::role_chance,
       {{"layer", head.layer_index}, {"head", head.head_index}, {"role", static_cast<Index>(role)}});
   if (!share || !chance || chance->value >= 1) return std::nullopt;
   if (results.require_metric(share->metric).at(share->index).rows < kJudgedRows)
@@ -30,9 +32,10 @@ std::optional<FoundRole> judge(const Results& results, const HeadName& head, std
 
 std::optional<MetricCell> beyond_sinks(const Results& results, std::string_view metric,
                                        const HeadName& head) {
-  const auto resting = find_cell_of_head(results, "sink_weight", head);
+  const auto resting = find_cell_of_head(results, metric::sink_weight, head);
   if (resting && resting->value > kDormant) return std::nullopt;
-  return find_cell_of_head(results, std::string(metric) + "_beyond_sinks", head);
+  const MetricInfo& beyond = metric_info(std::string(metric) + "_beyond_sinks");
+  return find_cell_of_head(results, beyond.name, head);
 }
 
 std::vector<FoundRole> roles_of(const Results& results, const HeadName& head) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "headgauge/cells.hpp"
+#include "headgauge/metric_names.hpp"
 #include "results/summary_line.hpp"
 #include "scan/flag_thresholds.hpp"
 #include "scan/summary.hpp"
@@ -67,14 +68,16 @@ class Summary {
   }
   std::optional<HeadCell> extreme(std::string_view metric, double sign) const {
     const auto head = best([&](const HeadName& h) -> std::optional<double> {
-      if (metric != "sink_weight" && is_dormant(h)) return std::nullopt;
+      if (metric != metric::sink_weight && is_dormant(h)) return std::nullopt;
       return sign * value(metric, h);
     });
     if (!head) return std::nullopt;
     return HeadCell{*head, *cell(metric, *head)};
   }
   // Returns whether a head is dormant, so that there is little to say about it.
-  bool is_dormant(const HeadName& head) const { return value("sink_weight", head) > kDormant; }
+  bool is_dormant(const HeadName& head) const {
+    return value(metric::sink_weight, head) > kDormant;
+  }
   std::optional<HeadCell> largest(std::string_view metric) const { return extreme(metric, 1); }
   std::optional<HeadCell> smallest(std::string_view metric) const { return extreme(metric, -1); }
 
