@@ -1,9 +1,21 @@
 // Reads the declarations of metrics in catalogue/*.json.
 import entries from "virtual:catalogue";
 import experiments from "virtual:experiments";
+import type { DeclaredMetric, ExperimentName } from "./metrics";
+
+// The name of a metric of a results file. A name that the page spells out is one of the catalogue,
+// which tsc checks; a user's own metric has a name that only the file knows.
+export type MetricName =
+  | DeclaredMetric
+  | `${ExperimentName}_${DeclaredMetric}`
+  | `${DeclaredMetric}_change`
+  | (string & { readonly fromFile: unique symbol });
+
+// Returns a name that comes from the file or the address.
+export const fromFile = (name: string): MetricName => name as MetricName;
 
 export interface CatalogueEntry {
-  readonly name: string;
+  readonly name: DeclaredMetric;
   readonly title: string;
   readonly group: string;
   readonly unit: string;
@@ -13,7 +25,7 @@ export interface CatalogueEntry {
   readonly source: string;
   readonly by_position?: boolean;
   readonly none?: number;
-  readonly fraction_of?: string;
+  readonly fraction_of?: DeclaredMetric;
   readonly bound?: boolean;
   readonly aside?: boolean; // true for nulls, bounds and numbers of tests, which are behind "more"
 }
@@ -26,7 +38,7 @@ export const CATALOGUE: ReadonlyMap<string, CatalogueEntry> = new Map(
 // Experiments of `reproduce tokens`: the names of their metrics begin with the name of the
 // experiment.
 export interface Experiment {
-  readonly name: string;
+  readonly name: ExperimentName;
   readonly title: string;
 }
 

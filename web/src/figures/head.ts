@@ -1,7 +1,7 @@
 // All figures of one head.
 import type { Cell, Results } from "../data/results";
 import { budgetFigure } from "./budget";
-import { curvesFigure, metricCurve, type Curve } from "./curves";
+import { curvesFigure, metricCurve, type Curve, type MetricStyle } from "./curves";
 import { effectiveTokensFigure, entropyFigure } from "./entropy";
 import { errorFigure } from "./error";
 import type { Figure } from "./figure";
@@ -43,7 +43,7 @@ export function headFigures(
 }
 
 function distanceCurves(results: Results, dim: string, cell: Cell): Curve[] {
-  const of = (curve: Omit<Curve, "values" | "stderr">) => metricCurve(results, dim, cell, curve);
+  const of = (curve: MetricStyle) => metricCurve(results, dim, cell, curve);
   const distance = of({ name: "distance", label: "distance", colour: 0, style: "line" });
   if (distance.length === 0) return [];
   return [
@@ -115,7 +115,7 @@ const longest = (results: Results): string => {
 
 function separability(results: Results, cell: Cell, who: string): Figure | undefined {
   const sizes = results.numbers("top_n");
-  const of = (curve: Omit<Curve, "values" | "stderr">) =>
+  const of = (curve: MetricStyle) =>
     metricCurve(results, "top_n", cell, curve);
   const measured = of({ name: "separability", label: "measured", colour: 0, style: "line" });
   if (measured.length === 0) return undefined;
@@ -161,7 +161,7 @@ function sensitivity(results: Results, cell: Cell, who: string): Figure | undefi
   results.numbers("epsilon").forEach((step, epsilon) => {
     const at = { ...cell, epsilon };
     const text = formatNumber(step);
-    const of = (curve: Omit<Curve, "values" | "stderr">) =>
+    const of = (curve: MetricStyle) =>
       metricCurve(results, "temperature", at, curve).map((found) => ({
         ...found,
         name: `${found.name}_epsilon_${text}`,

@@ -1,4 +1,5 @@
 // Shows the rank of one head among all heads.
+import type { MetricName } from "../catalogue/catalogue";
 import * as Plot from "@observablehq/plot";
 import type { Cell, Results } from "../data/results";
 import type { Figure } from "./figure";
@@ -7,7 +8,7 @@ import { judgedCell } from "./correlation";
 import { frame, textWidth } from "./frame";
 import { themeOf } from "./theme";
 
-export const RANKED: readonly string[] = [
+export const RANKED: readonly MetricName[] = [
   "entropy_normalized",
   "entropy_slope",
   "sink_weight",
@@ -99,7 +100,7 @@ export function rankFigure(results: Results, cell: Cell, who: string): Figure | 
 
 const said = ({ own, rank, values }: Line): string => `${formatNumber(own)}, rank ${rank} of ${values.length}`;
 
-function lineOf(results: Results, name: string, cell: Cell): Line | undefined {
+function lineOf(results: Results, name: MetricName, cell: Cell): Line | undefined {
   const metric = results.metric(name);
   if (!metric?.dims.includes("layer") || !metric.dims.includes("head")) return undefined;
   const at = { ...judgedCell(results, name), ...cell };

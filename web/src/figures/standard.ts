@@ -1,4 +1,5 @@
 // The figures that a results file has without a chosen head.
+import type { MetricName } from "../catalogue/catalogue";
 import type { Cell, Results } from "../data/results";
 import type { Figure } from "./figure";
 import { headFigures } from "./head";
@@ -12,7 +13,7 @@ import { trainingFigures } from "./training";
 import { validityFigures } from "./validity";
 
 // The most informative metrics, as far as the file has them.
-const MAPS: readonly string[] = [
+const MAPS: readonly MetricName[] = [
   "entropy_normalized", "separability", "horizon", "rate_mean", "loss_change",
 ];
 
@@ -54,7 +55,7 @@ export function standardFigures(results: Results): Figure[] {
 // Returns the most dispersed head and the sharpest one; without entropies, those with the largest
 // and the smallest horizon.
 function extremes(results: Results): { layer: number; head: number }[] {
-  for (const name of ["entropy_normalized", "horizon"]) {
+  for (const name of ["entropy_normalized", "horizon"] as const) {
     const heads = overHeads(results, name, usualCell(results))
       .filter(({ value }) => Number.isFinite(value))
       .sort((a, b) => b.value - a.value);
