@@ -39,8 +39,6 @@ class Validate(CommandTest):
             for place, (shown, p) in enumerate(zip(row, adjusted[predictor], strict=True)):
                 signs = {value is not None and value > 0 for value in by_text[predictor][place]}
                 self.assertEqual(shown, None if p is None else int(p <= 0.05 and len(signs) == 1))
-        self.assertEqual(
-        )
         self.succeed("report", "out")
 
     def test_other_interventions_take_the_place_of_the_first_ones(self) -> None:
