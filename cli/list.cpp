@@ -116,7 +116,7 @@ int show_measure(bool json, const std::string& name) {
   }
   // A flag of a comparison has the meaning of its metric.
   if (const MetricInfo* const metric = metric_of_flag(name)) {
-    return show(FlagInfo{name, "", metric->meaning, metric->source});
+    return show(FlagInfo{.name = name, .meaning = metric->meaning, .source = metric->source});
   }
   const bool is_group = std::ranges::count(metric_groups(), name, &MetricGroup::name) > 0;
   throw UsageError(

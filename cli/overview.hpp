@@ -13,15 +13,6 @@
 
 namespace headgauge::cli {
 
-// A column of a table of heads.
-struct Column {
-  std::string metric;
-  std::string title;
-  std::string unit;
-  std::size_t width;
-  std::string judged = metric;  // flags judged by this metric mark the cell
-};
-
 // Returns the metric of a head; if the metric depends on N, at the N at which separability is
 // judged.
 std::optional<MetricCell> value_of(const Results& results, const std::string& metric,

@@ -113,9 +113,9 @@ class Table {
   std::vector<std::pair<std::string, std::size_t>> flag_places_;  // name, first column
 };
 
+// Returns null for a flag of other programs.
 const FlagInfo* find_info(const std::string& flag) {
-  const auto info = std::find_if(flag_infos().begin(), flag_infos().end(),
-                                 [&](const FlagInfo& known) { return known.name == flag; });
+  const auto info = std::ranges::find(flag_infos(), flag, &FlagInfo::name);
   return info == flag_infos().end() ? nullptr : &*info;
 }
 
@@ -141,29 +141,17 @@ void Table::sort_heads() {
 
 void Table::choose_columns() {
   const auto top_n = judged_top_n(results_);
-  const std::string n =
-      top_n ? fmt::format("N={:.0f}",
-                          results_.coord_numbers("top_n")[static_cast<std::size_t>(*top_n)])
-            : "";
-  const std::vector<Column> all{
-      {metric::entropy_normalized_beyond_sinks, "entropy", "of max", 7},
-      {metric::effective_tokens_beyond_sinks, "eff.", "keys", 5},
-      {metric::entropy_slope, "slope", "log n", 5},
-      {metric::max_weight_beyond_sinks, "max", "key", 5},
-      {metric::sink_weight, "sinks", "share", 5},
-      {metric::attention_distance_beyond_sinks, "back", "tokens", 6},
-      {metric::mass_90_beyond_sinks, "90 %", "keys", 5},
-      {metric::separability, "sep.", n, 5, metric::separability_excess},
-      {metric::separability_null, "rand.", n, 5},
-      {metric::critical_n_head, "crit.", "N", 5},
-  };
+  const double n =
+      top_n ? results_.coord_numbers("top_n")[static_cast<std::size_t>(*top_n)] : kUndefined;
   const auto defined = [&](const std::string& metric) {
     return std::any_of(heads_.begin(), heads_.end(), [&](const HeadName& head) {
       return value_of(results_, metric, head).has_value();
     });
   };
-  for (const Column& column : all) {
-    if (defined(column.metric)) columns_.push_back(column);
+  for (const Column& column : head_columns()) {
+    if (!defined(column.metric)) continue;
+    columns_.push_back(column);
+    columns_.back().unit = fmt::format(fmt::runtime(column.unit), n);
   }
   const bool shown = std::any_of(columns_.begin(), columns_.end(), [&](const Column& column) {
     return column.metric == options_.sort;
@@ -173,7 +161,7 @@ void Table::choose_columns() {
     const std::size_t cut = options_.sort.rfind('_');
     Column column{options_.sort, options_.sort.substr(0, cut),
                   cut == std::string::npos ? "" : options_.sort.substr(cut + 1), 5};
-    std::erase_if(columns_, [](const Column& c) { return c.metric == metric::separability_null; });
+    std::erase_if(columns_, &Column::aside);
     column.title = shortened(column.title, 12);
     column.unit = shortened(column.unit, 12);
     column.width = std::max({column.width, text_width(column.title), text_width(column.unit)});
@@ -245,14 +233,15 @@ std::string Table::flag_column(const std::vector<std::string>& names) const {
   return text;
 }
 
-// dispersed and collapsed exclude each other and share a column.
+// Flags that exclude each other, above one cutoff of a metric or below another, share a column.
 void Table::place_flags() {
   std::size_t place = 0;
   for (const FlagInfo& info : flag_infos()) {
     const bool raised = std::any_of(results_.flags.begin(), results_.flags.end(),
                                     [&](const Flag& flag) { return flag.name == info.name; });
     if (!raised || info.role) continue;
-    const bool shares = info.name == "collapsed" && !flag_places_.empty();
+    const bool shares = !flag_places_.empty() && info.rule == FlagInfo::Rule::below &&
+                        flag_info(flag_places_.back().first).metric == info.metric;
     flag_places_.emplace_back(info.name, shares ? flag_places_.back().second : place);
     if (!shares) place += info.short_name.size() + 1;
   }
@@ -267,10 +256,10 @@ std::string Table::row(const HeadName& head) const {
     const std::string text = cell_text(column, head);
     const bool flagged = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
       const MetricInfo* of = metric_of_flag(name);
-      return of != nullptr && of->name == column.judged;
+      return of != nullptr && of->name == column.judged_by;
     });
-    const bool aside = text == "-" || column.metric == metric::separability_null;
-    const Style style = flagged ? Style::warning : aside ? Style::faint : Style::plain;
+    const bool faint = text == "-" || column.aside;
+    const Style style = flagged ? Style::warning : faint ? Style::faint : Style::plain;
     line += gap + paint_.right(style, text, column.width);
   }
   const std::string flags = flag_column(names), role = roles_of(head);

@@ -116,7 +116,7 @@ double seconds_of(const Heads& made, Index count, int threads,
   const int longest = static_cast<int>(length);
   const std::vector<int> lengths = {longest};
   const std::vector<Index> documents = {length};
-  const RowPlan plan(lengths, documents, 0, 0);
+  const MeasuredRows plan(lengths, documents, 0, 0);
   const CellLayout layout(measures);
   ThreadPool pool(threads);
   HeadScanner scanner(measures, layout, plan, pool);

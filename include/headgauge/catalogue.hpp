@@ -21,6 +21,45 @@ enum class MetricKind {
   derived,    // filled in by derive(); `dims` lists all dims of the metric
 };
 
+// A flag: a property of a head that deserves the user's attention, declared by the metric that it
+// is based on, for the results, the legend of the table, the page and the docs. docs/validity.md
+// says what the flags predict of the loss when a head is changed.
+struct FlagInfo {
+  enum class Rule {
+    above,                  // the metric is above the cutoff
+    below,                  // the metric is below the cutoff
+    no_better_than_chance,  // the 95 % interval of the metric begins at or below 0 and ends below
+                            // the cutoff
+    beyond_chance,          // the metric lies at least this share of the way from chance to 1
+  };
+  std::string name;
+  std::string short_name = {};  // for a column of the table
+  bool role = false;            // true if it names what a head does; a head may have several
+                                // (docs/roles.md)
+  Rule rule = Rule::above;
+  double cutoff = 0;
+  std::string share_of = {};  // the rule judges the metric divided by this one; may be empty
+  std::string partner = {};   // the metric that names the other head of a pair; may be empty
+  std::string meaning;        // when it is raised
+  std::string source;
+  std::string means = {};  // what it means for the user
+  // A suggested command, in backticks, and what it shows; HEAD, MODEL and TEXT in it are replaced
+  // by the user's.
+  std::string next = {};
+  std::string metric = {};  // the metric that declares it
+};
+
+// A column of the tables of heads.
+struct Column {
+  std::string metric;
+  std::string title;
+  std::string unit;  // {} in it is the N at which separability is judged
+  std::size_t width = 0;
+  std::string judged_by = metric;  // flags of this metric mark the cell
+  bool aside = false;              // a null, which is only useful beside another column
+  int place = 0;                   // the columns stand in the order of their places
+};
+
 // Declares a metric. The help, the results, the report and the docs all use this declaration. The
 // texts from `title` to `source`, except `formula`, are empty for hidden metrics.
 struct MetricInfo {
@@ -36,9 +75,11 @@ struct MetricInfo {
   std::string source = {};             // "paper A, Thm 1.1; docs/mathematics.md T1.1"
   std::optional<double> none = {};     // the value that means "none was found", such as -1
   bool identifier = false;  // a label (the number of another head): a difference has no meaning
-  std::vector<std::string> flags = {};  // the flags that are based on this metric
-  bool by_position = false;             // has a twin_by_position()
-  std::string command = {};             // the command that writes it: scan, compare, converge ...
+  // The names of the flags that are based on this metric: those of flag_infos(), and those that a
+  // comparison raises.
+  std::vector<std::string> flags = {};
+  bool by_position = false;  // has a twin_by_position()
+  std::string command = {};  // the command that writes it: scan, compare, converge ...
   // The metric that this one is a fraction of; may be empty. Undefined if that metric found none.
   std::string fraction_of = {};
   // The metric whose confidence interval this one is an end of; may be empty. An interval end is
@@ -80,6 +121,13 @@ std::string_view in_words(MetricGroup::Needs needs);
 const std::vector<MetricGroup>& metric_groups();
 const std::vector<MetricInfo>& all_metrics();
 const std::vector<Experiment>& experiments();
+
+// List the flags of heads, those that are roles last, and the columns of the tables of heads.
+const std::vector<FlagInfo>& flag_infos();
+const std::vector<Column>& head_columns();
+
+// Finds the declaration of a flag; std::logic_error if there is none.
+const FlagInfo& flag_info(std::string_view flag);
 
 // Lists the groups that a scan can measure.
 const std::vector<std::string>& measure_groups();

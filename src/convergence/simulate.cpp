@@ -8,9 +8,9 @@
 #include "convergence/hardmax.hpp"
 #include "convergence/horizon.hpp"
 #include "convergence/rate.hpp"
+#include "convergence/resolved_simulation.hpp"
 #include "convergence/spread.hpp"
 #include "convergence/state.hpp"
-#include "convergence/synthetic_plan.hpp"
 #include "convergence/uniform.hpp"
 #include "headgauge/metric_names.hpp"
 #include "headgauge/synthetic.hpp"
@@ -27,7 +27,7 @@ constexpr double kReferenceShare = 10;  // errors should be at least this many t
 class Simulation {
  public:
   Simulation(const SyntheticOptions& options, Progress* progress, std::stop_token stop)
-      : plan_(plan_simulation(options)),
+      : plan_(resolve_simulation(options)),
         options_(plan_.options),
         progress_(progress),
         stop_(std::move(stop)),
@@ -289,7 +289,7 @@ class Simulation {
     }
   }
 
-  SyntheticPlan plan_;
+  ResolvedSimulation plan_;
   const SyntheticOptions& options_;
   Progress* progress_;
   std::stop_token stop_;

@@ -16,7 +16,7 @@ constexpr float kInfiniteDistance = std::numeric_limits<float>::infinity();
 
 }  // namespace
 
-void DistanceMetrics::declare(MetricRegistry& metrics, const SelectionPlan& plan) {
+void DistanceMetrics::declare(MetricRegistry& metrics, const SelectionRequest& plan) {
   selected_mass = metrics.add(metric::selected_mass);
   distance = metrics.add(metric::distance);
   bound = metrics.add(metric::distance_bound);
@@ -168,7 +168,7 @@ void DistanceRows::measure_sizes(Index row, bool is_signed, const SelectionSums&
 void DistanceRows::measure_sampled(const RowBlock& rows, const SelectionBlock& block,
                                    const DistanceMetrics& metrics, RowSink& sink) {
   const HeadInput& head = *rows.head;
-  const SelectionPlan& plan = block.plan();
+  const SelectionRequest& plan = block.plan();
   for (Index r = 0; r < block.rows(); ++r) {
     const auto& line = block.line(r);
     if (line.sizes == 0) continue;

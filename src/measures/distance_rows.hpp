@@ -18,7 +18,7 @@ struct DistanceMetrics {
   MetricHandle sampled, sampled_variance;  // only with draws
   CriticalMetrics critical;
   // Declares these and the derived metrics of the group; their dims must have been named.
-  void declare(MetricRegistry& metrics, const SelectionPlan& plan);
+  void declare(MetricRegistry& metrics, const SelectionRequest& plan);
 };
 
 // Measures one block of rows after another; each thread has its own.

@@ -28,7 +28,7 @@ void fill_outside(std::span<T> columns, const SelectionBlock::Line& line, T valu
 }  // namespace
 
 void SelectionBlock::begin(const RowBlock& block, const SelectionSpace& space,
-                           const SelectionPlan& plan) {
+                           const SelectionRequest& plan) {
   space_ = &space;
   plan_ = &plan;
   Index end = 0;
@@ -95,7 +95,7 @@ int SelectionBlock::count_sizes(Index r, Index n) {
   }
   if (n < 2) return 0;
   for (Index s = 0; s < sizes_; ++s) {
-    row_sizes_[r * sizes_ + s] = SelectionPlan::size_of_share(plan_->shares[s], n);
+    row_sizes_[r * sizes_ + s] = SelectionRequest::size_of_share(plan_->shares[s], n);
   }
   return static_cast<int>(sizes_);
 }

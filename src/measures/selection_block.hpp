@@ -17,7 +17,7 @@
 namespace headgauge {
 
 // The results that a scan needs from the prefix sums.
-struct SelectionPlan {
+struct SelectionRequest {
   // Every row has sets of these sizes, or of these shares of its keys if `shares` is not empty.
   std::vector<int> sizes;      // N of top_n, ascending and distinct
   std::vector<double> shares;  // of top_share, ascending and distinct, between 0 and 1
@@ -108,10 +108,10 @@ class SelectionBlock {
   };
 
   // Lays out the rows of `block`; space and plan must outlive their use.
-  void begin(const RowBlock& block, const SelectionSpace& space, const SelectionPlan& plan);
+  void begin(const RowBlock& block, const SelectionSpace& space, const SelectionRequest& plan);
 
   const SelectionSpace& space() const { return *space_; }
-  const SelectionPlan& plan() const { return *plan_; }
+  const SelectionRequest& plan() const { return *plan_; }
   Index rows() const { return std::ssize(lines_); }
   const Line& line(Index row) const { return lines_[row]; }
   // Returns the row stride in columns: whole vectors, with room for a row's members.
@@ -169,7 +169,7 @@ class SelectionBlock {
   }
 
   const SelectionSpace* space_ = nullptr;
-  const SelectionPlan* plan_ = nullptr;
+  const SelectionRequest* plan_ = nullptr;
   Index stride_ = 0;
   Index depth_ = 0;
   Index sizes_ = 0;

@@ -36,8 +36,8 @@ std::vector<T> distinct(std::vector<T> values) {
   return values;
 }
 
-SelectionPlan make_plan(const MeasureOptions& options, SelectionGroups groups) {
-  SelectionPlan plan;
+SelectionRequest make_plan(const MeasureOptions& options, SelectionGroups groups) {
+  SelectionRequest plan;
   if (!options.lengths.empty()) plan.longest = std::max(options.lengths.back(), 2);
   if (groups.proportion) {
     if (options.lengths.empty()) {
@@ -136,7 +136,7 @@ class SelectionMeasure : public Measure {
   MeasureOptions options_;
   SelectionGroups groups_;
   std::size_t gram_limit_;
-  SelectionPlan plan_;
+  SelectionRequest plan_;
   DistanceMetrics distance_;
   SeparabilityMetrics separability_;
 
@@ -361,7 +361,7 @@ std::size_t SelectionMeasure::bytes(const SourceInfo& source, Index longest) con
 
 std::size_t selection_bytes(const MeasureOptions& options, const SourceInfo& source,
                             SelectionGroups groups, Index longest, Index dimension, int slots) {
-  const SelectionPlan plan = make_plan(options, groups);
+  const SelectionRequest plan = make_plan(options, groups);
   const Index sizes = plan.count();
   // All tokens are distinct in the worst case.
   std::size_t bytes = Gram::bytes(longest, longest, dimension, kGramLimit);

@@ -23,7 +23,7 @@ void SelectionSums::gather(const SelectionBlock& block, std::vector<PrefixSums>&
   block_ = &block;
   sizes_ = block.plan().count();
   reserve();
-  const SelectionPlan& plan = block.plan();
+  const SelectionRequest& plan = block.plan();
   if (!gram().has_products()) {
     if (plan.distance) project(PrefixKind::scaled, 0, block.rows(), stored_.data());
     if (plan.separability) project_separations();
@@ -45,7 +45,7 @@ void SelectionSums::finish() {
 }
 
 void SelectionSums::reserve() {
-  const SelectionPlan& plan = block_->plan();
+  const SelectionRequest& plan = block_->plan();
   const Index rows = block_->rows(), depth = block_->depth();
   if (plan.separability) {
     grow(output_.lowest, rows * sizes_ * kPrefixLanes);
@@ -68,7 +68,7 @@ PrefixSums SelectionSums::prefix_of(Index row) const {
 
 // Describes the sum of a kind and its outputs.
 PrefixSum SelectionSums::sum_of(Index row, PrefixKind kind) {
-  const SelectionPlan& plan = block_->plan();
+  const SelectionRequest& plan = block_->plan();
   const Index depth = block_->depth(), stride = block_->stride();
   PrefixSum sum;
   sum.coefficient = block_->member_weights(row, kind).data();

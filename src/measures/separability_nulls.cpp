@@ -2,8 +2,8 @@
 
 namespace headgauge {
 
-SelectionPlan null_plan(const SelectionPlan& plan, bool unit_sphere) {
-  SelectionPlan null;
+SelectionRequest null_plan(const SelectionRequest& plan, bool unit_sphere) {
+  SelectionRequest null;
   null.sizes = plan.sizes;
   null.shares = plan.shares;
   null.longest = plan.longest;
@@ -25,7 +25,7 @@ void SeparabilityNulls::begin(const RowBlock& rows, const NullSpaces& spaces) {
 }
 
 bool SeparabilityNulls::has(Index r, Index every) const {
-  const SelectionPlan& plan = spaces_->plan;
+  const SelectionRequest& plan = spaces_->plan;
   const Row& row = rows_->rows[r];
   if ((row.query + rows_->head->head) % every != 0 || plan.count() == 0) return false;
   return row.n() > (plan.shares.empty() ? plan.sizes.front() : 1);
@@ -96,7 +96,7 @@ void SeparabilityNulls::measure(MatrixView<const int> found, const Metrics& metr
 
 void SeparabilityNulls::separate(Null& null, const PairedRows& paired, MatrixView<const int> found,
                                  const NullMetrics& metrics, RowSink& sink) {
-  const SelectionPlan& plan = null.block.plan();
+  const SelectionRequest& plan = null.block.plan();
   for (Index i = 0; i < null.block.rows(); ++i) {
     const Index r = paired.source(i);
     separator_.begin(null.sums, i, rows_->rows[r], *rows_->normalizer, paired.pairing(i));

@@ -24,12 +24,12 @@ struct NullMetrics {
 struct NullSpaces {
   SelectionSpace text;
   SelectionSpace sphere;  // random points instead of x
-  SelectionPlan plan;     // of separability only
-  SelectionPlan sphere_plan;
+  SelectionRequest plan;  // of separability only
+  SelectionRequest sphere_plan;
   bool all = true;  // measure the local null and the sphere too
 };
 // Returns the plan of the nulls for rows that are measured under `plan`.
-SelectionPlan null_plan(const SelectionPlan& plan, bool unit_sphere);
+SelectionRequest null_plan(const SelectionRequest& plan, bool unit_sphere);
 
 // The nulls of a block of rows. The sums that gather() adds must be computed between begin() and
 // measure().

@@ -29,7 +29,7 @@ PerHead<std::vector<double>> output_changes(HeadSource& source, const PlanSpace&
   options.lengths = {static_cast<int>(space.context())};
   options.measures = {"weights"};
   options.threads = threads;
-  ScanPlan plan = plan_scan(options, source.info());
+  ResolvedScan plan = resolve_scan(options, source.info());
   plan.options.measures.clear();
   plan.options.own_measures.push_back(
       [&](const MeasureOptions& measure, const SourceInfo&, int slots) {

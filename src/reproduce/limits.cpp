@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "experiments/stages.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/claims.hpp"
 #include "headgauge/metric_names.hpp"
@@ -11,7 +12,6 @@
 #include "headgauge/text.hpp"
 #include "reproduce/early_warning.hpp"
 #include "results/declared.hpp"
-#include "scan/stages.hpp"
 
 namespace headgauge {
 namespace {

@@ -11,14 +11,14 @@
 #include "base/file.hpp"
 #include "base/saved_state.hpp"
 #include "base/strict_json.hpp"
-#include "convergence/synthetic_plan.hpp"
+#include "convergence/resolved_simulation.hpp"
+#include "experiments/stages.hpp"
 #include "headgauge/claims.hpp"
 #include "headgauge/files.hpp"
 #include "headgauge/reproduce.hpp"
 #include "headgauge/results_folder.hpp"
 #include "reproduce/experiments.hpp"
 #include "reproduce/random_keys.hpp"
-#include "scan/stages.hpp"
 
 namespace headgauge {
 namespace {
@@ -185,7 +185,7 @@ class Tokens {
     SyntheticOptions options = synthetic_options(options_, tokens);
     const Kept kept(options_.folder, tokens);
     options.state = kept.state();
-    const SyntheticPlan plan = plan_simulation(options);
+    const ResolvedSimulation plan = resolve_simulation(options);
     auto found = kept.found([&](const Results& old) {
       Json settings = without_idle(old.settings);
       settings.erase("reference_method");  // known only after the run

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
@@ -12,6 +13,7 @@
 #include "base/strict_json.hpp"
 #include "results/catalogue_text.hpp"
 #include "results/declared.hpp"
+#include "results/next_commands.hpp"
 
 namespace headgauge {
 namespace {
@@ -46,6 +48,9 @@ class Keys {
     if (!value) refuse(place_, fmt::format("\"{}\" is missing", key));
     return std::move(*value);
   }
+  nlohmann::json::array_t list(const char* key) {
+    return find<nlohmann::json::array_t>(key).value_or(nlohmann::json::array_t());
+  }
   std::string text(const char* key) {
     auto value = take<std::string>(key);
     if (value.empty()) refuse(place_, fmt::format("\"{}\" is empty", key));
@@ -60,6 +65,10 @@ class Keys {
     }
     refuse(place_, fmt::format("\"{}\" is \"{}\"", key, name));
   }
+  // Leaves keys to the report page, which alone reads them.
+  void skip(std::initializer_list<const char*> keys) {
+    for (const char* key : keys) left_.erase(key);
+  }
   void done() const {
     if (!left_.empty()) refuse(place_, fmt::format("unknown key \"{}\"", left_.begin().key()));
   }
@@ -70,7 +79,52 @@ class Keys {
   std::string place_;
 };
 
-MetricInfo read_metric(nlohmann::json object, const MetricGroup& group, std::size_t number) {
+std::string command_after(Keys& keys) {
+  if (!keys.has("next")) {
+    return fmt::format(
+        "`headgauge compare MODEL TEXT --heads HEAD {}` says what the loss becomes if {}.",
+        keys.text("try"), keys.text("if"));
+  }
+  return keys.one_of<const char*>("next",
+                                  {{"converge", next::kConverge}, {"validate", next::kValidate}});
+}
+
+FlagInfo read_flag(nlohmann::json object, const std::string& metric) {
+  Keys keys(std::move(object), "flags of " + metric);
+  using enum FlagInfo::Rule;
+  FlagInfo flag;
+  flag.metric = metric;
+  flag.name = keys.text("name");
+  flag.short_name = keys.text("short");
+  flag.role = keys.find<bool>("role").value_or(false);
+  flag.rule = keys.one_of<FlagInfo::Rule>("rule", {{"above", above},
+                                                   {"below", below},
+                                                   {"no_better_than_chance", no_better_than_chance},
+                                                   {"beyond_chance", beyond_chance}});
+  flag.cutoff = keys.take<double>("cutoff");
+  if (keys.has("share_of")) flag.share_of = keys.text("share_of");
+  if (keys.has("partner")) flag.partner = keys.text("partner");
+  flag.meaning = fmt::format(fmt::runtime(keys.text("meaning")), flag.cutoff,
+                             fmt::arg("percent", 100 * flag.cutoff));
+  flag.source = keys.text("source");
+  flag.means = keys.text("means");
+  flag.next = command_after(keys);
+  keys.done();
+  return flag;
+}
+
+Column read_column(nlohmann::json object, const std::string& metric) {
+  Keys keys(std::move(object), "column of " + metric);
+  Column column{metric, keys.text("title"), keys.text("unit"), keys.take<std::size_t>("width")};
+  if (keys.has("judged_by")) column.judged_by = keys.text("judged_by");
+  column.aside = keys.find<bool>("aside").value_or(false);
+  column.place = keys.take<int>("place");
+  keys.done();
+  return column;
+}
+
+MetricInfo read_metric(nlohmann::json object, const MetricGroup& group, std::size_t number,
+                       Catalogue& catalogue) {
   const auto name = object.find("name");
   std::string place = name != object.end() && name->is_string()
                           ? name->get<std::string>()
@@ -95,7 +149,17 @@ MetricInfo read_metric(nlohmann::json object, const MetricGroup& group, std::siz
   }
   info.none = keys.find<double>("none");
   info.identifier = keys.find<bool>("identifier").value_or(false);
-  info.flags = keys.find<std::vector<std::string>>("flags").value_or(std::vector<std::string>());
+  for (nlohmann::json& flag : keys.list("flags")) {
+    if (!flag.is_string()) {
+      catalogue.flags.push_back(read_flag(std::move(flag), info.name));
+      info.flags.push_back(catalogue.flags.back().name);
+    } else {
+      info.flags.push_back(flag.get<std::string>());
+    }
+  }
+  if (auto column = keys.find<nlohmann::json>("column")) {
+    catalogue.columns.push_back(read_column(std::move(*column), info.name));
+  }
   info.by_position = keys.find<bool>("by_position").value_or(false);
   info.command = keys.has("command") ? keys.text("command") : group.command;
   if (keys.has("fraction_of")) info.fraction_of = keys.text("fraction_of");
@@ -108,6 +172,7 @@ MetricInfo read_metric(nlohmann::json object, const MetricGroup& group, std::siz
     }
     info.range = {(*ends)[0], (*ends)[1]};
   }
+  keys.skip({"mapped", "ranked"});
   keys.done();
   return info;
 }
@@ -133,15 +198,16 @@ void read_group(nlohmann::json file, std::size_t number, Catalogue& catalogue) {
         "needs", {{"x", x}, {"shares", shares}, {"loss", loss}, {"intervention", intervention}});
   }
   auto metrics = keys.take<nlohmann::json::array_t>("metrics");
-  auto experiments =
-      keys.find<nlohmann::json::array_t>("experiments").value_or(nlohmann::json::array_t());
+  auto experiments = keys.list("experiments");
+  keys.skip({"figures"});
   keys.done();
   for (nlohmann::json& experiment : experiments) {
     catalogue.experiments.push_back(read_experiment(std::move(experiment), group));
   }
   std::size_t number_of_metric = 0;
   for (nlohmann::json& metric : metrics) {
-    catalogue.metrics.push_back(read_metric(std::move(metric), group, ++number_of_metric));
+    catalogue.metrics.push_back(
+        read_metric(std::move(metric), group, ++number_of_metric, catalogue));
   }
   catalogue.groups.push_back(std::move(group));
 }
@@ -151,6 +217,11 @@ void require_names(const Catalogue& catalogue) {
   for (const MetricGroup& group : catalogue.groups) {
     if (!groups.insert(group.name).second) refuse(group.name, "the group stands twice");
   }
+  const auto require_metric = [&](const std::string& place, const std::string& other) {
+    if (!other.empty() && !metrics.contains(other)) {
+      refuse(place, "there is no metric \"" + other + "\"");
+    }
+  };
   for (const MetricInfo& metric : catalogue.metrics) {
     if (!metrics.insert(metric.name).second) refuse(metric.name, "the metric stands twice");
     for (const std::string& flag : metric.flags) {
@@ -159,9 +230,15 @@ void require_names(const Catalogue& catalogue) {
   }
   for (const MetricInfo& metric : catalogue.metrics) {
     for (const std::string& other : {metric.fraction_of, metric.interval_of}) {
-      if (other.empty() || metrics.contains(other)) continue;
-      refuse(metric.name, "there is no metric \"" + other + "\"");
+      require_metric(metric.name, other);
     }
+  }
+  for (const FlagInfo& flag : catalogue.flags) {
+    require_metric(flag.name, flag.share_of);
+    require_metric(flag.name, flag.partner);
+  }
+  for (const Column& column : catalogue.columns) {
+    require_metric("column of " + column.metric, column.judged_by);
   }
 }
 
@@ -185,6 +262,8 @@ Catalogue read_catalogue(std::string_view text) {
     read_group(std::move(file), catalogue.groups.size() + 1, catalogue);
   }
   require_names(catalogue);
+  std::ranges::stable_partition(catalogue.flags, std::logical_not(), &FlagInfo::role);
+  std::ranges::stable_sort(catalogue.columns, {}, &Column::place);
   return catalogue;
 }
 
@@ -222,6 +301,20 @@ const std::vector<MetricInfo>& all_metrics() {
 
 const std::vector<Experiment>& experiments() {
   return catalogue().experiments;
+}
+
+const std::vector<FlagInfo>& flag_infos() {
+  return catalogue().flags;
+}
+
+const std::vector<Column>& head_columns() {
+  return catalogue().columns;
+}
+
+const FlagInfo& flag_info(std::string_view flag) {
+  const auto found = std::ranges::find(flag_infos(), flag, &FlagInfo::name);
+  if (found == flag_infos().end()) refuse(std::string(flag), "the flag is not declared");
+  return *found;
 }
 
 const std::vector<std::string>& measure_groups() {

@@ -12,6 +12,8 @@ struct Catalogue {
   std::vector<MetricGroup> groups;
   std::vector<MetricInfo> metrics;
   std::vector<Experiment> experiments;
+  std::vector<FlagInfo> flags;
+  std::vector<Column> columns;
 };
 
 // Returns the embedded files as a JSON list.

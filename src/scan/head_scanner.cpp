@@ -89,7 +89,7 @@ class HiddenKeys final : public KeyMask {
 }  // namespace
 
 HeadScanner::HeadScanner(std::span<const std::unique_ptr<Measure>> measures,
-                         const CellLayout& layout, const RowPlan& plan, ThreadPool& pool,
+                         const CellLayout& layout, const MeasuredRows& plan, ThreadPool& pool,
                          std::stop_token stop)
     : softmax_(make_normalizer("softmax")),
       measures_(measures),

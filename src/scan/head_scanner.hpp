@@ -12,7 +12,7 @@
 #include "headgauge/parallel.hpp"
 #include "kernels/gemm.hpp"
 #include "kernels/top.hpp"
-#include "scan/plan.hpp"
+#include "scan/measured_rows.hpp"
 #include "scan/statistics.hpp"
 
 namespace headgauge {
@@ -34,7 +34,7 @@ struct LeftOutRows {
 class HeadScanner {
  public:
   HeadScanner(std::span<const std::unique_ptr<Measure>> measures, const CellLayout& layout,
-              const RowPlan& plan, ThreadPool& pool, std::stop_token stop = {});
+              const MeasuredRows& plan, ThreadPool& pool, std::stop_token stop = {});
 
   // Observes all planned rows of `head` (in document head.document) and returns the sums of their
   // values in `sums`. Uses the head's normalizer (softmax by default) on the keys that its mask
@@ -123,7 +123,7 @@ class HeadScanner {
   std::unique_ptr<Normalizer> softmax_;
   std::span<const std::unique_ptr<Measure>> measures_;
   const CellLayout& layout_;
-  const RowPlan& plan_;
+  const MeasuredRows& plan_;
   ThreadPool& pool_;
   std::stop_token stop_;
   MeasureNeeds needs_;

@@ -11,7 +11,7 @@
 
 namespace headgauge {
 
-int last_layer_of(const ScanPlan& plan, const SourceInfo& source) {
+int last_layer_of(const ResolvedScan& plan, const SourceInfo& source) {
   const auto& groups = plan.options.measures;
   if (source.has_loss && std::ranges::find(groups, "model") != groups.end()) {
     return source.layers - 1;
@@ -23,7 +23,7 @@ int last_layer_of(const ScanPlan& plan, const SourceInfo& source) {
   return last;
 }
 
-LayerScan::LayerScan(HeadSource& source, const ScanPlan& plan, const ScanPart& part,
+LayerScan::LayerScan(HeadSource& source, const ResolvedScan& plan, const ScanPart& part,
                      ScanTables& tables, ThreadPool& pool, Progress* progress,
                      const std::stop_token& stop)
     : source_(source),
@@ -39,7 +39,7 @@ LayerScan::LayerScan(HeadSource& source, const ScanPlan& plan, const ScanPart& p
       scanner_(tables.measures, *tables.layout, *tables.plan, pool, stop),
       sums_(*tables.plan, *tables.layout) {}
 
-std::size_t LayerScan::bytes(const RowPlan& rows, const CellLayout& layout, int heads) {
+std::size_t LayerScan::bytes(const MeasuredRows& rows, const CellLayout& layout, int heads) {
   return HeadSums::bytes(rows, layout) + LayerTable::unfinished_bytes(rows, layout, heads);
 }
 

@@ -18,11 +18,11 @@
 namespace headgauge {
 
 // Returns the last layer of a pass; if the loss is needed, this is the last layer of the model.
-int last_layer_of(const ScanPlan& plan, const SourceInfo& source);
+int last_layer_of(const ResolvedScan& plan, const SourceInfo& source);
 
 class LayerScan {
  public:
-  LayerScan(HeadSource& source, const ScanPlan& plan, const ScanPart& part, ScanTables& tables,
+  LayerScan(HeadSource& source, const ResolvedScan& plan, const ScanPart& part, ScanTables& tables,
             ThreadPool& pool, Progress* progress, const std::stop_token& stop);
 
   // Measures every layer of the pass; each finished layer adds a table. Parts that a journal has
@@ -34,7 +34,7 @@ class LayerScan {
   double measure_seconds() const { return measure_seconds_; }
 
   // Returns the memory for the sums of the rows of a layer, without its table.
-  static std::size_t bytes(const RowPlan& rows, const CellLayout& layout, int heads);
+  static std::size_t bytes(const MeasuredRows& rows, const CellLayout& layout, int heads);
 
  private:
   Journal* journal() const { return plan_.options.journal; }
@@ -61,7 +61,7 @@ class LayerScan {
 
   HeadSource& source_;
   const SourceInfo& info_;
-  const ScanPlan& plan_;
+  const ResolvedScan& plan_;
   const ScanPart& part_;
   ScanTables& tables_;
   ThreadPool& pool_;

@@ -1,11 +1,10 @@
-// The options of scan(), compare() and converge(), each declared once.
+// The options of scan(), each declared once.
 #include "headgauge/options.hpp"
 
 #include <algorithm>
 #include <iterator>
 
-#include "headgauge/compare.hpp"
-#include "headgauge/converge.hpp"
+#include "headgauge/scan.hpp"
 
 namespace headgauge {
 namespace {
@@ -177,105 +176,6 @@ std::vector<Option> joined(std::vector<Option> first, Lists... rest) {
 
 std::vector<Option> options_of(ScanOptions& o) {
   return joined(scope(o), measured(o), details(o.measure), running(o));
-}
-
-std::vector<Option> options_of(CompareOptions& o) {
-  std::vector<Option> own = {
-      {.member = "CompareOptions::normalizers",
-       .value = &o.normalizers,
-       .form = "NAME[:KEY=VALUE],...",
-       .group = option_group::changed,
-       .help = "The normalizers to set against the model's own, such as "
-               "ssmax:s=0.43,b=0,sparsemax; may be repeated; headgauge list normalizers lists them",
-       .details = "[normalizers.md](normalizers.md). A comma followed by `key=` goes on with the "
-                  "normalizer before it, any other begins the next: `ssmax:s=0.43,b=0,sparsemax` "
-                  "is two",
-       .expects = "the name of a normalizer",
-       .named = "normalizer"},
-      {.member = "CompareOptions::patterns",
-       .value = &o.patterns,
-       .form = "NAME[:KEY=VALUE],...",
-       .group = option_group::changed,
-       .help = "In place of normalizers: the patterns of keys to set against the model's own; may "
-               "be repeated; headgauge list patterns lists them",
-       .details = "[patterns.md](patterns.md). Adds `kept_mass`, and says of each pattern whether "
-                  "the heads select better or merely see fewer keys",
-       .expects = "the name of a pattern",
-       .none = "none",
-       .named = "pattern",
-       .excludes = "normalizer"},
-      {.member = "CompareOptions::each",
-       .value = choice(o.each, {"none", "layer", "head"}),
-       .form = "head|layer",
-       .group = option_group::changed,
-       .help = "Change one head (or one layer) at a time, in place of all at once",
-       .details = "`loss`, `loss_change` and `kl` are then those of the model with that one "
-                  "changed. The metrics of a head are those that it then has; what is of several "
-                  "heads together is left out"}};
-  for (Option& option : options_of(o.scan)) {
-    const std::string name = option.name();
-    if (name == "normalizer" || name == "pattern" || name == "examples") continue;
-    if (name == "layers" || name == "heads") {
-      option.group = option_group::changed;
-      option.help = name == "layers" ? "Change only in these layers, such as 0-3,5"
-                                     : "Change only these heads, as layer.head: 3.5,7.*";
-      option.details = name == "layers" ? ""
-                                        : "All heads are measured, for those of later layers "
-                                          "change too; what comes before the first changed layer "
-                                          "is neither run nor measured again";
-    }
-    own.push_back(std::move(option));
-  }
-  return own;
-}
-
-std::vector<Option> options_of(ConvergeOptions& o) {
-  std::vector<Option> scan = options_of(o.scan);
-  std::erase_if(scan, [](const Option& option) {
-    return option.name() == "pattern" || option.name() == "examples";
-  });
-  find_option(scan, "measures").help =
-      "Groups of metrics: {groups} (default: weights, distance, separability, dispersion)";
-  find_option(scan, "normalizer").details =
-      "Errors, rates and budgets are those under it, on the model's own queries, keys and values";
-  find_option(scan, "queries").details += ". Budgets look at the same rows";
-  return joined(
-      std::move(scan),
-      std::vector<Option>{
-          {.member = "ConvergeOptions::grid",
-           .value = &o.grid,
-           .form = "N,N...|FIRST:LAST:COUNT",
-           .group = option_group::drawn,
-           .help = "Numbers of tokens that are drawn, such as 64,128,256, or geometric ones "
-                   "(default: --points geometric ones from L/8 to 3L/4, L the longest length)",
-           .details = "Ascending, and at most the context. With fewer than 4 that can be used "
-                      "there is no rate"},
-          {.member = "ConvergeOptions::points",
-           .value = &o.points,
-           .form = "P",
-           .group = option_group::drawn,
-           .help = "How many points the default grid has (default {})",
-           .least = 1,
-           .excludes = "grid"},
-          {.member = "ConvergeOptions::replicates",
-           .value = &o.replicates,
-           .form = "K",
-           .group = option_group::drawn,
-           .help = "Subsamples at each number of tokens (default {})",
-           .least = 2},
-          {.member = "ConvergeOptions::draws",
-           .value = &o.draws,
-           .form = "K",
-           .group = option_group::drawn,
-           .help = "Random sets of keys for the budget of uniform keys (default {})",
-           .least = 1},
-          {.member = "ConvergeOptions::tolerances",
-           .value = &o.tolerances,
-           .form = "T,T...",
-           .group = option_group::drawn,
-           .help = "Relative errors of the output that a key budget allows; 0.05 is always among "
-                   "them (default {})",
-           .details = "Caches and rank correlations are about 0.05"}});
 }
 
 }  // namespace headgauge

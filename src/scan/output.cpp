@@ -30,7 +30,7 @@ LabelledArray& add_means(Results& results, const std::string& name, const Metric
 
 }  // namespace
 
-void write_coords(const Measured& measured, const RowPlan& plan, const MeasureOptions& options,
+void write_coords(const Measured& measured, const MeasuredRows& plan, const MeasureOptions& options,
                   const SourceInfo& source, Results& results) {
   results.set_coord("layer", numbers(measured.layers));
   results.set_coord("head", numbers(measured.heads));

@@ -17,7 +17,7 @@ struct Measured {
 
 // Sets the coordinates layer, head, length, position, top_n, temperature and epsilon, and per head
 // or layer kv_head, layer_type and window.
-void write_coords(const Measured& measured, const RowPlan& plan, const MeasureOptions& options,
+void write_coords(const Measured& measured, const MeasuredRows& plan, const MeasureOptions& options,
                   const SourceInfo& source, Results& results);
 
 // Adds every row metric of the layout, and its _by_position twin if it has one.

@@ -94,7 +94,7 @@ Results merge_lengths(std::vector<Results> passes) {
   return merged;
 }
 
-Results pass_over_lengths(HeadSource& source, const ScanPlan& plan, const Pass& pass,
+Results pass_over_lengths(HeadSource& source, const ResolvedScan& plan, const Pass& pass,
                           Progress* progress) {
   const std::vector<int>& lengths = plan.options.lengths;
   // Refuses an invalid length before work begins.

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "scan/scan_plan.hpp"
+#include "scan/resolved_scan.hpp"
 
 namespace headgauge {
 
 class CellLayout;
 class LayerTable;
-class RowPlan;
+class MeasuredRows;
 
 // The statistics of a scan layer by layer, and the objects they refer to.
 struct ScanTables {
@@ -23,7 +23,7 @@ struct ScanTables {
   ~ScanTables();
   std::vector<std::unique_ptr<Measure>> measures;
   std::unique_ptr<CellLayout> layout;
-  std::unique_ptr<RowPlan> plan;
+  std::unique_ptr<MeasuredRows> plan;
   std::vector<std::unique_ptr<LayerTable>> layers;
 };
 
@@ -48,7 +48,7 @@ struct ScanPart {
 
 // Runs a scan at all lengths in one pass; for sources that are not causal, at the one length they
 // are cut to.
-Results run_scan(HeadSource& source, const ScanPlan& plan, const ScanPart& part, Progress* progress,
-                 const std::stop_token& stop);
+Results run_scan(HeadSource& source, const ResolvedScan& plan, const ScanPart& part,
+                 Progress* progress, const std::stop_token& stop);
 
 }  // namespace headgauge

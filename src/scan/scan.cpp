@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/memory.hpp"
+#include "findings/summary.hpp"
 #include "headgauge/flags.hpp"
 #include "headgauge/journal.hpp"
 #include "headgauge/metric_names.hpp"
@@ -23,7 +24,6 @@
 #include "scan/recorded.hpp"
 #include "scan/run.hpp"
 #include "scan/stopwatch.hpp"
-#include "scan/summary.hpp"
 
 namespace headgauge {
 namespace {
@@ -62,7 +62,7 @@ bool measures_sets(const ScanOptions& options) {
 // One pass over a source.
 class Scan {
  public:
-  Scan(HeadSource& source, const ScanPlan& plan, const ScanPart& part, Progress* progress,
+  Scan(HeadSource& source, const ResolvedScan& plan, const ScanPart& part, Progress* progress,
        const std::stop_token& stop)
       : source_(source),
         info_(source.info()),
@@ -75,8 +75,8 @@ class Scan {
     const ScanOptions& options = plan_.options;
     tables_.measures = make_measures(plan_, info_, pool_.threads());
     tables_.layout = std::make_unique<CellLayout>(tables_.measures);
-    tables_.plan =
-        std::make_unique<RowPlan>(options.lengths, info_.documents, *options.queries, options.seed);
+    tables_.plan = std::make_unique<MeasuredRows>(options.lengths, info_.documents,
+                                                  *options.queries, options.seed);
     asks_loss_ = std::ranges::find(options.measures, "model") != options.measures.end();
     last_layer_ = last_layer_of(plan_, info_);
     bytes_ = estimate_bytes();
@@ -111,7 +111,7 @@ class Scan {
 
  private:
   const CellLayout& layout() const { return *tables_.layout; }
-  const RowPlan& rows() const { return *tables_.plan; }
+  const MeasuredRows& rows() const { return *tables_.plan; }
   bool wants_loss() const { return info_.has_loss && asks_loss_; }
   Journal* journal() const { return plan_.options.journal; }
   // Returns the number of measured layers before this scan's first one.
@@ -296,7 +296,7 @@ class Scan {
   const Stopwatch total_;
   HeadSource& source_;
   const SourceInfo& info_;
-  const ScanPlan& plan_;
+  const ResolvedScan& plan_;
   const ScanPart& part_;
   Progress* progress_;
   const std::stop_token& stop_;
@@ -322,7 +322,7 @@ Results scan(HeadSource& source, const ScanOptions& options, Progress* progress,
              std::stop_token stop) {
   const Journal::Stage stage(options.journal, "scan");
   const Journal::Deal deal(options.journal, document_costs(source.info().documents));
-  ScanPlan whole = plan_scan(options, source.info());
+  ResolvedScan whole = resolve_scan(options, source.info());
   if (const int kept = *whole.options.examples; kept > 0) {
     const MeasureMaker examples = [=](const MeasureOptions& measure, const SourceInfo&, int slots) {
       return make_examples_measure(kept, measure.lengths.back(), slots);
@@ -331,15 +331,15 @@ Results scan(HeadSource& source, const ScanOptions& options, Progress* progress,
   }
   // The caller's own patterns and measures may look at any query.
   const bool only_rows = whole.intervention.pattern == nullptr && options.own_measures.empty();
-  const auto pass = [&](const ScanPlan& plan, Progress* part) {
+  const auto pass = [&](const ResolvedScan& plan, Progress* part) {
     return run_scan(source, plan, {.only_rows = only_rows, .begins_anywhere = true}, part, stop);
   };
   return source.info().causal ? pass(whole, progress)
                               : pass_over_lengths(source, whole, pass, progress);
 }
 
-Results run_scan(HeadSource& source, const ScanPlan& plan, const ScanPart& part, Progress* progress,
-                 const std::stop_token& stop) {
+Results run_scan(HeadSource& source, const ResolvedScan& plan, const ScanPart& part,
+                 Progress* progress, const std::stop_token& stop) {
   std::optional<Scan> scan;
   try {
     scan.emplace(source, plan, part, progress, stop);
@@ -353,7 +353,7 @@ Results run_scan(HeadSource& source, const ScanPlan& plan, const ScanPart& part,
 }
 
 std::vector<MetricInfo> scan_metrics(const ScanOptions& options, const SourceInfo& source) {
-  const ScanPlan plan = plan_scan(options, source);
+  const ResolvedScan plan = resolve_scan(options, source);
   std::vector<MetricInfo> metrics =
       declared_metrics(make_measures(plan, source, plan.options.threads));
   std::erase_if(metrics, [](const MetricInfo& metric) {

@@ -59,9 +59,10 @@ Index CellLayout::size(const MetricInfo& metric) const {
   return cells;
 }
 
-HeadSums::HeadSums(const RowPlan& plan, const CellLayout& layout) : plan_(plan), layout_(layout) {}
+HeadSums::HeadSums(const MeasuredRows& plan, const CellLayout& layout)
+    : plan_(plan), layout_(layout) {}
 
-std::size_t HeadSums::bytes(const RowPlan& plan, const CellLayout& layout) {
+std::size_t HeadSums::bytes(const MeasuredRows& plan, const CellLayout& layout) {
   std::size_t sums = 0;
   for (const Index number : plan.one_of_each_length()) {
     const auto document = plan.document(number);
@@ -119,7 +120,7 @@ std::span<const RowSum> HeadSums::piece(Index piece) const {
 }
 
 double HeadSums::at(MetricHandle metric, Index length, Index inner) const {
-  const DocumentPlan& document = *document_;
+  const DocumentRows& document = *document_;
   if (!metric || plan_.lengths()[length] > document.length) return kUndefined;
   RowSum sum;
   for (Index p = 0; p < std::ssize(document.pieces); ++p) {
@@ -220,7 +221,7 @@ Estimate series_statistics(std::span<const std::vector<double>> documents, Index
   return means.finish();
 }
 
-LayerTable::LayerTable(const RowPlan& plan, const CellLayout& layout, Index heads)
+LayerTable::LayerTable(const MeasuredRows& plan, const CellLayout& layout, Index heads)
     : plan_(plan), layout_(layout), heads_(heads) {
   for (const CellRange& range : layout.ranges()) {
     offsets_.push_back(per_head_);
@@ -230,12 +231,12 @@ LayerTable::LayerTable(const RowPlan& plan, const CellLayout& layout, Index head
   means_.resize(per_head_ * heads);
 }
 
-std::size_t LayerTable::bytes(const RowPlan& plan, const CellLayout& layout, Index heads) {
+std::size_t LayerTable::bytes(const MeasuredRows& plan, const CellLayout& layout, Index heads) {
   const std::size_t copies = plan.lengths().size() + plan.edges().size();
   return copies * layout.cells() * heads * sizeof(Estimate);
 }
 
-std::size_t LayerTable::unfinished_bytes(const RowPlan& plan, const CellLayout& layout,
+std::size_t LayerTable::unfinished_bytes(const MeasuredRows& plan, const CellLayout& layout,
                                          Index heads) {
   return bytes(plan, layout, heads) / sizeof(Estimate) * sizeof(BatchMeans);
 }
@@ -265,7 +266,7 @@ void LayerTable::add(Index head, const HeadSums& sums) {
 
 void LayerTable::add_copy(const Copy& copy, MetricHandle cells, const HeadSums& sums,
                           BatchMeans* means) {
-  const DocumentPlan& document = sums.document();
+  const DocumentRows& document = sums.document();
   if (document.length < plan_.edges()[copy.last_bin - 1]) return;
   const bool whole = plan_.documents_are_batches_to(copy.last_bin - 1);
   const auto begin = std::ranges::lower_bound(document.pieces, copy.first_bin, {}, &Piece::bin);

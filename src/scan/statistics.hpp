@@ -9,7 +9,7 @@
 
 #include "headgauge/measure.hpp"
 #include "heads/batch_means.hpp"
-#include "scan/plan.hpp"
+#include "scan/measured_rows.hpp"
 
 namespace headgauge {
 
@@ -47,8 +47,8 @@ class CellLayout final : public MetricRegistry {
 // The sums of the rows of one head in one document.
 class HeadSums final : public HeadMeans {
  public:
-  HeadSums(const RowPlan& plan, const CellLayout& layout);
-  static std::size_t bytes(const RowPlan& plan, const CellLayout& layout);
+  HeadSums(const MeasuredRows& plan, const CellLayout& layout);
+  static std::size_t bytes(const MeasuredRows& plan, const CellLayout& layout);
   // Begins a head in this document.
   void begin(Index document);
   // `values` is rows of the tile x cells, NaN for undefined; `stand_for` is the number of rows of
@@ -56,7 +56,7 @@ class HeadSums final : public HeadMeans {
   void add(const Tile& tile, MatrixView<const double> values, MatrixView<const double> stand_for);
   // Must be called after all tiles were added.
   void finish();
-  const DocumentPlan& document() const { return *document_; }
+  const DocumentRows& document() const { return *document_; }
   // Returns the sums of a piece of the document, by cell.
   std::span<const RowSum> piece(Index piece) const;
   double at(MetricHandle metric, Index length, Index inner) const override;
@@ -66,9 +66,9 @@ class HeadSums final : public HeadMeans {
   void read(Index document, ByteReader& part);
 
  private:
-  const RowPlan& plan_;
+  const MeasuredRows& plan_;
   const CellLayout& layout_;
-  std::shared_ptr<const DocumentPlan> document_;
+  std::shared_ptr<const DocumentRows> document_;
   std::vector<RowSum> segments_;  // segments x cells
   std::vector<RowSum> pieces_;    // pieces x cells
 };
@@ -80,10 +80,11 @@ Estimate series_statistics(std::span<const std::vector<double>> documents, Index
 // The statistics of all heads of a layer.
 class LayerTable : public LayerStatistics {
  public:
-  LayerTable(const RowPlan& plan, const CellLayout& layout, Index heads);
+  LayerTable(const MeasuredRows& plan, const CellLayout& layout, Index heads);
   // Returns the memory of a table, and the additional memory until it is finished.
-  static std::size_t bytes(const RowPlan& plan, const CellLayout& layout, Index heads);
-  static std::size_t unfinished_bytes(const RowPlan& plan, const CellLayout& layout, Index heads);
+  static std::size_t bytes(const MeasuredRows& plan, const CellLayout& layout, Index heads);
+  static std::size_t unfinished_bytes(const MeasuredRows& plan, const CellLayout& layout,
+                                      Index heads);
   // Adds a head of a document. The documents of each head must be added in order.
   void add(Index head, const HeadSums& sums);
   // Must be called after all documents were added and before reading statistics.
@@ -101,7 +102,7 @@ class LayerTable : public LayerStatistics {
   std::vector<Copy> copies_of(const CellRange& range) const;
   void add_copy(const Copy& copy, MetricHandle cells, const HeadSums& sums, BatchMeans* means);
 
-  const RowPlan& plan_;
+  const MeasuredRows& plan_;
   const CellLayout& layout_;
   Index heads_;
   std::vector<std::vector<Copy>> copies_;  // per range

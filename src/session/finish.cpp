@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "scan/scan_plan.hpp"
+#include "scan/resolved_scan.hpp"
 
 namespace headgauge {
 namespace {
@@ -24,7 +24,7 @@ Results described(const HeadSource& source) {
 }
 
 ScanOptions resolved(const ScanOptions& options, const SourceInfo& source) {
-  const ScanOptions filled = plan_scan(options, source).options;
+  const ScanOptions filled = resolve_scan(options, source).options;
   ScanOptions resolved = options;
   resolved.lengths = filled.lengths;
   resolved.queries = filled.queries;

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "cli/table_style.hpp"
-#include "scan/scanned_results.hpp"
+#include "findings/scanned_results.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -44,7 +44,7 @@ perplexity     168    73.7
 
 layer  entropy   eff.    max  sinks    back   90 %   sep.  rand.  crit.  role       flags
 .head   of max   keys    key  share  tokens   keys   N=20   N=20      N
-  0.0     1.00    512   0.01   0.01     256    462   0.21   0.44   >128  -          disp sat over
+  0.0     1.00    512   0.01   0.01     256    462   0.21   0.44   >128  -          disp over sat
   0.1     0.92    290   0.01   0.71     120    300   0.83   0.45     11  sink       over
   0.2     0.03   1.20   0.97   0.00    1.04   1.00   0.64   0.46      1  -          coll sens
 
@@ -69,31 +69,33 @@ crit.    The first N at which the head's distance is shown to be its expected on
          (reading “context”), each N tested by itself over its rows. The paper takes it that these
          keys carry its context.
 
-disp     dispersed, 1 of 6 heads: entropy beyond the sinks above 0.95 of its maximum. The head
-         weighs most keys much alike: its output is close to an average of all that it reads.
+disp     dispersed, 1 of 6 heads: entropy beyond the sinks above 0.95 of its maximum. The head gives
+         nearly the same weight to most keys: its output is close to an average of all that it
+         reads.
          headgauge compare MODEL TEXT --heads 0.0 --normalizer uniform
-coll     collapsed, 2 of 6 heads: entropy beyond the sinks below 0.05 of its maximum. Sinks are left
-         out, so this is a selection: the examples show its keys.
+coll     collapsed, 2 of 6 heads: entropy beyond the sinks below 0.05 of its maximum. The entropy
+         leaves sinks out, so this is a selection: the examples show its keys.
          headgauge compare MODEL TEXT --heads 0.2 --pattern topk:k=1
+over     over_selected, 3 of 6 heads: 90 % of its weight beyond the sinks on more than 6 % of its
+         keys. The weight is spread over many keys: a cache that keeps a few of them loses some of
+         it.
+         headgauge converge MODEL TEXT
 sat      saturated, 2 of 6 heads: separability less than 0.02 above that of its weights permuted.
-         The keys that the head weighs most stand apart from the others no better than if the same
-         weights were dealt to the keys at random: a larger weight is no sign of a more distinct
+         The keys with the largest weights stand apart from the others no better than if the same
+         weights were assigned to the keys at random: a larger weight is no sign of a more distinct
          vector.
          headgauge validate MODEL --text FILE FILE FILE
-over     over_selected, 3 of 6 heads: 90 % of its weight beyond the sinks on more than 6 % of its
-         keys. The weight is spread over many keys: a cache of a few of them would lose some of it.
-         headgauge converge MODEL TEXT
 sens     sensitive, 2 of 6 heads: gradient norm above 0.25 when the two largest logits move apart (T
          = 1). A small error of the two largest logits moves much of the weight from one key to the
          other.
          headgauge compare MODEL TEXT --heads 0.2 --normalizer softmax:t=2
 dup      redundant, 1 of 6 heads: its top 10 keys overlap by more than 0.8 with another head's.
-         Another head of the layer selects much the same keys. What the two read from them may
-         differ all the same.
+         Another head of the layer selects nearly the same keys. The two heads may still read
+         different things from them.
          headgauge compare MODEL TEXT --heads 1.2 --normalizer uniform
 sink     role_sinks, 1 of 6 heads: more than 0.3 of its weight on sinks. Much of the weight rests on
-         keys that take it whatever the query asks for. What the head selects when it does not rest
-         is measured beyond its sinks.
+         keys that take it whatever the query asks for. The metrics beyond the sinks measure what
+         the head selects with the rest of its weight.
          headgauge compare MODEL TEXT --heads 0.1 --pattern sinks:sinks=4,window=60
 
 )");
@@ -146,7 +148,7 @@ TEST(Table, FlagsThatDoNotFitAreCounted) {
   TableOptions options;
   options.sort = "jacobian_frobenius";  // takes room of its own
   const std::string table = render_table(scanned_results(), options);
-  EXPECT_NE(table.find("  -          disp sat +1\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("  -          disp over +1\n"), std::string::npos) << table;
   Results r = scanned_results();
   for (const char* name : {"dormant", "saturated", "over_selected", "sensitive"}) {
     r.flags.push_back({name, 1, 0, 1, 1, 1, "", "", {}});
@@ -163,7 +165,7 @@ TEST(Table, EachKindOfFlagHasItsPlaceWhereThereIsRoom) {
     }
     return std::string();
   };
-  EXPECT_EQ(flags_of("0.0"), "-          disp sat over");
+  EXPECT_EQ(flags_of("0.0"), "-          disp over sat");
   EXPECT_EQ(flags_of("0.1"), "sink       over");
   EXPECT_EQ(flags_of("0.2"), "-          coll sens");
   EXPECT_EQ(flags_of("1.2"), "-          over sens dup");

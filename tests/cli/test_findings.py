@@ -26,11 +26,11 @@ FEWEST = 14
 
 def commands() -> list[str]:
     """Of all findings and flags, as they stand in the sources."""
-    found: set[str] = set()
-    for place in ("src/results/next_commands.hpp", "src/scan/flag_words.cpp"):
-        source = re.sub(r'"\s*\n\s*"', "", (ROOT / place).read_text("utf-8"))  # literals in one piece
-        found |= {c for c in re.findall(r"`(headgauge [^`\"]+)`", source)}
-        for change in re.findall(r'try_on_head\(\s*"([^"]+)"', source):
+    source = (ROOT / "src/results/next_commands.hpp").read_text("utf-8")
+    source = re.sub(r'"\s*\n\s*"', "", source)  # literals in one piece
+    found = set(re.findall(r"`(headgauge [^`\"]+)`", source))
+    for file in (ROOT / "catalogue").glob("*.json"):
+        for change in re.findall(r'"try": "([^"]+)"', file.read_text("utf-8")):
             found.add(f"headgauge compare MODEL TEXT --heads HEAD {change}")
     return sorted(found)
 

@@ -118,6 +118,34 @@ TEST(Catalogue, RefusesWhatIsNotACompleteDeclaration) {
   EXPECT_TRUE(refuses("\"g\"", "group 1: expected an object"));
 }
 
+constexpr const char* kFlag =
+    R"("name": "p", "short": "p", "rule": "above", "cutoff": 0.06, "meaning": "above {percent:g} %",
+       "source": "s", "means": "m", "next": "converge")";
+
+TEST(Catalogue, ReadsTheFlagsAndTheColumnOfAMetric) {
+  const auto with_flag = [&](const std::string& fields) {
+    return group_of(metric("a", fmt::format(R"(, "flags": [{{{}}}, "q"])", fields)));
+  };
+  const std::string text = with_flag(kFlag);
+  const Catalogue read = read_catalogue("[" + text + "]");
+  ASSERT_EQ(read.flags.size(), 1u);
+  EXPECT_EQ(read.flags[0].metric, "a");
+  EXPECT_EQ(read.flags[0].meaning, "above 6 %");
+  EXPECT_EQ(read.metrics[0].flags, (Names{"p", "q"}));
+  const std::string flag = kFlag;
+  EXPECT_TRUE(refuses(with_flag(flag + R"(, "else": 1)"), "flags of a: unknown key \"else\""));
+  EXPECT_TRUE(refuses(with_flag(flag + R"(, "share_of": "b")"), "p: there is no metric \"b\""));
+  EXPECT_TRUE(refuses(with_flag(flag + R"(, "partner": "b")"), "p: there is no metric \"b\""));
+
+  const auto with_column = [&](const std::string& fields) {
+    return group_of(metric("a", fmt::format(R"(, "column": {{{}}})", fields)));
+  };
+  const std::string column = R"("title": "A", "unit": "keys", "width": 5, "place": 1)";
+  EXPECT_EQ(refusal(with_column(column)), "");
+  EXPECT_TRUE(refuses(with_column(column + R"(, "judged_by": "b")"),
+                      "column of a: there is no metric \"b\""));
+}
+
 TEST(Catalogue, RefusesNamesThatStandTwice) {
   EXPECT_TRUE(refuses(group_of(metric("a") + "," + metric("a")), "a: the metric stands twice"));
   EXPECT_TRUE(

@@ -39,7 +39,7 @@ class DrawnRows : public ::testing::Test {
   static constexpr Index kLength = 700;
   const std::vector<int> lengths_ = {96, 300, 700};
   const std::vector<Index> documents_ = {kLength};
-  const RowPlan plan_{lengths_, documents_, 0, 0};
+  const MeasuredRows plan_{lengths_, documents_, 0, 0};
   const CellLayout layout_{one_metric()};
 
   // The statistics of `values`, by row, if rows from kShort on are drawn with this seed; all of

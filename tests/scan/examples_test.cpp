@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "headgauge/headgauge.hpp"
-#include "pair_of_heads.hpp"
+#include "scan/pair_of_heads.hpp"
 #include "test_data.hpp"
 
 namespace headgauge {

@@ -134,8 +134,8 @@ struct Cells {
 };
 
 // The sums of one document, `write`: as they are when they were written and read.
-HeadSums sums_of(const RowPlan& plan, const Cells& cells, Index d, const std::vector<double>& rows,
-                 bool write) {
+HeadSums sums_of(const MeasuredRows& plan, const Cells& cells, Index d,
+                 const std::vector<double>& rows, bool write) {
   HeadSums sums(plan, cells.layout);
   sums.begin(d);
   for (const Tile& tile : sums.document().tiles) {
@@ -162,7 +162,7 @@ HeadSums sums_of(const RowPlan& plan, const Cells& cells, Index d, const std::ve
 
 void check(const std::vector<Index>& document_lengths, double undefined_share) {
   const std::vector<int> lengths = {32, 100, 256, 600};
-  const RowPlan plan(lengths, document_lengths, 0, 0);
+  const MeasuredRows plan(lengths, document_lengths, 0, 0);
   const Rows rows = random_rows(document_lengths, undefined_share);
   const Cells cells;
   LayerTable table(plan, cells.layout, 1);
@@ -218,7 +218,7 @@ TEST(Statistics, DocumentsAreTheBatchesOfShortLengthsAlone) {
 TEST(Statistics, DocumentsWithoutValuesAreNoBatches) {
   const std::vector<int> lengths = {256};
   const std::vector<Index> documents(4, 256);
-  const RowPlan plan(lengths, documents, 0, 0);
+  const MeasuredRows plan(lengths, documents, 0, 0);
   Rows rows = random_rows(documents, 0);
   rows[2].assign(256, kUndefined);
   const Cells cells;
@@ -340,7 +340,7 @@ TEST(Layout, ATableGivesEveryMetricByItsHandle) {
   }}));
   const std::vector<int> lengths = {4, 8};
   const std::vector<Index> documents = {8};
-  const RowPlan plan(lengths, documents, 0, 0);
+  const MeasuredRows plan(lengths, documents, 0, 0);
   HeadSums sums(plan, layout);
   sums.begin(0);
   for (const Tile& tile : sums.document().tiles) {

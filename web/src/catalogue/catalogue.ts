@@ -1,6 +1,7 @@
 // Reads the declarations of metrics in catalogue/*.json.
 import entries from "virtual:catalogue";
 import experiments from "virtual:experiments";
+import figures from "virtual:figures";
 import type { DeclaredMetric, ExperimentName } from "./metrics";
 
 // The name of a metric of a results file. A name that the page spells out is one of the catalogue,
@@ -18,6 +19,7 @@ export interface CatalogueEntry {
   readonly name: DeclaredMetric;
   readonly title: string;
   readonly group: string;
+  readonly dims: readonly string[]; // without layer, head and length
   readonly unit: string;
   readonly range?: readonly [number, number];
   readonly formula: string;
@@ -27,6 +29,8 @@ export interface CatalogueEntry {
   readonly none?: number;
   readonly fraction_of?: DeclaredMetric;
   readonly bound?: boolean;
+  readonly mapped?: boolean; // drawn as a map of all heads among the figures of a file
+  readonly ranked?: boolean; // among the metrics in which the page ranks a head
   readonly aside?: boolean; // true for nulls, bounds and numbers of tests, which are behind "more"
 }
 
@@ -43,6 +47,26 @@ export interface Experiment {
 }
 
 export const EXPERIMENTS: readonly Experiment[] = experiments;
+
+// Declares a figure of a head: metrics along a dim, as curves.
+export interface DeclaredFigure {
+  readonly id: string;
+  readonly needs: DeclaredMetric; // the metric without which there is no figure
+  readonly along: string;
+  readonly top_n?: number; // drawn at the N nearest to this one; {top_n} in the title is that N
+  readonly title: string; // {length} in it is the longest length
+  readonly caption: string;
+  readonly y: { readonly label: string; readonly log?: boolean; readonly domain?: [number, number] };
+  readonly curves: readonly {
+    readonly metric: DeclaredMetric;
+    readonly label: string; // empty: not in the key
+    readonly colour: number | "muted"; // number in the theme's series
+    readonly style: "line" | "thin" | "dashed" | "dotted";
+    readonly faint?: boolean;
+  }[];
+}
+
+export const FIGURES: readonly DeclaredFigure[] = figures;
 
 interface Declaration {
   entry: CatalogueEntry;

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import katex from "katex";
 import type { Plugin } from "vite";
-import type { CatalogueEntry, Experiment } from "./catalogue";
+import type { CatalogueEntry, DeclaredFigure, Experiment } from "./catalogue";
 
 type Declared = CatalogueEntry & { kind: string; tex?: string };
 
@@ -12,6 +12,7 @@ interface Group {
   group: string;
   metrics: Omit<Declared, "group">[];
   experiments?: Experiment[];
+  figures?: DeclaredFigure[];
 }
 
 // Returns the groups in order.
@@ -31,6 +32,7 @@ export const declared = (): Declared[] =>
 const MODULES: Readonly<Record<string, () => unknown>> = {
   "virtual:catalogue": () => declared().map(({ tex: _, ...entry }) => entry),
   "virtual:experiments": () => groups().flatMap(({ experiments }) => experiments ?? []),
+  "virtual:figures": () => groups().flatMap(({ figures }) => figures ?? []),
   "virtual:formulas": () =>
     Object.fromEntries(declared().map(({ name, tex }) => [name, render(tex ?? "")])),
 };

@@ -8,6 +8,11 @@ declare module "virtual:experiments" {
   export default experiments;
 }
 
+declare module "virtual:figures" {
+  const figures: import("./catalogue").DeclaredFigure[];
+  export default figures;
+}
+
 declare module "virtual:formulas" {
   const mathml: Record<string, string>;
   export default mathml;

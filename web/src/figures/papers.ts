@@ -6,7 +6,7 @@ import { criticalFigure } from "./critical";
 import { curvesFigure, metricCurve, type Curve, type MetricStyle } from "./curves";
 import type { Figure } from "./figure";
 import { capital, csvValue, formatNumber } from "./format";
-import { usualN } from "./head";
+import { usualN } from "./declared";
 import { overHeads, quantile } from "./heads";
 import { RANDOM_KEYS_NEEDS, randomKeysFigures } from "./random_keys";
 import { RATES_NEEDS, hardmaxFigure, ratesFigure, scaleErrorFigures, uniformFigure } from "./rates";

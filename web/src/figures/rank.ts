@@ -1,27 +1,12 @@
 // Shows the rank of one head among all heads.
-import type { MetricName } from "../catalogue/catalogue";
 import * as Plot from "@observablehq/plot";
+import { CATALOGUE, type MetricName } from "../catalogue/catalogue";
 import type { Cell, Results } from "../data/results";
 import type { Figure } from "./figure";
 import { csvValue, formatNumber, metricLabel } from "./format";
 import { judgedCell } from "./correlation";
 import { frame, textWidth } from "./frame";
 import { themeOf } from "./theme";
-
-export const RANKED: readonly MetricName[] = [
-  "entropy_normalized",
-  "entropy_slope",
-  "sink_weight",
-  "mass_90",
-  "distance",
-  "critical_fraction_head",
-  "separability",
-  "sensitivity_top2",
-  "horizon",
-  "rate_mean",
-  "tokens_for_error",
-  "top_overlap",
-];
 
 interface Line {
   name: string;
@@ -32,8 +17,8 @@ interface Line {
 }
 
 export function rankFigure(results: Results, cell: Cell, who: string): Figure | undefined {
-  const lines = RANKED.flatMap((name) => {
-    const line = lineOf(results, name, cell);
+  const lines = [...CATALOGUE.values()].flatMap(({ name, ranked }) => {
+    const line = ranked ? lineOf(results, name, cell) : undefined;
     return line ? [line] : [];
   });
   if (lines.length === 0) return undefined;

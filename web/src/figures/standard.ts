@@ -1,5 +1,5 @@
 // The figures that a results file has without a chosen head.
-import type { MetricName } from "../catalogue/catalogue";
+import { CATALOGUE } from "../catalogue/catalogue";
 import type { Cell, Results } from "../data/results";
 import type { Figure } from "./figure";
 import { headFigures } from "./head";
@@ -12,11 +12,6 @@ import { planFigures } from "./plan";
 import { trainingFigures } from "./training";
 import { validityFigures } from "./validity";
 
-// The most informative metrics, as far as the file has them.
-const MAPS: readonly MetricName[] = [
-  "entropy_normalized", "separability", "horizon", "rate_mean", "loss_change",
-];
-
 // The cell with the original of compare and the N at which heads are judged.
 function usualCell(results: Results): Cell {
   const top_n = judgedN(results);
@@ -24,11 +19,12 @@ function usualCell(results: Results): Cell {
 }
 
 export function standardFigures(results: Results): Figure[] {
-  const maps = MAPS.filter((name) => {
+  const maps = [...CATALOGUE.values()].filter(({ mapped, name }) => {
+    if (!mapped) return false;
     const dims = results.info(name)?.dims ?? [];
     const any = results.coord("layer").length * results.coord("head").length > 0;
     return any && dims.includes("layer") && dims.includes("head");
-  }).map((name) => {
+  }).map(({ name }) => {
     const intervention = results.changed(name) ? 1 : 0;
     return mapFigure(results, name, {
       ...usualCell(results), normalizer: intervention, pattern: intervention,

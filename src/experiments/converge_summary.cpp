@@ -1,0 +1,254 @@
+// Describes the findings of converge() in sentences.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "convergence/budget.hpp"
+#include "experiments/converge_output.hpp"
+#include "headgauge/changes.hpp"
+#include "headgauge/converge.hpp"
+#include "headgauge/metric_names.hpp"
+#include "results/mean_of.hpp"
+#include "results/next_commands.hpp"
+#include "results/summary_line.hpp"
+#include "results/value_or.hpp"
+#include "statistics/false_discoveries.hpp"
+#include "statistics/student.hpp"
+
+namespace headgauge {
+namespace {
+
+using summary::explained;
+using summary::Line;
+using summary::MaybeLine;
+
+constexpr double kShown = 0.05;
+
+struct Extreme {
+  HeadName head;
+  MetricCell cell;
+};
+
+class Sentences {
+ public:
+  explicit Sentences(const Results& results)
+      : results_(results),
+        heads_(measured_heads(results)),
+        tolerance_(find_label(results, "tolerance", kServed)) {}
+
+  std::vector<SummaryLine> all() const {
+    std::vector<SummaryLine> lines;
+    for (const MaybeLine& line :
+         {explained(horizons(),
+                    "A wide horizon is paper B's sign of an output that settles late: a rate of "
+                    "0.5 halves the error with four times the keys, a smaller one with more.",
+                    next::kTokens),
+          explained(rates(),
+                    "A head that is slower than its horizon predicts needs more keys than paper B "
+                    "says.",
+                    next::kTokens),
+          explained(budgets(),
+                    "So many keys keep the head's output, averaged over the text. What the loss "
+                    "becomes is another question.",
+                    next::kDropKeys),
+          explained(cache(),
+                    "So much memory is at stake if each head keeps its own number of keys.",
+                    next::kPlan),
+          explained(calibrated(),
+                    "The allowed change of a head's output was chosen on one text, and its cost "
+                    "measured on another.",
+                    next::kPlan),
+          explained(correlations(),
+                    "Where the two go together, heads that select poorly are those that need long "
+                    "contexts.",
+                    next::kValidate)}) {
+      if (line) lines.push_back(*line);
+    }
+    return lines;
+  }
+
+ private:
+  std::optional<MetricCell> cell(std::string_view metric, const HeadName& head) const {
+    const Pick layer{"layer", head.layer_index}, at{"head", head.head_index};
+    if (metric != metric::tokens_for_error) return find_cell(results_, metric, {layer, at});
+    return find_cell(results_, metric,
+                     {layer,
+                      at,
+                      {"tolerance", tolerance_.value_or(0)},
+                      {"sampler", static_cast<Index>(Sampler::recent)}});
+  }
+
+  // Returns the head with the largest sign * metric, the first of equal ones; nothing if no head
+  // has it.
+  std::optional<Extreme> extreme(std::string_view metric, double sign) const {
+    std::optional<Extreme> best;
+    for (const HeadName& head : heads_) {
+      const auto found = cell(metric, head);
+      if (!found || (best && sign * found->value <= sign * best->cell.value)) continue;
+      best = Extreme{head, *found};
+    }
+    return best;
+  }
+
+  Line& heads(Line& line) const {
+    return line.whole({Line::Kind::heads}, static_cast<double>(heads_.size()));
+  }
+
+  MaybeLine horizons() const {
+    const auto widest = extreme(metric::horizon, 1), narrowest = extreme(metric::horizon, -1);
+    if (!widest) return {};
+    const auto fast = cell(metric::rate_predicted, narrowest->head);
+    const auto slow = cell(metric::rate_predicted, widest->head);
+    if (!fast || !slow) return {};
+    const auto flagged =
+        std::ranges::count_if(results_.flags, [](const Flag& flag) { return flag.name == "slow"; });
+    Line line;
+    line.say("Horizons reach from ").number(narrowest->cell).say(" (").head(narrowest->head);
+    line.say(") to ").number(widest->cell).say(" (").head(widest->head);
+    line.say("), for which paper B predicts rates from ").number(*fast).say(" down to ");
+    line.number(*slow).say("; ").flags("slow", static_cast<double>(flagged)).say(" of ");
+    return heads(line).say(" heads are slow (below ").constant("0.1").say(").").done();
+  }
+
+  MaybeLine rates() const {
+    const auto slowest = extreme(metric::rate_covariance, -1);
+    if (!slowest) return {};
+    std::vector<double> p_of_slower;
+    for (const HeadName& head : heads_) {
+      const auto rate = cell(metric::rate_covariance, head),
+                 predicted = cell(metric::rate_predicted, head);
+      if (!rate || !predicted || std::isnan(rate->standard_error)) continue;
+      p_of_slower.push_back(t_test(mean_of(*rate), predicted->value, Tail::below).p);
+    }
+    const auto judged = static_cast<double>(p_of_slower.size());
+    const auto below = static_cast<double>(std::ranges::count_if(
+        adjusted_p_values(p_of_slower), [](double p) { return p <= kFalseDiscoveries; }));
+    Line line;
+    line.say("The covariance of the outputs settles slowest in ").head(slowest->head);
+    line.say(", at a rate of ").number(slowest->cell);
+    if (judged > 0) {
+      line.say("; ").derived(below).say(" of ").derived(judged);
+      line.say(" heads are shown to be slower than their horizon predicts");
+    }
+    return line.say(".").done();
+  }
+
+  MaybeLine budgets() const {
+    const auto most = extreme(metric::tokens_for_error, 1),
+               fewest = extreme(metric::tokens_for_error, -1);
+    if (!most || !tolerance_) return {};
+    Line line;
+    line.say("Within ").constant("5").say(" % of its output, ").head(most->head).say(" needs ");
+    line.whole(most->cell).say(" of ");
+    line.longest(results_);
+    line.say(" keys (the ");
+    line.say(value_or(results_.model, "causal", true) ? "most recent" : "nearest").say(" and ");
+    line.constant("4").say(" sinks), ").head(fewest->head).say(" ").whole(fewest->cell);
+    return line.say(".").done();
+  }
+
+  MaybeLine cache() const {
+    const auto full = find_cell(results_, metric::cache_bytes, {{"cache", 0}});
+    const auto kept = find_cell(results_, metric::cache_bytes, {{"cache", 1}});
+    const auto most = extreme(metric::tokens_for_error, 1),
+               fewest = extreme(metric::tokens_for_error, -1);
+    if (!full || !kept || !most) return {};
+    Line line;
+    line.say("The key-value cache takes ").whole(*full).say(" bytes per token; kept to these ");
+    line.say("budgets (what that does to the loss was not tried) ").whole(*kept).say(", ");
+    line.derived(100 * kept->value / full->value).say(" % of it");
+    if (fewest->head.text() == most->head.text()) return line.say(".").done();
+    line.say(", of which ").head(most->head).say(" takes the most and ").head(fewest->head);
+    return line.say(" the least.").done();
+  }
+
+  // Describes what the largest requested rise allows, if it was tried.
+  MaybeLine calibrated() const {
+    const LabelledArray* tolerance = results_.metric(metric::tolerance_for_rise);
+    if (tolerance == nullptr) return {};
+    if (results_.coord_numbers("rise").empty()) return {};
+    const Pick rise{"rise", results_.coord_size("rise") - 1};
+    const std::string asked = results_.require_coord("rise").label(results_.coord_size("rise") - 1);
+    const auto found = find_cell(results_, metric::tolerance_for_rise, {rise});
+    Line line;
+    if (!found || found->is_none) {
+      line.say("No tolerance is shown to raise the loss by less than ").constant(asked);
+      return line.say(" nats: keep all keys.").done();
+    }
+    const auto change = find_cell(results_, metric::calibrated_loss_change, {rise});
+    const auto low = find_cell(results_, metric::calibrated_loss_change_low, {rise});
+    const auto high = find_cell(results_, metric::calibrated_loss_change_high, {rise});
+    const auto p = find_cell(results_, metric::calibrated_loss_change_p, {rise});
+    const auto share = find_cell(results_, metric::calibrated_cache_share, {rise});
+    if (!change || !share || !p || !low || !high) return {};
+    line.say("For a rise of the loss by less than ").constant(asked).say(" nats every head may ");
+    line.say("change its output by ").number(*found, 100).say(" %, which leaves ");
+    line.number(*share, 100).say(" % of the cache; on text that had no part in it the loss ");
+    line.say("changes by ").nats(*change).say(" (").nats(*low).say(" to ").nats(*high);
+    line.say(p->value <= kShown ? "), shown to be less" : "), not shown to be less: ask for less");
+    return line.say(".").done();
+  }
+
+  MaybeLine correlations() const {
+    const LabelledArray* value = results_.metric(metric::rank_correlation);
+    const LabelledArray* low = results_.metric(metric::rank_correlation_low);
+    const LabelledArray* high = results_.metric(metric::rank_correlation_high);
+    if (value == nullptr || low == nullptr || high == nullptr) return {};
+    const std::vector<std::string> dims = {"capacity_metric", "convergence_metric"};
+    if (value->dim_names() != dims || low->dims() != value->dims() ||
+        high->dims() != value->dims()) {
+      return {};
+    }
+    std::vector<Index> best;  // capacity metric, convergence metric
+    double largest = 0;
+    int clear = 0, judged = 0;
+    value->each([&](std::span<const Index> cell, std::size_t at) {
+      if (std::isnan(value->values[at])) return;
+      ++judged;
+      if (!(low->values[at] > 0 || high->values[at] < 0)) return;
+      ++clear;
+      const double size = std::abs(value->values[at]);
+      if (!best.empty() && !(size > largest)) return;
+      best.assign(cell.begin(), cell.end());
+      largest = size;
+    });
+    if (judged == 0) return {};
+    Line line;
+    if (clear == 0) {
+      return line
+          .say(
+              "Selecting poorly and needing context do not go together here: every interval of "
+              "their rank correlations holds 0.")
+          .done();
+    }
+    const std::string capacity = value->dims()[0].label(best[0]);
+    const std::string convergence = value->dims()[1].label(best[1]);
+    const auto at = [&](const char* metric) {
+      return require_cell(results_, metric,
+                          {{"capacity_metric", best[0]}, {"convergence_metric", best[1]}});
+    };
+    line.say("Selection and need of context go together most in ").say(capacity).say(" against ");
+    line.say(convergence).say(": rank correlation ").number(at(metric::rank_correlation)).say(" (");
+    line.number(at(metric::rank_correlation_low))
+        .say(" to ")
+        .number(at(metric::rank_correlation_high));
+    if (const auto top = extreme(capacity, 1)) {
+      line.say("), the most of the former in ").head(top->head).say(" (").number(top->cell);
+      if (const auto need = cell(convergence, top->head)) line.say(" against ").number(*need);
+    }
+    line.say("); ").derived(clear).say(" of ").derived(judged);
+    return line.say(" intervals leave 0 out, where one in 20 would by chance.").done();
+  }
+
+  const Results& results_;
+  std::vector<HeadName> heads_;
+  std::optional<Index> tolerance_;
+};
+
+}  // namespace
+
+std::vector<SummaryLine> summarize_convergence(const Results& results) {
+  return Sentences(results).all();
+}
+
+}  // namespace headgauge

@@ -1,0 +1,66 @@
+#include "experiments/next_token_metrics.hpp"
+
+#include "headgauge/bytes.hpp"
+#include "headgauge/metric_names.hpp"
+#include "results/declared.hpp"
+#include "scan/statistics.hpp"
+
+namespace headgauge {
+namespace {
+
+using Series = std::vector<std::vector<double>>;  // document -> values
+
+Series losses(const Predictions& predictions) {
+  Series series;
+  for (const NextTokens& next : predictions) series.push_back(next.losses);
+  return series;
+}
+
+Series divergences(const Predictions& predictions) {
+  Series series;
+  for (const NextTokens& next : predictions) series.push_back(next.divergence);
+  return series;
+}
+
+Series differences(const Series& of, const Series& from) {
+  Series series = of;
+  for (std::size_t d = 0; d < series.size(); ++d) {
+    if (from[d].size() != series[d].size()) {
+      throw DamagedPartError("as many losses as the model itself has", "another number");
+    }
+    for (std::size_t t = 0; t < series[d].size(); ++t) series[d][t] -= from[d][t];
+  }
+  return series;
+}
+
+}  // namespace
+
+NextTokenMetrics::NextTokenMetrics(std::vector<std::string> dims, Results& results)
+    : results_(results) {
+  dims.emplace_back("length");
+  const auto add = [&](const char* name) {
+    return &add_declared(results, name, dims).with_standard_errors().with_rows();
+  };
+  loss_ = add(metric::loss);
+  change_ = add(metric::loss_change);
+  change_->change_of = metric::loss;
+  divergence_ = add(metric::kl);
+}
+
+void NextTokenMetrics::put(std::span<const Index> cell, const Predictions& original,
+                           const Predictions& intervention) {
+  const Series own = losses(intervention), change = differences(own, losses(original));
+  const Series divergence = divergences(intervention);
+  std::vector<Index> full(cell.begin(), cell.end());
+  full.push_back(0);
+  const auto lengths = results_.coord_numbers("length");
+  for (Index l = 0; l < std::ssize(lengths); ++l) {
+    full.back() = l;
+    const auto length = static_cast<Index>(lengths[l]);
+    loss_->set(full, series_statistics(own, length - 1));
+    change_->set(full, series_statistics(change, length - 1));
+    divergence_->set(full, series_statistics(divergence, length));
+  }
+}
+
+}  // namespace headgauge

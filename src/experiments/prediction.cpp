@@ -1,0 +1,272 @@
+#include "experiments/prediction.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "base/random.hpp"
+#include "statistics/bootstrap.hpp"
+#include "statistics/ranks.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr std::size_t kFewestHeads = 8;
+constexpr std::size_t kFewestAside = 4;     // minimum number of heads on either side of a threshold
+constexpr double kSameCorrelation = 1e-12;  // tolerance for the order of summation
+
+// Returns centred ranks of norm 1, whose inner product is Spearman's correlation. Empty if all
+// values are equal.
+std::vector<double> unit_ranks(std::span<const double> values) {
+  std::vector<double> ranks = headgauge::ranks(values);
+  const double mean =
+      std::accumulate(ranks.begin(), ranks.end(), 0.0) / static_cast<double>(ranks.size());
+  double square = 0;
+  for (double& rank : ranks) {
+    rank -= mean;
+    square += rank * rank;
+  }
+  if (square == 0) return {};
+  for (double& rank : ranks) rank /= std::sqrt(square);
+  return ranks;
+}
+
+HeadTable unit_ranks(const HeadTable& table) {
+  HeadTable ranks;
+  for (const std::vector<double>& row : table) ranks.push_back(unit_ranks(row));
+  return ranks;
+}
+
+double product(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+bool some_empty(const HeadTable& table) {
+  return std::ranges::any_of(table, &std::vector<double>::empty);
+}
+
+// Returns the columns `heads`, which may repeat.
+HeadTable columns(const HeadTable& table, std::span<const Index> heads) {
+  HeadTable chosen(table.size());
+  for (std::size_t t = 0; t < table.size(); ++t) {
+    for (const Index head : heads) chosen[t].push_back(table[t][head]);
+  }
+  return chosen;
+}
+
+double mean_correlation(const HeadTable& x, const HeadTable& y) {
+  double sum = 0;
+  for (std::size_t t = 0; t < x.size(); ++t) sum += product(x[t], y[t]);
+  return sum / static_cast<double>(x.size());
+}
+
+// Shuffles as Fisher and Yates do.
+void shuffle(std::vector<std::size_t>& order, const RandomStream& random) {
+  std::array<std::uint32_t, 4> words{};
+  std::uint32_t drawn = 0;
+  for (std::size_t i = order.size(); i > 1; --i, ++drawn) {
+    if (drawn % 4 == 0) words = random.block(drawn / 4);
+    std::swap(order[i - 1], order[(std::uint64_t{words[drawn % 4]} * i) >> 32]);
+  }
+}
+
+// Returns the heads in which everything is defined.
+std::vector<Index> known_heads(const HeadTable& predictor, const HeadTable& outcome) {
+  std::vector<Index> heads;
+  for (Index head = 0; head < std::ssize(predictor.front()); ++head) {
+    const auto known = [&](const std::vector<double>& row) { return !std::isnan(row[head]); };
+    if (std::ranges::all_of(predictor, known) && std::ranges::all_of(outcome, known)) {
+      heads.push_back(head);
+    }
+  }
+  return heads;
+}
+
+// Returns the share of permutations of the heads, including the identity, whose correlation is at
+// least as large.
+double permutation_p(const HeadTable& x, const HeadTable& y, double correlation,
+                     const PredictionOptions& plan, std::uint32_t pair) {
+  std::vector<std::size_t> order(x.front().size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  int as_large = 1;
+  for (int draw = 0; draw < plan.permutations; ++draw) {
+    shuffle(order, RandomStream(plan.seed, RandomDomain::permuted_heads, pair,
+                                static_cast<std::uint32_t>(draw)));
+    double sum = 0;
+    for (std::size_t t = 0; t < x.size(); ++t) {
+      for (std::size_t i = 0; i < order.size(); ++i) sum += x[t][i] * y[t][order[i]];
+    }
+    const double permuted = sum / static_cast<double>(x.size());
+    if (std::abs(permuted) >= std::abs(correlation) - kSameCorrelation) ++as_large;
+  }
+  return as_large / static_cast<double>(plan.permutations + 1);
+}
+
+// Thresholds of a predictor, by text.
+class Thresholds {
+ public:
+  explicit Thresholds(const HeadTable& predictor) : predictor_(predictor) {
+    for (const std::vector<double>& row : predictor) {
+      std::vector<std::size_t>& order = order_.emplace_back(row.size());
+      std::iota(order.begin(), order.end(), std::size_t{0});
+      std::ranges::stable_sort(order, {}, [&](std::size_t head) { return row[head]; });
+    }
+  }
+
+  // Returns the mean separation on the other texts, by the ranks of the outcome; `order` permutes
+  // its heads. Appends the chosen thresholds to `chosen`.
+  double separation(const HeadTable& ranks, std::span<const std::size_t> order,
+                    std::vector<double>* chosen = nullptr) const {
+    double sum = 0;
+    int tries = 0;
+    for (std::size_t t = 0; t < ranks.size(); ++t) {
+      const Choice choice = choose(t, ranks[t], order);
+      if (choice.sign == 0) continue;
+      if (chosen != nullptr) chosen->push_back(choice.value);
+      for (std::size_t s = 0; s < ranks.size(); ++s) {
+        if (s == t) continue;
+        sum += choice.sign * split(predictor_[s], ranks[s], order, choice.value);
+        ++tries;
+      }
+    }
+    return tries > 0 ? sum / tries : kUndefined;
+  }
+
+ private:
+  struct Choice {
+    double value = 0;
+    int sign = 0;  // 0: no threshold
+  };
+
+  Choice choose(std::size_t text, const std::vector<double>& ranks,
+                std::span<const std::size_t> permuted) const {
+    const std::vector<std::size_t>& order = order_[text];
+    const std::vector<double>& values = predictor_[text];
+    const std::size_t heads = order.size();
+    const double all = std::accumulate(ranks.begin(), ranks.end(), 0.0);
+    Choice best;
+    double most = -1, below = 0;
+    for (std::size_t i = 0; i + kFewestAside < heads; ++i) {
+      below += ranks[permuted[order[i]]];
+      const double low = values[order[i]], high = values[order[i + 1]];
+      if (i + 1 < kFewestAside || low == high) continue;
+      const auto under = static_cast<double>(i + 1), over = static_cast<double>(heads - i - 1);
+      const double found = (all - below) / over - below / under;
+      if (std::abs(found) <= most) continue;
+      most = std::abs(found);
+      best = {std::isinf(high) ? low : (low + high) / 2, found < 0 ? -1 : 1};
+    }
+    return best;
+  }
+
+  // Returns the rank-biserial correlation between exceeding the threshold and the ranks.
+  static double split(const std::vector<double>& values, const std::vector<double>& ranks,
+                      std::span<const std::size_t> permuted, double threshold) {
+    double above = 0, below = 0;
+    int over = 0, under = 0;
+    for (std::size_t head = 0; head < values.size(); ++head) {
+      const bool is_above = values[head] > threshold;
+      (is_above ? above : below) += ranks[permuted[head]];
+      ++(is_above ? over : under);
+    }
+    if (over == 0 || under == 0) return 0;
+    return 2 * (above / over - below / under) / static_cast<double>(values.size());
+  }
+
+  const HeadTable& predictor_;
+  std::vector<std::vector<std::size_t>> order_;  // order of the heads by the predictor, for each
+                                                 // text
+};
+
+}  // namespace
+
+HeadTable other_texts(const HeadTable& table) {
+  if (table.size() < 2) return table;
+  HeadTable others(table.size(), std::vector<double>(table.front().size(), 0.0));
+  for (std::size_t t = 0; t < table.size(); ++t) {
+    for (std::size_t u = 0; u < table.size(); ++u) {
+      if (u == t) continue;
+      for (std::size_t head = 0; head < table[u].size(); ++head) {
+        others[t][head] += table[u][head] / static_cast<double>(table.size() - 1);
+      }
+    }
+  }
+  return others;
+}
+
+Prediction predict(const HeadTable& predictor, const HeadTable& outcome,
+                   const PredictionOptions& plan, std::uint32_t pair) {
+  Prediction found;
+  found.by_text.assign(predictor.size(), kUndefined);
+  const std::vector<Index> heads = known_heads(predictor, outcome);
+  found.heads = static_cast<int>(heads.size());
+  if (heads.size() < kFewestHeads) return found;
+  const HeadTable x = columns(predictor, heads), y = other_texts(columns(outcome, heads));
+  const HeadTable a = unit_ranks(x), b = unit_ranks(y);
+  if (some_empty(a) || some_empty(b)) return found;
+  for (std::size_t t = 0; t < a.size(); ++t) found.by_text[t] = product(a[t], b[t]);
+  found.correlation = mean_correlation(a, b);
+  found.p = permutation_p(a, b, found.correlation, plan, pair);
+  const auto resampled = [&](std::span<const Index> drawn) {
+    const HeadTable p = unit_ranks(columns(x, drawn)), q = unit_ranks(columns(y, drawn));
+    return some_empty(p) || some_empty(q) ? kUndefined : mean_correlation(p, q);
+  };
+  found.interval = bootstrap_interval(std::ssize(heads), resampled,
+                                      {.resamples = plan.resamples,
+                                       .kind = BootstrapKind::percentile,
+                                       .seed = plan.seed,
+                                       .stream = pair});
+  return found;
+}
+
+Threshold choose_threshold(const HeadTable& predictor, const HeadTable& outcome,
+                           const PredictionOptions& plan, std::uint32_t pair) {
+  Threshold found;
+  const std::vector<Index> heads = known_heads(predictor, outcome);
+  if (heads.size() < kFewestHeads || predictor.size() < 2) return found;
+  const HeadTable x = columns(predictor, heads);
+  HeadTable rank_table;
+  for (const std::vector<double>& row : columns(outcome, heads)) {
+    rank_table.push_back(ranks(row));
+  }
+  const Thresholds thresholds(x);
+  std::vector<std::size_t> order(heads.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<double> chosen;
+  found.separation = thresholds.separation(rank_table, order, &chosen);
+  if (std::isnan(found.separation)) return found;
+  found.value = median(chosen);
+  int as_large = 1;
+  for (int draw = 0; draw < plan.permutations; ++draw) {
+    shuffle(order, RandomStream(plan.seed, RandomDomain::permuted_heads, pair,
+                                static_cast<std::uint32_t>(draw)));
+    const double permuted = thresholds.separation(rank_table, order);
+    if (permuted >= found.separation - kSameCorrelation) ++as_large;
+  }
+  found.p = as_large / static_cast<double>(plan.permutations + 1);
+  return found;
+}
+
+double replication(const HeadTable& outcome) {
+  double sum = 0;
+  int pairs = 0;
+  for (std::size_t t = 0; t < outcome.size(); ++t) {
+    for (std::size_t u = 0; u < t; ++u) {
+      std::vector<double> a, b;
+      for (std::size_t head = 0; head < outcome[t].size(); ++head) {
+        if (std::isnan(outcome[t][head]) || std::isnan(outcome[u][head])) continue;
+        a.push_back(outcome[t][head]);
+        b.push_back(outcome[u][head]);
+      }
+      if (a.size() < kFewestHeads) continue;
+      const std::vector<double> x = unit_ranks(a), y = unit_ranks(b);
+      if (x.empty() || y.empty()) continue;
+      sum += product(x, y);
+      ++pairs;
+    }
+  }
+  return pairs > 0 ? sum / pairs : kUndefined;
+}
+
+}  // namespace headgauge

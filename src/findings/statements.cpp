@@ -1,0 +1,92 @@
+// Chooses the findings that summarise a scan, their meaning, and the next command.
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "findings/summary.hpp"
+#include "findings/summary_lines.hpp"
+#include "headgauge/flags.hpp"
+#include "results/next_commands.hpp"
+
+namespace headgauge {
+
+bool critical_n_can_be_shown(const Results& results, std::size_t heads) {
+  const auto level = results.settings.find("critical_level");
+  const double threshold =
+      level != results.settings.end() && level->is_number() ? level->get<double>() : 0.01;
+  return std::exp2(-static_cast<double>(heads)) < threshold;
+}
+
+std::vector<SummaryLine> summarize_scan(const Results& results) {
+  constexpr std::size_t kLines = 4;  // number of lines to reach with spare ones
+  using summary::explained;
+  const summary::Summary summary(results);
+  if (!summary.possible() || !has_rows_to_judge(results)) return {};
+  // The statements in the order of the text; `spare` ones replace those that the results do not
+  // support.
+  struct Statement {
+    summary::MaybeLine line;
+    bool spare = false;
+    bool aside = false;
+  };
+  std::vector<Statement> statements{
+      {explained(
+          summary.sinks(),
+          "A head rests on a sink where a query finds nothing that it looks for; most of the "
+          "weight of such heads says nothing of the text.",
+          next::kDropKeys)},
+      {explained(summary.roles(),
+                 "A head is known by where it looks when it does not rest: the examples show its "
+                 "keys.",
+                 next::kLookAt)},
+      {explained(summary.dispersion(),
+                 "A head that averages reads everything a little; a sharp one reads a few keys, or "
+                 "rests on one.",
+                 next::kCompare)},
+      {.line = explained(summary.growth(),
+                         "A head that spreads with the context selects less in longer texts.",
+                         next::kConverge),
+       .spare = true},
+      {explained(summary.outlook(),
+                 "A slope near 1 says that a head spreads over all new keys; one near 0, that it "
+                 "goes on selecting in longer texts.",
+                 next::kConverge)},
+      {.line = explained(summary.critical(),
+                         "So many selected keys say no more about the text than as many taken at "
+                         "random: paper A's bound on how much a head can usefully select.",
+                         next::kLimits),
+       .aside = true},
+      {.line = explained(summary.separability(),
+                         "A larger weight in such heads is no sign that a key's vector stands "
+                         "apart from the others.",
+                         next::kLimits),
+       .aside = true},
+      {.line =
+           explained(summary.spread(), "So many keys a cache would have to keep for that weight.",
+                     next::kConverge),
+       .spare = true},
+      {.line = explained(summary.largest_key(),
+                         "A small largest weight says that no single key decides.", next::kCompare),
+       .spare = true},
+  };
+  std::vector<SummaryLine> lines;
+  std::size_t count = 0;
+  for (const bool spare : {false, true}) {
+    for (Statement& statement : statements) {
+      if (statement.spare != spare || !statement.line) continue;
+      if (statement.spare && count >= kLines)
+        statement.line.reset();
+      else
+        ++count;
+    }
+  }
+  for (Statement& statement : statements) {
+    if (!statement.line) continue;
+    statement.line->aside = statement.aside;
+    lines.push_back(std::move(*statement.line));
+  }
+  return lines;
+}
+
+}  // namespace headgauge

@@ -1,0 +1,361 @@
+#include "findings/summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "findings/roles.hpp"
+#include "findings/summary_lines.hpp"
+#include "headgauge/flags.hpp"
+#include "headgauge/metric_names.hpp"
+#include "results/mean_of.hpp"
+#include "results/value_or.hpp"
+#include "statistics/student.hpp"
+
+namespace headgauge::summary {
+
+constexpr const char* kSpread = metric::entropy_normalized_beyond_sinks;
+constexpr double kSelects = 0.5;   // a smaller slope of the entropy is nearer to 0 than to 1
+constexpr double kReliable = 0.8;  // share of the heads, as in the notice
+
+MaybeLine Summary::dispersion() const {
+  const auto beyond = [&](const HeadName& h) {
+    return is_dormant(h) ? std::nullopt : cell(kSpread, h);
+  };
+  const auto furthest = [&](double sign) {
+    return best([&](const HeadName& h) -> std::optional<double> {
+      const auto found = beyond(h);
+      return found ? std::optional(sign * found->value) : std::nullopt;
+    });
+  };
+  const auto flattest = furthest(1), sharpest = furthest(-1);
+  if (!flattest || !sharpest) return std::nullopt;
+  Line line;
+  length(line.say("At ")).say(", ");
+  flag_count(line, "dispersed", "averages", "average").say(" instead of selecting (entropy above ");
+  cutoff(line, "dispersed")
+      .say(" of its maximum beyond the sinks); the flattest is ")
+      .head(*flattest)
+      .say(" (");
+  line.number(*beyond(*flattest)).say("), the sharpest ").head(*sharpest).say(" (");
+  return line.number(*beyond(*sharpest)).say(").").done();
+}
+
+namespace {
+
+struct FoundSink {
+  int position;
+  double heads;
+  int first_layer, last_layer;
+};
+
+// Reads the sinks from Results::text.
+std::vector<FoundSink> sinks_of(const nlohmann::ordered_json& text) {
+  std::vector<FoundSink> sinks;
+  const auto list = text.find("sinks");
+  if (list == text.end() || !list->is_array()) return sinks;
+  for (const auto& entry : *list) {
+    const auto whole_number = [&](const char* key) { return value_or<int>(entry, key, -1); };
+    const FoundSink sink{whole_number("position"), value_or<double>(entry, "heads", 0),
+                         whole_number("first_layer"), whole_number("last_layer")};
+    const bool whole = sink.position >= 0 && sink.heads > 0 && sink.first_layer >= 0 &&
+                       sink.last_layer >= sink.first_layer;
+    if (whole) sinks.push_back(sink);
+  }
+  return sinks;
+}
+
+}  // namespace
+
+// Describes which heads put weight on sinks (keys that get weight whatever the query is), and where
+// these keys are.
+MaybeLine Summary::sinks() const {
+  const auto most = largest(metric::sink_weight);
+  if (!most) return std::nullopt;
+  Line line;
+  length(line.say("At ")).say(", ");
+  const auto resting = flag_count("role_sinks");
+  if (resting == 0) {
+    line.say("no head rests on sinks, keys that take weight whatever the query");
+    if (most->cell.value == 0) return line.say(".").done();
+    line.say("; most of its weight there has ").head(most->head).say(" (");
+    return line.number(most->cell).say(").").done();
+  }
+  flag_count(line, "role_sinks", "rests on sinks", "rest on sinks");
+  line.say(", keys that take weight whatever the query (more than ");
+  cutoff(line, "role_sinks").say(" of the weight; most in ").head(most->head);
+  line.say(", ").number(most->cell).say(")");
+  const std::vector<FoundSink> found = sinks_of(results_.text);
+  // The keys of cross-attention are not tokens of the text.
+  const bool cross = value_or<std::string>(results_.model, "attention", "") == "cross";
+  const std::string key = cross ? "key" : "token";
+  for (std::size_t i = 0; i < std::min<std::size_t>(found.size(), 3); ++i) {
+    const FoundSink& sink = found[i];
+    line.say(i == 0                                            ? ": more than "
+             : i + 1 == std::min<std::size_t>(found.size(), 3) ? " and "
+                                                               : ", ");
+    if (i == 0) line.constant("5").say(" % goes ");
+    line.say((sink.position == 0 ? "to the first " : "to ") + key);
+    if (sink.position != 0) line.say(" ").derived(sink.position + 1.0);
+    line.say(" in ").derived(sink.heads).say(std::round(sink.heads) == 1 ? " head" : " heads");
+    if (sink.position == 0) continue;
+    line.say(sink.first_layer == sink.last_layer ? " of layer " : " of layers ");
+    line.derived(sink.first_layer);
+    if (sink.first_layer != sink.last_layer) line.say(" to ").derived(sink.last_layer);
+  }
+  if (const auto dormant = flag_count("dormant"); dormant > 0) {
+    line.say("; ").flags("dormant", static_cast<double>(dormant));
+    line.say(dormant == 1 ? " is dormant (above " : " are dormant (above ");
+    cutoff(line, "dormant").say(")");
+  }
+  return line.say(".").done();
+}
+
+// Describes the kinds of heads known from the literature, each with the best examples.
+MaybeLine Summary::roles() const {
+  if (results_.metric(metric::role_chance) == nullptr) return std::nullopt;
+  struct Kind {
+    const char* flag;
+    const char* one;
+    const char* many;
+  };
+  constexpr std::array<Kind, 5> kKinds = {{
+      {"role_induction", "looks at what followed earlier copies of the token (induction",
+       "look at what followed earlier copies of the token (induction"},
+      {"role_previous", "looks at the token before", "look at the token before"},
+      {"role_duplicate", "looks at earlier copies", "look at earlier copies"},
+      {"role_recent", "stays near", "stay near"},
+      {"role_distant", "looks far back", "look far back"},
+  }};
+  Line line;
+  length(line.say("Beyond the sinks at ")).say(", ");
+  bool any = false;
+  for (const Kind& kind : kKinds) {
+    std::vector<const Flag*> heads;
+    for (const Flag& flag : results_.flags) {
+      if (flag.name == kind.flag) heads.push_back(&flag);
+    }
+    if (heads.empty()) continue;
+    std::ranges::stable_sort(heads, std::greater(), &Flag::value);
+    line.say(any ? ", " : "").flags(kind.flag, static_cast<double>(heads.size()));
+    if (!any) line.say(heads.size() == 1 ? " head" : " heads");
+    line.say(" ").say(heads.size() == 1 ? kind.one : kind.many);
+    const bool open = std::string_view(kind.one).find('(') != std::string_view::npos;
+    for (std::size_t i = 0; i < std::min<std::size_t>(heads.size(), 3); ++i) {
+      line.say(i > 0 ? ", " : open ? ": " : " (");
+      line.head({0, 0, heads[i]->layer, heads[i]->head});
+    }
+    line.say(")");
+    any = true;
+  }
+  if (!any) return std::nullopt;
+  return line.say(".").done();
+}
+
+MaybeLine Summary::growth() const {
+  if (results_.coord_size("length") < 2) return std::nullopt;
+  const auto at_first = [&](const HeadName& head) {
+    return find_cell(results_, metric::effective_tokens,
+                     {{"layer", head.layer_index}, {"head", head.head_index}, {"length", 0}});
+  };
+  const auto growth = [&](const HeadName& head) -> std::optional<double> {
+    const auto first = at_first(head);
+    const auto last = cell(metric::effective_tokens, head);
+    if (!first || !last || is_dormant(head)) return std::nullopt;
+    return last->value / first->value;
+  };
+  const auto most = best(growth);
+  if (!most) return std::nullopt;
+  const auto least = best([&](const HeadName& h) -> std::optional<double> {
+    const auto g = growth(h);
+    return g ? std::optional(-*g) : std::nullopt;
+  });
+  Line line;
+  line.say("From L = ").label(results_, "length", 0);
+  length(line.say(" to ")).say(", ").head(*most).say(" goes from ");
+  line.number(*at_first(*most)).say(" to ").number(*cell(metric::effective_tokens, *most));
+  line.say(" effective keys, ").head(*least).say(" from ");
+  line.number(*at_first(*least)).say(" to ").number(*cell(metric::effective_tokens, *least));
+  return line.say(".").done();
+}
+
+std::optional<Summary::ForecastCells> Summary::forecast(const HeadName& h) const {
+  const auto cell = [&](const char* name) {
+    return find_cell(results_, name,
+                     {{"layer", h.layer_index}, {"head", h.head_index}, {"forecast_length", 0}});
+  };
+  const auto value = cell(metric::effective_tokens_forecast),
+             low = cell(metric::effective_tokens_forecast_low),
+             high = cell(metric::effective_tokens_forecast_high);
+  if (!value || !low || !high) return std::nullopt;
+  return ForecastCells{*value, *low, *high};
+}
+
+// Describes what to expect at longer contexts (docs/mathematics.md 7b).
+MaybeLine Summary::outlook() const {
+  const auto most = largest(metric::entropy_slope);
+  // The end of the 95 % interval farthest from 0: a noisy head must not pass as stable.
+  const auto farthest = [](const MetricCell& slope) {
+    const Interval interval = t_interval(mean_of(slope));
+    return std::max(-interval.low, interval.high);
+  };
+  const auto least = best([&](const HeadName& h) -> std::optional<double> {
+    const auto slope = cell(metric::entropy_slope, h);
+    return slope && !is_dormant(h) ? std::optional(-farthest(*slope)) : std::nullopt;
+  });
+  if (!most || !least || most->head.text() == least->text()) return std::nullopt;
+  Line line;
+  length(line.say("Up to "))
+      .say(", ")
+      .head(most->head)
+      .say(" disperses most (its entropy grows by ");
+  line.number(most->cell).say(" ± ").error(most->cell).say(" per unit of log n), ").head(*least);
+  const MetricCell slope = *cell(metric::entropy_slope, *least);
+  line.say(farthest(slope) < kSelects ? " keeps selecting (" : " least (");
+  line.number(slope).say(" ± ").error(slope).say(")");
+
+  const auto share = find_cell(results_, metric::forecast_coverage, {});
+  const auto wide = forecast(most->head), narrow = forecast(*least);
+  if (!share || !wide || !narrow) return line.say(".").done();
+  const auto interval = [&](const ForecastCells& of) -> Line& {
+    line.number(of.value).say(" (").number(of.low).say(" to ").number(of.high);
+    return line.say(")");
+  };
+  line.say("; at L = ");
+  line.label(results_, "forecast_length", 0).say(" they should spread over ");
+  interval(*wide).say(" and ");
+  interval(*narrow).say(" keys (").constant("95");
+  line.say(share->value < kReliable
+               ? " % intervals, unreliable: one octave before, such intervals held for only "
+               : " % intervals: one octave before, such intervals held for ");
+  return line.number(*share, 100).say(" % of the heads).").done();
+}
+
+// Describes at which N up to the searched ones the median over the heads is closest.
+void Summary::closest(int searched, Line& line) const {
+  const auto n = find_cell(results_, metric::closest_n, {});
+  const auto low = find_cell(results_, metric::closest_n_low, {});
+  const auto high = find_cell(results_, metric::closest_n_high, {});
+  const auto ratio = find_cell(results_, metric::closest_ratio, {});
+  if (!n || !low || !high || !ratio) return;
+  line.say("; the median over the heads is closest at N = ").whole(*n).say(" (");
+  line.whole(*low).say(" to ").whole(*high).say(high->value >= searched ? " or more" : "");
+  line.say("; ").number(*ratio).say(" of it)");
+}
+
+MaybeLine Summary::critical() const {
+  if (!critical_n_can_be_shown(results_, heads_.size())) return std::nullopt;
+  const auto whole = find_cell(results_, metric::critical_n, {});
+  const auto searched = critical_range(results_);
+  if (!whole || !searched) return std::nullopt;
+  Line line;
+  const auto share = find_cell(results_, metric::critical_fraction, {});
+  length(line.say("At "))
+      .say(", over all heads, the distance is shown to be the expected one within ");
+  line.constant("5").say(" % at ");
+  if (share) {
+    line.say("N = ").whole(*whole).say(" first (").number(*share, 100).say(" %; ");
+  } else {
+    line.say("no N up to ").whole({Line::Kind::critical_range}, *searched).say(" (");
+  }
+  line.say("critical N, reading \"context\")");
+  closest(*searched, line);
+  // Without standard errors, no head was judged.
+  std::size_t reached = 0;
+  std::size_t judged = 0;
+  for (const HeadName& head : heads_) {
+    const auto n = cell(metric::critical_n_head, head);
+    judged += n.has_value();
+    reached += n.has_value() && !n->is_none;
+  }
+  const auto first = best([&](const HeadName& h) -> std::optional<double> {
+    const auto n = cell(metric::critical_n_head, h);
+    return n && !n->is_none ? std::optional(-n->value) : std::nullopt;
+  });
+  if (judged > 0) {
+    line.say("; one by one ")
+        .whole({Line::Kind::heads_with, metric::critical_n_head}, static_cast<double>(reached));
+    line.say(" of ").whole({Line::Kind::heads}, static_cast<double>(heads_.size()));
+    line.say(reached == 1 ? " heads gets there by " : " heads get there by ");
+    line.say("N = ").whole({Line::Kind::critical_range}, *searched);
+  }
+  if (first) {
+    line.say(", first ").head(*first).say(" (");
+    line.whole(*cell(metric::critical_n_head, *first)).say(")");
+  } else if (const auto widest = largest(metric::mass_90)) {
+    line.say("; ").head(widest->head).say(" spreads ").constant("90");
+    line.say(" % of its weight beyond the sinks over ").number(widest->cell).say(" keys");
+  } else {
+    return std::nullopt;
+  }
+  return line.say(".").done();
+}
+
+MaybeLine Summary::separability() const {
+  const auto top_n = judged_top_n(results_);
+  if (!top_n) return std::nullopt;
+  const auto excess = [&](const HeadName& h) {
+    return find_cell(results_, metric::separability_excess,
+                     {{"layer", h.layer_index}, {"head", h.head_index}, {"top_n", *top_n}});
+  };
+  const auto furthest = [&](double sign) {
+    return best([&](const HeadName& h) -> std::optional<double> {
+      const auto found = excess(h);
+      return found ? std::optional(sign * found->value) : std::nullopt;
+    });
+  };
+  const auto most = furthest(1), least = furthest(-1);
+  if (!most) return std::nullopt;
+  const auto by = [&](Line& line, const HeadName& h) -> Line& {
+    return line.head(h).say(" (by ").number(*excess(h)).say(")");
+  };
+  // Without standard errors (few rows), no head was judged, which differs from none being found.
+  const bool judged = std::any_of(heads_.begin(), heads_.end(), [&](const HeadName& h) {
+    const auto found = excess(h);
+    return found && std::isfinite(found->standard_error);
+  });
+  Line line;
+  line.say("At N = ");
+  line.label(results_, "top_n", *top_n);
+  length(line.say(" of ")).say(", ");
+  if (judged) {
+    flag_count(line, "saturated", "separates its", "separate their");
+    line.say(" keys no better than with the pairing of weights and keys permuted; ");
+    return by(by(line, *most).say(" exceeds that most, "), *least).say(" least.").done();
+  }
+  line.say("the share of separable keys exceeds that with the pairing of weights and keys ");
+  if (heads_.size() > 1 && excess(*most)->value == excess(*least)->value) {
+    return line.say("permuted by ").number(*excess(*most)).say(" in every head.").done();
+  }
+  return by(by(line.say("permuted most in "), *most).say(", least in "), *least).say(".").done();
+}
+
+MaybeLine Summary::spread() const {
+  const auto fewest = smallest(metric::mass_90_beyond_sinks);
+  const auto most = largest(metric::mass_90_beyond_sinks);
+  if (!fewest || !most) return std::nullopt;
+  Line line;
+  line.constant("90").say(" % of the weight beyond the sinks lies on ");
+  line.number(fewest->cell).say(" keys in ");
+  line.head(fewest->head).say(" and on ").number(most->cell).say(" in ").head(most->head);
+  return length(line.say(" at ")).say(".").done();
+}
+
+MaybeLine Summary::largest_key() const {
+  const auto most = largest(metric::max_weight_beyond_sinks);
+  const auto least = smallest(metric::max_weight_beyond_sinks);
+  if (!most || !least) return std::nullopt;
+  Line line;
+  length(line.say("At "))
+      .say(", the largest share beyond the sinks is ")
+      .number(most->cell)
+      .say(" in ");
+  line.head(most->head).say(" and ").number(least->cell).say(" in ").head(least->head);
+  return line.say(" on average.").done();
+}
+
+}  // namespace headgauge::summary

@@ -1,0 +1,157 @@
+// Rank correlations between heads' metrics and their losses: values, errors and the stated level.
+#include "experiments/prediction.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "base/random.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+HeadTable normal_table(std::size_t texts, std::size_t heads, std::uint64_t seed, std::uint32_t a) {
+  HeadTable table(texts, std::vector<double>(heads));
+  for (std::uint32_t t = 0; t < texts; ++t) {
+    RandomStream(seed, RandomDomain::phantom, a, t).normals(table[t]);
+  }
+  return table;
+}
+
+TEST(Prediction, OtherTextsLeaveOutTheirOwn) {
+  EXPECT_EQ(other_texts({{1, 2}, {3, 6}, {5, 4}}), (HeadTable{{4, 5}, {3, 3}, {2, 4}}));
+  EXPECT_EQ(other_texts({{1, 2}}), (HeadTable{{1, 2}}));
+}
+
+TEST(Prediction, IsTheRankCorrelationWithTheOtherTexts) {
+  const HeadTable up = {{1, 2, 3, 4, 5, 6, 7, 8}, {2, 3, 4, 5, 6, 7, 8, 90}};
+  HeadTable down = up;
+  for (auto& row : down) {
+    for (double& value : row) value = -value;
+  }
+  EXPECT_NEAR(predict(up, up, {}, 0).correlation, 1, 1e-12);
+  EXPECT_NEAR(predict(up, down, {}, 0).correlation, -1, 1e-12);
+  // scipy.stats.spearmanr([1,2,3,4,5,6,7,8], [2,1,4,3,6,5,8,7]) -> 0.9047619
+  const HeadTable swapped = {{2, 1, 4, 3, 6, 5, 8, 7}, {1, 2, 3, 4, 5, 6, 7, 8}};
+  const Prediction found = predict({up[0], up[0]}, swapped, {}, 0);
+  ASSERT_EQ(found.by_text.size(), 2u);
+  EXPECT_NEAR(found.by_text[0], 1, 1e-12) << "its own text has no part in it";
+  EXPECT_NEAR(found.by_text[1], 0.9047619047619048, 1e-12);
+  EXPECT_NEAR(found.correlation, (1 + 0.9047619047619048) / 2, 1e-12);
+}
+
+TEST(Prediction, NotFoundRanksLastAndUndefinedIsLeftOut) {
+  const HeadTable outcome = {{1, 2, 3, 4, 5, 6, 7, 8, 9}};
+  EXPECT_NEAR(predict({{1, 2, 3, 4, 5, 6, 7, kInfinity, kInfinity}}, outcome, {}, 0).correlation,
+              0.99582460, 1e-6);
+  const Prediction found = predict({{9, 2, 3, 4, 5, 6, 7, 8, kUndefined}}, outcome, {}, 0);
+  EXPECT_EQ(found.heads, 8);
+  EXPECT_NEAR(found.correlation, 0.5, 0.2);
+  EXPECT_TRUE(std::isnan(predict({{1, 2, 3, kUndefined}}, {{1, 2, 3, 4}}, {}, 0).correlation));
+  const HeadTable same = {std::vector<double>(9, 2.0)};
+  EXPECT_TRUE(std::isnan(predict(same, outcome, {}, 0).p)) << "all heads are alike";
+}
+
+// 2000 worlds in which nothing predicts: p is at most .05 in 5 % of them.
+TEST(PredictionCalibration, KeepsItsLevel) {
+  constexpr int kNullWorlds = 2000;
+  int rejected = 0;
+  for (std::uint32_t world = 0; world < kNullWorlds; ++world) {
+    const HeadTable x = normal_table(3, 16, world, 0);
+    HeadTable y = normal_table(3, 16, world, 1);
+    // Losses of the texts replicate, as those of heads do.
+    for (std::size_t h = 0; h < 16; ++h) {
+      y[1][h] += 2 * y[0][h];
+      y[2][h] += 2 * y[0][h];
+    }
+    rejected += predict(x, y, {.permutations = 199, .resamples = 2, .seed = world}, 0).p <= 0.05;
+  }
+  const double error = std::sqrt(0.05 * 0.95 / kNullWorlds);
+  EXPECT_NEAR(rejected / double{kNullWorlds}, 0.05, 3 * error);
+}
+
+// The interval holds the truth in about 95 % of worlds: of two texts' noisy views of one order.
+TEST(PredictionCalibration, IntervalsHoldTheTruth) {
+  constexpr int kNullWorlds = 2000;
+  constexpr double kTruth = 0.6;  // correlation of the normals
+  const double rank_truth = 6 / M_PI * std::asin(kTruth / 2);
+  int held = 0;
+  for (std::uint32_t world = 0; world < kNullWorlds; ++world) {
+    const HeadTable x = normal_table(1, 36, world, 2), noise = normal_table(1, 36, world, 3);
+    HeadTable y = x;
+    for (std::size_t h = 0; h < 36; ++h) {
+      y[0][h] = kTruth * x[0][h] + std::sqrt(1 - kTruth * kTruth) * noise[0][h];
+    }
+    const Prediction found = predict(x, y, {.permutations = 1, .resamples = 400, .seed = world}, 0);
+    held += found.interval.low <= rank_truth && rank_truth <= found.interval.high;
+  }
+  // The percentile interval of 36 heads is a little narrow: 92 to 95 %.
+  EXPECT_GT(held, 0.91 * kNullWorlds);
+  EXPECT_LT(held, 0.97 * kNullWorlds);
+}
+
+TEST(ChooseThreshold, IsChosenOnOneTextAndTriedOnTheOthers) {
+  const std::vector<double> up = {1, 2, 3, 4, 5, 6, 7, 8}, step = {0, 0, 0, 0, 1, 1, 1, 1};
+  const std::vector<double> down = {1, 1, 1, 1, 0, 0, 0, 0};
+  const Threshold same = choose_threshold({up, up}, {step, step}, {}, 0);
+  EXPECT_EQ(same.value, 4.5);
+  EXPECT_NEAR(same.separation, 1, 1e-12);
+  // 2 of 70 splits of eight heads into four and four separate as well: 4 heads on either side are
+  // needed, so that there is one split, and it may point either way.
+  EXPECT_NEAR(same.p, 2.0 / 70, 3 * std::sqrt(2.0 / 70 / 9999));
+  EXPECT_NEAR(choose_threshold({up, up}, {step, down}, {}, 0).separation, -1, 1e-12)
+      << "the sign is that of the text on which it was chosen";
+  // Ranks 2, 4, 1, 3 | 6, 8, 5, 7 and 1, 5, 2, 6 | 3, 7, 4, 8: on the second the means
+  // are 3.5, 5.5.
+  const Threshold mixed =
+      choose_threshold({up, up}, {{2, 4, 1, 3, 6, 8, 5, 7}, {1, 5, 2, 6, 3, 7, 4, 8}}, {}, 0);
+  EXPECT_NEAR(mixed.separation, (2 * 2.0 / 8 + 1) / 2, 1e-12);
+}
+
+TEST(ChooseThreshold, OneOfTheOthersMayHaveAllHeadsOnOneSide) {
+  const std::vector<double> up = {1, 2, 3, 4, 5, 6, 7, 8}, step = {0, 0, 0, 0, 1, 1, 1, 1};
+  std::vector<double> higher = up;
+  for (double& value : higher) value += 10;
+  const Threshold found = choose_threshold({up, higher}, {step, step}, {}, 0);
+  EXPECT_EQ(found.separation, 0);
+  EXPECT_EQ(found.value, (4.5 + 14.5) / 2);
+}
+
+TEST(ChooseThreshold, IsUndefinedWhereThereIsNothingToTryItOn) {
+  const std::vector<double> up = {1, 2, 3, 4, 5, 6, 7, 8}, flat(8, 1.0);
+  EXPECT_TRUE(std::isnan(choose_threshold({up}, {up}, {}, 0).separation)) << "one text";
+  EXPECT_TRUE(std::isnan(choose_threshold({flat, flat}, {up, up}, {}, 0).p)) << "no threshold";
+  const std::vector<double> few = {1, 2, 3, 4, 5, 6, 7};
+  EXPECT_TRUE(std::isnan(choose_threshold({few, few}, {few, few}, {}, 0).value));
+}
+
+// 2000 worlds in which nothing predicts, though losses and metrics of the texts replicate.
+TEST(ChooseThresholdCalibration, KeepsItsLevel) {
+  constexpr int kNullWorlds = 2000;
+  int rejected = 0;
+  for (std::uint32_t world = 0; world < kNullWorlds; ++world) {
+    HeadTable x = normal_table(3, 20, world, 4), y = normal_table(3, 20, world, 5);
+    for (std::size_t h = 0; h < 20; ++h) {
+      for (HeadTable* table : {&x, &y}) {
+        (*table)[1][h] += 2 * (*table)[0][h];
+        (*table)[2][h] += 2 * (*table)[0][h];
+      }
+    }
+    rejected += choose_threshold(x, y, {.permutations = 199, .seed = world}, 0).p <= 0.05;
+  }
+  const double error = std::sqrt(0.05 * 0.95 / kNullWorlds);
+  EXPECT_NEAR(rejected / double{kNullWorlds}, 0.05, 3 * error);
+}
+
+TEST(Prediction, ReplicationIsTheMeanOverPairsOfTexts) {
+  const HeadTable table = {
+      {1, 2, 3, 4, 5, 6, 7, 8}, {1, 2, 3, 4, 5, 6, 7, 8}, {8, 7, 6, 5, 4, 3, 2, 1}};
+  EXPECT_NEAR(replication(table), (1 - 1 - 1) / 3.0, 1e-12);
+  EXPECT_TRUE(std::isnan(replication({table[0]})));
+}
+
+}  // namespace
+}  // namespace headgauge

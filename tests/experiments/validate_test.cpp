@@ -1,0 +1,216 @@
+// validate() on a tiny model: its losses are compare()'s, its predictors the metrics of converge().
+#include "headgauge/validate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "experiments/predictors.hpp"
+#include "headgauge/headgauge.hpp"
+#include "test_data.hpp"
+
+namespace headgauge {
+namespace {
+
+const std::vector<std::string> kTexts = {"one", "two"};
+
+std::unique_ptr<HeadSource> open_text(std::size_t text) {
+  std::vector<int> tokens;
+  for (int i = 0; i < 96; ++i) {
+    tokens.push_back((i * i + 3 * i + 5 * static_cast<int>(text)) % 41);
+  }
+  return make_model_source(resolve_model(testing::source_path("tests/golden/gpt2/plain")),
+                           {{kTexts[text], tokens, ""}}, {});
+}
+
+ValidateOptions small_options() {
+  ValidateOptions options;
+  options.scan.lengths = {96};
+  options.scan.measure.top_n = {1, 5};
+  options.scan.measure.critical_max = 10;
+  options.permutations = 99;
+  options.resamples = 99;
+  return options;
+}
+
+TEST(Validate, LossesAreThoseOfACompareOfEachHead) {
+  const ValidateOptions options = small_options();
+  const Results results = validate(kTexts, open_text, options);
+  EXPECT_EQ(results.command, Command::validate);
+  const LabelledArray& change = results.require_metric("validated_loss_change");
+  EXPECT_EQ(change.dim_names(),
+            (std::vector<std::string>{"layer", "head", "intervention", "text"}));
+  for (Index text = 0; text < 2; ++text) {
+    const auto source = open_text(static_cast<std::size_t>(text));
+    CompareOptions compared;
+    compared.scan = options.scan;
+    compared.each = Each::head;
+    compared.patterns = options.patterns;
+    const Results expected =
+        compare(*source, compared, make_interventions(compared, source->info()));
+    const LabelledArray& loss = expected.require_metric("loss_change");
+    for (Index l = 0; l < change.dim("layer").size(); ++l) {
+      for (Index h = 0; h < change.dim("head").size(); ++h) {
+        for (Index k = 0; k < 2; ++k) {
+          EXPECT_EQ(change({l, h, k, text}), loss({l, h, k + 1, 0})) << l << "." << h;
+        }
+      }
+    }
+  }
+  // Uniform weights, sharper and flatter ones come after the patterns.
+  const auto names = results.coord_names("intervention");
+  EXPECT_EQ(std::vector<std::string>(names.begin(), names.end()),
+            (std::vector<std::string>{"sinks:sinks=4,window=60", "topk:k=16", "uniform",
+                                      "softmax:t=0.5", "softmax:t=2"}));
+}
+
+// Five documents a text: each mean has 4 degrees of freedom, of which Student's t is a closed form.
+double two_sided_p_of_4(double t) {
+  const double sine = std::abs(t) / std::sqrt(4 + t * t);
+  return 1 - sine * (1.5 - .5 * sine * sine);
+}
+
+TEST(Validate, RisesAndFallsAreThoseShownAmongAll) {
+  const auto open = [](std::size_t text) -> std::unique_ptr<HeadSource> {
+    std::vector<Document> documents(5);
+    for (int d = 0; d < 5; ++d) {
+      for (int i = 0; i < 64; ++i) {
+        documents[d].tokens.push_back((i * i + d * i + 5 * static_cast<int>(text)) % 41);
+      }
+    }
+    return make_model_source(resolve_model(testing::source_path("tests/golden/gpt2/plain")),
+                             documents, {});
+  };
+  ValidateOptions options = small_options();
+  options.scan.lengths = {64};
+  options.patterns.clear();
+  options.normalizers = {"softmax:t=0.5", "uniform"};
+  options.level = .9;
+  const Results results = validate(kTexts, open, options);
+  const LabelledArray& all = results.require_metric("validated_loss_change");
+  int shown = 0;
+  for (Index k = 0; k < 2; ++k) {
+    const LabelledArray change = all.isel("intervention", k);
+    std::vector<std::pair<double, double>> cases;  // p, change
+    for (std::size_t i = 0; i < change.values.size(); ++i) {
+      cases.emplace_back(two_sided_p_of_4(change.values[i] / change.standard_error[i]),
+                         change.values[i]);
+    }
+    std::ranges::sort(cases);
+    std::size_t discoveries = 0;  // Benjamini and Hochberg, step up
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      if (cases[i].first <= .9 * static_cast<double>(i + 1) / static_cast<double>(cases.size())) {
+        discoveries = i + 1;
+      }
+    }
+    const auto rises =
+        std::count_if(cases.begin(), cases.begin() + static_cast<std::ptrdiff_t>(discoveries),
+                      [](const auto& one) { return one.second > 0; });
+    EXPECT_EQ(results.at("loss_rises", {k}), static_cast<double>(rises));
+    EXPECT_EQ(results.at("loss_falls", {k}), static_cast<double>(discoveries) - rises);
+    shown += static_cast<int>(discoveries);
+  }
+  EXPECT_GT(shown, 0);
+}
+
+TEST(Validate, PredictorsAreTheMetricsOfTheText) {
+  const ValidateOptions options = small_options();
+  const Results results = validate(kTexts, open_text, options);
+  ConvergeOptions converge_options;
+  converge_options.scan = options.scan;
+  converge_options.scan.measures = measure_groups();
+  const auto source = open_text(1);
+  const Results expected = converge(*source, converge_options);
+  const LabelledArray& value = results.require_metric("predictor_value");
+  const auto place = [&](const char* name) {
+    const auto found = results.require_coord("predictor").find(name);
+    EXPECT_TRUE(found.has_value()) << name;
+    return found.value_or(0);
+  };
+  for (const HeadName& head : measured_heads(expected)) {
+    const Index l = head.layer_index, h = head.head_index;
+    const auto cell = [&](const char* metric, std::initializer_list<Pick> more) {
+      const auto found = more.size() == 0 ? find_cell(expected, metric, {{"layer", l}, {"head", h}})
+                                          : find_cell(expected, metric,
+                                                      {{"layer", l}, {"head", h}, *more.begin()});
+      return found ? found->value : kUndefined;
+    };
+    EXPECT_EQ(value({l, h, place("entropy"), 1}), cell("entropy", {}));
+    EXPECT_EQ(value({l, h, place("separability"), 1}),
+              cell("separability", {{"top_n", *judged_top_n(expected)}}));
+    EXPECT_EQ(value({l, h, place("layer"), 1}), head.layer);
+  }
+  // A metric by position, one that numbers heads and an end of an interval predict nothing.
+  for (const std::string& name : results.coord_names("predictor")) {
+    EXPECT_EQ(name.find("_by_position"), std::string::npos) << name;
+    EXPECT_EQ(name.find("_partner"), std::string::npos) << name;
+    EXPECT_FALSE(name.ends_with("_low") || name.ends_with("_high")) << name;
+  }
+}
+
+TEST(Validate, IsTheSameOnAnyNumberOfThreads) {
+  ValidateOptions options = small_options();
+  options.patterns.clear();
+  options.normalizers = {"uniform"};
+  options.scan.threads = 1;
+  const Results one = validate(kTexts, open_text, options);
+  options.scan.threads = 3;
+  const Results three = validate(kTexts, open_text, options);
+  for (const auto& [name, metric] : one.metrics) {
+    const LabelledArray& other = three.require_metric(name);
+    for (std::size_t i = 0; i < metric.values.size(); ++i) {
+      EXPECT_TRUE(metric.values[i] == other.values[i] ||
+                  (std::isnan(metric.values[i]) && std::isnan(other.values[i])))
+          << name;
+    }
+  }
+}
+
+TEST(Validate, RefusesWhatCannotBeValidated) {
+  EXPECT_THROW(validate({}, open_text, small_options()), UsageError);
+  ValidateOptions nothing = small_options();
+  nothing.patterns.clear();
+  nothing.normalizers.clear();
+  EXPECT_THROW(validate(kTexts, open_text, nothing), UsageError);
+}
+
+TEST(Validate, OneTextIsSaidToShowNothingOfAnother) {
+  ValidateOptions options = small_options();
+  options.normalizers.clear();
+  const Results results = validate(std::span(kTexts).first(1), open_text, options);
+  EXPECT_TRUE(std::ranges::any_of(
+      results.notices, [](const std::string& notice) { return notice.starts_with("one text:"); }));
+  EXPECT_TRUE(std::isnan(results.require_metric("loss_change_replication").values[0]));
+}
+
+// A verdict needs both: a p of at most the level, and one sign on every text.
+TEST(Validate, PredictsOnlyWhereTheTextsAgree) {
+  ValidateOptions options = small_options();
+  int predicted = 0, of_two_signs = 0, above_level = 0, undefined = 0;
+  for (const double level : {.05, 1.}) {  // the fixture has no p below .05, and all are at most 1
+    options.level = level;
+    const Results results = validate(kTexts, open_text, options);
+    const LabelledArray& p = results.require_metric("prediction_rank_correlation_p");
+    const LabelledArray& by_text = results.require_metric("prediction_rank_correlation_by_text");
+    p.each([&](std::span<const Index> pair, std::size_t at) {
+      const double shown = results.at("predicts", {pair[0], pair[1]});
+      EXPECT_EQ(predicts(results, pair[0], pair[1]), shown == 1);
+      if (std::isnan(p.values[at])) {
+        EXPECT_TRUE(std::isnan(shown));
+        ++undefined;
+        return;
+      }
+      const double product = by_text({pair[0], pair[1], 0}) * by_text({pair[0], pair[1], 1});
+      EXPECT_EQ(shown, p.values[at] <= level && product > 0 ? 1 : 0);
+      predicted += shown == 1;
+      of_two_signs += p.values[at] <= level && !(product > 0);
+      above_level += p.values[at] > level && product > 0;
+    });
+  }
+  EXPECT_GT(std::min({predicted, of_two_signs, above_level, undefined}), 0)
+      << predicted << ", " << of_two_signs << ", " << above_level << ", " << undefined;
+}
+
+}  // namespace
+}  // namespace headgauge
