@@ -6,6 +6,7 @@
 
 #include "cli/table_style.hpp"
 #include "headgauge/cells.hpp"
+#include "headgauge/metric_names.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -20,7 +21,7 @@ std::string nats(const Results& results, const char* metric, Index rise) {
 }  // namespace
 
 std::string render_calibration(const Results& results, const TableOptions& options) {
-  const LabelledArray* tolerance = results.metric("tolerance_for_rise");
+  const LabelledArray* tolerance = results.metric(metric::tolerance_for_rise);
   if (tolerance == nullptr) return "";
   const Painter paint(options.color);
   std::string out = paint(Style::bold, "budgets for a rise of the loss") +
@@ -39,13 +40,14 @@ std::string render_calibration(const Results& results, const TableOptions& optio
       line(Style::plain, {fmt::format("{:g}", rise), "none"});
       continue;
     }
-    const auto p = find_cell(results, "calibrated_loss_change_p", {{"rise", r}});
-    line(Style::plain, {fmt::format("{:g}", rise), fmt::format("{:.0f} %", 100 * found),
-                        fmt::format("{:.0f} %", 100 * results.at("calibrated_cache_share", {r})),
-                        fmt::format("{} ({} to {})", nats(results, "calibrated_loss_change", r),
-                                    nats(results, "calibrated_loss_change_low", r),
-                                    nats(results, "calibrated_loss_change_high", r)),
-                        p && p->value <= kShown ? "shown" : "not shown"});
+    const auto p = find_cell(results, metric::calibrated_loss_change_p, {{"rise", r}});
+    line(Style::plain,
+         {fmt::format("{:g}", rise), fmt::format("{:.0f} %", 100 * found),
+          fmt::format("{:.0f} %", 100 * results.at(metric::calibrated_cache_share, {r})),
+          fmt::format("{} ({} to {})", nats(results, metric::calibrated_loss_change, r),
+                      nats(results, metric::calibrated_loss_change_low, r),
+                      nats(results, metric::calibrated_loss_change_high, r)),
+          p && p->value <= kShown ? "shown" : "not shown"});
   }
   return out + "\n";
 }

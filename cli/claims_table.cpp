@@ -8,6 +8,7 @@
 #include "cli/progress.hpp"
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
+#include "headgauge/metric_names.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -45,8 +46,8 @@ std::string seconds(double value) {
 }
 
 std::string costs(const Results& results, const Painter& paint) {
-  const LabelledArray* cost = results.metric("cost_seconds");
-  const LabelledArray* paper = results.metric("cost_paper_seconds");
+  const LabelledArray* cost = results.metric(metric::cost_seconds);
+  const LabelledArray* paper = results.metric(metric::cost_paper_seconds);
   if (cost == nullptr || paper == nullptr) return "";
   const auto names = results.coord_names("algorithm");
   std::string text = paint.left(Style::bold, "cost of", kName) +

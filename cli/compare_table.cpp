@@ -12,6 +12,7 @@
 #include "cli/table_style.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/compare.hpp"
+#include "headgauge/metric_names.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -40,7 +41,7 @@ class ComparisonTable {
   }
 
   std::string text() const {
-    const LabelledArray* change = results_.metric("loss_change");
+    const LabelledArray* change = results_.metric(metric::loss_change);
     if (change != nullptr && change->has_dim("layer")) {
       return one_at_a_time(change->has_dim("head"));
     }
@@ -90,21 +91,21 @@ class ComparisonTable {
   // first.
   std::vector<Column> fitting_columns(std::size_t taken) const {
     static const std::vector<Column> all = {
-        {"output_change", "output", "%", 6, 0, 100},
-        {"kept_mass", "kept", "%", 5, 0, 100},
-        {"visible_keys", "keys", "", 5, 1},
-        {"entropy_normalized", "entr.", "of max", 6, 2},
-        {"effective_tokens", "eff.", "keys", 6, 3},
-        {"max_weight", "max", "weight", 6, 8},
-        {"distance", "dist.", "", 6, 6},
-        {"separability", "sep.", "", 5, 4},
-        {"separability_null", "rand.", "", 5, 5},
-        {"jacobian_spectral", "sens.", "||J||", 6, 7},
+        {metric::output_change, "output", "%", 6, 0, 100},
+        {metric::kept_mass, "kept", "%", 5, 0, 100},
+        {metric::visible_keys, "keys", "", 5, 1},
+        {metric::entropy_normalized, "entr.", "of max", 6, 2},
+        {metric::effective_tokens, "eff.", "keys", 6, 3},
+        {metric::max_weight, "max", "weight", 6, 8},
+        {metric::distance, "dist.", "", 6, 6},
+        {metric::separability, "sep.", "", 5, 4},
+        {metric::separability_null, "rand.", "", 5, 5},
+        {metric::jacobian_spectral, "sens.", "||J||", 6, 7},
     };
     std::vector<Column> columns;
     for (const Column& column : all) {
-      const bool of_patterns = std::string_view(column.metric) == "visible_keys" ||
-                               std::string_view(column.metric) == "separability_null";
+      const bool of_patterns = std::string_view(column.metric) == metric::visible_keys ||
+                               std::string_view(column.metric) == metric::separability_null;
       if (of_patterns && dim_ != "pattern") continue;
       if (results_.metric(column.metric) != nullptr) columns.push_back(column);
     }
@@ -120,8 +121,8 @@ class ComparisonTable {
   }
 
   std::string all_at_once() const {
-    const bool loss = results_.metric("loss") != nullptr;
-    const bool critical = results_.metric("critical_n") != nullptr;
+    const bool loss = results_.metric(metric::loss) != nullptr;
+    const bool critical = results_.metric(metric::critical_n) != nullptr;
     const std::size_t taken =
         name_width_ + (loss ? 3 * kCompareGap + 6 + 16 + 6 : 0) + (critical ? kCompareGap + 5 : 0);
     const std::vector<Column> columns = fitting_columns(taken);
@@ -144,9 +145,9 @@ class ComparisonTable {
       const auto intervention = static_cast<Index>(k);
       out += paint_.left(Style::plain, shortened(names_[k], name_width_), name_width_);
       if (loss) {
-        const auto change = cell("loss_change", {{dim_, intervention}});
-        const auto own = cell("loss", {{dim_, intervention}}),
-                   kl = cell("kl", {{dim_, intervention}});
+        const auto change = cell(metric::loss_change, {{dim_, intervention}});
+        const auto own = cell(metric::loss, {{dim_, intervention}}),
+                   kl = cell(metric::kl, {{dim_, intervention}});
         out += gap + paint_.right(Style::plain, own ? rounded(own->value) : "-", 6);
         out += gap + paint_.right(change_style(change), k == 0 ? "" : change_text(change), 16);
         out += gap + paint_.right(Style::plain, k == 0 || !kl ? "" : rounded(kl->value), 6);
@@ -158,7 +159,7 @@ class ComparisonTable {
         out += gap + paint_.right(Style::plain, trivial ? "" : shown(value), column.width);
       }
       if (critical) {
-        const auto found = cell("critical_n", {{dim_, intervention}});
+        const auto found = cell(metric::critical_n, {{dim_, intervention}});
         const std::string text = found ? value_text(results_, *found) : "-";
         out += gap + paint_.right(Style::plain, text, 5);
       }
@@ -182,7 +183,7 @@ class ComparisonTable {
     for (const Column& column : columns) {
       out += metric_legend(paint_, column.title, column.metric, width_);
     }
-    if (critical) out += metric_legend(paint_, "crit.", "critical_n", width_);
+    if (critical) out += metric_legend(paint_, "crit.", metric::critical_n, width_);
     return out + "\n";
   }
 
@@ -203,14 +204,14 @@ class ComparisonTable {
       std::optional<MetricCell> best;
       Index intervention = 0;
       for (Index k = 1; k < static_cast<Index>(names_.size()); ++k) {
-        const auto change = of(by_head, "loss_change", head, k);
+        const auto change = of(by_head, metric::loss_change, head, k);
         if (!change || (best && change->value >= best->value)) continue;
         best = change;
         intervention = k;
       }
       if (!best) continue;
       const std::string name = by_head ? head.text() : std::to_string(head.layer);
-      const auto kl = of(by_head, "kl", head, intervention);
+      const auto kl = of(by_head, metric::kl, head, intervention);
       out += paint_.right(Style::plain, name, 5) + gap +
              paint_.left(Style::plain,
                          shortened(names_[static_cast<std::size_t>(intervention)], name_width_),
@@ -218,9 +219,9 @@ class ComparisonTable {
              gap + paint_.right(change_style(best), change_text(best), 17) + gap +
              paint_.right(Style::plain, kl ? fmt::format("{:.2g}", kl->value) : "-", 8);
       if (by_head) {
-        const auto output = of(true, "output_change", head, intervention);
-        const auto before = of(true, "effective_tokens", head, 0);
-        const auto after = of(true, "effective_tokens", head, intervention);
+        const auto output = of(true, metric::output_change, head, intervention);
+        const auto before = of(true, metric::effective_tokens, head, 0);
+        const auto after = of(true, metric::effective_tokens, head, intervention);
         out += gap +
                paint_.right(Style::plain,
                             output ? fmt::format("{} %", rounded(100 * output->value)) : "-", 8) +

@@ -13,6 +13,7 @@
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
 #include "headgauge/cells.hpp"
+#include "headgauge/metric_names.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -66,18 +67,19 @@ class ConvergenceTable {
 
   std::vector<Column> columns() const {
     std::vector<Column> all = {
-        {"critical_fraction_head", "crit.", "% of L", 6, 5, 100},
-        {"separability", "sep.", "", 5, 4},
-        {"entropy_slope", "slope", "", 5, 6},
-        {"participation_ratio", "n_eff", "keys", 6, 3},
-        {"horizon", "H", "", 5, 0},
-        {"rate_predicted", "pred.", "", 5, 1},
-        {"rate_mean", "rate", "mean", 12, 0, 1, true},
-        {"rate_covariance", "rate", "cov.", 12, 2, 1, true},
-        {"tokens_for_error", "unif.", "keys", 6, 2, 1, false, 0, "drawn at random"},
-        {"tokens_for_error", "recent", "keys", 6, 0, 1, false, 1,
+        {metric::critical_fraction_head, "crit.", "% of L", 6, 5, 100},
+        {metric::separability, "sep.", "", 5, 4},
+        {metric::entropy_slope, "slope", "", 5, 6},
+        {metric::participation_ratio, "n_eff", "keys", 6, 3},
+        {metric::horizon, "H", "", 5, 0},
+        {metric::rate_predicted, "pred.", "", 5, 1},
+        {metric::rate_mean, "rate", "mean", 12, 0, 1, true},
+        {metric::rate_covariance, "rate", "cov.", 12, 2, 1, true},
+        {metric::tokens_for_error, "unif.", "keys", 6, 2, 1, false, 0, "drawn at random"},
+        {metric::tokens_for_error, "recent", "keys", 6, 0, 1, false, 1,
          bidirectional_ ? "the nearest ones and 4 sinks" : "the most recent ones and 4 sinks"},
-        {"tokens_for_error", "top", "keys", 5, 1, 1, false, 2, "those of the largest weights"},
+        {metric::tokens_for_error, "top", "keys", 5, 1, 1, false, 2,
+         "those of the largest weights"},
     };
     std::erase_if(all, [&](const Column& c) {
       return std::ranges::none_of(heads_,
@@ -113,13 +115,13 @@ class ConvergenceTable {
       for (const Column& column : shown) {
         const auto found = cell(column, head);
         std::string text(1, '-');
-        if (found && column.metric == "tokens_for_error") {
+        if (found && column.metric == metric::tokens_for_error) {
           text = fmt::format("{:.0f}", found->value);
         } else if (found && column.with_error) {
           text = fmt::format("{:.2f}", found->value);
           if (std::isfinite(found->standard_error))
             text += fmt::format(" ± {:.2f}", found->standard_error);
-        } else if (!found && column.metric == "critical_fraction_head") {
+        } else if (!found && column.metric == metric::critical_fraction_head) {
           text = beyond(head);
         } else if (found) {
           text = rounded(found->value * column.scale);
@@ -136,7 +138,7 @@ class ConvergenceTable {
 
   // Returns the share of the context that was searched for a critical N without finding one.
   std::string beyond(const HeadName& head) const {
-    const auto n = find_cell_of_head(results_, "critical_n_head", head);
+    const auto n = find_cell_of_head(results_, metric::critical_n_head, head);
     const auto range = critical_range(results_);
     if (!n || !n->is_none || !range) return std::string(1, '-');
     return fmt::format(">{}", rounded(100.0 * *range / *longest_length(results_)));
@@ -159,7 +161,7 @@ class ConvergenceTable {
   }
 
   std::string correlations() const {
-    const LabelledArray* value = results_.metric("rank_correlation");
+    const LabelledArray* value = results_.metric(metric::rank_correlation);
     if (value == nullptr ||
         std::ranges::none_of(value->values, [](double v) { return std::isfinite(v); })) {
       return "";
@@ -182,8 +184,9 @@ class ConvergenceTable {
           return find_cell(results_, metric,
                            {{"capacity_metric", row}, {"convergence_metric", at}});
         };
-        const auto mean = found("rank_correlation");
-        const auto low = found("rank_correlation_low"), high = found("rank_correlation_high");
+        const auto mean = found(metric::rank_correlation);
+        const auto low = found(metric::rank_correlation_low),
+                   high = found(metric::rank_correlation_high);
         const bool clear = low && high && (low->value > 0 || high->value < 0);
         const std::string text =
             !mean || !low || !high
@@ -198,15 +201,15 @@ class ConvergenceTable {
 
   // Returns the metric's name as the table above shows it.
   static std::string plain(const std::string& metric) {
-    if (metric == "critical_fraction_head") return "crit. fraction";
-    if (metric == "tokens_for_error") return "recent keys";
+    if (metric == metric::critical_fraction_head) return "crit. fraction";
+    if (metric == metric::tokens_for_error) return "recent keys";
     std::string name = metric;
     std::ranges::replace(name, '_', ' ');
     return name;
   }
 
   std::string cache() const {
-    const LabelledArray* bytes = results_.metric("cache_bytes_by_layer");
+    const LabelledArray* bytes = results_.metric(metric::cache_bytes_by_layer);
     if (bytes == nullptr) return "";
     std::string out =
         paint_(Style::bold, "key-value cache") +
@@ -234,7 +237,7 @@ class ConvergenceTable {
     for (Index l = 0; l < std::ssize(layers); ++l) {
       line(fmt::format("{:.0f}", layers[l]), full({l}), kept({l}));
     }
-    if (const LabelledArray* all = results_.metric("cache_bytes")) {
+    if (const LabelledArray* all = results_.metric(metric::cache_bytes)) {
       line("all", all->sel("cache", "full")({}), all->sel("cache", "budget")({}));
     }
     return out + "\n";

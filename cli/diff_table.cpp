@@ -9,6 +9,7 @@
 
 #include "cli/table_style.hpp"
 #include "headgauge/cells.hpp"
+#include "headgauge/metric_names.hpp"
 #include "headgauge/text.hpp"
 
 namespace headgauge::cli {
@@ -152,8 +153,8 @@ class DiffTable {
 
   // Example: "4.553 -> 4.561 (+0.0083 ± 0.12) at L = 1024".
   std::string loss_text() const {
-    const auto loss = find_cell(diff_, "loss", {{"run", 0}});
-    const auto change = find_cell(diff_, "loss_change", {});
+    const auto loss = find_cell(diff_, metric::loss, {{"run", 0}});
+    const auto change = find_cell(diff_, metric::loss_change, {});
     if (!loss || !change) return "";
     return fmt::format("{} -> {} ({}) at L = {}", four_digits(loss->value),
                        four_digits(loss->value + change->value), with_error(*change),

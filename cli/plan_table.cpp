@@ -8,6 +8,7 @@
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
 #include "headgauge/cells.hpp"
+#include "headgauge/metric_names.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -55,17 +56,18 @@ class PlanTable {
         paint_.right(Style::bold, "plan less it (95 %)", kChange) + "\n";
     for (Index m = 0; m < std::ssize(methods_); ++m) {
       const auto share =
-          find_cell(results_, "planned_cache_share", {{"method", m}, {"budget", budget}});
+          find_cell(results_, metric::planned_cache_share, {{"method", m}, {"budget", budget}});
       if (!share) continue;
-      const auto p = find_cell(results_, "plan_difference_p", {{"method", m}, {"budget", budget}});
+      const auto p =
+          find_cell(results_, metric::plan_difference_p, {{"method", m}, {"budget", budget}});
       const bool shown = p && p->value <= kLevel;
       text += paint_.left(m == 0 ? Style::bold : Style::plain, methods_[m], kLabelWidth) +
               paint_.right(Style::plain, fmt::format("{:.1f} %", 100 * share->value), kShare) +
-              paint_.right(Style::plain, interval("planned_change", m, budget), kChange);
+              paint_.right(Style::plain, interval(metric::planned_change, m, budget), kChange);
       if (m > 0) {
-        text +=
-            paint_.right(shown ? Style::bold : Style::faint,
-                         interval("plan_difference", m, budget) + (shown ? "*" : " "), kChange + 1);
+        text += paint_.right(shown ? Style::bold : Style::faint,
+                             interval(metric::plan_difference, m, budget) + (shown ? "*" : " "),
+                             kChange + 1);
       }
       text += "\n";
       if (methods_[m] == kRandom) text += assignments(budget);
@@ -77,7 +79,8 @@ class PlanTable {
   std::string assignments(Index budget) const {
     std::vector<double> changes;
     for (Index draw = 0; draw < results_.coord_size("draw"); ++draw) {
-      const auto cell = find_cell(results_, "random_change", {{"budget", budget}, {"draw", draw}});
+      const auto cell =
+          find_cell(results_, metric::random_change, {{"budget", budget}, {"draw", draw}});
       if (cell) changes.push_back(cell->value);
     }
     if (changes.empty()) return "";
@@ -103,7 +106,7 @@ class PlanTable {
 
   // Returns one line for each layer: the number of keys that each head keeps.
   std::string heads() const {
-    const LabelledArray& kept = results_.require_metric("kept_keys");
+    const LabelledArray& kept = results_.require_metric(metric::kept_keys);
     const Index layers = kept.dim("layer").size(), count = kept.dim("head").size();
     std::string text =
         paint_.left(Style::bold, fmt::format("keys kept, {}", budgets_[0]), kLabelWidth);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/table_style.hpp"
+#include "headgauge/metric_names.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -47,8 +48,8 @@ class Rows {
 
 std::string scales_table(const Results& results, const TableOptions& options) {
   const auto scales = results.coord_numbers("scale"), tokens = results.coord_numbers("tokens");
-  const LabelledArray& mean = *results.metric("error_mean");
-  const LabelledArray& covariance = *results.metric("error_covariance");
+  const LabelledArray& mean = *results.metric(metric::error_mean);
+  const LabelledArray& covariance = *results.metric(metric::error_covariance);
   Rows rows(options, {9, 9, 9, 13, 13, 8, 8, 8, 8});
   const std::string first = fmt::format("n={}", tokens.front());
   const std::string last = fmt::format("n={}", tokens.back());
@@ -57,9 +58,10 @@ std::string scales_table(const Results& results, const TableOptions& options) {
   const Index end = results.coord_size("tokens") - 1;
   for (Index s = 0; s < results.coord_size("scale"); ++s) {
     const auto of = [&](const char* metric) { return results.require_metric(metric).at({s}); };
-    rows.row({number(scales[s]), number(of("horizon").value), number(of("rate_predicted").value),
-              with_error(of("rate_mean")), with_error(of("rate_covariance")), number(mean({s, 0})),
-              number(mean({s, end})), number(covariance({s, 0})), number(covariance({s, end}))});
+    rows.row({number(scales[s]), number(of(metric::horizon).value),
+              number(of(metric::rate_predicted).value), with_error(of(metric::rate_mean)),
+              with_error(of(metric::rate_covariance)), number(mean({s, 0})), number(mean({s, end})),
+              number(covariance({s, 0})), number(covariance({s, end}))});
   }
   return rows.take();
 }
@@ -85,29 +87,29 @@ std::string reference_line(const Results& results) {
 }
 
 std::string balls_table(const Results& results, const TableOptions& options) {
-  if (results.metric("uniform_error") == nullptr) return "";
+  if (results.metric(metric::uniform_error) == nullptr) return "";
   const auto radii = results.coord_numbers("radius");
   Rows rows(options, {9, 13, 14, 11});
   rows.head({"radius R", "rate", "error*sqrt(n)", "predicted"});
   for (std::size_t r = 0; r < radii.size(); ++r) {
     rows.row({number(radii[r]),
-              with_error(results.require_metric("uniform_rate").at({static_cast<Index>(r)})),
-              number(results.metric("uniform_constant")->values[r]),
-              number(results.metric("uniform_constant_predicted")->values[r])});
+              with_error(results.require_metric(metric::uniform_rate).at({static_cast<Index>(r)})),
+              number(results.metric(metric::uniform_constant)->values[r]),
+              number(results.metric(metric::uniform_constant_predicted)->values[r])});
   }
   return fmt::format("\nWorst query of the ball of radius R, at horizon 1 (a lower estimate)\n{}",
                      rows.take());
 }
 
 std::string hardmax_table(const Results& results, const TableOptions& options) {
-  if (results.metric("hardmax_error") == nullptr) return "";
+  if (results.metric(metric::hardmax_error) == nullptr) return "";
   const auto tokens = results.coord_numbers("tokens");
   Rows rows(options, {9, 13, 11});
   rows.head({"tokens", "error", "its law"});
   for (std::size_t p = 0; p < tokens.size(); ++p) {
     rows.row({number(tokens[p], 6),
-              with_error(results.require_metric("hardmax_error").at({static_cast<Index>(p)})),
-              fmt::format("{:.3f}", results.metric("hardmax_error_predicted")->values[p])});
+              with_error(results.require_metric(metric::hardmax_error).at({static_cast<Index>(p)})),
+              fmt::format("{:.3f}", results.metric(metric::hardmax_error_predicted)->values[p])});
   }
   return fmt::format("\nHardmax limit: the token with the largest score, over sqrt(2 log n)\n{}",
                      rows.take());

@@ -17,6 +17,7 @@
 #include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/flags.hpp"
+#include "headgauge/metric_names.hpp"
 #include "headgauge/text.hpp"
 
 namespace headgauge::cli {
@@ -169,7 +170,7 @@ void Table::choose_columns() {
   for (const Column& column : columns_) used += column.width + kGap;
   has_roles_ = std::any_of(results_.flags.begin(), results_.flags.end(),
                            [](const Flag& flag) { return is_role(flag.name); }) ||
-               (columns_.empty() && results_.metric("role_chance") != nullptr);
+               (columns_.empty() && results_.metric(metric::role_chance) != nullptr);
   if (has_roles_) used += kRoleWidth + kGap;
   flag_width_ = kTableWidth - used;
 }

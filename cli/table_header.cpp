@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "headgauge/cells.hpp"
+#include "headgauge/metric_names.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -144,14 +145,14 @@ std::vector<double> means_over_heads(const Results& results, const char* name) {
 // Returns lines of values per length: the loss, and the cost of a pattern.
 std::string length_lines(const Results& results, const Painter& paint, std::size_t width) {
   std::vector<LengthLine> lines;
-  const LabelledArray* loss = results.metric("loss");
+  const LabelledArray* loss = results.metric(metric::loss);
   if (loss != nullptr && loss->dim_names() == std::vector<std::string>{"length"}) {
     lines.push_back({"loss, nats", loss->values});
     lines.push_back({"perplexity", loss->values});
     for (double& value : lines.back().values) value = std::exp(value);
   }
-  lines.push_back({"kept mass", means_over_heads(results, "kept_mass")});
-  lines.push_back({"out change", means_over_heads(results, "output_change")});
+  lines.push_back({"kept mass", means_over_heads(results, metric::kept_mass)});
+  lines.push_back({"out change", means_over_heads(results, metric::output_change)});
   std::erase_if(lines, [](const LengthLine& line) { return !line.known(); });
   if (lines.empty()) return "";
   const auto lengths = results.coord_numbers("length");

@@ -10,6 +10,7 @@
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
 #include "headgauge/cells.hpp"
+#include "headgauge/metric_names.hpp"
 #include "headgauge/validate.hpp"
 
 namespace headgauge::cli {
@@ -29,7 +30,7 @@ class ValidationTable {
         paint_(options.color),
         interventions_(results.coord_names("intervention")),
         predictors_(results.coord_names("predictor")),
-        correlation_(results.require_metric("prediction_rank_correlation")) {}
+        correlation_(results.require_metric(metric::prediction_rank_correlation)) {}
 
   std::string text() {
     std::string text = render_header(results_, paint_, std::min(options_.width, kTableWidth)) +
@@ -69,10 +70,10 @@ class ValidationTable {
                        paint_.right(Style::bold, "largest", kNumber) +
                        paint_.right(Style::bold, "worse / better", kNumber) +
                        paint_.right(Style::bold, "replicates", kNumber) + "\n";
-    const LabelledArray& change = results_.require_metric("validated_loss_change");
-    const LabelledArray& rises = results_.require_metric("loss_rises");
-    const LabelledArray& falls = results_.require_metric("loss_falls");
-    const LabelledArray& replication = results_.require_metric("loss_change_replication");
+    const LabelledArray& change = results_.require_metric(metric::validated_loss_change);
+    const LabelledArray& rises = results_.require_metric(metric::loss_rises);
+    const LabelledArray& falls = results_.require_metric(metric::loss_falls);
+    const LabelledArray& replication = results_.require_metric(metric::loss_change_replication);
     for (Index k = 0; k < std::ssize(interventions_); ++k) {
       const LabelledArray of_intervention = change.isel("intervention", k);
       std::vector<double> values;

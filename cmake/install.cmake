@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 install(TARGETS headgauge EXPORT headgaugeTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/headgauge
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/headgauge ${PROJECT_BINARY_DIR}/include/headgauge
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(TARGET headgauge_main)

@@ -42,7 +42,7 @@ endfunction()
 function(headgauge_objects target)
   add_library(${target} OBJECT ${ARGN})
   target_include_directories(${target} PRIVATE
-    ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+    ${HEADGAUGE_INCLUDE} ${PROJECT_SOURCE_DIR}/src)
   target_compile_features(${target} PRIVATE cxx_std_20)
   target_compile_definitions(${target} PRIVATE HEADGAUGE_VERSION="${PROJECT_VERSION}")
   target_link_libraries(${target} PRIVATE

@@ -233,7 +233,7 @@ def validation():
         f"prediction_rank_correlation{end}": metric(coords, pairs, scale, False)
         for end, scale in [("", 0.5), ("_low", 0.25), ("_high", 0.75), ("_p", 0.01)]
     }
-    metrics["prediction_rank_correlation_by_text"] = metric(coords, [*pairs, "text"], 0.5, False)
+    metrics["predicts"] = metric(coords, pairs, 1, False)
     for name in ["threshold_separation", "threshold_separation_p", "prediction_threshold"]:
         metrics[name] = metric(coords, pairs, 0.01, False)
     return results("validate", coords, metrics)

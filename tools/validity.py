@@ -41,23 +41,19 @@ def number(value: float | None) -> str:
 def table(name: str, results: dict) -> str:
     coords, metrics = results["coords"], results["metrics"]
     interventions, predictors = coords["intervention"], coords["predictor"]
-    texts = len(coords["text"])
 
     def values(metric: str) -> list[float | None]:
         return flat(metrics[f"{metric}"]["values"])
 
     rho = values("prediction_rank_correlation")
-    p = values("prediction_rank_correlation_p")
-    by_text = values("prediction_rank_correlation_by_text")
+    predicts = values("predicts")
     level = results["settings"]["level"]
 
     def cell(predictor: int, intervention: int) -> str:
         at = predictor * len(interventions) + intervention
         if rho[at] is None:
             return ""
-        signs = {(value or 0) > 0 for value in by_text[at * texts : (at + 1) * texts]}
-        discovered = p[at] is not None and p[at] <= level and len(signs) == 1
-        return f"**{number(rho[at])}**" if discovered else number(rho[at])
+        return f"**{number(rho[at])}**" if predicts[at] == 1 else number(rho[at])
 
     def row(label: str, cells: list[str]) -> str:
         return f"| {label} | {' | '.join(cells)} |"

@@ -1,6 +1,6 @@
 // The catalogue declares every metric that headgauge writes: its name, dims, unit, meaning and
 // source. The declarations are data in the folder catalogue/ of the sources. The program, the
-// report page, the docs and the tests all read them.
+// report page, the docs and the tests all read them. metric_names.hpp has the names as constants.
 #pragma once
 
 #include <array>
@@ -141,6 +141,10 @@ const MetricInfo& metric_info(std::string_view name);
 // Finds the experiment that a metric belongs to, by the metric's name ("gaussian_error_mean"); null
 // for other metrics.
 const Experiment* find_experiment(std::string_view metric);
+
+// Returns the name of a metric in an experiment ("gaussian_error_mean"). Throws std::logic_error if
+// one of the two is not declared.
+std::string experiment_metric(std::string_view experiment, std::string_view metric);
 
 // Returns the name of the metric that holds the same values by position.
 std::string twin_by_position(std::string_view metric);

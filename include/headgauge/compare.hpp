@@ -12,6 +12,7 @@
 #include "headgauge/attention_plan.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/heads.hpp"
+#include "headgauge/metric_names.hpp"
 #include "headgauge/results.hpp"
 #include "headgauge/scan.hpp"
 
@@ -104,7 +105,7 @@ class LossGains {
  public:
   // `metric`: loss_change or loss_change_confirmed. The latter counts only the chosen interventions
   // as tried.
-  explicit LossGains(const Results& comparison, std::string_view metric = "loss_change");
+  explicit LossGains(const Results& comparison, std::string_view metric = metric::loss_change);
   bool is_gain(const MetricCell& change) const;
   // Returns the value below which a change with this standard error is a gain; undefined if there
   // is none.

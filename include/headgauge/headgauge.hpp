@@ -23,6 +23,7 @@
 #include "headgauge/kernels.hpp"
 #include "headgauge/measure.hpp"
 #include "headgauge/memory.hpp"
+#include "headgauge/metric_names.hpp"
 #include "headgauge/model.hpp"
 #include "headgauge/normalize.hpp"
 #include "headgauge/options.hpp"

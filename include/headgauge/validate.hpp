@@ -44,6 +44,8 @@ using OpenText = std::function<std::shared_ptr<HeadSource>(std::size_t text)>;
 //     the texts; with _low and _high (95 % interval, resampled heads) and _p (permuted heads,
 //     two-sided, adjusted by Benjamini and Hochberg over all pairs);
 //   prediction_rank_correlation_by_text (predictor, intervention, text);
+//   predicts (predictor, intervention): 1 if the adjusted p-value is at most `level` and the
+//     correlation has the same sign on every text, else 0;
 //   prediction_threshold, threshold_separation, threshold_separation_p (predictor, intervention):
 //     the threshold that separates heads best on one text, and its separation on the others;
 //   loss_rises, loss_falls (intervention): the number of cases (a head on a text) with a
@@ -59,8 +61,7 @@ Results validate(std::span<const std::string> texts, const OpenText& open,
                  const ValidateOptions& options, Progress* progress = nullptr,
                  std::stop_token stop = {});
 
-// Returns whether a predictor predicts the loss under an intervention: its adjusted p-value is at
-// most the level, and its correlation has the same sign on every text.
+// Returns whether the metric `predicts` is 1 for a predictor and an intervention.
 bool predicts(const Results& results, Index predictor, Index intervention);
 
 std::vector<SummaryLine> summarize_validation(const Results& results);

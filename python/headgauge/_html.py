@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from headgauge._metric_names import MetricName
+
 if TYPE_CHECKING:
     from headgauge.results import Metric, Results
 
-MAPPED = ("entropy", "loss_change")
+MAPPED: tuple[MetricName, ...] = ("entropy", "loss_change")
 SHOWN_HEADS = 24  # heads shown per flag
 
 

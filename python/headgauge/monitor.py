@@ -18,11 +18,12 @@ from torch import distributed
 
 from headgauge._attention import unwrapped
 from headgauge._commands import scan
+from headgauge._metric_names import MetricName
 from headgauge.errors import UsageError
 from headgauge.results import Results
 
 MEASURES = ("weights", "separability", "sensitivity")
-KEPT = (
+KEPT: tuple[MetricName, ...] = (
     "entropy", "entropy_normalized", "effective_tokens", "max_weight", "sink_weight", "logit_range",
     "separability_excess", "jacobian_spectral",
 )  # fmt: skip
@@ -39,9 +40,11 @@ class Drift:
     beginning. The thresholds are conventions, not tests: a warning says where to look.
     """
 
-    def __init__(self, name: str, metric: str, holds: Callable[[Values, Values], Any], text: str) -> None:
+    def __init__(
+        self, name: str, metric: MetricName, holds: Callable[[Values, Values], Any], text: str
+    ) -> None:
         self.name: str = name
-        self.metric: str = metric
+        self.metric: MetricName = metric
         self._holds, self._text = holds, text
         self._first: Values | None = None
         self._since: npt.NDArray[np.int64] | None = None
@@ -181,7 +184,9 @@ class Monitor:
             self.skipped += 1
             return None
         results = scan(self._model, ids, lengths=[len(ids)], queries=self.queries, measures=self.measures)
-        metrics = {name: _of_heads(results, name) for name in KEPT if name in results.metrics}
+        metrics: dict[str, Values] = {
+            name: _of_heads(results, name) for name in KEPT if name in results.metrics
+        }
         if distributed.is_initialized():
             metrics = {name: _mean_of_processes(values) for name, values in metrics.items()}
         said = [

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headgauge._metric_names import MetricName
 from headgauge.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ class Plot:
     def __init__(self, results: Results) -> None:
         self._results = results
 
-    def map(self, name: str, *, length: float | None = None, ax: Axes | None = None, **options: Any) -> Axes:
+    def map(
+        self, name: MetricName | str, *, length: float | None = None, ax: Axes | None = None, **options: Any
+    ) -> Axes:
         """Draws a metric as an image: layers down and heads across. If the metric lacks one of
         these dims, its first other dims are used. `options`: labels of further dims, and arguments
         of Axes.imshow."""
@@ -52,7 +55,7 @@ class Plot:
 
     def curve(
         self,
-        name: str,
+        name: MetricName | str,
         heads: Sequence[tuple[int, int]] | None = None,
         *,
         ax: Axes | None = None,
@@ -93,7 +96,13 @@ class Plot:
         return ax
 
     def scatter(
-        self, x: str, y: str, *, length: float | None = None, ax: Axes | None = None, **options: Any
+        self,
+        x: MetricName | str,
+        y: MetricName | str,
+        *,
+        length: float | None = None,
+        ax: Axes | None = None,
+        **options: Any,
     ) -> Axes:
         """Draws two metrics against each other at one length, with a point for each head.
         `options`: labels of further dims, and arguments of Axes.scatter."""

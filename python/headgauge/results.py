@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headgauge import _core
+from headgauge._metric_names import MetricName
 from headgauge.errors import ResourceError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class Metrics(Mapping[str, Metric]):
         self._core = core
         self._names = core.names()
 
-    def __getitem__(self, name: str) -> Metric:
+    def __getitem__(self, name: MetricName | str) -> Metric:
         if name not in self._names:
             near = difflib.get_close_matches(str(name), self._names, 3)
             raise KeyError(f"{name}; near it are {', '.join(near)}" if near else name)
@@ -171,7 +172,7 @@ class Results:
         """What was found, a sentence a line."""
         return "\n".join(self._core.summary())
 
-    def __getitem__(self, name: str) -> Metric:
+    def __getitem__(self, name: MetricName | str) -> Metric:
         return self.metrics[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -12,6 +12,7 @@
 #include "convergence/spread.hpp"
 #include "convergence/state.hpp"
 #include "convergence/uniform.hpp"
+#include "headgauge/metric_names.hpp"
 #include "headgauge/synthetic.hpp"
 #include "heads/tool.hpp"
 #include "results/declared.hpp"
@@ -167,9 +168,9 @@ class Simulation {
   };
 
   void write_sweep(Results& out) {
-    LabelledArray& horizon = add_declared(out, "horizon", {"scale"});
-    LabelledArray& paper = add_declared(out, "horizon_paper", {"scale"});
-    LabelledArray& predicted = add_declared(out, "rate_predicted", {"scale"});
+    LabelledArray& horizon = add_declared(out, metric::horizon, {"scale"});
+    LabelledArray& paper = add_declared(out, metric::horizon_paper, {"scale"});
+    LabelledArray& predicted = add_declared(out, metric::rate_predicted, {"scale"});
     for (std::size_t s = 0; s < scales(); ++s) {
       const double h = plan_.horizons[s];
       horizon.values[s] = h;
@@ -246,10 +247,10 @@ class Simulation {
   }
 
   void write_balls(Results& out) const {
-    LabelledArray& error = add_declared(out, "uniform_error");
-    LabelledArray& rate = add_declared(out, "uniform_rate");
-    LabelledArray& constant = add_declared(out, "uniform_constant");
-    LabelledArray& predicted = add_declared(out, "uniform_constant_predicted");
+    LabelledArray& error = add_declared(out, metric::uniform_error);
+    LabelledArray& rate = add_declared(out, metric::uniform_rate);
+    LabelledArray& constant = add_declared(out, metric::uniform_constant);
+    LabelledArray& predicted = add_declared(out, metric::uniform_constant_predicted);
     for (LabelledArray* metric : {&error, &rate, &constant}) metric->with_standard_errors();
     rate.with_rows();
     const std::vector<double> tokens(options_.grid.begin(), options_.grid.end());
@@ -271,8 +272,8 @@ class Simulation {
   }
 
   void write_hardmax(Results& out) const {
-    LabelledArray& error = add_declared(out, "hardmax_error");
-    LabelledArray& law = add_declared(out, "hardmax_error_predicted");
+    LabelledArray& error = add_declared(out, metric::hardmax_error);
+    LabelledArray& law = add_declared(out, metric::hardmax_error_predicted);
     error.values = hardmax_.error;
     error.standard_error = hardmax_.standard_error;
     for (std::size_t p = 0; p < points(); ++p) {

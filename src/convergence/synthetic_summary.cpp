@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "headgauge/changes.hpp"
+#include "headgauge/metric_names.hpp"
 #include "headgauge/synthetic.hpp"
 #include "results/mean_of.hpp"
 #include "results/next_commands.hpp"
@@ -21,7 +22,7 @@ using summary::MaybeLine;
 // the prediction (Student's t, Benjamini and Hochberg over the scales).
 MaybeLine rates_sentence(const Results& results, const std::string& kind) {
   const LabelledArray* rate = results.metric("rate_" + kind);
-  const LabelledArray* predicted = results.metric("rate_predicted");
+  const LabelledArray* predicted = results.metric(metric::rate_predicted);
   if (rate == nullptr || predicted == nullptr || rate->dims() != predicted->dims()) return {};
   std::vector<double> p_of_slower;
   for (std::size_t s = 0; s < rate->values.size(); ++s) {
@@ -56,9 +57,9 @@ void label(const Results& results, const char* dim, bool last, Line& line) {
 }
 
 MaybeLine hardmax_sentence(const Results& results) {
-  if (results.metric("hardmax_error") == nullptr) return {};
-  const Ends error = ends(results, "hardmax_error", "tokens");
-  const Ends law = ends(results, "hardmax_error_predicted", "tokens");
+  if (results.metric(metric::hardmax_error) == nullptr) return {};
+  const Ends error = ends(results, metric::hardmax_error, "tokens");
+  const Ends law = ends(results, metric::hardmax_error_predicted, "tokens");
   if (!error.first || !error.last || !law.first || !law.last) return {};
   Line line;
   line.say("The error of the hardmax limit is ").number(*error.first).say(" at ");
@@ -70,9 +71,9 @@ MaybeLine hardmax_sentence(const Results& results) {
 }
 
 MaybeLine ball_sentence(const Results& results) {
-  if (results.metric("uniform_constant") == nullptr) return {};
-  const Ends rate = ends(results, "uniform_rate", "radius");
-  const Ends constant = ends(results, "uniform_constant", "radius");
+  if (results.metric(metric::uniform_constant) == nullptr) return {};
+  const Ends rate = ends(results, metric::uniform_rate, "radius");
+  const Ends constant = ends(results, metric::uniform_constant, "radius");
   if (!rate.first || !rate.last || !constant.first || !constant.last) return {};
   Line line;
   line.say("The error of the worst query of a ball (at horizon 1) falls as n^-")

@@ -13,6 +13,7 @@
 #include "experiments/stages.hpp"
 #include "headgauge/diff.hpp"
 #include "headgauge/journal.hpp"
+#include "headgauge/metric_names.hpp"
 #include "headgauge/model.hpp"
 #include "measures/output_change.hpp"
 #include "results/declared.hpp"
@@ -311,8 +312,8 @@ class Comparison {
     std::vector<Index> kept = {0};
     for (const std::size_t k : finished_) kept.push_back(static_cast<Index>(k) + 1);
     const std::vector<std::string> order = {"layer", "head", dimension_, "length"};
-    for (const char* name :
-         {"output_change", "kept_mass", "entropy_deficit", "entropy_deficit_random"}) {
+    for (const char* name : {metric::output_change, metric::kept_mass, metric::entropy_deficit,
+                             metric::entropy_deficit_random}) {
       const LabelledArray* from = runs_.front().metric(name);
       if (from == nullptr) continue;
       results.add_metric(name, from->take(dimension_, kept).transposed(order));
@@ -325,7 +326,7 @@ class Comparison {
       const Intervention& intervention = interventions_[finished_[place - 1]];
       if (intervention.fitted.empty()) continue;
       if (fitted == nullptr) {
-        fitted = &add_declared(results, "fitted_parameter", {"layer", "head", dimension_});
+        fitted = &add_declared(results, metric::fitted_parameter, {"layer", "head", dimension_});
       }
       results.settings["fitted_keys"][intervention.label] = intervention.fitted_key;
       intervention.fitted.each([&](int layer, int head, double value) {

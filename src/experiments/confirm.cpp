@@ -9,6 +9,7 @@
 #include "experiments/stages.hpp"
 #include "headgauge/compare.hpp"
 #include "headgauge/journal.hpp"
+#include "headgauge/metric_names.hpp"
 #include "results/declared.hpp"
 
 namespace headgauge {
@@ -72,9 +73,10 @@ class Confirmation {
       const auto place = std::ranges::find(names, interventions_[of(candidate)].label);
       if (place == names.end()) continue;
       there.intervention = place - names.begin();
-      const auto cell = cell_of(found, "loss_change", there);
+      const auto cell = cell_of(found, metric::loss_change, there);
       if (!cell) continue;
-      change.set(cell_in(change, candidate), found.require_metric("loss_change").at(cell->index));
+      change.set(cell_in(change, candidate),
+                 found.require_metric(metric::loss_change).at(cell->index));
     }
     return true;
   }
@@ -86,11 +88,12 @@ class Confirmation {
     const Journal::Stage stage(all.scan.journal, "together");
     const Results found = compare(unseen_, all, std::vector{everything()}, progress, stop);
     if (found.partial) return false;
-    const auto cell = find_cell(found, "loss_change", {{dim_, 1}});
-    LabelledArray& metric =
-        add_declared(confirmed, "loss_change_together", {}).with_standard_errors().with_rows();
+    const auto cell = find_cell(found, metric::loss_change, {{dim_, 1}});
+    LabelledArray& metric = add_declared(confirmed, metric::loss_change_together, {})
+                                .with_standard_errors()
+                                .with_rows();
     if (cell) {
-      metric.set(std::vector<Index>{}, found.require_metric("loss_change").at(cell->index));
+      metric.set(std::vector<Index>{}, found.require_metric(metric::loss_change).at(cell->index));
     }
     return true;
   }
@@ -105,10 +108,12 @@ class Confirmation {
 
   static LabelledArray& add_confirmed(Results& results) {
     std::vector<std::string> dims;
-    for (const Dimension& dim : results.require_metric("loss_change").dims()) {
+    for (const Dimension& dim : results.require_metric(metric::loss_change).dims()) {
       if (dim.name() != "length") dims.push_back(dim.name());
     }
-    return add_declared(results, "loss_change_confirmed", dims).with_standard_errors().with_rows();
+    return add_declared(results, metric::loss_change_confirmed, dims)
+        .with_standard_errors()
+        .with_rows();
   }
 
   std::vector<Index> cell_in(const LabelledArray& confirmed, const Candidate& candidate) const {
@@ -174,7 +179,7 @@ void confirm_gains(HeadSource& unseen, const CompareOptions& options,
                    Progress* progress, std::stop_token stop) {
   Journal& journal = options.scan.journal;
   if (!journal.has_results()) return;
-  if (results.metric("loss_change") == nullptr || !unseen.info().has_loss) {
+  if (results.metric(metric::loss_change) == nullptr || !unseen.info().has_loss) {
     throw UnsupportedError(fault("confirm_gains()", "a model with a loss", unseen.info().family,
                                  "without a loss nothing is recommended"));
   }

@@ -12,6 +12,7 @@
 #include "convergence/rate.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/flags.hpp"
+#include "headgauge/metric_names.hpp"
 #include "results/declared.hpp"
 #include "scan/output.hpp"
 
@@ -59,10 +60,10 @@ std::optional<double> logit_scale(const Normalizer& normalizer, Index length) {
 
 void write_horizons(const std::vector<Found>& heads, const ConvergeOptions& options,
                     Results& results) {
-  LabelledArray& horizon = add_declared(results, "horizon");
-  LabelledArray& paper = add_declared(results, "horizon_paper");
-  LabelledArray& rate = add_declared(results, "rate_predicted");
-  LabelledArray& constant = add_declared(results, "error_constant");
+  LabelledArray& horizon = add_declared(results, metric::horizon);
+  LabelledArray& paper = add_declared(results, metric::horizon_paper);
+  LabelledArray& rate = add_declared(results, metric::rate_predicted);
+  LabelledArray& constant = add_declared(results, metric::error_constant);
   const Normalizer& normalizer = *options.scan.own_normalizer;
   const auto length = static_cast<Index>(options.scan.lengths.back());
   const std::optional<double> scale = logit_scale(normalizer, length);
@@ -108,8 +109,8 @@ void write_curve(const std::string& kind, const std::vector<Found>& heads,
 
 void write_budgets(const std::vector<Found>& heads, const ConvergeOptions& options,
                    const SourceInfo& info, Results& results) {
-  LabelledArray& needed = add_declared(results, "tokens_for_error");
-  LabelledArray& budget = add_declared(results, "budget_keys");
+  LabelledArray& needed = add_declared(results, metric::tokens_for_error);
+  LabelledArray& budget = add_declared(results, metric::budget_keys);
   const auto each_cell = [&](const auto& visit) {
     for (Index t = 0; t < std::ssize(options.tolerances); ++t) {
       for (Index s = 0; s < std::ssize(kSamplers); ++s) visit(t, s);
@@ -145,7 +146,7 @@ void write_cache(const ConvergeOptions& options, const SourceInfo& info, bool al
                  Results& results) {
   constexpr Index kFull = 0, kBudget = 1;
   results.set_coord("cache", std::vector<std::string>{"full", "budget"});
-  LabelledArray& layers = add_declared(results, "cache_bytes_by_layer");
+  LabelledArray& layers = add_declared(results, metric::cache_bytes_by_layer);
   const auto tolerance = find_label(results, "tolerance", kServed);
   const double length = options.scan.lengths.back();
   const int group = std::max(1, info.heads / std::max(1, info.kv_heads));
@@ -168,7 +169,7 @@ void write_cache(const ConvergeOptions& options, const SourceInfo& info, bool al
       // Some heads of the layer were not measured.
       const auto cell = head == heads.end() || !tolerance
                             ? std::nullopt
-                            : find_cell(results, "budget_keys",
+                            : find_cell(results, metric::budget_keys,
                                         {{"layer", static_cast<Index>(l)},
                                          {"head", head - heads.begin()},
                                          {"tolerance", *tolerance},
@@ -180,7 +181,7 @@ void write_cache(const ConvergeOptions& options, const SourceInfo& info, bool al
     kept += budgeted;
   }
   if (!all_layers) return;
-  add_declared(results, "cache_bytes").values = {full, kept};
+  add_declared(results, metric::cache_bytes).values = {full, kept};
 }
 
 void write_notices(const std::vector<Found>& heads, const ConvergeOptions& options,

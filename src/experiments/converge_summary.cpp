@@ -7,6 +7,7 @@
 #include "experiments/converge_output.hpp"
 #include "headgauge/changes.hpp"
 #include "headgauge/converge.hpp"
+#include "headgauge/metric_names.hpp"
 #include "results/mean_of.hpp"
 #include "results/next_commands.hpp"
 #include "results/summary_line.hpp"
@@ -68,7 +69,7 @@ class Sentences {
  private:
   std::optional<MetricCell> cell(std::string_view metric, const HeadName& head) const {
     const Pick layer{"layer", head.layer_index}, at{"head", head.head_index};
-    if (metric != "tokens_for_error") return find_cell(results_, metric, {layer, at});
+    if (metric != metric::tokens_for_error) return find_cell(results_, metric, {layer, at});
     return find_cell(results_, metric,
                      {layer,
                       at,
@@ -93,10 +94,10 @@ class Sentences {
   }
 
   MaybeLine horizons() const {
-    const auto widest = extreme("horizon", 1), narrowest = extreme("horizon", -1);
+    const auto widest = extreme(metric::horizon, 1), narrowest = extreme(metric::horizon, -1);
     if (!widest) return {};
-    const auto fast = cell("rate_predicted", narrowest->head);
-    const auto slow = cell("rate_predicted", widest->head);
+    const auto fast = cell(metric::rate_predicted, narrowest->head);
+    const auto slow = cell(metric::rate_predicted, widest->head);
     if (!fast || !slow) return {};
     const auto flagged =
         std::ranges::count_if(results_.flags, [](const Flag& flag) { return flag.name == "slow"; });
@@ -109,11 +110,12 @@ class Sentences {
   }
 
   MaybeLine rates() const {
-    const auto slowest = extreme("rate_covariance", -1);
+    const auto slowest = extreme(metric::rate_covariance, -1);
     if (!slowest) return {};
     std::vector<double> p_of_slower;
     for (const HeadName& head : heads_) {
-      const auto rate = cell("rate_covariance", head), predicted = cell("rate_predicted", head);
+      const auto rate = cell(metric::rate_covariance, head),
+                 predicted = cell(metric::rate_predicted, head);
       if (!rate || !predicted || std::isnan(rate->standard_error)) continue;
       p_of_slower.push_back(t_test(mean_of(*rate), predicted->value, Tail::below).p);
     }
@@ -131,7 +133,8 @@ class Sentences {
   }
 
   MaybeLine budgets() const {
-    const auto most = extreme("tokens_for_error", 1), fewest = extreme("tokens_for_error", -1);
+    const auto most = extreme(metric::tokens_for_error, 1),
+               fewest = extreme(metric::tokens_for_error, -1);
     if (!most || !tolerance_) return {};
     Line line;
     line.say("To keep its output within ").constant("5").say(" %, ").head(most->head);
@@ -142,9 +145,10 @@ class Sentences {
   }
 
   MaybeLine cache() const {
-    const auto full = find_cell(results_, "cache_bytes", {{"cache", 0}});
-    const auto kept = find_cell(results_, "cache_bytes", {{"cache", 1}});
-    const auto most = extreme("tokens_for_error", 1), fewest = extreme("tokens_for_error", -1);
+    const auto full = find_cell(results_, metric::cache_bytes, {{"cache", 0}});
+    const auto kept = find_cell(results_, metric::cache_bytes, {{"cache", 1}});
+    const auto most = extreme(metric::tokens_for_error, 1),
+               fewest = extreme(metric::tokens_for_error, -1);
     if (!full || !kept || !most) return {};
     Line line;
     line.say("The key-value cache takes ").whole(*full).say(" bytes per token; kept to these ");
@@ -165,22 +169,22 @@ class Sentences {
 
   // Describes what the largest requested rise allows, if it was tried.
   MaybeLine calibrated() const {
-    const LabelledArray* tolerance = results_.metric("tolerance_for_rise");
+    const LabelledArray* tolerance = results_.metric(metric::tolerance_for_rise);
     if (tolerance == nullptr) return {};
     if (results_.coord_numbers("rise").empty()) return {};
     const Pick rise{"rise", results_.coord_size("rise") - 1};
     const std::string asked = results_.require_coord("rise").label(results_.coord_size("rise") - 1);
-    const auto found = find_cell(results_, "tolerance_for_rise", {rise});
+    const auto found = find_cell(results_, metric::tolerance_for_rise, {rise});
     Line line;
     if (!found || found->is_none) {
       line.say("No tolerance is shown to raise the loss by less than ").constant(asked);
       return line.say(" nats: keep all keys.").done();
     }
-    const auto change = find_cell(results_, "calibrated_loss_change", {rise});
-    const auto low = find_cell(results_, "calibrated_loss_change_low", {rise});
-    const auto high = find_cell(results_, "calibrated_loss_change_high", {rise});
-    const auto p = find_cell(results_, "calibrated_loss_change_p", {rise});
-    const auto share = find_cell(results_, "calibrated_cache_share", {rise});
+    const auto change = find_cell(results_, metric::calibrated_loss_change, {rise});
+    const auto low = find_cell(results_, metric::calibrated_loss_change_low, {rise});
+    const auto high = find_cell(results_, metric::calibrated_loss_change_high, {rise});
+    const auto p = find_cell(results_, metric::calibrated_loss_change_p, {rise});
+    const auto share = find_cell(results_, metric::calibrated_cache_share, {rise});
     if (!change || !share || !p || !low || !high) return {};
     line.say("Every head may change its output by ").number(*found, 100).say(" % for a loss ");
     line.say("increase of less than ").constant(asked).say(" nats, which keeps ");
@@ -191,9 +195,9 @@ class Sentences {
   }
 
   MaybeLine correlations() const {
-    const LabelledArray* value = results_.metric("rank_correlation");
-    const LabelledArray* low = results_.metric("rank_correlation_low");
-    const LabelledArray* high = results_.metric("rank_correlation_high");
+    const LabelledArray* value = results_.metric(metric::rank_correlation);
+    const LabelledArray* low = results_.metric(metric::rank_correlation_low);
+    const LabelledArray* high = results_.metric(metric::rank_correlation_high);
     if (value == nullptr || low == nullptr || high == nullptr) return {};
     const std::vector<std::string> dims = {"capacity_metric", "convergence_metric"};
     if (value->dim_names() != dims || low->dims() != value->dims() ||
@@ -231,8 +235,8 @@ class Sentences {
     line.say("Selection and need of context are most correlated in ")
         .say(capacity)
         .say(" against ");
-    line.say(convergence).say(": rank correlation ").number(at("rank_correlation")).say(" (");
-    line.number(at("rank_correlation_low")).say(" to ").number(at("rank_correlation_high"));
+    line.say(convergence).say(": rank correlation ").number(at(metric::rank_correlation)).say(" (");
+    line.number(at(metric::rank_correlation_low)).say(" to ").number(at(metric::rank_correlation_high));
     if (const auto top = extreme(capacity, 1)) {
       line.say("); the former is largest in ").head(top->head).say(" (").number(top->cell);
       if (const auto need = cell(convergence, top->head)) line.say(" against ").number(*need);

@@ -9,6 +9,7 @@
 #include "convergence/budget.hpp"
 #include "experiments/converge_output.hpp"
 #include "headgauge/cells.hpp"
+#include "headgauge/metric_names.hpp"
 #include "results/declared.hpp"
 #include "statistics/rank_correlation.hpp"
 
@@ -24,9 +25,9 @@ std::vector<double> over_heads(const Results& results, const std::string& metric
   for (const HeadName& head : measured_heads(results)) {
     const Pick layer{"layer", head.layer_index}, column{"head", head.head_index};
     std::optional<MetricCell> cell;
-    if (metric == "separability" && top_n) {
+    if (metric == metric::separability && top_n) {
       cell = find_cell(results, metric, {layer, column, {"top_n", *top_n}});
-    } else if (metric == "tokens_for_error" && tolerance) {
+    } else if (metric == metric::tokens_for_error && tolerance) {
       cell = find_cell(results, metric,
                        {layer,
                         column,
@@ -59,15 +60,16 @@ std::vector<std::string> those_there(const Results& results,
 }  // namespace
 
 void write_correlations(const ConvergeOptions& options, Results& results) {
-  const auto a = those_there(results, {"critical_fraction_head", "separability", "entropy_slope"});
-  const auto b =
-      those_there(results, {"horizon", "rate_mean", "rate_covariance", "tokens_for_error"});
+  const auto a = those_there(
+      results, {metric::critical_fraction_head, metric::separability, metric::entropy_slope});
+  const auto b = those_there(results, {metric::horizon, metric::rate_mean, metric::rate_covariance,
+                                       metric::tokens_for_error});
   if (a.empty() || b.empty()) return;
   results.set_coord("capacity_metric", a);
   results.set_coord("convergence_metric", b);
-  LabelledArray& value = add_declared(results, "rank_correlation");
-  LabelledArray& low = add_declared(results, "rank_correlation_low");
-  LabelledArray& high = add_declared(results, "rank_correlation_high");
+  LabelledArray& value = add_declared(results, metric::rank_correlation);
+  LabelledArray& low = add_declared(results, metric::rank_correlation_low);
+  LabelledArray& high = add_declared(results, metric::rank_correlation_high);
   value.with_rows();
   int most = 0;
   unsigned key = 0;

@@ -10,6 +10,7 @@
 
 #include "headgauge/compare.hpp"
 #include "headgauge/journal.hpp"
+#include "headgauge/metric_names.hpp"
 #include "measures/output_change.hpp"
 #include "scan/run.hpp"
 
@@ -142,7 +143,7 @@ class Fit {
     source_.intervene({});
     const Results results = run_scan(source_, trial, {}, progress_, stop_);
     if (results.partial) throw InterruptedError("interrupted while fitting; nothing was saved");
-    const LabelledArray changes = results.require_metric("output_change").isel("length", -1);
+    const LabelledArray changes = results.require_metric(metric::output_change).isel("length", -1);
     PerHead<std::vector<double>> found(candidates.layers(), candidates.heads());
     found.each([&](int layer, int head, std::vector<double>& of_head) {
       const Index place = source_.info().attention_layers_before(layer);

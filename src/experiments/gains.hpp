@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headgauge/compare.hpp"
+#include "headgauge/metric_names.hpp"
 
 namespace headgauge {
 
@@ -19,7 +20,8 @@ struct Candidate {
 
 // Returns every intervention at every place where it was tried and `metric`, a change of the loss,
 // is defined.
-std::vector<Candidate> candidates(const Results& results, std::string_view metric = "loss_change");
+std::vector<Candidate> candidates(const Results& results,
+                                  std::string_view metric = metric::loss_change);
 
 // Returns the candidate's cell of a metric at the longest length.
 std::optional<MetricCell> cell_of(const Results& results, std::string_view metric,

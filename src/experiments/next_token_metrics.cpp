@@ -1,6 +1,7 @@
 #include "experiments/next_token_metrics.hpp"
 
 #include "headgauge/bytes.hpp"
+#include "headgauge/metric_names.hpp"
 #include "results/declared.hpp"
 #include "scan/statistics.hpp"
 
@@ -40,10 +41,10 @@ NextTokenMetrics::NextTokenMetrics(std::vector<std::string> dims, Results& resul
   const auto add = [&](const char* name) {
     return &add_declared(results, name, dims).with_standard_errors().with_rows();
   };
-  loss_ = add("loss");
-  change_ = add("loss_change");
-  change_->change_of = "loss";
-  divergence_ = add("kl");
+  loss_ = add(metric::loss);
+  change_ = add(metric::loss_change);
+  change_->change_of = metric::loss;
+  divergence_ = add(metric::kl);
 }
 
 void NextTokenMetrics::put(std::span<const Index> cell, const Predictions& original,

@@ -13,6 +13,7 @@
 #include "experiments/temperature_range.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/compare.hpp"
+#include "headgauge/metric_names.hpp"
 #include "results/change_sentences.hpp"
 #include "results/mean_of.hpp"
 #include "results/next_commands.hpp"
@@ -23,7 +24,7 @@
 namespace headgauge {
 namespace {
 
-constexpr const char* kConfirmed = "loss_change_confirmed";
+constexpr const char* kConfirmed = metric::loss_change_confirmed;
 constexpr std::size_t kMostLines = 8;  // maximum number of recommendation lines; the flags hold all
 constexpr const char* kLongerText =
     "The standard error comes from the blocks of a text: a longer text has more.";
@@ -42,7 +43,7 @@ std::string label(const Results& results, const Candidate& candidate) {
   if (!candidate.head || candidate.head->head < 0) {
     return fmt::format("{}{}{} fitted", name, join, key);
   }
-  const auto value = find_cell(results, "fitted_parameter",
+  const auto value = find_cell(results, metric::fitted_parameter,
                                {{"layer", candidate.head->layer_index},
                                 {"head", candidate.head->head_index},
                                 {intervention_dimension(results), candidate.intervention}});
@@ -74,16 +75,16 @@ std::string outcome(const Results& results, const Candidate& candidate) {
                                  label(results, candidate), with_error(candidate.change));
   if (const auto there = cell_of(results, kConfirmed, candidate))
     text += fmt::format(" (on the other text {})", with_error(*there));
-  if (const auto kl = cell_of(results, "kl", candidate))
+  if (const auto kl = cell_of(results, metric::kl, candidate))
     text += fmt::format(", KL {:.2g}", kl->value);
   if (candidate.head && candidate.head->head >= 0) {
-    if (const auto change = cell_of(results, "output_change", candidate)) {
+    if (const auto change = cell_of(results, metric::output_change, candidate)) {
       text += fmt::format(", output changed by {} %", rounded(100 * change->value));
     }
     Candidate original = candidate;
     original.intervention = 0;
-    const auto before = cell_of(results, "effective_tokens", original);
-    const auto after = cell_of(results, "effective_tokens", candidate);
+    const auto before = cell_of(results, metric::effective_tokens, original);
+    const auto after = cell_of(results, metric::effective_tokens, candidate);
     if (before && after) {
       text +=
           fmt::format(", effective tokens {} -> {}", rounded(before->value), rounded(after->value));
@@ -219,7 +220,7 @@ class Recommendations {
           kLongerText, next::kConfirm);
       return;
     }
-    const auto together = find_cell(results_, "loss_change_together", {});
+    const auto together = find_cell(results_, metric::loss_change_together, {});
     if (best_.size() > 1) {
       std::string text =
           fmt::format("{} of these {} {} the loss on {} beyond chance", confirmed.size(),
@@ -264,11 +265,11 @@ class Recommendations {
 
 std::vector<HeadName> changed_heads(const Results& results) {
   std::vector<HeadName> heads = measured_heads(results);
-  if (results.metric("output_change") == nullptr) return heads;
+  if (results.metric(metric::output_change) == nullptr) return heads;
   const std::string dim = intervention_dimension(results);
   std::erase_if(heads, [&](const HeadName& head) {
     for (Index k = 1; k < results.coord_size(dim); ++k) {
-      if (find_cell(results, "output_change",
+      if (find_cell(results, metric::output_change,
                     {{"layer", head.layer_index}, {"head", head.head_index}, {dim, k}})) {
         return false;
       }

@@ -10,6 +10,7 @@
 
 #include "headgauge/cells.hpp"
 #include "headgauge/compare.hpp"
+#include "headgauge/metric_names.hpp"
 #include "headgauge/patterns.hpp"
 #include "statistics/student.hpp"
 
@@ -100,13 +101,14 @@ std::vector<std::string> selectivity_of_patterns(const Results& results) {
     const auto above_permuted = [&](Index pattern) -> HeadValue {
       return [&results, pattern, top_n](const HeadName& head) -> std::optional<double> {
         if (!top_n) return std::nullopt;
-        return value_of(results, "separability_excess", head, pattern, top_n);
+        return value_of(results, metric::separability_excess, head, pattern, top_n);
       };
     };
-    const auto keys =
-        change_over_heads(results, 0, plain("visible_keys", 0), plain("visible_keys", k));
-    const auto deficit = change_over_heads(
-        results, kLeastDeficit, plain("entropy_deficit_random", k), plain("entropy_deficit", k));
+    const auto keys = change_over_heads(results, 0, plain(metric::visible_keys, 0),
+                                        plain(metric::visible_keys, k));
+    const auto deficit =
+        change_over_heads(results, kLeastDeficit, plain(metric::entropy_deficit_random, k),
+                          plain(metric::entropy_deficit, k));
     const auto separability =
         change_over_heads(results, kLeastSeparability, above_permuted(0), above_permuted(k));
     if (!keys || !deficit) continue;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headgauge/cells.hpp"
+#include "headgauge/metric_names.hpp"
 #include "results/mean_of.hpp"
 #include "results/summary_line.hpp"
 #include "statistics/student.hpp"
@@ -55,7 +56,7 @@ std::vector<double> shown(Iterator at, Iterator end) {
 }  // namespace
 
 std::optional<SummaryLine> temperature_range(const Results& results) {
-  const LabelledArray* change = results.metric("loss_change");
+  const LabelledArray* change = results.metric(metric::loss_change);
   if (change == nullptr || change->has_dim("layer") || !change->has_dim("normalizer")) {
     return std::nullopt;
   }
@@ -63,7 +64,7 @@ std::optional<SummaryLine> temperature_range(const Results& results) {
   const auto names = results.coord_names("normalizer");
   for (Index k = 1; k < std::ssize(names); ++k) {
     const auto temperature = temperature_of(names[k]);
-    const auto cell = find_cell(results, "loss_change", {{"normalizer", k}});
+    const auto cell = find_cell(results, metric::loss_change, {{"normalizer", k}});
     if (temperature && cell) all.push_back({*temperature, *cell});
   }
   if (all.size() < kFewestTemperatures) return std::nullopt;

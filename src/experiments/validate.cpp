@@ -15,6 +15,7 @@
 #include "headgauge/converge.hpp"
 #include "headgauge/flags.hpp"
 #include "headgauge/journal.hpp"
+#include "headgauge/metric_names.hpp"
 #include "headgauge/parallel.hpp"
 #include "results/declared.hpp"
 #include "results/mean_of.hpp"
@@ -24,6 +25,12 @@
 
 namespace headgauge {
 namespace {
+
+// Returns whether all values are above 0 or all are below 0.
+bool one_sign(std::span<const double> values) {
+  return std::ranges::all_of(values, [](double value) { return value > 0; }) ||
+         std::ranges::all_of(values, [](double value) { return value < 0; });
+}
 
 // Combines the parts of the work on a text into one progress.
 class TextProgress final : public Progress {
@@ -140,7 +147,7 @@ class Validation {
           return find_cell(changed, metric,
                            {{"layer", head.layer_index}, {"head", head.head_index}, {dim, *place}});
         };
-        const auto loss = cell("loss_change"), moved = cell("output_change");
+        const auto loss = cell(metric::loss_change), moved = cell(metric::output_change);
         changes.push_back(loss ? Estimate{.value = loss->value,
                                           .standard_error = loss->standard_error,
                                           .degrees_of_freedom = loss->degrees_of_freedom}
@@ -185,8 +192,9 @@ class Validation {
   }
 
   void write_measured() {
-    LabelledArray& loss = add_declared(results_, "validated_loss_change").with_standard_errors();
-    LabelledArray& value = add_declared(results_, "predictor_value");
+    LabelledArray& loss =
+        add_declared(results_, metric::validated_loss_change).with_standard_errors();
+    LabelledArray& value = add_declared(results_, metric::predictor_value);
     for (Index t = 0; t < std::ssize(of_text_); ++t) {
       for (Index h = 0; h < std::ssize(heads_); ++h) {
         const Index layer = heads_[h].layer_index, head = heads_[h].head_index;
@@ -205,8 +213,8 @@ class Validation {
   // Student's t, with the false discovery rate `level` over the cases of the intervention
   // (Benjamini and Hochberg).
   void write_shown() {
-    LabelledArray& rises = add_declared(results_, "loss_rises");
-    LabelledArray& falls = add_declared(results_, "loss_falls");
+    LabelledArray& rises = add_declared(results_, metric::loss_rises);
+    LabelledArray& falls = add_declared(results_, metric::loss_falls);
     for (Index k = 0; k < std::ssize(labels_); ++k) {
       std::vector<double> changes, p;
       for (const OfText& text : of_text_) {
@@ -260,12 +268,14 @@ class Validation {
     for (const Prediction& prediction : found) p.push_back(prediction.p);
     p = adjusted_p_values(p);
 
-    LabelledArray& correlation = add_declared(results_, "prediction_rank_correlation").with_rows();
-    LabelledArray& low = add_declared(results_, "prediction_rank_correlation_low");
-    LabelledArray& high = add_declared(results_, "prediction_rank_correlation_high");
-    LabelledArray& adjusted = add_declared(results_, "prediction_rank_correlation_p");
-    LabelledArray& by_text = add_declared(results_, "prediction_rank_correlation_by_text");
-    LabelledArray& replicated = add_declared(results_, "loss_change_replication");
+    LabelledArray& correlation =
+        add_declared(results_, metric::prediction_rank_correlation).with_rows();
+    LabelledArray& low = add_declared(results_, metric::prediction_rank_correlation_low);
+    LabelledArray& high = add_declared(results_, metric::prediction_rank_correlation_high);
+    LabelledArray& adjusted = add_declared(results_, metric::prediction_rank_correlation_p);
+    LabelledArray& by_text = add_declared(results_, metric::prediction_rank_correlation_by_text);
+    LabelledArray& predicts = add_declared(results_, metric::predicts);
+    LabelledArray& replicated = add_declared(results_, metric::loss_change_replication);
     for (Index i = 0; i < std::ssize(found); ++i) {
       const Index predictor = i / count, k = i % count;
       correlation.set({predictor, k}, {found[i].correlation, kUndefined, found[i].heads});
@@ -275,6 +285,8 @@ class Validation {
       for (Index t = 0; t < std::ssize(of_text_); ++t) {
         by_text({predictor, k, t}) = found[i].by_text[t];
       }
+      if (std::isnan(p[i])) continue;
+      predicts({predictor, k}) = p[i] <= options_.level && one_sign(found[i].by_text);
     }
     for (Index k = 0; k < count; ++k) replicated({k}) = replication(outcomes[k]);
     write_thresholds(thresholds);
@@ -284,9 +296,9 @@ class Validation {
     std::vector<double> p;
     for (const Threshold& threshold : thresholds) p.push_back(threshold.p);
     p = adjusted_p_values(p);
-    LabelledArray& value = add_declared(results_, "prediction_threshold");
-    LabelledArray& separation = add_declared(results_, "threshold_separation");
-    LabelledArray& adjusted = add_declared(results_, "threshold_separation_p");
+    LabelledArray& value = add_declared(results_, metric::prediction_threshold);
+    LabelledArray& separation = add_declared(results_, metric::threshold_separation);
+    LabelledArray& adjusted = add_declared(results_, metric::threshold_separation_p);
     const Index count = std::ssize(labels_);
     for (Index i = 0; i < std::ssize(thresholds); ++i) {
       const Index predictor = i / count, k = i % count;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "headgauge/cells.hpp"
+#include "headgauge/metric_names.hpp"
 #include "headgauge/validate.hpp"
 #include "results/next_commands.hpp"
 #include "results/summary_line.hpp"
@@ -51,18 +52,18 @@ class ValidateSentences {
 
   void add_correlation(Line& line, Index predictor, Index intervention) const {
     line.say("rho ").number(
-        require_cell(results_, "prediction_rank_correlation",
+        require_cell(results_, metric::prediction_rank_correlation,
                      {{"predictor", predictor}, {"intervention", intervention}}));
-    const auto low = cell("prediction_rank_correlation_low", predictor, intervention);
-    const auto high = cell("prediction_rank_correlation_high", predictor, intervention);
+    const auto low = cell(metric::prediction_rank_correlation_low, predictor, intervention);
+    const auto high = cell(metric::prediction_rank_correlation_high, predictor, intervention);
     if (low && high) line.say(", 95 %: ").number(*low).say(" to ").number(*high);
   }
 
   // Adds the threshold if it is shown to hold on texts that were not used to choose it.
   void add_threshold(Line& line, Index predictor, Index intervention) const {
-    const auto p = cell("threshold_separation_p", predictor, intervention);
-    const auto value = cell("prediction_threshold", predictor, intervention);
-    const auto separation = cell("threshold_separation", predictor, intervention);
+    const auto p = cell(metric::threshold_separation_p, predictor, intervention);
+    const auto value = cell(metric::prediction_threshold, predictor, intervention);
+    const auto separation = cell(metric::threshold_separation, predictor, intervention);
     if (!p || !value || !separation || !(p->value <= value_or(results_.settings, "level", 0.05)))
       return;
     line.say("; thresholds near ")
@@ -75,7 +76,7 @@ class ValidateSentences {
     std::optional<Index> most;
     double largest = 0;
     for (Index p = 0; p < std::ssize(predictors_); ++p) {
-      const auto found = cell("prediction_rank_correlation", p, intervention);
+      const auto found = cell(metric::prediction_rank_correlation, p, intervention);
       if (!found || !predicts(results_, p, intervention) || !(std::abs(found->value) > largest)) {
         continue;
       }
@@ -88,7 +89,7 @@ class ValidateSentences {
     line.say(predictors_[*most]).say(" predicts the change of the loss best (");
     add_correlation(line, *most, intervention);
     if (const auto own =
-            find_cell(results_, "loss_change_replication", {{"intervention", intervention}})) {
+            find_cell(results_, metric::loss_change_replication, {{"intervention", intervention}})) {
       line.say("; the rank correlation of two texts is ").number(*own);
     }
     add_threshold(line, *most, intervention);
@@ -100,7 +101,7 @@ class ValidateSentences {
     line.say(predictors_[predictor]);
     bool some = false, tried = false;
     for (Index k = 0; k < std::ssize(interventions_); ++k) {
-      tried = tried || cell("prediction_rank_correlation", predictor, k);
+      tried = tried || cell(metric::prediction_rank_correlation, predictor, k);
       if (!predicts(results_, predictor, k)) continue;
       line.say(some ? ", under " : " predicts the change of the loss under ");
       line.say(interventions_[k]).say(" (");
@@ -120,21 +121,13 @@ class ValidateSentences {
 }  // namespace
 
 bool predicts(const Results& results, Index predictor, Index intervention) {
-  const auto p = find_cell(results, "prediction_rank_correlation_p",
-                           {{"predictor", predictor}, {"intervention", intervention}});
-  if (!p || !(p->value <= value_or(results.settings, "level", 0.05))) return false;
-  const LabelledArray& by_text = results.require_metric("prediction_rank_correlation_by_text");
-  int up = 0, down = 0;
-  for (Index t = 0; t < by_text.dim("text").size(); ++t) {
-    const double value = by_text({predictor, intervention, t});
-    up += value > 0;
-    down += value < 0;
-  }
-  return up == by_text.dim("text").size() || down == by_text.dim("text").size();
+  const auto shown = find_cell(results, metric::predicts,
+                               {{"predictor", predictor}, {"intervention", intervention}});
+  return shown && shown->value == 1;
 }
 
 std::vector<SummaryLine> summarize_validation(const Results& results) {
-  if (results.metric("prediction_rank_correlation") == nullptr) return {};
+  if (results.metric(metric::prediction_rank_correlation) == nullptr) return {};
   return ValidateSentences(results).all();
 }
 

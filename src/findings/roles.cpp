@@ -4,6 +4,7 @@
 #include <string>
 
 #include "headgauge/flags.hpp"
+#include "headgauge/metric_names.hpp"
 #include "measures/roles.hpp"
 
 namespace headgauge {
@@ -18,7 +19,7 @@ std::optional<FoundRole> judge_role(const Results& results, const HeadName& head
   const FlagInfo& flag = flag_info(std::string("role_") + kRoles[role].label);
   const auto share = find_cell_of_head(results, flag.metric, head);
   const auto chance =
-      find_cell(results, "role_chance",
+      find_cell(results, metric::role_chance,
                 {{"layer", head.layer_index}, {"head", head.head_index}, {"role", role}});
   if (!share || !chance || chance->value >= 1) return std::nullopt;
   if (results.require_metric(share->metric).at(share->index).rows < kJudgedRows)
@@ -31,13 +32,13 @@ std::optional<FoundRole> judge_role(const Results& results, const HeadName& head
 }  // namespace
 
 bool is_dormant(const Results& results, const HeadName& head) {
-  const auto resting = find_cell_of_head(results, "sink_weight", head);
+  const auto resting = find_cell_of_head(results, metric::sink_weight, head);
   return resting && resting->value > flag_info("dormant").cutoff;
 }
 
 std::vector<FoundRole> roles_of(const Results& results, const HeadName& head) {
   std::vector<FoundRole> found;
-  if (results.metric("role_chance") == nullptr || is_dormant(results, head)) return found;
+  if (results.metric(metric::role_chance) == nullptr || is_dormant(results, head)) return found;
   for (const bool wide : {false, true}) {
     for (Index role = 0; role < std::ssize(kRoles); ++role) {
       if (is_wide(kRoles[role].label) != wide) continue;

@@ -11,13 +11,14 @@
 #include "findings/roles.hpp"
 #include "findings/summary_lines.hpp"
 #include "headgauge/flags.hpp"
+#include "headgauge/metric_names.hpp"
 #include "results/mean_of.hpp"
 #include "results/value_or.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge::summary {
 
-constexpr const char* kSpread = "entropy_normalized_beyond_sinks";
+constexpr const char* kSpread = metric::entropy_normalized_beyond_sinks;
 constexpr double kSelects = 0.5;   // a smaller slope of the entropy is nearer to 0 than to 1
 constexpr double kReliable = 0.8;  // share of the heads, as in the notice
 
@@ -73,7 +74,7 @@ std::vector<FoundSink> sinks_of(const nlohmann::ordered_json& text) {
 // Describes which heads put weight on sinks (keys that get weight whatever the query is), and where
 // these keys are.
 MaybeLine Summary::sinks() const {
-  const auto most = largest("sink_weight");
+  const auto most = largest(metric::sink_weight);
   if (!most) return std::nullopt;
   Line line;
   length(line.say("At ")).say(", ");
@@ -116,7 +117,7 @@ MaybeLine Summary::sinks() const {
 
 // Describes the kinds of heads known from the literature, each with the best examples.
 MaybeLine Summary::roles() const {
-  if (results_.metric("role_chance") == nullptr) return std::nullopt;
+  if (results_.metric(metric::role_chance) == nullptr) return std::nullopt;
   struct Kind {
     const char* flag;
     const char* one;
@@ -158,12 +159,12 @@ MaybeLine Summary::roles() const {
 MaybeLine Summary::growth() const {
   if (results_.coord_size("length") < 2) return std::nullopt;
   const auto at_first = [&](const HeadName& head) {
-    return find_cell(results_, "effective_tokens",
+    return find_cell(results_, metric::effective_tokens,
                      {{"layer", head.layer_index}, {"head", head.head_index}, {"length", 0}});
   };
   const auto growth = [&](const HeadName& head) -> std::optional<double> {
     const auto first = at_first(head);
-    const auto last = cell("effective_tokens", head);
+    const auto last = cell(metric::effective_tokens, head);
     if (!first || !last || is_dormant(head)) return std::nullopt;
     return last->value / first->value;
   };
@@ -176,9 +177,9 @@ MaybeLine Summary::growth() const {
   Line line;
   line.say("From L = ").label(results_, "length", 0);
   length(line.say(" to ")).say(", ").head(*most).say(" goes from ");
-  line.number(*at_first(*most)).say(" to ").number(*cell("effective_tokens", *most));
+  line.number(*at_first(*most)).say(" to ").number(*cell(metric::effective_tokens, *most));
   line.say(" effective keys, ").head(*least).say(" from ");
-  line.number(*at_first(*least)).say(" to ").number(*cell("effective_tokens", *least));
+  line.number(*at_first(*least)).say(" to ").number(*cell(metric::effective_tokens, *least));
   return line.say(".").done();
 }
 
@@ -187,22 +188,23 @@ std::optional<Summary::ForecastCells> Summary::forecast(const HeadName& h) const
     return find_cell(results_, name,
                      {{"layer", h.layer_index}, {"head", h.head_index}, {"forecast_length", 0}});
   };
-  const auto value = cell("effective_tokens_forecast"), low = cell("effective_tokens_forecast_low"),
-             high = cell("effective_tokens_forecast_high");
+  const auto value = cell(metric::effective_tokens_forecast),
+             low = cell(metric::effective_tokens_forecast_low),
+             high = cell(metric::effective_tokens_forecast_high);
   if (!value || !low || !high) return std::nullopt;
   return ForecastCells{*value, *low, *high};
 }
 
 // Describes what to expect at longer contexts (docs/mathematics.md 7b).
 MaybeLine Summary::outlook() const {
-  const auto most = largest("entropy_slope");
+  const auto most = largest(metric::entropy_slope);
   // The end of the 95 % interval farthest from 0: a noisy head must not pass as stable.
   const auto farthest = [](const MetricCell& slope) {
     const Interval interval = t_interval(mean_of(slope));
     return std::max(-interval.low, interval.high);
   };
   const auto least = best([&](const HeadName& h) -> std::optional<double> {
-    const auto slope = cell("entropy_slope", h);
+    const auto slope = cell(metric::entropy_slope, h);
     return slope && !is_dormant(h) ? std::optional(-farthest(*slope)) : std::nullopt;
   });
   if (!most || !least || most->head.text() == least->text()) return std::nullopt;
@@ -212,11 +214,11 @@ MaybeLine Summary::outlook() const {
       .head(most->head)
       .say(" disperses most (its entropy grows by ");
   line.number(most->cell).say(" ± ").error(most->cell).say(" per unit of log n), ").head(*least);
-  const MetricCell slope = *cell("entropy_slope", *least);
+  const MetricCell slope = *cell(metric::entropy_slope, *least);
   line.say(farthest(slope) < kSelects ? " keeps selecting (" : " least (");
   line.number(slope).say(" ± ").error(slope).say(")");
 
-  const auto share = find_cell(results_, "forecast_coverage", {});
+  const auto share = find_cell(results_, metric::forecast_coverage, {});
   const auto wide = forecast(most->head), narrow = forecast(*least);
   if (!share || !wide || !narrow) return line.say(".").done();
   const auto interval = [&](const ForecastCells& of) -> Line& {
@@ -235,10 +237,10 @@ MaybeLine Summary::outlook() const {
 
 // Describes at which N up to the searched ones the median over the heads is closest.
 void Summary::closest(int searched, Line& line) const {
-  const auto n = find_cell(results_, "closest_n", {});
-  const auto low = find_cell(results_, "closest_n_low", {});
-  const auto high = find_cell(results_, "closest_n_high", {});
-  const auto ratio = find_cell(results_, "closest_ratio", {});
+  const auto n = find_cell(results_, metric::closest_n, {});
+  const auto low = find_cell(results_, metric::closest_n_low, {});
+  const auto high = find_cell(results_, metric::closest_n_high, {});
+  const auto ratio = find_cell(results_, metric::closest_ratio, {});
   if (!n || !low || !high || !ratio) return;
   line.say("; the median over the heads is closest at N = ").whole(*n).say(" (");
   line.whole(*low).say(" to ").whole(*high).say(high->value >= searched ? " or more" : "");
@@ -247,11 +249,11 @@ void Summary::closest(int searched, Line& line) const {
 
 MaybeLine Summary::critical() const {
   if (!critical_n_can_be_shown(results_, heads_.size())) return std::nullopt;
-  const auto whole = find_cell(results_, "critical_n", {});
+  const auto whole = find_cell(results_, metric::critical_n, {});
   const auto searched = critical_range(results_);
   if (!whole || !searched) return std::nullopt;
   Line line;
-  const auto share = find_cell(results_, "critical_fraction", {});
+  const auto share = find_cell(results_, metric::critical_fraction, {});
   length(line.say("At "))
       .say(", over all heads, the distance is shown to be the expected one within ");
   line.constant("5").say(" % at ");
@@ -266,25 +268,25 @@ MaybeLine Summary::critical() const {
   std::size_t reached = 0;
   std::size_t judged = 0;
   for (const HeadName& head : heads_) {
-    const auto n = cell("critical_n_head", head);
+    const auto n = cell(metric::critical_n_head, head);
     judged += n.has_value();
     reached += n.has_value() && !n->is_none;
   }
   const auto first = best([&](const HeadName& h) -> std::optional<double> {
-    const auto n = cell("critical_n_head", h);
+    const auto n = cell(metric::critical_n_head, h);
     return n && !n->is_none ? std::optional(-n->value) : std::nullopt;
   });
   if (judged > 0) {
     line.say("; one by one ")
-        .whole({Line::Kind::heads_with, "critical_n_head"}, static_cast<double>(reached));
+        .whole({Line::Kind::heads_with, metric::critical_n_head}, static_cast<double>(reached));
     line.say(" of ").whole({Line::Kind::heads}, static_cast<double>(heads_.size()));
     line.say(reached == 1 ? " heads gets there by " : " heads get there by ");
     line.say("N = ").whole({Line::Kind::critical_range}, *searched);
   }
   if (first) {
     line.say(", first ").head(*first).say(" (");
-    line.whole(*cell("critical_n_head", *first)).say(")");
-  } else if (const auto widest = largest("mass_90")) {
+    line.whole(*cell(metric::critical_n_head, *first)).say(")");
+  } else if (const auto widest = largest(metric::mass_90)) {
     line.say("; ").head(widest->head).say(" spreads ").constant("90");
     line.say(" % of its weight beyond the sinks over ").number(widest->cell).say(" keys");
   } else {
@@ -297,7 +299,7 @@ MaybeLine Summary::separability() const {
   const auto top_n = judged_top_n(results_);
   if (!top_n) return std::nullopt;
   const auto excess = [&](const HeadName& h) {
-    return find_cell(results_, "separability_excess",
+    return find_cell(results_, metric::separability_excess,
                      {{"layer", h.layer_index}, {"head", h.head_index}, {"top_n", *top_n}});
   };
   const auto furthest = [&](double sign) {
@@ -333,8 +335,8 @@ MaybeLine Summary::separability() const {
 }
 
 MaybeLine Summary::spread() const {
-  const auto fewest = smallest("mass_90_beyond_sinks");
-  const auto most = largest("mass_90_beyond_sinks");
+  const auto fewest = smallest(metric::mass_90_beyond_sinks);
+  const auto most = largest(metric::mass_90_beyond_sinks);
   if (!fewest || !most) return std::nullopt;
   Line line;
   line.constant("90").say(" % of the weight beyond the sinks lies on ");
@@ -344,8 +346,8 @@ MaybeLine Summary::spread() const {
 }
 
 MaybeLine Summary::largest_key() const {
-  const auto most = largest("max_weight_beyond_sinks");
-  const auto least = smallest("max_weight_beyond_sinks");
+  const auto most = largest(metric::max_weight_beyond_sinks);
+  const auto least = smallest(metric::max_weight_beyond_sinks);
   if (!most || !least) return std::nullopt;
   Line line;
   length(line.say("At "))

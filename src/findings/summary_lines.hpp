@@ -15,6 +15,7 @@
 #include "findings/roles.hpp"
 #include "findings/summary.hpp"
 #include "headgauge/cells.hpp"
+#include "headgauge/metric_names.hpp"
 #include "results/summary_line.hpp"
 
 namespace headgauge::summary {
@@ -69,7 +70,7 @@ class Summary {
   }
   std::optional<HeadCell> extreme(std::string_view metric, double sign) const {
     const auto head = best([&](const HeadName& h) -> std::optional<double> {
-      if (metric != "sink_weight" && is_dormant(h)) return std::nullopt;
+      if (metric != metric::sink_weight && is_dormant(h)) return std::nullopt;
       return sign * value(metric, h);
     });
     if (!head) return std::nullopt;

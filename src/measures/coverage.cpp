@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "headgauge/metric_names.hpp"
 #include "headgauge/results.hpp"
 #include "measures/coordinates.hpp"
 #include "measures/layer_rows.hpp"
@@ -137,8 +138,9 @@ Coverage::Coverage(std::vector<int> lengths, std::vector<int> sizes,
 
 void Coverage::declare(MetricRegistry& metrics, MetricHandle separability) {
   separability_ = separability;
-  for (const char* derived : {"union_coverage", "union_coverage_independent",
-                              "union_coverage_paper", "top_overlap", "top_overlap_partner"}) {
+  for (const char* derived :
+       {metric::union_coverage, metric::union_coverage_independent, metric::union_coverage_paper,
+        metric::top_overlap, metric::top_overlap_partner}) {
     metrics.add(derived);
   }
 }
@@ -332,11 +334,12 @@ void Coverage::derive(Results& results) const {
       }
     }
   };
-  write("union_coverage", &LayerResult::coverage);
-  write("union_coverage_independent", &LayerResult::independent);
-  write("union_coverage_paper", &LayerResult::paper);
+  write(metric::union_coverage, &LayerResult::coverage);
+  write(metric::union_coverage_independent, &LayerResult::independent);
+  write(metric::union_coverage_paper, &LayerResult::paper);
   for (const bool partner : {false, true}) {
-    LabelledArray& metric = add_declared(results, partner ? "top_overlap_partner" : "top_overlap");
+    LabelledArray& metric =
+        add_declared(results, partner ? metric::top_overlap_partner : metric::top_overlap);
     for (const LayerResult& result : results_) {
       for (Index h = 0; h < std::ssize(heads); ++h) {
         const auto found = result.overlap.find(heads[h]);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "headgauge/metric_names.hpp"
 #include "measures/coordinates.hpp"
 #include "measures/paired_means.hpp"
 #include "results/declared.hpp"
@@ -54,9 +55,9 @@ class CriticalSizes {
   }
 
   void derive_equality() {
-    LabelledArray& n = add("critical_n");
-    LabelledArray& fraction = add("critical_fraction");
-    LabelledArray& p = add("critical_p");
+    LabelledArray& n = add(metric::critical_n);
+    LabelledArray& fraction = add(metric::critical_fraction);
+    LabelledArray& p = add(metric::critical_p);
     for (Index l = 0; l < lengths(); ++l) {
       SignFlipOptions flips;
       flips.seed = options_.seed;
@@ -119,15 +120,15 @@ class CriticalSizes {
         high.values[i] = intervals[first + 2 * i].high;
       }
     };
-    put("closest_n", 0);
-    put("closest_ratio", 1);
-    put("closest_n_exponent", 2 * lengths());
+    put(metric::closest_n, 0);
+    put(metric::closest_ratio, 1);
+    put(metric::closest_n_exponent, 2 * lengths());
   }
 
   void derive_of_paper() {
-    LabelledArray& n = add("critical_n_paper");
-    LabelledArray& d = add("critical_ks_d");
-    LabelledArray& p = add("critical_ks_p");
+    LabelledArray& n = add(metric::critical_n_paper);
+    LabelledArray& d = add(metric::critical_ks_d);
+    LabelledArray& p = add(metric::critical_ks_p);
     for (Index l = 0; l < lengths(); ++l) {
       const KolmogorovSmirnovFound found = first_not_rejected(means_[l], options_.critical_level);
       n({l}) = found.n;
@@ -137,10 +138,10 @@ class CriticalSizes {
   }
 
   void derive_by_head() {
-    LabelledArray& n = add("critical_n_head");
-    LabelledArray& fraction = add("critical_fraction_head");
-    LabelledArray& closest_n = add("closest_n_head");
-    LabelledArray& closest_ratio = add("closest_ratio_head");
+    LabelledArray& n = add(metric::critical_n_head);
+    LabelledArray& fraction = add(metric::critical_fraction_head);
+    LabelledArray& closest_n = add(metric::closest_n_head);
+    LabelledArray& closest_ratio = add(metric::closest_ratio_head);
     closest_ratio.with_standard_errors();
     for (Index l = 0; l < lengths(); ++l) {
       for (Index h = 0; h < std::ssize(heads_); ++h) {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "headgauge/metric_names.hpp"
 #include "measures/coordinates.hpp"
 
 namespace headgauge {
@@ -26,14 +27,14 @@ enum OctaveValue {
   kPositionOfMax,
 };
 constexpr std::array kOctaveMetrics = {
-    "octave_position",
-    "octave_log_keys",
-    "octave_keys",
-    "octave_entropy",
-    "octave_effective_tokens",
-    "octave_log_max_weight",
-    "octave_log_keys_of_max_weight",
-    "octave_position_of_max_weight",
+    metric::octave_position,
+    metric::octave_log_keys,
+    metric::octave_keys,
+    metric::octave_entropy,
+    metric::octave_effective_tokens,
+    metric::octave_log_max_weight,
+    metric::octave_log_keys_of_max_weight,
+    metric::octave_position_of_max_weight,
 };
 using OctaveHandles = std::array<MetricHandle, kOctaveMetrics.size()>;
 
@@ -113,13 +114,13 @@ class TrendMetrics {
     }
     results.set_coord("forecast_length", lengths_);
     std::vector<std::string> interventions(dims.begin() + 2, dims.end());
-    entropy_ = &add("entropy_slope", dims, "1");
-    largest_ = &add("max_weight_slope", dims, "1");
+    entropy_ = &add(metric::entropy_slope, dims, "1");
+    largest_ = &add(metric::max_weight_slope, dims, "1");
     dims.emplace_back("forecast_length");
-    forecasts_ = &results.add_metric("effective_tokens_forecast", dims, "keys");
-    low_ = &results.add_metric("effective_tokens_forecast_low", dims, "keys");
-    high_ = &results.add_metric("effective_tokens_forecast_high", dims, "keys");
-    coverage_ = &results.add_metric("forecast_coverage", std::move(interventions), "1");
+    forecasts_ = &results.add_metric(metric::effective_tokens_forecast, dims, "keys");
+    low_ = &results.add_metric(metric::effective_tokens_forecast_low, dims, "keys");
+    high_ = &results.add_metric(metric::effective_tokens_forecast_high, dims, "keys");
+    coverage_ = &results.add_metric(metric::forecast_coverage, std::move(interventions), "1");
     judged_.resize(coverage_->values.size());
     held_.resize(judged_.size());
   }
@@ -214,8 +215,9 @@ class DispersionMeasure final : public Measure {
       handles_[i] = metrics.add(metric);
     }
     for (const char* derived :
-         {"entropy_slope", "max_weight_slope", "effective_tokens_forecast",
-          "effective_tokens_forecast_low", "effective_tokens_forecast_high", "forecast_coverage"}) {
+         {metric::entropy_slope, metric::max_weight_slope, metric::effective_tokens_forecast,
+          metric::effective_tokens_forecast_low, metric::effective_tokens_forecast_high,
+          metric::forecast_coverage}) {
       metrics.add(derived);
     }
   }

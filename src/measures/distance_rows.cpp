@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "headgauge/metric_names.hpp"
 #include "kernels/top_prefix_sums.hpp"
 #include "measures/expected.hpp"
 #include "measures/grow.hpp"
@@ -16,28 +17,29 @@ constexpr float kInfiniteDistance = std::numeric_limits<float>::infinity();
 }  // namespace
 
 void DistanceMetrics::declare(MetricRegistry& metrics, const SelectionRequest& plan) {
-  selected_mass = metrics.add("selected_mass");
-  distance = metrics.add("distance");
-  bound = metrics.add("distance_bound");
-  bound_paper = metrics.add("distance_bound_paper");
-  expected = metrics.add("expected_distance");
-  expected_upper = metrics.add("expected_distance_upper");
-  expected_context = metrics.add("expected_distance_context");
-  margin = metrics.add("margin");
+  selected_mass = metrics.add(metric::selected_mass);
+  distance = metrics.add(metric::distance);
+  bound = metrics.add(metric::distance_bound);
+  bound_paper = metrics.add(metric::distance_bound_paper);
+  expected = metrics.add(metric::expected_distance);
+  expected_upper = metrics.add(metric::expected_distance_upper);
+  expected_context = metrics.add(metric::expected_distance_context);
+  margin = metrics.add(metric::margin);
   if (plan.draws > 0) {
-    sampled = metrics.add("expected_distance_sampled");
-    sampled_variance = metrics.add("expected_distance_sampled_variance");
-    metrics.add("expected_distance_sampled_error");
+    sampled = metrics.add(metric::expected_distance_sampled);
+    sampled_variance = metrics.add(metric::expected_distance_sampled_variance);
+    metrics.add(metric::expected_distance_sampled_error);
   }
-  critical.distance = metrics.add("distance_at_n");
-  critical.context = metrics.add("expected_distance_context_at_n");
-  critical.excess = metrics.add("context_excess_at_n");
+  critical.distance = metrics.add(metric::distance_at_n);
+  critical.context = metrics.add(metric::expected_distance_context_at_n);
+  critical.excess = metrics.add(metric::context_excess_at_n);
   for (const char* derived :
-       {"critical_n", "critical_fraction", "critical_p", "closest_n", "closest_n_low",
-        "closest_n_high", "closest_ratio", "closest_ratio_low", "closest_ratio_high",
-        "closest_n_exponent", "closest_n_exponent_low", "closest_n_exponent_high",
-        "critical_n_paper", "critical_ks_d", "critical_ks_p", "critical_n_head",
-        "critical_fraction_head", "closest_n_head", "closest_ratio_head"}) {
+       {metric::critical_n, metric::critical_fraction, metric::critical_p, metric::closest_n,
+        metric::closest_n_low, metric::closest_n_high, metric::closest_ratio,
+        metric::closest_ratio_low, metric::closest_ratio_high, metric::closest_n_exponent,
+        metric::closest_n_exponent_low, metric::closest_n_exponent_high, metric::critical_n_paper,
+        metric::critical_ks_d, metric::critical_ks_p, metric::critical_n_head,
+        metric::critical_fraction_head, metric::closest_n_head, metric::closest_ratio_head}) {
     metrics.add(derived);
   }
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/random.hpp"
+#include "headgauge/metric_names.hpp"
 #include "heads/batch_means.hpp"
 #include "heads/masked_row.hpp"
 #include "heads/scores.hpp"
@@ -97,11 +98,11 @@ class OutputChange final : public Measure {
       if (tried_) metric.dims = {tried_->dimension};
       return metrics.add(metric);
     };
-    if (by_pattern_) kept_mass_ = add("kept_mass");
-    output_change_ = add("output_change");
+    if (by_pattern_) kept_mass_ = add(metric::kept_mass);
+    output_change_ = add(metric::output_change);
     if (!tried_ || !by_pattern_) return;
-    entropy_deficit_ = add("entropy_deficit");
-    entropy_deficit_random_ = add("entropy_deficit_random");
+    entropy_deficit_ = add(metric::entropy_deficit);
+    entropy_deficit_random_ = add(metric::entropy_deficit_random);
   }
 
   MeasureNeeds needs() const override { return {.weights = true, .original = !tried_}; }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "headgauge/metric_names.hpp"
 #include "measures/key_ranges.hpp"
 
 namespace headgauge {
@@ -65,7 +66,7 @@ class RolesMeasure final : public Measure {
       shares_[k] = metrics.add(kRoles[k].metric);
       beyond_[k] = metrics.add(kRoles[k].metric + std::string("_beyond_sinks"));
     }
-    chance_ = metrics.add("role_chance");
+    chance_ = metrics.add(metric::role_chance);
   }
 
   MeasureNeeds needs() const override { return {.weights = true, .sinks = true}; }

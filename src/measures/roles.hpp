@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "headgauge/measure.hpp"
+#include "headgauge/metric_names.hpp"
 
 namespace headgauge {
 
@@ -18,11 +19,11 @@ struct Role {
   const char* metric;
 };
 inline constexpr std::array<Role, 5> kRoles = {{
-    {"previous", "weight_previous"},
-    {"recent", "weight_recent"},
-    {"distant", "weight_distant"},
-    {"duplicate", "weight_duplicate"},
-    {"induction", "weight_induction"},
+    {"previous", metric::weight_previous},
+    {"recent", metric::weight_recent},
+    {"distant", metric::weight_distant},
+    {"duplicate", metric::weight_duplicate},
+    {"induction", metric::weight_induction},
 }};
 
 std::unique_ptr<Measure> make_roles_measure();

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "headgauge/metric_names.hpp"
 #include "measures/closest_pair.hpp"
 #include "measures/coordinates.hpp"
 #include "measures/coverage.hpp"
@@ -65,20 +66,20 @@ struct SeparabilityMetrics {
   SeparabilityNulls::Metrics nulls;
 
   void declare(MetricRegistry& metrics) {
-    separability = metrics.add("separability");
-    lower = metrics.add("separability_lower");
-    model_lower = metrics.add("separability_model_lower");
-    model_upper = metrics.add("separability_model_upper");
-    lower_paper = metrics.add("separability_lower_paper");
-    upper_paper = metrics.add("separability_upper_paper");
-    nulls.any.value = metrics.add("separability_null");
-    nulls.any.excess = metrics.add("separability_excess");
-    nulls.local.value = metrics.add("separability_null_local");
-    nulls.local.excess = metrics.add("separability_excess_local");
-    nulls.sphere.value = metrics.add("separability_sphere");
+    separability = metrics.add(metric::separability);
+    lower = metrics.add(metric::separability_lower);
+    model_lower = metrics.add(metric::separability_model_lower);
+    model_upper = metrics.add(metric::separability_model_upper);
+    lower_paper = metrics.add(metric::separability_lower_paper);
+    upper_paper = metrics.add(metric::separability_upper_paper);
+    nulls.any.value = metrics.add(metric::separability_null);
+    nulls.any.excess = metrics.add(metric::separability_excess);
+    nulls.local.value = metrics.add(metric::separability_null_local);
+    nulls.local.excess = metrics.add(metric::separability_excess_local);
+    nulls.sphere.value = metrics.add(metric::separability_sphere);
   }
   void declare_hidden(MetricRegistry& metrics) {
-    MetricInfo hidden = metric_info("separability");
+    MetricInfo hidden = metric_info(metric::separability);
     hidden.kind = MetricKind::hidden;
     hidden.by_position = false;
     separability = metrics.add(hidden);
@@ -174,10 +175,10 @@ SelectionMeasure::SelectionMeasure(const MeasureOptions& options, const SourceIn
 void SelectionMeasure::declare(MetricRegistry& metrics) {
   if (groups_.proportion) {
     metrics.coord("top_share", plan_.shares);
-    distance_.selected_mass = metrics.add("selected_mass_at_share");
-    distance_.margin = metrics.add("margin_at_share");
-    separability_.separability = metrics.add("separability_at_share");
-    separability_.nulls.any.excess = metrics.add("separability_excess_at_share");
+    distance_.selected_mass = metrics.add(metric::selected_mass_at_share);
+    distance_.margin = metrics.add(metric::margin_at_share);
+    separability_.separability = metrics.add(metric::separability_at_share);
+    separability_.nulls.any.excess = metrics.add(metric::separability_excess_at_share);
     return;
   }
   metrics.coord("top_n", std::vector<double>(plan_.sizes.begin(), plan_.sizes.end()));
@@ -342,7 +343,7 @@ void SelectionMeasure::derive(std::span<const LayerStatistics* const> layers, Re
 void SelectionMeasure::derive_sampled_error(std::span<const LayerStatistics* const> layers,
                                             Results& results) const {
   const std::vector<int> heads = coordinate_numbers(results, "head");
-  LabelledArray& metric = add_declared(results, "expected_distance_sampled_error");
+  LabelledArray& metric = add_declared(results, metric::expected_distance_sampled_error);
   metric.each([&](std::span<const Index> cell, std::size_t at) {
     const Estimate variance =
         layers[cell[0]]->at(distance_.sampled_variance, heads[cell[1]], cell[2], cell[3]);

@@ -8,6 +8,7 @@
 #include <map>
 #include <numbers>
 
+#include "headgauge/metric_names.hpp"
 #include "headgauge/results.hpp"
 #include "kernels/ridge.hpp"
 #include "kernels/sensitivity.hpp"
@@ -67,14 +68,14 @@ class SensitivityMeasure final : public Measure {
   void declare(MetricRegistry& metrics) override {
     metrics.coord("temperature", temperatures_);
     metrics.coord("epsilon", epsilons_);
-    sensitivity_ = metrics.add("sensitivity");
-    sensitivity_top2_ = metrics.add("sensitivity_top2");
-    frobenius_ = metrics.add("jacobian_frobenius");
-    spectral_ = metrics.add("jacobian_spectral");
-    bound_ = metrics.add("jacobian_bound");
-    bound_paper_ = metrics.add("jacobian_bound_paper");
+    sensitivity_ = metrics.add(metric::sensitivity);
+    sensitivity_top2_ = metrics.add(metric::sensitivity_top2);
+    frobenius_ = metrics.add(metric::jacobian_frobenius);
+    spectral_ = metrics.add(metric::jacobian_spectral);
+    bound_ = metrics.add(metric::jacobian_bound);
+    bound_paper_ = metrics.add(metric::jacobian_bound_paper);
     for (const char* derived :
-         {"sensitivity_bound", "sensitivity_bound_paper", "sensitivity_max"}) {
+         {metric::sensitivity_bound, metric::sensitivity_bound_paper, metric::sensitivity_max}) {
       metrics.add(derived);
     }
   }
@@ -148,10 +149,12 @@ class SensitivityMeasure final : public Measure {
                       "on one random row of each 16 neighbouring rows, which represents all 16",
                       kShortRow));
     }
-    const LabelledArray& mean = *results.metric("sensitivity");
-    LabelledArray& bound = results.add_metric("sensitivity_bound", mean.dim_names(), "1");
-    LabelledArray& paper = results.add_metric("sensitivity_bound_paper", mean.dim_names(), "1");
-    LabelledArray& largest = results.add_metric("sensitivity_max", {"temperature", "epsilon"}, "1");
+    const LabelledArray& mean = *results.metric(metric::sensitivity);
+    LabelledArray& bound = results.add_metric(metric::sensitivity_bound, mean.dim_names(), "1");
+    LabelledArray& paper =
+        results.add_metric(metric::sensitivity_bound_paper, mean.dim_names(), "1");
+    LabelledArray& largest =
+        results.add_metric(metric::sensitivity_max, {"temperature", "epsilon"}, "1");
     const auto layers = results.coord_numbers("layer"), heads = results.coord_numbers("head");
     mean.each([&](std::span<const Index> cell, std::size_t at) {
       if (std::isnan(mean.values[at])) return;  // the head was not measured

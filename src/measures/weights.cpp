@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "headgauge/metric_names.hpp"
 #include "headgauge/results.hpp"
 #include "heads/batch_means.hpp"
 #include "kernels/top.hpp"
@@ -51,18 +52,18 @@ class WeightsMeasure final : public Measure {
   explicit WeightsMeasure(int slots) : work_(slots) {}
 
   void declare(MetricRegistry& metrics) override {
-    mass_ = metrics.add("mass");
+    mass_ = metrics.add(metric::mass);
     all_.declare(metrics, "");
-    first_weight_ = metrics.add("first_weight");
-    logit_range_ = metrics.add("logit_range");
-    scaled_weight_min_ = metrics.add("scaled_weight_min");
-    scaled_weight_max_ = metrics.add("scaled_weight_max");
-    visible_keys_ = metrics.add("visible_keys");
-    max_weight_ = metrics.add("max_weight");
-    sink_weight_ = metrics.add("sink_weight");
-    sink_keys_ = metrics.add("sink_keys");
+    first_weight_ = metrics.add(metric::first_weight);
+    logit_range_ = metrics.add(metric::logit_range);
+    scaled_weight_min_ = metrics.add(metric::scaled_weight_min);
+    scaled_weight_max_ = metrics.add(metric::scaled_weight_max);
+    visible_keys_ = metrics.add(metric::visible_keys);
+    max_weight_ = metrics.add(metric::max_weight);
+    sink_weight_ = metrics.add(metric::sink_weight);
+    sink_keys_ = metrics.add(metric::sink_keys);
     beyond_.declare(metrics, "_beyond_sinks");
-    max_beyond_ = metrics.add("max_weight_beyond_sinks");
+    max_beyond_ = metrics.add(metric::max_weight_beyond_sinks);
   }
 
   MeasureNeeds needs() const override { return {.weights = true, .sinks = true}; }
@@ -167,12 +168,12 @@ class WeightsMeasure final : public Measure {
     MetricHandle entropy, entropy_normalized, effective_tokens, participation_ratio, mass_90,
         attention_distance;
     void declare(MetricRegistry& metrics, const std::string& suffix) {
-      entropy = metrics.add("entropy" + suffix);
-      entropy_normalized = metrics.add("entropy_normalized" + suffix);
-      effective_tokens = metrics.add("effective_tokens" + suffix);
-      participation_ratio = metrics.add("participation_ratio" + suffix);
-      mass_90 = metrics.add("mass_90" + suffix);
-      attention_distance = metrics.add("attention_distance" + suffix);
+      entropy = metrics.add(metric::entropy + suffix);
+      entropy_normalized = metrics.add(metric::entropy_normalized + suffix);
+      effective_tokens = metrics.add(metric::effective_tokens + suffix);
+      participation_ratio = metrics.add(metric::participation_ratio + suffix);
+      mass_90 = metrics.add(metric::mass_90 + suffix);
+      attention_distance = metrics.add(metric::attention_distance + suffix);
     }
     // Sets the metrics for `keys` weights, of which `quantile` hold 90 %. `distance` is sum a |t -
     // j| (NaN if none), and the row counts as `rows`.

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "headgauge/metric_names.hpp"
 #include "plan/converge_budgets.hpp"
 #include "plan/decisions.hpp"
 #include "plan/documents.hpp"
@@ -129,9 +130,10 @@ class Calibration {
     std::vector<double> tolerances;
     for (const Step& step : steps_) tolerances.push_back(step.tolerance);
     results.set_coord("calibrated_tolerance", tolerances);
-    LabelledArray& change = add_declared(results, "calibration_loss_change").with_standard_errors();
+    LabelledArray& change =
+        add_declared(results, metric::calibration_loss_change).with_standard_errors();
     change.with_rows();
-    LabelledArray& share = add_declared(results, "calibration_cache_share");
+    LabelledArray& share = add_declared(results, metric::calibration_cache_share);
     for (Index t = 0; t < std::ssize(steps_); ++t) {
       const Step& step = steps_[static_cast<std::size_t>(t)];
       change.set({t}, estimate_of(step.change));
@@ -141,13 +143,14 @@ class Calibration {
 
   void write_rises(Results& results) const {
     results.set_coord("rise", rises_);
-    LabelledArray& tolerance = add_declared(results, "tolerance_for_rise");
-    LabelledArray& share = add_declared(results, "calibrated_cache_share");
-    LabelledArray& change = add_declared(results, "calibrated_loss_change").with_standard_errors();
+    LabelledArray& tolerance = add_declared(results, metric::tolerance_for_rise);
+    LabelledArray& share = add_declared(results, metric::calibrated_cache_share);
+    LabelledArray& change =
+        add_declared(results, metric::calibrated_loss_change).with_standard_errors();
     change.with_rows();
-    LabelledArray& low = add_declared(results, "calibrated_loss_change_low");
-    LabelledArray& high = add_declared(results, "calibrated_loss_change_high");
-    LabelledArray& adjusted = add_declared(results, "calibrated_loss_change_p");
+    LabelledArray& low = add_declared(results, metric::calibrated_loss_change_low);
+    LabelledArray& high = add_declared(results, metric::calibrated_loss_change_high);
+    LabelledArray& adjusted = add_declared(results, metric::calibrated_loss_change_p);
     std::vector<double> p;
     for (Index r = 0; r < std::ssize(calibrated_); ++r) {
       const Calibrated& chosen = calibrated_[static_cast<std::size_t>(r)];
@@ -168,7 +171,7 @@ class Calibration {
   }
 
   void write_keys(Results& results) const {
-    LabelledArray& keys = add_declared(results, "calibrated_keys");
+    LabelledArray& keys = add_declared(results, metric::calibrated_keys);
     const Dimension& layers = results.require_coord("layer");
     const Dimension& heads = results.require_coord("head");
     const SourceInfo& info = space_.source();
@@ -196,7 +199,7 @@ class Calibration {
     const auto place = static_cast<Index>(r);
     made.plan.measured["measured"] =
         measured_json(space_.source(), chosen.step->share,
-                      results.require_metric("calibrated_loss_change").at({place}),
+                      results.require_metric(metric::calibrated_loss_change).at({place}),
                       std::ssize(texts_.confirm.info().documents));
     made.plan.measured["tolerance"] = chosen.step->tolerance;
     made.plan.measured["select"] = text_of(texts_.learn);

@@ -5,6 +5,7 @@
 
 #include "convergence/budget.hpp"
 #include "headgauge/cells.hpp"
+#include "headgauge/metric_names.hpp"
 #include "plan/joint_change.hpp"
 #include "plan/rivals.hpp"
 
@@ -46,7 +47,7 @@ ConvergeBudgets::ConvergeBudgets(HeadSource& source, Index context, std::uint64_
       Index most = 0;
       for (int query_head = head * shared; query_head < (head + 1) * shared; ++query_head) {
         const auto cell = find_cell(
-            found, "tokens_for_error",
+            found, metric::tokens_for_error,
             {{"layer", place}, {"head", query_head}, {"tolerance", t}, {"sampler", recent}});
         most = std::max(most, cell && cell->value > 0 ? static_cast<Index>(cell->value) : context);
       }

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "headgauge/metric_names.hpp"
 #include "heads/tool.hpp"
 #include "plan/decisions.hpp"
 #include "results/declared.hpp"
@@ -94,9 +95,9 @@ class PlanWriter {
   }
 
   void write_screening() {
-    LabelledArray& change = add_declared(results_, "screened_change").with_standard_errors();
+    LabelledArray& change = add_declared(results_, metric::screened_change).with_standard_errors();
     change.with_rows();
-    LabelledArray& adjusted = add_declared(results_, "screened_change_p");
+    LabelledArray& adjusted = add_declared(results_, metric::screened_change_p);
     std::vector<double> p;
     run_.screening.changes.each([&](int, int, const std::vector<ByDocument>& by_candidate) {
       for (const ByDocument& changes : by_candidate) {
@@ -121,10 +122,10 @@ class PlanWriter {
   }
 
   void write_budgets() {
-    LabelledArray& kept = add_declared(results_, "kept_keys");
-    LabelledArray& bytes = add_declared(results_, "kept_bytes_by_layer");
-    LabelledArray& searched = add_declared(results_, "searched_change");
-    LabelledArray& checked = add_declared(results_, "checked_change");
+    LabelledArray& kept = add_declared(results_, metric::kept_keys);
+    LabelledArray& bytes = add_declared(results_, metric::kept_bytes_by_layer);
+    LabelledArray& searched = add_declared(results_, metric::searched_change);
+    LabelledArray& checked = add_declared(results_, metric::checked_change);
     const auto key_bytes = static_cast<double>(bytes_of_key(info_));
     for (Index b = 0; b < std::ssize(run_.budgets); ++b) {
       const BudgetResult& budget = run_.budgets[static_cast<std::size_t>(b)];
@@ -146,17 +147,17 @@ class PlanWriter {
   }
 
   void write_methods() {
-    LabelledArray& share = add_declared(results_, "planned_cache_share");
-    LabelledArray& change = add_declared(results_, "planned_change").with_standard_errors();
+    LabelledArray& share = add_declared(results_, metric::planned_cache_share);
+    LabelledArray& change = add_declared(results_, metric::planned_change).with_standard_errors();
     change.with_rows();
-    LabelledArray& low = add_declared(results_, "planned_change_low");
-    LabelledArray& high = add_declared(results_, "planned_change_high");
-    LabelledArray& by_document = add_declared(results_, "planned_change_by_document");
-    LabelledArray& ahead = add_declared(results_, "plan_difference").with_standard_errors();
+    LabelledArray& low = add_declared(results_, metric::planned_change_low);
+    LabelledArray& high = add_declared(results_, metric::planned_change_high);
+    LabelledArray& by_document = add_declared(results_, metric::planned_change_by_document);
+    LabelledArray& ahead = add_declared(results_, metric::plan_difference).with_standard_errors();
     ahead.with_rows();
-    LabelledArray& ahead_low = add_declared(results_, "plan_difference_low");
-    LabelledArray& ahead_high = add_declared(results_, "plan_difference_high");
-    LabelledArray& adjusted = add_declared(results_, "plan_difference_p");
+    LabelledArray& ahead_low = add_declared(results_, metric::plan_difference_low);
+    LabelledArray& ahead_high = add_declared(results_, metric::plan_difference_high);
+    LabelledArray& adjusted = add_declared(results_, metric::plan_difference_p);
     std::vector<double> p;
     std::vector<std::vector<Index>> cells;
     for (Index b = 0; b < std::ssize(run_.budgets); ++b) {
@@ -197,8 +198,8 @@ class PlanWriter {
   // much.
   void write_draws() {
     if (results_.coord("draw") == nullptr) return;
-    LabelledArray& change = add_declared(results_, "random_change").with_standard_errors();
-    LabelledArray& rank = add_declared(results_, "random_plans_p");
+    LabelledArray& change = add_declared(results_, metric::random_change).with_standard_errors();
+    LabelledArray& rank = add_declared(results_, metric::random_plans_p);
     for (Index b = 0; b < std::ssize(run_.budgets); ++b) {
       const BudgetResult& budget = run_.budgets[static_cast<std::size_t>(b)];
       for (Index draw = 0; draw < std::ssize(budget.draws); ++draw) {
@@ -237,8 +238,9 @@ class PlanWriter {
     made.plan.context = run_.space.context();
     made.plan.heads = budget.plan;
     const auto place = static_cast<Index>(b);
-    made.plan.measured["measured"] = measured_json(
-        info_, budget.share, results_.require_metric("planned_change").at({0, place}), documents_);
+    made.plan.measured["measured"] =
+        measured_json(info_, budget.share,
+                      results_.require_metric(metric::planned_change).at({0, place}), documents_);
     if (budget.asked) made.plan.measured["measured"]["allowed_share"] = *budget.asked;
     made.plan.measured["select"] = results_.settings["select_text"];
     made.plan.measured["check"] = results_.settings["check_text"];

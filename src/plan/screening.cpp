@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "headgauge/cells.hpp"
+#include "headgauge/metric_names.hpp"
 #include "measures/output_change.hpp"
 #include "plan/joint_change.hpp"
 #include "scan/run.hpp"
@@ -46,7 +47,7 @@ PerHead<std::vector<double>> output_changes(HeadSource& source, const PlanSpace&
     of_head.assign(labels.size(), 0.0);
     for (int query_head = head * shared; query_head < (head + 1) * shared; ++query_head) {
       for (Index c = 1; c < std::ssize(labels); ++c) {
-        const auto cell = find_cell(found, "output_change",
+        const auto cell = find_cell(found, metric::output_change,
                                     {{"layer", place}, {"head", query_head}, {"candidate", c}});
         double& change = of_head[static_cast<std::size_t>(c)];
         if (cell) change = std::max(change, cell->value);

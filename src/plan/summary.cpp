@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "headgauge/cells.hpp"
+#include "headgauge/metric_names.hpp"
 #include "headgauge/plan.hpp"
 #include "plan/made.hpp"
 #include "results/next_commands.hpp"
@@ -65,10 +66,10 @@ class Sentences {
   }
 
   void add_change(Line& line, Index budget) const {
-    line.nats(required("planned_change", budget));
+    line.nats(required(metric::planned_change, budget));
     if (by_loss_) line.say(" nats");
-    const auto low = cell("planned_change_low", 0, budget);
-    const auto high = cell("planned_change_high", 0, budget);
+    const auto low = cell(metric::planned_change_low, 0, budget);
+    const auto high = cell(metric::planned_change_high, 0, budget);
     if (!low || !high) return;
     line.say(" (95 %: ");
     line.nats(*low);
@@ -86,10 +87,10 @@ class Sentences {
 
   // Describes the confirmed effect of the plan for the objective, and whether it meets the request.
   MaybeLine act() const {
-    const auto share = cell("planned_cache_share", 0, 0);
+    const auto share = cell(metric::planned_cache_share, 0, 0);
     if (!share) return std::nullopt;
-    const auto low = cell("planned_change_low", 0, 0);
-    const auto high = cell("planned_change_high", 0, 0);
+    const auto low = cell(metric::planned_change_low, 0, 0);
+    const auto high = cell(metric::planned_change_high, 0, 0);
     Line line;
     if (asked_rise() && share->value >= 1) {
       line.say("No plan that keeps less of the key-value cache was shown to stay below the ");
@@ -126,8 +127,8 @@ class Sentences {
     std::vector<std::string> better, worse, open;
     for (Index m = 1; m < std::ssize(methods_); ++m) {
       if (m == static_cast<Index>(Method::random)) continue;  // assignments() says more about it
-      const auto p = cell("plan_difference_p", m, budget);
-      const auto difference = cell("plan_difference", m, budget);
+      const auto p = cell(metric::plan_difference_p, m, budget);
+      const auto difference = cell(metric::plan_difference, m, budget);
       if (!p || !difference) continue;
       const std::string name(methods_[static_cast<std::size_t>(m)]);
       (p->value > kLevel ? open : difference->value < 0 ? better : worse).push_back(name);
@@ -150,15 +151,16 @@ class Sentences {
   }
 
   MaybeLine assignments(Index budget) const {
-    const auto p = find_cell(results_, "random_plans_p", {{"budget", budget}});
+    const auto p = find_cell(results_, metric::random_plans_p, {{"budget", budget}});
     if (!p) return std::nullopt;
     const Index draws = results_.coord_size("draw");
     double as_low = 0;
     bool differ = false;  // false if every assignment is the plan itself
     for (Index draw = 0; draw < draws; ++draw) {
-      const auto other = find_cell(results_, "random_change", {{"budget", budget}, {"draw", draw}});
+      const auto other =
+          find_cell(results_, metric::random_change, {{"budget", budget}, {"draw", draw}});
       if (!other) continue;
-      const double change = required("planned_change", budget).value;
+      const double change = required(metric::planned_change, budget).value;
       differ = differ || other->value != change;
       if (other->value <= change) ++as_low;
     }
@@ -182,10 +184,10 @@ class Sentences {
     Line line;
     line.say("The other plans change the ").say(what_).say(" by ");
     for (Index b = 1; b < std::ssize(budgets_); ++b) {
-      if (!cell("planned_change", 0, b)) return std::nullopt;
+      if (!cell(metric::planned_change, 0, b)) return std::nullopt;
       if (b > 1) line.say(", ");
       add_change(line, b);
-      line.say(" at ").number(required("planned_cache_share", b), 100).say(" %");
+      line.say(" at ").number(required(metric::planned_cache_share, b), 100).say(" %");
     }
     return line.say(".").done();
   }
@@ -193,8 +195,8 @@ class Sentences {
   // Counts key-value heads, because query heads that share one change together.
   MaybeLine screened() const {
     if (!by_loss_) return std::nullopt;  // every change affects the output
-    const LabelledArray* p = results_.metric("screened_change_p");
-    const LabelledArray* change = results_.metric("screened_change");
+    const LabelledArray* p = results_.metric(metric::screened_change_p);
+    const LabelledArray* change = results_.metric(metric::screened_change);
     if (p == nullptr || change == nullptr || !p->of_heads() || p->dims() != change->dims()) {
       return std::nullopt;
     }
@@ -223,7 +225,7 @@ class Sentences {
 }  // namespace
 
 std::vector<SummaryLine> summarize_plan(const Results& results) {
-  if (results.metric("planned_change") == nullptr) return {};
+  if (results.metric(metric::planned_change) == nullptr) return {};
   return Sentences(results).all();
 }
 

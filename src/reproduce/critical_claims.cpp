@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "headgauge/claims.hpp"
+#include "headgauge/metric_names.hpp"
 #include "measures/critical.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/scan_values.hpp"
@@ -21,11 +22,11 @@ constexpr std::size_t kFewestHeads = 16;
 // Returns the result of paper A's own test, and of a paired test at the nearest smaller measured N.
 std::string by_the_papers_test(const Results& results, std::span<const HeadName> heads,
                                Claim& claim) {
-  const auto n = find_cell(results, "critical_n_paper", {});
-  const auto d = find_cell(results, "critical_ks_d", {});
-  const auto p = find_cell(results, "critical_ks_p", {});
+  const auto n = find_cell(results, metric::critical_n_paper, {});
+  const auto d = find_cell(results, metric::critical_ks_d, {});
+  const auto p = find_cell(results, metric::critical_ks_p, {});
   if (!n || !d || !p) return "The paper's test was not run.";
-  claim.facts.push_back({"critical_n_paper", n->value});
+  claim.facts.push_back({metric::critical_n_paper, n->value});
   claim.facts.push_back({"ks_d", d->value});
   claim.facts.push_back({"ks_p", p->value});
   if (n->is_none) {
@@ -45,9 +46,10 @@ std::string by_the_papers_test(const Results& results, std::span<const HeadName>
   if (below < 0) return text + ".";
   std::vector<double> ratios;
   for (const HeadName& head : heads) {
-    const auto distance = value_at(results, "distance", head, "length", length, {"top_n", below});
-    const auto expected =
-        value_at(results, "expected_distance_context", head, "length", length, {"top_n", below});
+    const auto distance =
+        value_at(results, metric::distance, head, "length", length, {"top_n", below});
+    const auto expected = value_at(results, metric::expected_distance_context, head, "length",
+                                   length, {"top_n", below});
     if (distance && expected && *distance > 0 && *expected > 0) {
       ratios.push_back(std::log(*distance / *expected));
     }
@@ -103,8 +105,8 @@ Claim critical_n_is_small(const Results& results) {
       "makes them equal, and {} L was searched; else cannot tell. Not tested with fewer than {} "
       "heads, or where that is less than {} keys.",
       kCriticalShare, kCriticalShare, kFewestHeads, kFewestKeys);
-  const auto cell = find_cell(results, "critical_n", {});
-  const auto p = find_cell(results, "critical_p", {});
+  const auto cell = find_cell(results, metric::critical_n, {});
+  const auto p = find_cell(results, metric::critical_p, {});
   const auto longest = longest_length(results);
   const auto searched = critical_range(results);
   const auto heads = measured_heads(results);
@@ -122,10 +124,10 @@ Claim critical_n_is_small(const Results& results) {
     const auto found = find_cell(results, metric, {});
     return found ? found->value : kUndefined;
   };
-  const double closest = value_of("closest_n"), ratio = value_of("closest_ratio");
-  const double low = value_of("closest_n_low"), high = value_of("closest_n_high");
-  const double ratio_low = value_of("closest_ratio_low"),
-               ratio_high = value_of("closest_ratio_high");
+  const double closest = value_of(metric::closest_n), ratio = value_of(metric::closest_ratio);
+  const double low = value_of(metric::closest_n_low), high = value_of(metric::closest_n_high);
+  const double ratio_low = value_of(metric::closest_ratio_low),
+               ratio_high = value_of(metric::closest_ratio_high);
   const bool never = ratio_high < 1 / (1 + kEqualityMargin) || ratio_low > 1 + kEqualityMargin;
   claim.verdict = Verdict::cannot_tell;
   if (!cell->is_none && cell->value < limit) {
@@ -135,7 +137,7 @@ Claim critical_n_is_small(const Results& results) {
   }
   double own = 0;
   for (const HeadName& head : heads) {
-    const auto of_head = find_cell_of_head(results, "critical_fraction_head", head);
+    const auto of_head = find_cell_of_head(results, metric::critical_fraction_head, head);
     if (of_head && of_head->value < kCriticalShare) ++own;
   }
   const std::string what =
@@ -144,17 +146,17 @@ Claim critical_n_is_small(const Results& results) {
                         *longest, 100.0 * *searched / *longest)
           : fmt::format("The heads are first shown to be equal at N = {} of L = {}, {:.1f} %",
                         cell->value, *longest, 100 * cell->value / *longest);
-  claim.facts = {{"critical_n", cell->value},
-                 {"critical_p", p ? p->value : kUndefined},
-                 {"closest_n", closest},
-                 {"closest_n_low", low},
-                 {"closest_n_high", high},
-                 {"closest_ratio", ratio},
-                 {"closest_ratio_low", ratio_low},
-                 {"closest_ratio_high", ratio_high},
-                 {"closest_n_exponent", value_of("closest_n_exponent")},
-                 {"closest_n_exponent_low", value_of("closest_n_exponent_low")},
-                 {"closest_n_exponent_high", value_of("closest_n_exponent_high")},
+  claim.facts = {{metric::critical_n, cell->value},
+                 {metric::critical_p, p ? p->value : kUndefined},
+                 {metric::closest_n, closest},
+                 {metric::closest_n_low, low},
+                 {metric::closest_n_high, high},
+                 {metric::closest_ratio, ratio},
+                 {metric::closest_ratio_low, ratio_low},
+                 {metric::closest_ratio_high, ratio_high},
+                 {metric::closest_n_exponent, value_of(metric::closest_n_exponent)},
+                 {metric::closest_n_exponent_low, value_of(metric::closest_n_exponent_low)},
+                 {metric::closest_n_exponent_high, value_of(metric::closest_n_exponent_high)},
                  {"length", static_cast<double>(*longest)},
                  {"searched", static_cast<double>(*searched)},
                  {"heads", static_cast<double>(heads.size())},
@@ -182,9 +184,9 @@ Claim critical_n_grows_sublinearly(const Results& results) {
       "The exponent of closest_n against L over all lengths whose closest_n is not the largest N "
       "searched, 3 or more: holds where its 95 % interval, by bootstrap over heads, is below 1, "
       "does not hold where all of it is 1 or above.";
-  const auto exponent = find_cell(results, "closest_n_exponent", {});
-  const auto low = find_cell(results, "closest_n_exponent_low", {});
-  const auto high = find_cell(results, "closest_n_exponent_high", {});
+  const auto exponent = find_cell(results, metric::closest_n_exponent, {});
+  const auto low = find_cell(results, metric::closest_n_exponent_low, {});
+  const auto high = find_cell(results, metric::closest_n_exponent_high, {});
   if (!exponent || !low || !high) {
     return not_tested(claim,
                       "Fewer than 3 lengths, or fewer than 8 heads, have a closest N: scan with "
@@ -197,9 +199,9 @@ Claim critical_n_grows_sublinearly(const Results& results) {
                                exponent->value, low->value, high->value);
   claim.facts = {{"exponent", exponent->value}, {"low", low->value}, {"high", high->value}};
   claim.measured +=
-      growth_in_words(results, "critical_n", "The first N that is shown to be equal", claim) +
-      growth_in_words(results, "critical_n_paper", "The first N that the paper's test accepts",
-                      claim);
+      growth_in_words(results, metric::critical_n, "The first N that is shown to be equal", claim) +
+      growth_in_words(results, metric::critical_n_paper,
+                      "The first N that the paper's test accepts", claim);
   return claim;
 }
 

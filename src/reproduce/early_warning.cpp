@@ -8,6 +8,7 @@
 
 #include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
+#include "headgauge/metric_names.hpp"
 #include "headgauge/scan.hpp"
 #include "results/declared.hpp"
 
@@ -61,10 +62,10 @@ struct OfPiece {
 OfPiece read_piece(const Results& piece, int tokens) {
   const double half = tokens / 2;
   // Means over t = 1 .. L-1; the mean up to 2L includes both halves.
-  const LabelledArray& loss = piece.require_metric("loss");
+  const LabelledArray& loss = piece.require_metric(metric::loss);
   const double first = loss({0}), whole = loss({1});
-  return {mean_fall(piece, "entropy_normalized", half),
-          mean_fall(piece, "separability_excess", half), first,
+  return {mean_fall(piece, metric::entropy_normalized, half),
+          mean_fall(piece, metric::separability_excess, half), first,
           ((tokens - 1) * whole - (half - 1) * first) / half};
 }
 
@@ -91,10 +92,10 @@ void write(const std::vector<OfPiece>& pieces, int tokens, Results& results) {
     LabelledArray& metric = add_declared(results, name);
     std::ranges::transform(pieces, metric.values.begin(), member);
   };
-  add("entropy_fall", &OfPiece::entropy_fall);
-  add("separability_fall", &OfPiece::separability_fall);
-  add("loss_first_half", &OfPiece::loss_first);
-  add("loss_second_half", &OfPiece::loss_second);
+  add(metric::entropy_fall, &OfPiece::entropy_fall);
+  add(metric::separability_fall, &OfPiece::separability_fall);
+  add(metric::loss_first_half, &OfPiece::loss_first);
+  add(metric::loss_second_half, &OfPiece::loss_second);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ void add_experiment(const Results& experiment, const std::string& name, Results&
     if (!wanted(experiment, metric)) continue;
     LabelledArray copy = array;
     for (const std::string& dim : array.dim_names()) copy = copy.renamed(dim, renamed(dim, name));
-    whole.add_metric(fmt::format("{}_{}", name, metric), std::move(copy));
+    whole.add_metric(experiment_metric(name, metric), std::move(copy));
   }
   for (const std::string& notice : experiment.notices) {
     whole.notices.push_back(fmt::format("{}: {}", name, notice));

@@ -7,6 +7,7 @@
 #include "experiments/stages.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/claims.hpp"
+#include "headgauge/metric_names.hpp"
 #include "headgauge/reproduce.hpp"
 #include "headgauge/text.hpp"
 #include "reproduce/early_warning.hpp"
@@ -85,8 +86,8 @@ void add_cold(HeadSource& source, ScanOptions scan_options, Results& results, Pr
       if (cell) taken({head.layer_index, head.head_index}) = cell->value;
     }
   };
-  take("cold_jacobian", "jacobian_spectral");
-  take("cold_separability", "separability");
+  take(metric::cold_jacobian, metric::jacobian_spectral);
+  take(metric::cold_separability, metric::separability);
 }
 
 bool same_as_paper(const Results& results) {
@@ -101,8 +102,8 @@ void add_costs(const std::vector<double>& seconds, Results& results) {
   std::vector<std::string> names;
   for (const Algorithm& algorithm : kAlgorithms) names.emplace_back(algorithm.name);
   results.set_coord("algorithm", names);
-  LabelledArray& cost = add_declared(results, "cost_seconds");
-  LabelledArray& paper = add_declared(results, "cost_paper_seconds");
+  LabelledArray& cost = add_declared(results, metric::cost_seconds);
+  LabelledArray& paper = add_declared(results, metric::cost_paper_seconds);
   for (std::size_t i = 0; i < kAlgorithms.size(); ++i) {
     cost.values[i] = seconds[i];
     paper.values[i] = kAlgorithms[i].paper_seconds;

@@ -6,6 +6,7 @@
 
 #include "headgauge/cells.hpp"
 #include "headgauge/claims.hpp"
+#include "headgauge/metric_names.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/scan_values.hpp"
 #include "statistics/bootstrap.hpp"
@@ -47,7 +48,7 @@ Claim distance_grows_linearly(const Results& results) {
   const auto n = find_label(results, "top_n", kFixedN);
   if (!n) return not_tested(claim, "N = 5 was not measured: scan with MeasureOptions::top_n = 5.");
   const HeadPowers powers =
-      powers_of_heads(results, "distance", {"top_n", *n}, kLinearLow, kLinearHigh);
+      powers_of_heads(results, metric::distance, {"top_n", *n}, kLinearLow, kLinearHigh);
   const HeadVotes& votes = powers.votes;
   int slower = 0, faster = 0;
   for (const Estimate& exponent : powers.exponents) {
@@ -55,7 +56,7 @@ Claim distance_grows_linearly(const Results& results) {
     ++(exponent.value < 1 ? slower : faster);
   }
   const std::vector<double> exponents = powers.values();
-  if (exponents.empty()) return not_tested(claim, too_few_points("distance"));
+  if (exponents.empty()) return not_tested(claim, too_few_points(metric::distance));
   claim.verdict = votes.verdict();
   const auto [least, most] = std::ranges::minmax(exponents);
   claim.measured = fmt::format(
@@ -92,8 +93,8 @@ BoundFactors bound_factors(const Results& results) {
           return value_at(results, metric, head, "length", static_cast<Index>(l),
                           {"top_n", static_cast<Index>(n)});
         };
-        const auto distance = at("distance"), paper = at("distance_bound_paper");
-        const auto valid = at("distance_bound");
+        const auto distance = at(metric::distance), paper = at(metric::distance_bound_paper);
+        const auto valid = at(metric::distance_bound);
         if (!distance || !paper || !(*distance > 0)) continue;
         factors.paper.push_back(*paper / *distance);
         of_head.push_back(factors.paper.back());
@@ -209,7 +210,7 @@ Claim returns_diminish(const Results& results) {
   std::vector<double> shares;
   for (const HeadName& head : measured_heads(results)) {
     const auto at = [&](Index n) {
-      return value_at(results, "distance", head, "length", length, {"top_n", n});
+      return value_at(results, metric::distance, head, "length", length, {"top_n", n});
     };
     const auto a = at(first), b = at(*middle), c = at(last);
     if (!a || !b || !c || *b <= *a) continue;
@@ -259,10 +260,10 @@ std::vector<SeparabilityOf> separability_by_size(const Results& results) {
         return value_at(results, metric, head, "length", length, {"top_n", static_cast<Index>(n)})
             .value_or(kUndefined);
       };
-      of.of_heads.push_back(at("separability"));
+      of.of_heads.push_back(at(metric::separability));
       if (std::isnan(of.of_heads.back())) continue;
-      of.null += at("separability_null");
-      of.sphere += at("separability_sphere");
+      of.null += at(metric::separability_null);
+      of.sphere += at(metric::separability_sphere);
     }
     of.mean = mean_with_error(of.of_heads);
     const std::vector<double> known = finite_values(of.of_heads);

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "headgauge/catalogue.hpp"
 #include "headgauge/claims.hpp"
+#include "headgauge/metric_names.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/scan_values.hpp"
 #include "statistics/ranks.hpp"
@@ -65,7 +67,7 @@ Claim proportional_margin_collapses(const Results& results) {
   HeadVotes votes;
   for (Index s = 0; s < std::ssize(shares); ++s) {
     const HeadPowers powers =
-        powers_of_heads(results, "margin_at_share", {"top_share", s}, -HUGE_VAL, kCollapse);
+        powers_of_heads(results, metric::margin_at_share, {"top_share", s}, -HUGE_VAL, kCollapse);
     if (s == *judged) votes = powers.votes;
     const std::vector<double> exponents = powers.values();
     if (exponents.empty()) continue;
@@ -103,7 +105,7 @@ Claim proportional_separability_falls(const Results& results) {
   const auto shares = numbers(results, "top_share");
   const auto judged = find_label(results, "top_share", kShare);
   if (!judged) return not_tested(claim, not_selected_by_share());
-  const std::string metric = "separability_excess_at_share";
+  const std::string metric = metric::separability_excess_at_share;
   const FirstAndLast found = first_and_last(results, metric, *judged);
   const auto heads = static_cast<int>(found.first.size());
   if (heads < kFewestVotes) {
@@ -123,8 +125,10 @@ Claim proportional_separability_falls(const Results& results) {
       change.difference, interval.low, interval.high);
   claim.facts = {{"change", change.difference}, {"low", interval.low}, {"high", interval.high}};
   for (Index s = 0; s < std::ssize(shares); ++s) {
-    for (const char* name : {"separability_excess", "separability", "selected_mass"}) {
-      const FirstAndLast own = first_and_last(results, fmt::format("{}_at_share", name), s);
+    for (const char* name :
+         {metric::separability_excess, metric::separability, metric::selected_mass}) {
+      const MetricInfo& at_share = metric_info(fmt::format("{}_at_share", name));
+      const FirstAndLast own = first_and_last(results, at_share.name, s);
       if (own.first.empty()) continue;
       const auto add = [&](const char* end, const std::vector<double>& values) {
         claim.facts.push_back(

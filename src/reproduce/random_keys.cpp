@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "headgauge/cells.hpp"
+#include "headgauge/metric_names.hpp"
 
 namespace headgauge {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 constexpr int kFewestRandomKeys = 4;
 constexpr int kBatches = 8;  // batches of rows in the second half of the context
 constexpr int kKeysOfOneHead = 32;
-constexpr const char* kTaken[] = {"kl", "loss_change", "output_change"};
+constexpr const char* kTaken[] = {metric::kl, metric::loss_change, metric::output_change};
 
 std::string pattern_of(int window, int random) {
   return fmt::format("bigbird:window={},random={},global=0", window, random);

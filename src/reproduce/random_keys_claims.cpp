@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "headgauge/catalogue.hpp"
 #include "headgauge/claims.hpp"
+#include "headgauge/metric_names.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/rates.hpp"
 #include "statistics/rank_correlation.hpp"
@@ -76,8 +78,9 @@ Exponents exponents_of(const Divergence& divergence, double most) {
 // Describes, in a sentence and in facts, what paper B's bound and the measured rates imply for the
 // divergence, which is quadratic in small errors of the heads.
 std::string add_rates(const Results& results, Claim& claim) {
-  const LabelledArray* predicted = results.metric("model_rate_predicted");
-  const LabelledArray* measured = results.metric("model_rate_mean");
+  const LabelledArray* predicted =
+      results.metric(experiment_metric("model", metric::rate_predicted));
+  const LabelledArray* measured = results.metric(experiment_metric("model", metric::rate_mean));
   if (predicted == nullptr || measured == nullptr) return {};
   const std::vector<double> bounds = finite_values(predicted->values);
   const std::vector<double> rates = finite_values(measured->values);
@@ -103,7 +106,7 @@ Claim falls_with_keys(Claim claim, const Results& results, Index window) {
       "points: holds where the 95 % interval of the mean exponent (Student's t over the batches) "
       "is below {}, does not hold where it is above; else cannot tell.",
       kFastFall);
-  const LabelledArray* kl = results.metric("all_heads_kl");
+  const LabelledArray* kl = results.metric(experiment_metric("all_heads", metric::kl));
   if (kl == nullptr) {
     return not_tested(claim,
                       "No model predicted a next token with random keys: give "
@@ -133,7 +136,8 @@ Claim falls_with_keys(Claim claim, const Results& results, Index window) {
     claim.facts.push_back({fmt::format("kl_{:g}", divergence.numbers[n]), mean.back()});
   }
   const std::string rates = add_rates(results, claim);
-  const LabelledArray& change = results.require_metric("all_heads_loss_change");
+  const LabelledArray& change =
+      results.require_metric(experiment_metric("all_heads", metric::loss_change));
   const Index most = std::ssize(mean) - 1, last = change.dim("all_heads_length").size() - 1;
   claim.facts.push_back({"loss_change_first", change({window, 0, last})});
   claim.facts.push_back({"loss_change_last", change({window, most, last})});
@@ -180,8 +184,9 @@ Claim error_constant_predicts(const Results& results) {
       "the predictions over the heads is above 0. Does not hold where it is below {}, which allows "
       "at most a weak dependence; else cannot tell. At least {} heads.",
       kWeakCorrelation, kFewestPairs);
-  const LabelledArray* constant = results.metric("model_error_constant");
-  const LabelledArray* kl = results.metric("each_head_kl");
+  const LabelledArray* constant =
+      results.metric(experiment_metric("model", metric::error_constant));
+  const LabelledArray* kl = results.metric(experiment_metric("each_head", metric::kl));
   if (constant == nullptr || kl == nullptr) {
     return not_tested(claim,
                       "No model predicted a next token with random keys in one head: give "
@@ -199,12 +204,13 @@ Claim error_constant_predicts(const Results& results) {
                  {"low", found.low},
                  {"high", found.high},
                  {"heads", static_cast<double>(found.pairs)}};
-  const auto with = [&](const char* metric) {
+  const auto with = [&](const std::string& metric) {
     const LabelledArray* other = results.metric(metric);
     if (other == nullptr) return kUndefined;
     return rank_correlation(constant->values, other->values, 0, kPair).value;
   };
-  const double loss = with("each_head_loss_change"), output = with("each_head_output_change");
+  const double loss = with(experiment_metric("each_head", metric::loss_change)),
+               output = with(experiment_metric("each_head", metric::output_change));
   claim.facts.push_back({"rank_correlation_loss_change", loss});
   claim.facts.push_back({"rank_correlation_output_change", output});
   claim.measured = fmt::format(

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "headgauge/catalogue.hpp"
+#include "headgauge/metric_names.hpp"
 #include "reproduce/judgement.hpp"
 #include "statistics/false_discoveries.hpp"
 #include "statistics/student.hpp"
@@ -26,8 +28,10 @@ double freedom_of_fit(const LabelledArray& metric, std::size_t offset, double pa
 
 Rates rates_of(const Results& results, const std::string& experiment, const std::string& kind) {
   Rates rates;
-  const LabelledArray* fitted = results.metric(fmt::format("{}_rate_{}", experiment, kind));
-  const LabelledArray* predicted = results.metric(fmt::format("{}_rate_predicted", experiment));
+  const LabelledArray* fitted =
+      results.metric(experiment_metric(experiment, fmt::format("rate_{}", kind)));
+  const LabelledArray* predicted =
+      results.metric(experiment_metric(experiment, metric::rate_predicted));
   if (fitted == nullptr || predicted == nullptr) return rates;
   std::vector<double> p_of_slower;
   for (std::size_t i = 0; i < fitted->values.size(); ++i) {

@@ -6,6 +6,7 @@
 
 #include "headgauge/cells.hpp"
 #include "headgauge/claims.hpp"
+#include "headgauge/metric_names.hpp"
 #include "reproduce/judgement.hpp"
 #include "statistics/false_discoveries.hpp"
 #include "statistics/ranks.hpp"
@@ -54,14 +55,14 @@ struct Curves {
 // The curves are empty if the sensitivity was not measured.
 Curves curves_of(const Results& results, Index step) {
   Curves curves;
-  if (results.metric("sensitivity") == nullptr) return curves;
+  if (results.metric(metric::sensitivity) == nullptr) return curves;
   const auto temperatures = results.coord_numbers("temperature");
   curves.epsilon = results.coord_numbers("epsilon")[step];
   curves.temperature.assign(temperatures.begin(), temperatures.end());
   for (const HeadName& head : measured_heads(results)) {
     std::vector<double> g;
     for (Index t = 0; t < std::ssize(temperatures); ++t) {
-      const auto cell = find_cell(results, "sensitivity",
+      const auto cell = find_cell(results, metric::sensitivity,
                                   {{"layer", head.layer_index},
                                    {"head", head.head_index},
                                    {"temperature", t},
@@ -75,7 +76,7 @@ Curves curves_of(const Results& results, Index step) {
 
 // Returns the index of the smallest step; nothing if none was measured.
 std::optional<Index> smallest_of(const Results& results) {
-  if (results.metric("sensitivity") == nullptr) return std::nullopt;
+  if (results.metric(metric::sensitivity) == nullptr) return std::nullopt;
   const auto epsilons = results.coord_numbers("epsilon");
   return std::ranges::min_element(epsilons) - epsilons.begin();
 }
@@ -284,9 +285,9 @@ Claim gradient_bound_is_safe(const Results& results) {
       kRoundingOfSteps);
   std::vector<double> tightness, of_paper;
   for (const HeadName& head : measured_heads(results)) {
-    const auto norm = find_cell_of_head(results, "jacobian_spectral", head);
-    const auto bound = find_cell_of_head(results, "jacobian_bound", head);
-    const auto paper = find_cell_of_head(results, "jacobian_bound_paper", head);
+    const auto norm = find_cell_of_head(results, metric::jacobian_spectral, head);
+    const auto bound = find_cell_of_head(results, metric::jacobian_bound, head);
+    const auto paper = find_cell_of_head(results, metric::jacobian_bound_paper, head);
     if (norm && bound && bound->value > 0) tightness.push_back(norm->value / bound->value);
     if (norm && paper && paper->value > 0) of_paper.push_back(norm->value / paper->value);
   }
@@ -328,7 +329,7 @@ Claim gradient_is_within_quarter(const Results& results) {
   MetricCell most;
   most.value = -1;
   for (const HeadName& head : measured_heads(results)) {
-    const auto norm = find_cell_of_head(results, "jacobian_spectral", head);
+    const auto norm = find_cell_of_head(results, metric::jacobian_spectral, head);
     if (!norm) continue;
     norms.push_back(norm->value);
     if (norm->value > most.value) most = *norm;

@@ -6,6 +6,7 @@
 
 #include "headgauge/cells.hpp"
 #include "headgauge/claims.hpp"
+#include "headgauge/metric_names.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/scan_values.hpp"
 #include "statistics/ranks.hpp"
@@ -75,7 +76,7 @@ Claim distance_bound_tightens(const Results& results) {
   if (!sizes.both()) return not_tested(claim, needs_sizes());
   const Index length = results.coord_size("length") - 1;
   const auto factors_at = [&](Index n) {
-    return ratios(results, "distance_bound_paper", "distance", length, n);
+    return ratios(results, metric::distance_bound_paper, metric::distance, length, n);
   };
   const std::vector<double> first = factors_at(sizes.first), last = factors_at(sizes.last);
   std::vector<double> changes;
@@ -119,7 +120,8 @@ Claim distances_converge(const Results& results) {
   if (sizes.last < 0) return not_tested(claim, needs_sizes());
   const auto lengths = numbers(results, "length");
   const auto at = [&](Index length, Index n) {
-    return finite_values(ratios(results, "distance", "expected_distance_context", length, n));
+    return finite_values(
+        ratios(results, metric::distance, metric::expected_distance_context, length, n));
   };
   const Index longest = std::ssize(lengths) - 1;
   const std::vector<double> judged = at(longest, sizes.last);
@@ -167,8 +169,9 @@ Claim separability_bound_tracks(const Results& results) {
     std::vector<double> gaps, bounds, values;
     for (const HeadName& head : measured_heads(results)) {
       const auto bound =
-          value_at(results, "separability_upper_paper", head, "length", length, {"top_n", n});
-      const auto value = value_at(results, "separability", head, "length", length, {"top_n", n});
+          value_at(results, metric::separability_upper_paper, head, "length", length, {"top_n", n});
+      const auto value =
+          value_at(results, metric::separability, head, "length", length, {"top_n", n});
       if (!bound || !value) continue;
       gaps.push_back(*bound - *value);
       bounds.push_back(*bound);
@@ -217,10 +220,10 @@ Claim cold_raises_the_norm_alone(const Results& results) {
   const auto n = judged_top_n(results);
   std::vector<double> norms, cold_norms, values, cold_values;
   for (const HeadName& head : measured_heads(results)) {
-    const auto norm = find_cell_of_head(results, "jacobian_spectral", head);
-    const auto cold_norm = find_cell_of_head(results, "cold_jacobian", head);
-    const auto cold = find_cell_of_head(results, "cold_separability", head);
-    const auto value = n ? value_at(results, "separability", head, "length",
+    const auto norm = find_cell_of_head(results, metric::jacobian_spectral, head);
+    const auto cold_norm = find_cell_of_head(results, metric::cold_jacobian, head);
+    const auto cold = find_cell_of_head(results, metric::cold_separability, head);
+    const auto value = n ? value_at(results, metric::separability, head, "length",
                                     results.coord_size("length") - 1, {"top_n", *n})
                          : std::nullopt;
     if (!norm || !cold_norm || !cold || !value) continue;

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/claims.hpp"
+#include "headgauge/metric_names.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/rates.hpp"
 #include "statistics/slope.hpp"
@@ -41,7 +43,7 @@ constexpr const char* kSlope =
 Claim gaussian_rate(Claim claim, const Results& results, const std::string& kind) {
   claim.reading = kSlope;
   claim.test = scale_test("");
-  if (results.metric("gaussian_rate_predicted") == nullptr) {
+  if (results.metric(experiment_metric("gaussian", metric::rate_predicted)) == nullptr) {
     return not_tested(claim, not_measured("gaussian"));
   }
   const Rates rates = rates_of(results, "gaussian", kind);
@@ -79,9 +81,10 @@ Claim horizon_slows_down(const Results& results) {
       "at {:g} %). Does not hold where one surely falls by less than {}; else cannot "
       "tell. Cannot tell either unless the horizons go from below 0.5 to above 1.",
       100 * kFamilyLevel, kNoDrop);
-  const LabelledArray* horizon = results.metric("gaussian_horizon");
-  const LabelledArray* mean = results.metric("gaussian_rate_mean");
-  const LabelledArray* covariance = results.metric("gaussian_rate_covariance");
+  const LabelledArray* horizon = results.metric(experiment_metric("gaussian", metric::horizon));
+  const LabelledArray* mean = results.metric(experiment_metric("gaussian", metric::rate_mean));
+  const LabelledArray* covariance =
+      results.metric(experiment_metric("gaussian", metric::rate_covariance));
   if (horizon == nullptr || mean == nullptr || covariance == nullptr) {
     return not_tested(claim, not_measured("gaussian"));
   }
@@ -135,7 +138,7 @@ Claim sphere_rates(const Results& results) {
       fmt::format(
           " It is not tested either with fewer than {} scales whose bound asks for more than {}.",
           kFewestScales, kDemanding);
-  if (results.metric("sphere_rate_predicted") == nullptr) {
+  if (results.metric(experiment_metric("sphere", metric::rate_predicted)) == nullptr) {
     return not_tested(claim, not_measured("sphere"));
   }
   const Rates mean = rates_of(results, "sphere", "mean");
@@ -167,8 +170,9 @@ Claim ball_rate(const Results& results) {
       "one rate is outside; else cannot tell: the theorem bounds C from above, so that a slower "
       "growth does not refute it. Not tested with fewer than {} balls up to that R.",
       kInnerBall, kRootLow, kRootHigh, kGrowth, kFewestBalls);
-  const LabelledArray* rate = results.metric("gaussian_uniform_rate");
-  const LabelledArray* constant = results.metric("gaussian_uniform_constant");
+  const LabelledArray* rate = results.metric(experiment_metric("gaussian", metric::uniform_rate));
+  const LabelledArray* constant =
+      results.metric(experiment_metric("gaussian", metric::uniform_constant));
   if (rate == nullptr || constant == nullptr) return not_tested(claim, not_measured("gaussian"));
   const auto radii = results.coord_numbers("gaussian_radius");
   Verdict of_rate = Verdict::cannot_tell;
@@ -224,12 +228,14 @@ Claim hardmax_is_logarithmic(const Results& results) {
       "% for all n together), or where its exponent in n over at least 4 points is below {}; holds "
       "where at every n the two are shown to be equal within {:g} % (two one-sided tests at 5 %).",
       100 * kFamilyLevel, kSlow, 100 * kLawMargin);
-  const LabelledArray* error = results.metric("gaussian_hardmax_error");
-  const LabelledArray* law = results.metric("gaussian_hardmax_error_predicted");
+  const LabelledArray* error = results.metric(experiment_metric("gaussian", metric::hardmax_error));
+  const LabelledArray* law =
+      results.metric(experiment_metric("gaussian", metric::hardmax_error_predicted));
   if (error == nullptr || law == nullptr) return not_tested(claim, not_measured("gaussian"));
   const auto tokens = results.coord_numbers("gaussian_tokens");
   // Every error is a mean over the same number of replicates.
-  const LabelledArray* replicates = results.metric("gaussian_error_mean");
+  const LabelledArray* replicates =
+      results.metric(experiment_metric("gaussian", metric::error_mean));
   const double freedom = replicates == nullptr ? kKnownError : freedom_of_fit(*replicates, 0, 1);
   double farthest = 0;
   bool apart = false, equal = true;

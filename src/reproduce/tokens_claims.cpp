@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "headgauge/catalogue.hpp"
 #include "headgauge/claims.hpp"
+#include "headgauge/metric_names.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/rates.hpp"
 #include "statistics/rank_correlation.hpp"
@@ -25,7 +27,7 @@ Claim model_rates(const Results& results) {
       "%); holds where {:g} % of the heads are shown to be above that less {} ({:g} %); else "
       "cannot tell. Not tested with fewer than {} heads that have a rate.",
       100 * kFamilyLevel, 100 * kMostHeads, kRateMargin, 100 * kRateLevel, kFewestVotes);
-  if (results.metric("model_rate_predicted") == nullptr) {
+  if (results.metric(experiment_metric("model", metric::rate_predicted)) == nullptr) {
     return not_tested(claim, not_measured("model"));
   }
   const Rates mean = rates_of(results, "model", "mean");
@@ -44,9 +46,9 @@ Claim model_slower_heads_see_further(const Results& results) {
       "is below 0. Does not hold where it is above {}, which allows at most a weak dependence; "
       "else cannot tell. At least 16 heads.",
       -kWeakCorrelation);
-  const LabelledArray* horizon = results.metric("model_horizon");
-  const LabelledArray* rate = results.metric("model_rate_covariance");
-  const LabelledArray* mean = results.metric("model_rate_mean");
+  const LabelledArray* horizon = results.metric(experiment_metric("model", metric::horizon));
+  const LabelledArray* rate = results.metric(experiment_metric("model", metric::rate_covariance));
+  const LabelledArray* mean = results.metric(experiment_metric("model", metric::rate_mean));
   if (horizon == nullptr || rate == nullptr || mean == nullptr) {
     return not_tested(claim, not_measured("model"));
   }

@@ -8,6 +8,7 @@
 #include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/claims.hpp"
+#include "headgauge/metric_names.hpp"
 #include "reproduce/early_warning.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/scan_values.hpp"
@@ -42,8 +43,8 @@ Claim fall_warns(Claim claim, const Results& results, const std::string& what, c
             "does that for a model with a loss and a text of {} tokens or more ({} pieces of {}).",
             fall, kFewestPieces * kShortestPiece, kFewestPieces, kShortestPiece));
   }
-  const std::vector<double>& first = results.require_metric("loss_first_half").values;
-  const std::vector<double>& second = results.require_metric("loss_second_half").values;
+  const std::vector<double>& first = results.require_metric(metric::loss_first_half).values;
+  const std::vector<double>& second = results.require_metric(metric::loss_second_half).values;
   std::vector<double> rise;
   for (std::size_t i = 0; i < first.size(); ++i) rise.push_back(second[i] - first[i]);
   std::vector<double> moved = falls->values;
@@ -86,7 +87,7 @@ Claim falling_entropy_warns(const Results& results) {
   return fall_warns(
       claim_of("A", "falling_entropy_warns", "Early warning",
                "A fall of the heads' entropy towards L forecasts a rise of the loss from L to 2L."),
-      results, "entropy", "entropy_fall", 0x77656e74);
+      results, "entropy", metric::entropy_fall, 0x77656e74);
 }
 
 Claim growing_entropy_warns(const Results& results) {
@@ -94,7 +95,7 @@ Claim growing_entropy_warns(const Results& results) {
       claim_of(
           "A", "growing_entropy_warns", "Early warning",
           "A growth of the heads' entropy towards L forecasts a rise of the loss from L to 2L."),
-      results, "entropy", "entropy_fall", 0x77656e74, -1);
+      results, "entropy", metric::entropy_fall, 0x77656e74, -1);
 }
 
 Claim entropy_grows_where_separability_falls(const Results& results) {
@@ -127,8 +128,8 @@ Claim entropy_grows_where_separability_falls(const Results& results) {
       };
       return at(last) - at(before - positions.begin());
     };
-    growths.push_back(change("entropy_normalized"));
-    falls.push_back(-change("separability"));
+    growths.push_back(change(metric::entropy_normalized));
+    falls.push_back(-change(metric::separability));
   }
   constexpr std::uint32_t kStream = 0x77686561;
   const RankCorrelation found = rank_correlation(growths, falls, 0, kStream);
@@ -160,7 +161,7 @@ Claim falling_separability_warns(const Results& results) {
   return fall_warns(claim_of("A", "falling_separability_warns", "Early warning",
                              "A fall of the heads' separability towards L forecasts a rise of the "
                              "loss from L to 2L."),
-                    results, "separability", "separability_fall", 0x77736570);
+                    results, "separability", metric::separability_fall, 0x77736570);
 }
 
 }  // namespace headgauge

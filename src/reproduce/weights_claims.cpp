@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "headgauge/claims.hpp"
+#include "headgauge/metric_names.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/scan_values.hpp"
 #include "statistics/ranks.hpp"
@@ -33,7 +34,7 @@ Claim weights_vanish(const Results& results) {
       "Heads with a window below L are left out. {}",
       kVanishLow, kVanishHigh, kVotingRule);
   const HeadPowers powers =
-      powers_of_heads(results, "max_weight", {"top_n", 0}, kVanishLow, kVanishHigh);
+      powers_of_heads(results, metric::max_weight, {"top_n", 0}, kVanishLow, kVanishHigh);
   const HeadVotes& votes = powers.votes;
   int slower = 0, falling = 0;
   for (const Estimate& exponent : powers.exponents) {
@@ -80,8 +81,9 @@ Claim coverage_is_independent(const Results& results) {
   HeadVotes votes;
   std::vector<double> measured, printed;
   for (Index layer = 0; n >= 0 && layer < layers; ++layer) {
-    const auto own = find_cell(results, "union_coverage", {{"layer", layer}, {"top_n", n}});
-    const auto paper = find_cell(results, "union_coverage_paper", {{"layer", layer}, {"top_n", n}});
+    const auto own = find_cell(results, metric::union_coverage, {{"layer", layer}, {"top_n", n}});
+    const auto paper =
+        find_cell(results, metric::union_coverage_paper, {{"layer", layer}, {"top_n", n}});
     if (!own || !paper) continue;
     measured.push_back(own->value);
     printed.push_back(paper->value);

@@ -348,6 +348,12 @@ const Experiment* find_experiment(std::string_view metric) {
   return nullptr;
 }
 
+std::string experiment_metric(std::string_view experiment, std::string_view metric) {
+  std::string name = fmt::format("{}_{}", experiment, metric);
+  if (find_experiment(name) == nullptr) refuse(name, "no experiment has this metric");
+  return name;
+}
+
 std::string twin_by_position(std::string_view metric) {
   return std::string(metric) + "_by_position";
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "headgauge/diff.hpp"
+#include "headgauge/metric_names.hpp"
 #include "results/change_sentences.hpp"
 #include "results/next_commands.hpp"
 #include "results/summary_line.hpp"
@@ -35,8 +36,8 @@ class Summary {
   }
 
   void tell_loss() {
-    const auto before = find_cell(diff_, "loss", {{"run", 0}});
-    const auto after = find_cell(diff_, "loss", {{"run", 1}});
+    const auto before = find_cell(diff_, metric::loss, {{"run", 0}});
+    const auto after = find_cell(diff_, metric::loss, {{"run", 1}});
     if (!before || !after) return;
     Line line;
     line.say("At L = ").longest(diff_);

@@ -11,6 +11,7 @@
 #include "findings/summary.hpp"
 #include "headgauge/flags.hpp"
 #include "headgauge/journal.hpp"
+#include "headgauge/metric_names.hpp"
 #include "headgauge/parallel.hpp"
 #include "heads/tool.hpp"
 #include "kernels/simd.hpp"
@@ -252,7 +253,7 @@ class Scan {
   void leave_out(bool layers_missing, Results& results) const {
     std::vector<std::string> dropped;
     if (layers_missing) dropped = drop_whole_model_metrics(results);
-    if (wants_loss()) dropped.push_back("loss");
+    if (wants_loss()) dropped.push_back(metric::loss);
     std::erase_if(dropped, is_interval_end);  // dropped together with its metric
     if (dropped.empty()) return;
     results.notices.push_back(fmt::format(
@@ -260,7 +261,7 @@ class Scan {
   }
 
   void write_loss(const std::vector<std::vector<double>>& losses, Results& results) const {
-    LabelledArray& loss = add_declared(results, "loss").with_standard_errors().with_rows();
+    LabelledArray& loss = add_declared(results, metric::loss).with_standard_errors().with_rows();
     for (Index l = 0; l < std::ssize(rows().lengths()); ++l) {
       loss.set({l}, series_statistics(losses, rows().lengths()[l] - 1));
     }
@@ -283,7 +284,8 @@ class Scan {
 
   void note_few_heads(Results& results) const {
     const std::size_t heads = measured_.layers.size() * measured_.heads.size();
-    if (results.metric("critical_n") == nullptr || critical_n_can_be_shown(results, heads)) return;
+    if (results.metric(metric::critical_n) == nullptr || critical_n_can_be_shown(results, heads))
+      return;
     results.notices.push_back(
         fmt::format("critical_n: {} heads are too few to show anything at this level; read "
                     "critical_n_head instead",

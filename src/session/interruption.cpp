@@ -5,7 +5,9 @@
 #include <cmath>
 #include <filesystem>
 
+#include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
+#include "headgauge/metric_names.hpp"
 #include "headgauge/results_folder.hpp"
 #include "headgauge/text.hpp"
 #include "session/running.hpp"
@@ -36,7 +38,8 @@ std::string points_finished(const Results& results, const std::string& metric) {
 std::string experiments_finished(const Results& results) {
   std::string text;
   for (const char* name : {"gaussian", "sphere"}) {
-    const std::string points = points_finished(results, fmt::format("{}_error_mean", name));
+    const std::string points =
+        points_finished(results, experiment_metric(name, metric::error_mean));
     if (points.empty()) continue;
     text += fmt::format("{}{} of {}", text.empty() ? "" : ", ", points, name);
   }
@@ -60,7 +63,7 @@ std::string finished_part(const Results& results) {
       if (results.coord("text") == nullptr) return "";
       return counted(results.coord_size("text"), "text was measured", "texts were measured");
     case Command::simulate: {
-      const std::string points = points_finished(results, "error_mean");
+      const std::string points = points_finished(results, metric::error_mean);
       return points.empty() ? "" : points + " were finished";
     }
     case Command::reproduce_tokens:

@@ -33,6 +33,12 @@ class Validate(CommandTest):
             self.assertIn(name, done.out)
         for word in ("replicates", "flag dispersed", "false discovery rate of 0.05"):
             self.assertIn(word, done.out)
+        metrics = {name: metric["values"] for name, metric in results["metrics"].items()}
+        adjusted, by_text = (metrics[f"prediction_rank_correlation_{end}"] for end in ("p", "by_text"))
+        for predictor, row in enumerate(metrics["predicts"]):
+            for place, (shown, p) in enumerate(zip(row, adjusted[predictor], strict=True)):
+                signs = {value is not None and value > 0 for value in by_text[predictor][place]}
+                self.assertEqual(shown, None if p is None else int(p <= 0.05 and len(signs) == 1))
         self.succeed("report", "out")
 
     def test_other_interventions_take_the_place_of_the_first_ones(self) -> None:

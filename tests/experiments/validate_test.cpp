@@ -185,20 +185,32 @@ TEST(Validate, OneTextIsSaidToShowNothingOfAnother) {
   EXPECT_TRUE(std::isnan(results.require_metric("loss_change_replication").values[0]));
 }
 
-// A verdict needs both: a p below the level, and one sign on every text.
+// A verdict needs both: a p of at most the level, and one sign on every text.
 TEST(Validate, PredictsOnlyWhereTheTextsAgree) {
-  Results r;
-  r.set_coord("predictor", std::vector<std::string>{"a", "b", "c"});
-  r.set_coord("intervention", std::vector<std::string>{"uniform"});
-  r.set_coord("text", kTexts);
-  r.settings["level"] = 0.05;
-  r.add_metric("prediction_rank_correlation_p", {"predictor", "intervention"}, "1").values = {
-      0.01, 0.01, 0.2};
-  r.add_metric("prediction_rank_correlation_by_text", {"predictor", "intervention", "text"}, "1")
-      .values = {-0.5, -0.6, 0.9, -0.1, 0.5, 0.5};
-  EXPECT_TRUE(predicts(r, 0, 0));
-  EXPECT_FALSE(predicts(r, 1, 0));
-  EXPECT_FALSE(predicts(r, 2, 0));
+  ValidateOptions options = small_options();
+  int predicted = 0, of_two_signs = 0, above_level = 0, undefined = 0;
+  for (const double level : {.05, 1.}) {  // the fixture has no p below .05, and all are at most 1
+    options.level = level;
+    const Results results = validate(kTexts, open_text, options);
+    const LabelledArray& p = results.require_metric("prediction_rank_correlation_p");
+    const LabelledArray& by_text = results.require_metric("prediction_rank_correlation_by_text");
+    p.each([&](std::span<const Index> pair, std::size_t at) {
+      const double shown = results.at("predicts", {pair[0], pair[1]});
+      EXPECT_EQ(predicts(results, pair[0], pair[1]), shown == 1);
+      if (std::isnan(p.values[at])) {
+        EXPECT_TRUE(std::isnan(shown));
+        ++undefined;
+        return;
+      }
+      const double product = by_text({pair[0], pair[1], 0}) * by_text({pair[0], pair[1], 1});
+      EXPECT_EQ(shown, p.values[at] <= level && product > 0 ? 1 : 0);
+      predicted += shown == 1;
+      of_two_signs += p.values[at] <= level && !(product > 0);
+      above_level += p.values[at] > level && product > 0;
+    });
+  }
+  EXPECT_GT(std::min({predicted, of_two_signs, above_level, undefined}), 0)
+      << predicted << ", " << of_two_signs << ", " << above_level << ", " << undefined;
 }
 
 }  // namespace

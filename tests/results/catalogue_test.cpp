@@ -89,6 +89,9 @@ TEST(Catalogue, TellsTheExperimentOfAMetric) {
   EXPECT_EQ(of->name, "gaussian");
   EXPECT_EQ(find_experiment("error_mean"), nullptr);
   EXPECT_EQ(find_experiment("gaussian_of_my_own"), nullptr) << "no metric of the catalogue";
+  EXPECT_EQ(experiment_metric("gaussian", "error_mean"), "gaussian_error_mean");
+  EXPECT_THROW(experiment_metric("gaussian", "error_meen"), std::logic_error);
+  EXPECT_THROW(experiment_metric("gausian", "error_mean"), std::logic_error);
 }
 
 TEST(Catalogue, RefusesWhatIsNotACompleteDeclaration) {

@@ -2,9 +2,21 @@
 import entries from "virtual:catalogue";
 import experiments from "virtual:experiments";
 import figures from "virtual:figures";
+import type { DeclaredMetric, ExperimentName } from "./metrics";
+
+// The name of a metric of a results file. A name that the page spells out is one of the catalogue,
+// which tsc checks; a user's own metric has a name that only the file knows.
+export type MetricName =
+  | DeclaredMetric
+  | `${ExperimentName}_${DeclaredMetric}`
+  | `${DeclaredMetric}_change`
+  | (string & { readonly fromFile: unique symbol });
+
+// Returns a name that comes from the file or the address.
+export const fromFile = (name: string): MetricName => name as MetricName;
 
 export interface CatalogueEntry {
-  readonly name: string;
+  readonly name: DeclaredMetric;
   readonly title: string;
   readonly group: string;
   readonly dims: readonly string[]; // without layer, head and length
@@ -15,7 +27,7 @@ export interface CatalogueEntry {
   readonly source: string;
   readonly by_position?: boolean;
   readonly none?: number;
-  readonly fraction_of?: string;
+  readonly fraction_of?: DeclaredMetric;
   readonly bound?: boolean;
   readonly mapped?: boolean; // drawn as a map of all heads among the figures of a file
   readonly ranked?: boolean; // among the metrics in which the page ranks a head
@@ -30,7 +42,7 @@ export const CATALOGUE: ReadonlyMap<string, CatalogueEntry> = new Map(
 // Experiments of `reproduce tokens`: the names of their metrics begin with the name of the
 // experiment.
 export interface Experiment {
-  readonly name: string;
+  readonly name: ExperimentName;
   readonly title: string;
 }
 
@@ -39,14 +51,14 @@ export const EXPERIMENTS: readonly Experiment[] = experiments;
 // Declares a figure of a head: metrics along a dim, as curves.
 export interface DeclaredFigure {
   readonly id: string;
-  readonly needs: string; // the metric without which there is no figure
+  readonly needs: DeclaredMetric; // the metric without which there is no figure
   readonly along: string;
   readonly top_n?: number; // drawn at the N nearest to this one; {top_n} in the title is that N
   readonly title: string; // {length} in it is the longest length
   readonly caption: string;
   readonly y: { readonly label: string; readonly log?: boolean; readonly domain?: [number, number] };
   readonly curves: readonly {
-    readonly metric: string;
+    readonly metric: DeclaredMetric;
     readonly label: string; // empty: not in the key
     readonly colour: number | "muted"; // number in the theme's series
     readonly style: "line" | "thin" | "dashed" | "dotted";

@@ -1,4 +1,5 @@
 // Makes results from the text of a results.json, or from its parsed value.
+import { fromFile, type MetricName } from "../catalogue/catalogue";
 import type { Examples } from "./examples";
 import { Results, type Header, type MetricInfo, type RawNumbers } from "./results";
 
@@ -14,8 +15,9 @@ export function resultsFromFile(file: unknown): Results {
     throw new Error(`expected a results file of schema ${SCHEMA}, found ${JSON.stringify(found)}`);
   }
   const { metrics, examples, passages = [], ...header } = file as ResultsFile;
-  const infos = new Map<string, MetricInfo>();
-  for (const [name, metric] of Object.entries(metrics)) {
+  const infos = new Map<MetricName, MetricInfo>();
+  for (const [key, metric] of Object.entries(metrics)) {
+    const name = fromFile(key);
     const { values: _v, stderr: _s, degrees_of_freedom: _d, rows: _r, ...info } = metric;
     infos.set(name, { name, ...info });
   }

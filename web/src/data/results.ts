@@ -1,5 +1,5 @@
 // A results file (docs/formats.md): named coordinates, and metrics over them.
-import { declaration, type CatalogueEntry } from "../catalogue/catalogue";
+import { declaration, fromFile, type CatalogueEntry, type MetricName } from "../catalogue/catalogue";
 import type { Examples } from "./examples";
 
 export type Label = number | string;
@@ -7,11 +7,11 @@ export type Label = number | string;
 export type Cell = Readonly<Record<string, number>>;
 
 export interface MetricInfo {
-  readonly name: string;
+  readonly name: MetricName;
   readonly dims: readonly string[];
   readonly unit: string;
   readonly none?: number; // the value that means "none was found"
-  readonly change_of?: string; // the metric whose change this is
+  readonly change_of?: MetricName; // the metric whose change this is
 }
 
 // Row-major in the order of `dims`; NaN where undefined.
@@ -39,7 +39,7 @@ export interface Flag {
 export interface Fact {
   text: string;
   kind: string; // "cell" and "standard_error": of the metric `name` at `cell`
-  name?: string;
+  name?: MetricName;
   cell?: number[];
   value: number | null;
   scale: number;
@@ -74,7 +74,7 @@ export interface Claim {
 
 // The largest change of one metric, head and intervention.
 export interface Change {
-  metric: string;
+  metric: MetricName;
   labels: Readonly<Record<string, string>>; // by dim, including the intervention
   before: number;
   after: number;
@@ -129,25 +129,25 @@ export interface RawNumbers {
   rows?: unknown;
 }
 
-export type LoadNumbers = (name: string) => Promise<RawNumbers> | RawNumbers;
+export type LoadNumbers = (name: MetricName) => Promise<RawNumbers> | RawNumbers;
 
 // Thrown by Results.metric() in a page; gather() catches it.
 class NotLoaded extends Error {
-  constructor(readonly metric: string) {
+  constructor(readonly metric: MetricName) {
     super(`${metric} is not loaded: gather() or need() comes first`);
   }
 }
 
 export class Results {
-  private readonly loaded = new Map<string, Metric>();
+  private readonly loaded = new Map<MetricName, Metric>();
 
   constructor(
     readonly header: Header,
-    private readonly infos: ReadonlyMap<string, MetricInfo>,
+    private readonly infos: ReadonlyMap<MetricName, MetricInfo>,
     private readonly load: LoadNumbers,
     // Returns the queries kept as examples; undefined if there are none.
     readonly loadExamples?: () => Promise<Examples>,
-    private readonly nameInFile: (name: string) => string = (name) => name,
+    private readonly nameInFile: (name: MetricName) => MetricName = (name) => name,
   ) {}
 
   get command(): string {
@@ -163,38 +163,38 @@ export class Results {
     return this.coord(name).map(Number);
   }
 
-  names(): string[] {
+  names(): MetricName[] {
     return [...this.infos.keys()];
   }
 
-  has(name: string): boolean {
+  has(name: MetricName): boolean {
     return this.infos.has(name);
   }
 
   // Returns the metric whose change this is; undefined if it is not the change of a metric of the
   // file.
-  changed(name: string): string | undefined {
+  changed(name: MetricName): MetricName | undefined {
     const plain = this.infos.get(name)?.change_of;
     return plain !== undefined && this.has(plain) ? plain : undefined;
   }
 
   // Returns whether the value means "none was found" and so is not a size; a change may have that
   // size.
-  isNone(name: string, value: number): boolean {
+  isNone(name: MetricName, value: number): boolean {
     const info = this.infos.get(name);
     return info?.change_of === undefined && info?.none === value;
   }
 
   // Returns the declaration of a metric or of the metric whose change it is; undefined for a user's
   // own.
-  entry(name: string): CatalogueEntry | undefined {
+  entry(name: MetricName): CatalogueEntry | undefined {
     const known = declaration(name);
     const plain = this.changed(name);
     return known || plain === undefined ? known?.entry : this.entry(plain);
   }
 
   // Returns the title in the catalogue, or the metric's own name.
-  title(name: string): string {
+  title(name: MetricName): string {
     const known = declaration(name);
     const plain = this.changed(name);
     if (known) return known.title;
@@ -203,22 +203,22 @@ export class Results {
 
   // Returns whether the metric needs a linear scale whatever its range: a share or another metric
   // with bounds, a change, or nats, which are already logarithms.
-  isLinear(name: string): boolean {
+  isLinear(name: MetricName): boolean {
     const { unit, change_of } = this.info(name) ?? {};
     return this.entry(name)?.range !== undefined || change_of !== undefined || unit === "nats";
   }
 
   // Returns whether the metric is only useful together with another one.
-  isAside(name: string): boolean {
+  isAside(name: MetricName): boolean {
     return this.entry(name)?.aside === true;
   }
 
-  info(name: string): MetricInfo | undefined {
+  info(name: MetricName): MetricInfo | undefined {
     return this.infos.get(name);
   }
 
   // Makes these metrics ready for metric(); ignores those that the file lacks.
-  async need(...names: string[]): Promise<void> {
+  async need(...names: MetricName[]): Promise<void> {
     for (const name of names) {
       if (this.has(name) && !this.loaded.has(name)) this.keep(name, await this.load(name));
     }
@@ -239,7 +239,7 @@ export class Results {
 
   // Returns the numbers of a metric that is ready (a file loads its own at once, a page in gather()
   // or after need()); undefined if the file has no such metric.
-  metric(name: string): Metric | undefined {
+  metric(name: MetricName): Metric | undefined {
     const ready = this.loaded.get(name);
     if (ready || !this.has(name)) return ready;
     const raw = this.load(name);
@@ -247,12 +247,12 @@ export class Results {
     return this.keep(name, raw);
   }
 
-  value(name: string, cell: Cell): number {
+  value(name: MetricName, cell: Cell): number {
     const metric = this.metric(name);
     return metric ? metric.values[flatIndex(metric, cell)] ?? NaN : NaN;
   }
 
-  stderr(name: string, cell: Cell): number {
+  stderr(name: MetricName, cell: Cell): number {
     const metric = this.metric(name);
     return metric?.stderr ? metric.stderr[flatIndex(metric, cell)] ?? NaN : NaN;
   }
@@ -262,10 +262,10 @@ export class Results {
   part(prefix: string): Results | undefined {
     const start = `${prefix}_`;
     const plain = (name: string) => (name.startsWith(start) ? name.slice(start.length) : name);
-    const infos = new Map<string, MetricInfo>();
+    const infos = new Map<MetricName, MetricInfo>();
     for (const info of this.infos.values()) {
       if (!info.name.startsWith(start)) continue;
-      const name = plain(info.name);
+      const name = fromFile(plain(info.name));
       infos.set(name, { ...info, name, dims: info.dims.map(plain) });
     }
     if (infos.size === 0) return undefined;
@@ -275,15 +275,15 @@ export class Results {
       { ...this.header, coords },
       infos,
       (name) => {
-        const ready = this.loaded.get(start + name);
-        return ready ?? this.load(start + name);
+        const own = fromFile(start + name);
+        return this.loaded.get(own) ?? this.load(own);
       },
       undefined,
-      (name) => this.nameInFile(start + name),
+      (name) => this.nameInFile(fromFile(start + name)),
     );
   }
 
-  private keep(name: string, raw: RawNumbers): Metric {
+  private keep(name: MetricName, raw: RawNumbers): Metric {
     const info = this.infos.get(name)!;
     const shape = info.dims.map((dim) => this.coord(dim).length);
     const size = shape.reduce((product, n) => product * n, 1);

@@ -1,12 +1,13 @@
 // Rank correlations of the two papers' metrics: does a head that selects poorly also need more
 // context?
+import { fromFile, type MetricName } from "../catalogue/catalogue";
 import type { Cell, Results } from "../data/results";
 import type { Figure } from "./figure";
 import { capital, csvValue, formatNumber, headLabel, metricLabel } from "./format";
 import { overHeads } from "./heads";
 import { isWide, pairText, scatterFigure, withScale, type ScatterPoint } from "./scatter";
 
-export const CORRELATION_NEEDS: readonly string[] = [
+export const CORRELATION_NEEDS: readonly MetricName[] = [
   "rank_correlation", "rank_correlation_low", "rank_correlation_high", "critical_fraction_head",
   "critical_n_head", "separability", "entropy_slope", "horizon", "rate_mean", "rate_covariance",
   "tokens_for_error",
@@ -27,34 +28,36 @@ const indexOf = (labels: readonly (string | number)[], wanted: string | number) 
   return at < 0 ? undefined : at;
 };
 
+const BUDGETS: readonly MetricName[] = ["tokens_for_error", "budget_keys"];
+
 // The labels at which a metric with more dims is judged, as in the correlations: N = 20, an error
 // of 5 %, the latest keys kept.
-export function judgedCell(results: Results, name: string): Cell {
+export function judgedCell(results: Results, name: MetricName): Cell {
   const cell: Record<string, number> = {};
   const put = (dim: string, index: number | undefined) => {
     if (index !== undefined) cell[dim] = index;
   };
   if (results.info(name)?.dims.includes("top_n")) put("top_n", judgedN(results));
-  if (name === "tokens_for_error" || name === "budget_keys") {
+  if (BUDGETS.includes(name)) {
     put("tolerance", indexOf(results.coord("tolerance"), 0.05));
     put("sampler", indexOf(results.coord("sampler"), "recent"));
   }
   return cell;
 }
 
-function words(results: Results, name: string): string {
+function words(results: Results, name: MetricName): string {
   const plain = metricLabel(results, name);
-  if (name === "separability") {
+  if (name === ("separability" satisfies MetricName)) {
     const n = results.coord("top_n")[judgedN(results) ?? 0];
     return `${plain} at N = ${n}`;
   }
-  return name === "tokens_for_error" ? "keys for an error of 5 %, latest kept (tokens)" : plain;
+  return name === BUDGETS[0] ? "keys for an error of 5 %, latest kept (tokens)" : plain;
 }
 
 export function correlationFigure(
   results: Results,
-  capacity: string,
-  convergence: string,
+  capacity: MetricName,
+  convergence: MetricName,
 ): Figure | undefined {
   const labels = { capacity: results.coord("capacity_metric"), convergence: results.coord("convergence_metric") };
   const cell = {
@@ -108,15 +111,15 @@ export function correlationFigure(
 }
 
 // Returns the pair with the largest absolute rank correlation.
-export function closestPair(results: Results): [string, string] | undefined {
-  let best: [string, string] | undefined;
+export function closestPair(results: Results): [MetricName, MetricName] | undefined {
+  let best: [MetricName, MetricName] | undefined;
   let size = -1;
   results.coord("capacity_metric").forEach((capacity, i) =>
     results.coord("convergence_metric").forEach((convergence, j) => {
       const rho = results.value("rank_correlation", { capacity_metric: i, convergence_metric: j });
       if (Math.abs(rho) > size) {
         size = Math.abs(rho);
-        best = [String(capacity), String(convergence)];
+        best = [fromFile(String(capacity)), fromFile(String(convergence))];
       }
     }),
   );

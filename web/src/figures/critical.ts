@@ -1,4 +1,5 @@
 // Draws critical N of the whole model, and its loss, against the context length.
+import type { MetricName } from "../catalogue/catalogue";
 import * as Plot from "@observablehq/plot";
 import type { Results } from "../data/results";
 import { curvesFigure, metricCurve, type Curve } from "./curves";
@@ -9,13 +10,13 @@ const PAPER_SHARE = 0.06;
 
 // The interventions of `compare`, or the old and new run of `diff`; a single unnamed one for other
 // files.
-export function variants(results: Results, name: string): { dim: string; labels: string[] } {
+export function variants(results: Results, name: MetricName): { dim: string; labels: string[] } {
   const dims = results.info(name)?.dims ?? [];
   const dim = ["normalizer", "pattern", "run"].find((own) => dims.includes(own));
   return dim ? { dim, labels: results.coord(dim).map(String) } : { dim: "", labels: [""] };
 }
 
-const onlyAgainstLength = (results: Results, name: string): boolean =>
+const onlyAgainstLength = (results: Results, name: MetricName): boolean =>
   (results.info(name)?.dims ?? []).every((dim) =>
     ["length", "normalizer", "pattern", "run"].includes(dim),
   );
@@ -30,7 +31,7 @@ export function criticalFigure(results: Results): Figure | undefined {
   const written: { column: string; values: number[] }[] = [];
   const curves = labels.flatMap((label, variant): Curve[] => {
     const cell = dim ? { [dim]: variant } : {};
-    const curve = (name: string, words: string, style: Curve["style"], colour: Curve["colour"]) =>
+    const curve = (name: MetricName, words: string, style: Curve["style"], colour: Curve["colour"]) =>
       metricCurve(results, "length", cell, {
         name, label: label ? `${label}: ${words}` : words, colour, style,
       }).map((own) => {

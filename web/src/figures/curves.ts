@@ -1,5 +1,6 @@
 // Draws metrics along one coordinate: lines with bands of two standard errors or of an interval,
 // bounds and references.
+import { fromFile, type MetricName } from "../catalogue/catalogue";
 import * as Plot from "@observablehq/plot";
 import type { Cell, Results } from "../data/results";
 import { domainOf, type Axis } from "./axes";
@@ -21,6 +22,9 @@ export interface Curve {
   dots?: boolean;
   faint?: boolean;
 }
+
+// The look of a metric's curve.
+export type MetricStyle = Omit<Curve, "name" | "values" | "stderr"> & { name: MetricName };
 
 export interface CurvesOptions {
   id: string;
@@ -49,7 +53,7 @@ export const colourOf = (theme: Theme, colour: number | "muted"): string =>
 // only NaN.
 export function along(
   results: Results,
-  name: string,
+  name: MetricName,
   dim: string,
   cell: Cell,
 ): { values: number[]; stderr: number[] | undefined } | undefined {
@@ -65,12 +69,12 @@ export function metricCurve(
   results: Results,
   dim: string,
   cell: Cell,
-  curve: Omit<Curve, "values" | "stderr">,
+  curve: MetricStyle,
 ): Curve[] {
   const found = along(results, curve.name, dim, cell);
   if (!found) return [];
-  const low = along(results, `${curve.name}_low`, dim, cell)?.values;
-  const high = along(results, `${curve.name}_high`, dim, cell)?.values;
+  const low = along(results, fromFile(`${curve.name}_low`), dim, cell)?.values;
+  const high = along(results, fromFile(`${curve.name}_high`), dim, cell)?.values;
   const interval = low && high ? { low, high } : undefined;
   return [{ ...curve, values: found.values, stderr: found.stderr, interval }];
 }

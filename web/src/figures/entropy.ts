@@ -7,7 +7,7 @@ import { csvValue, formatNumber, formatWithError } from "./format";
 
 interface Growth {
   dim: "position" | "length";
-  suffix: string;
+  suffix: "" | "_by_position";
   values: number[]; // query positions that represent the bins, or lengths
   keys: number[]; // number of keys that a query there sees
 }
@@ -40,7 +40,7 @@ export function entropyFigure(results: Results, cell: Cell, who: string): Figure
   const along_ = growth(results, cell);
   if (!along_) return undefined;
   const { dim, suffix, values, keys } = along_;
-  const name = `entropy${suffix}`;
+  const name = `entropy${suffix}` as const;
   const found = along(results, name, dim, cell);
   if (!found) return undefined;
   const slope = results.value("entropy_slope", cell);
@@ -107,7 +107,7 @@ export function effectiveTokensFigure(
   const along_ = growth(results, cell);
   if (!along_ || !results.has("effective_tokens_forecast")) return undefined;
   const { dim, suffix, values, keys } = along_;
-  const name = `effective_tokens${suffix}`;
+  const name = `effective_tokens${suffix}` as const;
   const found = along(results, name, dim, cell);
   if (!found) return undefined;
   // A forecast at F is for the queries F/2 < t <= F, or for a pass over F tokens. There is none

@@ -1,5 +1,6 @@
 // Formats numbers and names, the same in drawings, tables and sentences. Does not use Intl, which
 // the engine inside headgauge lacks.
+import type { MetricName } from "../catalogue/catalogue";
 import type { Results } from "../data/results";
 
 // Formats with this many significant digits, without trailing zeros; uses exponents only if a plain
@@ -49,7 +50,7 @@ export const slug = (name: string): string =>
 export const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 
 // "effective tokens (keys)"; numbers without a unit have no brackets.
-export function metricLabel(results: Results, name: string): string {
+export function metricLabel(results: Results, name: MetricName): string {
   const unit = results.info(name)?.unit ?? "1";
   return unit === "1" || unit === "" ? results.title(name) : `${results.title(name)} (${unit})`;
 }

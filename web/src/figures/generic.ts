@@ -1,4 +1,5 @@
 // Draws any metric, including one that this version does not know.
+import type { MetricName } from "../catalogue/catalogue";
 import * as Plot from "@observablehq/plot";
 import type { Cell, Results } from "../data/results";
 import { domainOf } from "./axes";
@@ -12,7 +13,7 @@ import { themeOf } from "./theme";
 
 // Draws a map over layers; otherwise a curve along the first numeric coordinate with several
 // labels, or a dot per name.
-export function genericFigure(results: Results, name: string, cell: Cell = {}): Figure | undefined {
+export function genericFigure(results: Results, name: MetricName, cell: Cell = {}): Figure | undefined {
   const metric = results.metric(name);
   if (!metric) return undefined;
   if (metric.dims.includes("layer")) return mapFigure(results, name, cell);
@@ -48,7 +49,7 @@ const CAPTION = "The values of the results file, with ± 2 standard errors where
 
 function dotsFigure(
   results: Results,
-  name: string,
+  name: MetricName,
   dim: string | undefined,
   cell: Cell,
   { id, title }: { id: string; title: string },

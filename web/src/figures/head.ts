@@ -1,7 +1,7 @@
 // All figures of one head.
 import type { Cell, Results } from "../data/results";
 import { budgetFigure } from "./budget";
-import { curvesFigure, metricCurve, type Curve } from "./curves";
+import { curvesFigure, metricCurve, type Curve, type MetricStyle } from "./curves";
 import { declaredFigures } from "./declared";
 import { effectiveTokensFigure, entropyFigure } from "./entropy";
 import { errorFigure } from "./error";
@@ -47,7 +47,7 @@ function sensitivity(results: Results, cell: Cell, who: string): Figure | undefi
   results.numbers("epsilon").forEach((step, epsilon) => {
     const at = { ...cell, epsilon };
     const text = formatNumber(step);
-    const of = (curve: Omit<Curve, "values" | "stderr">) =>
+    const of = (curve: MetricStyle) =>
       metricCurve(results, "temperature", at, curve).map((found) => ({
         ...found,
         name: `${found.name}_epsilon_${text}`,

@@ -1,4 +1,5 @@
 // Values over the layers and heads of a file.
+import type { MetricName } from "../catalogue/catalogue";
 import type { Cell, Results } from "../data/results";
 
 export interface HeadValue {
@@ -10,7 +11,7 @@ export interface HeadValue {
 
 // Returns values in row-major order: the heads of the first layer first. A metric without heads has
 // one value for each layer.
-export function overHeads(results: Results, name: string, cell: Cell = {}): HeadValue[] {
+export function overHeads(results: Results, name: MetricName, cell: Cell = {}): HeadValue[] {
   const metric = results.metric(name);
   if (!metric?.dims.includes("layer")) return [];
   const heads = metric.dims.includes("head") ? results.coord("head").length : 1;

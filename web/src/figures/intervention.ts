@@ -1,4 +1,5 @@
 // Draws the costs and gains of an intervention (another normalizer or pattern).
+import type { MetricName } from "../catalogue/catalogue";
 import * as Plot from "@observablehq/plot";
 import type { Results } from "../data/results";
 import { variants } from "./critical";
@@ -8,12 +9,12 @@ import { overHeads } from "./heads";
 import { judgedN } from "./correlation";
 import { scatterFigure } from "./scatter";
 
-export const INTERVENTION_NEEDS: readonly string[] = [
+export const INTERVENTION_NEEDS: readonly MetricName[] = [
   "loss_change", "entropy_normalized", "separability", "kept_mass",
 ];
 
 interface Side {
-  metric: string;
+  metric: MetricName;
   label: string;
   cell: Record<string, number>;
 }

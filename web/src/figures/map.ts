@@ -1,4 +1,5 @@
 // Draws a metric over layers and heads, with one rectangle for each head.
+import type { MetricName } from "../catalogue/catalogue";
 import * as Plot from "@observablehq/plot";
 import type { Cell, Metric, Results } from "../data/results";
 import type { Figure } from "./figure";
@@ -35,7 +36,7 @@ export interface MapOptions {
 
 export function mapFigure(
   results: Results,
-  name: string,
+  name: MetricName,
   cell: Cell,
   own: MapOptions = {},
 ): Figure {

@@ -1,4 +1,5 @@
 // All figures of the whole model, or of two runs.
+import type { MetricName } from "../catalogue/catalogue";
 import type { Results } from "../data/results";
 import { cacheFigure } from "./cache";
 import { changesFigure, largestChangesFigure } from "./changes";
@@ -13,7 +14,7 @@ import {
 
 export { correlationFigure } from "./correlation";
 
-const NEEDS: readonly string[] = [
+const NEEDS: readonly MetricName[] = [
   "critical_n", "closest_n", "closest_n_low", "closest_n_high", "critical_n_paper", "loss", "cache_bytes_by_layer", "cache_bytes", "cost_seconds",
   "cost_paper_seconds", ...CORRELATION_NEEDS, ...INTERVENTION_NEEDS, ...RATES_NEEDS,
 ];

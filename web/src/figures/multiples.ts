@@ -1,4 +1,5 @@
 // Draws the same curve for all heads, in one small panel for each.
+import type { MetricName } from "../catalogue/catalogue";
 import * as Plot from "@observablehq/plot";
 import type { Cell, Results } from "../data/results";
 import { domainOf, place, type Axis } from "./axes";
@@ -14,7 +15,7 @@ const DIMS = [
 ] as const;
 
 // Returns the dim along which a metric is drawn: the first of these with several labels.
-export function dimOfMultiples(results: Results, name: string): string | undefined {
+export function dimOfMultiples(results: Results, name: MetricName): string | undefined {
   const dims = results.info(name)?.dims ?? [];
   const there = DIMS.filter((dim) => dims.includes(dim));
   return there.find((dim) => results.coord(dim).length > 1) ?? there[0];
@@ -28,7 +29,7 @@ interface Point {
 
 export function multiplesFigure(
   results: Results,
-  name: string,
+  name: MetricName,
   cell: Cell,
   dim = dimOfMultiples(results, name) ?? "length",
 ): Figure {

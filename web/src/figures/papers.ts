@@ -1,9 +1,9 @@
 // The papers' figures, over all heads of the model.
 import * as Plot from "@observablehq/plot";
-import { EXPERIMENTS } from "../catalogue/catalogue";
+import { EXPERIMENTS, fromFile, type MetricName } from "../catalogue/catalogue";
 import type { Cell, Results } from "../data/results";
 import { criticalFigure } from "./critical";
-import { curvesFigure, metricCurve, type Curve } from "./curves";
+import { curvesFigure, metricCurve, type Curve, type MetricStyle } from "./curves";
 import type { Figure } from "./figure";
 import { capital, csvValue, formatNumber } from "./format";
 import { usualN } from "./declared";
@@ -12,7 +12,7 @@ import { RANDOM_KEYS_NEEDS, randomKeysFigures } from "./random_keys";
 import { RATES_NEEDS, hardmaxFigure, ratesFigure, scaleErrorFigures, uniformFigure } from "./rates";
 import { WARNING_NEEDS, warningFigures } from "./warning";
 
-export const LIMITS_NEEDS: readonly string[] = [
+export const LIMITS_NEEDS: readonly MetricName[] = [
   "distance", "distance_bound", "distance_bound_paper", "expected_distance",
   "expected_distance_context", "separability", "separability_null", "separability_sphere",
   "sensitivity_max", "sensitivity_bound", "sensitivity_bound_paper", "critical_n", "closest_n",
@@ -20,12 +20,12 @@ export const LIMITS_NEEDS: readonly string[] = [
   "separability_excess_at_share", ...WARNING_NEEDS,
 ];
 
-export const limitsNeeds = (results: Results): string[] =>
+export const limitsNeeds = (results: Results): MetricName[] =>
   LIMITS_NEEDS.filter((name) => results.has(name));
 
-export const tokensNeeds = (results: Results): string[] =>
+export const tokensNeeds = (results: Results): MetricName[] =>
   [
-    ...EXPERIMENTS.flatMap(({ name }) => RATES_NEEDS.map((metric) => `${name}_${metric}`)),
+    ...EXPERIMENTS.flatMap(({ name }) => RATES_NEEDS.map((metric) => fromFile(`${name}_${metric}`))),
     ...RANDOM_KEYS_NEEDS,
   ].filter((name) => results.has(name));
 
@@ -41,7 +41,7 @@ function overHeadsAlong(
   results: Results,
   dim: string,
   cell: Cell,
-  curve: Omit<Curve, "values" | "stderr">,
+  curve: MetricStyle,
 ): Spread[] {
   const metric = results.metric(curve.name);
   if (!metric?.dims.includes(dim) || !metric.dims.includes("head")) return [];
@@ -116,7 +116,7 @@ function spreadFigure(results: Results, options: SpreadOptions): Figure | undefi
 }
 
 function distances(results: Results, dim: string, cell: Cell): Spread[] {
-  const of = (curve: Omit<Curve, "values" | "stderr">) =>
+  const of = (curve: MetricStyle) =>
     overHeadsAlong(results, dim, cell, curve);
   return [
     ...of({ name: "distance", label: "distance", colour: 0, style: "line" }),
@@ -211,9 +211,9 @@ export function limitsFigures(results: Results): Figure[] {
 function shareFigure(
   results: Results,
   cell: Cell,
-  options: { id: string; title: string; metric: string; y: SpreadOptions["y"] },
+  options: { id: string; title: string; metric: MetricName; y: SpreadOptions["y"] },
 ): Figure | undefined {
-  const twin = `${options.metric}_by_position`;
+  const twin = fromFile(`${options.metric}_by_position`);
   const [metric, dim] = results.has(twin)
     ? ([twin, "position"] as const)
     : ([options.metric, "length"] as const);
@@ -249,7 +249,7 @@ function sensitivityFigure(results: Results, cell: Cell): Figure | undefined {
   if (!results.has("sensitivity_max")) return undefined;
   const temperatures = results.numbers("temperature");
   const bound: Cell = { ...cell, layer: 0, head: 0 };
-  const of = (epsilon: number, own: Cell, curve: Omit<Curve, "values" | "stderr">) =>
+  const of = (epsilon: number, own: Cell, curve: MetricStyle) =>
     metricCurve(results, "temperature", { ...own, epsilon }, curve).map((found) => ({
       ...found,
       name: `${found.name}_epsilon_${formatNumber(results.numbers("epsilon")[epsilon]!)}`,

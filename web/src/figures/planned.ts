@@ -1,9 +1,10 @@
 // The results of `headgauge plan` (docs/mathematics.md 7e): plans for shares of the key-value
 // cache, compared with other plans on held-out text.
+import type { MetricName } from "../catalogue/catalogue";
 import type { Results } from "../data/results";
 import { overHeads } from "./heads";
 
-export const PLAN_NEEDS: readonly string[] = [
+export const PLAN_NEEDS: readonly MetricName[] = [
   "kept_keys", "planned_cache_share", "planned_change", "planned_change_low",
   "planned_change_high", "plan_difference", "plan_difference_low", "plan_difference_high",
   "plan_difference_p", "random_change", "random_plans_p",
@@ -46,7 +47,7 @@ export const methodsOf = (results: Results): string[] => results.coord("method")
 export function confirmed(results: Results, budget: number): Confirmed[] {
   return methodsOf(results)
     .map((method, k): Confirmed => {
-      const of = (metric: string) => results.value(metric, { method: k, budget });
+      const of = (metric: MetricName) => results.value(metric, { method: k, budget });
       const difference = of("plan_difference");
       const p = of("plan_difference_p");
       const cache = of("planned_cache_share");

@@ -1,13 +1,14 @@
 // The results of `headgauge validate` (docs/mathematics.md 7c): how well a metric of a head on one
 // text ranks the heads by the change of the loss on the other texts.
+import { fromFile, type MetricName } from "../catalogue/catalogue";
 import { flatIndex, type Results } from "../data/results";
 import { plainName } from "./format";
 
-export const VALIDITY_NEEDS: readonly string[] = [
+export const VALIDITY_NEEDS: readonly MetricName[] = [
   "validated_loss_change", "predictor_value", "prediction_rank_correlation",
   "prediction_rank_correlation_low", "prediction_rank_correlation_high",
   "prediction_rank_correlation_p", "prediction_rank_correlation_by_text", "loss_change_replication",
-  "loss_rises", "loss_falls",
+  "loss_rises", "loss_falls", "predicts",
 ];
 
 // A predictor and an intervention, as indices.
@@ -42,20 +43,18 @@ export function prediction(results: Results, pair: Pair): Prediction {
   const { predictor, intervention } = pair;
   const at = { predictor, intervention };
   const metric = results.metric("prediction_rank_correlation");
-  const p = results.value("prediction_rank_correlation_p", at);
   const byText = results.coord("text").map((_, text) =>
     results.value("prediction_rank_correlation_by_text", { ...at, text }),
   );
-  const oneSign = byText.every((rho) => rho > 0) || byText.every((rho) => rho < 0);
   return {
     ...at,
     rho: results.value("prediction_rank_correlation", at),
     low: results.value("prediction_rank_correlation_low", at),
     high: results.value("prediction_rank_correlation_high", at),
-    p,
+    p: results.value("prediction_rank_correlation_p", at),
     byText,
     heads: metric?.rows?.[flatIndex(metric, at)] ?? NaN,
-    predicts: p <= levelOf(results) && oneSign,
+    predicts: results.value("predicts", at) === 1,
   };
 }
 
@@ -153,12 +152,13 @@ export function strongestPair(results: Results): Pair | undefined {
 export function predictorTitle(results: Results, name: string): string {
   if (isFlag(name)) return plainName(name);
   const [metric = "", ...rest] = name.split(" ");
-  if (rest[0] === "under") return [results.title(metric), ...rest].join(" ");
-  return [results.title(metric), ...rest.map((label) => label.replace("=", " "))].join(", ");
+  const title = results.title(fromFile(metric));
+  if (rest[0] === "under") return [title, ...rest].join(" ");
+  return [title, ...rest.map((label) => label.replace("=", " "))].join(", ");
 }
 
 export function predictorUnit(results: Results, name: string): string {
-  const unit = isFlag(name) ? "1" : (results.entry(name.split(" ")[0]!)?.unit ?? "1");
+  const unit = isFlag(name) ? "1" : (results.entry(fromFile(name.split(" ")[0]!))?.unit ?? "1");
   return unit === "1" ? "" : unit;
 }
 

@@ -1,5 +1,6 @@
 // Draws the cost to the model's predictions if heads see random keys: all heads at once, and one
 // head at a time.
+import type { MetricName } from "../catalogue/catalogue";
 import type { Results } from "../data/results";
 import { curvesFigure, type Curve } from "./curves";
 import type { Figure } from "./figure";
@@ -7,7 +8,7 @@ import { csvValue, headLabel } from "./format";
 import { overHeads } from "./heads";
 import { scatterFigure } from "./scatter";
 
-export const RANDOM_KEYS_NEEDS: readonly string[] = [
+export const RANDOM_KEYS_NEEDS: readonly MetricName[] = [
   "all_heads_kl", "each_head_kl", "model_error_constant",
 ];
 

@@ -1,6 +1,6 @@
 // Shows the rank of one head among all heads.
 import * as Plot from "@observablehq/plot";
-import { CATALOGUE } from "../catalogue/catalogue";
+import { CATALOGUE, type MetricName } from "../catalogue/catalogue";
 import type { Cell, Results } from "../data/results";
 import type { Figure } from "./figure";
 import { csvValue, formatNumber, metricLabel } from "./format";
@@ -85,7 +85,7 @@ export function rankFigure(results: Results, cell: Cell, who: string): Figure | 
 
 const said = ({ own, rank, values }: Line): string => `${formatNumber(own)}, rank ${rank} of ${values.length}`;
 
-function lineOf(results: Results, name: string, cell: Cell): Line | undefined {
+function lineOf(results: Results, name: MetricName, cell: Cell): Line | undefined {
   const metric = results.metric(name);
   if (!metric?.dims.includes("layer") || !metric.dims.includes("head")) return undefined;
   const at = { ...judgedCell(results, name), ...cell };

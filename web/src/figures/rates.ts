@@ -1,4 +1,5 @@
 // Draws how fast errors fall with the number of tokens, and how fast the papers say they fall.
+import type { MetricName } from "../catalogue/catalogue";
 import * as Plot from "@observablehq/plot";
 import type { Results } from "../data/results";
 import { powerLaw } from "./error";
@@ -8,7 +9,7 @@ import { csvValue, formatNumber, headLabel } from "./format";
 import { overHeads } from "./heads";
 import { scatterFigure, type ScatterPoint } from "./scatter";
 
-export const RATES_NEEDS: readonly string[] = [
+export const RATES_NEEDS: readonly MetricName[] = [
   "horizon", "rate_mean", "rate_covariance", "error_mean", "error_covariance", "uniform_error",
   "uniform_constant_predicted", "hardmax_error", "hardmax_error_predicted",
 ];
@@ -95,7 +96,7 @@ function spreadOut(count: number, most = 6): number[] {
 // Draws errors of synthetic tokens, one line for each scale of the scores.
 export function scaleErrorFigures(results: Results): Figure[] {
   return KINDS.flatMap((kind) => {
-    const name = `error_${kind}`;
+    const name = `error_${kind}` as const;
     if (!results.info(name)?.dims.includes("scale")) return [];
     const tokens = results.numbers("tokens");
     const scales = spreadOut(results.coord("scale").length);

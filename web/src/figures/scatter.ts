@@ -1,4 +1,5 @@
 // Draws points with error bars, one for each head, normalizer or scale.
+import type { MetricName } from "../catalogue/catalogue";
 import * as Plot from "@observablehq/plot";
 import type { Results } from "../data/results";
 import { domainOf, type Axis } from "./axes";
@@ -121,7 +122,7 @@ export const isWide = (values: readonly number[], ratio = 30): boolean => {
 // Returns whether a metric with these values is drawn on a logarithmic scale; the drawing must say
 // so.
 export const isLogarithmic = (
-  results: Results, name: string, values: readonly number[], ratio?: number,
+  results: Results, name: MetricName, values: readonly number[], ratio?: number,
 ): boolean => !results.isLinear(name) && isWide(values, ratio);
 
 // For the colours of a map and small panels, whose linear scales can show two decades.

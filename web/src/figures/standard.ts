@@ -51,7 +51,7 @@ export function standardFigures(results: Results): Figure[] {
 // Returns the most dispersed head and the sharpest one; without entropies, those with the largest
 // and the smallest horizon.
 function extremes(results: Results): { layer: number; head: number }[] {
-  for (const name of ["entropy_normalized", "horizon"]) {
+  for (const name of ["entropy_normalized", "horizon"] as const) {
     const heads = overHeads(results, name, usualCell(results))
       .filter(({ value }) => Number.isFinite(value))
       .sort((a, b) => b.value - a.value);

@@ -1,6 +1,7 @@
 // Draws heads while a model trains: metrics over the steps of a monitor's records.
+import type { MetricName } from "../catalogue/catalogue";
 import type { Cell, Results } from "../data/results";
-import { colourOf, curvesFigure, metricCurve, type Curve } from "./curves";
+import { colourOf, curvesFigure, metricCurve, type MetricStyle } from "./curves";
 import type { Figure } from "./figure";
 import { capital, headLabel, metricLabel } from "./format";
 import { isLogarithmic, withScale } from "./scatter";
@@ -11,7 +12,7 @@ const CAPTION =
   "up and down from record to record may be the texts'.";
 
 // Returns the metrics of heads that were recorded at several steps.
-export const trainingNeeds = (results: Results): string[] =>
+export const trainingNeeds = (results: Results): MetricName[] =>
   results.coord(STEP).length < 2
     ? []
     : results.names().filter((name) => {
@@ -42,11 +43,11 @@ function bands(layers: readonly (number | string)[]): string[] {
 
 function figureOf(
   results: Results,
-  name: string,
+  name: MetricName,
   chosen?: { layer: number; head: number },
 ): Figure | undefined {
   const layers = results.coord("layer");
-  const curveOf = (cell: Cell, style: Pick<Curve, "colour" | "style" | "label"> & Partial<Curve>) =>
+  const curveOf = (cell: Cell, style: Omit<MetricStyle, "name">) =>
     metricCurve(results, STEP, cell, { name, ...style }).map((curve) => ({
       ...curve,
       name: `${name}_layer_${layers[cell["layer"]!]}_head_${results.coord("head")[cell["head"]!]}`,

@@ -1,19 +1,20 @@
 // Draws the behaviour of heads in the first half of each piece of a text against the loss in the
 // second half.
+import type { MetricName } from "../catalogue/catalogue";
 import type { Results } from "../data/results";
 import type { Figure } from "./figure";
 import { csvValue } from "./format";
 import { scatterFigure } from "./scatter";
 
-export const WARNING_NEEDS: readonly string[] = [
+export const WARNING_NEEDS: readonly MetricName[] = [
   "entropy_fall", "separability_fall", "loss_first_half", "loss_second_half",
 ];
 
 export function warningFigures(results: Results): Figure[] {
-  return ["entropy", "separability"].flatMap((what) => warningFigure(results, what) ?? []);
+  return (["entropy", "separability"] as const).flatMap((what) => warningFigure(results, what) ?? []);
 }
 
-function warningFigure(results: Results, what: string): Figure | undefined {
+function warningFigure(results: Results, what: "entropy" | "separability"): Figure | undefined {
   if (!results.has(`${what}_fall`)) return undefined;
   const pieces = results.coord("piece").map((label, piece) => ({
     label: `piece ${label}`,

@@ -1,4 +1,5 @@
 // Chooses the shown cell of a metric: from the address, else a default.
+import type { MetricName } from "../catalogue/catalogue";
 import { flatIndex, type Cell, type Label, type Results } from "../data/results";
 import { formatNumber } from "../figures/format";
 import type { Head } from "./address";
@@ -54,13 +55,13 @@ export function chosenIndex(
 }
 
 // Returns the dims of a metric other than layer and head.
-export function otherDims(results: Results, metric: string): string[] {
+export function otherDims(results: Results, metric: MetricName): string[] {
   return (results.info(metric)?.dims ?? []).filter((dim) => dim !== "layer" && dim !== "head");
 }
 
 export function chosenCell(
   results: Results,
-  metric: string,
+  metric: MetricName,
   query: Readonly<Record<string, string>> = {},
 ): Cell {
   const cell: Record<string, number> = {};
@@ -68,12 +69,12 @@ export function chosenCell(
   return cell;
 }
 
-export function isPerHead(results: Results, metric: string): boolean {
+export function isPerHead(results: Results, metric: MetricName): boolean {
   const dims = results.info(metric)?.dims ?? [];
   return dims.includes("layer") && dims.includes("head");
 }
 
-export const isByPosition = (results: Results, metric: string): boolean =>
+export const isByPosition = (results: Results, metric: MetricName): boolean =>
   results.info(metric)?.dims.includes("position") === true;
 
 // Returns all heads of the file, layer by layer.
@@ -90,7 +91,7 @@ export function headCell(results: Results, { layer, head }: Head): Cell {
 }
 
 // Returns the number of rows behind a value; NaN if the file does not have it.
-export function rowsBehind(results: Results, metric: string, cell: Cell): number {
+export function rowsBehind(results: Results, metric: MetricName, cell: Cell): number {
   const found = results.metric(metric);
   return found?.rows ? (found.rows[flatIndex(found, cell)] ?? NaN) : NaN;
 }

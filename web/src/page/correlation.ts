@@ -1,4 +1,5 @@
 // Rank correlations: a metric of paper A against a metric of paper B, head by head.
+import { fromFile, type MetricName } from "../catalogue/catalogue";
 import { closestPair, CORRELATION_NEEDS, correlationFigure } from "../figures/correlation";
 import type { Results } from "../data/results";
 import { changed, formatAddress } from "./address";
@@ -17,12 +18,12 @@ export const correlation: View = {
 async function open(page: Page): Promise<Opened> {
   const { results } = page;
   await results.need(...CORRELATION_NEEDS);
-  const capacities = results.coord("capacity_metric").map(String);
-  const convergences = results.coord("convergence_metric").map(String);
-  const usual = closestPair(results) ?? [capacities[0] ?? "", convergences[0] ?? ""];
+  const capacities = results.coord("capacity_metric").map((name) => fromFile(String(name)));
+  const convergences = results.coord("convergence_metric").map((name) => fromFile(String(name)));
+  const usual = closestPair(results) ?? [capacities[0] ?? fromFile(""), convergences[0] ?? fromFile("")];
   const controls = element("div", { class: "controls" });
   const place = element("div");
-  const pick = (id: string, label: string, names: readonly string[], now: string) =>
+  const pick = (id: string, label: string, names: readonly MetricName[], now: string) =>
     choice(
       `choose-${id}`,
       label,
@@ -72,8 +73,8 @@ async function open(page: Page): Promise<Opened> {
 
 function correlations(
   results: Results,
-  rows: readonly string[],
-  columns: readonly string[],
+  rows: readonly MetricName[],
+  columns: readonly MetricName[],
 ): HTMLElement {
   const cell = (i: number, j: number) => {
     const at = { capacity_metric: i, convergence_metric: j };

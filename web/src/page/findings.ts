@@ -52,9 +52,9 @@ function shownPiece(results: Results, piece: Piece): Node | string {
   if (piece.kind === "head") return headLink(piece.text);
   // Emphasises measured values only, not lengths and normalizers that the user chose.
   if (piece.kind === "fact") {
-    const { kind, name = "" } = piece.fact;
+    const { kind, name } = piece.fact;
     const of = { cell: "", standard_error: "standard error of " }[kind];
-    if (of !== undefined && results.has(name)) {
+    if (of !== undefined && name !== undefined && results.has(name)) {
       return element("span", { class: "fact", title: of + results.title(name) }, piece.text);
     }
   }

@@ -1,4 +1,5 @@
 // The page of one head.
+import type { MetricName } from "../catalogue/catalogue";
 import type { Cell, Results } from "../data/results";
 import type { Figure } from "../figures/figure";
 import { headFigures } from "../figures/head";
@@ -217,7 +218,7 @@ function title(page: Page, all: readonly Head[], place: number): HTMLElement {
 }
 
 interface ValueRow {
-  metric: string;
+  metric: MetricName;
   group: string;
   at: string;
   unit: string;
@@ -227,7 +228,7 @@ interface ValueRow {
 const metricOf: Column<ValueRow>["key"] = (row) => row.metric;
 
 // Shows the metrics; those that are only useful together with others are behind "more".
-function valueTables(page: Page, heads: readonly Head[], names: readonly string[]): (HTMLElement | null)[] {
+function valueTables(page: Page, heads: readonly Head[], names: readonly MetricName[]): (HTMLElement | null)[] {
   const { results } = page;
   const lengths = results.coord("length");
   const asides = names.filter((name) => results.isAside(name));
@@ -251,7 +252,7 @@ function valueTables(page: Page, heads: readonly Head[], names: readonly string[
 const namesOf = (heads: readonly Head[]): string =>
   `${heads.length > 1 ? "heads" : "head"} ${heads.map(headName).join(" and ")}`;
 
-function valueTable({ results, address }: Page, heads: readonly Head[], names: readonly string[], caption: string): HTMLElement {
+function valueTable({ results, address }: Page, heads: readonly Head[], names: readonly MetricName[], caption: string): HTMLElement {
   const query = comparedQuery(results, address.query);
   const rows: ValueRow[] = metricOptions(results, names).map(({ value: metric, group = "" }) => {
     const chosen = chosenCell(results, metric, query);
@@ -305,7 +306,7 @@ function valueTable({ results, address }: Page, heads: readonly Head[], names: r
 
 const signed = (value: number): string => (value > 0 ? `+${shown(value)}` : shown(value));
 
-export function definition(results: Results, metric: string): HTMLElement {
+export function definition(results: Results, metric: MetricName): HTMLElement {
   return element(
     "a",
     { class: "plain", href: formatAddress({ view: "methods", item: metric, query: {} }) },

@@ -1,4 +1,5 @@
 // All heads in one table: sorted by any column, filtered by name or flag, with a choice of columns.
+import { fromFile, type MetricName } from "../catalogue/catalogue";
 import type { Cell, Flag, Results } from "../data/results";
 import { changed, headName, parseHead, type Address, type Head } from "./address";
 import {
@@ -23,7 +24,7 @@ import { formatOrder, parseOrder, table, type Column } from "./table";
 import { count, flagsByHead, headLink, shownOf } from "./words";
 
 // The columns shown at first, if the file has them.
-const MAIN = [
+const MAIN: readonly MetricName[] = [
   "output_change", // under an intervention
   "entropy_normalized",
   "effective_tokens",
@@ -77,7 +78,7 @@ async function open(page: Page): Promise<Opened> {
     const turn = ++drawn;
     const columns = chosenColumns(page);
     const asked = parseFilter(namedHeads(withoutUnfinished(filter.text(), metrics, words)), known);
-    await page.results.need(...columns, ...asked.conditions.map(({ column }) => column));
+    await page.results.need(...columns, ...asked.conditions.map(({ column }) => fromFile(column)));
     if (turn !== drawn) return;
     const all = headRows(page.results);
     const { rows, problem } = filtered(all, asked, known, (row, word) => hasWord(row, word, words), words);
@@ -155,7 +156,7 @@ function nameFits(name: string, pattern: string): boolean {
   return fits(layer, found.layer) && fits(head, found.head);
 }
 
-export function mainColumns(results: Results): string[] {
+export function mainColumns(results: Results): MetricName[] {
   const perHead = MAIN.filter((name) => isPerHead(results, name));
   if (perHead.length > 0) return perHead.slice(0, MAIN_SHOWN);
   return results
@@ -164,13 +165,13 @@ export function mainColumns(results: Results): string[] {
     .slice(0, MAIN_SHOWN);
 }
 
-function chosenColumns({ results, address }: Page): string[] {
+function chosenColumns({ results, address }: Page): MetricName[] {
   const asked = address.query["columns"];
   if (asked === undefined) return mainColumns(results);
-  return asked.split(",").filter((name) => isPerHead(results, name));
+  return asked.split(",").map(fromFile).filter((name) => isPerHead(results, name));
 }
 
-function headTable(page: Page, metrics: readonly string[], rows: readonly HeadRow[]): HTMLElement {
+function headTable(page: Page, metrics: readonly MetricName[], rows: readonly HeadRow[]): HTMLElement {
   const { results } = page;
   const columns: Column<HeadRow>[] = [
     {
@@ -206,7 +207,7 @@ function headTable(page: Page, metrics: readonly string[], rows: readonly HeadRo
 
 export function metricColumn(
   results: Results,
-  metric: string,
+  metric: MetricName,
   query: Address["query"] = {},
 ): Column<HeadRow> {
   const cell = chosenCell(results, metric, query);
@@ -228,7 +229,7 @@ export function metricColumn(
 
 // Example: "N 20". Lists the labels of the cell, except the length and the intervention, which the
 // page shows once.
-export function cellWords(results: Results, metric: string, cell: Cell): string {
+export function cellWords(results: Results, metric: MetricName, cell: Cell): string {
   return otherDims(results, metric)
     .filter((dim) => dim !== "length" && dim !== comparedDim(results) && results.coord(dim).length > 1)
     .map(

@@ -1,5 +1,6 @@
 // Shows how the interventions of `headgauge compare` change the loss: of the whole model, or one
 // head or layer at a time.
+import type { MetricName } from "../catalogue/catalogue";
 import type { Cell, Results } from "../data/results";
 import { variants } from "../figures/critical";
 import { signed } from "../figures/predictions";
@@ -9,7 +10,7 @@ import type { Page } from "./page";
 import { formatOrder, parseOrder, table, type Column } from "./table";
 import { headLink, shown } from "./words";
 
-const NEEDS: readonly string[] = ["loss", "loss_change", "kl"];
+const NEEDS: readonly MetricName[] = ["loss", "loss_change", "kl"];
 const ROWS_SHOWN = 20; // of changes to one head at a time
 
 export interface LossRow {
@@ -31,7 +32,7 @@ export function lossRows(results: Results): LossRow[] {
   const dims = results.info("loss_change")?.dims ?? [];
   const row = (cell: Cell, where: string, place: number) => (intervention: string, k: number): LossRow => {
     const at = { ...cell, [dim]: k };
-    const [loss = NaN, change = NaN, kl = NaN] = ["loss", "loss_change", "kl"].map((name) => results.value(name, at));
+    const [loss = NaN, change = NaN, kl = NaN] = NEEDS.map((name) => results.value(name, at));
     return { where, place, intervention, loss, change, error: results.stderr("loss_change", at), kl };
   };
   if (!dims.includes("layer")) return labels.map(row({}, "", 0));
@@ -65,7 +66,7 @@ export async function losses(page: Page): Promise<HTMLElement | null> {
       { class: "note" },
       `In nats a token, at L = ${length}. ` +
         (more > 0 ? `The ${rows.length} that lower it most of ${all.length}. ` : ""),
-      element("a", { href: formatAddress({ view: "methods", item: "loss_change", query: {} }) }, "Definition"),
+      element("a", { href: formatAddress({ view: "methods", item: "loss_change" satisfies MetricName, query: {} }) }, "Definition"),
     ),
     table({
       caption: "What the interventions do to the loss",

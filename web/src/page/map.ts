@@ -1,5 +1,6 @@
 // Makes the layer x head map interactive: shows values for the pointer and the keyboard, and opens
 // the page of a head.
+import type { MetricName } from "../catalogue/catalogue";
 import type { Cell, Results } from "../data/results";
 import { headName, type Head } from "./address";
 import { allHeads, headCell, rowsBehind } from "./cells";
@@ -8,7 +9,7 @@ import { flagTitle } from "./flags";
 import { flagsByHead, shown, withUnit } from "./words";
 
 // Describes a head in this cell of the metric: value, standard error, rows, flags.
-export function reading(results: Results, metric: string, cell: Cell, head: Head): string {
+export function reading(results: Results, metric: MetricName, cell: Cell, head: Head): string {
   const at: Cell = { ...cell, ...headCell(results, head) };
   const unit = results.info(metric)?.unit ?? "1";
   const value = results.value(metric, at);
@@ -64,7 +65,7 @@ export class LiveMap {
 
   constructor(
     private readonly results: Results,
-    private readonly metric: string,
+    private readonly metric: MetricName,
     private readonly cell: Cell,
     private readonly open: (head: string) => void,
   ) {

@@ -1,6 +1,6 @@
 // Every quantity of the file: its formula, its meaning, and its source.
 import formulas from "virtual:formulas";
-import { CATALOGUE } from "../catalogue/catalogue";
+import { CATALOGUE, fromFile, type MetricName } from "../catalogue/catalogue";
 import type { MetricInfo, Results } from "../data/results";
 import { formatAddress } from "./address";
 import { dimWords } from "./cells";
@@ -35,7 +35,7 @@ export const methods: View = {
         }
         if (address.item === "") return;
         requestAnimationFrame(() =>
-          document.getElementById(quantityId(quantityOf(results, address.item)))?.scrollIntoView(),
+          document.getElementById(quantityId(quantityOf(results, fromFile(address.item))))?.scrollIntoView(),
         );
       },
     };
@@ -46,21 +46,21 @@ const quantityId = (name: string) => `quantity-${name}`;
 
 // Returns the name of the quantity behind a metric that is a change, a value by position, or part
 // of an experiment.
-const quantityOf = (results: Results, name: string) => results.entry(name)?.name ?? name;
+const quantityOf = (results: Results, name: MetricName) => results.entry(name)?.name ?? name;
 
 // Returns the quantities by group in the order of the catalogue; those that it does not have come
 // last.
-export function quantities(results: Results): Map<string, string[]> {
+export function quantities(results: Results): Map<string, MetricName[]> {
   const present = new Set(results.names().map((name) => quantityOf(results, name)));
-  const groups = new Map<string, string[]>();
-  const add = (group: string, name: string) =>
+  const groups = new Map<string, MetricName[]>();
+  const add = (group: string, name: MetricName) =>
     groups.set(group, [...(groups.get(group) ?? []), name]);
   for (const { group, name } of CATALOGUE.values()) if (present.delete(name)) add(group, name);
   for (const name of present) add("other quantities of this file", name);
   return groups;
 }
 
-function groupSection(results: Results, group: string, names: readonly string[]): HTMLElement {
+function groupSection(results: Results, group: string, names: readonly MetricName[]): HTMLElement {
   const id = `group-${group.replaceAll(" ", "-")}`;
   return element(
     "section",
@@ -70,12 +70,12 @@ function groupSection(results: Results, group: string, names: readonly string[])
   );
 }
 
-function quantity(results: Results, name: string): HTMLElement {
+function quantity(results: Results, name: MetricName): HTMLElement {
   const entry = CATALOGUE.get(name);
   const also = results
     .names()
     .filter((other) => other !== name && quantityOf(results, other) === name);
-  const info = results.info(name) ?? results.info(also[0] ?? "");
+  const info = [name, ...also].map((each) => results.info(each)).find(Boolean);
   return element(
     "article",
     { class: "quantity", id: quantityId(name) },
@@ -104,7 +104,7 @@ function mathOf(mathml: string): Node {
 }
 
 function facts(
-  name: string,
+  name: MetricName,
   info: MetricInfo | undefined,
   source: string | undefined,
   also: readonly string[],

@@ -1,4 +1,5 @@
 // One metric of all heads, each in a small panel.
+import type { MetricName } from "../catalogue/catalogue";
 import type { Results } from "../data/results";
 import { dimOfMultiples, multiplesFigure } from "../figures/multiples";
 import { chosenCell, isPerHead } from "./cells";
@@ -7,7 +8,7 @@ import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
 import { dimChoices, metricChoice } from "./selection";
 
-const FIRST = ["entropy_normalized_by_position", "entropy_by_position", "entropy", "error_mean"];
+const FIRST: readonly MetricName[] = ["entropy_normalized_by_position", "entropy_by_position", "entropy", "error_mean"];
 
 export const multiples: View = {
   id: "multiples",
@@ -16,7 +17,7 @@ export const multiples: View = {
   open,
 };
 
-function drawable(results: Results): string[] {
+function drawable(results: Results): MetricName[] {
   return results
     .names()
     .filter((name) => isPerHead(results, name) && dimOfMultiples(results, name) !== undefined);

@@ -1,4 +1,5 @@
 // The first view: the settings, the findings, and a map of any metric.
+import type { MetricName } from "../catalogue/catalogue";
 import type { Results } from "../data/results";
 import { genericFigure } from "../figures/generic";
 import { mapFigure } from "../figures/map";
@@ -16,8 +17,8 @@ import { drawnDim, valuesTable } from "./values";
 import { count, grouped } from "./words";
 
 // The default metric is the first of these that the file has; in comparisons it is a change.
-const FIRST_CHANGES = ["loss_change", "output_change", "entropy_normalized_change"];
-const FIRST_METRICS = [
+const FIRST_CHANGES: readonly MetricName[] = ["loss_change", "output_change", "entropy_normalized_change"];
+const FIRST_METRICS: readonly MetricName[] = [
   "entropy_normalized",
   "entropy",
   "horizon",
@@ -85,9 +86,9 @@ function open(page: Page): Opened {
   return { node, update };
 }
 
-function chosenMetric({ results, address }: Page): string | undefined {
-  const asked = address.query["metric"];
-  if (asked !== undefined && results.has(asked)) return asked;
+function chosenMetric({ results, address }: Page): MetricName | undefined {
+  const asked = results.names().find((name) => name === address.query["metric"]);
+  if (asked !== undefined) return asked;
   const first = comparedDim(results) === undefined ? undefined : FIRST_CHANGES.find((name) => isPerHead(results, name));
   return first ?? FIRST_METRICS.find((name) => results.has(name)) ?? results.names()[0];
 }
@@ -102,7 +103,7 @@ function refill(box: HTMLElement, children: Node[]): void {
   requestAnimationFrame(() => (box.style.minHeight = ""));
 }
 
-function explorer(page: Page, metric: string): Node[] {
+function explorer(page: Page, metric: MetricName): Node[] {
   const { results, address } = page;
   const cell = chosenCell(results, metric, address.query);
   const entry = results.entry(metric);
@@ -133,7 +134,7 @@ function explorer(page: Page, metric: string): Node[] {
   ];
 }
 
-function methodsLink(metric: string): HTMLElement {
+function methodsLink(metric: MetricName): HTMLElement {
   return element(
     "a",
     { href: formatAddress({ view: "methods", item: metric, query: {} }) },

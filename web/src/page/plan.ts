@@ -1,5 +1,6 @@
 // Shows the plan: the replacement of each head, the keys that every head keeps, and the
 // confirmation.
+import type { MetricName } from "../catalogue/catalogue";
 import type { Results } from "../data/results";
 import { formatNumber, formatShare } from "../figures/format";
 import { keptKeysFigure, paretoFigure } from "../figures/plan";
@@ -111,7 +112,7 @@ function legend(results: Results): string {
 }
 
 function definition(): HTMLElement {
-  const href = formatAddress({ view: "methods", item: "plan_difference", query: {} });
+  const href = formatAddress({ view: "methods", item: "plan_difference" satisfies MetricName, query: {} });
   return element("a", { href }, "Definition");
 }
 

@@ -1,5 +1,5 @@
 // Controls to choose a metric and its shown cell.
-import { CATALOGUE } from "../catalogue/catalogue";
+import { CATALOGUE, type MetricName } from "../catalogue/catalogue";
 import { chosenIndex, comparedDim, dimWords, isByPosition, labelText, otherDims } from "./cells";
 import { changed } from "./address";
 import { choice, element, type Option } from "./element";
@@ -7,16 +7,16 @@ import type { Page } from "./page";
 import type { Results } from "../data/results";
 
 // Returns the metrics in the groups of the catalogue; those that it does not have come last.
-export function metricOptions(results: Results, names: readonly string[]): Option[] {
+export function metricOptions(results: Results, names: readonly MetricName[]): (Option & { value: MetricName })[] {
   const place = new Map([...CATALOGUE.keys()].map((name, k) => [name, k]));
-  const groups = new Map<string, string[]>();
-  const kindOf = (name: string) =>
+  const groups = new Map<string, MetricName[]>();
+  const kindOf = (name: MetricName) =>
     results.changed(name) ? ": changes" : isByPosition(results, name) ? " by position" : "";
-  const groupOf = (name: string) => {
+  const groupOf = (name: MetricName) => {
     const entry = results.entry(name);
     return entry ? `${entry.group}${kindOf(name)}` : "other";
   };
-  const rank = (name: string) => place.get(results.entry(name)?.name ?? "") ?? place.size;
+  const rank = (name: MetricName) => place.get(results.entry(name)?.name ?? "") ?? place.size;
   // sort() is stable: metrics that are not in the catalogue keep the file's order.
   for (const name of [...names].sort((a, b) => rank(a) - rank(b))) {
     const group = groupOf(name);
@@ -33,7 +33,7 @@ export function metricOptions(results: Results, names: readonly string[]): Optio
 
 export function metricChoice(
   page: Page,
-  names: readonly string[],
+  names: readonly MetricName[],
   chosen: string,
   label = "Metric",
 ): HTMLElement {
@@ -63,7 +63,7 @@ function dimChoice(page: Page, dim: string): HTMLElement {
 // Returns a select for each dim of the metric that has several labels and is not excluded.
 export function dimChoices(
   page: Page,
-  metric: string,
+  metric: MetricName,
   without: readonly string[] = [],
 ): HTMLElement {
   const made = otherDims(page.results, metric)

@@ -1,4 +1,5 @@
 // Shows which metrics and flags predict the loss under each intervention, and the heads of a pair.
+import type { MetricName } from "../catalogue/catalogue";
 import type { Results } from "../data/results";
 import {
   interventionRows, interventionsOf, isFlag, levelOf, predictorRows, predictorsOf, predictorTitle,
@@ -113,7 +114,7 @@ function explained(results: Results): string {
 }
 
 function methodsLink(): HTMLElement {
-  const href = formatAddress({ view: "methods", item: "prediction_rank_correlation", query: {} });
+  const href = formatAddress({ view: "methods", item: "prediction_rank_correlation" satisfies MetricName, query: {} });
   return element("a", { href }, "Definition");
 }
 

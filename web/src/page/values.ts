@@ -1,4 +1,5 @@
 // Shows all values of a metric without heads in a table.
+import type { MetricName } from "../catalogue/catalogue";
 import { flatIndex, type Cell, type Metric, type Results } from "../data/results";
 import { dimWords, labelText } from "./cells";
 import { table, type Column } from "./table";
@@ -7,7 +8,7 @@ import { shown, shownOf } from "./words";
 const ROWS_SHOWN = 1000;
 
 // Returns the dim along which the metric's figure is drawn, which the user cannot choose.
-export function drawnDim(results: Results, metric: string): string | undefined {
+export function drawnDim(results: Results, metric: MetricName): string | undefined {
   const several = (results.info(metric)?.dims ?? []).filter((dim) => results.coord(dim).length > 1);
   return (
     several.find((dim) => results.coord(dim).every((label) => typeof label === "number")) ??
@@ -21,7 +22,7 @@ interface ValueRow {
   error: number;
 }
 
-export function valuesTable(results: Results, name: string): HTMLElement {
+export function valuesTable(results: Results, name: MetricName): HTMLElement {
   const metric = results.metric(name)!;
   const rows = rowsOf(results, metric);
   const columns: Column<ValueRow>[] = metric.dims.map((dim, k) => ({

@@ -1,4 +1,5 @@
 // Formats numbers and heads as words for the page.
+import type { MetricName } from "../catalogue/catalogue";
 import type { Flag, Results } from "../data/results";
 import { formatNumber } from "../figures/format";
 import { formatAddress, headAddress, headName, type Head } from "./address";
@@ -11,7 +12,7 @@ export function shown(value: number | null | undefined, digits = 4): string {
 }
 
 // Formats the value of a metric; the value that means "none was found" is shown in words.
-export function shownOf(results: Results, metric: string, value: number): string {
+export function shownOf(results: Results, metric: MetricName, value: number): string {
   return results.isNone(metric, value) ? "none" : shown(value);
 }
 

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { fromFile } from "../../src/catalogue/catalogue";
 import { resultsFromFile } from "../../src/data/file";
 import type { Results } from "../../src/data/results";
 import { changesFigure, largestChangesFigure } from "../../src/figures/changes";
@@ -44,12 +45,12 @@ describe("figures of one head", () => {
 
   it("have the numbers of the file in their rows", () => {
     const againstLength = figure(figures, "distance-against-length");
-    for (const name of ["distance", "distance_bound", "expected_distance_context"]) {
+    for (const name of ["distance", "distance_bound", "expected_distance_context"] as const) {
       expect(column(againstLength, name)).toEqual(
         [0, 1, 2].map((length) => results.value(name, { layer: 1, head: 2, length, top_n: 1 })),
       );
     }
-    for (const name of ["separability_null", "separability_null_local", "separability_sphere"]) {
+    for (const name of ["separability_null", "separability_null_local", "separability_sphere"] as const) {
       expect(column(figure(figures, "separability"), name)).toEqual(
         [0, 1, 2].map((top_n) => results.value(name, { layer: 1, head: 2, top_n })),
       );
@@ -333,15 +334,15 @@ describe("whatever a file holds", () => {
       },
     });
     const shown = ["of_heads", "of_angles", "of_colours", "alone"].map(
-      (name) => genericFigure(results, name)!,
+      (name) => genericFigure(results, fromFile(name))!,
     );
     shown.forEach(expectWhole);
     expect(column(shown[1]!, "of_angles")).toEqual(
-      [0, 1, 2].map((angle) => results.value("of_angles", { angle })),
+      [0, 1, 2].map((angle) => results.value(fromFile("of_angles"), { angle })),
     );
     expect(shown[3]!.rows).toEqual([["all", 0.5, null]]);
-    expect(genericFigure(results, "undefined_everywhere")).toBeUndefined();
-    expect(genericFigure(results, "not_there")).toBeUndefined();
+    expect(genericFigure(results, fromFile("undefined_everywhere"))).toBeUndefined();
+    expect(genericFigure(results, fromFile("not_there"))).toBeUndefined();
   });
 
   it("shows names as text", () => {

@@ -1,5 +1,6 @@
 // Metrics that come one at a time, as a page unpacks them.
 import { describe, expect, it } from "vitest";
+import { fromFile } from "../../src/catalogue/catalogue";
 import { resultsFromOverview } from "../../src/data/embedded";
 import type { RawNumbers } from "../../src/data/results";
 
@@ -25,11 +26,11 @@ describe("gather", () => {
     const asked: string[] = [];
     const results = lazily(asked);
     expect(() => results.value("loss", { length: 0 })).toThrow("not loaded");
-    const sum = () => results.value("loss", { length: 1 }) + results.part("model")!.value("rate", { tokens: 0 });
+    const sum = () => results.value("loss", { length: 1 }) + results.part("model")!.value(fromFile("rate"), { tokens: 0 });
     expect(await results.gather(sum)).toBe(2.5);
     expect(await results.gather(sum)).toBe(2.5);
     expect(new Set(asked)).toEqual(new Set(["a", "b"]));
-    expect(results.metric("unheard_of")).toBeUndefined();
+    expect(results.metric(fromFile("unheard_of"))).toBeUndefined();
   });
 
   it("lets other errors through", async () => {

@@ -1,4 +1,5 @@
 // Small results files for tests: every number follows from the place it stands at.
+import type { MetricName } from "../../src/catalogue/catalogue";
 import { resultsFromFile } from "../../src/data/file";
 import type { Change, Label, Results } from "../../src/data/results";
 
@@ -22,7 +23,7 @@ export interface Made {
 
 // A value of a metric that went up by `change` from 0.5.
 export const madeChange = (
-  metric: string,
+  metric: MetricName,
   labels: Record<string, string>,
   change: number,
   stderr: number | null,
@@ -283,6 +284,11 @@ export function madeValidate(texts = ["a.txt", "b.txt", "c.txt"]): Made {
           const value = rho(cell);
           return cell["predictor"] === 2 && text === 1 ? -0.01 : value;
         },
+      },
+      predicts: {
+        dims: pair,
+        value: ({ predictor, intervention }) =>
+          predictor === 4 || predictor === 5 ? null : intervention === 0 && [1, 3, 6].includes(predictor!) ? 1 : 0,
       },
       loss_rises: { dims: ["intervention"], value: ({ intervention }) => (intervention === 0 ? 21 : 0) },
       loss_falls: { dims: ["intervention"], value: ({ intervention }) => (intervention === 0 ? 6 : 0) },

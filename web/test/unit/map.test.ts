@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { MetricName } from "../../src/catalogue/catalogue";
 import type { Figure } from "../../src/figures/figure";
 import { mapFigure } from "../../src/figures/map";
 import { multiplesFigure } from "../../src/figures/multiples";
@@ -7,7 +8,7 @@ import { madeResults, madeScan } from "./made";
 import { drawn, expectWhole } from "./svg";
 
 // The rectangles of the cells: those with a title are the only ones of Plot's cell mark.
-const cells = (name: string, results = madeResults(madeScan()), cell = {}) => {
+const cells = (name: MetricName, results = madeResults(madeScan()), cell = {}) => {
   const { elements } = drawn(mapFigure(results, name, cell));
   return elements.filter(({ name: tag, attributes }) => tag === "rect" && "x" in attributes &&
     !("rx" in attributes) && attributes["height"] !== "12" && attributes["y"] !== undefined);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import formulas from "virtual:formulas";
-import { CATALOGUE } from "../../src/catalogue/catalogue";
+import { CATALOGUE, fromFile } from "../../src/catalogue/catalogue";
 import { declared } from "../../src/catalogue/plugin";
 import { resultsFromFile } from "../../src/data/file";
 import { smallFile } from "./page-results";
@@ -53,7 +53,7 @@ describe("a metric of a results file", () => {
   });
 
   it("is found in the catalogue in all of its forms", () => {
-    const of = (name: string) => results.entry(name)?.name;
+    const of = (name: string) => results.entry(fromFile(name))?.name;
     expect(["entropy", "entropy_change", "entropy_by_position"].map(of)).toEqual(Array(3).fill("entropy"));
     expect(["gaussian_rate_mean", "loss_change", "my_own"].map(of)).toEqual(["rate_mean", "loss_change", undefined]);
   });
@@ -70,7 +70,7 @@ describe("a metric of a results file", () => {
     expect(results.isNone("critical_n_head", -1)).toBe(true);
     expect(results.isNone("critical_n_head", 1)).toBe(false);
     expect(results.isNone("entropy", -1)).toBe(false);
-    expect(["entropy_change", "loss_change", "output_change"].map((name) => results.changed(name))).toEqual([
+    expect((["entropy_change", "loss_change", "output_change"] as const).map((name) => results.changed(name))).toEqual([
       "entropy", "loss", undefined,
     ]);
   });

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { fromFile } from "../../src/catalogue/catalogue";
 import { allHeads, chosenCell, comparedDim, headCell, isPerHead, rowsBehind } from "../../src/page/cells";
 import { hasLosses, lossRows } from "../../src/page/losses";
 import { nextPlace, reading } from "../../src/page/map";
@@ -61,8 +62,8 @@ test("what is read from the map: value with its unit, rows, and a dash where und
   expect(reading(results, "entropy", { length: 1 }, { layer: 2, head: 5 })).toBe(
     "entropy –, 0 rows",
   );
-  expect(reading(results, "surprise", {}, { layer: 2, head: 1 })).toBe("surprise –");
-  expect(rowsBehind(results, "surprise", {})).toBeNaN();
+  expect(reading(results, fromFile("surprise"), {}, { layer: 2, head: 1 })).toBe("surprise –");
+  expect(rowsBehind(results, fromFile("surprise"), {})).toBeNaN();
 });
 
 test("keys move inside the map and never out of it", () => {

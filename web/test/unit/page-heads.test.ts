@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { fromFile } from "../../src/catalogue/catalogue";
 import { headName } from "../../src/page/address";
 import { flagGroups, roleWords } from "../../src/page/flags";
 import { pieces } from "../../src/page/findings";
@@ -7,7 +8,7 @@ import { hasWord, headRows, metricColumn, namedHeads, suggester, withoutUnfinish
 import { valueText } from "../../src/page/provenance";
 import { smallResults } from "./page-results";
 
-const columns = ["surprise", "entropy"].map((name) => metricColumn(smallResults(), name));
+const columns = ["surprise", "entropy"].map((name) => metricColumn(smallResults(), fromFile(name)));
 const names = ["sink", "over_selected"];
 const asked = (filter: string, rows = headRows(smallResults())) => {
   const { rows: left, problem } = filtered(rows, parseFilter(namedHeads(filter), columns), columns, (row, word) => hasWord(row, word, names), names);
@@ -117,7 +118,7 @@ test("flags are grouped by name, the most frequent first", () => {
 });
 
 test("in a sentence heads are links, measured numbers facts, and a temperature is no head", () => {
-  const fact = (text: string, kind: string, name = "") => ({ text, kind, name, value: 0, scale: 1 });
+  const fact = (text: string, kind: string, name = "") => ({ text, kind, name: fromFile(name), value: 0, scale: 1 });
   const said = pieces({
     text:
       "At T = 0.1 head 0.1 (0.10) is flattest; heads 1.2, 1.3 and 2.0 follow with 10 keys " +

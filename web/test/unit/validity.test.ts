@@ -25,18 +25,16 @@ function changedValues(name: string, value: (cell: Record<string, number>, was: 
 }
 
 describe("what predicts", () => {
-  it("needs the level of the settings and one sign on every text", () => {
+  it("is in the file", () => {
     const predicting = PREDICTORS.flatMap((name, predictor) =>
       [0, 1].filter((intervention) => prediction(results, { predictor, intervention }).predicts)
         .map((intervention) => [name, intervention]),
     );
     expect(predicting).toEqual([["entropy", 0], ["critical_n_head", 0], ["flag over_selected", 0]]);
-    const strict = madeResults({ ...madeValidate(), settings: { level: 0.0624 } });
-    expect(prediction(strict, pair("entropy")).predicts).toBe(false);
-    const usual = madeResults({ ...madeValidate(), settings: {} }); // 0.05
-    expect(prediction(usual, pair("entropy")).predicts).toBe(false);
-    const none = changedValues("prediction_rank_correlation_by_text", ({ text }, was) => (text === 2 ? 0 : was));
+    const none = changedValues("predicts", (_, was) => was && 0);
     expect(prediction(none, pair("entropy")).predicts).toBe(false);
+    const { predicts: _, ...older } = madeValidate().metrics;
+    expect(prediction(madeResults({ ...madeValidate(), metrics: older }), pair("entropy")).predicts).toBe(false);
   });
 
   it("has the metrics of the largest correlation first, without those that have none, and all flags apart", () => {

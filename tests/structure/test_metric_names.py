@@ -1,0 +1,100 @@
+"""The names of metrics are spelt out in catalogue/ alone. Elsewhere they are identifiers or types, so that a
+misspelt name does not compile."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from typing import ClassVar
+
+from tests.places import BUILD, ROOT
+
+TOOL = ROOT / "tools/metric_names.py"
+
+
+def declared() -> set[str]:
+    names = set()
+    for path in (ROOT / "catalogue").glob("*.json"):
+        for metric in json.loads(path.read_text(encoding="utf-8"))["metrics"]:
+            names.add(metric["name"])
+            if metric.get("by_position") and metric["kind"] != "hidden":
+                names.add(f"{metric['name']}_by_position")
+    return names
+
+
+class Cpp(unittest.TestCase):
+    # Names of metrics that are also names of groups, of settings and their values, of facts of claims and
+    # titles of columns: by the files that use them so.
+    OTHERS: ClassVar = {
+        "loss": "make options output summary catalogue scan compare_table diff_table plan_table",
+        "distance": "registry limits converge",
+        "separability": "registry limits converge early_warning warning_claims set_size_claims",
+        "sensitivity": "registry limits",
+        "entropy": "warning_claims table",
+        "horizon": "synthetic_table",
+        "loss_change": "output",
+        "output_change": "output source",
+        "rank_correlation": "random_keys_claims tokens_claims warning_claims",
+        "rank_correlation_low": "warning_claims",
+        "rank_correlation_high": "warning_claims",
+    }
+    TOKEN = re.compile(r'//[^\n]*|"((?:[^"\\\n]|\\.)*)"')
+
+    def literals(self, text: str, stem: str) -> set[str]:
+        """The metric names that a file spells out."""
+        found = set(self.TOKEN.findall(text)) & declared()
+        return {name for name in found if stem not in self.OTHERS.get(name, "").split()}
+
+    def test_no_source_spells_one_out(self) -> None:
+        for folder in ("src", "cli", "include", "python/src"):
+            for path in (ROOT / folder).rglob("*.[ch]pp"):
+                found = self.literals(path.read_text(encoding="utf-8"), path.stem)
+                self.assertEqual(found, set(), f"{path.relative_to(ROOT)}: write metric::NAME")
+
+    def test_the_rule_itself(self) -> None:
+        code = 'find_cell(results, "entropy", {}); cell("mass_by_position"); "entropies" // "margin"'
+        self.assertEqual(self.literals(code, "scan"), {"entropy", "mass_by_position"})
+        self.assertEqual(self.literals(code, "table"), {"mass_by_position"})
+
+    def test_the_header_has_every_one(self) -> None:
+        header = BUILD / "include/headgauge/metric_names.hpp"
+        constants = re.findall(
+            r'^inline constexpr char (\w+)\[\] = "(\w+)";$', header.read_text(), re.MULTILINE
+        )
+        self.assertEqual({name for name, _ in constants}, declared())
+        self.assertTrue(all(name == text for name, text in constants))
+
+
+class Generated(unittest.TestCase):
+    def test_the_names_of_the_page_and_of_the_package_are_fresh(self) -> None:
+        done = subprocess.run([sys.executable, TOOL, "--check"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_changed_declaration_makes_them_stale(self) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            copy = Path(scratch)
+            shutil.copytree(ROOT / "catalogue", copy / "catalogue")
+            made = ("web/src/catalogue/metrics.ts", "python/headgauge/_metric_names.py")
+            for name in ("tools/metric_names.py", *made):
+                (copy / name).parent.mkdir(parents=True)
+                shutil.copy(ROOT / name, copy / name)
+            file = copy / "catalogue/01-weights.json"
+            file.write_text(file.read_text().replace('"name": "mass"', '"name": "weight"'))
+            command = [sys.executable, copy / "tools/metric_names.py"]
+            done = subprocess.run([*command, "--check"], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("metrics.ts, _metric_names.py", done.stderr)
+            self.assertEqual(subprocess.run(command).returncode, 0)
+            self.assertEqual(subprocess.run([*command, "--check"]).returncode, 0)
+            for name in made:
+                self.assertIn('"weight_by_position"', (copy / name).read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()
