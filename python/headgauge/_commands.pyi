@@ -732,7 +732,7 @@ def diff(
         docs/diff.md.
     limits: str | os.PathLike[str]
         Check these limits (docs/formats.md): exit code 1 if one is exceeded. docs/formats.md. Each
-        exceeded limit has a line."""
+        exceeded limit has a line, and in Python an entry of `Results.exceeded`."""
     ...
 
 def analyze(

@@ -159,9 +159,9 @@ class Sentences {
       line.say(" the least");
     }
     const auto tried = find_label(results_, "calibrated_tolerance", kServed);
-    const auto change =
-        tried ? find_cell(results_, "calibration_loss_change", {{"calibrated_tolerance", *tried}})
-              : std::nullopt;
+    const auto change = tried ? find_cell(results_, metric::calibration_loss_change,
+                                          {{"calibrated_tolerance", *tried}})
+                              : std::nullopt;
     if (!change) return line.say("; their effect on the loss was not measured.").done();
     line.say("; such budgets change the loss on this text by ").nats(*change);
     return line.say(" nats.").done();
@@ -236,7 +236,9 @@ class Sentences {
         .say(capacity)
         .say(" against ");
     line.say(convergence).say(": rank correlation ").number(at(metric::rank_correlation)).say(" (");
-    line.number(at(metric::rank_correlation_low)).say(" to ").number(at(metric::rank_correlation_high));
+    line.number(at(metric::rank_correlation_low))
+        .say(" to ")
+        .number(at(metric::rank_correlation_high));
     if (const auto top = extreme(capacity, 1)) {
       line.say("); the former is largest in ").head(top->head).say(" (").number(top->cell);
       if (const auto need = cell(convergence, top->head)) line.say(" against ").number(*need);

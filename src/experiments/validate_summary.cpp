@@ -88,8 +88,8 @@ class ValidateSentences {
     if (!most) return line.say("no metric predicts the change of the loss.").done();
     line.say(predictors_[*most]).say(" predicts the change of the loss best (");
     add_correlation(line, *most, intervention);
-    if (const auto own =
-            find_cell(results_, metric::loss_change_replication, {{"intervention", intervention}})) {
+    if (const auto own = find_cell(results_, metric::loss_change_replication,
+                                   {{"intervention", intervention}})) {
       line.say("; the rank correlation of two texts is ").number(*own);
     }
     add_threshold(line, *most, intervention);

@@ -295,7 +295,7 @@ void HeadScanner::weigh_tile(const HeadInput& head, const Tile& tile, Purpose pu
   const bool in_blocks = present_.traits.in_blocks || present_.original_traits.in_blocks;
   const Index together = in_blocks ? rows : kScoredRows;
   for (Index first = 0; first < rows; first += together) {
-    const Index count = std::min(together, rows - first), end = first + count;
+    const Index taken = std::min(together, rows - first), end = first + taken;
     for (Index part = first; part < end; part += kScoredRows) {
       const Index scored = std::min(kScoredRows, end - part);
       const Index seen = work.rows[part + scored - 1].keys.end;
@@ -307,11 +307,11 @@ void HeadScanner::weigh_tile(const HeadInput& head, const Tile& tile, Purpose pu
     for (Index r = first; r < end; ++r) show(head, r, work);
     const bool original = present_.original != nullptr;
     if (original && present_.adds_mask && head.visibility.mask() != nullptr) {
-      weigh_original(first, count, work);
+      weigh_original(first, taken, work);
     }
     for (Index r = first; r < end; ++r) select(head, r, work);
-    weigh(head, first, count, work);
-    if (original && !present_.adds_mask) weigh_original(first, count, work);
+    weigh(head, first, taken, work);
+    if (original && !present_.adds_mask) weigh_original(first, taken, work);
     for (Index r = first; r < end && purpose != Purpose::find_sinks; ++r) mark(r, work);
   }
 }

@@ -23,8 +23,9 @@ std::vector<Option> options_of(DiffRequest& request) {
                      .form = "FILE",
                      .group = option_group::compared,
                      .help = "Check these limits (docs/formats.md): exit code 1 if one is exceeded",
-                     .details = "[formats.md](formats.md#limits). Each exceeded limit has a line, and in "
-                                "Python an entry of `Results.exceeded`",
+                     .details =
+                         "[formats.md](formats.md#limits). Each exceeded limit has a line, and in "
+                         "Python an entry of `Results.exceeded`",
                      .expects = "a file"});
   return options;
 }
