@@ -37,7 +37,7 @@ ELSEWHERE = {
     "convergence": "tests/agreement/test_converge.py",
     "budget": "tests/agreement/test_converge.py",
     "correlation": "tests/agreement/test_converge.py",
-    "validity": "tests/scan/validate_test.cpp",
+    "validity": "tests/experiments/validate_test.cpp",
     "plan": "tests/plan/make_plan_test.cpp",
     "calibration": "tests/cli/test_calibrate.py",
     "synthetic": "tests/convergence",
