@@ -112,6 +112,8 @@ class LabelledArray {
   Estimate at_offset(std::size_t offset) const;
   // Sets the value, and the standard error and the number of rows if the array has them.
   void set(std::span<const Index> cell, const Estimate& estimate);
+  // Sets the cells along the last dim; `outer` is the cell along the others.
+  void set_along(std::span<const Index> outer, std::span<const Estimate> estimates);
   void set(std::initializer_list<Index> cell, const Estimate& estimate) {
     set(as_span(cell), estimate);
   }

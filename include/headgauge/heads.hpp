@@ -288,6 +288,12 @@ class HeadSource {
     static_cast<void>(document);
     return {};
   }
+  // Returns the ids of the tokens in the present context of a document. The default returns
+  // nothing: the source knows none.
+  virtual std::vector<int> token_ids(int document) const {
+    static_cast<void>(document);
+    return {};
+  }
   // Applies `interventions` to the heads from now on and starts layer() again at layer 0. The
   // default throws UnsupportedError if there are any. A source that supports them throws UsageError
   // unless there is one for each of its heads (require_all_heads()).

@@ -202,6 +202,9 @@ class ArraySource:
         own = self.q.shape[2] - 1
         return np.ascontiguousarray(self.bias[:, own + 1 - self.context : own + self.context])
 
+    def token_ids(self, document: int) -> list[int]:
+        return []
+
     def losses(self, document: int) -> list[float]:
         return []
 

@@ -414,6 +414,10 @@ class LiveSource:
             pass
         return self._passes[document]
 
+    def token_ids(self, document: int) -> list[int]:
+        known = not self._live.cross and not self._live.alone
+        return list(self._runs[document].ids) if known else []
+
     def losses(self, document: int) -> list[float]:
         finished = self._finished(document) if self._live.has_loss else None
         return [] if finished is None else _next_tokens.losses(*self._said(document, finished))

@@ -49,6 +49,10 @@ class Source(Protocol):
         each head; or none), type."""
         ...
 
+    def token_ids(self, document: int) -> list[int]:
+        """Returns the ids of a document's tokens; empty: not known."""
+        ...
+
     def losses(self, document: int) -> list[float]:
         """Returns -log p of the tokens 2 to L in nats; empty: not known."""
         ...

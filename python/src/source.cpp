@@ -205,6 +205,11 @@ class PythonSource final : public ModelSource {
     return nb::cast<std::vector<double>>(object_.attr("losses")(document));
   }
 
+  std::vector<int> token_ids(int document) const override {
+    const nb::gil_scoped_acquire acquired;
+    return nb::cast<std::vector<int>>(object_.attr("token_ids")(document));
+  }
+
   void set_context(Index length) override {
     const nb::gil_scoped_acquire acquired;
     object_.attr("set_context")(length);

@@ -278,8 +278,9 @@ class Comparison {
   void write_predictions(Results& results) {
     if (predicted_.empty()) return;
     const std::string& dim = dimension_;
+    const RepeatGaps repeats(source_);
     if (options_.each == Each::none) {
-      NextTokenMetrics metrics({dim}, results);
+      NextTokenMetrics metrics({dim}, repeats, results);
       for (std::size_t k = 0; k < predicted_.size(); ++k) {
         metrics.put(std::vector<Index>{static_cast<Index>(k)}, predicted_[0], predicted_[k]);
       }
@@ -289,7 +290,7 @@ class Comparison {
     std::vector<std::string> dims = {"layer"};
     if (by_head) dims.emplace_back("head");
     dims.push_back(dim);
-    NextTokenMetrics metrics(dims, results);
+    NextTokenMetrics metrics(dims, repeats, results);
     for (std::size_t layer = 0; layer < tried_.size(); ++layer) {
       const Index place = source_.info().attention_layers_before(static_cast<int>(layer));
       const auto put = [&](int head, Index intervention, const Predictions& predictions) {

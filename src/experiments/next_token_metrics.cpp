@@ -8,6 +8,8 @@
 namespace headgauge {
 namespace {
 
+constexpr double kLost = 0.1;  // nats: what copying must lose before it counts
+
 using Series = std::vector<std::vector<double>>;  // document -> values
 
 Series losses(const Predictions& predictions) {
@@ -35,8 +37,10 @@ Series differences(const Series& of, const Series& from) {
 
 }  // namespace
 
-NextTokenMetrics::NextTokenMetrics(std::vector<std::string> dims, Results& results)
-    : results_(results) {
+NextTokenMetrics::NextTokenMetrics(std::vector<std::string> dims, const RepeatGaps& repeats,
+                                   Results& results)
+    : results_(results), repeats_(repeats) {
+  const std::vector<std::string> outer = dims;
   dims.emplace_back("length");
   const auto add = [&](const char* name) {
     return &add_declared(results, name, dims).with_standard_errors().with_rows();
@@ -45,6 +49,13 @@ NextTokenMetrics::NextTokenMetrics(std::vector<std::string> dims, Results& resul
   change_ = add(metric::loss_change);
   change_->change_of = metric::loss;
   divergence_ = add(metric::kl);
+  if (!repeats.known()) return;
+  results.set_coord("gap", repeats.labels());
+  dims.back() = "gap";
+  by_gap_ = add(metric::loss_by_gap);
+  change_by_gap_ = add(metric::loss_change_by_gap);
+  change_by_gap_->change_of = metric::loss_by_gap;
+  reach_ = &add_declared(results, metric::reach, outer);
 }
 
 void NextTokenMetrics::put(std::span<const Index> cell, const Predictions& original,
@@ -61,6 +72,11 @@ void NextTokenMetrics::put(std::span<const Index> cell, const Predictions& origi
     change_->set(full, series_statistics(change, length - 1));
     divergence_->set(full, series_statistics(divergence, length));
   }
+  if (by_gap_ == nullptr) return;
+  const std::vector<Estimate> changes = repeats_.means(change);
+  by_gap_->set_along(cell, repeats_.means(own));
+  change_by_gap_->set_along(cell, changes);
+  reach_->set(cell, {.value = first_octave_above(changes, kLost)});
 }
 
 }  // namespace headgauge

@@ -7,17 +7,19 @@
 
 #include "headgauge/model.hpp"
 #include "headgauge/results.hpp"
+#include "scan/repeats.hpp"
 
 namespace headgauge {
 
 // The predictions under one intervention (or of the original) for all documents.
 using Predictions = std::vector<NextTokens>;
 
-// The three metrics over `outer` dims, the dimension of the interventions and length; cells start
-// undefined.
+// The metrics of the predictions over `dims`, the last of which is that of the interventions, and
+// over length or the distance of repeats; cells start undefined.
 class NextTokenMetrics {
  public:
-  NextTokenMetrics(std::vector<std::string> dims, Results& results);
+  // `repeats` must live as long as this object.
+  NextTokenMetrics(std::vector<std::string> dims, const RepeatGaps& repeats, Results& results);
   // Fills in the lengths of one cell along `dims` (without length). The change is paired: its
   // standard error comes from the differences token by token.
   void put(std::span<const Index> cell, const Predictions& original,
@@ -28,6 +30,10 @@ class NextTokenMetrics {
   LabelledArray* loss_;
   LabelledArray* change_;
   LabelledArray* divergence_;
+  const RepeatGaps& repeats_;
+  LabelledArray* by_gap_ = nullptr;  // these three are null if no tokens are known
+  LabelledArray* change_by_gap_ = nullptr;
+  LabelledArray* reach_ = nullptr;
 };
 
 }  // namespace headgauge

@@ -73,6 +73,11 @@ class TransformerSource final : public ModelSource {
     return text.context_texts(context_ > 0 ? context_ : longest);
   }
 
+  std::vector<int> token_ids(int document) const override {
+    const Document& text = documents_[document];
+    return text.context(context_ > 0 ? context_ : std::ssize(text));
+  }
+
   void intervene(const HeadInterventions& interventions) override {
     require_all_heads(interventions, info_);
     interventions_ = interventions;

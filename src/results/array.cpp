@@ -163,6 +163,15 @@ void LabelledArray::set(std::span<const Index> cell, const Estimate& estimate) {
   if (!degrees_of_freedom.empty()) degrees_of_freedom[place] = estimate.degrees_of_freedom;
 }
 
+void LabelledArray::set_along(std::span<const Index> outer, std::span<const Estimate> estimates) {
+  std::vector<Index> cell(outer.begin(), outer.end());
+  cell.push_back(0);
+  for (Index k = 0; k < std::ssize(estimates); ++k) {
+    cell.back() = k;
+    set(cell, estimates[k]);
+  }
+}
+
 // Returns the offset of each index along a dim.
 std::vector<Index> LabelledArray::steps(std::size_t axis) const {
   std::vector<Index> steps;

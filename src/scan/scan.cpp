@@ -22,6 +22,7 @@
 #include "scan/passages.hpp"
 #include "scan/passes.hpp"
 #include "scan/recorded.hpp"
+#include "scan/repeats.hpp"
 #include "scan/run.hpp"
 #include "scan/stopwatch.hpp"
 
@@ -265,6 +266,13 @@ class Scan {
     for (Index l = 0; l < std::ssize(rows().lengths()); ++l) {
       loss.set({l}, series_statistics(losses, rows().lengths()[l] - 1));
     }
+    const RepeatGaps repeats(source_);
+    if (!repeats.known()) return;
+    results.set_coord("gap", repeats.labels());
+    add_declared(results, metric::loss_by_gap)
+        .with_standard_errors()
+        .with_rows()
+        .set_along({}, repeats.means(losses));
   }
 
   void note_missing_texts(Results& results) const {

@@ -163,6 +163,38 @@ def loss_metric(losses: list[Array], index: RowIndex, lengths: list[int]) -> Met
     return Metric(dims_of("loss"), joined.value, joined.stderr, joined.rows)
 
 
+def octave_of(gap: int | None) -> str:
+    if gap is None:
+        return "none"
+    first = 2 ** (gap.bit_length() - 1)
+    return "1" if gap == 1 else f"{first}-{2 * first - 1}"
+
+
+def gap_of(tokens: Array, t: int) -> int | None:
+    """How far before position t (from 0) the pair (x_t, x_{t+1}) was last seen, by looking back."""
+    for s in range(t - 1, -1, -1):
+        if tokens[s] == tokens[t] and tokens[s + 1] == tokens[t + 1]:
+            return t - s
+    return None
+
+
+def loss_by_gap(losses: list[Array], tokens: list[Array]) -> Metric:
+    """The mean loss in each octave up to the longest that a text has, and of what repeats nothing."""
+    octaves = [
+        [octave_of(gap_of(ids, t)) for t in range(len(loss))]
+        for loss, ids in zip(losses, tokens, strict=True)
+    ]
+    found = {label for of_text in octaves for label in of_text} - {"none"}
+    longest = max((int(label.split("-")[0]) for label in found), default=0)
+    labels = [octave_of(2**k) for k in range(longest.bit_length())] + ["none"]
+    rows = [np.arange(1, len(loss) + 1) for loss in losses]
+    index = RowIndex.of(rows, [len(loss) for loss in losses])
+    values = np.concatenate(losses)
+    member = np.concatenate([np.array(of_text) for of_text in octaves])
+    joined = stack([row_mean(values, index, member == label) for label in labels])
+    return Metric(("gap",), joined.value, joined.stderr, joined.rows)
+
+
 def assemble(results: dict[int, LayerResult], settings: Settings, steepest: float = 0.5) -> dict[str, Metric]:
     """All metrics but the loss, from those of the layers; `steepest` is sup ||J|| of all rows."""
     layers = sorted(results)

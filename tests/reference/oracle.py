@@ -12,7 +12,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tests.reference.assembly import Cells, LayerResult, PrefixAtLength, PrefixMeans, assemble, loss_metric
+from tests.reference.assembly import (
+    Cells,
+    LayerResult,
+    PrefixAtLength,
+    PrefixMeans,
+    assemble,
+    loss_by_gap,
+    loss_metric,
+)
 from tests.reference.averages import (
     STAND_FOR,
     Mean,
@@ -322,7 +330,11 @@ class Oracle:
         losses = [d.next_token_loss for d in self.documents if d.next_token_loss is not None]
         if not self._wants("model") or not losses:
             return {}
-        return {"loss": loss_metric(losses, self.index, self.settings.lengths)}
+        tokens = [d.tokens for d in self.documents if d.next_token_loss is not None]
+        return {
+            "loss": loss_metric(losses, self.index, self.settings.lengths),
+            "loss_by_gap": loss_by_gap(losses, tokens),
+        }
 
 
 _current: Oracle | None = None
