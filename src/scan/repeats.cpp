@@ -62,7 +62,7 @@ std::vector<std::string> RepeatGaps::labels() const {
 }
 
 std::vector<Estimate> RepeatGaps::means(std::span<const std::vector<double>> values) const {
-  struct Octave {
+  struct Sums {
     BatchMeans by_document, by_block;
     RowSum document, block;
     Index documents = 0;
@@ -76,18 +76,18 @@ std::vector<Estimate> RepeatGaps::means(std::span<const std::vector<double>> val
       by_document.add(std::exchange(document, {}));
     }
   };
-  std::vector<Octave> all(octaves_ + 1);
+  std::vector<Sums> all(octaves_ + 1);
   for (std::size_t d = 0; d < values.size(); ++d) {
     const Index count = std::min(std::ssize(values[d]), std::ssize(gaps_[d]));
     for (Index t = 0; t < count; ++t) {
-      if (t % kBlockRows == 0) std::ranges::for_each(all, &Octave::end_block);
+      if (t % kBlockRows == 0) std::ranges::for_each(all, &Sums::end_block);
       const Index gap = gaps_[d][t];
       all[gap > 0 ? octave_of(gap) : octaves_].block.add({values[d][t], 1.0, 1});
     }
-    std::ranges::for_each(all, &Octave::end_document);
+    std::ranges::for_each(all, &Sums::end_document);
   }
   std::vector<Estimate> found;
-  for (const Octave& one : all) {
+  for (const Sums& one : all) {
     found.push_back(
         (documents_are_batches(one.documents) ? one.by_document : one.by_block).finish());
   }
