@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import type { Results } from "../../src/data/results";
 import type { Figure } from "../../src/figures/figure";
 import { keptKeysFigure, paretoFigure } from "../../src/figures/plan";
-import { confirmed, dealt, samePlans } from "../../src/figures/planned";
+import { confirmed, assignments, samePlans } from "../../src/figures/planned";
 import { standardFigures } from "../../src/figures/standard";
 import { chosenIndex } from "../../src/page/cells";
-import { dealtWords } from "../../src/page/plan";
+import { assignmentWords } from "../../src/page/plan";
 import { views } from "../../src/page/views";
 import { madePlan, madeResults, madeScan, METHODS, type Made } from "./made";
 import { drawn, expectWhole } from "./svg";
@@ -46,16 +46,16 @@ describe("a plan beside other methods", () => {
   });
 
   it("says in words how it ranks among plans dealt at random", () => {
-    expect(dealt(results, 0)).toEqual({ plans: 4, noWorse: 0, p: 0.2, matters: false });
-    expect(dealtWords(results, 0)).toBe(
+    expect(assignments(results, 0)).toEqual({ plans: 4, noWorse: 0, p: 0.2, matters: false });
+    expect(assignmentWords(results, 0)).toBe(
       "Of 4 plans that deal the same entries to other heads at random, none has as low a loss (p = 0.2): " +
         "it is not shown to matter which head got what.",
     );
-    expect(dealtWords(results, 1)).toContain("2 have as low a loss (p = 0.6)");
+    expect(assignmentWords(results, 1)).toContain("2 have as low a loss (p = 0.6)");
     const small = changedValues("random_plans_p", () => 0.05);
-    expect(dealtWords(small, 0)).toContain("(p = 0.05): it matters");
+    expect(assignmentWords(small, 0)).toContain("(p = 0.05): it matters");
     const none = changedValues("random_plans_p", () => null);
-    expect(dealtWords(none, 0)).toBe("");
+    expect(assignmentWords(none, 0)).toBe("");
   });
 
   it("is named once where it is the plan of several budgets", () => {
