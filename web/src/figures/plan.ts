@@ -182,7 +182,7 @@ function captionOf(results: Results, all: readonly Confirmed[], random: boolean)
         ? ", with 95 % intervals (Student's t over documents)."
         : "; one shows nothing of others."),
     "The line at 0 is full attention.",
-    random && "Faint dots: the plan's entries dealt to other heads at random.",
+    random && "Faint dots: the plan's entries assigned to other heads at random.",
     all.some(({ method }) => method === ORACLE) &&
       "The heaviest keys, an oracle, stand at the share of the keys that a query reads, but their cache " +
         "holds all keys.",

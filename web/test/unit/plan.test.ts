@@ -45,7 +45,7 @@ describe("a plan beside other methods", () => {
     expect(oracle(without)).toMatchObject({ cache: 1, read: 0.21875 });
   });
 
-  it("says in words how it ranks among plans dealt at random", () => {
+  it("says in words how it ranks among plans assigned at random", () => {
     expect(assignments(results, 0)).toEqual({ plans: 4, noWorse: 0, p: 0.2, matters: false });
     expect(assignmentWords(results, 0)).toBe(
       "Of 4 plans that deal the same entries to other heads at random, none has as low a loss (p = 0.2): " +
@@ -118,7 +118,7 @@ describe("the loss against the cache", () => {
     const { elements, text } = drawn(figure);
     const shifts = new Set([...text.matchAll(/<g aria-label="(?:dot|line|rule)"[^>]*?(?: transform="([^"]*)")?>/g)].map(([, shift]) => shift));
     expect(shifts.size).toBe(1);
-    // Of 50 %: the plan and the plans dealt at random keep the same share; so do equal windows and what the oracle reads.
+    // Of 50 %: the plan and the plans assigned at random keep the same share; so do equal windows and what the oracle reads.
     const at = elements.filter(({ name }) => name === "circle").map(({ attributes }) => attributes["cx"]);
     expect(new Set(at).size).toBe(new Set(column(figure, "cache_share_drawn")).size);
     expect(figure.caption).not.toContain("sideways");
