@@ -48,7 +48,7 @@ class Numbers(unittest.TestCase):
                 from headgauge._attention import here, install
 
                 class Keep:
-                    def take(self, seen: Any) -> None:
+                    def observe(self, seen: Any) -> None:
                         keep(seen.module, seen.query, seen.key, **seen.options)
 
                 back = install(model)

@@ -126,7 +126,11 @@ class Synthetic(CommandTest):
         self.assertTrue(journal.exists())
         other = ["21" if part == "20" else part for part in arguments]
         self.refuse(
-            3, *other, "--out", "out", says=("part-1-of-1.journal", "another --dimension (20 and not 21)")
+            3,
+            *other,
+            "--out",
+            "out",
+            says=("part-1-of-1.journal", "another value of --dimension (20 instead of 21)"),
         )
         self.succeed(*arguments, "--out", "out", "--threads", "1")
         self.assertFalse(journal.parent.exists())

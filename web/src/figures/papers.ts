@@ -182,7 +182,7 @@ export function limitsFigures(results: Results): Figure[] {
       title: `Paper A, Fig. 3: separability against N at L = ${longest}`,
       caption:
         `${SPREAD_WORDS} The paper finds that it settles between 0.70 and 0.85 (grey); the null ` +
-        "is what the same weights give when they are dealt out to the keys at random.",
+        "is what the same weights give when they are assigned to the keys at random.",
       dim: "top_n",
       x: "selected keys N (log scale)",
       y: { label: "separability (share of the selected keys)", domain: [-0.02, 1.02] },

@@ -9,7 +9,7 @@ import { frame, type KeyEntry } from "./frame";
 import { overHeads } from "./heads";
 import { mapFigure } from "./map";
 import {
-  budgetsOf, changeUnit, confirmed, dealtChanges, judgedByLoss, methodsOf, ORACLE, PLAN, RANDOM, type Confirmed,
+  budgetsOf, changeUnit, confirmed, assignmentChanges, judgedByLoss, methodsOf, ORACLE, PLAN, RANDOM, type Confirmed,
 } from "./planned";
 import { bentAxis } from "./scatter";
 import { themeOf, type Theme } from "./theme";
@@ -86,7 +86,7 @@ export function paretoFigure(results: Results): Figure | undefined {
   const random = budgets.flatMap((_, budget) => {
     const own = all.find((one) => one.budget === budget && one.method === PLAN);
     return own
-      ? dealtChanges(results, budget).map((change, draw) => ({ budget, read: own.cache, change, draw }))
+      ? assignmentChanges(results, budget).map((change, draw) => ({ budget, read: own.cache, change, draw }))
       : [];
   });
   const byLoss = judgedByLoss(results);
@@ -182,7 +182,7 @@ function captionOf(results: Results, all: readonly Confirmed[], random: boolean)
         ? ", with 95 % intervals (Student's t over documents)."
         : "; one shows nothing of others."),
     "The line at 0 is full attention.",
-    random && "Faint dots: the plan's entries dealt to other heads at random.",
+    random && "Faint dots: the plan's entries assigned to other heads at random.",
     all.some(({ method }) => method === ORACLE) &&
       "The heaviest keys, an oracle, stand at the share of the keys that a query reads, but their cache " +
         "holds all keys.",

@@ -90,22 +90,22 @@ export function samePlans(results: Results, budget: number): string[] {
 }
 
 // Returns the loss changes with the plan's entries assigned to random heads.
-export const dealtChanges = (results: Results, budget: number): number[] =>
+export const assignmentChanges = (results: Results, budget: number): number[] =>
   results
     .coord("draw")
     .map((_, draw) => results.value("random_change", { budget, draw }))
     .filter(Number.isFinite);
 
-export interface Dealt {
+export interface Assignments {
   plans: number;
   noWorse: number; // assignments that lose at most as much as the plan
   p: number;
   matters: boolean; // true if it matters which head has which entry
 }
 
-export function dealt(results: Results, budget: number): Dealt | undefined {
+export function assignments(results: Results, budget: number): Assignments | undefined {
   const p = results.value("random_plans_p", { budget });
-  const plans = dealtChanges(results, budget).length;
+  const plans = assignmentChanges(results, budget).length;
   if (Number.isNaN(p) || plans === 0) return undefined;
   return { plans, noWorse: Math.round(p * (1 + plans)) - 1, p, matters: p <= LEVEL };
 }

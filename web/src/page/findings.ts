@@ -32,7 +32,7 @@ export function findings(results: Results): HTMLElement {
 
 // Explains terms for readers who meet them for the first time.
 export const ASIDE_WORDS =
-  "A null says what chance alone would give, such as the head's own weights dealt to the keys at random: a value " +
+  "A null says what chance alone would give, such as the head's own weights assigned to the keys at random: a value " +
   "says something as far as it differs from its null. Critical N is the number of a head's heaviest keys from which " +
   "on they lie as far from the rest of the text as so many keys taken at random. A bound is what a theorem allows.";
 

@@ -5,7 +5,7 @@ import type { Results } from "../data/results";
 import { formatNumber, formatShare } from "../figures/format";
 import { keptKeysFigure, paretoFigure } from "../figures/plan";
 import {
-  budgetsOf, confirmed, dealt, judgedByLoss, ORACLE, PLAN, PLAN_NEEDS, samePlans, type Confirmed,
+  budgetsOf, confirmed, assignments, judgedByLoss, ORACLE, PLAN, PLAN_NEEDS, samePlans, type Confirmed,
 } from "../figures/planned";
 import { signed } from "../figures/predictions";
 import { changed, formatAddress, headAddress } from "./address";
@@ -119,7 +119,7 @@ function definition(): HTMLElement {
 function confirmation(results: Results, budget: number): HTMLElement {
   const name = budgetsOf(results)[budget]!;
   const rows = confirmed(results, budget);
-  const said = dealtWords(results, budget);
+  const said = assignmentWords(results, budget);
   const same = samePlans(results, budget).map((other) => `"${other}"`);
   return element(
     "section",
@@ -128,7 +128,7 @@ function confirmation(results: Results, budget: number): HTMLElement {
     same.length > 0 &&
       element("p", { class: "note same" }, `This very plan is also ${same.join(" and ")}; the other methods differ there.`),
     table({ caption: `Plan "${name}" beside other methods`, columns: COLUMNS, rows }),
-    said !== "" && element("p", { class: "dealt" }, said),
+    said !== "" && element("p", { class: "assignments" }, said),
   );
 }
 
@@ -174,8 +174,8 @@ function differenceCell({ difference, differenceLow, differenceHigh, verdict }: 
 }
 
 // Describes random_plans_p in words.
-export function dealtWords(results: Results, budget: number): string {
-  const found = dealt(results, budget);
+export function assignmentWords(results: Results, budget: number): string {
+  const found = assignments(results, budget);
   if (!found) return "";
   const { plans, noWorse, p, matters } = found;
   return (

@@ -11,8 +11,8 @@ function printed(): { budget: string; rows: string[][] }[] {
   return lines.flatMap((line, start) => {
     const budget = /^(\S.*?) +cache +loss change \(95 %\)/.exec(line)?.[1];
     if (budget === undefined) return [];
-    // How far the dealings lie apart the page shows as a figure.
-    const rows = lines.slice(start + 1).filter((line) => !/^ +its \d+ dealings? /.test(line));
+    // The page shows the range of the assignments as a figure.
+    const rows = lines.slice(start + 1).filter((line) => !/^ +its \d+ assignments? /.test(line));
     return [{ budget, rows: rows.slice(0, rows.indexOf("")).map((row) => row.trim().split(/ {2,}/)) }];
   });
 }
@@ -64,7 +64,7 @@ inBrowser("a plan", () => {
       expect(found.map(({ budget, rows }) => ({ budget, rows: rows.map(asPrinted) }))).toEqual([expected]);
       const stars = expected.rows.flat().filter((cell) => cell.endsWith("*"));
       expect(await page.$$eval(".differs .unseen", (words) => words.length)).toBe(stars.length);
-      expect(await page.textContent(".dealt")).toMatch(
+      expect(await page.textContent(".assignments")).toMatch(
         /^Of 4 plans .* \(p = (0\.\d|1)\): it (is not shown to matter|matters)/,
       );
     }

@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import type { Results } from "../../src/data/results";
 import type { Figure } from "../../src/figures/figure";
 import { keptKeysFigure, paretoFigure } from "../../src/figures/plan";
-import { confirmed, dealt, samePlans } from "../../src/figures/planned";
+import { confirmed, assignments, samePlans } from "../../src/figures/planned";
 import { standardFigures } from "../../src/figures/standard";
 import { chosenIndex } from "../../src/page/cells";
-import { dealtWords } from "../../src/page/plan";
+import { assignmentWords } from "../../src/page/plan";
 import { views } from "../../src/page/views";
 import { madePlan, madeResults, madeScan, METHODS, type Made } from "./made";
 import { drawn, expectWhole } from "./svg";
@@ -45,17 +45,17 @@ describe("a plan beside other methods", () => {
     expect(oracle(without)).toMatchObject({ cache: 1, read: 0.21875 });
   });
 
-  it("says in words how it ranks among plans dealt at random", () => {
-    expect(dealt(results, 0)).toEqual({ plans: 4, noWorse: 0, p: 0.2, matters: false });
-    expect(dealtWords(results, 0)).toBe(
+  it("says in words how it ranks among plans assigned at random", () => {
+    expect(assignments(results, 0)).toEqual({ plans: 4, noWorse: 0, p: 0.2, matters: false });
+    expect(assignmentWords(results, 0)).toBe(
       "Of 4 plans that deal the same entries to other heads at random, none has as low a loss (p = 0.2): " +
         "it is not shown to matter which head got what.",
     );
-    expect(dealtWords(results, 1)).toContain("2 have as low a loss (p = 0.6)");
+    expect(assignmentWords(results, 1)).toContain("2 have as low a loss (p = 0.6)");
     const small = changedValues("random_plans_p", () => 0.05);
-    expect(dealtWords(small, 0)).toContain("(p = 0.05): it matters");
+    expect(assignmentWords(small, 0)).toContain("(p = 0.05): it matters");
     const none = changedValues("random_plans_p", () => null);
-    expect(dealtWords(none, 0)).toBe("");
+    expect(assignmentWords(none, 0)).toBe("");
   });
 
   it("is named once where it is the plan of several budgets", () => {
@@ -118,7 +118,7 @@ describe("the loss against the cache", () => {
     const { elements, text } = drawn(figure);
     const shifts = new Set([...text.matchAll(/<g aria-label="(?:dot|line|rule)"[^>]*?(?: transform="([^"]*)")?>/g)].map(([, shift]) => shift));
     expect(shifts.size).toBe(1);
-    // Of 50 %: the plan and the plans dealt at random keep the same share; so do equal windows and what the oracle reads.
+    // Of 50 %: the plan and the plans assigned at random keep the same share; so do equal windows and what the oracle reads.
     const at = elements.filter(({ name }) => name === "circle").map(({ attributes }) => attributes["cx"]);
     expect(new Set(at).size).toBe(new Set(column(figure, "cache_share_drawn")).size);
     expect(figure.caption).not.toContain("sideways");
