@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "experiments/gains.hpp"
+#include "experiments/reach.hpp"
 #include "experiments/selectivity.hpp"
 #include "experiments/temperature_range.hpp"
 #include "headgauge/cells.hpp"
@@ -317,6 +318,12 @@ std::vector<SummaryLine> summarize_comparison(const Results& results) {
     add(SummaryLine{std::move(text), {}, {}},
         "Fewer keys alone lower the entropy: a pattern selects only if it lowers the entropy more "
         "than the same number of random keys would.",
+        next::kEachLayer);
+  }
+  for (SummaryLine& line : reach_sentences(results)) {
+    add(std::move(line),
+        "The changed model copies worse from that distance on. Most tokens repeat nothing, so the "
+        "mean loss hides it.",
         next::kEachLayer);
   }
   add(temperature_range(results),

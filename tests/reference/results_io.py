@@ -127,6 +127,7 @@ def write_results(metrics: dict[str, Metric], settings: Settings, edges: list[in
             "forecast_length": [factor * settings.longest for factor in FORECASTS],
             "temperature": settings.temperatures,
             "epsilon": settings.epsilons,
+            "gap": list(range(metrics["loss_by_gap"].values.size if "loss_by_gap" in metrics else 0)),
         },
         "metrics": {
             name: {
