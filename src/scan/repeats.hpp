@@ -1,7 +1,7 @@
 // Takes the loss of a text apart by how far back the text could have been copied from.
 #pragma once
 
-#include <functional>
+#include <algorithm>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,9 +21,12 @@ std::vector<Index> repeat_gaps(std::span<const int> tokens);
 // The octaves of these distances over several documents, and "none" for predictions without one.
 class RepeatGaps {
  public:
-  // Reads the tokens of all documents; no octaves if the source knows no tokens.
+  // Reads the tokens of all documents.
   explicit RepeatGaps(const HeadSource& source);
-  bool known() const { return octaves_ > 0; }
+  // Returns whether the source knows the tokens.
+  bool known() const {
+    return std::ranges::any_of(gaps_, [](const auto& gaps) { return !gaps.empty(); });
+  }
   // Returns the labels along the dim "gap": "1", "2-3", "4-7", ..., "none".
   std::vector<std::string> labels() const;
   // Returns the mean of the values, one for each prediction of each document, in each octave, with

@@ -330,11 +330,11 @@ class Oracle:
         losses = [d.next_token_loss for d in self.documents if d.next_token_loss is not None]
         if not self._wants("model") or not losses:
             return {}
-        tokens = [d.tokens for d in self.documents if d.next_token_loss is not None]
-        return {
-            "loss": loss_metric(losses, self.index, self.settings.lengths),
-            "loss_by_gap": loss_by_gap(losses, tokens),
-        }
+        found = {"loss": loss_metric(losses, self.index, self.settings.lengths)}
+        tokens = [d.tokens for d in self.documents if d.tokens is not None]
+        if len(tokens) == len(losses):
+            found["loss_by_gap"] = loss_by_gap(losses, tokens)
+        return found
 
 
 _current: Oracle | None = None

@@ -77,9 +77,12 @@ TEST(RepeatGaps, ErrorsAreOverDocumentsIfFourHaveTheOctave) {
   EXPECT_NEAR(mean.standard_error, std::sqrt(5.0 / 3 / 4), 1e-12) << "of 2, 3, 4 and 5";
 }
 
-TEST(RepeatGaps, NoTokensNoOctaves) {
+TEST(RepeatGaps, ATextMayRepeatNothing) {
   EXPECT_FALSE(RepeatGaps(Texts({{}, {}})).known());
-  EXPECT_FALSE(RepeatGaps(Texts({{1, 2, 3}})).known()) << "nothing comes again";
+  const Texts new_tokens({{1, 2, 3}});
+  const RepeatGaps nothing_again(new_tokens);
+  EXPECT_TRUE(nothing_again.known());
+  EXPECT_EQ(nothing_again.labels(), std::vector<std::string>{"none"});
 }
 
 Estimate change(double value, double error) {

@@ -40,6 +40,7 @@ class Cpp(unittest.TestCase):
         "horizon": "synthetic_table",
         "loss_change": "output",
         "output_change": "output source",
+        "reach": "source",
         "rank_correlation": "random_keys_claims tokens_claims warning_claims",
         "rank_correlation_low": "warning_claims",
         "rank_correlation_high": "warning_claims",
