@@ -255,6 +255,7 @@ class Scan {
     std::vector<std::string> dropped;
     if (layers_missing) dropped = drop_whole_model_metrics(results);
     if (wants_loss()) dropped.push_back(metric::loss);
+    if (wants_loss() && info_.has_tokens) dropped.push_back(metric::loss_by_gap);
     std::erase_if(dropped, is_interval_end);  // dropped together with its metric
     if (dropped.empty()) return;
     results.notices.push_back(fmt::format(
