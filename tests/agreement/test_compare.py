@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.agreement.program import DEMO, headgauge, token_ids
+from tests.reference.assembly import loss_by_gap
 from tests.reference.counterfactual import Counterfactual, Intervention, mean_up_to
 from tests.reference.normalizers import make_normalizer
 from tests.results.schema import validate
@@ -35,6 +36,7 @@ class CompareAgreement(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = Path(folder.name)
         ids = token_ids(DEMO)[: LENGTHS[-1]]
+        cls.tokens = np.asarray(ids)
         cls.ids = cls.folder / "ids"
         cls.ids.write_text("\n".join(map(str, ids)) + "\n")
         cls.reference = Counterfactual(DEMO, ids)
@@ -65,6 +67,8 @@ class CompareAgreement(unittest.TestCase):
         """`cell` has values and standard errors by length of loss, loss_change and kl."""
         outcome = self.reference.under(interventions)
         original = self.reference.trace.next_token_loss
+        self.check_gaps(cell, outcome.losses, "loss_by_gap", what)
+        self.check_gaps(cell, outcome.losses - original, "loss_change_by_gap", what)
         for place, length in enumerate(LENGTHS):
             for name, values, rows, tolerance in (
                 ("loss", outcome.losses, length - 1, LOSS),
@@ -78,6 +82,16 @@ class CompareAgreement(unittest.TestCase):
                     self.assertIsNone(cell[name][1][place], label)
                 else:
                     self.near(cell[name][1][place], error, tolerance, label)
+
+    def check_gaps(self, cell: dict, values: np.ndarray, name: str, what: str) -> None:
+        expected = loss_by_gap([values], [self.tokens])
+        self.assertEqual(len(cell[name][0]), len(expected.values), what)
+        for part, numbers in zip(cell[name], (expected.values, expected.stderr), strict=True):
+            for place, number in enumerate(numbers):
+                if np.isnan(number):
+                    self.assertIsNone(part[place], f"{what}: {name}, octave {place}")
+                else:
+                    self.near(part[place], number, LOSS, f"{what}: {name}, octave {place}")
 
     def check_outputs(self, results: dict, index: int, intervention: Intervention, what: str) -> None:
         layers = range(self.reference.model.config.layers)
@@ -101,7 +115,7 @@ class CompareAgreement(unittest.TestCase):
 
         return {
             name: (of(results["metrics"][name]["values"]), of(results["metrics"][name]["stderr"]))
-            for name in ("loss", "loss_change", "kl")
+            for name in ("loss", "loss_change", "kl", "loss_by_gap", "loss_change_by_gap")
         }
 
     def test_all_heads_at_once(self) -> None:

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "headgauge/heads.hpp"
+#include "heads/batch_means.hpp"
 
 namespace headgauge {
 namespace {
@@ -101,6 +102,27 @@ TEST(FirstOctaveAbove, IsTheFirstThatIsShown) {
   // t = 2 with 20 degrees of freedom has p = .0296: shown in one octave, not in two.
   EXPECT_EQ(first_octave_above(std::vector{change(.3, .1), none}, .1), 1);
   EXPECT_EQ(first_octave_above(std::vector{change(.3, .1), change(0, .1), none}, .1), -1);
+}
+
+// With changes of exactly 0.1 in every octave, "above 0.1" is false wherever it is said.
+TEST(FirstOctaveAbove, KeepsItsLevelOverAllOctaves) {
+  std::mt19937_64 random(11);
+  std::normal_distribution<double> noise(0.1, 1);
+  constexpr int kTexts = 4000;
+  int found = 0;
+  for (int trial = 0; trial < kTexts; ++trial) {
+    std::vector<Estimate> changes;
+    for (int octave = 0; octave < 9; ++octave) {
+      BatchMeans means;  // five documents of one prediction each
+      for (int document = 0; document < 5; ++document) means.add({noise(random), 1, 1});
+      changes.push_back(means.finish());
+    }
+    changes.push_back(change(9, 0.1));
+    found += first_octave_above(changes, 0.1) > 0 ? 1 : 0;
+  }
+  // 5 % and three standard errors of the count.
+  EXPECT_LE(found, kTexts * 0.05 + 3 * std::sqrt(kTexts * 0.05 * 0.95));
+  EXPECT_GE(found, kTexts * 0.03) << "not needlessly cautious";
 }
 
 }  // namespace

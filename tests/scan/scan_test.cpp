@@ -151,7 +151,8 @@ TEST(Scan, AnInterruptedScanHoldsTheFinishedLayers) {
                                "interrupted: metrics of the whole model are left out (critical_n, "
                                "critical_fraction, critical_p, closest_n, closest_ratio, "
                                "closest_n_exponent, critical_n_paper, critical_ks_d, "
-                               "critical_ks_p, sensitivity_max, forecast_coverage, loss)"),
+                               "critical_ks_p, sensitivity_max, forecast_coverage, loss, "
+                               "loss_by_gap)"),
             1);
   for (const char* metric : {"entropy", "distance", "separability", "sensitivity"}) {
     const LabelledArray& found = *part.metric(metric);
