@@ -17,8 +17,11 @@ namespace headgauge {
 
 using Bytes = std::vector<std::byte>;
 
-// Thrown when a part of a journal differs from what was written. The journal is not deleted.
+// Thrown when finished work that a run finds differs from what was written: the user can delete it
+// and go on, so the journal is not deleted.
 struct DamagedPartError : BadInputError {
+  using BadInputError::BadInputError;
+  // A part of the journal.
   DamagedPartError(const std::string& expected, const std::string& found)
       : BadInputError(fault("journal", expected, found, "delete the journal to start again")) {}
 };

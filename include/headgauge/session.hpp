@@ -99,7 +99,7 @@ class RunObserver : public Progress {
   // Called when the model and the texts are open, before anything is measured. `source` is null if
   // the run opens them one by one.
   virtual void opened(const HeadSource* /*source*/) {}
-  // Called if the run resumes an interrupted one. Example of `line`: "going on from layer 24 of
+  // Called if the run resumes an interrupted one. Example of `line`: "resuming from layer 24 of
   // 30".
   virtual void resumed(const std::string& /*line*/) {}
   // Called after the last measurement, before the files of Run::out are saved.
@@ -109,7 +109,8 @@ class RunObserver : public Progress {
 // How a run is carried out.
 struct Run {
   // The folder for results.json and heads.csv. The run keeps its journal there until it ends, so
-  // that the same run can resume. Empty: nothing is saved.
+  // that the same run can resume (reproduce limits, which has none, begins again). Empty: nothing
+  // is saved.
   std::string out = {};
   // Measures only this share of the documents, for merge(): the parts are in the journal in `out`,
   // and the results are empty.

@@ -79,8 +79,8 @@ class Kept {
     return fmt::format("{}  {}\n", text_sha256(text), kResultsFile);
   }
   [[noreturn]] void refuse(const std::string& found) const {
-    throw BadInputError(fault(file(), "the results as they were saved", found,
-                              "delete " + file() + " to start again"));
+    throw DamagedPartError(fault(file(), "the results as they were saved", found,
+                                 "delete " + file() + " to start again"));
   }
   std::string file() const { return (path_ / kResultsFile).string(); }
 

@@ -28,8 +28,6 @@ const Names& names() {
         {"parse_token_ids()", "--tokens"},
         {"reproduce_limits() with LimitsOptions::cut", "reproduce limits MODEL --text FILE"},
         {"reproduce_limits()", "reproduce limits MODEL --text FILE"},
-        {"SyntheticOptions::state", "--out"},
-        {"PlanOptions::state", "--out"},
         {"TokensOptions::folder", "--out"},
         {"TokensOptions::model", "MODEL and --text"},
         {"text_files(FILE)", "--text FILE"},

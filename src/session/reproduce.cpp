@@ -47,6 +47,7 @@ std::vector<std::string> save_and_draw(Running& running, const Results& results,
 
 Results Session::reproduce(LimitsRequest request) {
   Running running = begin();
+  running.require_no_shard("reproduce limits");
   Input input = this->input("reproduce limits");
   LimitsOptions& options = request.options;
   input.lengths = options.lengths;
@@ -65,6 +66,7 @@ Results Session::reproduce(LimitsRequest request) {
 
 Results Session::judge_limits(const std::string& results_path) {
   Running running = begin();
+  running.require_no_shard("reproduce limits");
   const std::string file = results_file(results_path);
   Results scanned = read_results(file);
   running.start(nullptr);

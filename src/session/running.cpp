@@ -107,11 +107,14 @@ Running::Running(Run run, std::shared_ptr<Journal> merged)
   if (!run_.out.empty()) folder_.emplace(run_.out);
 }
 
+void Running::require_no_shard(const std::string& experiment) const {
+  if (!run_.shard) return;
+  throw UnsupportedError(fault("Run::shard", "scan, compare, converge or validate", experiment,
+                               "measure in one process"));
+}
+
 Journal& Running::open_journal(const RunRecord& record, const Results& described) {
-  if (run_.shard && !record.has_shards) {
-    throw UnsupportedError(fault("Run::shard", "scan, compare, converge or validate",
-                                 record.experiment, "measure in one process"));
-  }
+  if (!record.has_shards) require_no_shard(record.experiment);
   if (record.has_own || !record.model.has_name()) {
     if (!run_.shard && merged_ == nullptr) return no_journal();
     throw record.has_own

@@ -37,6 +37,8 @@ class Running {
   // of a model without a name or of a run without shards. Objects of the program's own have no
   // identity, and so no journal.
   Journal& open_journal(const RunRecord& record, const Results& described);
+  // Throws UnsupportedError for a shard of a run that several processes cannot share.
+  void require_no_shard(const std::string& experiment) const;
   // Tells the observer where the run resumes, and that everything is open. `source` is null if the
   // run opens its texts one by one.
   void start(const HeadSource* source);

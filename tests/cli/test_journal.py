@@ -209,6 +209,24 @@ class Journal(SharesTest):
                 self.assert_same("out", "whole")
                 shutil.rmtree(self.folder / "out")
 
+    def test_a_damaged_experiment_leaves_what_others_finished(self) -> None:
+        words = ("reproduce", "tokens", *self.scan[1:4], "--dimension", "6", "--grid", "60,120,240,480")
+        words = (*words, "--replicates", "4", "--quiet")
+        self.kill_when(
+            lambda: any(b"model/converge" in path.read_bytes() for path in self.journals("out")),
+            *words, "--out", "out",
+        )  # fmt: skip
+        saved = self.folder / "out/gaussian/results.json"
+        whole = saved.read_bytes()
+        saved.write_bytes(whole[: len(whole) // 2])
+        kept = self.journals("out")
+        self.refuse(BAD_INPUT, *words, "--out", "out", says="delete out/gaussian/results.json to start again")
+        self.assertEqual(self.journals("out"), kept)
+        saved.unlink()
+        self.succeed(*words, "--out", "whole")
+        self.succeed(*words, "--out", "out")
+        self.assert_same("out", "whole")
+
     def test_one_of_other_settings_is_refused(self) -> None:
         self.leave_journal(*self.scan)
         says = ("out/journal/part-1-of-1.journal", "the same run", "delete out/journal to start again")

@@ -190,6 +190,10 @@ TEST(Session, RefusesWhatDoesNotFit) {
   EXPECT_THROW(Session(tiny(), three_texts(), {.shard = Share{0, 2}}).scan(quick()), UsageError);
   EXPECT_THROW(Session(tiny()).scan(quick()), UsageError) << "no text";
   EXPECT_THROW(Session(tiny(), three_texts()).compare({}), UsageError) << "nothing to compare";
+  const headgauge::Run shard = {.shard = Share{0, 2}};
+  EXPECT_THROW(Session(tiny(), three_texts(), shard).reproduce(LimitsRequest()), UnsupportedError);
+  EXPECT_THROW(Session(Model(), {}, shard).judge_limits("none"), UnsupportedError);
+  EXPECT_THROW(Session(Model(), {}, shard).reproduce(TokensRequest()), UnsupportedError);
   EXPECT_THROW(parse_share("3/2"), UsageError);
   EXPECT_EQ(parse_share("2/8"), (Share{1, 8}));
   Texts twice = three_texts();
