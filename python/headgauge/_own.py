@@ -15,7 +15,7 @@ Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
-BLOCK = 64  # queries of one call of Pattern.select()
+BLOCK = 64  # queries of one call, at most
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Normalizer:
     unit_norms: ClassVar[bool] = False
 
     def weigh(self, logits: Doubles, position: npt.NDArray[np.int64]) -> Any:
-        """Returns the weights (n, keys) of the logits (n, keys) of n queries, up to 64 in a scan. A logit is
+        """Returns the weights (n, keys) of the logits (n, keys) of n queries, up to 64. A logit is
         -inf, and its weight must be 0, if the query does not see the key; each query sees a key. In a scan,
         column j is the j-th key that the query sees. `position` (n,) is that of each query in its text,
         from 0."""
@@ -126,8 +126,14 @@ class Rule:
     def weigh(self, logits: Doubles, begin: Any, end: Any, position: Any, threads: int) -> Doubles:
         keys = np.arange(logits.shape[1])
         seen = (keys >= begin[:, None]) & (keys < end[:, None])
-        weights = self._own.weigh(np.where(seen, logits, -np.inf), position)
-        return np.where(seen, checked(weights, logits.shape, f"{self.name}.weigh()"), 0.0)
+        weights = np.zeros_like(logits)
+        rows = np.flatnonzero(begin < end)
+        for first in range(0, rows.size, BLOCK):
+            block = rows[first : first + BLOCK]
+            shown = np.where(seen[block], logits[block], -np.inf)
+            found = _finite_weights(self._own, shown, seen[block], position[block])
+            weights[block] = np.where(seen[block], found, 0.0)
+        return weights
 
     def vjp(
         self, logits: Doubles, begin: Any, end: Any, position: Any, gradient: Doubles, threads: int
@@ -165,6 +171,8 @@ class Selector:
         count, rows = len(keys), len(ranges)
         places = np.arange(count)
         visible = (places >= ranges[:, :1]) & (places < ranges[:, 1:])
+        if logits is not None:  # a mask may hide keys between those that a query sees
+            visible &= logits > np.finfo(logits.dtype).min
         kept = np.zeros((rows, count), dtype=np.bool_)
         for first in range(0, rows, BLOCK):
             block = slice(first, min(first + BLOCK, rows))
@@ -198,14 +206,19 @@ def observed(own: Measure, names: list[str], rows: Rows) -> Doubles:
 def weighed(
     own: Normalizer, logits: Doubles, counts: npt.NDArray[np.int64], position: npt.NDArray[np.int64]
 ) -> Doubles:
-    """Returns the weights (n, keys) of a block of rows, of which each sees its first `counts` (n,) keys.
-    Raises BadInputError for weights of another shape, and for weights that are NaN or infinite
-    although the logits are finite."""
+    """Returns the weights (n, keys) of a block of rows, of which each sees its first `counts` (n,) keys."""
+    return _finite_weights(own, logits, np.arange(logits.shape[1]) < counts[:, None], position)
+
+
+def _finite_weights(own: Normalizer, logits: Doubles, seen: Mask, position: npt.NDArray[np.int64]) -> Doubles:
+    """Raises BadInputError for weights of another shape, and for weights of seen keys that are NaN or
+    infinite although the logits of the row are finite."""
     where = f"{own.name}.weigh()"
     weights = checked(own.weigh(logits, position), logits.shape, where).astype(np.float64)
-    hidden = np.arange(logits.shape[1]) >= counts[:, None]
-    usable = (np.isfinite(logits) | hidden).all(axis=1, keepdims=True)  # the scan reports other logits itself
-    bad = usable & ~hidden & ~np.isfinite(weights)
+    usable = (np.isfinite(logits) | ~seen).all(
+        axis=1, keepdims=True
+    )  # the caller reports other logits itself
+    bad = usable & seen & ~np.isfinite(weights)
     if bad.any():
         row, key = np.argwhere(bad)[0]
         raise BadInputError(

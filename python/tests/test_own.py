@@ -138,6 +138,49 @@ class Own(unittest.TestCase):
         model(ids, labels=ids).loss.backward()
         torch.testing.assert_close(own, model.get_input_embeddings().weight.grad, atol=1e-5, rtol=1e-3)
 
+    def test_use_gives_blocks_of_rows_that_see_a_key(self) -> None:
+        import torch
+        from test_live_changes import demo
+
+        class Nan(headgauge.Normalizer):
+            def weigh(self, logits: Any, position: Any) -> Any:
+                return np.full_like(logits, np.nan)
+
+        model = demo()
+        ids = torch.tensor([[(7 * i + 3 * b) % 90 for i in range(40)] for b in range(2)])
+        padded = torch.ones_like(ids)
+        padded[1, :9] = 0
+        Softmax.calls.clear()
+        with torch.no_grad():
+            with headgauge.use(model, Softmax()):
+                own = model(ids, attention_mask=padded).logits
+            before = model(ids, attention_mask=padded).logits
+            self.assertEqual(max(Softmax.calls), 64)
+            torch.testing.assert_close(own[0], before[0], atol=1e-4, rtol=1e-4)
+            torch.testing.assert_close(own[1, 9:], before[1, 9:], atol=1e-4, rtol=1e-4)
+            with (
+                headgauge.use(model, Nan()),
+                self.assertRaisesRegex(errors.BadInputError, "expected finite weights, found nan"),
+            ):
+                model(ids)
+
+    def test_use_shows_a_pattern_the_keys_that_a_mask_hides(self) -> None:
+        from headgauge._own import Selector
+
+        class Keeper(headgauge.Pattern):
+            def select(self, rows: Any) -> Any:
+                self.visible = rows.visible
+                return rows.visible
+
+        own, count = Keeper(), 6
+        logits = np.zeros((count, count), np.float32)
+        logits[:, 2] = np.finfo(np.float32).min
+        ranges = np.array([[0, query + 1] for query in range(count)])
+        vectors = np.ones((count, 4), np.float32)
+        kept = Selector(own).select(vectors, vectors, ranges, 0, 0, 0, True, 1.0, logits)
+        self.assertFalse(own.visible[:, 2].any())
+        np.testing.assert_array_equal(kept.sum(axis=1), [1, 2, 2, 3, 4, 5])
+
     def test_use_with_a_pattern(self) -> None:
         import torch
         import transformers

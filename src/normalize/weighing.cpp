@@ -29,6 +29,20 @@ WeightSums round_weights(std::span<const double> exact, std::span<const float> l
   return sums;
 }
 
+// Returns how many of the first rows a block takes: as many as fit in 64 rows of 4096 keys, so that
+// the memory of a block does not grow with the context; at least one.
+template <class Row>
+std::size_t rows_of_a_block(std::span<const Row> rows) {
+  constexpr std::size_t kBlock = 64 * 4096;
+  std::size_t width = 1, count = 0;
+  for (const Row& row : rows) {
+    width = std::max(width, row.logits.size());
+    if (count > 0 && (count + 1) * width > kBlock) break;
+    ++count;
+  }
+  return count;
+}
+
 }  // namespace
 
 WeightSums Normalizer::weigh(std::span<const float> logits, const RowContext& context,
@@ -60,18 +74,22 @@ void Normalizer::weigh_rows(std::span<WeighedRow> rows) const {
     for (WeighedRow& row : rows) row.sums = weigh(row.logits, row.context, row.weights);
     return;
   }
-  std::vector<std::vector<double>> logits, weights;
-  std::vector<ExactRow> exact;
-  for (const WeighedRow& row : rows) {
-    logits.emplace_back(row.logits.begin(), row.logits.end());
-    weights.emplace_back(row.logits.size());
-    exact.push_back({logits.back(), row.context, weights.back()});
-  }
-  weigh_rows(exact);
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    WeighedRow& row = rows[r];
-    row.sums = sees_no_key(row.logits) ? weigh(row.logits, row.context, row.weights)
-                                       : round_weights(weights[r], row.logits, row.weights);
+  while (!rows.empty()) {
+    const std::span<WeighedRow> block = rows.first(rows_of_a_block<WeighedRow>(rows));
+    std::vector<std::vector<double>> logits, weights;
+    std::vector<ExactRow> exact;
+    for (const WeighedRow& row : block) {
+      logits.emplace_back(row.logits.begin(), row.logits.end());
+      weights.emplace_back(row.logits.size());
+      exact.push_back({logits.back(), row.context, weights.back()});
+    }
+    weigh_rows(exact);
+    for (std::size_t r = 0; r < block.size(); ++r) {
+      WeighedRow& row = block[r];
+      row.sums = sees_no_key(row.logits) ? weigh(row.logits, row.context, row.weights)
+                                         : round_weights(weights[r], row.logits, row.weights);
+    }
+    rows = rows.subspan(block.size());
   }
 }
 
@@ -84,7 +102,11 @@ void Normalizer::weigh_rows(std::span<const ExactRow> rows) const {
       visible.push_back(row);
     }
   }
-  if (!visible.empty()) weigh_block(visible);
+  for (std::span<const ExactRow> left = visible; !left.empty();) {
+    const std::size_t count = rows_of_a_block<ExactRow>(left);
+    weigh_block(left.first(count));
+    left = left.subspan(count);
+  }
 }
 
 void Normalizer::weigh_block(std::span<const ExactRow> rows) const {

@@ -104,6 +104,53 @@ class Uniform final : public Normalizer {
   }();
 };
 
+// Softmax in blocks, which notes how large they are.
+class InBlocks final : public Normalizer {
+ public:
+  const NormalizerInfo& info() const override { return info_; }
+  NormalizerTraits traits() const override {
+    NormalizerTraits traits;
+    traits.in_blocks = true;
+    return traits;
+  }
+  void jacobian(std::span<const double>, const RowContext&, Jacobian&) const override {}
+  mutable std::vector<std::size_t> blocks;
+
+ protected:
+  void weigh_row(std::span<const double> logits, const RowContext& context,
+                 std::span<double> weights) const override {
+    softmax_->weigh(logits, context, weights);
+  }
+  void weigh_block(std::span<const ExactRow> rows) const override {
+    blocks.push_back(rows.size());
+    Normalizer::weigh_block(rows);
+  }
+
+ private:
+  NormalizerInfo info_;
+  std::shared_ptr<const Normalizer> softmax_ = make_normalizer("softmax");
+};
+
+TEST(Extension, ABlockOfRowsHoldsAsMuchWhateverTheContext) {
+  const InBlocks own;
+  for (const std::size_t keys : {16, 8192, 300000}) {
+    std::vector<std::vector<float>> logits(64, std::vector<float>(keys)), weights = logits;
+    std::vector<WeighedRow> rows;
+    for (std::size_t r = 0; r < logits.size(); ++r) {
+      for (std::size_t k = 0; k < keys; ++k) logits[r][k] = static_cast<float>((k * (r + 1)) % 7);
+      rows.push_back({.logits = logits[r], .context = {}, .weights = weights[r], .sums = {}});
+    }
+    own.blocks.clear();
+    own.weigh_rows(rows);
+    EXPECT_EQ(own.blocks.front(), keys == 16 ? 64u : keys == 8192 ? 32u : 1u);
+    std::vector<float> alone(keys);
+    for (const std::size_t r : {0u, 31u, 32u, 63u}) {
+      own.weigh(std::span<const float>(logits[r]), {}, alone);
+      EXPECT_EQ(weights[r], alone) << keys << " keys, row " << r;
+    }
+  }
+}
+
 // The query itself and the key before it.
 class Pair final : public Pattern {
  public:
