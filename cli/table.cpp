@@ -140,8 +140,6 @@ void Table::sort_heads() {
 
 void Table::choose_columns() {
   const auto top_n = judged_top_n(results_);
-  const double n =
-      top_n ? results_.coord_numbers("top_n")[static_cast<std::size_t>(*top_n)] : kUndefined;
   const auto defined = [&](const std::string& metric) {
     return std::any_of(heads_.begin(), heads_.end(), [&](const HeadName& head) {
       return value_of(results_, metric, head).has_value();
@@ -150,7 +148,11 @@ void Table::choose_columns() {
   for (const Column& column : head_columns()) {
     if (!defined(column.metric)) continue;
     columns_.push_back(column);
-    columns_.back().unit = fmt::format(fmt::runtime(column.unit), n);
+    std::string& unit = columns_.back().unit;
+    if (unit.find('{') == unit.npos) continue;
+    unit = top_n ? fmt::format(fmt::runtime(unit),
+                               results_.coord_numbers("top_n")[static_cast<std::size_t>(*top_n)])
+                 : "";
   }
   const bool shown = std::any_of(columns_.begin(), columns_.end(), [&](const Column& column) {
     return column.metric == options_.sort;
@@ -160,7 +162,7 @@ void Table::choose_columns() {
     const std::size_t cut = options_.sort.rfind('_');
     Column column{options_.sort, options_.sort.substr(0, cut),
                   cut == std::string::npos ? "" : options_.sort.substr(cut + 1), 5};
-    std::erase_if(columns_, &Column::aside);
+    std::erase_if(columns_, [](const Column& c) { return c.aside; });
     column.title = shortened(column.title, 12);
     column.unit = shortened(column.unit, 12);
     column.width = std::max({column.width, text_width(column.title), text_width(column.unit)});
@@ -172,7 +174,7 @@ void Table::choose_columns() {
                            [](const Flag& flag) { return is_role(flag.name); }) ||
                (columns_.empty() && results_.metric(metric::role_chance) != nullptr);
   if (has_roles_) used += kRoleWidth + kGap;
-  flag_width_ = kTableWidth - used;
+  flag_width_ = kTableWidth - std::min(used, kTableWidth);
 }
 
 std::string Table::header() const {
@@ -239,10 +241,13 @@ void Table::place_flags() {
     const bool raised = std::any_of(results_.flags.begin(), results_.flags.end(),
                                     [&](const Flag& flag) { return flag.name == info.name; });
     if (!raised || info.role) continue;
-    const bool shares = !flag_places_.empty() && info.rule == FlagInfo::Rule::below &&
-                        flag_info(flag_places_.back().first).metric == info.metric;
+    const FlagInfo* const last =
+        flag_places_.empty() ? nullptr : &flag_info(flag_places_.back().first);
+    const bool shares = last != nullptr && last->metric == info.metric &&
+                        last->rule == FlagInfo::Rule::above && info.rule == FlagInfo::Rule::below &&
+                        info.cutoff <= last->cutoff;
     flag_places_.emplace_back(info.name, shares ? flag_places_.back().second : place);
-    if (!shares) place += info.short_name.size() + 1;
+    place = std::max(place, flag_places_.back().second + info.short_name.size() + 1);
   }
   if (place > flag_width_ + 1) flag_places_.clear();
 }

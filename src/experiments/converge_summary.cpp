@@ -1,10 +1,13 @@
 // Describes the findings of converge() in sentences.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
 #include "convergence/budget.hpp"
 #include "experiments/converge_output.hpp"
+#include "headgauge/catalogue.hpp"
 #include "headgauge/changes.hpp"
 #include "headgauge/converge.hpp"
 #include "headgauge/metric_names.hpp"
@@ -106,7 +109,11 @@ class Sentences {
     line.say(") to ").number(widest->cell).say(" (").head(widest->head);
     line.say("), for which paper B predicts rates from ").number(*fast).say(" down to ");
     line.number(*slow).say("; ").flags("slow", static_cast<double>(flagged)).say(" of ");
-    return heads(line).say(" heads are slow (below ").constant("0.1").say(").").done();
+    return heads(line)
+        .say(" heads are slow (below ")
+        .constant(fmt::format("{}", flag_info("slow").cutoff))
+        .say(").")
+        .done();
   }
 
   MaybeLine rates() const {

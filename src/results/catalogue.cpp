@@ -88,6 +88,15 @@ std::string command_after(Keys& keys) {
                                   {{"converge", next::kConverge}, {"validate", next::kValidate}});
 }
 
+// Fills a number into a text, for {} or, times 100, for {percent:g}.
+std::string filled_in(const std::string& place, const std::string& text, double number) {
+  try {
+    return fmt::format(fmt::runtime(text), number, fmt::arg("percent", 100 * number));
+  } catch (const fmt::format_error& error) {
+    refuse(place, fmt::format("\"{}\": {}", text, error.what()));
+  }
+}
+
 FlagInfo read_flag(nlohmann::json object, const std::string& metric) {
   Keys keys(std::move(object), "flags of " + metric);
   using enum FlagInfo::Rule;
@@ -104,8 +113,10 @@ FlagInfo read_flag(nlohmann::json object, const std::string& metric) {
   flag.cutoff = keys.take<double>("cutoff");
   if (keys.has("share_of")) flag.share_of = keys.text("share_of");
   if (keys.has("partner")) flag.partner = keys.text("partner");
-  flag.meaning = fmt::format(fmt::runtime(keys.text("meaning")), flag.cutoff,
-                             fmt::arg("percent", 100 * flag.cutoff));
+  if (!flag.share_of.empty() && flag.rule != above && flag.rule != below) {
+    refuse(flag.name, "only the rules above and below take \"share_of\"");
+  }
+  flag.meaning = filled_in(flag.name, keys.text("meaning"), flag.cutoff);
   flag.source = keys.text("source");
   flag.means = keys.text("means");
   flag.next = command_after(keys);
@@ -116,6 +127,7 @@ FlagInfo read_flag(nlohmann::json object, const std::string& metric) {
 Column read_column(nlohmann::json object, const std::string& metric) {
   Keys keys(std::move(object), "column of " + metric);
   Column column{metric, keys.text("title"), keys.text("unit"), keys.take<std::size_t>("width")};
+  filled_in("column of " + metric, column.unit, 0);
   if (keys.has("judged_by")) column.judged_by = keys.text("judged_by");
   column.aside = keys.find<bool>("aside").value_or(false);
   column.place = keys.take<int>("place");

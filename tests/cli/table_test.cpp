@@ -124,6 +124,16 @@ TEST(Table, SaysWhatAPatternCosts) {
   EXPECT_EQ(render_table(r, {}).find("softmax, pattern"), std::string::npos);
 }
 
+TEST(Table, HasNoUnitWhereNoNIsJudged) {
+  Results r = scanned_results();
+  EXPECT_NE(render_table(r, {}).find("N=20"), std::string::npos);
+  r.set_coord("top_n", std::vector<double>{1, 21, 100});
+  std::ranges::fill(r.metric("separability")->values, .5);
+  const std::string table = render_table(r, {});
+  EXPECT_EQ(table.find("N="), std::string::npos) << table;
+  EXPECT_NE(table.find("sep."), std::string::npos);
+}
+
 TEST(Table, FitsIn100ColumnsWhateverTheValues) {
   Results r = scanned_results();
   r.model["name"] = std::string(300, 'm');

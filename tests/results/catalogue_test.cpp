@@ -135,6 +135,12 @@ TEST(Catalogue, ReadsTheFlagsAndTheColumnOfAMetric) {
   const std::string flag = kFlag;
   EXPECT_TRUE(refuses(with_flag(flag + R"(, "else": 1)"), "flags of a: unknown key \"else\""));
   EXPECT_TRUE(refuses(with_flag(flag + R"(, "share_of": "b")"), "p: there is no metric \"b\""));
+  std::string other = flag;
+  other.replace(other.find("above\""), 5, "no_better_than_chance");
+  EXPECT_TRUE(refuses(with_flag(other + R"(, "share_of": "a")"), "p: only the rules above and"));
+  other = flag;
+  other.replace(other.find("{percent"), 8, "{share");
+  EXPECT_TRUE(refuses(with_flag(other), "catalogue: p: \"above {share:g} %\""));
   EXPECT_TRUE(refuses(with_flag(flag + R"(, "partner": "b")"), "p: there is no metric \"b\""));
 
   const auto with_column = [&](const std::string& fields) {
@@ -142,6 +148,9 @@ TEST(Catalogue, ReadsTheFlagsAndTheColumnOfAMetric) {
   };
   const std::string column = R"("title": "A", "unit": "keys", "width": 5, "place": 1)";
   EXPECT_EQ(refusal(with_column(column)), "");
+  std::string open = column;
+  open.replace(open.find("keys"), 4, "N={");
+  EXPECT_TRUE(refuses(with_column(open), "column of a: \"N={\""));
   EXPECT_TRUE(refuses(with_column(column + R"(, "judged_by": "b")"),
                       "column of a: there is no metric \"b\""));
 }

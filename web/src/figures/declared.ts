@@ -4,7 +4,7 @@ import type { Cell, Results } from "../data/results";
 import { curvesFigure, metricCurve } from "./curves";
 import type { Figure } from "./figure";
 
-const AXES: Readonly<Record<string, { label: string; log: boolean; ticks: boolean }>> = {
+export const AXES: Readonly<Record<string, { label: string; log: boolean; ticks: boolean }>> = {
   length: { label: "context length L (tokens, log scale)", log: true, ticks: true },
   position: { label: "query position (tokens, log scale)", log: true, ticks: false },
   temperature: { label: "temperature T (log scale)", log: true, ticks: false },
