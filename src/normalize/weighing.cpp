@@ -29,15 +29,15 @@ WeightSums round_weights(std::span<const double> exact, std::span<const float> l
   return sums;
 }
 
-// Returns how many of the first rows a block takes: as many as fit in 64 rows of 4096 keys, so that
-// the memory of a block does not grow with the context; at least one.
+// Returns how many of the first rows a block takes: up to 64, and as many as fit in 64 rows of 4096
+// keys, so that the memory of a block does not grow with the context; at least one.
 template <class Row>
 std::size_t rows_of_a_block(std::span<const Row> rows) {
-  constexpr std::size_t kBlock = 64 * 4096;
+  constexpr std::size_t kRows = 64, kNumbers = kRows * 4096;
   std::size_t width = 1, count = 0;
   for (const Row& row : rows) {
     width = std::max(width, row.logits.size());
-    if (count > 0 && (count + 1) * width > kBlock) break;
+    if (count == kRows || (count > 0 && (count + 1) * width > kNumbers)) break;
     ++count;
   }
   return count;

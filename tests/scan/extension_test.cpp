@@ -134,7 +134,7 @@ class InBlocks final : public Normalizer {
 TEST(Extension, ABlockOfRowsHoldsAsMuchWhateverTheContext) {
   const InBlocks own;
   for (const std::size_t keys : {16, 8192, 300000}) {
-    std::vector<std::vector<float>> logits(64, std::vector<float>(keys)), weights = logits;
+    std::vector<std::vector<float>> logits(70, std::vector<float>(keys)), weights = logits;
     std::vector<WeighedRow> rows;
     for (std::size_t r = 0; r < logits.size(); ++r) {
       for (std::size_t k = 0; k < keys; ++k) logits[r][k] = static_cast<float>((k * (r + 1)) % 7);
