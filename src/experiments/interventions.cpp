@@ -7,7 +7,6 @@
 #include "headgauge/normalize.hpp"
 #include "headgauge/patterns.hpp"
 #include "scan/resolved_scan.hpp"
-#include "scan/specs.hpp"
 
 namespace headgauge {
 namespace {
@@ -21,7 +20,7 @@ using Named = std::pair<std::string, HeadIntervention>;
 // Returns the named ones, then the caller's own.
 std::vector<Named> normalizers_of(const CompareOptions& options, const SourceInfo& source) {
   std::vector<Named> all;
-  for (const std::string& spec : split_specs(options.normalizers)) {
+  for (const std::string& spec : options.normalizers) {
     all.emplace_back(spec, HeadIntervention{make_normalizer(spec, kNormalizers), {}});
   }
   for (const auto& own : options.own_normalizers) {
@@ -33,7 +32,7 @@ std::vector<Named> normalizers_of(const CompareOptions& options, const SourceInf
 
 std::vector<Named> patterns_of(const CompareOptions& options) {
   std::vector<Named> all;
-  for (const std::string& spec : split_specs(options.patterns)) {
+  for (const std::string& spec : options.patterns) {
     all.emplace_back(spec, HeadIntervention{{}, make_pattern(spec, kPatterns)});
   }
   for (const auto& own : options.own_patterns) {

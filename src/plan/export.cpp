@@ -16,7 +16,6 @@
 #include "headgauge/text.hpp"
 #include "plan/press_text.hpp"
 #include "results/value_or.hpp"
-#include "scan/specs.hpp"
 
 namespace headgauge {
 namespace {
@@ -241,10 +240,10 @@ std::vector<std::string> keep_exportable(PlanOptions& options,
       throw UsageError(fault(option, fmt::format("what {} can do", tool_of(format)), what,
                              "leave it out, or the export"));
     };
-    for (const std::string& pattern : split_specs(options.patterns)) {
+    for (const std::string& pattern : options.patterns) {
       require({pattern, ""}, "PlanOptions::patterns");
     }
-    for (const std::string& normalizer : split_specs(options.normalizers)) {
+    for (const std::string& normalizer : options.normalizers) {
       if (normalizer != "softmax") require({"", normalizer}, "PlanOptions::normalizers");
     }
     if (!options.normalizers.empty()) continue;

@@ -10,7 +10,6 @@
 #include "convergence/budget.hpp"
 #include "headgauge/normalize.hpp"
 #include "headgauge/patterns.hpp"
-#include "scan/specs.hpp"
 
 namespace headgauge {
 namespace {
@@ -55,7 +54,7 @@ std::vector<HeadPlan> candidates_of(const PlanOptions& options, const std::vecto
   const auto add = [&](HeadPlan candidate) {
     if (std::ranges::count(candidates, candidate) == 0) candidates.push_back(std::move(candidate));
   };
-  for (const std::string& pattern : split_specs(options.patterns)) {
+  for (const std::string& pattern : options.patterns) {
     require_fewer(*make_pattern(pattern, "PlanOptions::patterns"), pattern, context);
     add({pattern, ""});
   }
@@ -65,7 +64,7 @@ std::vector<HeadPlan> candidates_of(const PlanOptions& options, const std::vecto
   std::ranges::stable_sort(candidates, std::greater(), [&](const HeadPlan& candidate) {
     return cached_keys(candidate, 0, source, context);
   });
-  std::vector<std::string> normalizers = split_specs(options.normalizers);
+  std::vector<std::string> normalizers = options.normalizers;
   if (normalizers.empty()) {
     normalizers = {"uniform"};
     if (options.objective == PlanObjective::loss) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 #include "headgauge/base.hpp"
@@ -19,6 +20,9 @@ using Json = nlohmann::ordered_json;
 constexpr int kMostPoints = 1000;
 constexpr std::string_view kRange = "FIRST:LAST:COUNT";
 constexpr const char* kCorrect = "; correct the list";
+
+// The form of options that take specs of normalizers or patterns.
+constexpr std::string_view kSpecs = "NAME[:KEY=VALUE],...";
 
 // What set_option() complains about, without the name of the option.
 struct Misfit {
@@ -43,6 +47,21 @@ std::vector<std::string> split_at(std::string_view text, char separator) {
     }
   }
   return parts;
+}
+
+// Splits a list of specs: a part after a comma that has the form key=value belongs to the spec
+// before it.
+std::vector<std::string> split_specs(std::string_view list) {
+  std::vector<std::string> specs;
+  for (std::string& part : split_at(list, ',')) {
+    const std::size_t equals = part.find('='), colon = part.find(':');
+    if (!specs.empty() && equals != part.npos && equals < colon) {
+      specs.back().append(1, ',').append(part);
+    } else {
+      specs.push_back(std::move(part));
+    }
+  }
+  return specs;
 }
 
 // A number of that type that is all of the value; nothing for anything else.
@@ -102,7 +121,13 @@ class Setter {
   void operator()(std::vector<std::string>* member) const {
     std::vector<std::string> words;
     if (!is_none()) {
-      for (const Json& item : items()) words.push_back(text(item));
+      for (const Json& item : items()) {
+        if (option_.form != kSpecs) {
+          words.push_back(text(item));
+          continue;
+        }
+        for (std::string& spec : split_specs(text(item))) words.push_back(std::move(spec));
+      }
     }
     *member = std::move(words);
   }

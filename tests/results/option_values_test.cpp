@@ -71,7 +71,7 @@ TEST(OptionValues, RangesAreGeometric) {
   }
 }
 
-TEST(OptionValues, SpecsWithCommasStayWhole) {
+TEST(OptionValues, AListOfSpecsIsSplitBeforeEachName) {
   std::vector<std::string> specs, groups;
   const Option whole{.member = "CompareOptions::normalizers",
                      .value = &specs,
@@ -82,6 +82,11 @@ TEST(OptionValues, SpecsWithCommasStayWhole) {
       .member = "M", .value = &groups, .form = "GROUP,GROUP...", .group = "", .help = ""};
   set_option(whole, "ssmax:s=0.43,b=0");
   EXPECT_EQ(specs, std::vector<std::string>{"ssmax:s=0.43,b=0"});
+  set_option(whole, "sparsemax,ssmax:s=0.43,b=0,softmax");
+  const std::vector<std::string> three{"sparsemax", "ssmax:s=0.43,b=0", "softmax"};
+  EXPECT_EQ(specs, three);
+  set_option(whole, Json{"sparsemax,ssmax:s=0.43,b=0", "softmax"});
+  EXPECT_EQ(specs, three) << "two options, one of which is a list";
   set_option(list, "weights,distance");
   EXPECT_EQ(groups, (std::vector<std::string>{"weights", "distance"}));
 }
