@@ -264,6 +264,22 @@ std::string without_attention_notice(const SourceInfo& source);
 // Returns some queries of a document, ascending.
 using QueriesOfDocument = std::function<std::vector<Index>(int document)>;
 
+// Next-token predictions of a model in one document of L tokens.
+struct NextTokens {
+  std::vector<double> losses;  // -log p(x_{t+1} | x_1..x_t), t = 1..L-1, nats; empty: not known
+  // 1 if x_{t+1} is the most likely token, t = 1..L-1; a token as likely as the best counts.
+  std::vector<std::uint8_t> right = {};
+  // KL(reference || this) of the next token at t = 1..L, nats; empty without a reference.
+  std::vector<double> divergence = {};
+  // For a model without a loss: the distance between the last hidden state of each token and the
+  // reference's, relative to the norm of the reference's. Empty without a reference.
+  std::vector<double> output_change = {};
+};
+
+// The predictions of a model for all documents.
+using Predictions = std::vector<NextTokens>;
+std::vector<std::vector<double>> losses_of(const Predictions& predictions);
+
 // Yields layers of heads. layer(l, d) is called for l = 0, 1, ... and, within a layer, for every
 // document d in turn. It returns the heads of the layer, ascending by `head`, and none for a layer
 // without attention. The returned views stay valid until the next call.
@@ -318,9 +334,11 @@ class HeadSource {
     static_cast<void>(document);
     return false;
   }
-  // Returns -log p(x_{t+1} | x_1..x_t) in nats for t = 1..L-1 after all layers are done; empty if
-  // the source does not know it.
-  virtual std::vector<double> token_losses(int document) = 0;
+  // Returns the predictions of the last finished pass. The default knows none.
+  virtual NextTokens next_tokens(int document) {
+    static_cast<void>(document);
+    return {};
+  }
 };
 
 }  // namespace headgauge

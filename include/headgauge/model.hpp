@@ -90,15 +90,6 @@ struct SourceOptions {
   std::size_t stream_bytes = 0;
 };
 
-// Next-token predictions of a model in one document of L tokens.
-struct NextTokens {
-  std::vector<double> losses;      // -log p(x_{t+1} | x_1..x_t), t = 1..L-1, nats
-  std::vector<double> divergence;  // KL(reference || this) of the next token at t = 1..L, nats
-  // For a model without a loss: the distance between the last hidden state of each token and the
-  // reference's, relative to the norm of the reference's. Empty without a reference.
-  std::vector<double> output_change;
-};
-
 // An intervention for each head of one layer.
 using LayerInterventions = std::vector<HeadIntervention>;
 
@@ -114,8 +105,6 @@ class ModelSource : public HeadSource {
   virtual void set_reference() = 0;
   // Returns whether there is a reference; set_context() removes it.
   virtual bool has_reference() const = 0;
-  // Returns the predictions of the last finished pass.
-  virtual NextTokens next_tokens(int document) = 0;
   // Returns the predictions of the model with the heads of one layer changed, for each entry of
   // `variants` separately. Must be called right after layer(layer, document). The heads of later
   // layers keep the interventions of intervene(). The pass then continues unaffected, except that

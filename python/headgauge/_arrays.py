@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from headgauge._source import Changes, Places
+from headgauge._source import Changes, NextTokens, Places
 from headgauge.errors import BadInputError
 
 Floats = npt.NDArray[np.float32]
@@ -205,8 +205,8 @@ class ArraySource:
     def token_ids(self, document: int) -> list[int]:
         return []
 
-    def losses(self, document: int) -> list[float]:
-        return []
+    def next_tokens(self, document: int) -> NextTokens:
+        return NextTokens()
 
     def set_context(self, length: int) -> None:
         self.context = length

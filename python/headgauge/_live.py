@@ -418,10 +418,6 @@ class LiveSource:
         known = not self._live.cross and not self._live.alone
         return list(self._runs[document].ids) if known else []
 
-    def losses(self, document: int) -> list[float]:
-        finished = self._finished(document) if self._live.has_loss else None
-        return [] if finished is None else _next_tokens.losses(*self._said(document, finished))
-
     def _said(self, document: int, finished: Any) -> tuple[torch.Tensor, list[int]]:
         assert finished.logits is not None
         return finished.logits, self._runs[document].ids
@@ -439,6 +435,7 @@ class LiveSource:
         logits, ids = self._said(document, finished)
         return NextTokens(
             _next_tokens.losses(logits, ids),
+            _next_tokens.right(logits, ids),
             [] if reference is None else _next_tokens.divergence(logits, reference),
         )
 

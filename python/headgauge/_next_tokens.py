@@ -17,6 +17,15 @@ def losses(logits: torch.Tensor, ids: list[int]) -> list[float]:
     return found
 
 
+def right(logits: torch.Tensor, ids: list[int]) -> list[bool]:
+    """Returns whether ids[t + 1] is the most likely token, t = 0 ... L - 2; a token as likely as the best is."""
+    following = torch.tensor(ids[1 : logits.shape[0]], device=logits.device)
+    with torch.no_grad():
+        own = logits[:-1].gather(1, following[:, None])[:, 0]
+        found: list[bool] = (own >= logits[:-1].amax(dim=1)).tolist()
+    return found
+
+
 def divergence(logits: torch.Tensor, reference: torch.Tensor) -> list[float]:
     """Returns KL(reference || these) of each row, in nats."""
     found: list[float] = []

@@ -18,6 +18,8 @@ class NextTokens:
 
     losses: list[float] = field(default_factory=list)
     """-log p of the tokens 2 to L in nats; empty: not known."""
+    right: list[bool] = field(default_factory=list)
+    """Whether each of the tokens 2 to L is the most likely one; empty: not known."""
     divergence: list[float] = field(default_factory=list)
     """KL(reference || this) of each next token, L of them, in nats; empty: there is no reference."""
     output_change: list[float] = field(default_factory=list)
@@ -53,8 +55,8 @@ class Source(Protocol):
         """Returns the ids of a document's tokens; empty: not known."""
         ...
 
-    def losses(self, document: int) -> list[float]:
-        """Returns -log p of the tokens 2 to L in nats; empty: not known."""
+    def next_tokens(self, document: int) -> NextTokens:
+        """Returns the predictions of the last finished pass."""
         ...
 
     def look_at(self, queries: list[list[int]]) -> None:
@@ -79,10 +81,6 @@ class ModelSource(Source, Protocol):
 
     def set_reference(self) -> None:
         """Makes the last finished pass the reference of divergence and output_change."""
-        ...
-
-    def next_tokens(self, document: int) -> NextTokens:
-        """Returns the predictions of the last finished pass."""
         ...
 
     def try_intervention(self, layer: int, document: int, changes: Changes, places: list[int]) -> NextTokens:

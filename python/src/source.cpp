@@ -149,7 +149,8 @@ NextTokens next_tokens_of(const nb::handle& said) {
   const auto numbers = [&](const char* name) {
     return nb::cast<std::vector<double>>(said.attr(name));
   };
-  return {numbers("losses"), numbers("divergence"), numbers("output_change")};
+  return {numbers("losses"), nb::cast<std::vector<std::uint8_t>>(said.attr("right")),
+          numbers("divergence"), numbers("output_change")};
 }
 
 class PythonSource final : public ModelSource {
@@ -198,11 +199,6 @@ class PythonSource final : public ModelSource {
       sinks_.push_back(make_normalizer(fmt::format("sink:b={}", b)));
     for (int h = 0; h < info_.heads; ++h) heads_.push_back(make_head(layer, document, h));
     return heads_;
-  }
-
-  std::vector<double> token_losses(int document) override {
-    const nb::gil_scoped_acquire acquired;
-    return nb::cast<std::vector<double>>(object_.attr("losses")(document));
   }
 
   std::vector<int> token_ids(int document) const override {

@@ -12,12 +12,6 @@ constexpr double kLost = 0.1;  // nats: what copying must lose before it counts
 
 using Series = std::vector<std::vector<double>>;  // document -> values
 
-Series losses(const Predictions& predictions) {
-  Series series;
-  for (const NextTokens& next : predictions) series.push_back(next.losses);
-  return series;
-}
-
 Series divergences(const Predictions& predictions) {
   Series series;
   for (const NextTokens& next : predictions) series.push_back(next.divergence);
@@ -60,7 +54,7 @@ NextTokenMetrics::NextTokenMetrics(std::vector<std::string> dims, const RepeatGa
 
 void NextTokenMetrics::put(std::span<const Index> cell, const Predictions& original,
                            const Predictions& intervention) {
-  const Series own = losses(intervention), change = differences(own, losses(original));
+  const Series own = losses_of(intervention), change = differences(own, losses_of(original));
   const Series divergence = divergences(intervention);
   std::vector<Index> full(cell.begin(), cell.end());
   full.push_back(0);

@@ -11,9 +11,6 @@
 
 namespace headgauge {
 
-// The predictions under one intervention (or of the original) for all documents.
-using Predictions = std::vector<NextTokens>;
-
 // The metrics of the predictions over `dims`, the last of which is that of the interventions, and
 // over length or the distance of repeats; cells start undefined.
 class NextTokenMetrics {

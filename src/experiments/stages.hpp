@@ -49,7 +49,7 @@ class HeadsUnder final : public HeadSource {
   void finish_layer() override { source_.finish_layer(); }
   void look_at(const QueriesOfDocument& queries) override { source_.look_at(queries); }
   void set_context(Index length) override { source_.set_context(length); }
-  std::vector<double> token_losses(int document) override { return source_.token_losses(document); }
+  NextTokens next_tokens(int document) override { return source_.next_tokens(document); }
   std::vector<int> token_ids(int document) const override { return source_.token_ids(document); }
 
  private:

@@ -42,6 +42,12 @@ int first_changed_layer(const HeadInterventions& interventions) {
   return first;
 }
 
+std::vector<std::vector<double>> losses_of(const Predictions& predictions) {
+  std::vector<std::vector<double>> losses;
+  for (const NextTokens& next : predictions) losses.push_back(next.losses);
+  return losses;
+}
+
 bool SourceInfo::has_attention(int layer) const {
   return !std::ranges::binary_search(without_attention, layer);
 }

@@ -81,8 +81,6 @@ class DumpSource final : public HeadSource {
     return heads_;
   }
 
-  std::vector<double> token_losses(int) override { return {}; }
-
   void set_context(Index length) override {
     context_ = length;
     const std::string notice = fmt::format(

@@ -24,6 +24,7 @@ double log_add(double a, double b) {
 struct RowSums {
   double partition = kNothing;  // log sum exp of the model's own logits
   double target = 0;            // logit of the next token
+  double largest = kNothing;    // logit of the most likely token
   double difference = 0;        // mean over the reference's distribution of l_reference - l
 };
 
@@ -83,7 +84,9 @@ class NextTokenSums {
       for (Index r = 0; r < count; ++r) {
         const Index at = row + r;
         RowSums& sum = sums_[h][at];
-        sum.partition = log_add(sum.partition, softmax_row(logits.row(r), {}).log_sum_exp);
+        const WeightSums chunk = softmax_row(logits.row(r), {});
+        sum.partition = log_add(sum.partition, chunk.log_sum_exp);
+        sum.largest = std::max(sum.largest, chunk.max_logit);
         const Index local = at < std::ssize(targets_) ? targets_[at] - first : -1;
         if (local >= 0 && local < size) sum.target = logits(r, local);
         if (!compares()) continue;
@@ -100,7 +103,9 @@ class NextTokenSums {
     std::vector<NextTokens> found(hidden_.size());
     for (std::size_t h = 0; h < hidden_.size(); ++h) {
       for (std::size_t r = 0; r < targets_.size(); ++r) {
-        found[h].losses.push_back(sums_[h][r].partition - sums_[h][r].target);
+        const RowSums& sum = sums_[h][r];
+        found[h].losses.push_back(sum.partition - sum.target);
+        found[h].right.push_back(sum.target >= sum.largest ? 1 : 0);
       }
       for (std::size_t r = 0; compares() && r < partition_.size(); ++r) {
         // E[l - l'] - Z + Z', which is only negative by rounding.

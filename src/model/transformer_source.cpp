@@ -119,8 +119,6 @@ class TransformerSource final : public ModelSource {
   }
   bool has_reference() const override { return has_reference_; }
 
-  std::vector<double> token_losses(int document) override { return predict(document, {}).losses; }
-
   NextTokens next_tokens(int document) override {
     return predict(document, begun(document).reference);
   }

@@ -73,7 +73,7 @@ ByDocument JointChange::level(const PerHead<HeadPlan>& plan) {
   run(plan);
   ByDocument levels;
   for (int d = 0; d < documents(); ++d) {
-    levels.push_back(by_loss() ? mean(model_.token_losses(d)) : level_of(model_.next_tokens(d)));
+    levels.push_back(level_of(model_.next_tokens(d)));
   }
   measured(key, levels);
   return levels;

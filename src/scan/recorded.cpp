@@ -23,16 +23,23 @@ Bytes write_next_tokens(std::span<const NextTokens> list) {
   part.put(static_cast<std::uint64_t>(list.size()));
   for (const NextTokens& next : list) {
     part.put_list(next.losses);
+    part.put_list(next.right);
     part.put_list(next.divergence);
     part.put_list(next.output_change);
   }
   return part.take();
 }
 
-void require_values(std::span<const double> values, Index count) {
+namespace {
+
+// Throws unless there are `count` values, or none.
+template <class T>
+void require_values(const std::vector<T>& values, Index count) {
   if (values.empty() || std::ssize(values) == count) return;
   throw DamagedPartError("a value of each token of the text", "another number");
 }
+
+}  // namespace
 
 std::vector<NextTokens> read_next_tokens(const Bytes& bytes, std::size_t variants, Index tokens) {
   ByteReader part(bytes);
@@ -42,9 +49,11 @@ std::vector<NextTokens> read_next_tokens(const Bytes& bytes, std::size_t variant
   std::vector<NextTokens> list(variants);
   for (NextTokens& next : list) {
     next.losses = part.take_list<double>();
+    next.right = part.take_list<std::uint8_t>();
     next.divergence = part.take_list<double>();
     next.output_change = part.take_list<double>();
     require_values(next.losses, tokens - 1);
+    require_values(next.right, std::ssize(next.losses));
     require_values(next.divergence, tokens);
     require_values(next.output_change, tokens);
   }

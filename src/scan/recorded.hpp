@@ -17,26 +17,6 @@ namespace headgauge {
 std::optional<Bytes> recorded(Journal& journal, Index document,
                               const std::function<Bytes()>& compute);
 
-// Throws DamagedPartError unless there are `count` values, or none.
-void require_values(std::span<const double> values, Index count);
-
-// Does the same for values: `count` of them, or none.
-inline std::vector<double> recorded_values(Journal& journal, Index document, Index count,
-                                           const std::function<std::vector<double>()>& compute) {
-  if (!journal.keeps()) return compute();
-  const auto part = recorded(journal, document, [&] {
-    ByteWriter values;
-    values.put_list(compute());
-    return values.take();
-  });
-  if (!part) return {};
-  ByteReader reader(*part);
-  std::vector<double> values = reader.take_list<double>();
-  reader.require_end();
-  require_values(values, count);
-  return values;
-}
-
 // Serialise the next-token predictions of `variants` of a model, for a document with `tokens`
 // tokens.
 Bytes write_next_tokens(std::span<const NextTokens> list);

@@ -98,10 +98,10 @@ class Scan {
 
   Results run() {
     measure();
-    const std::vector<std::vector<double>> losses = token_losses();
+    const Predictions predictions = next_tokens();
     Results results;
     if (journal().has_all()) {
-      write(losses, results);
+      write(predictions, results);
     } else {
       results.partial = stopped_;
     }
@@ -152,22 +152,22 @@ class Scan {
     return journal().computes(document) && !journal().computed(-1, document);
   }
 
-  // Returns the losses of each document; none if they are not needed.
-  std::vector<std::vector<double>> token_losses() {
-    std::vector<std::vector<double>> losses;
-    if (!wants_loss() || !part_.loss || stopped_) return losses;
+  // Returns the predictions for each document; none if they are not needed.
+  Predictions next_tokens() {
+    Predictions found;
+    if (!wants_loss() || !part_.loss || stopped_) return found;
     const Stopwatch loss;
     const Journal::Stage stage(journal(), kLossStage);
     for (Index d = 0; d < std::ssize(rows().used_lengths()); ++d) {
-      losses.push_back(recorded_values(journal(), d,
-                                       info_.documents[static_cast<std::size_t>(d)] - 1,
-                                       [&] { return source_.token_losses(static_cast<int>(d)); }));
+      found.push_back(recorded_next_tokens(
+          journal(), d, info_.documents[static_cast<std::size_t>(d)],
+          [&] { return source_.next_tokens(static_cast<int>(d)); }));
     }
     forward_seconds_ += loss.seconds();
-    return losses;
+    return found;
   }
 
-  void write(const std::vector<std::vector<double>>& losses, Results& results) {
+  void write(const Predictions& predictions, Results& results) {
     const std::size_t done = taken_over() + tables_.layers.size();
     const bool layers_missing = done < measured_.layers.size();
     measured_.layers.resize(done);
@@ -179,7 +179,7 @@ class Scan {
     write_metrics(results);
     note_missing_texts(results);
     if (stopped_) leave_out(layers_missing, results);
-    if (!losses.empty()) write_loss(losses, results);
+    if (!predictions.empty()) write_loss(losses_of(predictions), results);
     results.flags = find_flags(results);
     note_few_rows(results);
     note_few_heads(results);

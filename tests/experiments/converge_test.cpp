@@ -53,7 +53,6 @@ class DocumentsSource final : public HeadSource {
     }
     return heads_;
   }
-  std::vector<double> token_losses(int) override { return {}; }
 
  private:
   static constexpr int kDim = 8;

@@ -58,7 +58,6 @@ class Noise final : public HeadSource {
   void intervene(const HeadInterventions& interventions) override {
     interventions_ = interventions;
   }
-  std::vector<double> token_losses(int) override { return {}; }
 
  private:
   static constexpr int kHeads = 48;

@@ -43,7 +43,6 @@ class RandomHeads final : public HeadSource {
   }
 
   const SourceInfo& info() const override { return info_; }
-  std::vector<double> token_losses(int) override { return {}; }
 
   std::span<const HeadInput> layer(int layer, int) override {
     projected_.clear();

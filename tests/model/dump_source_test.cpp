@@ -146,7 +146,7 @@ TEST(DumpSource, GivesEveryHeadItsOwnTensors) {
   EXPECT_TRUE(source->info().has_values);
   EXPECT_FALSE(source->info().has_loss);
   EXPECT_TRUE(source->info().notices.empty());
-  EXPECT_TRUE(source->token_losses(0).empty());
+  EXPECT_TRUE(source->next_tokens(0).losses.empty());
   for (int layer = 0; layer < 2; ++layer) {
     const std::string name = "layers." + std::to_string(layer) + ".";
     const auto heads = source->layer(layer, 0);

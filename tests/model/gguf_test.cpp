@@ -234,7 +234,7 @@ std::vector<double> run(const std::string& model, const json& golden) {
     }
   }
   if (source->info().has_loss) {
-    for (const float loss : source->token_losses(0)) all.push_back(loss);
+    for (const float loss : source->next_tokens(0).losses) all.push_back(loss);
   }
   return all;
 }

@@ -188,7 +188,7 @@ TEST(Llama, DocumentsDoNotDisturbEachOther) {
       EXPECT_TRUE(std::ranges::equal(found.keys.row(t), expected.keys.row(t)));
     }
   }
-  EXPECT_EQ(both->token_losses(1), alone->token_losses(0));
+  EXPECT_EQ(both->next_tokens(1).losses, alone->next_tokens(0).losses);
 }
 
 // The divergence of a model with a soft-cap from itself under other normalizers is that of its
@@ -272,7 +272,7 @@ TEST(Llama, GemmaMeansTheTanhFormByGelu) {
     const Changed changed("gemma-plain", changes);
     const auto source = open(changed.path(), {ids(20)});
     for (int layer = 0; layer < 2; ++layer) source->layer(layer, 0);
-    return source->token_losses(0);
+    return source->next_tokens(0).losses;
   };
   const auto tanh = losses({{"hidden_act", "gelu_pytorch_tanh"}});
   EXPECT_EQ(losses({}), tanh);

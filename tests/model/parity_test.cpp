@@ -65,7 +65,7 @@ void compare(const json& golden, const std::string& folder) {
       }
     }
   }
-  const auto losses = source->token_losses(0);
+  const auto losses = source->next_tokens(0).losses;
   const auto& log_probs = golden["next_token_log_probs"];
   ASSERT_EQ(losses.size(), log_probs.size());
   Deviation loss;

@@ -59,7 +59,7 @@ TEST(HiddenStates, ArePutBack) {
   const auto source = open(0), other = open(0);
   const int layers = source->info().layers;
   for (int layer = 0; layer < layers; ++layer) source->layer(layer, 1);
-  const std::vector<double> whole = source->token_losses(1);
+  const std::vector<double> whole = source->next_tokens(1).losses;
   for (int begin = 1; begin <= layers; ++begin) {
     const auto before = open(0);
     for (int layer = 0; layer < begin; ++layer) before->layer(layer, 1);
@@ -69,7 +69,7 @@ TEST(HiddenStates, ArePutBack) {
     ASSERT_EQ(other->state(1).size(), state.size());
     std::ranges::copy(state, other->state(1).begin());
     for (int layer = begin; layer < layers; ++layer) other->layer(layer, 1);
-    EXPECT_EQ(other->token_losses(1), whole) << begin;
+    EXPECT_EQ(other->next_tokens(1).losses, whole) << begin;
   }
 }
 

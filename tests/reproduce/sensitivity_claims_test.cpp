@@ -200,7 +200,6 @@ class TwoEqualLogits : public HeadSource {
   }
   const SourceInfo& info() const override { return info_; }
   std::span<const HeadInput> layer(int, int) override { return {&head_, 1}; }
-  std::vector<double> token_losses(int) override { return {}; }
 
  private:
   static constexpr Index kRows = 64;

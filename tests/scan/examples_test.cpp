@@ -175,7 +175,6 @@ class BlindRow final : public HeadSource {
   }
   const SourceInfo& info() const override { return info_; }
   std::span<const HeadInput> layer(int, int) override { return {&head_, 1}; }
-  std::vector<double> token_losses(int) override { return {}; }
 
  private:
   SourceInfo info_;

@@ -42,7 +42,6 @@ class Ramp final : public HeadSource {
     interventions_ = interventions;
   }
   void set_context(Index length) override { length_ = length; }
-  std::vector<double> token_losses(int) override { return {}; }
 
  private:
   SourceInfo info_;

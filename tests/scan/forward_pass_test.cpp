@@ -33,9 +33,7 @@ class Counted final : public HeadSource {
     ++layers;
     return source_->layer(layer, document);
   }
-  std::vector<double> token_losses(int document) override {
-    return source_->token_losses(document);
-  }
+  NextTokens next_tokens(int document) override { return source_->next_tokens(document); }
   std::span<std::byte> state(int document) override { return source_->state(document); }
   bool begin_at(int layer, int document) override { return source_->begin_at(layer, document); }
   int layers = 0;
@@ -76,7 +74,7 @@ TEST(ForwardPass, BeginsAtTheStateThatWasKept) {
   EXPECT_EQ(second.layers, 3) << "the state is of a later layer";
   pass.reach(6, 1);
   EXPECT_EQ(second.layers, 5) << "from layer 4 on";
-  EXPECT_EQ(second.token_losses(1), whole.token_losses(1));
+  EXPECT_EQ(second.next_tokens(1).losses, whole.next_tokens(1).losses);
   pass.reach(2, 0);
   EXPECT_EQ(second.layers, 7) << "of the other document there is none";
 }

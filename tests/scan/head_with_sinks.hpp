@@ -45,7 +45,6 @@ class HeadWithSinks final : public HeadSource {
   }
   const SourceInfo& info() const override { return info_; }
   std::span<const HeadInput> layer(int, int) override { return std::span(&head_, 1); }
-  std::vector<double> token_losses(int) override { return {}; }
 
   double logit(Index t, Index j) const {
     double product = 0;

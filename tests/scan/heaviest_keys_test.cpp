@@ -46,7 +46,6 @@ class HeadOfLogits final : public HeadSource {
   }
   const SourceInfo& info() const override { return info_; }
   std::span<const HeadInput> layer(int, int) override { return std::span(&head_, 1); }
-  std::vector<double> token_losses(int) override { return {}; }
 
  private:
   Matrix<float> queries_, keys_;

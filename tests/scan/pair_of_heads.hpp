@@ -44,7 +44,6 @@ class PairOfHeads : public HeadSource {
   }
   const SourceInfo& info() const override { return info_; }
   std::span<const HeadInput> layer(int, int) override { return heads_; }
-  std::vector<double> token_losses(int) override { return {}; }
   std::vector<HeadInput>& heads() { return heads_; }
 
  private:

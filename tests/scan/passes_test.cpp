@@ -157,7 +157,6 @@ class TwoHeads final : public HeadSource {
     }
     return heads_;
   }
-  std::vector<double> token_losses(int) override { return {}; }
   void describe(Results& results) const override { results.model.update(facts); }
 
   nlohmann::ordered_json facts = nlohmann::ordered_json::object();  // of the model

@@ -21,7 +21,6 @@ class Texts final : public HeadSource {
   }
   const SourceInfo& info() const override { return info_; }
   std::span<const HeadInput> layer(int, int) override { return {}; }
-  std::vector<double> token_losses(int) override { return {}; }
   std::vector<int> token_ids(int document) const override { return texts_[document]; }
 
  private:

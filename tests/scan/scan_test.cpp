@@ -255,7 +255,6 @@ class MadeSource : public HeadSource {
   }
   const SourceInfo& info() const override { return info_; }
   std::span<const HeadInput> layer(int, int) override { return heads_; }
-  std::vector<double> token_losses(int) override { return {}; }
   const HeadInput& head() const { return heads_.front(); }
   void look_at(const QueriesOfDocument& queries) override {
     auto& of_documents = looked_at.emplace_back();

@@ -44,7 +44,6 @@ class Documents final : public HeadSource {
     head_.document = document;
     return std::span(&head_, 1);
   }
-  std::vector<double> token_losses(int) override { return {}; }
 
  private:
   std::vector<std::vector<std::unique_ptr<HeadWithSinks>>> heads_;  // by layer and document
@@ -137,7 +136,6 @@ class AcrossTexts final : public HeadSource {
   }
   const SourceInfo& info() const override { return info_; }
   std::span<const HeadInput> layer(int, int) override { return std::span(&head_, 1); }
-  std::vector<double> token_losses(int) override { return {}; }
 
   Results scan() {
     ScanOptions options;
