@@ -159,9 +159,9 @@ class Scan {
     const Stopwatch loss;
     const Journal::Stage stage(journal(), kLossStage);
     for (Index d = 0; d < std::ssize(rows().used_lengths()); ++d) {
-      found.push_back(recorded_next_tokens(
-          journal(), d, info_.documents[static_cast<std::size_t>(d)],
-          [&] { return source_.next_tokens(static_cast<int>(d)); }));
+      found.push_back(
+          recorded_next_tokens(journal(), d, info_.documents[static_cast<std::size_t>(d)],
+                               [&] { return source_.next_tokens(static_cast<int>(d)); }));
     }
     forward_seconds_ += loss.seconds();
     return found;

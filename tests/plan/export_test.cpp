@@ -194,7 +194,7 @@ TEST_F(ExportTest, ASearchKeepsToWhatCanBeExported) {
   PlanOptions options;
   EXPECT_EQ(keep_exportable(options, formats, source_).size(), 1u);
   EXPECT_EQ(options.normalizers, std::vector<std::string>{"softmax"});
-  options.patterns = {"window:size=9,sinks:sinks=1,window=4"};
+  options.patterns = {"window:size=9", "sinks:sinks=1,window=4"};
   EXPECT_TRUE(keep_exportable(options, formats, source_).empty());
   options.patterns = {"topk:k=3"};
   EXPECT_THROW(keep_exportable(options, formats, source_), UsageError);

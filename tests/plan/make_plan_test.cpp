@@ -27,7 +27,7 @@ PlanOptions small_options() {
   PlanOptions options;
   options.memory = 0.5;
   options.curve = {0.25};
-  options.patterns = {"sinks:sinks=2,window=46,sinks:sinks=2,window=22,window:size=8"};
+  options.patterns = {"sinks:sinks=2,window=46", "sinks:sinks=2,window=22", "window:size=8"};
   options.random_plans = 5;
   return options;
 }
