@@ -101,7 +101,7 @@ struct MetricInfo {
 
 // A group of metrics that are measured together.
 struct MetricGroup {
-  enum class Needs { nothing, x, shares, loss, intervention };
+  enum class Needs { nothing, x, shares, loss, intervention, answers };
   std::string name;
   std::string command;           // the command of its metrics, unless they name another
   Needs needs = Needs::nothing;  // what the source must provide or the scan must be asked for

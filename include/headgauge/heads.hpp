@@ -221,6 +221,15 @@ int first_changed_layer(const HeadInterventions& interventions);
 // Throws UsageError unless there is one entry for each head of the source, or none at all.
 void require_all_heads(const HeadInterventions& interventions, const SourceInfo& source);
 
+// Says that the last tokens of a document are the answer of a task (docs/tasks.md).
+struct MarkedAnswer {
+  std::string task = {};  // the kind of task, such as "passkey"
+  Index tokens = 0;       // number of tokens of the answer; 0: the document is a text
+  Index distance = 0;     // tokens from the answer's first back to its source; 0: unknown
+  // The document that is this one with its source; -1: this one has its source, or is a text.
+  int control_of = -1;
+};
+
 // The properties of a source that are known before any layer is computed.
 struct SourceInfo {
   std::string name;    // as the user typed it
@@ -240,6 +249,8 @@ struct SourceInfo {
   bool has_tokens = false;       // HeadInput::tokens is set
   bool has_texts = false;        // HeadSource::token_texts() returns them
   std::vector<Index> documents;  // length of each document in tokens
+  // The answer of each document; empty if no document has one.
+  std::vector<MarkedAnswer> answers = {};
   // Layers of hybrid models that have no heads, ascending; layer() returns none for them.
   std::vector<int> without_attention = {};
   std::vector<std::string> layer_types;  // per layer
@@ -251,6 +262,21 @@ struct SourceInfo {
   std::size_t bytes = 0;             // estimated peak memory
   std::vector<std::string> notices;  // notices for readers of the numbers
   bool has_attention(int layer) const;
+  // Returns whether the document is a text, and has no answer.
+  bool is_text(Index document) const;
+  // Returns whether there is a text.
+  bool has_text() const;
+  // Returns whether the document is a case without its source, on which only the unchanged model is
+  // measured.
+  bool is_control(Index document) const;
+  // Returns whether heads are measured on the document: they are measured on the texts or, if there
+  // is none, on the cases of tasks, but on no control.
+  bool is_measured(Index document) const;
+  // Returns the length of each document, 0 if heads are not measured on it.
+  std::vector<Index> measured_lengths() const;
+  // Returns the number of tokens of a document that next_tokens() predicts: all after the first or,
+  // if it has an answer, those of the answer.
+  Index predicted(Index document) const;
   // Returns the layers that have heads; results without a selection cover these.
   std::vector<int> attention_layers() const;
   // Returns how many of these layers come before `layer`: its place along the dim "layer" of
@@ -264,12 +290,14 @@ std::string without_attention_notice(const SourceInfo& source);
 // Returns some queries of a document, ascending.
 using QueriesOfDocument = std::function<std::vector<Index>(int document)>;
 
-// Next-token predictions of a model in one document of L tokens.
+// Next-token predictions of a model in one document of L tokens. If the document has an answer of n
+// tokens, t = L-n..L-1 alone.
 struct NextTokens {
   std::vector<double> losses;  // -log p(x_{t+1} | x_1..x_t), t = 1..L-1, nats; empty: not known
   // 1 if x_{t+1} is the most likely token, t = 1..L-1; a token as likely as the best counts.
   std::vector<std::uint8_t> right = {};
-  // KL(reference || this) of the next token at t = 1..L, nats; empty without a reference.
+  // KL(reference || this) of the next token at t = 1..L, nats; empty without a reference and for a
+  // document with an answer.
   std::vector<double> divergence = {};
   // For a model without a loss: the distance between the last hidden state of each token and the
   // reference's, relative to the norm of the reference's. Empty without a reference.

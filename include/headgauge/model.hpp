@@ -31,6 +31,9 @@ struct Document {
   // The text of each token: before, tokens and after; empty: unknown.
   std::vector<std::string> texts = {};
 
+  // The last of `tokens` may be the answer of a task.
+  MarkedAnswer answer = {};
+
   // Reads the document again if its ids were released: `tokens` is empty then, and `released` is
   // their number. Empty if the ids are held.
   std::function<Document()> read_again = {};
@@ -57,8 +60,12 @@ struct Document {
   void cut(std::size_t length);
 };
 
-// Adds names, sums and sizes of the documents to Results::text.
-void describe_documents(std::span<const Document> documents, Results& results);
+// Returns the answers of the documents for SourceInfo::answers.
+std::vector<MarkedAnswer> answers_of(std::span<const Document> documents);
+// Adds names, sums and sizes of the documents that `source` measures to Results::text, and the
+// number of cases of each task.
+void describe_documents(std::span<const Document> documents, const SourceInfo& source,
+                        Results& results);
 
 // Reads a UTF-8 text as a document: its ids from the tokenizer, with the special tokens around it.
 // Special tokens after the text of a causal model count as tokens of the text and are dropped if it
@@ -77,6 +84,10 @@ Document parse_document(std::string_view text, const std::string& name, const To
 // Makes a document from ids. Its checksum is that of a file with one id per line; BadInputError if
 // there are none.
 Document make_document(std::vector<int> ids, const std::string& name);
+// Makes a document of a case of a task: a prompt, then its answer, which `answer` describes without
+// its number of tokens. Throws BadInputError if one of them is empty.
+Document make_case(std::vector<int> prompt, std::span<const int> answered, MarkedAnswer answer,
+                   const std::string& name);
 // Reads a file of token ids as a document; throws BadInputError as read_token_ids() does.
 Document read_ids(const std::string& path, const std::stop_token& stop = {});
 

@@ -159,7 +159,9 @@ class PythonSource final : public ModelSource {
   explicit PythonSource(nb::object object, std::vector<Document> documents = {})
       : info_(info_of(nb::cast<nb::dict>(object.attr("info")()))),
         object_(std::move(object)),
-        documents_(std::move(documents)) {}
+        documents_(std::move(documents)) {
+    info_.answers = answers_of(documents_);
+  }
   ~PythonSource() override {
     const nb::gil_scoped_acquire acquired;
     layer_.reset();
@@ -181,7 +183,7 @@ class PythonSource final : public ModelSource {
     const auto said = from_python(object_.attr("describe")());
     results.model.update(said["model"]);
     if (documents_.empty()) results.text = said["text"];
-    describe_documents(documents_, results);
+    describe_documents(documents_, info_, results);
   }
 
   std::span<const HeadInput> layer(int layer, int document) override {
@@ -251,7 +253,7 @@ class PythonSource final : public ModelSource {
 
   NextTokens next_tokens(int document) override {
     const nb::gil_scoped_acquire acquired;
-    return next_tokens_of(object_.attr("next_tokens")(document));
+    return predicted(document, next_tokens_of(object_.attr("next_tokens")(document)));
   }
 
   std::vector<NextTokens> try_interventions(int layer, int document,
@@ -262,13 +264,27 @@ class PythonSource final : public ModelSource {
       Entries entries;
       nb::list places;
       for (const HeadIntervention& of_head : variant) places.append(entries.place(of_head));
-      found.push_back(next_tokens_of(
-          object_.attr("try_intervention")(layer, document, entries.list(), places)));
+      found.push_back(predicted(
+          document, next_tokens_of(object_.attr("try_intervention")(layer, document, entries.list(),
+                                                                    places))));
     }
     return found;
   }
 
  private:
+  // Cuts the predictions of a document with an answer to that answer.
+  NextTokens predicted(int document, NextTokens next) const {
+    if (info_.is_text(document)) return next;
+    const Index answered = info_.predicted(document);
+    const auto cut = [&](auto& values) {
+      if (std::ssize(values) > answered) values.erase(values.begin(), values.end() - answered);
+    };
+    cut(next.losses);
+    cut(next.right);
+    next.divergence.clear();
+    return next;
+  }
+
   HeadInput make_head(int layer, int document, int h) const {
     const int kv_head = h / (info_.heads / info_.kv_heads);
     HeadInput head;

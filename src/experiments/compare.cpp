@@ -68,16 +68,22 @@ class Comparison {
     const Journal::Stage stage(journal(), "predictions");
     Predictions all;
     for (int d = 0; d < documents(); ++d) {
-      all.push_back(recorded_next_tokens(journal(), d,
-                                         source_.info().documents[static_cast<std::size_t>(d)],
-                                         [&] { return model_->next_tokens(d); }));
+      all.emplace_back();
+      if (!predicts(d)) continue;
+      all.back() = recorded_next_tokens(journal(), d, source_.info(),
+                                        [&] { return model_->next_tokens(d); });
     }
     return all;
   }
 
+  // Returns whether a pass predicts tokens of a document: controls are of the original alone.
+  bool predicts(Index document) const {
+    return predicts_ && (predicted_.empty() || !source_.info().is_control(document));
+  }
+
   // Returns whether the predictions of a document are still to be computed.
   bool predicts_next(Index document) const {
-    if (!predicts_) return false;
+    if (!predicts(document)) return false;
     const Journal::Stage stage(journal(), "predictions");
     return journal().computes(document) && !journal().computed(-1, document);
   }
@@ -278,9 +284,15 @@ class Comparison {
   void write_predictions(Results& results) {
     if (predicted_.empty()) return;
     const std::string& dim = dimension_;
+    const SourceInfo& info = source_.info();
     const RepeatGaps repeats(source_);
+    const TaskSet tasks(info);
+    if (!tasks.empty()) {
+      tasks.write_coords(results);
+      write_controls(tasks, predicted_[0], results);
+    }
     if (options_.each == Each::none) {
-      NextTokenMetrics metrics({dim}, repeats, results);
+      NextTokenMetrics metrics(info, {dim}, repeats, tasks, true, results);
       for (std::size_t k = 0; k < predicted_.size(); ++k) {
         metrics.put(std::vector<Index>{static_cast<Index>(k)}, predicted_[0], predicted_[k]);
       }
@@ -290,9 +302,9 @@ class Comparison {
     std::vector<std::string> dims = {"layer"};
     if (by_head) dims.emplace_back("head");
     dims.push_back(dim);
-    NextTokenMetrics metrics(dims, repeats, results);
+    NextTokenMetrics metrics(info, dims, repeats, tasks, false, results);
     for (std::size_t layer = 0; layer < tried_.size(); ++layer) {
-      const Index place = source_.info().attention_layers_before(static_cast<int>(layer));
+      const Index place = info.attention_layers_before(static_cast<int>(layer));
       const auto put = [&](int head, Index intervention, const Predictions& predictions) {
         std::vector<Index> cell = {place};
         if (by_head) cell.push_back(head);

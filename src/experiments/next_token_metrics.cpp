@@ -31,10 +31,13 @@ Series differences(const Series& of, const Series& from) {
 
 }  // namespace
 
-NextTokenMetrics::NextTokenMetrics(std::vector<std::string> dims, const RepeatGaps& repeats,
+NextTokenMetrics::NextTokenMetrics(const SourceInfo& source, std::vector<std::string> dims,
+                                   const RepeatGaps& repeats, const TaskSet& tasks, bool curves,
                                    Results& results)
-    : results_(results), repeats_(repeats) {
+    : source_(source), results_(results), repeats_(repeats) {
   const std::vector<std::string> outer = dims;
+  if (!tasks.empty()) answers_.emplace(tasks, outer, curves, results).add_changes(outer);
+  if (!source.has_text()) return;
   dims.emplace_back("length");
   const auto add = [&](const char* name) {
     return &add_declared(results, name, dims).with_standard_errors().with_rows();
@@ -54,7 +57,13 @@ NextTokenMetrics::NextTokenMetrics(std::vector<std::string> dims, const RepeatGa
 
 void NextTokenMetrics::put(std::span<const Index> cell, const Predictions& original,
                            const Predictions& intervention) {
-  const Series own = losses_of(intervention), change = differences(own, losses_of(original));
+  if (answers_) {
+    answers_->put(cell, intervention);
+    answers_->put_change(cell, original, intervention);
+  }
+  if (loss_ == nullptr) return;
+  const Series own = text_losses(source_, intervention);
+  const Series change = differences(own, text_losses(source_, original));
   const Series divergence = divergences(intervention);
   std::vector<Index> full(cell.begin(), cell.end());
   full.push_back(0);

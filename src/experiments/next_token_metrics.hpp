@@ -1,12 +1,14 @@
-// Computes loss, its change and the divergence from the predictions for every token.
+// Computes loss, its change, the divergence and the metrics of answers from predictions.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "headgauge/model.hpp"
 #include "headgauge/results.hpp"
+#include "scan/answers.hpp"
 #include "scan/repeats.hpp"
 
 namespace headgauge {
@@ -15,18 +17,22 @@ namespace headgauge {
 // over length or the distance of repeats; cells start undefined.
 class NextTokenMetrics {
  public:
-  // `repeats` must live as long as this object.
-  NextTokenMetrics(std::vector<std::string> dims, const RepeatGaps& repeats, Results& results);
+  // `source`, `repeats` and `tasks` must live as long as this object. `curves`: answers also by
+  // distance and by context.
+  NextTokenMetrics(const SourceInfo& source, std::vector<std::string> dims,
+                   const RepeatGaps& repeats, const TaskSet& tasks, bool curves, Results& results);
   // Fills in the lengths of one cell along `dims` (without length). The change is paired: its
   // standard error comes from the differences token by token.
   void put(std::span<const Index> cell, const Predictions& original,
            const Predictions& intervention);
 
  private:
+  const SourceInfo& source_;
   Results& results_;
-  LabelledArray* loss_;
-  LabelledArray* change_;
-  LabelledArray* divergence_;
+  std::optional<AnswerMetrics> answers_;  // absent without tasks
+  LabelledArray* loss_ = nullptr;         // these three are null without a text
+  LabelledArray* change_ = nullptr;
+  LabelledArray* divergence_ = nullptr;
   const RepeatGaps& repeats_;
   LabelledArray* by_gap_ = nullptr;  // these three are null if no tokens are known
   LabelledArray* change_by_gap_ = nullptr;

@@ -29,6 +29,10 @@ std::vector<std::vector<Variant>> OneByOne::run(const std::function<bool(Index)>
     std::vector<Variant> variants = variants_of(layer);
     for (int document = 0; document < documents; ++document) {
       if (stop.stop_requested()) return by_layer;
+      if (model_.info().is_control(document)) {  // no variant says what the model itself does
+        for (Variant& variant : variants) variant.predictions.emplace_back();
+        continue;
+      }
       std::vector<Variant*> missing;
       for (const std::size_t k : tried_) {
         std::vector<Variant*> of_intervention;
@@ -77,9 +81,9 @@ bool OneByOne::find(int layer, int document, std::size_t intervention,
   const Journal::Stage in(journal_, stage(intervention));
   const auto found = journal_.find(layer, document);
   if (!found && journal_.computes(document)) return false;
-  const Index tokens = model_.info().documents[static_cast<std::size_t>(document)];
-  std::vector<NextTokens> next = found ? read_next_tokens(*found, variants.size(), tokens)
-                                       : std::vector<NextTokens>(variants.size());
+  std::vector<NextTokens> next =
+      found ? read_next_tokens(*found, variants.size(), model_.info(), document)
+            : std::vector<NextTokens>(variants.size());
   for (std::size_t v = 0; v < variants.size(); ++v) {
     variants[v]->predictions.push_back(std::move(next[v]));
   }

@@ -135,7 +135,9 @@ class TopKeys final : public Pattern {
   }
   std::string notice(const SourceInfo& source, Index longest) const override {
     Index fewest = longest;
-    for (const Index document : source.documents) fewest = std::min(fewest, document);
+    for (Index d = 0; d < std::ssize(source.documents); ++d) {
+      if (source.is_measured(d)) fewest = std::min(fewest, source.documents[d]);
+    }
     if (source.causal) fewest = std::min<Index>(fewest, 1);
     if (k_ <= fewest) return {};
     return fmt::format("topk: k = {} exceeds the number of keys of {}; these rows keep all keys",

@@ -48,32 +48,6 @@ std::vector<std::vector<double>> losses_of(const Predictions& predictions) {
   return losses;
 }
 
-bool SourceInfo::has_attention(int layer) const {
-  return !std::ranges::binary_search(without_attention, layer);
-}
-
-std::vector<int> SourceInfo::attention_layers() const {
-  std::vector<int> found;
-  for (int layer = 0; layer < layers; ++layer) {
-    if (has_attention(layer)) found.push_back(layer);
-  }
-  return found;
-}
-
-Index SourceInfo::attention_layers_before(int layer) const {
-  const auto& none = without_attention;
-  return layer - (std::ranges::lower_bound(none, layer) - none.begin());
-}
-
-std::string without_attention_notice(const SourceInfo& source) {
-  const auto& none = source.without_attention;
-  if (none.empty()) return "";
-  return fmt::format(
-      "{} {} of {} {} no attention and {} left out", none.size() == 1 ? "layer" : "layers",
-      labels_text(std::vector<double>(none.begin(), none.end()), none.size()), source.layers,
-      none.size() == 1 ? "has" : "have", none.size() == 1 ? "is" : "are");
-}
-
 void require_all_heads(const HeadInterventions& interventions, const SourceInfo& source) {
   const int layers = interventions.layers(), heads = interventions.heads();
   if (interventions.empty() || (layers == source.layers && heads == source.heads)) return;

@@ -51,6 +51,8 @@ bool can_measure(const MetricGroup& group, const MeasureOptions& options,
       // If only the normalizer changes, the group measures only output_change, which needs values.
       return options.changed == MeasureOptions::Changed::pattern ||
              (options.changed == MeasureOptions::Changed::normalizer && source.has_values);
+    case answers:
+      return source.has_loss && !source.answers.empty();
   }
   return false;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include "base/file.hpp"
@@ -59,6 +60,31 @@ class DocumentReader {
   TextChecker checker_;
 };
 
+// Adds one entry for each task of each file: how many cases it has, and a sum over all of them.
+void describe_tasks(std::span<const Document> documents, Results& results) {
+  struct Task {
+    Index cases = 0, controls = 0;
+    std::size_t tokens = 0;
+    Sha256 sum;
+  };
+  std::map<std::pair<std::string, std::string>, Task> tasks;
+  for (const Document& document : documents) {
+    if (document.answer.tokens == 0) continue;
+    Task& task = tasks[{document.name, document.answer.task}];
+    ++(document.answer.control_of < 0 ? task.cases : task.controls);
+    task.tokens = std::max(task.tokens, document.size());
+    task.sum.add(std::as_bytes(std::span(document.sha256)));
+  }
+  for (auto& [key, task] : tasks) {
+    results.text["tasks"].push_back({{"task", key.second},
+                                     {"name", key.first},
+                                     {"sha256", task.sum.hex()},
+                                     {"cases", task.cases},
+                                     {"controls", task.controls},
+                                     {"tokens", task.tokens}});
+  }
+}
+
 }  // namespace
 
 Document read_document(const std::string& path, const Tokenizer& tokenizer, bool causal,
@@ -87,6 +113,22 @@ Document make_document(std::vector<int> ids, const std::string& name) {
   }
   Document document{name, std::move(ids), sum.hex()};
   document.total = document.size();
+  return document;
+}
+
+Document make_case(std::vector<int> prompt, std::span<const int> answered, MarkedAnswer answer,
+                   const std::string& name) {
+  if (prompt.empty() || answered.empty()) {
+    throw BadInputError(fault(name, "a prompt and an answer",
+                              prompt.empty() ? "no prompt" : "no answer", "leave the case out"));
+  }
+  answer.tokens = std::ssize(answered);
+  prompt.insert(prompt.end(), answered.begin(), answered.end());
+  Document document = make_document(std::move(prompt), name);
+  const std::string whole =
+      fmt::format("{} {} {}", document.sha256, answer.tokens, answer.control_of >= 0);
+  document.sha256 = sha256_hex(std::as_bytes(std::span(whole)));
+  document.answer = std::move(answer);
   return document;
 }
 
@@ -158,17 +200,30 @@ std::vector<std::string> Document::context_texts(Index length) const {
   return of_context;
 }
 
-void describe_documents(std::span<const Document> documents, Results& results) {
-  for (const Document& document : documents) {
-    results.text["names"].push_back(document.name);
-    results.text["sha256"].push_back(document.sha256);
-    results.text["tokens"].push_back(document.size());
-    auto& total = results.text["tokens_total"].emplace_back();
-    if (!document.goes_on) total = std::max(document.total, document.size());
+std::vector<MarkedAnswer> answers_of(std::span<const Document> documents) {
+  std::vector<MarkedAnswer> answers;
+  for (const Document& document : documents) answers.push_back(document.answer);
+  const bool any = std::ranges::any_of(answers, [](const auto& one) { return one.tokens > 0; });
+  return any ? answers : std::vector<MarkedAnswer>();
+}
+
+void describe_documents(std::span<const Document> documents, const SourceInfo& source,
+                        Results& results) {
+  std::vector<const Document*> measured;
+  for (Index d = 0; d < std::ssize(documents); ++d) {
+    if (source.is_measured(d)) measured.push_back(&documents[d]);
   }
+  for (const Document* document : measured) {
+    results.text["names"].push_back(document->name);
+    results.text["sha256"].push_back(document->sha256);
+    results.text["tokens"].push_back(document->size());
+    auto& total = results.text["tokens_total"].emplace_back();
+    if (!document->goes_on) total = std::max(document->total, document->size());
+  }
+  describe_tasks(documents, results);
   // A piece may begin anywhere in its text.
-  if (std::ranges::all_of(documents, [](const Document& d) { return d.first == 0; })) return;
-  for (const Document& document : documents) results.text["first"].push_back(document.first);
+  if (std::ranges::all_of(measured, [](const Document* d) { return d->first == 0; })) return;
+  for (const Document* document : measured) results.text["first"].push_back(document->first);
 }
 
 void Document::cut(std::size_t length) {

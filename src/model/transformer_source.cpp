@@ -44,7 +44,7 @@ class TransformerSource final : public ModelSource {
   void describe(Results& results) const override {
     require_unchanged();
     describe_model(model_->checkpoint(), results);
-    describe_documents(documents_, results);
+    describe_documents(documents_, info_, results);
   }
 
   std::span<const HeadInput> layer(int layer, int document) override {
@@ -120,7 +120,17 @@ class TransformerSource final : public ModelSource {
   bool has_reference() const override { return has_reference_; }
 
   NextTokens next_tokens(int document) override {
-    return predict(document, begun(document).reference);
+    const DocumentState& state = begun(document);
+    Matrix<float> hidden;
+    leave(state.residual, hidden);
+    if (!info_.has_loss) return changed_output(state.reference, hidden);
+    const MatrixView<const float> rows = predicting(document, std::as_const(hidden).view());
+    NextTokens next =
+        std::move(compare_next_tokens(reference(document), {&rows, 1}, model_->output_embedding(),
+                                      targets(document), model_->logit_cap(), pool_)
+                      .front());
+    require_unchanged();
+    return next;
   }
 
   std::vector<NextTokens> try_interventions(int layer, int document,
@@ -157,9 +167,26 @@ class TransformerSource final : public ModelSource {
     std::copy_n(from.data(), from.rows() * from.cols(), to.data());
   }
 
+  // Returns the tokens that next_tokens() predicts, the last of the document.
   std::span<const int> targets(int document) {
-    const auto& tokens = begun(document).tokens;
-    return std::span(tokens).subspan(std::min<std::size_t>(1, tokens.size()));
+    const std::span<const int> tokens = begun(document).tokens;
+    const auto all = tokens.size() - std::min<std::size_t>(1, tokens.size());
+    const Index answered = info_.is_text(document) ? 0 : info_.predicted(document);
+    return tokens.last(answered > 0 ? std::min<std::size_t>(answered, all) : all);
+  }
+
+  // Returns the rows of the last hidden states from which the targets are predicted; of a text all
+  // rows, because the last one has a divergence, too.
+  MatrixView<const float> predicting(int document, MatrixView<const float> hidden) {
+    if (info_.is_text(document)) return hidden;
+    const Index count = std::ssize(targets(document));
+    return hidden.block(hidden.rows() - 1 - count, count, 0, hidden.cols());
+  }
+
+  // Returns the reference of the predictions; empty: there is none.
+  MatrixView<const float> reference(int document) {
+    if (!info_.is_text(document)) return {};
+    return std::as_const(begun(document).reference).view();
   }
 
   // Computes the last hidden states, as input of the output embedding if there is one.
@@ -169,24 +196,10 @@ class TransformerSource final : public ModelSource {
     model_->leave(residual, hidden, pool_);
   }
 
-  // Returns the predictions of the last finished pass.
-  NextTokens predict(int document, MatrixView<const float> reference) {
-    const DocumentState& state = begun(document);
-    Matrix<float> hidden;
-    leave(state.residual, hidden);
-    if (!info_.has_loss) return changed_output(reference, hidden);
-    const MatrixView<const float> intervention = std::as_const(hidden).view();
-    NextTokens next =
-        std::move(compare_next_tokens(reference, {&intervention, 1}, model_->output_embedding(),
-                                      targets(document), model_->logit_cap(), pool_)
-                      .front());
-    require_unchanged();
-    return next;
-  }
-
   void fill_info() {
     const Index d = width();
     info_.has_tokens = info_.has_texts = true;
+    info_.answers = answers_of(documents_);
     info_.x_dim = x_ == XSource::value ? info_.head_dim : d;
     Index longest = 0, total = 0;
     for (Document& document : documents_) {
@@ -355,8 +368,11 @@ class TransformerSource final : public ModelSource {
       }
       return changed;
     }
-    const std::vector<MatrixView<const float>> hidden(streams.begin(), streams.end());
-    auto next = compare_next_tokens(state.reference, hidden, model_->output_embedding(),
+    std::vector<MatrixView<const float>> hidden;
+    for (const Matrix<float>& stream : streams) {
+      hidden.push_back(predicting(document, stream.view()));
+    }
+    auto next = compare_next_tokens(reference(document), hidden, model_->output_embedding(),
                                     targets(document), model_->logit_cap(), pool_);
     require_unchanged();
     return next;

@@ -207,7 +207,11 @@ void read_group(nlohmann::json file, std::size_t number, Catalogue& catalogue) {
   if (keys.has("needs")) {
     using enum MetricGroup::Needs;
     group.needs = keys.one_of<MetricGroup::Needs>(
-        "needs", {{"x", x}, {"shares", shares}, {"loss", loss}, {"intervention", intervention}});
+        "needs", {{"x", x},
+                  {"shares", shares},
+                  {"loss", loss},
+                  {"intervention", intervention},
+                  {"answers", answers}});
   }
   auto metrics = keys.take<nlohmann::json::array_t>("metrics");
   auto experiments = keys.list("experiments");
@@ -299,6 +303,8 @@ std::string_view in_words(MetricGroup::Needs needs) {
       return "a prediction of the next token";
     case MetricGroup::Needs::intervention:
       return "a ScanOptions::normalizer or a ScanOptions::pattern";
+    case MetricGroup::Needs::answers:
+      return "tasks";
   }
   return "";
 }

@@ -12,10 +12,12 @@
 namespace headgauge {
 
 int last_layer_of(const ResolvedScan& plan, const SourceInfo& source) {
-  const auto& groups = plan.options.measures;
-  if (source.has_loss && std::ranges::find(groups, "model") != groups.end()) {
-    return source.layers - 1;
-  }
+  const auto asks = [&](const char* group) {
+    return std::ranges::find(plan.options.measures, group) != plan.options.measures.end();
+  };
+  const bool of_texts = asks("model") && source.has_text();
+  const bool of_cases = asks("answers") && !source.answers.empty();
+  if (source.has_loss && (of_texts || of_cases)) return source.layers - 1;
   int last = 0;
   for (int layer = 0; layer < source.layers; ++layer) {
     if (plan.selection.layer(layer)) last = layer;
@@ -85,6 +87,7 @@ QueriesOfDocument LayerScan::queries_looked_at() const {
 void LayerScan::measure_layer(int layer) {
   table_ = std::make_unique<LayerTable>(*tables_.plan, *tables_.layout, info_.heads);
   next_ = 0;
+  skip_unmeasured();
   waiting_.clear();
   failure_ = nullptr;
   // Other processes' parts arrive meanwhile.
@@ -101,7 +104,7 @@ Index LayerScan::measure_documents(int layer) {
                         layer + static_cast<double>(document) / static_cast<double>(documents()),
                         last_layer_ + 1);
     }
-    if (!journal().computes(document)) continue;
+    if (!info_.is_measured(document) || !journal().computes(document)) continue;
     try {
       if (!find_document(layer, document)) measure_document(layer, document);
     } catch (const AttentionError& error) {
@@ -167,6 +170,12 @@ void LayerScan::add_kept(Index document, ByteReader& part) {
   }
   part.require_end();
   ++next_;
+  skip_unmeasured();
+}
+
+// Documents on which heads are not measured have no parts.
+void LayerScan::skip_unmeasured() {
+  while (next_ < documents() && !info_.is_measured(next_)) ++next_;
 }
 
 void LayerScan::measure_document(int layer, Index document) {

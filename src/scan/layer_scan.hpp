@@ -56,6 +56,7 @@ class LayerScan {
   void add_part(int layer, Index document, std::span<const std::byte> bytes);
   // Adds what the measures kept of a document, the last of its data.
   void add_kept(Index document, ByteReader& part);
+  void skip_unmeasured();
   void finish_layer(int layer);
   void reach_end(Index document);
 

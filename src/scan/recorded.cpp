@@ -41,7 +41,9 @@ void require_values(const std::vector<T>& values, Index count) {
 
 }  // namespace
 
-std::vector<NextTokens> read_next_tokens(const Bytes& bytes, std::size_t variants, Index tokens) {
+std::vector<NextTokens> read_next_tokens(const Bytes& bytes, std::size_t variants,
+                                         const SourceInfo& source, Index document) {
+  const Index tokens = source.documents[document];
   ByteReader part(bytes);
   if (part.take<std::uint64_t>() != variants) {
     throw DamagedPartError("next tokens of the models that are compared", "those of others");
@@ -52,7 +54,7 @@ std::vector<NextTokens> read_next_tokens(const Bytes& bytes, std::size_t variant
     next.right = part.take_list<std::uint8_t>();
     next.divergence = part.take_list<double>();
     next.output_change = part.take_list<double>();
-    require_values(next.losses, tokens - 1);
+    require_values(next.losses, source.predicted(document));
     require_values(next.right, std::ssize(next.losses));
     require_values(next.divergence, tokens);
     require_values(next.output_change, tokens);

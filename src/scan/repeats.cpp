@@ -1,9 +1,6 @@
 #include "scan/repeats.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -13,6 +10,7 @@
 #include "headgauge/heads.hpp"
 #include "heads/batch_means.hpp"
 #include "results/mean_of.hpp"
+#include "scan/octaves.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge {
@@ -23,10 +21,6 @@ constexpr double kLevel = 0.05;
 std::uint64_t bigram(int first, int second) {
   return static_cast<std::uint64_t>(static_cast<std::uint32_t>(first)) << 32 |
          static_cast<std::uint32_t>(second);
-}
-
-Index octave_of(Index gap) {
-  return static_cast<Index>(std::bit_width(static_cast<std::uint64_t>(gap))) - 1;
 }
 
 }  // namespace
@@ -44,7 +38,8 @@ std::vector<Index> repeat_gaps(std::span<const int> tokens) {
 
 RepeatGaps::RepeatGaps(const HeadSource& source) {
   for (int d = 0; d < static_cast<int>(source.info().documents.size()); ++d) {
-    gaps_.push_back(repeat_gaps(source.token_ids(d)));
+    gaps_.push_back(source.info().is_text(d) ? repeat_gaps(source.token_ids(d))
+                                             : std::vector<Index>());
     for (const Index gap : gaps_.back()) {
       if (gap > 0) octaves_ = std::max(octaves_, octave_of(gap) + 1);
     }
@@ -53,10 +48,7 @@ RepeatGaps::RepeatGaps(const HeadSource& source) {
 
 std::vector<std::string> RepeatGaps::labels() const {
   std::vector<std::string> labels;
-  for (Index k = 0; k < octaves_; ++k) {
-    const Index first = Index{1} << k;
-    labels.push_back(k == 0 ? "1" : fmt::format("{}-{}", first, 2 * first - 1));
-  }
+  for (Index k = 0; k < octaves_; ++k) labels.push_back(octave_label(k));
   labels.emplace_back("none");
   return labels;
 }

@@ -21,7 +21,7 @@ std::vector<Index> repeat_gaps(std::span<const int> tokens);
 // The octaves of these distances over several documents, and "none" for predictions without one.
 class RepeatGaps {
  public:
-  // Reads the tokens of all documents.
+  // Reads the tokens of all texts; cases of tasks have no distances.
   explicit RepeatGaps(const HeadSource& source);
   // Returns whether the source knows the tokens.
   bool known() const {

@@ -22,7 +22,8 @@ void sort_and_drop_repeated(std::vector<T>& values) {
 }
 
 Index longest_document(const SourceInfo& source) {
-  return source.documents.empty() ? 0 : *std::ranges::max_element(source.documents);
+  const std::vector<Index> lengths = source.measured_lengths();
+  return lengths.empty() ? 0 : *std::ranges::max_element(lengths);
 }
 
 // Returns the limit of automatic lengths; 0: none.
@@ -72,7 +73,7 @@ void resolve_details(MeasureOptions& measure) {
 std::string needs_of_groups() {
   using enum MetricGroup::Needs;
   std::vector<std::string> needs;
-  for (const auto what : {x, shares, loss, intervention}) {
+  for (const auto what : {x, shares, loss, intervention, answers}) {
     std::vector<std::string> names;
     for (const MetricGroup& group : metric_groups()) {
       if (group.needs == what) names.push_back(group.name);
@@ -110,13 +111,15 @@ void resolve_measures(ScanOptions& options, const SourceInfo& source) {
 // The default applies to a scan of heads in few texts whose tokens are known.
 int usual_examples(const ScanOptions& options, const SourceInfo& source) {
   const auto is_of_heads = [](const MetricGroup& group) {
-    return group.needs != MetricGroup::Needs::loss;
+    return group.needs != MetricGroup::Needs::loss && group.needs != MetricGroup::Needs::answers;
   };
   const bool of_heads = std::ranges::any_of(options.measures, [&](const std::string& name) {
     const auto group = std::ranges::find(metric_groups(), name, &MetricGroup::name);
     return group != metric_groups().end() && is_of_heads(*group);
   });
-  const bool are_few = source.documents.size() <= kDocumentsWithExamples;
+  const auto is_there = [](Index length) { return length > 0; };
+  const auto measured = std::ranges::count_if(source.measured_lengths(), is_there);
+  const bool are_few = measured <= static_cast<Index>(kDocumentsWithExamples);
   return of_heads && source.has_texts && are_few ? kUsualExamples : 0;
 }
 

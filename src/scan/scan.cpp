@@ -17,6 +17,7 @@
 #include "kernels/simd.hpp"
 #include "measures/examples.hpp"
 #include "results/declared.hpp"
+#include "scan/answers.hpp"
 #include "scan/layer_scan.hpp"
 #include "scan/output.hpp"
 #include "scan/passages.hpp"
@@ -72,13 +73,14 @@ class Scan {
         progress_(progress),
         stop_(stop),
         pool_(plan.options.threads),
-        measured_(choose_heads(plan.selection, info_)) {
+        measured_(choose_heads(plan.selection, info_)),
+        tasks_(info_) {
     const ScanOptions& options = plan_.options;
     tables_.measures = make_measures(plan_, info_, pool_.threads());
     tables_.layout = std::make_unique<CellLayout>(tables_.measures);
-    tables_.plan = std::make_unique<MeasuredRows>(options.lengths, info_.documents,
+    tables_.plan = std::make_unique<MeasuredRows>(options.lengths, info_.measured_lengths(),
                                                   *options.queries, options.seed);
-    asks_loss_ = std::ranges::find(options.measures, "model") != options.measures.end();
+    asks_loss_ = asks("model");
     last_layer_ = last_layer_of(plan_, info_);
     bytes_ = estimate_bytes();
   }
@@ -113,7 +115,15 @@ class Scan {
  private:
   const CellLayout& layout() const { return *tables_.layout; }
   const MeasuredRows& rows() const { return *tables_.plan; }
-  bool wants_loss() const { return info_.has_loss && asks_loss_; }
+  bool asks(std::string_view group) const {
+    return std::ranges::find(plan_.options.measures, group) != plan_.options.measures.end();
+  }
+  bool wants_loss() const { return info_.has_loss && asks_loss_ && info_.has_text(); }
+  bool wants_answers() const { return info_.has_loss && !tasks_.empty() && asks("answers"); }
+  // Returns whether the predictions of the document are needed.
+  bool wants_predictions(Index document) const {
+    return info_.is_text(document) ? wants_loss() : wants_answers();
+  }
   Journal& journal() const { return plan_.options.journal; }
   // Returns the number of measured layers before this scan's first one.
   std::size_t taken_over() const {
@@ -147,7 +157,7 @@ class Scan {
   }
 
   bool computes_loss(Index document) const {
-    if (!wants_loss() || !part_.loss) return false;
+    if (!wants_predictions(document) || !part_.loss) return false;
     const Journal::Stage stage(journal(), kLossStage);
     return journal().computes(document) && !journal().computed(-1, document);
   }
@@ -155,13 +165,14 @@ class Scan {
   // Returns the predictions for each document; none if they are not needed.
   Predictions next_tokens() {
     Predictions found;
-    if (!wants_loss() || !part_.loss || stopped_) return found;
+    if (!(wants_loss() || wants_answers()) || !part_.loss || stopped_) return found;
     const Stopwatch loss;
     const Journal::Stage stage(journal(), kLossStage);
-    for (Index d = 0; d < std::ssize(rows().used_lengths()); ++d) {
-      found.push_back(
-          recorded_next_tokens(journal(), d, info_.documents[static_cast<std::size_t>(d)],
-                               [&] { return source_.next_tokens(static_cast<int>(d)); }));
+    for (Index d = 0; d < std::ssize(info_.documents); ++d) {
+      found.emplace_back();
+      if (!wants_predictions(d)) continue;
+      found.back() = recorded_next_tokens(
+          journal(), d, info_, [&] { return source_.next_tokens(static_cast<int>(d)); });
     }
     forward_seconds_ += loss.seconds();
     return found;
@@ -179,7 +190,8 @@ class Scan {
     write_metrics(results);
     note_missing_texts(results);
     if (stopped_) leave_out(layers_missing, results);
-    if (!predictions.empty()) write_loss(losses_of(predictions), results);
+    if (!predictions.empty() && wants_loss()) write_loss(predictions, results);
+    if (!predictions.empty() && wants_answers()) write_answers(predictions, results);
     results.flags = find_flags(results);
     note_few_rows(results);
     note_few_heads(results);
@@ -256,13 +268,15 @@ class Scan {
     if (layers_missing) dropped = drop_whole_model_metrics(results);
     if (wants_loss()) dropped.push_back(metric::loss);
     if (wants_loss() && info_.has_tokens) dropped.push_back(metric::loss_by_gap);
+    if (wants_answers()) dropped.push_back(metric::answer_loss);
     std::erase_if(dropped, is_interval_end);  // dropped together with its metric
     if (dropped.empty()) return;
     results.notices.push_back(fmt::format(
         "interrupted: metrics of the whole model are left out ({})", fmt::join(dropped, ", ")));
   }
 
-  void write_loss(const std::vector<std::vector<double>>& losses, Results& results) const {
+  void write_loss(const Predictions& predictions, Results& results) const {
+    const std::vector<std::vector<double>> losses = text_losses(info_, predictions);
     LabelledArray& loss = add_declared(results, metric::loss).with_standard_errors().with_rows();
     for (Index l = 0; l < std::ssize(rows().lengths()); ++l) {
       loss.set({l}, series_statistics(losses, rows().lengths()[l] - 1));
@@ -274,6 +288,12 @@ class Scan {
         .with_standard_errors()
         .with_rows()
         .set_along({}, repeats.means(losses));
+  }
+
+  void write_answers(const Predictions& predictions, Results& results) const {
+    tasks_.write_coords(results);
+    AnswerMetrics(tasks_, {}, true, results).put({}, predictions);
+    write_controls(tasks_, predictions, results);
   }
 
   void note_missing_texts(Results& results) const {
@@ -310,6 +330,7 @@ class Scan {
   const std::stop_token& stop_;
   ThreadPool pool_;
   Measured measured_;
+  TaskSet tasks_;
   ScanTables tables_;
   bool asks_loss_ = false;
   int last_layer_ = 0;

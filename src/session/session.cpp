@@ -249,7 +249,7 @@ Results Session::validate(ValidateRequest request) {
   request.options.text_costs = document_costs(tokens);
   Results described;
   input.model.describe(described);
-  describe_documents(documents, described);
+  describe_documents(documents, {}, described);
   ValidateRequest recorded = request;
   sort_lists(recorded.options.scan);
   request.options.scan.journal =

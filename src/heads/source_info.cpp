@@ -1,0 +1,66 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "headgauge/heads.hpp"
+#include "headgauge/text.hpp"
+
+namespace headgauge {
+
+bool SourceInfo::has_attention(int layer) const {
+  return !std::ranges::binary_search(without_attention, layer);
+}
+
+bool SourceInfo::is_text(Index document) const {
+  return answers.empty() || answers[document].tokens == 0;
+}
+
+bool SourceInfo::has_text() const {
+  return answers.empty()
+             ? !documents.empty()
+             : std::ranges::any_of(answers, [](const auto& answer) { return answer.tokens == 0; });
+}
+
+bool SourceInfo::is_control(Index document) const {
+  return !answers.empty() && answers[document].control_of >= 0;
+}
+
+bool SourceInfo::is_measured(Index document) const {
+  return is_text(document) || (!has_text() && !is_control(document));
+}
+
+std::vector<Index> SourceInfo::measured_lengths() const {
+  std::vector<Index> lengths = documents;
+  for (Index d = 0; d < std::ssize(lengths); ++d) {
+    if (!is_measured(d)) lengths[d] = 0;
+  }
+  return lengths;
+}
+
+Index SourceInfo::predicted(Index document) const {
+  return is_text(document) ? documents[document] - 1 : answers[document].tokens;
+}
+
+std::vector<int> SourceInfo::attention_layers() const {
+  std::vector<int> found;
+  for (int layer = 0; layer < layers; ++layer) {
+    if (has_attention(layer)) found.push_back(layer);
+  }
+  return found;
+}
+
+Index SourceInfo::attention_layers_before(int layer) const {
+  const auto& none = without_attention;
+  return layer - (std::ranges::lower_bound(none, layer) - none.begin());
+}
+
+std::string without_attention_notice(const SourceInfo& source) {
+  const auto& none = source.without_attention;
+  if (none.empty()) return "";
+  return fmt::format(
+      "{} {} of {} {} no attention and {} left out", none.size() == 1 ? "layer" : "layers",
+      labels_text(std::vector<double>(none.begin(), none.end()), none.size()), source.layers,
+      none.size() == 1 ? "has" : "have", none.size() == 1 ? "is" : "are");
+}
+
+}  // namespace headgauge

@@ -1,0 +1,234 @@
+#include "scan/answers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "headgauge/metric_names.hpp"
+#include "results/declared.hpp"
+#include "scan/octaves.hpp"
+#include "statistics/proportion.hpp"
+#include "statistics/student.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr double kGainLevel = 0.05;
+
+// Returns the octave (2^(k-1), 2^k] of a length, so that a power of two ends its octave.
+Index octave_up_to(Index length) {
+  return length > 1 ? octave_of(length - 1) + 1 : 0;
+}
+
+// Numbers the octaves that occur, ascending.
+std::map<Index, std::size_t> places_of(const std::set<Index>& octaves) {
+  std::map<Index, std::size_t> places;
+  for (const Index octave : octaves) places.emplace(octave, places.size());
+  return places;
+}
+
+// Returns the mean loss of the answer's tokens.
+double loss_of(const NextTokens& answer) {
+  return std::accumulate(answer.losses.begin(), answer.losses.end(), 0.0) /
+         static_cast<double>(answer.losses.size());
+}
+
+bool is_right(const NextTokens& answer) {
+  return std::ranges::all_of(answer.right, [](std::uint8_t right) { return right != 0; });
+}
+
+// A document of another process has no predictions here.
+bool is_known(const Predictions& predictions, Index document) {
+  return document < std::ssize(predictions) && !predictions[document].losses.empty();
+}
+
+Estimate estimate_of(std::span<const double> values) {
+  const MeanWithError mean = mean_with_error(values);
+  const double alone = values.size() == 1 ? values.front() : kUndefined;
+  return {values.size() > 1 ? mean.value : alone, mean.standard_error, std::ssize(values),
+          mean.degrees_of_freedom};
+}
+
+std::vector<Index> with(std::span<const Index> cell, Index place) {
+  std::vector<Index> full(cell.begin(), cell.end());
+  full.push_back(place);
+  return full;
+}
+
+}  // namespace
+
+std::vector<std::vector<double>> text_losses(const SourceInfo& source,
+                                             const Predictions& predictions) {
+  std::vector<std::vector<double>> losses = losses_of(predictions);
+  for (Index d = 0; d < std::ssize(losses); ++d) {
+    if (!source.is_text(d)) losses[d].clear();
+  }
+  return losses;
+}
+
+TaskSet::TaskSet(const SourceInfo& source) {
+  std::set<Index> distances, contexts;
+  std::map<std::string, std::size_t> task_of;
+  for (Index d = 0; d < std::ssize(source.answers); ++d) {
+    const MarkedAnswer& answer = source.answers[d];
+    if (answer.tokens == 0) continue;
+    if (answer.distance > 0) distances.insert(octave_of(answer.distance));
+    contexts.insert(octave_up_to(source.documents[d]));
+    if (!task_of.emplace(answer.task, tasks_.size()).second) continue;
+    tasks_.emplace_back().task = answer.task;
+  }
+  const auto by_distance = places_of(distances), by_context = places_of(contexts);
+  for (TaskCases& task : tasks_) {
+    task.by_distance.resize(distances.size());
+    task.by_context.resize(contexts.size());
+  }
+  for (Index d = 0; d < std::ssize(source.answers); ++d) {
+    const MarkedAnswer& answer = source.answers[d];
+    if (answer.tokens == 0) continue;
+    TaskCases& task = tasks_[task_of.at(answer.task)];
+    if (answer.control_of >= 0) {
+      task.controls.emplace_back(answer.control_of, d);
+      continue;
+    }
+    task.all.push_back(d);
+    task.by_context[by_context.at(octave_up_to(source.documents[d]))].push_back(d);
+    if (answer.distance == 0) continue;
+    task.by_distance[by_distance.at(octave_of(answer.distance))].push_back(d);
+  }
+  for (const Index octave : distances) distances_.push_back(octave_label(octave));
+  for (const Index octave : contexts) {
+    const Index last = Index{1} << octave;
+    contexts_.push_back(fmt::format("{}-{}", last / 2 + 1, last));
+  }
+}
+
+void TaskSet::write_coords(Results& results) const {
+  std::vector<std::string> names;
+  for (const TaskCases& task : tasks_) names.push_back(task.task);
+  results.set_coord("task", names);
+  if (!distances_.empty()) results.set_coord("distance", distances_);
+  results.set_coord("context", contexts_);
+}
+
+AnswerMetrics::AnswerMetrics(const TaskSet& tasks, const std::vector<std::string>& outer,
+                             bool curves, Results& results)
+    : tasks_(tasks), results_(results) {
+  std::vector<std::string> dims = outer;
+  dims.emplace_back("task");
+  const auto add = [&](const char* name) {
+    return &add_declared(results, name, dims).with_standard_errors().with_rows();
+  };
+  loss_ = add(metric::answer_loss);
+  right_ = add_share(metric::answer_right, metric::answer_right_low, metric::answer_right_high,
+                     dims);
+  if (!curves) return;
+  dims.emplace_back("context");
+  loss_by_context_ = add(metric::answer_loss_by_context);
+  right_by_context_ =
+      add_share(metric::answer_right_by_context, metric::answer_right_by_context_low,
+                metric::answer_right_by_context_high, dims);
+  if (results.coord("distance") == nullptr) return;
+  dims.back() = "distance";
+  loss_by_distance_ = add(metric::answer_loss_by_distance);
+  right_by_distance_ =
+      add_share(metric::answer_right_by_distance, metric::answer_right_by_distance_low,
+                metric::answer_right_by_distance_high, dims);
+}
+
+void AnswerMetrics::add_changes(const std::vector<std::string>& outer) {
+  std::vector<std::string> dims = outer;
+  dims.emplace_back("task");
+  loss_change_ = &add_declared(results_, metric::answer_loss_change, dims)
+                      .with_standard_errors()
+                      .with_rows();
+  loss_change_->change_of = metric::answer_loss;
+  kept_ = add_share(metric::answers_kept, metric::answers_kept_low, metric::answers_kept_high, dims);
+}
+
+AnswerMetrics::Share AnswerMetrics::add_share(const char* name, const char* low, const char* high,
+                                              const std::vector<std::string>& dims) {
+  return {&add_declared(results_, name, dims).with_rows(), &add_declared(results_, low, dims),
+          &add_declared(results_, high, dims)};
+}
+
+void AnswerMetrics::set(const Share& share, std::span<const Index> cell, Index hits, Index of) {
+  if (of == 0) return;
+  const Interval interval = proportion_interval(hits, of);
+  share.share->set(cell, {.value = static_cast<double>(hits) / static_cast<double>(of), .rows = of});
+  share.low->set(cell, {.value = interval.low});
+  share.high->set(cell, {.value = interval.high});
+}
+
+void AnswerMetrics::put_group(const Predictions& predictions, std::span<const Index> documents,
+                              std::span<const Index> cell, LabelledArray& loss,
+                              const Share& right) {
+  std::vector<double> losses;
+  Index hits = 0;
+  for (const Index d : documents) {
+    if (!is_known(predictions, d)) continue;
+    losses.push_back(loss_of(predictions[d]));
+    hits += is_right(predictions[d]) ? 1 : 0;
+  }
+  if (losses.empty()) return;
+  loss.set(cell, estimate_of(losses));
+  set(right, cell, hits, std::ssize(losses));
+}
+
+void AnswerMetrics::put(std::span<const Index> cell, const Predictions& predictions) {
+  for (std::size_t t = 0; t < tasks_.tasks().size(); ++t) {
+    const TaskCases& task = tasks_.tasks()[t];
+    const std::vector<Index> of_task = with(cell, static_cast<Index>(t));
+    put_group(predictions, task.all, of_task, *loss_, right_);
+    const auto put_curve = [&](const auto& groups, LabelledArray* loss, const Share& right) {
+      for (std::size_t k = 0; loss != nullptr && k < groups.size(); ++k) {
+        put_group(predictions, groups[k], with(of_task, static_cast<Index>(k)), *loss, right);
+      }
+    };
+    put_curve(task.by_context, loss_by_context_, right_by_context_);
+    put_curve(task.by_distance, loss_by_distance_, right_by_distance_);
+  }
+}
+
+void AnswerMetrics::put_change(std::span<const Index> cell, const Predictions& original,
+                               const Predictions& predictions) {
+  for (std::size_t t = 0; t < tasks_.tasks().size(); ++t) {
+    std::vector<double> changes;
+    Index were_right = 0, still_right = 0;
+    for (const Index d : tasks_.tasks()[t].all) {
+      if (!is_known(original, d) || !is_known(predictions, d)) continue;
+      changes.push_back(loss_of(predictions[d]) - loss_of(original[d]));
+      if (!is_right(original[d])) continue;
+      ++were_right;
+      still_right += is_right(predictions[d]) ? 1 : 0;
+    }
+    const std::vector<Index> of_task = with(cell, static_cast<Index>(t));
+    if (!changes.empty()) loss_change_->set(of_task, estimate_of(changes));
+    set(kept_, of_task, still_right, were_right);
+  }
+}
+
+void write_controls(const TaskSet& tasks, const Predictions& original, Results& results) {
+  LabelledArray& gain =
+      add_declared(results, metric::answer_gain).with_standard_errors().with_rows();
+  LabelledArray& does = add_declared(results, metric::does_task);
+  const double level = kGainLevel / static_cast<double>(tasks.tasks().size());
+  for (std::size_t t = 0; t < tasks.tasks().size(); ++t) {
+    std::vector<double> gains;
+    for (const auto& [with_source, without] : tasks.tasks()[t].controls) {
+      if (!is_known(original, with_source) || !is_known(original, without)) continue;
+      gains.push_back(loss_of(original[without]) - loss_of(original[with_source]));
+    }
+    if (gains.empty()) continue;
+    const auto place = static_cast<Index>(t);
+    gain.set({place}, estimate_of(gains));
+    const double p = t_test(gains, 0, Tail::above).p;
+    if (!std::isnan(p)) does.set({place}, {.value = p <= level ? 1.0 : 0.0});
+  }
+}
+
+}  // namespace headgauge

@@ -1,0 +1,82 @@
+// Measures the answers of tasks: their loss, whether they are right, and what a change costs them
+// (docs/mathematics.md 7i).
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "headgauge/heads.hpp"
+#include "headgauge/results.hpp"
+
+namespace headgauge {
+
+// Returns the losses of the texts, by document; those of cases are empty.
+std::vector<std::vector<double>> text_losses(const SourceInfo& source,
+                                             const Predictions& predictions);
+
+// The cases of one task, as document numbers.
+struct TaskCases {
+  std::string task;
+  std::vector<Index> all;
+  std::vector<std::vector<Index>> by_distance;   // in octaves of the distance to the source
+  std::vector<std::vector<Index>> by_context;    // in octaves of the number of tokens
+  std::vector<std::pair<Index, Index>> controls;  // a case, and the same without its source
+};
+
+// The cases of all tasks of a source.
+class TaskSet {
+ public:
+  explicit TaskSet(const SourceInfo& source);
+  bool empty() const { return tasks_.empty(); }
+  const std::vector<TaskCases>& tasks() const { return tasks_; }
+  // Adds the coordinates task, distance ("64-127") and context ("257-512").
+  void write_coords(Results& results) const;
+
+ private:
+  std::vector<TaskCases> tasks_;
+  std::vector<std::string> distances_, contexts_;  // labels
+};
+
+// The metrics of answers, in results that have the coordinates of the tasks. Cells start undefined.
+class AnswerMetrics {
+ public:
+  // `dims`: the dims before a metric's own. `curves`: also by distance and by context. The tasks
+  // must live as long as this object.
+  AnswerMetrics(const TaskSet& tasks, const std::vector<std::string>& dims, bool curves,
+                Results& results);
+  // Adds the metrics that compare answers with those of the original.
+  void add_changes(const std::vector<std::string>& dims);
+  // Fill in one cell along `dims`.
+  void put(std::span<const Index> cell, const Predictions& predictions);
+  void put_change(std::span<const Index> cell, const Predictions& original,
+                  const Predictions& predictions);
+
+ private:
+  // A share with the ends of its interval.
+  struct Share {
+    LabelledArray* share = nullptr;
+    LabelledArray* low = nullptr;
+    LabelledArray* high = nullptr;
+  };
+  Share add_share(const char* name, const char* low, const char* high,
+                  const std::vector<std::string>& dims);
+  static void set(const Share& share, std::span<const Index> cell, Index hits, Index of);
+  void put_group(const Predictions& predictions, std::span<const Index> documents,
+                 std::span<const Index> cell, LabelledArray& loss, const Share& right);
+
+  const TaskSet& tasks_;
+  Results& results_;
+  LabelledArray* loss_ = nullptr;
+  LabelledArray* loss_by_distance_ = nullptr;  // this and the next are null without curves
+  LabelledArray* loss_by_context_ = nullptr;
+  LabelledArray* loss_change_ = nullptr;  // null without changes
+  Share right_, right_by_distance_, right_by_context_, kept_;
+};
+
+// Adds what tells whether the unchanged model does each task: what the source gains, and whether
+// that is shown.
+void write_controls(const TaskSet& tasks, const Predictions& original, Results& results);
+
+}  // namespace headgauge
