@@ -124,11 +124,18 @@ struct Run {
 // Parses "I/N". Throws UsageError unless 1 <= I <= N.
 Share parse_share(const std::string& text);
 
+// Task files (docs/tasks.md), whose cases the model answers beside the texts, or without texts.
+struct TaskFiles {
+  std::vector<std::string> files = {};
+  int cases = 50;  // maximum number of cases of each file, evenly spaced over it
+};
+
 // Arguments of the methods of a session: the options of an analysis, and its further inputs.
 
 struct ScanRequest {
   ScanOptions options = {};
   std::string plan = {};  // a plan file (write_plan()) that the model runs under
+  TaskFiles tasks = {};
 };
 
 struct CompareRequest {
@@ -138,6 +145,7 @@ struct CompareRequest {
   Texts fit = {};
   // Another text, on which interventions that lower the loss are measured again (confirm_gains()).
   Texts confirm = {};
+  TaskFiles tasks = {};
 };
 
 struct ConvergeRequest {

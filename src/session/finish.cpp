@@ -1,5 +1,7 @@
 #include "session/finish.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "scan/resolved_scan.hpp"
@@ -48,6 +50,7 @@ void complete(Results& results, const Ending& ending) {
     results.settings["tokens"] = names_of_kind(input.texts, true);
   }
   write_own_settings(ending.options, ending.owner, results.settings);
+  std::ranges::copy(input.cases.notices, std::back_inserter(results.notices));
   results.summary = ending.summarize(results);
   if (input.model.has_own_queries() && !input.texts.empty()) {
     results.notices.push_back("the texts were not read, because a dump has its own queries");

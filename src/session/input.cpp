@@ -121,7 +121,7 @@ std::shared_ptr<HeadSource> open(const Input& input, CutText* cut) {
   const Model& model = input.model;
   const SourceOptions source{input.x, input.threads};
   if (model.has_own_queries()) return model.open(source);
-  if (input.texts.empty()) {
+  if (input.texts.empty() && input.cases.documents.empty()) {
     throw UsageError(
         fault(input.asked_by, "a text to measure on", kNoTexts, "add text_files(FILE)"));
   }
@@ -132,8 +132,11 @@ std::shared_ptr<HeadSource> open(const Input& input, CutText* cut) {
   if (cut != nullptr) *cut = cutter(model, documents, source);
   cut_documents(input, summary, documents);
   require_length(documents, input, summary);
+  append_cases(input.cases, documents);
   if (input.with_texts) look_up_texts(model, documents);
-  return model.open(std::move(documents), source);
+  auto opened = model.open(std::move(documents), source);
+  input.cases.require_loss(opened->info());
+  return opened;
 }
 
 }  // namespace
@@ -153,6 +156,7 @@ const char* option_of(const Texts& texts) {
 Input Input::with(Texts others) const {
   Input input = *this;
   input.texts = std::move(others);
+  input.cases = {};
   return input;
 }
 

@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "headgauge/session.hpp"
+#include "session/cases.hpp"
 
 namespace headgauge {
 
 struct Input {
   Model model;
   Texts texts;
+  Cases cases = {};  // of tasks, which are measured beside the texts
   std::stop_token stop = {};      // ends the wait for a text that is a pipe
   std::vector<int> lengths = {};  // empty: auto
   XSource x = XSource::embedding;
@@ -26,7 +28,7 @@ struct Input {
 
   // Takes the options of a scan that open the source.
   void take(const ScanOptions& scan);
-  // Returns the same model with other texts.
+  // Returns the same model with other texts and no cases.
   Input with(Texts others) const;
 };
 

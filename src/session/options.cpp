@@ -24,11 +24,31 @@ Option plan_option(const char* member, std::string& plan) {
           .names_files = true};
 }
 
+// `owner`: "ScanRequest::".
+std::vector<Option> options_of(TaskFiles& tasks, const std::string& owner) {
+  return {{.member = owner + "tasks",
+           .value = &tasks.files,
+           .form = "FILE...",
+           .group = option_group::input,
+           .help = "Task files, whose cases the model answers beside the text or without one",
+           .details = "Each line is a case: a prompt and its answer. See [tasks.md](tasks.md)",
+           .expects = "a file",
+           .none = "none",
+           .names_files = true},
+          {.member = owner + "cases",
+           .value = &tasks.cases,
+           .form = "K",
+           .group = option_group::input,
+           .help = "Largest number of cases of each task file, spread over the file (default {})",
+           .least = 1}};
+}
+
 }  // namespace
 
 std::vector<Option> options_of(ScanRequest& request) {
   std::vector<Option> options = options_of(request.options);
   options.push_back(plan_option("ScanRequest::plan", request.plan));
+  append(options, options_of(request.tasks, "ScanRequest::"));
   return options;
 }
 
@@ -65,6 +85,7 @@ std::vector<Option> options_of(CompareRequest& request) {
                "alone and all together; only a change that lowers it there too is recommended",
            .details = "It must differ from the text that is measured and from that of `--fit`",
            .expects = "a file"}});
+  append(options, options_of(request.tasks, "CompareRequest::"));
   return options;
 }
 
