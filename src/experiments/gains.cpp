@@ -26,15 +26,16 @@ bool same_place(const Candidate& a, const Candidate& b) {
 }  // namespace
 
 std::optional<MetricCell> cell_of(const Results& results, std::string_view metric,
-                                  const Candidate& candidate) {
+                                  const Candidate& candidate, Pick further) {
   const LabelledArray* array = results.metric(metric);
   if (array == nullptr) return std::nullopt;
   const std::string dim = intervention_dimension(results);
   const Pick intervention{dim, candidate.intervention};
-  if (!candidate.head) return find_cell(results, metric, {intervention});
+  if (!candidate.head) return find_cell(results, metric, {intervention, further});
   const Pick layer{"layer", candidate.head->layer_index};
-  if (!array->has_dim("head")) return find_cell(results, metric, {layer, intervention});
-  return find_cell(results, metric, {layer, {"head", candidate.head->head_index}, intervention});
+  if (!array->has_dim("head")) return find_cell(results, metric, {layer, intervention, further});
+  return find_cell(results, metric,
+                   {layer, {"head", candidate.head->head_index}, intervention, further});
 }
 
 std::vector<Candidate> candidates(const Results& results, std::string_view metric) {

@@ -23,9 +23,10 @@ struct Candidate {
 std::vector<Candidate> candidates(const Results& results,
                                   std::string_view metric = metric::loss_change);
 
-// Returns the candidate's cell of a metric at the longest length.
+// Returns the candidate's cell of a metric at the longest length; `further` picks along another dim
+// that the metric may have.
 std::optional<MetricCell> cell_of(const Results& results, std::string_view metric,
-                                  const Candidate& candidate);
+                                  const Candidate& candidate, Pick further = {});
 
 // Returns the candidates worth trying on another text, largest gain first: for each head (layer)
 // the one that lowers the loss most beyond chance, if any; for the whole model all that do.

@@ -12,6 +12,7 @@
 #include "experiments/reach.hpp"
 #include "experiments/selectivity.hpp"
 #include "experiments/temperature_range.hpp"
+#include "findings/answers.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/compare.hpp"
 #include "headgauge/metric_names.hpp"
@@ -68,6 +69,13 @@ std::string who(const Results& results, const Candidate& candidate) {
   const std::string layers = chosen(results, "layers"), heads = chosen(results, "heads");
   if (layers.empty() && heads.empty()) return "all heads";
   return layers.empty() || heads.empty() ? layers + heads : fmt::format("{}, {}", layers, heads);
+}
+
+// Returns the first task whose answers the candidate is shown to lose.
+std::optional<std::string> lost_by(const Results& results, const Candidate& candidate) {
+  return lost_task(results, [&](Index task) {
+    return cell_of(results, metric::answer_loss_change, candidate, {"task", task});
+  });
 }
 
 // Describes the change and its outcome.
@@ -205,11 +213,17 @@ class Recommendations {
 
   void say_confirmed() {
     std::vector<Candidate> confirmed, higher, open;
+    std::string losing;
     bool judged = false;
     for (const Candidate& candidate : best_) {
       const auto there = cell_of(results_, kConfirmed, candidate);
       judged = judged || (there && !std::isnan(there->standard_error));
       const bool rises = there && t_test(mean_of(*there), 0, Tail::above).p <= kFalseDiscoveries;
+      if (const auto task = lost_by(results_, candidate)) {
+        losing += fmt::format("{}{}, {} ({})", losing.empty() ? "" : "; ", who(results_, candidate),
+                              label(results_, candidate), *task);
+        continue;
+      }
       (there && confirmed_.is_gain(*there) ? confirmed
        : rises                             ? higher
                                            : open)
@@ -238,9 +252,17 @@ class Recommendations {
           next::kPlan);
     }
     say_each("Recommended for", confirmed,
-             "The loss fell on a text that had no part in the choice. It does not show whether the "
-             "model still finds tokens far back.",
+             has_task_that_is_done(results_)
+                 ? "The loss fell on a text that had no part in the choice, and no loss of answers "
+                   "is shown; that does not show that there is none."
+                 : "The loss fell on a text that had no part in the choice. It does not show "
+                   "whether the model still finds tokens far back: give --tasks.",
              next::kPlan);
+    if (!losing.empty()) {
+      say(fmt::format("Not recommended, because answers are shown to be lost: {}.", losing),
+          "A lower loss of text does not make up for answers that are no longer found.",
+          next::kTasksEachLayer);
+    }
     const std::string where = best_.size() > 1 ? "there" : "on " + other_text();
     if (!open.empty()) {
       say(fmt::format("No change of the loss is shown {}: {}.", where, listed(open)),
@@ -286,7 +308,8 @@ std::vector<Flag> flag_gains(const Results& results) {
   for (const Candidate& candidate : choices(candidates(results), gains)) {
     if (!candidate.head || candidate.head->head < 0) continue;
     const auto there = cell_of(results, kConfirmed, candidate);
-    const bool recommended = there && confirmed.is_gain(*there);
+    const bool recommended =
+        there && confirmed.is_gain(*there) && !lost_by(results, candidate);
     Flag flag;
     flag.name = recommended ? "recommended" : "candidate";
     flag.layer = candidate.head->layer;
@@ -320,6 +343,8 @@ std::vector<SummaryLine> summarize_comparison(const Results& results) {
         "than the same number of random keys would.",
         next::kEachLayer);
   }
+  for (SummaryLine& line : task_sentences(results)) lines.push_back(std::move(line));
+  for (SummaryLine& line : answer_change_sentences(results)) lines.push_back(std::move(line));
   for (SummaryLine& line : reach_sentences(results)) {
     add(std::move(line),
         "The changed model copies worse from that distance on. Most tokens repeat nothing, so the "

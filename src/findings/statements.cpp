@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "findings/answers.hpp"
 #include "findings/summary.hpp"
 #include "findings/summary_lines.hpp"
 #include "headgauge/flags.hpp"
@@ -25,7 +26,8 @@ std::vector<SummaryLine> summarize_scan(const Results& results) {
   const bool judged = results.command == Command::reproduce_limits;
   const char* const claims = judged ? next::kConverge : next::kLimits;
   const summary::Summary summary(results);
-  if (!summary.possible() || !has_rows_to_judge(results)) return {};
+  std::vector<SummaryLine> lines = task_sentences(results);
+  if (!summary.possible() || !has_rows_to_judge(results)) return lines;
   // The statements in the order of the text; `spare` ones replace those that the results do not
   // support.
   struct Statement {
@@ -72,7 +74,6 @@ std::vector<SummaryLine> summarize_scan(const Results& results) {
                          "A small largest weight says that no single key decides.", next::kCompare),
        .spare = true},
   };
-  std::vector<SummaryLine> lines;
   std::size_t count = 0;
   for (const bool spare : {false, true}) {
     for (Statement& statement : statements) {

@@ -71,6 +71,10 @@ std::string with_commands(const Results& results, std::string words, const std::
   constexpr std::string_view kBoth = "MODEL TEXT";
   if (model == results.model.end() || !model->is_string()) return words;
   const std::string name = in_shell(model->get<std::string>());
+  const auto tasks = given(results, {"tasks"}, " ");
+  const std::string beside = text ? " " + *text : tasks ? "" : " --text FILE";
+  replace_word(words, "MODEL TEXT TASKS",
+               fmt::format("{}{} {}", name, beside, tasks.value_or("--tasks FILE")));
   if (words.find(kBoth) != words.npos) {
     replace_word(words, kBoth, name + " " + text.value_or("--text FILE"));
   } else {

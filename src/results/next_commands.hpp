@@ -1,5 +1,5 @@
 // Follow-up commands for findings and flags (SummaryLine::next, FlagInfo::next), in backticks.
-// MODEL, TEXT and HEAD are placeholders for the user's own, CHANGE for what a comparison compared.
+// MODEL, TEXT, TASKS and HEAD are placeholders for the user's own, CHANGE for what a comparison compared.
 #pragma once
 
 namespace headgauge::next {
@@ -12,6 +12,12 @@ inline constexpr const char* kDropKeys =
 inline constexpr const char* kCompare =
     "`headgauge compare MODEL TEXT --normalizer uniform,ssmax,sparsemax` says how other "
     "normalizers change the loss.";
+inline constexpr const char* kCompareTasks =
+    "`headgauge compare MODEL TEXT TASKS --pattern sinks:sinks=4,window=124` says which answers a "
+    "smaller cache loses.";
+inline constexpr const char* kTasksEachLayer =
+    "`headgauge compare MODEL TEXT TASKS CHANGE --each layer` changes one layer at a time and says "
+    "which change loses answers.";
 inline constexpr const char* kOneHead =
     "`headgauge compare MODEL TEXT CHANGE --heads HEAD` changes that head alone and says how the "
     "loss changes.";

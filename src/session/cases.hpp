@@ -1,6 +1,7 @@
 // The cases of task files as documents.
 #pragma once
 
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@ struct Cases {
 // says how many were. The control of a case is the one in its file; if a task has none, the answer
 // behind the prompt of the task's next case. Throws as read_task_cases() does; UnsupportedError for
 // a dump; BadInputError if no case fits.
-Cases load_cases(const Model& model, const TaskFiles& tasks);
+Cases load_cases(const Model& model, const TaskFiles& tasks, const std::stop_token& stop);
 
 // Appends the cases to the documents, which are texts.
 void append_cases(const Cases& cases, std::vector<Document>& documents);

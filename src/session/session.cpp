@@ -96,7 +96,7 @@ Input Session::input(const std::string& name) const {
 Results Session::scan(ScanRequest request) {
   Running running = begin();
   Input input = this->input("scan");
-  input.cases = load_cases(model_, request.tasks);
+  input.cases = load_cases(model_, request.tasks, run_.stop);
   input.take(request.options);
   const auto source = open_source(input);
   ScanRequest recorded = request;
@@ -122,7 +122,7 @@ Results Session::compare(CompareRequest request) {
   require_something_to_compare(request);
   Running running = begin();
   Input input = this->input("compare");
-  input.cases = load_cases(model_, request.tasks);
+  input.cases = load_cases(model_, request.tasks, run_.stop);
   input.take(request.options.scan);
   input.read_again = !request.fit.empty() || !request.confirm.empty();
   const auto source = open_source(input);

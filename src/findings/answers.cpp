@@ -1,0 +1,167 @@
+#include "findings/answers.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "headgauge/metric_names.hpp"
+#include "results/mean_of.hpp"
+#include "results/next_commands.hpp"
+#include "results/summary_line.hpp"
+#include "statistics/student.hpp"
+
+namespace headgauge {
+namespace {
+
+using summary::Line;
+
+constexpr double kLostLevel = 0.05;
+constexpr double kPercent = 100;
+
+// Reads the metrics of one task, of the unchanged model or of an intervention.
+class TaskCells {
+ public:
+  explicit TaskCells(const Results& results)
+      : results_(results), dim_(intervention_dimension(results)), tasks_(results.coord("task")) {}
+
+  Index count() const { return tasks_ == nullptr ? 0 : tasks_->size(); }
+  std::string name(Index task) const { return tasks_->label(task); }
+  const std::string& dim() const { return dim_; }
+
+  std::optional<MetricCell> cell(const char* metric, Index task, Index intervention = 0) const {
+    const LabelledArray* const array = results_.metric(metric);
+    if (array == nullptr || array->has_dim("layer")) return std::nullopt;
+    if (dim_.empty() || !array->has_dim(dim_)) return find_cell(results_, metric, {{"task", task}});
+    return find_cell(results_, metric, {{dim_, intervention}, {"task", task}});
+  }
+
+  // Returns whether the unchanged model is shown to do the task; nothing if that was not tested.
+  std::optional<bool> is_done(Index task) const {
+    const auto done = find_cell(results_, metric::does_task, {{"task", task}});
+    return done ? std::optional(done->value == 1) : std::nullopt;
+  }
+
+  std::int64_t cases(const MetricCell& cell) const {
+    return results_.require_metric(cell.metric).at(cell.index).rows;
+  }
+
+  // Writes "88 % (76 to 95 %)".
+  void share(Line& line, const MetricCell& share, const char* low, const char* high, Index task,
+             Index intervention) const {
+    line.number(share, kPercent).say(" %");
+    const auto from = cell(low, task, intervention), to = cell(high, task, intervention);
+    if (!from || !to) return;
+    line.say(" (").number(*from, kPercent).say(" to ").number(*to, kPercent).say(" %)");
+  }
+
+ private:
+  const Results& results_;
+  std::string dim_;
+  const Dimension* tasks_;
+};
+
+SummaryLine with_advice(Line& line, const char* means, const char* next) {
+  SummaryLine done = line.done();
+  done.means = means;
+  done.next = next;
+  return done;
+}
+
+}  // namespace
+
+std::vector<SummaryLine> task_sentences(const Results& results) {
+  const TaskCells tasks(results);
+  std::vector<SummaryLine> lines;
+  Line done, undone;
+  bool any_done = false, any_undone = false;
+  for (Index t = 0; t < tasks.count(); ++t) {
+    if (const auto right = tasks.cell(metric::answer_right, t)) {
+      done.say(any_done ? "; " : "Answers right: ").say(tasks.name(t)).say(" ");
+      tasks.share(done, *right, metric::answer_right_low, metric::answer_right_high, t, 0);
+      done.say(" of ").derived(static_cast<double>(tasks.cases(*right)));
+      any_done = true;
+    }
+    if (tasks.is_done(t) == true) continue;
+    undone.say(any_undone ? "; " : "The unchanged model is not shown to use the source in ");
+    undone.say(tasks.name(t));
+    if (const auto gain = find_cell(results, metric::answer_gain, {{"task", t}})) {
+      undone.say(" (gain ").number(*gain);
+      if (std::isfinite(gain->standard_error)) undone.say(" ± ").error(*gain);
+      undone.say(" nats)");
+    } else {
+      undone.say(" (no control)");
+    }
+    any_undone = true;
+  }
+  if (any_done) {
+    lines.push_back(with_advice(
+        done.say("."),
+        "An answer is right if the model gives it word for word, the most likely token each time.",
+        next::kCompareTasks));
+  }
+  if (any_undone) {
+    lines.push_back(with_advice(
+        undone.say("."), "Such a task says nothing about a change of attention.",
+        next::kCompareTasks));
+  }
+  return lines;
+}
+
+std::vector<SummaryLine> answer_change_sentences(const Results& results) {
+  const TaskCells tasks(results);
+  std::vector<SummaryLine> lines;
+  if (tasks.count() == 0 || tasks.dim().empty()) return lines;
+  const Dimension& interventions = results.require_coord(tasks.dim());
+  for (Index k = 1; k < interventions.size(); ++k) {
+    Line line;
+    bool any = false;
+    for (Index t = 0; t < tasks.count(); ++t) {
+      const auto change = tasks.cell(metric::answer_loss_change, t, k);
+      if (tasks.is_done(t) != true || !change) continue;
+      if (!any) line.say("Under ").say(interventions.label(k)).say(", the model keeps ");
+      if (any) line.say("; ");
+      any = true;
+      if (const auto kept = tasks.cell(metric::answers_kept, t, k)) {
+        tasks.share(line, *kept, metric::answers_kept_low, metric::answers_kept_high, t, k);
+        line.say(" of its right answers of ");
+      } else {
+        line.say("none, for it had none right, of the answers of ");
+      }
+      line.say(tasks.name(t)).say(", whose loss changes by ").nats(*change);
+      if (std::isfinite(change->standard_error)) line.say(" ± ").error(*change);
+      line.say(" nats");
+    }
+    if (!any) continue;
+    lines.push_back(with_advice(
+        line.say("."),
+        "What a change does to answers says whether the model still finds what stands far back; "
+        "the mean loss of a text hides it.",
+        next::kTasksEachLayer));
+  }
+  return lines;
+}
+
+bool has_task_that_is_done(const Results& results) {
+  const TaskCells tasks(results);
+  for (Index t = 0; t < tasks.count(); ++t) {
+    if (tasks.is_done(t) == true) return true;
+  }
+  return false;
+}
+
+std::optional<std::string> lost_task(const Results& results,
+                                     const std::function<std::optional<MetricCell>(Index)>& at) {
+  const TaskCells tasks(results);
+  Index judged = 0;
+  for (Index t = 0; t < tasks.count(); ++t) judged += tasks.is_done(t) == true ? 1 : 0;
+  for (Index t = 0; t < tasks.count(); ++t) {
+    if (tasks.is_done(t) != true) continue;
+    const auto change = at(t);
+    if (!change) continue;
+    const double p = t_test(mean_of(*change), 0, Tail::above).p;
+    if (p * static_cast<double>(judged) <= kLostLevel) return tasks.name(t);
+  }
+  return std::nullopt;
+}
+
+}  // namespace headgauge
