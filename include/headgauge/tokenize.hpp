@@ -56,6 +56,13 @@ class Tokenizer {
   // entry in the vocabulary. Empty if the tokenizer has no such id.
   std::string piece(int id) const;
 
+  // Returns the text of several tokens, special ones included. Ids must be below vocabulary().
+  std::string decode(std::span<const int> ids) const;
+
+  // Returns the SHA-256 of the text of every token in the order of the ids, in lower-case hex. Two
+  // tokenizers with the same sum give the same meaning to every id.
+  std::string sha256() const;
+
   // Returns the number of tokens, including added ones.
   int vocabulary() const;
 

@@ -170,8 +170,8 @@ std::string read_stream(const std::string& path, const std::stop_token& stop) {
 }
 
 void read_pieces(const std::string& path, const std::stop_token& stop,
-                 const std::function<void(std::string_view)>& take) {
-  Input(path, true, kLargestText).read(take, stop);
+                 const std::function<void(std::string_view)>& take, std::size_t most) {
+  Input(path, true, most).read(take, stop);
 }
 
 void write_atomically(const std::string& path, std::string_view bytes) {

@@ -20,6 +20,8 @@ inline constexpr std::size_t kLargestConfig = std::size_t{64} << 20;  // also li
 inline constexpr std::size_t kLargestTokenizer = std::size_t{256} << 20;
 inline constexpr std::size_t kLargestText = std::size_t{1} << 30;
 inline constexpr std::size_t kLargestResults = std::size_t{4} << 30;
+inline constexpr std::size_t kLargestTasks = std::size_t{1} << 40;  // read line by line
+inline constexpr std::size_t kLongestCase = std::size_t{16} << 20;  // a line of a task file
 
 // Throws the error for a file that could not be read. `error` is an errno, `size` the file's bytes
 // if known.
@@ -42,7 +44,8 @@ std::string read_stream(const std::string& path, const std::stop_token& stop = {
 
 // Does the same but passes the bytes on in pieces, so that memory does not grow with the file.
 void read_pieces(const std::string& path, const std::stop_token& stop,
-                 const std::function<void(std::string_view)>& take);
+                 const std::function<void(std::string_view)>& take,
+                 std::size_t most = kLargestText);
 
 // Writes a file atomically, from bytes or from a function that writes piece by piece. An exception
 // of the function passes through, and no file is left.

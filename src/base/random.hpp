@@ -44,6 +44,7 @@ enum class RandomDomain : std::uint32_t {
   drawn_rows = 20,   // a = layer * 65536 + head, b = first row of the group + (document << 20)
   sign_flips = 21,   // a = family of tests, b = flip
   dealt_plans = 22,  // a = draw
+  task_case = 23,    // a = task, b = number of the case
 };
 
 // A stream named by (seed, domain, a, b). Block i holds four 32-bit words, or two normals.

@@ -24,6 +24,8 @@ bool hg_tokenizer_encode(const HgTokenizer* tokenizer, const std::uint8_t* text,
 void hg_ids_free(std::uint32_t* ids, std::size_t count);
 void hg_ends_free(std::size_t* ends, std::size_t count);
 char* hg_tokenizer_piece(const HgTokenizer* tokenizer, std::uint32_t id, char** error);
+char* hg_tokenizer_decode(const HgTokenizer* tokenizer, const std::uint32_t* ids, std::size_t count,
+                          char** error);
 std::size_t hg_tokenizer_vocabulary(const HgTokenizer* tokenizer);
 void hg_string_free(char* text);
 

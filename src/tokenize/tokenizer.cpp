@@ -7,6 +7,7 @@
 
 #include "base/file.hpp"
 #include "base/memory.hpp"
+#include "base/sha256.hpp"
 #include "base/strict_json.hpp"
 #include "base/utf8.hpp"
 #include "headgauge/faults.hpp"
@@ -244,6 +245,28 @@ std::string Tokenizer::piece(int id) const {
                               reason(error), "fetch the file again"));
   }
   return text == nullptr ? std::string() : std::string(text.get());
+}
+
+std::string Tokenizer::decode(std::span<const int> ids) const {
+  const std::vector<std::uint32_t> list(ids.begin(), ids.end());
+  char* error = nullptr;
+  const OwnedString text(
+      hg_tokenizer_decode(impl_->handle.get(), list.data(), list.size(), &error));
+  const OwnedString owned(error);
+  if (text == nullptr) {
+    throw BadInputError(fault(impl_->path, "a decoder for its tokens", reason(error),
+                              "fetch the file again"));
+  }
+  return text.get();
+}
+
+std::string Tokenizer::sha256() const {
+  Sha256 sum;
+  for (int id = 0; id < vocabulary(); ++id) {
+    const std::string line = piece(id) + '\n';
+    sum.add(std::as_bytes(std::span(line)));
+  }
+  return sum.hex();
 }
 
 int Tokenizer::vocabulary() const {

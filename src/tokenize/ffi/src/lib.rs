@@ -248,6 +248,25 @@ pub unsafe extern "C" fn hg_tokenizer_piece(
     }
 }
 
+/// Returns the text of several tokens. Bytes that are no whole character become U+FFFD. Returns null
+/// and sets `*error` on failure. The caller returns the UTF-8 text to `hg_string_free`.
+///
+/// # Safety
+/// `tokenizer` came from a load function; `ids` points to `count` ids; `error` is writable.
+#[no_mangle]
+pub unsafe extern "C" fn hg_tokenizer_decode(
+    tokenizer: *const HgTokenizer,
+    ids: *const u32,
+    count: usize,
+    error: *mut *mut c_char,
+) -> *mut c_char {
+    let text = guard(error, || {
+        let ids = if count == 0 { &[][..] } else { std::slice::from_raw_parts(ids, count) };
+        (*tokenizer).0.decode(ids, false).map_err(|e| e.to_string())
+    });
+    text.map_or(std::ptr::null_mut(), |text| c_string(&text))
+}
+
 /// Returns the number of tokens, including added ones; 0 on failure.
 ///
 /// # Safety
