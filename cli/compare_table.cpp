@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "cli/answers_table.hpp"
 #include "cli/columns.hpp"
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
@@ -259,7 +260,7 @@ class ComparisonTable {
 
 std::string render_comparison(const Results& results, const TableOptions& options) {
   return render_header(results, Painter(options.color), options.width) +
-         ComparisonTable(results, options).text();
+         ComparisonTable(results, options).text() + render_answers(results, options);
 }
 
 }  // namespace headgauge::cli

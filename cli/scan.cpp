@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cli/answers_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/run.hpp"
@@ -77,7 +78,7 @@ int run(ScanCommand& options) {
     table.top = options.top;
     table.all = options.all;
     table.sort = options.sort;
-    return render_table(results, table) +
+    return render_table(results, table) + render_answers(results, table) +
            examples_line(results, options.run.output.out, table.width);
   };
   return run_measurement(options.run, steps);

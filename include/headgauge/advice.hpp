@@ -7,9 +7,9 @@
 
 namespace headgauge {
 
-// Returns `words` with MODEL, TEXT, TASKS and CHANGE in its commands replaced by those of the results,
-// quoted for a shell. A word that the results do not give is not replaced. HEAD becomes `head` if
-// one is given.
+// Returns `words` with MODEL, TEXT, TASKS and CHANGE in its commands replaced by those of the
+// results, quoted for a shell. A word that the results do not give is not replaced. HEAD becomes
+// `head` if one is given.
 std::string with_commands(const Results& results, std::string words, const std::string& head = "");
 
 // Does the same in every line of Results::summary; HEAD becomes the first head of the line.

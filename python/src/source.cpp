@@ -264,9 +264,8 @@ class PythonSource final : public ModelSource {
       Entries entries;
       nb::list places;
       for (const HeadIntervention& of_head : variant) places.append(entries.place(of_head));
-      found.push_back(predicted(
-          document, next_tokens_of(object_.attr("try_intervention")(layer, document, entries.list(),
-                                                                    places))));
+      found.push_back(predicted(document, next_tokens_of(object_.attr("try_intervention")(
+                                              layer, document, entries.list(), places))));
     }
     return found;
   }

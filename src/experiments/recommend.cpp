@@ -308,8 +308,7 @@ std::vector<Flag> flag_gains(const Results& results) {
   for (const Candidate& candidate : choices(candidates(results), gains)) {
     if (!candidate.head || candidate.head->head < 0) continue;
     const auto there = cell_of(results, kConfirmed, candidate);
-    const bool recommended =
-        there && confirmed.is_gain(*there) && !lost_by(results, candidate);
+    const bool recommended = there && confirmed.is_gain(*there) && !lost_by(results, candidate);
     Flag flag;
     flag.name = recommended ? "recommended" : "candidate";
     flag.layer = candidate.head->layer;

@@ -100,9 +100,9 @@ std::vector<SummaryLine> task_sentences(const Results& results) {
         next::kCompareTasks));
   }
   if (any_undone) {
-    lines.push_back(with_advice(
-        undone.say("."), "Such a task says nothing about a change of attention.",
-        next::kCompareTasks));
+    lines.push_back(with_advice(undone.say("."),
+                                "Such a task says nothing about a change of attention.",
+                                next::kCompareTasks));
   }
   return lines;
 }

@@ -168,8 +168,7 @@ SelectionMeasure::SelectionMeasure(const MeasureOptions& options, const SourceIn
   nulls_.sphere_plan = null_plan(plan_, true);
   nulls_.all = !groups_.proportion;
   if (groups_.coverage) {
-    coverage_.emplace(options_.lengths, plan_.fitting_sizes(), source.measured_lengths(),
-                      slots);
+    coverage_.emplace(options_.lengths, plan_.fitting_sizes(), source.measured_lengths(), slots);
   }
 }
 

@@ -206,12 +206,11 @@ void read_group(nlohmann::json file, std::size_t number, Catalogue& catalogue) {
   group.command = keys.text("command");
   if (keys.has("needs")) {
     using enum MetricGroup::Needs;
-    group.needs = keys.one_of<MetricGroup::Needs>(
-        "needs", {{"x", x},
-                  {"shares", shares},
-                  {"loss", loss},
-                  {"intervention", intervention},
-                  {"answers", answers}});
+    group.needs = keys.one_of<MetricGroup::Needs>("needs", {{"x", x},
+                                                            {"shares", shares},
+                                                            {"loss", loss},
+                                                            {"intervention", intervention},
+                                                            {"answers", answers}});
   }
   auto metrics = keys.take<nlohmann::json::array_t>("metrics");
   auto experiments = keys.list("experiments");

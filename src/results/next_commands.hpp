@@ -1,5 +1,6 @@
 // Follow-up commands for findings and flags (SummaryLine::next, FlagInfo::next), in backticks.
-// MODEL, TEXT, TASKS and HEAD are placeholders for the user's own, CHANGE for what a comparison compared.
+// MODEL, TEXT, TASKS and HEAD are placeholders for the user's own, CHANGE for what a comparison
+// compared.
 #pragma once
 
 namespace headgauge::next {

@@ -124,8 +124,8 @@ AnswerMetrics::AnswerMetrics(const TaskSet& tasks, const std::vector<std::string
     return &add_declared(results, name, dims).with_standard_errors().with_rows();
   };
   loss_ = add(metric::answer_loss);
-  right_ = add_share(metric::answer_right, metric::answer_right_low, metric::answer_right_high,
-                     dims);
+  right_ =
+      add_share(metric::answer_right, metric::answer_right_low, metric::answer_right_high, dims);
   if (!curves) return;
   dims.emplace_back("context");
   loss_by_context_ = add(metric::answer_loss_by_context);
@@ -143,11 +143,11 @@ AnswerMetrics::AnswerMetrics(const TaskSet& tasks, const std::vector<std::string
 void AnswerMetrics::add_changes(const std::vector<std::string>& outer) {
   std::vector<std::string> dims = outer;
   dims.emplace_back("task");
-  loss_change_ = &add_declared(results_, metric::answer_loss_change, dims)
-                      .with_standard_errors()
-                      .with_rows();
+  loss_change_ =
+      &add_declared(results_, metric::answer_loss_change, dims).with_standard_errors().with_rows();
   loss_change_->change_of = metric::answer_loss;
-  kept_ = add_share(metric::answers_kept, metric::answers_kept_low, metric::answers_kept_high, dims);
+  kept_ =
+      add_share(metric::answers_kept, metric::answers_kept_low, metric::answers_kept_high, dims);
 }
 
 AnswerMetrics::Share AnswerMetrics::add_share(const char* name, const char* low, const char* high,
@@ -159,7 +159,8 @@ AnswerMetrics::Share AnswerMetrics::add_share(const char* name, const char* low,
 void AnswerMetrics::set(const Share& share, std::span<const Index> cell, Index hits, Index of) {
   if (of == 0) return;
   const Interval interval = proportion_interval(hits, of);
-  share.share->set(cell, {.value = static_cast<double>(hits) / static_cast<double>(of), .rows = of});
+  share.share->set(cell,
+                   {.value = static_cast<double>(hits) / static_cast<double>(of), .rows = of});
   share.low->set(cell, {.value = interval.low});
   share.high->set(cell, {.value = interval.high});
 }

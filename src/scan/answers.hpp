@@ -20,8 +20,8 @@ std::vector<std::vector<double>> text_losses(const SourceInfo& source,
 struct TaskCases {
   std::string task;
   std::vector<Index> all;
-  std::vector<std::vector<Index>> by_distance;   // in octaves of the distance to the source
-  std::vector<std::vector<Index>> by_context;    // in octaves of the number of tokens
+  std::vector<std::vector<Index>> by_distance;    // in octaves of the distance to the source
+  std::vector<std::vector<Index>> by_context;     // in octaves of the number of tokens
   std::vector<std::pair<Index, Index>> controls;  // a case, and the same without its source
 };
 

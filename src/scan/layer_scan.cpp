@@ -12,12 +12,9 @@
 namespace headgauge {
 
 int last_layer_of(const ResolvedScan& plan, const SourceInfo& source) {
-  const auto asks = [&](const char* group) {
-    return std::ranges::find(plan.options.measures, group) != plan.options.measures.end();
-  };
-  const bool of_texts = asks("model") && source.has_text();
-  const bool of_cases = asks("answers") && !source.answers.empty();
-  if (source.has_loss && (of_texts || of_cases)) return source.layers - 1;
+  const auto& groups = plan.options.measures;
+  const bool loss = source.has_text() && std::ranges::find(groups, "model") != groups.end();
+  if (source.has_loss && (loss || !source.answers.empty())) return source.layers - 1;
   int last = 0;
   for (int layer = 0; layer < source.layers; ++layer) {
     if (plan.selection.layer(layer)) last = layer;

@@ -118,8 +118,8 @@ std::vector<std::string> short_document_notices(std::span<const int> lengths,
     }
     notices.push_back(fmt::format(
         "{} has {} token{} and takes part {}",
-        named ? (*names)[number].get<std::string>() : fmt::format("document {}", number + 1), tokens,
-        tokens == 1 ? "" : "s",
+        named ? (*names)[number].get<std::string>() : fmt::format("document {}", number + 1),
+        tokens, tokens == 1 ? "" : "s",
         reached > 0 ? fmt::format("only up to length {}", reached) : "at none of the lengths"));
   }
   return notices;

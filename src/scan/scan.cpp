@@ -119,7 +119,7 @@ class Scan {
     return std::ranges::find(plan_.options.measures, group) != plan_.options.measures.end();
   }
   bool wants_loss() const { return info_.has_loss && asks_loss_ && info_.has_text(); }
-  bool wants_answers() const { return info_.has_loss && !tasks_.empty() && asks("answers"); }
+  bool wants_answers() const { return info_.has_loss && !tasks_.empty(); }
   // Returns whether the predictions of the document are needed.
   bool wants_predictions(Index document) const {
     return info_.is_text(document) ? wants_loss() : wants_answers();
@@ -171,8 +171,8 @@ class Scan {
     for (Index d = 0; d < std::ssize(info_.documents); ++d) {
       found.emplace_back();
       if (!wants_predictions(d)) continue;
-      found.back() = recorded_next_tokens(
-          journal(), d, info_, [&] { return source_.next_tokens(static_cast<int>(d)); });
+      found.back() = recorded_next_tokens(journal(), d, info_,
+                                          [&] { return source_.next_tokens(static_cast<int>(d)); });
     }
     forward_seconds_ += loss.seconds();
     return found;

@@ -52,12 +52,11 @@ Cases load_cases(const Model& model, const TaskFiles& tasks, const std::stop_tok
   const ModelSummary& summary = model.summary();
   std::optional<Tokenizer> tokenizer;
   if (model.has_tokenizer()) tokenizer.emplace(model.tokenizer());
-  const TaskReading reading{.tokenizer = tokenizer ? &*tokenizer : nullptr,
-                            .vocabulary = summary.vocabulary > 0
-                                              ? summary.vocabulary
-                                              : std::numeric_limits<int>::max(),
-                            .most = tasks.cases,
-                            .stop = stop};
+  const TaskReading reading{
+      .tokenizer = tokenizer ? &*tokenizer : nullptr,
+      .vocabulary = summary.vocabulary > 0 ? summary.vocabulary : std::numeric_limits<int>::max(),
+      .most = tasks.cases,
+      .stop = stop};
   std::vector<Document> controls;
   for (const std::string& file : tasks.files) {
     std::vector<TaskCase> cases;

@@ -14,7 +14,7 @@ namespace headgauge {
 struct Input {
   Model model;
   Texts texts;
-  Cases cases = {};  // of tasks, which are measured beside the texts
+  Cases cases = {};               // of tasks, which are measured beside the texts
   std::stop_token stop = {};      // ends the wait for a text that is a pipe
   std::vector<int> lengths = {};  // empty: auto
   XSource x = XSource::embedding;

@@ -81,7 +81,8 @@ TEST(Answers, AreThoseOfTheSameDocumentAsAText) {
   EXPECT_EQ(loss.rows[0], 2);
   EXPECT_NEAR(loss({1}), mean(last_losses(of_task[2])), 1e-9);
   const LabelledArray& gain = results.require_metric(metric::answer_gain);
-  const double gained = (mean(last_losses(of_task[3])) - first + mean(last_losses(of_task[4])) - second) / 2;
+  const double gained =
+      (mean(last_losses(of_task[3])) - first + mean(last_losses(of_task[4])) - second) / 2;
   EXPECT_NEAR(gain({0}), gained, 1e-9);
   EXPECT_TRUE(std::isnan(gain({1}))) << "there is no control";
   EXPECT_TRUE(std::isnan(results.require_metric(metric::does_task)({1})));
@@ -184,7 +185,8 @@ TEST(Answers, AnswersKeptCountsOnlyThoseThatWereRight) {
   tasks.write_coords(results);
   AnswerMetrics metrics(tasks, {}, false, results);
   metrics.add_changes({});
-  metrics.put_change({}, {answer({1}, {0}), answer({1}, {1})}, {answer({1}, {1}), answer({1}, {0})});
+  metrics.put_change({}, {answer({1}, {0}), answer({1}, {1})},
+                     {answer({1}, {1}), answer({1}, {0})});
   EXPECT_DOUBLE_EQ(results.require_metric(metric::answers_kept)({0}), 0);
   EXPECT_EQ(results.require_metric(metric::answers_kept).rows[0], 1);
 }

@@ -41,7 +41,8 @@ TEST(ProportionInterval, CoversTheShareAtLeastAsOftenAsItSays) {
     for (Index hits = 0; hits <= trials; ++hits) {
       const Interval found = proportion_interval(hits, trials);
       const double before = hits == 0 ? 0 : at_most(hits - 1, trials, share);
-      if (found.low <= share && share <= found.high) covered += at_most(hits, trials, share) - before;
+      if (found.low <= share && share <= found.high)
+        covered += at_most(hits, trials, share) - before;
     }
     EXPECT_GE(covered, 0.95 - 1e-9) << share;
   }
