@@ -55,6 +55,7 @@ void add_commands(CLI::App& app, Action& action) {
   add_plan(app, action);
   add_reproduce(app, action);
   add_merge(app, action);
+  add_task(app, action);
   add_list(app, action);
   add_inspect(app, action);
   add_help(app, action);

@@ -18,6 +18,7 @@ void add_validate(CLI::App& app, Action& action);
 void add_merge(CLI::App& app, Action& action);
 void add_plan(CLI::App& app, Action& action);
 void add_reproduce(CLI::App& app, Action& action);
+void add_task(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);

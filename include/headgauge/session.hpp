@@ -15,6 +15,7 @@
 #include "headgauge/compare.hpp"
 #include "headgauge/converge.hpp"
 #include "headgauge/diff.hpp"
+#include "headgauge/generators.hpp"
 #include "headgauge/heads.hpp"
 #include "headgauge/journal.hpp"
 #include "headgauge/model.hpp"
@@ -240,6 +241,12 @@ Results merge(const std::vector<std::string>& folders, Run run = {});
 // read_plan() do; BadInputError for a plan of another model.
 PlanExport export_plan(const Model& model, const std::string& plan_file,
                        const std::vector<std::string>& formats, const std::string& folder);
+
+// Writes generated cases of a task (make_task_cases()) in the tokens of a model to a task file.
+// Throws as make_task_cases() and TaskWriter do; UsageError for a length beyond the model's context,
+// UnsupportedError for a model that is not causal.
+void write_task(const Model& model, const TaskOptions& options, const std::string& path,
+                const std::stop_token& stop = {});
 
 // Options of diff() between two results, the level for listing changes, and limits to check.
 struct DiffRequest {

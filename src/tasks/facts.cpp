@@ -1,0 +1,268 @@
+// Tasks of facts in a haystack: `passkey`, `keys`, `values` and `trace`.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "tasks/generators.hpp"
+#include "tasks/nouns.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr Index kDigits = 5;  // of a number
+
+// Writes sentences as tokens: the words before a value, the value, and an end. A value has the same
+// tokens in its sentence and in the answer.
+class Sentences {
+ public:
+  explicit Sentences(const Tokenizer& tokenizer)
+      : tokenizer_(tokenizer), line_(tokens_after(tokenizer, ".", "\n")) {}
+
+  // Returns the tokens of a line break and of text behind it.
+  TokenIds on_new_line(const std::string& text) const {
+    TokenIds ids = line_;
+    append(ids, tokens_after(tokenizer_, "\n", text));
+    return ids;
+  }
+  // Returns the tokens of a value, which begins with a space, behind a word.
+  TokenIds value(const std::string& text) const { return tokens_after(tokenizer_, "is", text); }
+  // Returns the tokens of a sentence on a line of its own: text before the value, value, end.
+  TokenIds fact(const std::string& before, const TokenIds& value, const std::string& end) const {
+    TokenIds ids = on_new_line(before);
+    append(ids, value);
+    append(ids, tokens_after(tokenizer_, "a", end));
+    append(ids, line_);
+    return ids;
+  }
+  // Returns the tokens between two values of a list.
+  TokenIds separator() const { return tokens_after(tokenizer_, "1", ","); }
+  Index line_size() const { return std::ssize(line_); }
+
+ private:
+  const Tokenizer& tokenizer_;
+  TokenIds line_;
+};
+
+std::string digits(Draws& draws) {
+  std::string text = {' ', static_cast<char>('1' + draws.below(9))};
+  while (std::ssize(text) <= kDigits) text += static_cast<char>('0' + draws.below(10));
+  return text;
+}
+
+std::string uuid(Draws& draws) {
+  std::string text = " ";
+  for (const Index size : {8, 4, 4, 4, 12}) {
+    if (text.size() > 1) text += '-';
+    for (Index i = 0; i < size; ++i) text += "0123456789abcdef"[draws.below(16)];
+  }
+  return text;
+}
+
+// Draws nouns and values, each different from those before.
+class Distinct {
+ public:
+  explicit Distinct(Draws& draws) : draws_(draws) {}
+
+  std::string noun() {
+    return fresh([&] { return draws_.one_of(nouns()); });
+  }
+  std::string value(TaskValues kind) {
+    return fresh([&] {
+      switch (kind) {
+        case TaskValues::words:
+          return " " + draws_.one_of(nouns());
+        case TaskValues::uuids:
+          return uuid(draws_);
+        case TaskValues::numbers:
+          break;
+      }
+      return digits(draws_);
+    });
+  }
+
+ private:
+  template <class Draw>
+  std::string fresh(const Draw& draw) {
+    for (;;) {
+      std::string text = draw();
+      // A noun is not a key and a value at once.
+      if (taken_.insert(text.substr(text.find_first_not_of(' '))).second) return text;
+    }
+  }
+
+  Draws& draws_;
+  std::set<std::string> taken_;
+};
+
+const char* name_of(TaskValues kind) {
+  if (kind == TaskValues::words) return "word";
+  return kind == TaskValues::uuids ? "uuid" : "number";
+}
+
+// A task whose facts stand in a haystack.
+class FactTask : public TaskGenerator {
+ public:
+  FactTask(const TaskMaterial& material, const std::stop_token& stop)
+      : material_(material),
+        sentences_(material.tokenizer),
+        haystack_(material.options.text, material.tokenizer, material.vocabulary, stop) {}
+
+  TaskCase draw(const Place& place, Draws& draws, std::vector<TokenIds>& secrets) const override {
+    Scene scene = this->scene(draws, secrets);
+    scene.opening = material_.opening;
+    scene.asked_from = sentences_.line_size();
+    const Index least = least_length(scene);
+    if (material_.options.length < least) refuse_length(material_.options, least);
+    return hide(scene, material_.options.length, haystack_, place, draws);
+  }
+
+ protected:
+  // Draws facts, question and answer.
+  virtual Scene scene(Draws& draws, std::vector<TokenIds>& secrets) const = 0;
+
+  const TaskOptions& options() const { return material_.options; }
+  Index items(Index otherwise) const {
+    return material_.options.items > 0 ? material_.options.items : otherwise;
+  }
+  const Sentences& sentences() const { return sentences_; }
+
+ private:
+  const TaskMaterial& material_;
+  Sentences sentences_;
+  Haystack haystack_;
+};
+
+class PasskeyTask final : public FactTask {
+  using FactTask::FactTask;
+
+  Scene scene(Draws& draws, std::vector<TokenIds>& secrets) const override {
+    const std::string key = digits(draws);
+    Scene scene;
+    scene.answer = sentences().value(key);
+    scene.asked = sentences().fact("The pass key is", scene.answer, ". Remember it.");
+    scene.source = "The pass key is" + key + ". Remember it.";
+    scene.question = sentences().on_new_line("What is the pass key? The pass key is");
+    secrets = {scene.answer};
+    return scene;
+  }
+};
+
+class KeysTask final : public FactTask {
+  using FactTask::FactTask;
+
+  Scene scene(Draws& draws, std::vector<TokenIds>& secrets) const override {
+    Distinct distinct(draws);
+    const std::string kind = name_of(options().values);
+    Scene scene;
+    for (Index i = 0; i < items(4); ++i) {
+      const std::string before = fmt::format("The special {} of the {} is", kind, distinct.noun());
+      const std::string text = distinct.value(options().values);
+      const TokenIds value = sentences().value(text);
+      secrets.push_back(value);
+      TokenIds fact = sentences().fact(before, value, ".");
+      if (i > 0) {
+        scene.groups.push_back({std::move(fact)});
+        continue;
+      }
+      scene.asked = std::move(fact);
+      scene.answer = value;
+      scene.source = before + text + ".";
+      scene.question = sentences().on_new_line(before);
+    }
+    secrets.resize(1);  // the values of the others stay in the control
+    return scene;
+  }
+};
+
+class ValuesTask final : public FactTask {
+  using FactTask::FactTask;
+
+  Scene scene(Draws& draws, std::vector<TokenIds>& secrets) const override {
+    Distinct distinct(draws);
+    const std::string kind = name_of(options().values), noun = distinct.noun();
+    const std::string before = fmt::format("A special {} of the {} is", kind, noun);
+    Scene scene;
+    for (Index i = 0; i < items(2); ++i) {
+      const std::string text = distinct.value(options().values);
+      const TokenIds value = sentences().value(text);
+      secrets.push_back(value);
+      if (i == 0) {
+        scene.asked = sentences().fact(before, value, ".");
+        scene.source = before + text + ".";
+        scene.answer = value;
+      } else {
+        scene.following.push_back(sentences().fact(before, value, "."));
+        append(scene.answer, sentences().separator());
+        append(scene.answer, value);
+      }
+    }
+    scene.question = sentences().on_new_line(
+        fmt::format("The special {}s of the {}, in the order of the text, are", kind, noun));
+    return scene;
+  }
+};
+
+class TraceTask final : public FactTask {
+  using FactTask::FactTask;
+
+  // Returns the statements of a chain: a number for the first variable, which the others copy.
+  std::vector<TokenIds> chain(Distinct& distinct, const std::string& number,
+                              std::string& first, std::string& last) const {
+    std::vector<TokenIds> statements;
+    std::string value = number;
+    for (Index i = 0; i < items(3); ++i) {
+      last = distinct.noun();
+      const std::string before = last + " =";
+      statements.push_back(sentences().fact(before, sentences().value(value), ""));
+      if (i == 0) first = before + value;
+      value = " " + last;
+    }
+    return statements;
+  }
+
+  Scene scene(Draws& draws, std::vector<TokenIds>& secrets) const override {
+    Distinct distinct(draws);
+    const std::string number = distinct.value(TaskValues::numbers);
+    Scene scene;
+    std::string first, last;
+    scene.following = chain(distinct, number, scene.source, last);
+    scene.asked = std::move(scene.following.front());
+    scene.following.erase(scene.following.begin());
+    std::string ignored;
+    scene.groups.push_back(
+        chain(distinct, distinct.value(TaskValues::numbers), first, ignored));
+    scene.answer = sentences().value(number);
+    scene.question = sentences().on_new_line(fmt::format("The number in {} is", last));
+    secrets = {scene.answer};
+    return scene;
+  }
+};
+
+template <class Task>
+std::unique_ptr<TaskGenerator> make(const TaskMaterial& material, const std::stop_token& stop) {
+  return std::make_unique<Task>(material, stop);
+}
+
+}  // namespace
+
+std::unique_ptr<TaskGenerator> make_passkey_task(const TaskMaterial& material,
+                                                 const std::stop_token& stop) {
+  return make<PasskeyTask>(material, stop);
+}
+std::unique_ptr<TaskGenerator> make_keys_task(const TaskMaterial& material,
+                                              const std::stop_token& stop) {
+  return make<KeysTask>(material, stop);
+}
+std::unique_ptr<TaskGenerator> make_values_task(const TaskMaterial& material,
+                                                const std::stop_token& stop) {
+  return make<ValuesTask>(material, stop);
+}
+std::unique_ptr<TaskGenerator> make_trace_task(const TaskMaterial& material,
+                                               const std::stop_token& stop) {
+  return make<TraceTask>(material, stop);
+}
+
+}  // namespace headgauge
