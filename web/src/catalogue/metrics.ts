@@ -221,7 +221,25 @@ export type DeclaredMetric =
   | "calibrated_loss_change_low"
   | "calibrated_loss_change_high"
   | "calibrated_loss_change_p"
-  | "calibrated_keys";
+  | "calibrated_keys"
+  | "answer_loss"
+  | "answer_right"
+  | "answer_right_low"
+  | "answer_right_high"
+  | "answer_loss_by_distance"
+  | "answer_right_by_distance"
+  | "answer_right_by_distance_low"
+  | "answer_right_by_distance_high"
+  | "answer_loss_by_context"
+  | "answer_right_by_context"
+  | "answer_right_by_context_low"
+  | "answer_right_by_context_high"
+  | "answer_gain"
+  | "does_task"
+  | "answer_loss_change"
+  | "answers_kept"
+  | "answers_kept_low"
+  | "answers_kept_high";
 
 export type ExperimentName =
   | "gaussian"
