@@ -262,7 +262,8 @@ std::string Tokenizer::decode(std::span<const int> ids) const {
 
 std::string Tokenizer::sha256() const {
   Sha256 sum;
-  for (int id = 0; id < vocabulary(); ++id) {
+  const int end = vocabulary();  // counts the tokens
+  for (int id = 0; id < end; ++id) {
     const std::string line = piece(id) + '\n';
     sum.add(std::as_bytes(std::span(line)));
   }

@@ -1,0 +1,240 @@
+// Whatever the task, the seed and the length: a case has the tokens asked for, and its answer
+// stands in its source alone, as far back as it says.
+#include "headgauge/generators.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "headgauge/files.hpp"
+#include "tasks/phrases.hpp"
+#include "tasks/demo_tokenizer.hpp"
+
+namespace headgauge {
+namespace {
+
+std::vector<TaskCase> cases_of(const TaskOptions& options) {
+  std::vector<TaskCase> cases;
+  make_task_cases(options, demo_tokenizer(), kDemoVocabulary,
+                  [&](TaskCase one) { cases.push_back(std::move(one)); });
+  return cases;
+}
+
+// Every task, and every kind of value where there is a choice.
+std::vector<TaskOptions> every_task() {
+  std::vector<TaskOptions> all;
+  for (const TaskInfo& info : task_infos()) {
+    all.push_back({.task = info.name});
+    if (info.name != "keys" && info.name != "values") continue;
+    all.push_back({.task = info.name, .values = TaskValues::words});
+    all.push_back({.task = info.name, .length = 1024, .values = TaskValues::uuids});
+  }
+  return all;
+}
+
+std::string decoded(const std::vector<int>& ids, Index from = 0) {
+  return demo_tokenizer().decode(std::span(ids).subspan(static_cast<std::size_t>(from)));
+}
+
+std::string error_of(const TaskOptions& options) {
+  try {
+    cases_of(options);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string words(Index count) {
+  std::string text;
+  for (Index i = 0; i < count; ++i) text += fmt::format("{} ", i * i * 7 % 1009);
+  return text;
+}
+
+class EveryTask : public ::testing::TestWithParam<TaskOptions> {};
+
+TEST_P(EveryTask, HasTheLengthAskedFor) {
+  TaskOptions options = GetParam();
+  options.cases = 7;
+  for (options.seed = 0; options.seed < 5; ++options.seed) {
+    for (const int more : {0, 1, 2, 3, 57}) {
+      options.length = GetParam().length + more;
+      const auto cases = cases_of(options);
+      ASSERT_EQ(std::ssize(cases), 7);
+      for (const TaskCase& one : cases) {
+        EXPECT_EQ(one.task, options.task);
+        EXPECT_EQ(std::ssize(one.prompt) + std::ssize(one.answer), options.length);
+        EXPECT_EQ(one.control.size(), one.prompt.size());
+      }
+    }
+  }
+}
+
+TEST_P(EveryTask, HasItsSourceWhereItSays) {
+  TaskOptions options = GetParam();
+  options.cases = 9;
+  for (options.seed = 0; options.seed < 10; ++options.seed) {
+    for (const TaskCase& one : cases_of(options)) {
+      ASSERT_FALSE(one.source.empty());
+      const Index from = std::ssize(one.prompt) - one.distance;
+      EXPECT_TRUE(decoded(one.prompt, from).starts_with(one.source))
+          << decoded(one.prompt, from) << " does not begin with " << one.source;
+      EXPECT_EQ(decoded(one.prompt, from + 1).find(one.source), std::string::npos);
+      EXPECT_EQ(decoded(one.control).find(one.source), std::string::npos);
+    }
+  }
+}
+
+TEST_P(EveryTask, HasItsAnswerInTheSourceAlone) {
+  TaskOptions options = GetParam();
+  options.cases = 9;
+  const bool is_list = options.task == "values";
+  for (options.seed = 0; options.seed < 10; ++options.seed) {
+    for (const TaskCase& one : cases_of(options)) {
+      EXPECT_EQ(count_of(one.control, one.answer), 0);
+      EXPECT_EQ(count_of(one.prompt, one.answer), is_list ? 0 : 1);
+      if (is_list) continue;
+      const std::vector<int> source(one.prompt.end() - one.distance, one.prompt.end());
+      EXPECT_EQ(count_of(source, one.answer), 1);
+      EXPECT_NE(one.source.find(decoded(one.answer)), std::string::npos);
+    }
+  }
+}
+
+TEST_P(EveryTask, SpreadsItsDistancesEvenly) {
+  TaskOptions options = GetParam();
+  options.cases = 40;
+  std::vector<Index> distances;
+  for (const TaskCase& one : cases_of(options)) distances.push_back(one.distance);
+  const auto spread = [&](std::vector<Index> some, double tolerance) {
+    std::ranges::sort(some);
+    const double first = static_cast<double>(some.front()), last = static_cast<double>(some.back());
+    EXPECT_GT(last - first, 0.5 * options.length);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      const double even = first + (last - first) * static_cast<double>(i) /
+                                      static_cast<double>(some.size() - 1);
+      EXPECT_NEAR(static_cast<double>(some[i]), even, tolerance * options.length);
+    }
+  };
+  spread(distances, 0.05);
+  // Those that come one after another, and every fourth.
+  spread({distances.begin(), distances.begin() + 10}, 0.15);
+  std::vector<Index> fourth;
+  for (std::size_t i = 0; i < distances.size(); i += 4) fourth.push_back(distances[i]);
+  spread(fourth, 0.15);
+}
+
+TEST_P(EveryTask, IsTheSameForASeed) {
+  TaskOptions options = GetParam();
+  options.cases = 4;
+  const auto cases = cases_of(options);
+  EXPECT_EQ(cases, cases_of(options));
+  EXPECT_NE(cases[0].prompt, cases[1].prompt);
+  options.seed = 1;
+  EXPECT_NE(cases, cases_of(options));
+}
+
+INSTANTIATE_TEST_SUITE_P(Tasks, EveryTask, ::testing::ValuesIn(every_task()), [](const auto& info) {
+  return fmt::format("{}{}", info.param.task, static_cast<int>(info.param.values));
+});
+
+// What another machine must write, too.
+TEST(TaskCases, HaveTheseBytes) {
+  std::string ids;
+  for (const TaskInfo& info : task_infos()) {
+    for (const TaskCase& one : cases_of({.task = info.name, .cases = 3, .seed = 5})) {
+      ids += nlohmann::json({one.prompt, one.answer, one.control, one.distance}).dump();
+    }
+  }
+  EXPECT_EQ(text_sha256(ids), "GOLDEN");
+}
+
+TEST(TaskCases, TakeAnotherPieceOfTheTextEach) {
+  const TaskOptions options = {.task = "passkey", .cases = 20, .text = {text_of(words(3000))}};
+  const std::vector<int> text = demo_tokenizer().encode(words(3000), false);
+  std::set<std::vector<int>> beginnings;
+  for (const TaskCase& one : cases_of(options)) {
+    const auto hay = one.distance > 400 ? one.prompt.end() - 60 : one.prompt.begin();
+    const std::vector<int> piece(hay, hay + 20);
+    EXPECT_EQ(count_of(text, piece), 1);
+    beginnings.insert(piece);
+  }
+  EXPECT_EQ(beginnings.size(), 20u);
+}
+
+TEST(TaskCases, TakeSeveralTextsInTurns) {
+  const TaskOptions options = {
+      .task = "passkey", .cases = 4, .text = {ids_of(std::vector<int>(600, 7)),
+                                              ids_of(std::vector<int>(600, 9))}};
+  const auto cases = cases_of(options);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_GT(std::ranges::count(cases[i].prompt, i % 2 == 0 ? 7 : 9), 400);
+    EXPECT_EQ(std::ranges::count(cases[i].prompt, i % 2 == 0 ? 9 : 7), 0);
+  }
+}
+
+TEST(TaskCases, HaveAsManyItemsAsAskedFor) {
+  for (const int items : {1, 2, 6}) {
+    const TaskCase keys = cases_of({.task = "keys", .cases = 1, .items = items}).front();
+    const std::string text = decoded(keys.prompt);
+    Index facts = 0;
+    for (auto at = text.find("The special number"); at != text.npos;
+         at = text.find("The special number", at + 1)) {
+      ++facts;
+    }
+    EXPECT_EQ(facts, items + 1);  // with the question
+    const TaskCase values = cases_of({.task = "values", .cases = 1, .items = items}).front();
+    EXPECT_EQ(std::ranges::count(decoded(values.answer), ','), items - 1);
+    const TaskCase trace = cases_of({.task = "trace", .cases = 1, .items = items}).front();
+    EXPECT_EQ(std::ranges::count(decoded(trace.prompt), '='), 2 * items);
+    EXPECT_EQ(std::ranges::count(decoded(trace.control), '='), items);
+  }
+}
+
+TEST(TaskCases, AreRefusedInOneLine) {
+  EXPECT_EQ(error_of({.task = "passkeys"}),
+            "task: expected one of copy, passkey, keys, values, pairs, trace, found \"passkeys\" "
+            "(did you mean passkey?); correct the name");
+  EXPECT_EQ(error_of({.task = "copy", .text = {text_of("a")}}),
+            "TaskOptions::text: expected one of passkey, keys, values, trace, found copy; leave one "
+            "of the two out");
+  EXPECT_EQ(error_of({.task = "trace", .values = TaskValues::words}),
+            "TaskOptions::values: expected one of keys, values, found trace; leave one of the two "
+            "out");
+  EXPECT_EQ(error_of({.task = "pairs", .items = 3}),
+            "TaskOptions::items: expected one of keys, values, trace, found pairs; leave one of the "
+            "two out");
+  EXPECT_EQ(error_of({.task = "copy", .length = 47}),
+            "TaskOptions::length = 47: expected at least 48 tokens for the task copy, found fewer; "
+            "give a longer length");
+  EXPECT_NE(error_of({.task = "keys", .length = 60}).find("TaskOptions::length = 60: expected at least "),
+            std::string::npos);
+  EXPECT_NE(error_of({.task = "passkey", .text = {text_of("too short")}})
+                .find("text: expected a text of at least "),
+            std::string::npos);
+  EXPECT_NE(error_of({.task = "pairs", .length = 20000}).find("words of Latin letters"),
+            std::string::npos);
+}
+
+TEST(TaskCases, StopWhenAsked) {
+  std::stop_source stop;
+  stop.request_stop();
+  const TaskOptions options = {.task = "copy"};
+  EXPECT_THROW(make_task_cases(options, demo_tokenizer(), kDemoVocabulary, [](const TaskCase&) {},
+                               stop.get_token()),
+               InterruptedError);
+}
+
+TEST(Phrases, AreTokenizedAsTheyAreBehindOtherText) {
+  const auto whole = demo_tokenizer().encode("It is 71432.", false);
+  auto parts = demo_tokenizer().encode("It is", false);
+  append(parts, tokens_after(demo_tokenizer(), "is", " 71432."));
+  EXPECT_EQ(parts, whole);
+  EXPECT_EQ(count_of({1, 1, 1, 2, 1, 1}, {1, 1}), 3);
+}
+
+}  // namespace
+}  // namespace headgauge
