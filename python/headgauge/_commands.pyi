@@ -47,6 +47,8 @@ def scan(
     threads: int | None = None,
     seed: int | None = None,
     plan: str | os.PathLike[str] | None = None,
+    tasks: str | Sequence[str] | None = None,
+    cases: int | None = None,
     text: TextOrIds | None = None,
     tokens: TextOrIds | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -99,8 +101,8 @@ def scan(
         group).
     measures: str | Sequence[str]
         Groups of metrics: weights, distance, separability, sensitivity, coverage, dispersion,
-        counterfactual, model, proportion, roles (default: all that apply). `counterfactual` needs
-        `pattern` or `normalizer`.
+        counterfactual, model, proportion, roles, answers (default: all that apply). `counterfactual`
+        needs `pattern` or `normalizer`.
     queries: int | Literal['all']
         Rows measured in each position bin (default: all up to length 8192, else 64). They are drawn
         evenly. The model itself always runs over all rows.
@@ -139,6 +141,11 @@ def scan(
     plan: str | os.PathLike[str]
         Run the model under this plan, which headgauge plan wrote. See docs/plan.md; a plan for another
         model is refused.
+    tasks: str | Sequence[str]
+        Task files, whose cases the model answers beside the text or without one. Each line is a case: a
+        prompt and its answer. See docs/tasks.md.
+    cases: int
+        Largest number of cases of each task file, spread over the file (default 50).
     text: TextOrIds
         Texts, in place of `text_or_ids`.
     tokens: TextOrIds
@@ -181,6 +188,8 @@ def compare(
     plan: str | Sequence[str] | None = None,
     fit: TextOrIds | None = None,
     confirm: TextOrIds | None = None,
+    tasks: str | Sequence[str] | None = None,
+    cases: int | None = None,
     text: TextOrIds | None = None,
     tokens: TextOrIds | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -232,8 +241,8 @@ def compare(
         group).
     measures: str | Sequence[str]
         Groups of metrics: weights, distance, separability, sensitivity, coverage, dispersion,
-        counterfactual, model, proportion, roles (default: all that apply). `counterfactual` needs
-        `pattern` or `normalizer`.
+        counterfactual, model, proportion, roles, answers (default: all that apply). `counterfactual`
+        needs `pattern` or `normalizer`.
     queries: int | Literal['all']
         Rows measured in each position bin (default: all up to length 8192, else 64). They are drawn
         evenly. The model itself always runs over all rows.
@@ -271,6 +280,11 @@ def compare(
         Test on this other text (ids, with tokens) the changes that lower the loss, each alone and all
         together; only a change that lowers it there too is recommended. It must differ from the text
         that is measured and from that of `fit`.
+    tasks: str | Sequence[str]
+        Task files, whose cases the model answers beside the text or without one. Each line is a case: a
+        prompt and its answer. See docs/tasks.md.
+    cases: int
+        Largest number of cases of each task file, spread over the file (default 50).
     text: TextOrIds
         Texts, in place of `text_or_ids`.
     tokens: TextOrIds
@@ -365,8 +379,8 @@ def converge(
         group).
     measures: str | Sequence[str]
         Groups of metrics: weights, distance, separability, sensitivity, coverage, dispersion,
-        counterfactual, model, proportion, roles (default: weights, distance, separability, dispersion).
-        `counterfactual` needs `pattern` or `normalizer`.
+        counterfactual, model, proportion, roles, answers (default: weights, distance, separability,
+        dispersion). `counterfactual` needs `pattern` or `normalizer`.
     queries: int | Literal['all']
         Rows measured in each position bin (default: all up to length 8192, else 64). They are drawn
         evenly. The model itself always runs over all rows. Budgets look at the same rows.
@@ -539,8 +553,8 @@ def validate(
         group).
     measures: str | Sequence[str]
         Groups of metrics: weights, distance, separability, sensitivity, coverage, dispersion,
-        counterfactual, model, proportion, roles (default: all that apply). `counterfactual` needs
-        `pattern` or `normalizer`.
+        counterfactual, model, proportion, roles, answers (default: all that apply). `counterfactual`
+        needs `pattern` or `normalizer`.
     queries: int | Literal['all']
         Rows measured in each position bin (default: all up to length 8192, else 64). They are drawn
         evenly. The model itself always runs over all rows.
@@ -767,6 +781,8 @@ def analyze(
     expected_draws: int | None = None,
     threads: int | None = None,
     seed: int | None = None,
+    tasks: str | Sequence[str] | None = None,
+    cases: int | None = None,
     out: str | os.PathLike[str] | None = None,
 ) -> Results:
     """Measures the attention of queries and keys.
@@ -813,8 +829,8 @@ def analyze(
         group).
     measures: str | Sequence[str]
         Groups of metrics: weights, distance, separability, sensitivity, coverage, dispersion,
-        counterfactual, model, proportion, roles (default: all that apply). `counterfactual` needs
-        `pattern` or `normalizer`.
+        counterfactual, model, proportion, roles, answers (default: all that apply). `counterfactual`
+        needs `pattern` or `normalizer`.
     queries: int | Literal['all']
         Rows measured in each position bin (default: all up to length 8192, else 64). They are drawn
         evenly. The model itself always runs over all rows.
@@ -850,6 +866,11 @@ def analyze(
         Number of threads (default: the number of cores). The results are the same bits for any number.
     seed: int
         Seed of every random draw (default 0).
+    tasks: str | Sequence[str]
+        Task files, whose cases the model answers beside the text or without one. Each line is a case: a
+        prompt and its answer. See docs/tasks.md.
+    cases: int
+        Largest number of cases of each task file, spread over the file (default 50).
     out: str | os.PathLike[str]
         Folder for results.json and heads.csv, and for the journal of a run that is stopped: the same
         call continues it. Made if need be."""
