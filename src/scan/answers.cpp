@@ -111,7 +111,7 @@ void TaskSet::write_coords(Results& results) const {
   std::vector<std::string> names;
   for (const TaskCases& task : tasks_) names.push_back(task.task);
   results.set_coord("task", names);
-  if (!distances_.empty()) results.set_coord("distance", distances_);
+  if (!distances_.empty()) results.set_coord("source_distance", distances_);
   results.set_coord("context", contexts_);
 }
 
@@ -132,8 +132,8 @@ AnswerMetrics::AnswerMetrics(const TaskSet& tasks, const std::vector<std::string
   right_by_context_ =
       add_share(metric::answer_right_by_context, metric::answer_right_by_context_low,
                 metric::answer_right_by_context_high, dims);
-  if (results.coord("distance") == nullptr) return;
-  dims.back() = "distance";
+  if (results.coord("source_distance") == nullptr) return;
+  dims.back() = "source_distance";
   loss_by_distance_ = add(metric::answer_loss_by_distance);
   right_by_distance_ =
       add_share(metric::answer_right_by_distance, metric::answer_right_by_distance_low,

@@ -31,7 +31,7 @@ class TaskSet {
   explicit TaskSet(const SourceInfo& source);
   bool empty() const { return tasks_.empty(); }
   const std::vector<TaskCases>& tasks() const { return tasks_; }
-  // Adds the coordinates task, distance ("64-127") and context ("257-512").
+  // Adds the coordinates task, source_distance ("64-127") and context ("257-512").
   void write_coords(Results& results) const;
 
  private:

@@ -146,7 +146,7 @@ TEST(Answers, AreGroupedByDistanceAndContext) {
   const TaskSet tasks(info);
   Results results;
   tasks.write_coords(results);
-  EXPECT_EQ(labels_text(results.require_coord("distance").labels()), "64-127, 128-255");
+  EXPECT_EQ(labels_text(results.require_coord("source_distance").labels()), "64-127, 128-255");
   EXPECT_EQ(labels_text(results.require_coord("context").labels()), "129-256, 257-512, 513-1024");
   AnswerMetrics metrics(tasks, {}, true, results);
   metrics.put({}, {answer({1}, {1}), answer({3}, {0}), answer({7}, {1}), answer({11}, {1})});

@@ -1,0 +1,150 @@
+"""Task files beside a text and alone: what scan and compare say of the answers."""
+
+from __future__ import annotations
+
+import json
+import random
+import unittest
+
+from tests.cli.checkpoints import copy_golden, make_dump
+from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE
+from tests.cli.shares import SharesTest
+from tests.results.schema import validate
+
+QUICK = ("--lengths", "16,48", "--measures", "weights")
+
+
+class AnswersTest(SharesTest):
+    def setUp(self) -> None:
+        super().setUp()
+        copy_golden("gpt2/plain", self.folder / "model")
+        self.ids(64)
+        self.cases("keys.jsonl", "keys", 6)
+
+    def cases(self, name: str, task: str, count: int, length: int = 30, control: bool = True) -> None:
+        draw = random.Random(task)
+        lines = []
+        for _ in range(count):
+            prompt = [draw.randrange(41) for _ in range(length)]
+            case = {"task": task, "prompt": prompt, "answer": [draw.randrange(41), 3], "distance": 20}
+            if control:
+                case["control"] = prompt[:5] + [1, 2, 3] + prompt[8:]
+            lines.append(json.dumps(case))
+        self.write(name, "\n".join(lines) + "\n")
+
+    def scan(self, *options: str, out: str = "out") -> dict:
+        self.succeed("scan", "model", *options, *QUICK, "--out", out, "--quiet")
+        return validate(self.folder / out / "results.json")
+
+
+class Scan(AnswersTest):
+    def test_beside_a_text(self) -> None:
+        results = self.scan("--tokens", "ids.txt", "--tasks", "keys.jsonl")
+        metrics = results["metrics"]
+        self.assertEqual(results["coords"]["task"], ["keys"])
+        self.assertEqual(metrics["answer_loss"]["rows"], [6])
+        self.assertEqual(metrics["answer_right"]["dims"], ["task"])
+        for name in ("answer_right", "answer_right_by_distance", "answer_right_by_context"):
+            self.assertIn(f"{name}_low", metrics)
+            self.assertIn(f"{name}_high", metrics)
+        self.assertEqual(results["coords"]["source_distance"], ["16-31"])
+        self.assertEqual(results["coords"]["context"], ["17-32"])
+        (task,) = results["text"]["tasks"]
+        self.assertEqual((task["cases"], task["controls"], task["tokens"]), (6, 6, 32))
+        self.assertEqual(results["text"]["names"], ["ids.txt"])
+        self.assertEqual(results["settings"]["tasks"], ["keys.jsonl"])
+
+    def test_without_a_text(self) -> None:
+        self.succeed("scan", "model", "--tasks", "keys.jsonl", "--lengths", "16", "--out", "out", "--quiet")
+        results = validate(self.folder / "out/results.json")
+        self.assertNotIn("loss", results["metrics"])
+        self.assertIn("entropy", results["metrics"])
+        self.assertEqual(len(results["text"]["names"]), 6)
+
+    def test_cases_are_spread_over_the_file_and_part_of_the_run(self) -> None:
+        results = self.scan("--tokens", "ids.txt", "--tasks", "keys.jsonl", "--cases", "2")
+        self.assertEqual(results["metrics"]["answer_loss"]["rows"], [2])
+        self.assertEqual(results["settings"]["cases"], 2)
+        others = self.scan("--tokens", "ids.txt", "--tasks", "keys.jsonl", "--cases", "3", out="other")
+        self.assertNotEqual(results["text"]["tasks"], others["text"]["tasks"])
+
+    def test_a_task_without_controls_borrows_prompts(self) -> None:
+        self.cases("plain.jsonl", "plain", 4, control=False)
+        results = self.scan("--tokens", "ids.txt", "--tasks", "plain.jsonl", "keys.jsonl")
+        self.assertEqual(results["coords"]["task"], ["plain", "keys"])
+        self.assertEqual([task["controls"] for task in results["text"]["tasks"]], [6, 4])
+        self.assertEqual(results["metrics"]["answer_gain"]["rows"], [4, 6])
+
+    def test_what_is_longer_than_the_context_is_left_out_by_count(self) -> None:
+        config = json.loads((self.folder / "model/config.json").read_text())
+        longest = config["n_positions"]
+        self.cases("long.jsonl", "long", 2, length=longest)
+        short = (self.folder / "keys.jsonl").read_text()
+        self.write("mixed.jsonl", short + (self.folder / "long.jsonl").read_text())
+        results = self.scan("--tokens", "ids.txt", "--tasks", "mixed.jsonl")
+        self.assertEqual(results["metrics"]["answer_loss"]["rows"], [6])
+        self.assertTrue(
+            any("2 of 8 cases are left out" in notice for notice in results["notices"]), results["notices"]
+        )
+        self.refuse(
+            BAD_INPUT, "scan", "model", "--tasks", "long.jsonl", says=("long.jsonl", f"{longest}")
+        )
+
+    def test_the_table_and_the_sentences(self) -> None:
+        printed = self.succeed("scan", "model", "--tokens", "ids.txt", "--tasks", "keys.jsonl", *QUICK).out
+        self.assertRegex(printed, r"task +cases +right")
+        self.assertRegex(printed, r"keys +6 ")
+        self.assertIn("Answers right: keys", printed)
+        self.assertIn("is not shown to use the source in keys", printed)
+
+    def test_bad_input(self) -> None:
+        make_dump(self.folder / "dump.safetensors", layers=1, heads=1, length=16, width=4)
+        for code, words, says in (
+            (UNSUPPORTED, ("dump.safetensors", "--tasks", "keys.jsonl"), ("tasks", "a dump")),
+            (BAD_INPUT, ("model", "--tasks", "missing.jsonl"), ("missing.jsonl",)),
+            (USAGE, ("model", "--tasks", "keys.jsonl", "--cases", "0"), ("--cases",)),
+            (USAGE, ("model",), ("--text",)),
+        ):
+            with self.subTest(words=words):
+                self.refuse(code, "scan", *words, *QUICK, says=says)
+
+
+class Compare(AnswersTest):
+    words = ("--tokens", "ids.txt", "--tasks", "keys.jsonl", "--pattern", "window:size=6")
+
+    def compare(self, *options: str, out: str = "out") -> dict:
+        self.succeed("compare", "model", *options, *QUICK, "--out", out, "--quiet")
+        return validate(self.folder / out / "results.json")
+
+    def test_what_a_window_costs_the_answers(self) -> None:
+        results = self.compare(*self.words)
+        metrics = results["metrics"]
+        loss = metrics["answer_loss"]["values"]
+        self.assertAlmostEqual(metrics["answer_loss_change"]["values"][1][0], loss[1][0] - loss[0][0], places=9)
+        self.assertEqual(metrics["answer_loss_change"]["values"][0], [0])
+        self.assertEqual(metrics["answers_kept"]["dims"], ["pattern", "task"])
+        printed = self.succeed("compare", "model", *self.words, *QUICK).out
+        self.assertRegex(printed, r"task +pattern +cases +right +kept")
+
+    def test_one_head_at_a_time(self) -> None:
+        metrics = self.compare(*self.words, "--each", "head")["metrics"]
+        self.assertEqual(metrics["answer_loss_change"]["dims"], ["layer", "head", "pattern", "task"])
+        self.assertNotIn("answer_loss_by_distance", metrics)
+
+    def test_shards_have_the_bits_of_one_process(self) -> None:
+        for name, words in (
+            ("all", ("compare", "model", *self.words, *QUICK)),
+            ("each", ("compare", "model", *self.words, "--each", "layer", *QUICK)),
+            ("alone", ("scan", "model", "--tasks", "keys.jsonl", "--lengths", "16", "--measures", "weights")),
+        ):
+            with self.subTest(name):
+                self.succeed(*words, "--out", f"{name}/one", "--quiet")
+                parts = [f"{name}/part{k}" for k in (1, 2, 3)]
+                for k, part in enumerate(parts, 1):
+                    self.shard(f"{k}/3", part, *words)
+                self.succeed("merge", *parts, "--out", f"{name}/merged", "--quiet")
+                self.assert_same(f"{name}/merged", f"{name}/one")
+
+
+if __name__ == "__main__":
+    unittest.main()
