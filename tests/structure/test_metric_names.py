@@ -32,7 +32,7 @@ class Cpp(unittest.TestCase):
     # Names of metrics that are also names of groups, of settings and their values, of facts of claims and
     # titles of columns: by the files that use them so.
     OTHERS: ClassVar = {
-        "loss": "make options output summary catalogue scan compare_table diff_table plan_table",
+        "loss": "make options output summary catalogue scan compare_table diff_table plan_table answers_table",
         "distance": "registry limits converge case_line write_cases",
         "separability": "registry limits converge early_warning warning_claims set_size_claims",
         "sensitivity": "registry limits",
