@@ -26,8 +26,7 @@ const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all = {
       {{"copy", "say on a passage of random tokens from its beginning",
         "induction heads (Olsson et al. 2022)"},
-       make_copy_task,
-       false},
+       make_copy_task},
       {{"passkey", "find the number of one sentence in a text",
         "pass key retrieval (Mohtashami and Jaggi 2023)"},
        make_passkey_task},

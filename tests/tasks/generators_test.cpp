@@ -50,7 +50,7 @@ std::string error_of(const TaskOptions& options) {
 
 std::string words(Index count) {
   std::string text;
-  for (Index i = 0; i < count; ++i) text += fmt::format("{} ", i * i * 7 % 1009);
+  for (Index i = 0; i < count; ++i) text += fmt::format("{} ", i * 7919 % 10007);
   return text;
 }
 
@@ -137,8 +137,8 @@ TEST_P(EveryTask, IsTheSameForASeed) {
   EXPECT_NE(cases, cases_of(options));
 }
 
-INSTANTIATE_TEST_SUITE_P(Tasks, EveryTask, ::testing::ValuesIn(every_task()), [](const auto& info) {
-  return fmt::format("{}{}", info.param.task, static_cast<int>(info.param.values));
+INSTANTIATE_TEST_SUITE_P(Tasks, EveryTask, ::testing::ValuesIn(every_task()), [](const auto& one) {
+  return fmt::format("{}{}", one.param.task, static_cast<int>(one.param.values));
 });
 
 // What another machine must write, too.
@@ -198,17 +198,17 @@ TEST(TaskCases, AreRefusedInOneLine) {
   EXPECT_EQ(error_of({.task = "passkeys"}),
             "task: expected one of copy, passkey, keys, values, pairs, trace, found \"passkeys\" "
             "(did you mean passkey?); correct the name");
-  EXPECT_EQ(error_of({.task = "copy", .text = {text_of("a")}}),
-            "TaskOptions::text: expected one of passkey, keys, values, trace, found copy; leave one "
-            "of the two out");
+  EXPECT_EQ(error_of({.task = "pairs", .text = {text_of("a")}}),
+            "TaskOptions::text: expected one of copy, passkey, keys, values, trace, found pairs; leave "
+            "one of the two out");
   EXPECT_EQ(error_of({.task = "trace", .values = TaskValues::words}),
             "TaskOptions::values: expected one of keys, values, found trace; leave one of the two "
             "out");
   EXPECT_EQ(error_of({.task = "pairs", .items = 3}),
             "TaskOptions::items: expected one of keys, values, trace, found pairs; leave one of the "
             "two out");
-  EXPECT_EQ(error_of({.task = "copy", .length = 47}),
-            "TaskOptions::length = 47: expected at least 48 tokens for the task copy, found fewer; "
+  EXPECT_EQ(error_of({.task = "copy", .length = 51}),
+            "TaskOptions::length = 51: expected at least 52 tokens for the task copy, found fewer; "
             "give a longer length");
   EXPECT_NE(error_of({.task = "keys", .length = 60}).find("TaskOptions::length = 60: expected at least "),
             std::string::npos);

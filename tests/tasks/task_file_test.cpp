@@ -228,7 +228,7 @@ TEST_F(TaskFile, OfTextNeedsATokenizer) {
 TEST_F(TaskFile, HasLinesOfBoundedLength) {
   const std::string line((std::size_t{16} << 20) + 1, ' ');
   EXPECT_EQ(fault_of("\n" + line),
-            " line 2: expected at most 16.8 MB, found more; give one case a line, as docs/tasks.md "
+            " line 2: expected at most 17 MB, found more; give one case a line, as docs/tasks.md "
             "says");
 }
 
