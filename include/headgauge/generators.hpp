@@ -25,10 +25,10 @@ std::span<const TaskInfo> task_infos();
 enum class TaskValues { numbers, words, uuids };
 
 struct TaskOptions {
-  std::string task;           // the name of a TaskInfo
-  int length = 512;           // tokens of a prompt with its answer
+  std::string task;  // the name of a TaskInfo
+  int length = 512;  // tokens of a prompt with its answer
   int cases = 100;
-  Texts text = {};            // what facts are hidden in; empty: short neutral sentences
+  Texts text = {};  // what facts are hidden in; empty: short neutral sentences
   TaskValues values = TaskValues::numbers;  // what keys are asked for: `keys`, `values`
   int items = 0;  // keys of `keys`, values of `values`, variables of `trace`; 0: 4, 2, 3
   std::uint64_t seed = 0;

@@ -13,9 +13,9 @@
 namespace headgauge {
 namespace {
 
-constexpr Index kDigits = 5;      // of a number
-constexpr Index kCue = 16;        // words of a passage that are said again in the prompt
-constexpr Index kContinued = 8;   // words of a passage that are the answer
+constexpr Index kDigits = 5;     // of a number
+constexpr Index kCue = 16;       // words of a passage that are said again in the prompt
+constexpr Index kContinued = 8;  // words of a passage that are the answer
 
 // Writes sentences as tokens: the words before a value, the value, and an end. A value has the same
 // tokens in its sentence and in the answer.
@@ -246,8 +246,8 @@ class TraceTask final : public FactTask {
   using FactTask::FactTask;
 
   // Returns the statements of a chain: a number for the first variable, which the others copy.
-  std::vector<TokenIds> chain(Distinct& distinct, const std::string& number,
-                              std::string& first, std::string& last) const {
+  std::vector<TokenIds> chain(Distinct& distinct, const std::string& number, std::string& first,
+                              std::string& last) const {
     std::vector<TokenIds> statements;
     std::string value = number;
     for (Index i = 0; i < items(3); ++i) {
@@ -269,8 +269,7 @@ class TraceTask final : public FactTask {
     scene.asked = std::move(scene.following.front());
     scene.following.erase(scene.following.begin());
     std::string ignored;
-    scene.groups.push_back(
-        chain(distinct, distinct.value(TaskValues::numbers), first, ignored));
+    scene.groups.push_back(chain(distinct, distinct.value(TaskValues::numbers), first, ignored));
     scene.answer = sentences().value(number);
     scene.question = sentences().on_new_line(fmt::format("The number in {} is", last));
     secrets = {scene.answer};

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "tasks/generators.hpp"
 #include "tasks/drawn_words.hpp"
+#include "tasks/generators.hpp"
 
 namespace headgauge {
 namespace {

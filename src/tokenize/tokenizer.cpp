@@ -254,8 +254,8 @@ std::string Tokenizer::decode(std::span<const int> ids) const {
       hg_tokenizer_decode(impl_->handle.get(), list.data(), list.size(), &error));
   const OwnedString owned(error);
   if (text == nullptr) {
-    throw BadInputError(fault(impl_->path, "a decoder for its tokens", reason(error),
-                              "fetch the file again"));
+    throw BadInputError(
+        fault(impl_->path, "a decoder for its tokens", reason(error), "fetch the file again"));
   }
   return text.get();
 }
