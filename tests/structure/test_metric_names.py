@@ -33,7 +33,7 @@ class Cpp(unittest.TestCase):
     # titles of columns: by the files that use them so.
     OTHERS: ClassVar = {
         "loss": "make options output summary catalogue scan compare_table diff_table plan_table",
-        "distance": "registry limits converge",
+        "distance": "registry limits converge case_line write_cases",
         "separability": "registry limits converge early_warning warning_claims set_size_claims",
         "sensitivity": "registry limits",
         "entropy": "warning_claims table",
