@@ -74,7 +74,7 @@ def metrics(command: str) -> str:
 
 
 COMMANDS = ("scan", "compare", "converge", "validate", "plan", "merge", "report", "diff", "reproduce limits", "reproduce tokens",
-            "inspect", "list measures")  # fmt: skip
+            "task", "inspect", "list measures")  # fmt: skip
 Options = list[dict[str, str]]
 
 

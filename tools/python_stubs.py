@@ -26,7 +26,18 @@ def stub() -> str:
     from headgauge import _commands
 
     parts = [HEAD]
-    for name in ("merge", "scan", "compare", "converge", "validate", "plan", "reproduce", "diff", "analyze"):
+    for name in (
+        "merge",
+        "scan",
+        "compare",
+        "converge",
+        "validate",
+        "plan",
+        "reproduce",
+        "task",
+        "diff",
+        "analyze",
+    ):
         function = getattr(_commands, name)
         parts.append(declaration(name, function))
     return "\n".join(parts)

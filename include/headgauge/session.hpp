@@ -243,8 +243,8 @@ PlanExport export_plan(const Model& model, const std::string& plan_file,
                        const std::vector<std::string>& formats, const std::string& folder);
 
 // Writes generated cases of a task (make_task_cases()) in the tokens of a model to a task file.
-// Throws as make_task_cases() and TaskWriter do; UsageError for a length beyond the model's context,
-// UnsupportedError for a model that is not causal.
+// Throws as make_task_cases() and TaskWriter do; UsageError for a length beyond the model's
+// context, UnsupportedError for a model that is not causal.
 void write_task(const Model& model, const TaskOptions& options, const std::string& path,
                 const std::stop_token& stop = {});
 

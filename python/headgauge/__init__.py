@@ -4,7 +4,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from headgauge import errors
-from headgauge._commands import analyze, compare, converge, diff, merge, plan, reproduce, scan, validate
+from headgauge._commands import analyze, compare, converge, diff, merge, plan, reproduce, scan, task, validate
 from headgauge._core import __version__
 from headgauge._dump import dump
 from headgauge._example import example_model
@@ -55,6 +55,7 @@ __all__ = [
     "plan",
     "reproduce",
     "scan",
+    "task",
     "use",
     "validate",
 ]

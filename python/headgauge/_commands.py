@@ -13,7 +13,7 @@ from headgauge._arrays import ArraySource
 from headgauge._calls import Call, Progress, on_model, refuse_synthetic, require_cross
 from headgauge._options import checked, take_own
 from headgauge._signatures import takes
-from headgauge._texts import TextOrIds, checked_path
+from headgauge._texts import TextOrIds, checked_path, texts_of
 from headgauge.errors import UsageError
 from headgauge.results import Results
 
@@ -140,6 +140,28 @@ def reproduce(
     if what not in REPRODUCED:
         raise UsageError(f"what: expected one of {', '.join(REPRODUCED)}, found {what!r}")
     return Results(on_model(f"reproduce {what}", model, text_or_ids, options, progress))
+
+
+@takes("task", shared=False)
+def task(
+    name: str,
+    model: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    text: TextOrIds = None,
+    **options: Any,
+) -> None:
+    """Writes cases of a retrieval task (docs/tasks.md) in the tokens of a model to the file `out`, one case a
+    line. `name` is copy, passkey, keys, values, pairs or trace; `model` is the path or the name of a checkpoint;
+    `text` is what facts are hidden in, given as texts are to scan().
+
+    Raises UsageError, BadInputError, UnsupportedError, ResourceError (headgauge.errors), TypeError
+    for an option that there is not.
+    """
+    given = checked("task", options)
+    if text is not None:
+        given["text"] = texts_of(text)
+    _core.write_task(name, checked_path(model), checked_path(out), given)
 
 
 @takes("diff")

@@ -720,6 +720,41 @@ def reproduce(
         call continues it. Made if need be."""
     ...
 
+def task(
+    name: str,
+    model: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    text: TextOrIds = None,
+    length: int | None = None,
+    cases: int | None = None,
+    values: Literal['numbers', 'words', 'uuids'] | None = None,
+    items: int | None = None,
+    seed: int | None = None,
+) -> None:
+    """Writes cases of a retrieval task (docs/tasks.md) in the tokens of a model to the file `out`, one case a
+    line. `name` is copy, passkey, keys, values, pairs or trace; `model` is the path or the name of a checkpoint;
+    `text` is what facts are hidden in, given as texts are to scan().
+
+    Raises UsageError, BadInputError, UnsupportedError, ResourceError (headgauge.errors), TypeError
+    for an option that there is not.
+
+    Options (None leaves one at its default):
+
+    length: int
+        Tokens of each prompt with its answer (default 512).
+    cases: int
+        Number of cases (default 100). The distances from the answer to its source are spread evenly
+        over the context.
+    values: Literal['numbers', 'words', 'uuids']
+        Values that keys and values ask for (default numbers).
+    items: int
+        Number of keys (default 4), of values of the key (default 2), or of variables in a chain of
+        trace (default 3).
+    seed: int
+        Seed of every random draw (default 0)."""
+    ...
+
 def diff(
     old: Any,
     new: Any,

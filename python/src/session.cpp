@@ -281,6 +281,14 @@ std::pair<Results, std::vector<std::string>> difference(const Results& before, c
   return {std::move(found.results), std::move(found.exceeded)};
 }
 
+void task(const std::string& name, const std::string& model, const std::string& out,
+          const nb::dict& options) {
+  TaskOptions request{.task = name};
+  fill(request, options);
+  const nb::gil_scoped_release released;
+  write_task(Model(model), request, out);
+}
+
 // Returns the options of an experiment, which declare its keyword arguments.
 nb::object options(const std::string& experiment) {
   const auto list = [](auto request) -> nb::object {
@@ -288,6 +296,7 @@ nb::object options(const std::string& experiment) {
     for (const Option& option : options_of(request)) all.append(to_python(described(option)));
     return all;
   };
+  if (experiment == "task") return list(TaskOptions());
   return experiment == "diff" ? list(DiffRequest()) : with_request(experiment, list);
 }
 
@@ -336,6 +345,8 @@ void bind_session(nb::module_& module) {
   module.def("merge", merged, nb::arg("folders"), nb::arg("out"), nb::arg("progress").none());
   module.def("diff", difference, nb::arg("before"), nb::arg("after"), nb::arg("old_name"),
              nb::arg("new_name"), nb::arg("options"));
+  module.def("write_task", task, nb::arg("name"), nb::arg("model"), nb::arg("out"),
+             nb::arg("options"));
   module.def("options", options, nb::arg("experiment"));
   module.def("metrics", metrics);
 }

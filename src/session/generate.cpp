@@ -24,7 +24,8 @@ void write_task(const Model& model, const TaskOptions& options, const std::strin
   const Tokenizer tokenizer = model.tokenizer();
   TaskWriter writer(path, tokenizer);
   make_task_cases(
-      options, tokenizer, summary.vocabulary, [&](const TaskCase& one) { writer.write(one); }, stop);
+      options, tokenizer, summary.vocabulary, [&](const TaskCase& one) { writer.write(one); },
+      stop);
   writer.commit();
 }
 

@@ -161,8 +161,8 @@ class TextCase {
   std::vector<int> encode(const char* key, const std::string& text, Tokenizer::Around& around,
                           std::vector<std::string>* texts) const {
     const Tokenizer& tokenizer = *reading_.tokenizer;
-    std::vector<int> ids = texts == nullptr ? tokenizer.encode(text, around)
-                                            : tokenizer.encode(text, around, *texts);
+    std::vector<int> ids =
+        texts == nullptr ? tokenizer.encode(text, around) : tokenizer.encode(text, around, *texts);
     check_ids(ids, reading_.vocabulary, fmt::format("{} key \"{}\"", line_.where(), key));
     return ids;
   }
@@ -197,7 +197,8 @@ void take_distance(TaskCase& one, const Line& line) {
   const bool fits = value->is_number_unsigned() &&
                     value->get<std::uint64_t>() <= static_cast<std::uint64_t>(most);
   if (!fits) {
-    line.refuse("distance", fmt::format("a whole number from 0 to {}, the tokens of the prompt", most),
+    line.refuse("distance",
+                fmt::format("a whole number from 0 to {}, the tokens of the prompt", most),
                 describe(*value));
   }
   one.distance = value->get<Index>();
@@ -224,8 +225,8 @@ TaskCase CaseParser::parse(std::string_view text, Index number) {
     if (!made_by.empty() && reading_.tokenizer != nullptr) {
       if (sha256_.empty()) sha256_ = reading_.tokenizer->sha256();
       if (made_by != sha256_) {
-        line.refuse("tokenizer", "the sum of the model's tokenizer, " + sha256_,
-                    in_quotes(made_by), "make the file again for this model");
+        line.refuse("tokenizer", "the sum of the model's tokenizer, " + sha256_, in_quotes(made_by),
+                    "make the file again for this model");
       }
     }
   } else {

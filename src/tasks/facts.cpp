@@ -1,4 +1,4 @@
-// Tasks of facts in a haystack: `passkey`, `keys`, `values` and `trace`.
+// Tasks of facts in a haystack: `copy`, `passkey`, `keys`, `values` and `trace`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,13 +6,16 @@
 #include <string>
 #include <utility>
 
+#include "tasks/drawn_words.hpp"
 #include "tasks/generators.hpp"
 #include "tasks/nouns.hpp"
 
 namespace headgauge {
 namespace {
 
-constexpr Index kDigits = 5;  // of a number
+constexpr Index kDigits = 5;     // of a number
+constexpr Index kCue = 16;       // words of a passage that are said again in the prompt
+constexpr Index kContinued = 8;  // words of a passage that are the answer
 
 // Writes sentences as tokens: the words before a value, the value, and an end. A value has the same
 // tokens in its sentence and in the answer.
@@ -23,22 +26,30 @@ class Sentences {
 
   // Returns the tokens of a line break and of text behind it.
   TokenIds on_new_line(const std::string& text) const {
+    return on_new_line(tokens_after(tokenizer_, "\n", text));
+  }
+  TokenIds on_new_line(const TokenIds& more) const {
     TokenIds ids = line_;
-    append(ids, tokens_after(tokenizer_, "\n", text));
+    append(ids, more);
     return ids;
   }
   // Returns the tokens of a value, which begins with a space, behind a word.
   TokenIds value(const std::string& text) const { return tokens_after(tokenizer_, "is", text); }
   // Returns the tokens of a sentence on a line of its own: text before the value, value, end.
   TokenIds fact(const std::string& before, const TokenIds& value, const std::string& end) const {
-    TokenIds ids = on_new_line(before);
+    TokenIds ids = tokens_after(tokenizer_, "\n", before);
     append(ids, value);
     append(ids, tokens_after(tokenizer_, "a", end));
-    append(ids, line_);
-    return ids;
+    return fact(ids);
   }
   // Returns the tokens between two values of a list.
   TokenIds separator() const { return tokens_after(tokenizer_, "1", ","); }
+  // Returns tokens on a line of their own.
+  TokenIds fact(const TokenIds& ids) const {
+    TokenIds line = on_new_line(ids);
+    append(line, line_);
+    return line;
+  }
   Index line_size() const { return std::ssize(line_); }
 
  private:
@@ -113,14 +124,15 @@ class FactTask : public TaskGenerator {
   TaskCase draw(const Place& place, Draws& draws, std::vector<TokenIds>& secrets) const override {
     Scene scene = this->scene(draws, secrets);
     scene.opening = material_.opening;
-    scene.asked_from = sentences_.line_size();
+    scene.asked_from += sentences_.line_size();
     const Index least = least_length(scene);
     if (material_.options.length < least) refuse_length(material_.options, least);
     return hide(scene, material_.options.length, haystack_, place, draws);
   }
 
  protected:
-  // Draws facts, question and answer.
+  // Draws facts, question and answer. Scene::asked_from does not count the line break before the
+  // fact.
   virtual Scene scene(Draws& draws, std::vector<TokenIds>& secrets) const = 0;
 
   const TaskOptions& options() const { return material_.options; }
@@ -128,11 +140,36 @@ class FactTask : public TaskGenerator {
     return material_.options.items > 0 ? material_.options.items : otherwise;
   }
   const Sentences& sentences() const { return sentences_; }
+  const TaskMaterial& material() const { return material_; }
 
  private:
   const TaskMaterial& material_;
   Sentences sentences_;
   Haystack haystack_;
+};
+
+class CopyTask final : public FactTask {
+ public:
+  CopyTask(const TaskMaterial& material, const std::stop_token& stop)
+      : FactTask(material, stop), words_(enough_words(material, 4 * (kCue + kContinued))) {}
+
+ private:
+  Scene scene(Draws& draws, std::vector<TokenIds>& secrets) const override {
+    DistinctWords words(words_, draws);
+    TokenIds passage;
+    while (std::ssize(passage) < kCue + kContinued) passage.push_back(words.next());
+    const TokenIds cue(passage.begin(), passage.begin() + kCue);
+    Scene scene;
+    scene.answer.assign(passage.begin() + kCue, passage.end());
+    scene.asked = sentences().fact(passage);
+    scene.asked_from = kCue;
+    scene.source = material().tokenizer.decode(scene.answer);
+    scene.question = sentences().on_new_line(cue);
+    secrets = {scene.answer};
+    return scene;
+  }
+
+  TokenIds words_;
 };
 
 class PasskeyTask final : public FactTask {
@@ -209,8 +246,8 @@ class TraceTask final : public FactTask {
   using FactTask::FactTask;
 
   // Returns the statements of a chain: a number for the first variable, which the others copy.
-  std::vector<TokenIds> chain(Distinct& distinct, const std::string& number,
-                              std::string& first, std::string& last) const {
+  std::vector<TokenIds> chain(Distinct& distinct, const std::string& number, std::string& first,
+                              std::string& last) const {
     std::vector<TokenIds> statements;
     std::string value = number;
     for (Index i = 0; i < items(3); ++i) {
@@ -232,8 +269,7 @@ class TraceTask final : public FactTask {
     scene.asked = std::move(scene.following.front());
     scene.following.erase(scene.following.begin());
     std::string ignored;
-    scene.groups.push_back(
-        chain(distinct, distinct.value(TaskValues::numbers), first, ignored));
+    scene.groups.push_back(chain(distinct, distinct.value(TaskValues::numbers), first, ignored));
     scene.answer = sentences().value(number);
     scene.question = sentences().on_new_line(fmt::format("The number in {} is", last));
     secrets = {scene.answer};
@@ -248,6 +284,10 @@ std::unique_ptr<TaskGenerator> make(const TaskMaterial& material, const std::sto
 
 }  // namespace
 
+std::unique_ptr<TaskGenerator> make_copy_task(const TaskMaterial& material,
+                                              const std::stop_token& stop) {
+  return make<CopyTask>(material, stop);
+}
 std::unique_ptr<TaskGenerator> make_passkey_task(const TaskMaterial& material,
                                                  const std::stop_token& stop) {
   return make<PasskeyTask>(material, stop);

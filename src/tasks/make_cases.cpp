@@ -26,12 +26,12 @@ const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all = {
       {{"copy", "say on a passage of random tokens from its beginning",
         "induction heads (Olsson et al. 2022)"},
-       make_copy_task,
-       false},
+       make_copy_task},
       {{"passkey", "find the number of one sentence in a text",
         "pass key retrieval (Mohtashami and Jaggi 2023)"},
        make_passkey_task},
-      {{"keys", "find the value of one key among several", "RULER, niah_multikey (Hsieh et al. 2024)"},
+      {{"keys", "find the value of one key among several",
+        "RULER, niah_multikey (Hsieh et al. 2024)"},
        make_keys_task,
        true,
        true,
@@ -62,8 +62,8 @@ std::vector<std::string> names() {
 }
 
 const Kind& kind_of(const TaskOptions& options) {
-  const auto kind = std::ranges::find(kinds(), options.task,
-                                      [](const Kind& one) { return one.info.name; });
+  const auto kind =
+      std::ranges::find(kinds(), options.task, [](const Kind& one) { return one.info.name; });
   if (kind != kinds().end()) return *kind;
   throw UsageError(fault("task", fmt::format("one of {}", fmt::join(names(), ", ")),
                          in_quotes(options.task) + did_you_mean(options.task, names()),

@@ -30,7 +30,8 @@ struct Fact {
 std::vector<Fact> mixed(std::vector<std::pair<Group, bool>> groups, Draws& draws) {
   std::vector<Fact> facts;
   std::vector<std::size_t> turns;  // the group of each fact
-  for (std::size_t g = 0; g < groups.size(); ++g) turns.insert(turns.end(), groups[g].first.size(), g);
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    turns.insert(turns.end(), groups[g].first.size(), g);
   for (Index left = std::ssize(turns); left > 1; --left) {
     std::swap(turns[static_cast<std::size_t>(left - 1)],
               turns[static_cast<std::size_t>(draws.below(left))]);

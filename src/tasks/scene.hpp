@@ -26,9 +26,9 @@ struct Place {
 
 // What is hidden in the haystack, and what is asked behind it.
 struct Scene {
-  TokenIds opening;  // special tokens before the text
-  TokenIds asked;    // the fact with the answer
-  Index asked_from = 0;  // index in `asked` of the first token of the source
+  TokenIds opening;                 // special tokens before the text
+  TokenIds asked;                   // the fact with the answer
+  Index asked_from = 0;             // index in `asked` of the first token of the source
   std::vector<TokenIds> following;  // further facts that the answer needs, which stand behind it
   // Distractors: the facts of a group keep their order and are all before `asked` or all behind it.
   std::vector<std::vector<TokenIds>> groups;

@@ -14,7 +14,8 @@ TaskWriter::TaskWriter(const std::string& path, const Tokenizer& tokenizer)
 TaskWriter::~TaskWriter() = default;
 
 void TaskWriter::write(const TaskCase& one) {
-  nlohmann::ordered_json line = {{"task", one.task}, {"prompt", one.prompt}, {"answer", one.answer}};
+  nlohmann::ordered_json line = {
+      {"task", one.task}, {"prompt", one.prompt}, {"answer", one.answer}};
   if (!one.control.empty()) line["control"] = one.control;
   if (!one.source.empty()) line["source"] = one.source;
   if (one.distance > 0) line["distance"] = one.distance;

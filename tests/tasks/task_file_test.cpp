@@ -22,8 +22,9 @@ class TaskFile : public ::testing::Test {
   }
   std::vector<TaskCase> read(const std::string& path, Index most = 0) {
     std::vector<TaskCase> cases;
-    total_ = read_task_cases(path, {.tokenizer = &demo_tokenizer(), .vocabulary = kDemoVocabulary, .most = most},
-                             [&](TaskCase one) { cases.push_back(std::move(one)); });
+    total_ = read_task_cases(
+        path, {.tokenizer = &demo_tokenizer(), .vocabulary = kDemoVocabulary, .most = most},
+        [&](TaskCase one) { cases.push_back(std::move(one)); });
     return cases;
   }
   TaskCase read_line(const std::string& line) {
@@ -81,9 +82,9 @@ TEST_F(TaskFile, OfOthersIsRead) {
 }
 
 TEST_F(TaskFile, FindsTheLastOccurrenceOfTheSource) {
-  const TaskCase one = read_line(
-      R"({"prompt": "The key is 5. The key is 5. So say: the key is", "answer": " 5", )"
-      R"("source": "key is 5", "control": "Nothing. So say: the key is"})");
+  const TaskCase one =
+      read_line(R"({"prompt": "The key is 5. The key is 5. So say: the key is", "answer": " 5", )"
+                R"("source": "key is 5", "control": "Nothing. So say: the key is"})");
   const std::vector<int> tail = demo_tokenizer().encode(" key is 5. So say: the key is", false);
   EXPECT_EQ(one.distance, std::ssize(tail));
   EXPECT_EQ(one.control, demo_tokenizer().encode("Nothing. So say: the key is"));
@@ -95,13 +96,19 @@ TEST_F(TaskFile, FindsTheLastOccurrenceOfTheSource) {
 TEST_F(TaskFile, OfIdsIsTakenAsItIs) {
   const TaskCase one = read_line(
       R"({"prompt": [5, 6, 7], "answer": [4095], "control": [1, 2, 3], "distance": 3, "source": "x"})");
-  EXPECT_EQ(one, (TaskCase{.task = "my.task", .prompt = {5, 6, 7}, .answer = {4095},
-                           .control = {1, 2, 3}, .source = "x", .distance = 3, .line = 1}));
+  EXPECT_EQ(one, (TaskCase{.task = "my.task",
+                           .prompt = {5, 6, 7},
+                           .answer = {4095},
+                           .control = {1, 2, 3},
+                           .source = "x",
+                           .distance = 3,
+                           .line = 1}));
 }
 
 TEST_F(TaskFile, MayHaveBlankLinesAMarkAndWindowsEnds) {
-  const auto cases = read(write("\xEF\xBB\xBF{\"prompt\": \"a\", \"answer\": \"b\"}\r\n\r\n  \n"
-                                "{\"prompt\": \"c\", \"answer\": \"d\"}"));
+  const auto cases =
+      read(write("\xEF\xBB\xBF{\"prompt\": \"a\", \"answer\": \"b\"}\r\n\r\n  \n"
+                 "{\"prompt\": \"c\", \"answer\": \"d\"}"));
   ASSERT_EQ(cases.size(), 2u);
   EXPECT_EQ(cases[1].line, 4);
 }
@@ -118,6 +125,32 @@ TEST_F(TaskFile, GivesCasesSpreadOverTheFile) {
   EXPECT_EQ(read(path, 1000).back().line, 1000);
 }
 
+// Kilobytes of a line of /proc/self/status.
+Index status_of(const std::string& key) {
+  std::ifstream in("/proc/self/status");
+  for (std::string word; in >> word;) {
+    Index kilobytes = 0;
+    if (word == key && in >> kilobytes) return kilobytes;
+  }
+  return 0;
+}
+
+TEST_F(TaskFile, OfAMillionCasesIsStreamed) {
+  const std::string path = folder_ / "many.jsonl";
+  {
+    std::ofstream out(path);
+    for (int i = 0; i < 1000000; ++i)
+      out << R"({"prompt": [1, 2, 3], "answer": [4]})"
+          << "\n";
+  }
+  std::ofstream("/proc/self/clear_refs") << "5";  // the peak is the present size from here on
+  const Index before = status_of("VmHWM:");
+  const auto cases = read(path, 100);
+  EXPECT_EQ(cases.size(), 100u);
+  EXPECT_EQ(total_, 1000000);
+  EXPECT_LT(status_of("VmHWM:") - before, 4000);  // a tenth of the file
+}
+
 TEST_F(TaskFile, IsCheckedInTheChosenLinesAlone) {
   const std::string good = R"({"prompt": [1], "answer": [1]})";
   const std::string text = "nonsense\n" + good + "\nnonsense\n";
@@ -130,11 +163,12 @@ TEST_F(TaskFile, ThatIsWrittenIsReadAgain) {
   std::vector<TaskCase> made;
   {
     TaskWriter writer(path, demo_tokenizer());
-    make_task_cases({.task = "keys", .cases = 5}, demo_tokenizer(), kDemoVocabulary, [&](const TaskCase& one) {
-      writer.write(one);
-      made.push_back(one);
-      made.back().line = std::ssize(made);
-    });
+    make_task_cases({.task = "keys", .cases = 5}, demo_tokenizer(), kDemoVocabulary,
+                    [&](const TaskCase& one) {
+                      writer.write(one);
+                      made.push_back(one);
+                      made.back().line = std::ssize(made);
+                    });
     EXPECT_FALSE(testing::exists(path));
     writer.commit();
   }
@@ -159,7 +193,8 @@ TEST_F(TaskFile, ThatIsBadIsRefusedByLine) {
       {R"({"answer": "b"})", ": expected a key \"prompt\" or \"input\", found none of them"},
       {R"({"prompt": "a"})",
        ": expected a key \"answer\", \"outputs\" or \"answers\", found none of them"},
-      {R"({"prompt": "", "answer": "b"})", " key \"prompt\": expected a prompt, found an empty text"},
+      {R"({"prompt": "", "answer": "b"})",
+       " key \"prompt\": expected a prompt, found an empty text"},
       {R"({"prompt": "a", "answer": ""})",
        " key \"answer\": expected an answer, found an empty text"},
       {R"({"prompt": [1], "answer": []})",
@@ -195,7 +230,8 @@ TEST_F(TaskFile, ThatIsBadIsRefusedByLine) {
       {R"({"prompt": [1], "answer": [1], "distance": 2})",
        " key \"distance\": expected a whole number from 0 to 1, the tokens of the prompt, found 2"},
       {R"({"prompt": [1], "answer": [1], "distance": -1})", " key \"distance\": expected"},
-      {R"({"prompt": [1], "answer": [1], "source": 3})", " key \"source\": expected a text, found 3"},
+      {R"({"prompt": [1], "answer": [1], "source": 3})",
+       " key \"source\": expected a text, found 3"},
       {R"({"prompt": [1], "answer": [1], "task": {}})",
        " key \"task\": expected a text, found an object"},
       {R"({"prompt": [1], "answer": [1], "tokenizer": "0123"})",
@@ -210,25 +246,29 @@ TEST_F(TaskFile, ThatIsBadIsRefusedByLine) {
 
 TEST_F(TaskFile, WithoutACaseIsRefused) {
   for (const char* text : {"", "\n \r\n"}) {
-    EXPECT_EQ(fault_of(text),
-              ": expected a case, found an empty file; give one case a line, as docs/tasks.md says");
-    EXPECT_EQ(fault_of(text, {.tokenizer = &demo_tokenizer(), .vocabulary = kDemoVocabulary, .most = 3}),
-              ": expected a case, found an empty file; give one case a line, as docs/tasks.md says");
+    EXPECT_EQ(
+        fault_of(text),
+        ": expected a case, found an empty file; give one case a line, as docs/tasks.md says");
+    EXPECT_EQ(
+        fault_of(text, {.tokenizer = &demo_tokenizer(), .vocabulary = kDemoVocabulary, .most = 3}),
+        ": expected a case, found an empty file; give one case a line, as docs/tasks.md says");
   }
 }
 
 TEST_F(TaskFile, OfTextNeedsATokenizer) {
-  EXPECT_EQ(fault_of(R"({"prompt": "a", "answer": "b"})", {.vocabulary = kDemoVocabulary}),
-            " line 1: expected token ids, because the model has no tokenizer, found texts; write ids "
-            "with the model's own tokenizer");
-  EXPECT_EQ(fault_of(R"({"prompt": [1], "answer": [2], "tokenizer": "x"})", {.vocabulary = kDemoVocabulary}),
+  EXPECT_EQ(
+      fault_of(R"({"prompt": "a", "answer": "b"})", {.vocabulary = kDemoVocabulary}),
+      " line 1: expected token ids, because the model has no tokenizer, found texts; write ids "
+      "with the model's own tokenizer");
+  EXPECT_EQ(fault_of(R"({"prompt": [1], "answer": [2], "tokenizer": "x"})",
+                     {.vocabulary = kDemoVocabulary}),
             "no error");
 }
 
 TEST_F(TaskFile, HasLinesOfBoundedLength) {
   const std::string line((std::size_t{16} << 20) + 1, ' ');
   EXPECT_EQ(fault_of("\n" + line),
-            " line 2: expected at most 16.8 MB, found more; give one case a line, as docs/tasks.md "
+            " line 2: expected at most 17 MB, found more; give one case a line, as docs/tasks.md "
             "says");
 }
 

@@ -1,0 +1,181 @@
+"""headgauge task: generated cases, checked by a second reader, and what cannot be generated."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import signal
+import unittest
+from pathlib import Path
+
+from tests.cli.checkpoints import copy_golden
+from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE, CommandTest
+from tests.places import ROOT
+
+DEMO = ROOT / "demo/model"
+TASKS = ("copy", "passkey", "keys", "values", "pairs", "trace")
+KEYS = [
+    "task",
+    "prompt",
+    "answer",
+    "control",
+    "source",
+    "distance",
+    "prompt_text",
+    "answer_text",
+    "tokenizer",
+]
+
+
+def bytes_of_tokens() -> list[bytes]:
+    """The bytes of every token of the demo model, read without headgauge: a byte-level BPE writes a
+    byte as a printable character."""
+    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    letters = {chr(byte): byte for byte in plain}
+    others = [byte for byte in range(256) if byte not in plain]
+    letters.update({chr(256 + k): byte for k, byte in enumerate(others)})
+    file = json.loads((DEMO / "tokenizer.json").read_text("utf-8"))
+    special = {token["content"] for token in file["added_tokens"]}
+    by_id = {id_: token for token, id_ in file["model"]["vocab"].items()}
+    return [
+        by_id[k].encode() if by_id[k] in special else bytes(letters[c] for c in by_id[k])
+        for k in range(len(by_id))
+    ]
+
+
+class TaskTest(CommandTest):
+    def make(self, task: str, *options, out: str = "made.jsonl") -> list[dict]:
+        self.succeed("task", task, "--model", DEMO, "--out", out, *options)
+        return [json.loads(line) for line in (self.folder / out).read_text("utf-8").splitlines()]
+
+
+class Oracle(TaskTest):
+    """What a generated file promises, worked out from its bytes alone."""
+
+    tokens = bytes_of_tokens()
+
+    def text(self, ids: list[int]) -> str:
+        return b"".join(self.tokens[k] for k in ids).decode()
+
+    def check(self, case: dict, task: str, length: int) -> None:
+        self.assertEqual(list(case), KEYS)
+        self.assertEqual(case["task"], task)
+        prompt, answer, control = case["prompt"], case["answer"], case["control"]
+        self.assertEqual((len(prompt) + len(answer), len(control)), (length, len(prompt)))
+        self.assertEqual(case["prompt_text"], self.text(prompt))
+        self.assertEqual(case["answer_text"], self.text(answer))
+        behind = self.text(prompt[-case["distance"] :])
+        self.assertTrue(behind.startswith(case["source"]), behind)
+        self.assertEqual(behind.count(case["source"]), 1)
+        self.assertNotIn(case["source"], self.text(control))
+        for part in case["answer_text"].split(",") if task == "values" else [case["answer_text"]]:
+            self.assertEqual((case["prompt_text"] + "\n").count(part), 1, part)
+            self.assertNotIn(part, self.text(control))
+        # The control differs in the source, and nowhere before it.
+        at = len(prompt) - case["distance"]
+        same = next(k for k, (a, b) in enumerate(zip(prompt, control, strict=True)) if a != b)
+        self.assertGreaterEqual(same, at - 20)
+        self.assertEqual(prompt[-5:], control[-5:])
+
+    def test_of_every_task(self) -> None:
+        for task in TASKS:
+            cases = self.make(task, "--cases", 25, "--length", 400, "--seed", 3)
+            self.assertEqual(len(cases), 25)
+            for case in cases:
+                self.check(case, task, 400)
+            distances = sorted(case["distance"] for case in cases)
+            gaps = [b - a for a, b in zip(distances, distances[1:], strict=False)]
+            self.assertGreater(distances[-1] - distances[0], 200, task)
+            self.assertLess(max(gaps), 3 * (distances[-1] - distances[0]) / 24, task)
+
+    def test_of_what_answers_it(self) -> None:
+        """A reader of the text alone finds the answers, and none in the controls."""
+        for case in self.make("keys", "--cases", 10, "--values", "words"):
+            question = case["prompt_text"].rpartition("\n")[2]
+            answers = re.findall(re.escape(question) + r"( \w+)\.", case["prompt_text"])
+            self.assertEqual(answers, [case["answer_text"]])
+            self.assertEqual(re.findall(re.escape(question) + r"( \w+)\.", self.text(case["control"])), [])
+        for case in self.make("trace", "--cases", 10):
+            lines = re.findall(r"^(\w+) = (\w+)$", case["prompt_text"], re.MULTILINE)
+            values = dict(lines)
+            asked = re.search(r"(\w+) is$", case["prompt_text"])[1]
+            while asked in values:
+                asked = values[asked]
+            self.assertEqual(" " + asked, case["answer_text"])
+        for case in self.make("pairs", "--cases", 10):
+            lines = [line.split(":") for line in case["prompt_text"].splitlines()]
+            values = {line[0]: line[1] for line in lines[1:-1] if len(line) == 2}
+            self.assertEqual(values[lines[-1][0]], case["answer_text"])
+
+    def test_the_sum_of_the_tokenizer(self) -> None:
+        whole = re.compile("\ufffd")
+        file = json.loads((DEMO / "tokenizer.json").read_text("utf-8"))
+        by_id = {id_: token for token, id_ in file["model"]["vocab"].items()}
+        total = hashlib.sha256()
+        for k, token in enumerate(self.tokens):
+            text = token.decode("utf-8", "replace")
+            total.update((by_id[k] if whole.search(text) else text.replace("\0", "\u2400")).encode() + b"\n")
+        self.assertEqual(self.make("copy", "--cases", 1)[0]["tokenizer"], total.hexdigest())
+
+
+class Options(TaskTest):
+    def test_the_same_seed_writes_the_same_bytes(self) -> None:
+        files = []
+        for seed in (0, 0, 1):
+            self.make("trace", "--cases", 5, "--seed", seed)
+            files.append((self.folder / "made.jsonl").read_bytes())
+        self.assertEqual(files[0], files[1])
+        self.assertNotEqual(files[0], files[2])
+
+    def test_a_text_is_the_haystack(self) -> None:
+        self.write("hay.txt", "".join(f"Line {k} of the haystack.\n" for k in range(2000)))
+        for case in self.make("passkey", "--cases", 3, "--text", "hay.txt"):
+            self.assertGreater(case["prompt_text"].count("of the haystack"), 20)
+
+    def test_quiet_prints_nothing(self) -> None:
+        asked = ("task", "copy", "--model", DEMO, "--cases", 1, "--out", "a.jsonl")
+        self.assertEqual(self.succeed(*asked).out, "Written: a.jsonl\n")
+        self.assertEqual(self.succeed(*asked, "--quiet").out, "")
+
+    def test_help_names_every_task(self) -> None:
+        text = self.succeed("task", "--help").out
+        for task in TASKS:
+            self.assertRegex(text, rf"(?m)^ +{task}: ")
+
+
+class Refused(TaskTest):
+    def refuse_task(self, *arguments, says, code=USAGE) -> None:
+        self.refuse(code, "task", *arguments, "--out", "made.jsonl", says=says)
+
+    def test_what_does_not_make_sense(self) -> None:
+        model = ("--model", DEMO)
+        self.refuse_task(*model, says="expected NAME, found none")
+        self.refuse_task("copy", says="expected --model MODEL, found none")
+        self.refuse(USAGE, "task", "copy", *model, says="expected a file to write, found no --out")
+        self.refuse_task("passkeys", *model, says=("passkey, keys", "did you mean passkey?"))
+        self.refuse_task("copy", *model, "--length", 20, says="--length 20: expected at least")
+        self.refuse_task("copy", *model, "--length", 2000, says="at most 1024 tokens, the model's context")
+        self.refuse_task("copy", *model, "--cases", 0, says="--cases")
+        self.refuse_task("copy", *model, "--values", "words", says="--values: expected one of keys, values")
+        self.refuse_task("pairs", *model, "--items", 3, says="--items: expected one of keys, values, trace")
+
+    def test_texts_that_do_not_do(self) -> None:
+        self.write("short.txt", "Too short.")
+        self.write("bad.txt", b"\xff\xfe\x00")
+        model = ("--model", DEMO, "--text")
+        self.refuse_task("keys", *model, "short.txt", says="short.txt: expected a text of", code=BAD_INPUT)
+        self.refuse_task("keys", *model, "bad.txt", says="bad.txt byte 0", code=BAD_INPUT)
+        self.refuse_task("keys", *model, "none.txt", says="none.txt", code=BAD_INPUT)
+        self.write("hay.txt", "a " * 2000)
+        self.refuse_task("pairs", *model, "hay.txt", says="--text: expected one of copy, passkey")
+
+    def test_models_that_do_not_do(self) -> None:
+        copy_golden("gpt2/plain", self.folder / "bare")
+        copy_golden("bert/defaults", self.folder / "bert")
+        self.refuse_task("copy", "--model", "bare", says="tokenizer", code=BAD_INPUT)
+        self.refuse_task("copy", "--model", "bert", says="continues a prompt", code=UNSUPPORTED)
+
+
+if __name__ == "__main__":
+    unittest.main()
