@@ -96,6 +96,9 @@ class Scan(AnswersTest):
         self.assertRegex(printed, r"keys +6 ")
         self.assertIn("Answers right: keys", printed)
         self.assertIn("is not shown to use the source in keys", printed)
+        self.assertIn("`headgauge compare model --tokens ids.txt --tasks keys.jsonl --pattern ", printed)
+        alone = self.succeed("scan", "model", "--tasks", "keys.jsonl", *QUICK[2:], "--lengths", "16").out
+        self.assertIn("`headgauge compare model --tasks keys.jsonl --pattern ", alone)
 
     def test_bad_input(self) -> None:
         make_dump(self.folder / "dump.safetensors", layers=1, heads=1, length=16, width=4)

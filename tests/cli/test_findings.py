@@ -39,7 +39,7 @@ class Findings(SharesTest):
     def fill(self, command: str) -> list[str]:
         files = iter(self.documents[1:])
         words = command.replace("MODEL", str(DEMO)).replace("TEXT", f"--text {self.documents[0]}")
-        words = words.replace("CHANGE", "--normalizer uniform")
+        words = words.replace("CHANGE", "--normalizer uniform").replace("TASKS", "--tasks tasks.jsonl")
         words = re.sub(r"\bFILE\b", lambda _: next(files), words).replace("HEAD", "1.3")
         quick = next(options for begin, options in QUICK.items() if words.startswith(f"headgauge {begin}"))
         return shlex.split(words.removeprefix("headgauge ") + " " + quick)
@@ -47,6 +47,7 @@ class Findings(SharesTest):
     def test_every_command_runs(self) -> None:
         known = commands()
         self.assertGreaterEqual(len(known), FEWEST, known)
+        self.write("tasks.jsonl", '{"prompt": [5, 6, 7, 5], "answer": [6]}\n')
         scan = ("scan", DEMO, "--text", self.documents[0], "--measures", "weights", "--quiet", "--out")
         self.succeed(*scan, "OLD", "--lengths", "32")
         self.succeed(*scan, "NEW", "--lengths", "32", "--normalizer", "softmax:t=2")
