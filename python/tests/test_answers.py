@@ -1,0 +1,109 @@
+"""Answers of task files against a pass of transformers in float64, for a checkpoint and for a live model."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import headgauge
+from headgauge import errors
+
+try:
+    import torch
+    import transformers
+except ImportError as error:
+    MISSING = f"{error.name} is not installed"
+else:
+    MISSING = ""
+
+VOCABULARY, CASES, WINDOW = 97, 5, 8
+
+
+def cases() -> list[dict[str, Any]]:
+    draw = np.random.default_rng(5)
+    made = []
+    for number in range(CASES):
+        prompt = draw.integers(3, VOCABULARY, size=40 + number).tolist()
+        control = prompt[:10] + draw.integers(3, VOCABULARY, size=6).tolist() + prompt[16:]
+        answer = draw.integers(3, VOCABULARY, size=3).tolist()
+        made.append({"task": "toy", "prompt": prompt, "answer": answer, "control": control, "distance": 30})
+    return made
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Answers(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        torch.manual_seed(3)
+        config = transformers.LlamaConfig(
+            vocab_size=VOCABULARY,
+            hidden_size=32,
+            intermediate_size=48,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            max_position_embeddings=256,
+        )
+        cls.model = transformers.LlamaForCausalLM(config).eval()
+        for parameter in cls.model.parameters():  # larger than usual, so that answers depend on the prompt
+            parameter.data *= 6 if parameter.dim() > 1 else 1
+        cls.folder = tempfile.TemporaryDirectory(prefix="headgauge-")
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.checkpoint = Path(cls.folder.name, "model")
+        cls.model.save_pretrained(cls.checkpoint)
+        cls.cases = cases()
+        cls.file = Path(cls.folder.name, "toy.jsonl")
+        cls.file.write_text("".join(json.dumps(case) + "\n" for case in cls.cases))
+
+    def expected(self, key: str, window: int = 0) -> np.ndarray:
+        """The mean loss of each answer behind the prompts under `key`, in float64."""
+        model = transformers.LlamaForCausalLM.from_pretrained(
+            self.checkpoint, dtype=torch.float64, attn_implementation="eager"
+        ).eval()
+        found = []
+        for case in self.cases:
+            ids = torch.tensor([case[key] + case["answer"]])
+            length, answered = ids.shape[1], len(case["answer"])
+            place = torch.arange(length)
+            back = place[:, None] - place[None, :]
+            seen = (back >= 0) & (back < (window or length))
+            mask = torch.where(seen, 0.0, -torch.inf).to(torch.float64)[None, None]
+            with torch.no_grad():
+                logits = model(ids, attention_mask=mask).logits[0]
+            losses = torch.nn.functional.cross_entropy(logits[:-1], ids[0, 1:], reduction="none")
+            found.append(losses[-answered:].mean().item())
+        return np.array(found)
+
+    def check(self, model: Any) -> None:
+        results = headgauge.compare(
+            model, tasks=str(self.file), pattern=[f"window:size={WINDOW}"], lengths=[16], measures=["weights"]
+        )
+        before, after = self.expected("prompt"), self.expected("prompt", WINDOW)
+        loss = results["answer_loss"].values[:, 0]
+        np.testing.assert_allclose(loss, [before.mean(), after.mean()], atol=1e-4)
+        change = results["answer_loss_change"]
+        self.assertGreater(abs((after - before).mean()), 0.01, "the window must change something")
+        self.assertAlmostEqual(change.values[1, 0], (after - before).mean(), delta=1e-4)
+        error = (after - before).std(ddof=1) / np.sqrt(CASES)
+        self.assertAlmostEqual(change.stderr[1, 0], error, delta=1e-4)
+        gain = self.expected("control") - before
+        self.assertAlmostEqual(results["answer_gain"].values[0], gain.mean(), delta=1e-4)
+
+    def test_of_a_checkpoint(self) -> None:
+        self.check(str(self.checkpoint))
+
+    def test_of_a_live_model(self) -> None:
+        self.check(self.model)
+
+    def test_a_model_without_a_loss_has_no_answers(self) -> None:
+        with self.assertRaisesRegex(errors.UnsupportedError, "tasks: expected a model that predicts"):
+            headgauge.scan(self.model.model, tasks=str(self.file), lengths=[16])
+
+
+if __name__ == "__main__":
+    unittest.main()
