@@ -25,10 +25,8 @@ std::string value_text(const Results& results, const MetricCell& cell) {
 
 std::string legend_line(const Painter& paint, Style style, std::string_view title,
                         std::string_view meaning, std::size_t width) {
-  return paint.left(style, title, kLegend) +
-         paint(style == Style::warning ? Style::plain : Style::faint,
-               hanging(meaning, std::min(width, kTableWidth), kLegend)) +
-         "\n";
+  return paint.entry(style, title, meaning, std::min(width, kTableWidth), kLegend,
+                     style == Style::warning ? Style::plain : Style::faint);
 }
 
 std::string metric_legend(const Painter& paint, std::string_view title, std::string_view metric,

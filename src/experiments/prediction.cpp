@@ -7,7 +7,7 @@
 
 #include "base/random.hpp"
 #include "statistics/bootstrap.hpp"
-#include "statistics/ranks.hpp"
+#include "headgauge/ranks.hpp"
 
 namespace headgauge {
 namespace {

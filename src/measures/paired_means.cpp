@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "statistics/kolmogorov_smirnov.hpp"
-#include "statistics/ranks.hpp"
+#include "headgauge/ranks.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge {

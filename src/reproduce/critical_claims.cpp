@@ -8,7 +8,7 @@
 #include "measures/critical.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/scan_values.hpp"
-#include "statistics/ranks.hpp"
+#include "headgauge/ranks.hpp"
 #include "statistics/student.hpp"
 #include "statistics/wilcoxon.hpp"
 

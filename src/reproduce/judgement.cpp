@@ -6,7 +6,7 @@
 
 #include "convergence/rate.hpp"
 #include "statistics/bootstrap.hpp"
-#include "statistics/ranks.hpp"
+#include "headgauge/ranks.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge {

@@ -10,7 +10,7 @@
 #include "reproduce/judgement.hpp"
 #include "reproduce/scan_values.hpp"
 #include "statistics/bootstrap.hpp"
-#include "statistics/ranks.hpp"
+#include "headgauge/ranks.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge {

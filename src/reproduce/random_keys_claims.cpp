@@ -11,7 +11,7 @@
 #include "reproduce/judgement.hpp"
 #include "reproduce/rates.hpp"
 #include "statistics/rank_correlation.hpp"
-#include "statistics/ranks.hpp"
+#include "headgauge/ranks.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge {

@@ -9,7 +9,7 @@
 #include "headgauge/metric_names.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/scan_values.hpp"
-#include "statistics/ranks.hpp"
+#include "headgauge/ranks.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge {

@@ -13,7 +13,7 @@
 #include "reproduce/judgement.hpp"
 #include "reproduce/scan_values.hpp"
 #include "statistics/rank_correlation.hpp"
-#include "statistics/ranks.hpp"
+#include "headgauge/ranks.hpp"
 
 namespace headgauge {
 namespace {

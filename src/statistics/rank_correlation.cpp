@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "statistics/bootstrap.hpp"
-#include "statistics/ranks.hpp"
+#include "headgauge/ranks.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge {
