@@ -1,10 +1,10 @@
-#include "cli/calibration_table.hpp"
-
+// Renders the tables of headgauge converge --tolerance-nats.
 #include <fmt/format.h>
 
 #include <vector>
 
 #include "cli/table_style.hpp"
+#include "cli/tables.hpp"
 #include "cli/text_table.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
@@ -40,13 +40,12 @@ std::string render_calibration(const Results& results, const TableOptions& optio
       continue;
     }
     const auto p = find_cell(results, metric::calibrated_loss_change_p, {{"rise", r}});
-    table.row(
-         {fmt::format("{:g}", rise), fmt::format("{:.0f} %", 100 * found),
-          fmt::format("{:.0f} %", 100 * results.at(metric::calibrated_cache_share, {r})),
-          fmt::format("{} ({} to {})", nats(results, metric::calibrated_loss_change, r),
-                      nats(results, metric::calibrated_loss_change_low, r),
-                      nats(results, metric::calibrated_loss_change_high, r)),
-          p && p->value <= kShown ? "shown" : "not shown"});
+    table.row({fmt::format("{:g}", rise), fmt::format("{:.0f} %", 100 * found),
+               fmt::format("{:.0f} %", 100 * results.at(metric::calibrated_cache_share, {r})),
+               fmt::format("{} ({} to {})", nats(results, metric::calibrated_loss_change, r),
+                           nats(results, metric::calibrated_loss_change_low, r),
+                           nats(results, metric::calibrated_loss_change_high, r)),
+               p && p->value <= kShown ? "shown" : "not shown"});
   }
   return paint(Style::bold, "budgets for a rise of the loss") +
          paint(Style::faint, ": all heads at once, measured on the texts of --confirm") + "\n" +

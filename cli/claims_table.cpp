@@ -1,5 +1,4 @@
-#include "cli/claims_table.hpp"
-
+// Renders the tables of headgauge reproduce.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include "cli/progress.hpp"
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
+#include "cli/tables.hpp"
 #include "cli/text_table.hpp"
 #include "headgauge/metric_names.hpp"
 
@@ -22,14 +22,16 @@ Style style_of(Verdict verdict) {
 }
 
 std::string claims(const Results& results, const Painter& paint, std::size_t width) {
-  TextTable table(paint, {{.title = "verdict", .width = kVerdict, .align = Align::left},
-                          {.title = "claim, and what was measured", .align = Align::left, .gap = 0}});
+  TextTable table(
+      paint, {left_column("verdict", kVerdict - 1), left_column("claim, and what was measured")});
   for (const Claim& claim : results.claims) {
-    table.row({{std::string(verdict_text(claim.verdict)), style_of(claim.verdict)},
-               hanging(fmt::format("{} (paper {}, {}{})", claim.statement, claim.paper, claim.figure,
-                                   claim.theorem ? "; a theorem: this checks the code" : ""),
-                       width, kVerdict)});
+    table.row(
+        {{std::string(verdict_text(claim.verdict)), style_of(claim.verdict)},
+         hanging(fmt::format("{} (paper {}, {}{})", claim.statement, claim.paper, claim.figure,
+                             claim.theorem ? "; a theorem: this checks the code" : ""),
+                 width, kVerdict)});
     table.row({"", hanging(claim.measured, width, kVerdict)});
+    table.row({});
   }
   return table.text();
 }
@@ -44,9 +46,7 @@ std::string costs(const Results& results, const Painter& paint) {
   const LabelledArray* paper = results.metric(metric::cost_paper_seconds);
   if (cost == nullptr || paper == nullptr) return "";
   const auto names = results.coord_names("algorithm");
-  TextTable table(paint, {{.title = "cost of", .width = 14, .align = Align::left},
-                          {"here", 13},
-                          {"in paper A", 13}});
+  TextTable table(paint, {left_column("cost of", 14), {"here", 13}, {"in paper A", 13}});
   for (std::size_t i = 0; i < names.size(); ++i) {
     table.row({names[i], seconds(cost->values[i]), seconds(paper->values[i])});
   }

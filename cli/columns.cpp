@@ -4,14 +4,17 @@
 
 #include <algorithm>
 
-#include "headgauge/catalogue.hpp"
-
 namespace headgauge::cli {
 namespace {
 
 constexpr std::size_t kLegend = 9;  // indent of the meanings
 
 }  // namespace
+
+TextColumn metric_column(const Column& column) {
+  const MetricInfo* const info = find_metric_info(column.metric);
+  return {column.title, column.width, column.unit, 0, info == nullptr ? "" : info->meaning};
+}
 
 std::string value_text(const Results& results, const MetricCell& cell) {
   if (cell.is_none) {
@@ -27,11 +30,6 @@ std::string legend_line(const Painter& paint, Style style, std::string_view titl
                         std::string_view meaning, std::size_t width) {
   return paint.entry(style, title, meaning, std::min(width, kTableWidth), kLegend,
                      style == Style::warning ? Style::plain : Style::faint);
-}
-
-std::string metric_legend(const Painter& paint, std::string_view title, std::string_view metric,
-                          std::size_t width) {
-  return legend_line(paint, Style::bold, title, metric_info(metric).meaning, width);
 }
 
 }  // namespace headgauge::cli

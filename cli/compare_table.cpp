@@ -1,5 +1,4 @@
-#include "cli/compare_table.hpp"
-
+// Renders the table of interventions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +9,9 @@
 #include "cli/columns.hpp"
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
+#include "cli/tables.hpp"
 #include "cli/text_table.hpp"
+#include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/compare.hpp"
 #include "headgauge/metric_names.hpp"
@@ -99,13 +100,18 @@ class ComparisonTable {
     const bool loss = results_.metric(metric::loss) != nullptr;
     const bool critical = results_.metric(metric::critical_n) != nullptr;
     const std::vector<Measured> means = measured();
-    std::vector<TextColumn> columns = {name_column(dim_)};
+    std::vector<TextColumn> columns = {left_column(dim_, name_width_)};
     if (loss) {
-      columns.insert(columns.end(), {{"loss", 6, "nats"}, {"change", 16, "± se"}, {"KL", 6, "nats"}});
+      columns.insert(columns.end(),
+                     {{"loss", 6, "nats"}, {"change", 16, "± se"}, {"KL", 6, "nats"}});
     }
-    const std::size_t first = columns.size();
-    for (const Measured& one : means) columns.push_back(one.column);
-    if (critical) columns.push_back({"crit.", 5, "N"});
+    for (const Measured& one : means) {
+      columns.push_back(one.column);
+      columns.back().meaning = metric_info(one.metric).meaning;
+    }
+    if (critical) {
+      columns.push_back({"crit.", 5, "N", 0, metric_info(metric::critical_n).meaning});
+    }
     TextTable table(paint_, columns);
     table.fit(std::min(width_, kTableWidth));
     for (Index k = 0; k < std::ssize(names_); ++k) {
@@ -129,22 +135,11 @@ class ComparisonTable {
       }
       table.row(std::move(row));
     }
-    std::string out = table.text() + "\n" +
-                      paint_(Style::faint, hanging("means over the heads changed, at the longest "
-                                                   "length",
-                                                   width_, 0)) +
-                      "\n";
-    for (std::size_t i = 0; i < means.size(); ++i) {
-      if (!table.shows(first + i)) continue;
-      out += metric_legend(paint_, means[i].column.title, means[i].metric, width_);
-    }
-    if (critical) out += metric_legend(paint_, "crit.", metric::critical_n, width_);
-    return out + "\n";
+    const std::string note = "means over the heads changed, at the longest length";
+    return table.text() + "\n" + paint_(Style::faint, hanging(note, width_, 0)) + "\n" +
+           table.legend(width_) + "\n";
   }
 
-  TextColumn name_column(const std::string& title) const {
-    return {.title = title, .width = name_width_, .align = Align::left};
-  }
   static std::string change_text(const std::optional<MetricCell>& change) {
     return change ? with_error(*change) : "-";
   }
@@ -155,7 +150,7 @@ class ComparisonTable {
   // Returns one row for each head or layer, with the intervention that increases the loss least.
   std::string one_at_a_time(bool by_head) const {
     std::vector<TextColumn> columns = {{by_head ? "head" : "layer", 5},
-                                       name_column("best " + dim_),
+                                       left_column("best " + dim_, name_width_),
                                        {"loss change ± se", 17},
                                        {"KL", 8}};
     if (by_head) columns.insert(columns.end(), {{"output", 8}, {"effective tokens", 17}});
@@ -181,8 +176,8 @@ class ComparisonTable {
         const auto before = of(true, metric::effective_tokens, head, 0);
         const auto after = of(true, metric::effective_tokens, head, intervention);
         row.emplace_back(output ? fmt::format("{} %", rounded(100 * output->value)) : "-");
-        row.emplace_back(
-            before && after ? rounded(before->value) + " -> " + rounded(after->value) : "-");
+        row.emplace_back(before && after ? rounded(before->value) + " -> " + rounded(after->value)
+                                         : "-");
       }
       table.row(std::move(row));
     }

@@ -1,5 +1,4 @@
-#include "cli/converge_table.hpp"
-
+// Renders the tables of headgauge converge.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +11,9 @@
 #include "cli/columns.hpp"
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
+#include "cli/tables.hpp"
 #include "cli/text_table.hpp"
+#include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
 
@@ -80,7 +81,8 @@ class ConvergenceTable {
          "those of the largest weights"},
     };
     std::erase_if(all, [&](const Measured& one) {
-      return std::ranges::none_of(heads_, [&](const HeadName& h) { return cell(one, h).has_value(); });
+      return std::ranges::none_of(heads_,
+                                  [&](const HeadName& h) { return cell(one, h).has_value(); });
     });
     return all;
   }
@@ -99,7 +101,10 @@ class ConvergenceTable {
   std::string heads() const {
     const std::vector<Measured> all = measured();
     std::vector<TextColumn> columns = {{"head", 5}};
-    for (const Measured& one : all) columns.push_back(one.column);
+    for (const Measured& one : all) {
+      columns.push_back(one.column);
+      if (one.sampler < 0) columns.back().meaning = metric_info(one.metric).meaning;
+    }
     TextTable table(paint_, columns);
     table.fit(std::min(width_, kTableWidth));
     const std::size_t rows = top_ > 0 ? std::min<std::size_t>(top_, heads_.size()) : heads_.size();
@@ -115,7 +120,7 @@ class ConvergenceTable {
     if (rows < heads_.size()) {
       out += fmt::format("  ... {} of {} heads shown\n", rows, heads_.size());
     }
-    return out + legend(all, table);
+    return out + "\n" + table.legend(width_) + budgets_legend(all, table) + "\n";
   }
 
   // Returns the share of the context that was searched for a critical N without finding one.
@@ -126,22 +131,16 @@ class ConvergenceTable {
     return fmt::format(">{}", rounded(100.0 * *range / *longest_length(results_)));
   }
 
-  std::string legend(const std::vector<Measured>& all, const TextTable& table) const {
-    std::string out = "\n";
-    bool budgets = false;  // true once the legend has explained budgets
+  // Explains the columns of budgets, what they share only once.
+  std::string budgets_legend(const std::vector<Measured>& all, const TextTable& table) const {
+    std::string out;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      const auto& [metric, column, scale, with_error, sampler, keys] = all[i];
-      if (!table.shows(1 + i)) continue;
-      if (sampler < 0) {
-        out += metric_legend(paint_, column.title, metric, width_);
-        continue;
-      }
-      const bool first = !std::exchange(budgets, true);
+      if (all[i].sampler < 0 || !table.shows(1 + i)) continue;
       const std::string what =
-          first ? fmt::format("keys needed for an output within {} %: ", percent_) : "";
-      out += legend_line(paint_, Style::bold, column.title, what + keys, width_);
+          out.empty() ? fmt::format("keys needed for an output within {} %: ", percent_) : "";
+      out += legend_line(paint_, Style::bold, all[i].column.title, what + all[i].keys, width_);
     }
-    return out + "\n";
+    return out;
   }
 
   std::string correlations() const {
@@ -152,7 +151,7 @@ class ConvergenceTable {
     }
     const auto rows = results_.coord_names("capacity_metric");
     const auto names = results_.coord_names("convergence_metric");
-    std::vector<TextColumn> columns = {{.title = "", .width = 16, .align = Align::left}};
+    std::vector<TextColumn> columns = {left_column("", 16)};
     for (const std::string& name : names) columns.push_back({plain(name), 19});
     TextTable table(paint_, columns, Style::faint);
     for (Index i = 0; i < std::ssize(rows); ++i) {
@@ -167,17 +166,16 @@ class ConvergenceTable {
         const auto low = found(metric::rank_correlation_low),
                    high = found(metric::rank_correlation_high);
         const bool clear = low && high && (low->value > 0 || high->value < 0);
-        row.emplace_back(
-            !mean || !low || !high
-                ? "-"
-                : fmt::format("{:.2f} [{:.2f},{:.2f}]", mean->value, low->value, high->value),
-            clear ? Style::bold : Style::plain);
+        row.emplace_back(!mean || !low || !high ? "-"
+                                                : fmt::format("{:.2f} [{:.2f},{:.2f}]", mean->value,
+                                                              low->value, high->value),
+                         clear ? Style::bold : Style::plain);
       }
       table.row(std::move(row));
     }
     return paint_(Style::bold, "paper A's metrics and paper B's") +
-           paint_(Style::faint, ": rank correlation over heads, 95 % interval by bootstrap") + "\n" +
-           table.text() + "\n";
+           paint_(Style::faint, ": rank correlation over heads, 95 % interval by bootstrap") +
+           "\n" + table.text() + "\n";
   }
 
   // Returns the metric's name as the table above shows it.
@@ -207,9 +205,10 @@ class ConvergenceTable {
       line("all", all->sel("cache", "full")({}), all->sel("cache", "budget")({}));
     }
     return paint_(Style::bold, "key-value cache") +
-           paint_(Style::faint, fmt::format(": bytes per token of context, and with every head kept "
-                                            "to its most recent keys\nand 4 sinks within {} %",
-                                            percent_)) +
+           paint_(Style::faint,
+                  fmt::format(": bytes per token of context, and with every head kept "
+                              "to its most recent keys\nand 4 sinks within {} %",
+                              percent_)) +
            "\n" + table.text() + "\n";
   }
 

@@ -1,5 +1,4 @@
-#include "cli/diff_table.hpp"
-
+// Renders the comparison of two runs: their settings, and the values that changed.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,6 +7,7 @@
 #include <map>
 
 #include "cli/table_style.hpp"
+#include "cli/tables.hpp"
 #include "cli/text_table.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
@@ -182,19 +182,19 @@ class DiffTable {
         {measured ? "p" : "relative"},
         {.title = "errors", .rank = 4},
         {"head"},
-        {.title = "metric", .align = Align::left},
+        left_column("metric"),
         {.title = "old", .rank = 3},
         {.title = "new", .rank = 3},
         {.title = measured ? "change ± se" : "change", .rank = 1},
-        {.title = "where", .align = Align::left},
+        left_column("where"),
         {.title = "values", .rank = 5},
     };
     if (!measured) columns.erase(columns.begin() + 1);
     for (TextColumn& column : columns) column.gap = kGap;
     TextTable table(paint_, columns);
     for (const Change& change : std::span(changes).first(shown)) {
-      std::vector<TextCell> row = {
-          measured ? p_text(change) : fmt::format("{:.1f} %", 100 * change.relative)};
+      std::vector<TextCell> row = {measured ? p_text(change)
+                                            : fmt::format("{:.1f} %", 100 * change.relative)};
       if (measured) row.emplace_back(errors_text(change));
       for (const std::string& text :
            {head_text(change), change.metric, value_text(change, change.before),

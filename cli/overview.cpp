@@ -33,14 +33,13 @@ std::string names_of(const Results& results, const std::string& flag, std::size_
   return names;
 }
 
-std::optional<double> median_of(const Results& results, const std::string& metric,
-                                const std::vector<HeadName>& heads) {
+double median_of(const Results& results, const std::string& metric,
+                 const std::vector<HeadName>& heads) {
   std::vector<double> values;
   for (const HeadName& head : heads) {
     const auto cell = value_of(results, metric, head);
     if (cell) values.push_back(cell->is_none ? INFINITY : cell->value);
   }
-  if (values.empty()) return std::nullopt;
   return median(std::move(values));
 }
 
@@ -78,9 +77,9 @@ std::string what_stands_out(const Results& results, std::size_t heads, const Pai
   }
   if (raised.empty()) return "";
   std::ranges::stable_sort(raised, {}, [](const auto& one) { return one.first; });
-  TextTable table(paint, {{.title = "", .width = kShortName, .align = Align::left},
-                          {"", 5},
-                          {.title = "", .align = Align::left, .gap = 3}});
+  TextColumn names = left_column("");
+  names.gap = 3;
+  TextTable table(paint, {left_column("", kShortName), {"", 5}, names});
   for (const auto& [count, info] : raised) {
     const bool named = count * kNamedShare < static_cast<Index>(heads);
     const std::string who =
@@ -91,8 +90,8 @@ std::string what_stands_out(const Results& results, std::size_t heads, const Pai
                std::to_string(count),
                {who, named ? Style::plain : Style::faint}});
   }
-  return paint(Style::bold, fmt::format("Flags and roles, and the number of the {} heads with each",
-                                        heads)) +
+  return paint(Style::bold,
+               fmt::format("Flags and roles, and the number of the {} heads with each", heads)) +
          "\n" + table.text() + "\n";
 }
 
@@ -101,15 +100,12 @@ TextTable layer_table(const Results& results, const std::vector<HeadName>& heads
   std::vector<TextColumn> columns = {
       {.title = "layer", .width = 6, .unit = "median", .align = Align::left}};
   for (const Column& metric : metrics) {
-    const auto place = static_cast<int>(columns.size());
-    columns.push_back({.title = metric.title,
-                       .width = metric.width,
-                       .unit = metric.unit,
-                       .rank = place,
-                       .gap = place == 1 ? 1 : kGap});
+    TextColumn& column = columns.emplace_back(metric_column(metric));
+    column.rank = static_cast<int>(columns.size()) - 1;
+    if (column.rank > 1) column.gap = kGap;
   }
-  columns.push_back(
-      {.title = "heads by role", .width = kRoles - kGap, .align = Align::left, .gap = kGap});
+  columns.push_back(left_column("heads by role", kRoles - kGap));
+  columns.back().gap = kGap;
   TextTable table(paint, columns);
   table.fit(kTableWidth);
   const std::size_t room = kTableWidth - (table.width() - columns.back().width);
@@ -120,12 +116,12 @@ TextTable layer_table(const Results& results, const std::vector<HeadName>& heads
     const std::vector<HeadName> of_layer(begin, end);
     std::vector<TextCell> row = {fmt::format("{:>5}", begin->layer)};
     for (const Column& metric : metrics) {
-      const auto middle = median_of(results, metric.metric, of_layer);
+      const double middle = median_of(results, metric.metric, of_layer);
       const std::string text =
-          !middle || !std::isfinite(*middle)
-              ? "-"
-              : value_text(results,
-                           MetricCell{.metric = metric.metric, .index = {}, .value = *middle});
+          std::isfinite(middle)
+              ? value_text(results,
+                           MetricCell{.metric = metric.metric, .index = {}, .value = middle})
+              : "-";
       row.emplace_back(text, text == "-" ? Style::faint : Style::plain);
     }
     const std::string roles = roles_of_layer(results, begin->layer);

@@ -1,5 +1,4 @@
-#include "cli/plan_table.hpp"
-
+// Renders the tables of headgauge plan.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +6,7 @@
 
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
+#include "cli/tables.hpp"
 #include "cli/text_table.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
@@ -47,13 +47,10 @@ class PlanTable {
   }
 
   std::string of_budget(Index budget) const {
-    TextTable table(paint_,
-                    {{.title = shortened(budgets_[budget], kLabelWidth - 1),
-                      .width = kLabelWidth,
-                      .align = Align::left},
-                     {by_loss_ ? "cache" : "keys", 8},
-                     {by_loss_ ? "loss change (95 %)" : "output change (95 %)", 29},
-                     {.title = "plan less it (95 %)", .width = 29, .mark = 1}});
+    TextTable table(paint_, {left_column(shortened(budgets_[budget], kLabelWidth - 1), kLabelWidth),
+                             {by_loss_ ? "cache" : "keys", 8},
+                             {by_loss_ ? "loss change (95 %)" : "output change (95 %)", 29},
+                             {.title = "plan less it (95 %)", .width = 29, .mark = 1}});
     for (Index m = 0; m < std::ssize(methods_); ++m) {
       const auto share =
           find_cell(results_, metric::planned_cache_share, {{"method", m}, {"budget", budget}});
@@ -84,10 +81,11 @@ class PlanTable {
     }
     if (changes.empty()) return;
     const auto [low, high] = std::ranges::minmax(changes);
-    table.row({{fmt::format("  its {} assignment{}", changes.size(), changes.size() == 1 ? "" : "s"),
-                Style::faint},
-               "",
-               {fmt::format("{:+.4f} to {:+.4f}", low, high), Style::faint}});
+    table.row(
+        {{fmt::format("  its {} assignment{}", changes.size(), changes.size() == 1 ? "" : "s"),
+          Style::faint},
+         "",
+         {fmt::format("{:+.4f} to {:+.4f}", low, high), Style::faint}});
   }
 
   std::string legend() const {
@@ -106,9 +104,8 @@ class PlanTable {
   std::string heads() const {
     const LabelledArray& kept = results_.require_metric(metric::kept_keys);
     const Index layers = kept.dim("layer").size(), count = kept.dim("head").size();
-    std::vector<TextColumn> columns = {{.title = fmt::format("keys kept, {}", budgets_[0]),
-                                        .width = kLabelWidth,
-                                        .align = Align::left}};
+    std::vector<TextColumn> columns = {
+        left_column(fmt::format("keys kept, {}", budgets_[0]), kLabelWidth)};
     for (Index h = 0; h < count; ++h) {
       columns.push_back({fmt::format(".{}", h), 5, "", static_cast<int>(h) + 1});
     }

@@ -1,5 +1,4 @@
-#include "cli/synthetic_table.hpp"
-
+// Renders the tables of headgauge converge --synthetic.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +6,7 @@
 #include <vector>
 
 #include "cli/table_style.hpp"
+#include "cli/tables.hpp"
 #include "cli/text_table.hpp"
 #include "headgauge/metric_names.hpp"
 
@@ -46,9 +46,9 @@ std::string scales_table(const Results& results, const TableOptions& options) {
   for (Index s = 0; s < results.coord_size("scale"); ++s) {
     const auto of = [&](const char* metric) { return results.require_metric(metric).at({s}); };
     table.row({number(scales[s]), number(of(metric::horizon).value),
-              number(of(metric::rate_predicted).value), with_error(of(metric::rate_mean)),
-              with_error(of(metric::rate_covariance)), number(mean({s, 0})), number(mean({s, end})),
-              number(covariance({s, 0})), number(covariance({s, end}))});
+               number(of(metric::rate_predicted).value), with_error(of(metric::rate_mean)),
+               with_error(of(metric::rate_covariance)), number(mean({s, 0})),
+               number(mean({s, end})), number(covariance({s, 0})), number(covariance({s, end}))});
   }
   return table.text();
 }
@@ -80,9 +80,9 @@ std::string balls_table(const Results& results, const TableOptions& options) {
                   {{"radius R", 9}, {"rate", 13}, {"error*sqrt(n)", 14}, {"predicted", 11}});
   for (std::size_t r = 0; r < radii.size(); ++r) {
     table.row({number(radii[r]),
-              with_error(results.require_metric(metric::uniform_rate).at({static_cast<Index>(r)})),
-              number(results.metric(metric::uniform_constant)->values[r]),
-              number(results.metric(metric::uniform_constant_predicted)->values[r])});
+               with_error(results.require_metric(metric::uniform_rate).at({static_cast<Index>(r)})),
+               number(results.metric(metric::uniform_constant)->values[r]),
+               number(results.metric(metric::uniform_constant_predicted)->values[r])});
   }
   return fmt::format("\nWorst query of the ball of radius R, at horizon 1 (a lower estimate)\n{}",
                      table.text());
@@ -93,9 +93,10 @@ std::string hardmax_table(const Results& results, const TableOptions& options) {
   const auto tokens = results.coord_numbers("tokens");
   TextTable table(Painter(options.color), {{"tokens", 9}, {"error", 13}, {"its law", 11}});
   for (std::size_t p = 0; p < tokens.size(); ++p) {
-    table.row({number(tokens[p], 6),
-              with_error(results.require_metric(metric::hardmax_error).at({static_cast<Index>(p)})),
-              fmt::format("{:.3f}", results.metric(metric::hardmax_error_predicted)->values[p])});
+    table.row(
+        {number(tokens[p], 6),
+         with_error(results.require_metric(metric::hardmax_error).at({static_cast<Index>(p)})),
+         fmt::format("{:.3f}", results.metric(metric::hardmax_error_predicted)->values[p])});
   }
   return fmt::format("\nHardmax limit: the token with the largest score, over sqrt(2 log n)\n{}",
                      table.text());

@@ -156,7 +156,7 @@ std::string length_lines(const Results& results, const Painter& paint, std::size
   if (lines.empty()) return "";
   const auto lengths = results.coord_numbers("length");
   // Drops the shortest lengths if there are too many.
-  std::vector<TextColumn> columns = {{.title = "", .width = kLabel - 2, .align = Align::left}};
+  std::vector<TextColumn> columns = {left_column("", kLabel - 2)};
   for (int rank = static_cast<int>(lengths.size()) - 1; rank >= 0; --rank) {
     columns.push_back({"", 7, "", rank});
   }

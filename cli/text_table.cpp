@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "cli/columns.hpp"
+
 namespace headgauge::cli {
 
 TextTable::TextTable(const Painter& paint, std::vector<TextColumn> columns, Style titles)
@@ -69,6 +71,15 @@ std::string TextTable::text() const {
       spaces = column.align == Align::left ? pad : 0;
     }
     out += "\n";
+  }
+  return out;
+}
+
+std::string TextTable::legend(std::size_t width) const {
+  std::string out;
+  for (const TextColumn& column : columns_) {
+    if (column.rank == kDropped) continue;
+    out += legend_line(paint_, Style::bold, column.title, column.meaning, width);
   }
   return out;
 }

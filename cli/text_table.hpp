@@ -14,14 +14,20 @@ enum class Align { left, right };
 
 struct TextColumn {
   std::string title;
-  std::size_t width = 0;  // 0: the width of its widest text
-  std::string unit = {};  // second line of the heading
-  int rank = 0;           // columns with the largest rank are dropped first; 0: never dropped
+  std::size_t width = 0;     // 0: the width of its widest text
+  std::string unit = {};     // second line of the heading
+  int rank = 0;              // columns with the largest rank are dropped first; 0: never dropped
+  std::string meaning = {};  // for the legend
   Align align = Align::right;
-  std::size_t gap = 1;   // number of spaces before it, unless it is the first
-  std::size_t mark = 0;  // room for a mark behind the values, such as *, which the title leaves free
+  std::size_t gap = 1;  // number of spaces before it, unless it is the first
+  std::size_t mark =
+      0;  // room for a mark behind the values, such as *, which the title leaves free
   Style unit_style = Style::faint;
 };
+
+inline TextColumn left_column(std::string title, std::size_t width = 0) {
+  return {.title = std::move(title), .width = width, .align = Align::left};
+}
 
 struct TextCell {
   TextCell(std::string shown, Style look = Style::plain) : text(std::move(shown)), style(look) {}
@@ -47,6 +53,9 @@ class TextTable {
   bool shows(std::size_t column) const { return columns_[column].rank != kDropped; }
 
   std::string text() const;
+
+  // Returns a line for each column that is shown and has a meaning.
+  std::string legend(std::size_t width) const;
 
  private:
   static constexpr int kDropped = -1;

@@ -1,5 +1,4 @@
-#include "cli/validate_table.hpp"
-
+// Renders the tables of headgauge validate.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +8,7 @@
 
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
+#include "cli/tables.hpp"
 #include "cli/text_table.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
@@ -63,7 +63,7 @@ class ValidationTable {
   }
 
   std::string interventions() const {
-    TextTable table(paint_, {{.title = "one head gets", .width = name_width(), .align = Align::left},
+    TextTable table(paint_, {left_column("one head gets", name_width()),
                              {"median change", 14},
                              {"largest", 14},
                              {"worse / better", 14},
@@ -99,9 +99,8 @@ class ValidationTable {
   std::string correlations(const std::vector<Index>& rows) const {
     constexpr std::size_t kPredictorWidth = 36;
     constexpr std::size_t kColumn = 11;
-    std::vector<TextColumn> columns = {{.title = "rank correlation with the change",
-                                        .width = kPredictorWidth,
-                                        .align = Align::left}};
+    std::vector<TextColumn> columns = {
+        left_column("rank correlation with the change", kPredictorWidth)};
     for (const std::string& name : interventions_) {
       columns.push_back({shortened(name, kColumn - 1), kColumn});
     }

@@ -48,8 +48,8 @@ struct HeadName {
 std::optional<MetricCell> find_cell_of_head(const Results& results, std::string_view metric,
                                             const HeadName& head);
 
-// Does the same at `also`, and for a metric that depends on N at judged_top_n(); returns nothing for
-// such a metric if no N is judged.
+// Does the same at `also`, and for a metric that depends on N at judged_top_n(); returns nothing
+// for such a metric if no N is judged.
 std::optional<MetricCell> find_judged_cell(const Results& results, std::string_view metric,
                                            const HeadName& head, const Pick& also = {});
 

@@ -1,5 +1,4 @@
-#include "cli/table.hpp"
-
+// Renders the table of heads.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -13,6 +12,7 @@
 #include "cli/overview.hpp"
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
+#include "cli/tables.hpp"
 #include "cli/text_table.hpp"
 #include "headgauge/advice.hpp"
 #include "headgauge/catalogue.hpp"
@@ -72,14 +72,14 @@ class Table {
              note(fmt::format("{} heads are folded: --all shows each, --sort METRIC --top 20 the "
                               "first by a metric",
                               measured_)) +
-             column_legend(layers) + flag_legend() + "\n";
+             "\n" + layers.legend(options_.width) + flag_legend() + "\n";
     }
     const TextTable table = rows();
     std::string out = table.text();
     if (heads_.size() < measured_) {
       out += note(fmt::format("{} of {} heads are shown", heads_.size(), measured_));
     }
-    return out + column_legend(table) + flag_legend() + "\n";
+    return out + "\n" + table.legend(options_.width) + flag_legend() + "\n";
   }
 
  private:
@@ -95,7 +95,6 @@ class Table {
   std::vector<std::string> flags_of(const HeadName& head) const;
   std::string roles_of(const HeadName& head) const;
   std::string flag_column(const std::vector<std::string>& names) const;
-  std::string column_legend(const TextTable& table) const;
   std::string flag_legend() const;
 
   const Results& results_;
@@ -177,13 +176,9 @@ void Table::choose_columns() {
 TextTable Table::rows() const {
   std::vector<TextColumn> columns = {
       {.title = "layer", .width = kHeadWidth, .unit = ".head", .unit_style = Style::bold}};
-  for (const Column& column : columns_) {
-    columns.push_back({column.title, column.width, column.unit});
-  }
-  if (has_roles_) {
-    columns.push_back({.title = "role", .width = kRoleWidth, .align = Align::left});
-  }
-  columns.push_back({.title = "flags", .align = Align::left});
+  for (const Column& column : columns_) columns.push_back(metric_column(column));
+  if (has_roles_) columns.push_back(left_column("role", kRoleWidth));
+  columns.push_back(left_column("flags"));
   for (TextColumn& column : columns) column.gap = kGap;
   TextTable table(paint_, columns);
   for (std::size_t h = 0; h < heads_.size(); ++h) {
@@ -263,24 +258,14 @@ std::vector<TextCell> Table::row(const HeadName& head) const {
       return of != nullptr && of->name == column.judged_by;
     });
     const bool faint = !cell || column.aside;
-    cells.emplace_back(cell ? value_text(results_, *cell) : "-",
-                       flagged ? Style::warning : faint ? Style::faint : Style::plain);
+    cells.emplace_back(cell ? value_text(results_, *cell) : "-", flagged ? Style::warning
+                                                                 : faint ? Style::faint
+                                                                         : Style::plain);
   }
   const std::string flags = flag_column(names), role = roles_of(head);
   if (has_roles_) cells.emplace_back(role.empty() ? "-" : role);
   if (!flags.empty()) cells.emplace_back(flags, Style::warning);
   return cells;
-}
-
-std::string Table::column_legend(const TextTable& table) const {
-  std::string out = "\n";
-  for (std::size_t k = 0; k < columns_.size(); ++k) {
-    const Column& column = columns_[k];
-    if (!table.shows(1 + k)) continue;
-    if (column.metric == options_.sort && find_metric_info(column.metric) == nullptr) continue;
-    out += metric_legend(paint_, column.title, column.metric, options_.width);
-  }
-  return out;
 }
 
 std::string Table::flag_legend() const {
