@@ -60,6 +60,7 @@ HEADERS = {
     "parallel": "base",
     "parameters": "normalize",
     "patterns": "heads",
+    "ranks": "statistics",
     "results_folder": "results",
     "synthetic": "convergence",
     "text": "base",
