@@ -1,10 +1,11 @@
-#include "cli/calibration_table.hpp"
-
+// Renders the tables of headgauge converge --tolerance-nats.
 #include <fmt/format.h>
 
 #include <vector>
 
 #include "cli/table_style.hpp"
+#include "cli/tables.hpp"
+#include "cli/text_table.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
 
@@ -24,32 +25,31 @@ std::string render_calibration(const Results& results, const TableOptions& optio
   const LabelledArray* tolerance = results.metric(metric::tolerance_for_rise);
   if (tolerance == nullptr) return "";
   const Painter paint(options.color);
-  std::string out = paint(Style::bold, "budgets for a rise of the loss") +
-                    paint(Style::faint, ": all heads at once, measured on the texts of --confirm") +
-                    "\n";
-  constexpr std::size_t kWidths[] = {8, 11, 8, 32, 12};
-  const auto line = [&](Style style, std::vector<std::string> cells) {
-    for (std::size_t i = 0; i < cells.size(); ++i) out += paint.right(style, cells[i], kWidths[i]);
-    out += "\n";
-  };
-  line(Style::faint, {"nats", "tolerance", "cache", "loss change, 95 % interval", "stays below"});
+  TextTable table(paint,
+                  {{"nats", 8},
+                   {"tolerance", 10},
+                   {"cache", 7},
+                   {"loss change, 95 % interval", 31},
+                   {"stays below", 11}},
+                  Style::faint);
   for (Index r = 0; r < results.coord_size("rise"); ++r) {
     const double rise = results.coord_numbers("rise")[static_cast<std::size_t>(r)];
     const double found = (*tolerance)({r});
     if (found < 0) {
-      line(Style::plain, {fmt::format("{:g}", rise), "none"});
+      table.row({fmt::format("{:g}", rise), "none"});
       continue;
     }
     const auto p = find_cell(results, metric::calibrated_loss_change_p, {{"rise", r}});
-    line(Style::plain,
-         {fmt::format("{:g}", rise), fmt::format("{:.0f} %", 100 * found),
-          fmt::format("{:.0f} %", 100 * results.at(metric::calibrated_cache_share, {r})),
-          fmt::format("{} ({} to {})", nats(results, metric::calibrated_loss_change, r),
-                      nats(results, metric::calibrated_loss_change_low, r),
-                      nats(results, metric::calibrated_loss_change_high, r)),
-          p && p->value <= kShown ? "shown" : "not shown"});
+    table.row({fmt::format("{:g}", rise), fmt::format("{:.0f} %", 100 * found),
+               fmt::format("{:.0f} %", 100 * results.at(metric::calibrated_cache_share, {r})),
+               fmt::format("{} ({} to {})", nats(results, metric::calibrated_loss_change, r),
+                           nats(results, metric::calibrated_loss_change_low, r),
+                           nats(results, metric::calibrated_loss_change_high, r)),
+               p && p->value <= kShown ? "shown" : "not shown"});
   }
-  return out + "\n";
+  return paint(Style::bold, "budgets for a rise of the loss") +
+         paint(Style::faint, ": all heads at once, measured on the texts of --confirm") + "\n" +
+         table.text() + "\n";
 }
 
 }  // namespace headgauge::cli

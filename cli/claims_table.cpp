@@ -1,5 +1,4 @@
-#include "cli/claims_table.hpp"
-
+// Renders the tables of headgauge reproduce.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,36 +7,33 @@
 #include "cli/progress.hpp"
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
+#include "cli/tables.hpp"
+#include "cli/text_table.hpp"
 #include "headgauge/metric_names.hpp"
 
 namespace headgauge::cli {
 namespace {
 
-constexpr std::size_t kVerdict = 15;  // columns: the longest verdict and two spaces
-constexpr std::size_t kName = 14;
-constexpr std::size_t kTime = 14;
+constexpr std::size_t kVerdict = 15;  // the longest verdict and two spaces
 
 Style style_of(Verdict verdict) {
   if (verdict == Verdict::holds) return Style::bold;
   return verdict == Verdict::does_not_hold ? Style::warning : Style::faint;
 }
 
-// Wraps the text of a claim and indents all lines but the first.
-std::string column(const std::string& text, std::size_t width) {
-  return hanging(text, width, kVerdict) + "\n";
-}
-
 std::string claims(const Results& results, const Painter& paint, std::size_t width) {
-  std::string text = paint.left(Style::bold, "verdict", kVerdict) +
-                     paint(Style::bold, "claim, and what was measured") + "\n";
+  TextTable table(
+      paint, {left_column("verdict", kVerdict - 1), left_column("claim, and what was measured")});
   for (const Claim& claim : results.claims) {
-    text += paint.left(style_of(claim.verdict), verdict_text(claim.verdict), kVerdict);
-    text += column(fmt::format("{} (paper {}, {}{})", claim.statement, claim.paper, claim.figure,
-                               claim.theorem ? "; a theorem: this checks the code" : ""),
-                   width);
-    text += fmt::format("{:{}}{}\n", "", kVerdict, column(claim.measured, width));
+    table.row(
+        {{std::string(verdict_text(claim.verdict)), style_of(claim.verdict)},
+         hanging(fmt::format("{} (paper {}, {}{})", claim.statement, claim.paper, claim.figure,
+                             claim.theorem ? "; a theorem: this checks the code" : ""),
+                 width, kVerdict)});
+    table.row({"", hanging(claim.measured, width, kVerdict)});
+    table.row({});
   }
-  return text;
+  return table.text();
 }
 
 std::string seconds(double value) {
@@ -50,15 +46,11 @@ std::string costs(const Results& results, const Painter& paint) {
   const LabelledArray* paper = results.metric(metric::cost_paper_seconds);
   if (cost == nullptr || paper == nullptr) return "";
   const auto names = results.coord_names("algorithm");
-  std::string text = paint.left(Style::bold, "cost of", kName) +
-                     paint.right(Style::bold, "here", kTime) +
-                     paint.right(Style::bold, "in paper A", kTime) + "\n";
+  TextTable table(paint, {left_column("cost of", 14), {"here", 13}, {"in paper A", 13}});
   for (std::size_t i = 0; i < names.size(); ++i) {
-    text += paint.left(Style::plain, names[i], kName) +
-            paint.right(Style::plain, seconds(cost->values[i]), kTime) +
-            paint.right(Style::plain, seconds(paper->values[i]), kTime) + "\n";
+    table.row({names[i], seconds(cost->values[i]), seconds(paper->values[i])});
   }
-  return text;
+  return table.text();
 }
 
 }  // namespace

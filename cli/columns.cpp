@@ -4,14 +4,17 @@
 
 #include <algorithm>
 
-#include "headgauge/catalogue.hpp"
-
 namespace headgauge::cli {
 namespace {
 
 constexpr std::size_t kLegend = 9;  // indent of the meanings
 
 }  // namespace
+
+TextColumn metric_column(const Column& column) {
+  const MetricInfo* const info = find_metric_info(column.metric);
+  return {column.title, column.width, column.unit, 0, info == nullptr ? "" : info->meaning};
+}
 
 std::string value_text(const Results& results, const MetricCell& cell) {
   if (cell.is_none) {
@@ -25,15 +28,8 @@ std::string value_text(const Results& results, const MetricCell& cell) {
 
 std::string legend_line(const Painter& paint, Style style, std::string_view title,
                         std::string_view meaning, std::size_t width) {
-  return paint.left(style, title, kLegend) +
-         paint(style == Style::warning ? Style::plain : Style::faint,
-               hanging(meaning, std::min(width, kTableWidth), kLegend)) +
-         "\n";
-}
-
-std::string metric_legend(const Painter& paint, std::string_view title, std::string_view metric,
-                          std::size_t width) {
-  return legend_line(paint, Style::bold, title, metric_info(metric).meaning, width);
+  return paint.entry(style, title, meaning, std::min(width, kTableWidth), kLegend,
+                     style == Style::warning ? Style::plain : Style::faint);
 }
 
 }  // namespace headgauge::cli

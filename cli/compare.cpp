@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "cli/commands.hpp"
-#include "cli/compare_table.hpp"
 #include "cli/options.hpp"
 #include "cli/run.hpp"
+#include "cli/tables.hpp"
 
 namespace headgauge::cli {
 namespace {

@@ -1,5 +1,4 @@
-#include "cli/compare_table.hpp"
-
+// Renders the table of interventions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +10,9 @@
 #include "cli/columns.hpp"
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
+#include "cli/tables.hpp"
+#include "cli/text_table.hpp"
+#include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/compare.hpp"
 #include "headgauge/metric_names.hpp"
@@ -18,7 +20,6 @@
 namespace headgauge::cli {
 namespace {
 
-constexpr std::size_t kCompareGap = 1;
 constexpr std::size_t kWidestName = 30;
 
 // Returns the text of one cell, "-" if there is no value.
@@ -51,12 +52,9 @@ class ComparisonTable {
 
  private:
   // A column of the table of interventions: the mean over the heads at the longest length.
-  struct Column {
+  struct Measured {
     const char* metric;
-    const char* title;
-    const char* unit;
-    std::size_t width;
-    int rank;
+    TextColumn column;
     double scale = 1;
   };
 
@@ -66,20 +64,10 @@ class ComparisonTable {
 
   // Returns the mean over all heads that have the metric under this intervention.
   std::optional<double> over_heads(const char* metric, Index intervention) const {
-    const LabelledArray* array = results_.metric(metric);
-    if (array == nullptr) return std::nullopt;
     double sum = 0;
     int count = 0;
     for (const HeadName& head : changed_) {
-      const Pick layer{"layer", head.layer_index}, at{"head", head.head_index},
-          of{dim_, intervention};
-      std::optional<MetricCell> found;
-      if (array->has_dim("top_n")) {
-        const auto top_n = judged_top_n(results_);
-        if (top_n) found = cell(metric, {layer, at, of, {"top_n", *top_n}});
-      } else {
-        found = cell(metric, {layer, at, of});
-      }
+      const auto found = find_judged_cell(results_, metric, head, {dim_, intervention});
       if (!found || !std::isfinite(found->value)) continue;
       sum += found->value;
       ++count;
@@ -88,85 +76,69 @@ class ComparisonTable {
     return sum / count;
   }
 
-  // Returns the columns that fit, in their order; columns with the largest `rank` are dropped
-  // first.
-  std::vector<Column> fitting_columns(std::size_t taken) const {
-    static const std::vector<Column> all = {
-        {metric::output_change, "output", "%", 6, 0, 100},
-        {metric::kept_mass, "kept", "%", 5, 0, 100},
-        {metric::visible_keys, "keys", "", 5, 1},
-        {metric::entropy_normalized, "entr.", "of max", 6, 2},
-        {metric::effective_tokens, "eff.", "keys", 6, 3},
-        {metric::max_weight, "max", "weight", 6, 8},
-        {metric::distance, "dist.", "", 6, 6},
-        {metric::separability, "sep.", "", 5, 4},
-        {metric::separability_null, "rand.", "", 5, 5},
-        {metric::jacobian_spectral, "sens.", "||J||", 6, 7},
+  std::vector<Measured> measured() const {
+    std::vector<Measured> all = {
+        {metric::output_change, {"output", 6, "%", 1}, 100},
+        {metric::kept_mass, {"kept", 5, "%", 1}, 100},
+        {metric::visible_keys, {"keys", 5, "", 2}},
+        {metric::entropy_normalized, {"entr.", 6, "of max", 3}},
+        {metric::effective_tokens, {"eff.", 6, "keys", 4}},
+        {metric::max_weight, {"max", 6, "weight", 9}},
+        {metric::distance, {"dist.", 6, "", 7}},
+        {metric::separability, {"sep.", 5, "", 5}},
+        {metric::separability_null, {"rand.", 5, "", 6}},
+        {metric::jacobian_spectral, {"sens.", 6, "||J||", 8}},
     };
-    std::vector<Column> columns;
-    for (const Column& column : all) {
-      const bool of_patterns = std::string_view(column.metric) == metric::visible_keys ||
-                               std::string_view(column.metric) == metric::separability_null;
-      if (of_patterns && dim_ != "pattern") continue;
-      if (results_.metric(column.metric) != nullptr) columns.push_back(column);
-    }
-    const auto width = [&] {
-      std::size_t used = taken;
-      for (const Column& column : columns) used += kCompareGap + column.width;
-      return used;
-    };
-    while (!columns.empty() && width() > std::min(width_, kTableWidth)) {
-      columns.erase(std::ranges::max_element(columns, {}, &Column::rank));
-    }
-    return columns;
+    std::erase_if(all, [&](const Measured& one) {
+      const bool of_patterns = std::string_view(one.metric) == metric::visible_keys ||
+                               std::string_view(one.metric) == metric::separability_null;
+      return (of_patterns && dim_ != "pattern") || results_.metric(one.metric) == nullptr;
+    });
+    return all;
   }
 
   std::string all_at_once() const {
     const bool loss = results_.metric(metric::loss) != nullptr;
     const bool critical = results_.metric(metric::critical_n) != nullptr;
-    const std::size_t taken =
-        name_width_ + (loss ? 3 * kCompareGap + 6 + 16 + 6 : 0) + (critical ? kCompareGap + 5 : 0);
-    const std::vector<Column> columns = fitting_columns(taken);
-    const std::string gap(kCompareGap, ' ');
-    std::string first = paint_.left(Style::bold, dim_, name_width_);
-    std::string second(name_width_, ' ');
-    const auto head = [&](const char* title, const char* unit, std::size_t width) {
-      first += gap + paint_.right(Style::bold, title, width);
-      second += gap + paint_.right(Style::faint, unit, width);
-    };
+    const std::vector<Measured> means = measured();
+    std::vector<TextColumn> columns = {left_column(dim_, name_width_)};
     if (loss) {
-      head("loss", "nats", 6);
-      head("change", "± se", 16);
-      head("KL", "nats", 6);
+      columns.insert(columns.end(),
+                     {{"loss", 6, "nats"}, {"change", 16, "± se"}, {"KL", 6, "nats"}});
     }
-    for (const Column& column : columns) head(column.title, column.unit, column.width);
-    if (critical) head("crit.", "N", 5);
-    std::string out = first + "\n" + second + "\n";
-    for (std::size_t k = 0; k < names_.size(); ++k) {
-      const auto intervention = static_cast<Index>(k);
-      out += paint_.left(Style::plain, shortened(names_[k], name_width_), name_width_);
+    for (const Measured& one : means) {
+      columns.push_back(one.column);
+      columns.back().meaning = metric_info(one.metric).meaning;
+    }
+    if (critical) {
+      columns.push_back({"crit.", 5, "N", 0, metric_info(metric::critical_n).meaning});
+    }
+    TextTable table(paint_, columns);
+    table.fit(std::min(width_, kTableWidth));
+    for (Index k = 0; k < std::ssize(names_); ++k) {
+      std::vector<TextCell> row = {shortened(names_[k], name_width_)};
       if (loss) {
-        const auto change = cell(metric::loss_change, {{dim_, intervention}});
-        const auto own = cell(metric::loss, {{dim_, intervention}}),
-                   kl = cell(metric::kl, {{dim_, intervention}});
-        out += gap + paint_.right(Style::plain, own ? rounded(own->value) : "-", 6);
-        out += gap + paint_.right(change_style(change), k == 0 ? "" : change_text(change), 16);
-        out += gap + paint_.right(Style::plain, k == 0 || !kl ? "" : rounded(kl->value), 6);
+        const auto change = cell(metric::loss_change, {{dim_, k}});
+        const auto own = cell(metric::loss, {{dim_, k}}), kl = cell(metric::kl, {{dim_, k}});
+        row.emplace_back(own ? rounded(own->value) : "-");
+        row.emplace_back(k == 0 ? "" : change_text(change), change_style(change));
+        row.emplace_back(k == 0 || !kl ? "" : rounded(kl->value));
       }
-      for (const Column& column : columns) {
-        auto value = over_heads(column.metric, intervention);
-        if (value) *value *= column.scale;
-        const bool trivial = k == 0 && column.scale != 1;
-        out += gap + paint_.right(Style::plain, trivial ? "" : shown(value), column.width);
+      for (const Measured& one : means) {
+        auto value = over_heads(one.metric, k);
+        if (value) *value *= one.scale;
+        const bool trivial = k == 0 && one.scale != 1;
+        row.emplace_back(trivial ? "" : shown(value));
       }
       if (critical) {
-        const auto found = cell(metric::critical_n, {{dim_, intervention}});
-        const std::string text = found ? value_text(results_, *found) : "-";
-        out += gap + paint_.right(Style::plain, text, 5);
+        const auto found = cell(metric::critical_n, {{dim_, k}});
+        row.emplace_back(found ? value_text(results_, *found) : "-");
       }
-      out += "\n";
+      table.row(std::move(row));
     }
-    return out + legend(columns, critical);
+    const std::string note = "means over the heads changed, at the longest length";
+    return table.text() + "\n" + paint_(Style::faint, hanging(note, width_, 0)) + "\n" +
+           table.legend(width_) + "\n";
   }
 
   static std::string change_text(const std::optional<MetricCell>& change) {
@@ -176,30 +148,14 @@ class ComparisonTable {
     return change && gains_.is_gain(*change) ? Style::warning : Style::plain;
   }
 
-  std::string legend(const std::vector<Column>& columns, bool critical) const {
-    std::string out = "\n";
-    out += paint_(Style::faint,
-                  hanging("means over the heads changed, at the longest length", width_, 0));
-    out += "\n";
-    for (const Column& column : columns) {
-      out += metric_legend(paint_, column.title, column.metric, width_);
-    }
-    if (critical) out += metric_legend(paint_, "crit.", metric::critical_n, width_);
-    return out + "\n";
-  }
-
   // Returns one row for each head or layer, with the intervention that increases the loss least.
   std::string one_at_a_time(bool by_head) const {
-    const std::string gap(kCompareGap, ' ');
-    std::string out = paint_.right(Style::bold, by_head ? "head" : "layer", 5) + gap +
-                      paint_.left(Style::bold, fmt::format("best {}", dim_), name_width_) + gap +
-                      paint_.right(Style::bold, "loss change ± se", 17) + gap +
-                      paint_.right(Style::bold, "KL", 8);
-    if (by_head) {
-      out += gap + paint_.right(Style::bold, "output", 8) + gap +
-             paint_.right(Style::bold, "effective tokens", 17);
-    }
-    out += "\n";
+    std::vector<TextColumn> columns = {{by_head ? "head" : "layer", 5},
+                                       left_column("best " + dim_, name_width_),
+                                       {"loss change ± se", 17},
+                                       {"KL", 8}};
+    if (by_head) columns.insert(columns.end(), {{"output", 8}, {"effective tokens", 17}});
+    TextTable table(paint_, columns);
     for (const HeadName& head : measured_heads(results_)) {
       if (!by_head && head.head_index > 0) continue;
       std::optional<MetricCell> best;
@@ -211,30 +167,22 @@ class ComparisonTable {
         intervention = k;
       }
       if (!best) continue;
-      const std::string name = by_head ? head.text() : std::to_string(head.layer);
       const auto kl = of(by_head, metric::kl, head, intervention);
-      out += paint_.right(Style::plain, name, 5) + gap +
-             paint_.left(Style::plain,
-                         shortened(names_[static_cast<std::size_t>(intervention)], name_width_),
-                         name_width_) +
-             gap + paint_.right(change_style(best), change_text(best), 17) + gap +
-             paint_.right(Style::plain, kl ? fmt::format("{:.2g}", kl->value) : "-", 8);
+      std::vector<TextCell> row = {by_head ? head.text() : std::to_string(head.layer),
+                                   shortened(names_[intervention], name_width_),
+                                   {change_text(best), change_style(best)},
+                                   kl ? fmt::format("{:.2g}", kl->value) : "-"};
       if (by_head) {
         const auto output = of(true, metric::output_change, head, intervention);
         const auto before = of(true, metric::effective_tokens, head, 0);
         const auto after = of(true, metric::effective_tokens, head, intervention);
-        out += gap +
-               paint_.right(Style::plain,
-                            output ? fmt::format("{} %", rounded(100 * output->value)) : "-", 8) +
-               gap +
-               paint_.right(
-                   Style::plain,
-                   before && after ? rounded(before->value) + " -> " + rounded(after->value) : "-",
-                   17);
+        row.emplace_back(output ? fmt::format("{} %", rounded(100 * output->value)) : "-");
+        row.emplace_back(before && after ? rounded(before->value) + " -> " + rounded(after->value)
+                                         : "-");
       }
-      out += "\n";
+      table.row(std::move(row));
     }
-    return out + "\n";
+    return table.text() + "\n";
   }
 
   std::optional<MetricCell> of(bool by_head, const char* metric, const HeadName& head,

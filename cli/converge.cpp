@@ -4,12 +4,11 @@
 #include <memory>
 #include <string>
 
-#include "cli/calibration_table.hpp"
 #include "cli/commands.hpp"
-#include "cli/converge_table.hpp"
 #include "cli/options.hpp"
 #include "cli/run.hpp"
 #include "cli/synthetic.hpp"
+#include "cli/tables.hpp"
 
 namespace headgauge::cli {
 namespace {

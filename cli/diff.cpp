@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "cli/commands.hpp"
-#include "cli/diff_table.hpp"
 #include "cli/options.hpp"
 #include "cli/out_folder.hpp"
 #include "cli/print.hpp"
 #include "cli/run.hpp"
 #include "cli/stop.hpp"
+#include "cli/tables.hpp"
 #include "cli/terminal.hpp"
 #include "cli/usage.hpp"
 #include "headgauge/session.hpp"

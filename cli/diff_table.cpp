@@ -1,5 +1,4 @@
-#include "cli/diff_table.hpp"
-
+// Renders the comparison of two runs: their settings, and the values that changed.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,6 +7,8 @@
 #include <map>
 
 #include "cli/table_style.hpp"
+#include "cli/tables.hpp"
+#include "cli/text_table.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
 #include "headgauge/text.hpp"
@@ -18,7 +19,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kDiffLabel = 10;
-constexpr std::size_t kDiffGap = 2;
 
 std::string plain(const Json& json) {
   if (json.is_string()) return json.get<std::string>();
@@ -80,22 +80,8 @@ class DiffTable {
   }
 
  private:
-  struct Column {
-    std::string title;
-    bool right;
-    int rank;  // columns with the largest rank are dropped first
-    std::vector<std::string> cells = {};
-    std::size_t width() const {
-      std::size_t most = text_width(title);
-      for (const std::string& cell : cells) most = std::max(most, text_width(cell));
-      return most;
-    }
-  };
-
   std::string line(const char* label, const std::string& text) const {
-    if (text.empty()) return "";
-    return paint_.left(Style::faint, label, kDiffLabel) +
-           hanging(text, options_.width, kDiffLabel) + "\n";
+    return paint_.entry(Style::faint, label, text, options_.width, kDiffLabel);
   }
 
   std::string sentence(const std::string& text) const {
@@ -192,70 +178,39 @@ class DiffTable {
     const std::size_t shown = options_.top > 0
                                   ? std::min(changes.size(), static_cast<std::size_t>(options_.top))
                                   : changes.size();
-    std::vector<Column> columns = {{measured ? "p" : "relative", true, 0},
-                                   {"errors", true, 4},
-                                   {"head", true, 0},
-                                   {"metric", false, 0},
-                                   {"old", true, 3},
-                                   {"new", true, 3},
-                                   {measured ? "change ± se" : "change", true, 1},
-                                   {"where", false, 0},
-                                   {"values", true, 5}};
-    for (std::size_t i = 0; i < shown; ++i) {
-      const Change& change = changes[i];
-      const std::string cells[] = {
-          measured ? p_text(change) : fmt::format("{:.1f} %", 100 * change.relative),
-          errors_text(change),
-          head_text(change),
-          change.metric,
-          value_text(change, change.before),
-          value_text(change, change.after),
-          change_text(change),
-          place_text(change),
-          fmt::format("{}/{}", change.changed, change.values)};
-      for (std::size_t k = 0; k < columns.size(); ++k) columns[k].cells.push_back(cells[k]);
+    std::vector<TextColumn> columns = {
+        {measured ? "p" : "relative"},
+        {.title = "errors", .rank = 4},
+        {"head"},
+        left_column("metric"),
+        {.title = "old", .rank = 3},
+        {.title = "new", .rank = 3},
+        {.title = measured ? "change ± se" : "change", .rank = 1},
+        left_column("where"),
+        {.title = "values", .rank = 5},
+    };
+    if (!measured) columns.erase(columns.begin() + 1);
+    for (TextColumn& column : columns) column.gap = kGap;
+    TextTable table(paint_, columns);
+    for (const Change& change : std::span(changes).first(shown)) {
+      std::vector<TextCell> row = {measured ? p_text(change)
+                                            : fmt::format("{:.1f} %", 100 * change.relative)};
+      if (measured) row.emplace_back(errors_text(change));
+      for (const std::string& text :
+           {head_text(change), change.metric, value_text(change, change.before),
+            value_text(change, change.after), change_text(change), place_text(change),
+            fmt::format("{}/{}", change.changed, change.values)}) {
+        row.emplace_back(shortened(text, kTableWidth));
+      }
+      table.row(std::move(row));
     }
-    if (!measured) std::erase_if(columns, [](const Column& c) { return c.title == "errors"; });
-    std::string out = laid_out(fitting(std::move(columns)), shown);
+    table.fit(options_.width);
+    std::string out = table.text();
     if (shown < changes.size()) {
       out += paint_(Style::faint, fmt::format("and {} more (--top all)", changes.size() - shown)) +
              "\n";
     }
     return out + "\n";
-  }
-
-  std::vector<Column> fitting(std::vector<Column> columns) const {
-    const auto width = [&] {
-      std::size_t used = 0;
-      for (const Column& column : columns) used += kDiffGap + column.width();
-      return used - kDiffGap;
-    };
-    while (width() > options_.width) {
-      const auto last = std::ranges::max_element(columns, {}, &Column::rank);
-      if (last->rank == 0) break;
-      columns.erase(last);
-    }
-    return columns;
-  }
-
-  std::string laid_out(const std::vector<Column>& columns, std::size_t rows) const {
-    std::string out;
-    for (std::size_t i = 0; i <= rows; ++i) {
-      const Style style = i == 0 ? Style::bold : Style::plain;
-      std::string line;
-      for (std::size_t k = 0; k < columns.size(); ++k) {
-        const Column& column = columns[k];
-        const std::string text =
-            shortened(i == 0 ? column.title : column.cells[i - 1], kTableWidth);
-        const std::size_t width = column.width();
-        if (k > 0) line.append(kDiffGap, ' ');
-        const bool last = k + 1 == columns.size();
-        line += column.right ? paint_.right(style, text, width)
-                             : paint_.left(style, text, last ? 0 : width);
-      }
-      out += line + "\n";
-    }
-    return out;
   }
 
   std::string flags(const std::string& change) const {

@@ -67,7 +67,7 @@ using Entries = std::vector<std::pair<std::string, std::string>>;
 void print_entries(const std::string& name, const Entries& entries) {
   print("{}\n", name);
   for (const auto& [entry, text] : entries) {
-    if (!text.empty()) print("  {:<9} {}\n", entry, hanging(text, kTableWidth, 12));
+    print_text(Painter(false).entry(Style::plain, "  " + entry, text, kTableWidth, 12));
   }
 }
 

@@ -3,13 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/calibration_table.hpp"
 #include "cli/commands.hpp"
-#include "cli/compare_table.hpp"
-#include "cli/converge_table.hpp"
 #include "cli/options.hpp"
 #include "cli/run.hpp"
-#include "cli/validate_table.hpp"
+#include "cli/tables.hpp"
 #include "headgauge/session.hpp"
 
 namespace headgauge::cli {

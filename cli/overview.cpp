@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "cli/columns.hpp"
+#include "headgauge/ranks.hpp"
 
 namespace headgauge::cli {
 namespace {
 
-constexpr std::size_t kLayer = 5;
 constexpr std::size_t kRoles = 30;  // minimum width of a layer's roles, in columns
 constexpr std::size_t kShortName = 5;
 constexpr std::size_t kCount = 9;
@@ -33,39 +33,14 @@ std::string names_of(const Results& results, const std::string& flag, std::size_
   return names;
 }
 
-std::string what_stands_out(const Results& results, std::size_t heads, const Painter& paint) {
-  std::vector<std::pair<Index, const FlagInfo*>> raised;
-  for (const FlagInfo& info : flag_infos()) {
-    if (const Index count = count_flags(results, info.name)) raised.emplace_back(count, &info);
-  }
-  if (raised.empty()) return "";
-  std::ranges::stable_sort(raised, {}, [](const auto& one) { return one.first; });
-  std::string out = paint(Style::bold, "Flags and roles, and the number of the " +
-                                           std::to_string(heads) + " heads with each") +
-                    "\n";
-  for (const auto& [count, info] : raised) {
-    const bool named = count * kNamedShare < static_cast<Index>(heads);
-    const std::string who =
-        named ? names_of(results, info->name, kTableWidth - kShortName - kCount)
-              : fmt::format("{:.0f} % of the heads",
-                            100.0 * static_cast<double>(count) / static_cast<double>(heads));
-    out += paint.left(info->role ? Style::plain : Style::warning, info->short_name, kShortName) +
-           fmt::format("{:>6}   ", count) + paint(named ? Style::plain : Style::faint, who) + "\n";
-  }
-  return out + "\n";
-}
-
-std::optional<double> median_of(const Results& results, const std::string& metric,
-                                const std::vector<HeadName>& heads) {
+double median_of(const Results& results, const std::string& metric,
+                 const std::vector<HeadName>& heads) {
   std::vector<double> values;
   for (const HeadName& head : heads) {
     const auto cell = value_of(results, metric, head);
     if (cell) values.push_back(cell->is_none ? INFINITY : cell->value);
   }
-  if (values.empty()) return std::nullopt;
-  std::ranges::sort(values);
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+  return median(std::move(values));
 }
 
 // Example: "9 sink, 2 ind": the roles of a layer's heads.
@@ -95,54 +70,66 @@ std::optional<MetricCell> value_of(const Results& results, const std::string& me
       {{"layer", head.layer_index}, {"head", head.head_index}, {"top_n", top_n.value_or(0)}});
 }
 
-std::vector<Column> fitting_columns(std::vector<Column> columns) {
-  std::size_t used = kLayer + 1;
-  const auto beyond = std::ranges::find_if(columns, [&](const Column& column) {
-    used += column.width + kGap;
-    return used + kRoles > kTableWidth;
-  });
-  columns.erase(beyond, columns.end());
-  return columns;
+std::string what_stands_out(const Results& results, std::size_t heads, const Painter& paint) {
+  std::vector<std::pair<Index, const FlagInfo*>> raised;
+  for (const FlagInfo& info : flag_infos()) {
+    if (const Index count = count_flags(results, info.name)) raised.emplace_back(count, &info);
+  }
+  if (raised.empty()) return "";
+  std::ranges::stable_sort(raised, {}, [](const auto& one) { return one.first; });
+  TextColumn names = left_column("");
+  names.gap = 3;
+  TextTable table(paint, {left_column("", kShortName), {"", 5}, names});
+  for (const auto& [count, info] : raised) {
+    const bool named = count * kNamedShare < static_cast<Index>(heads);
+    const std::string who =
+        named ? names_of(results, info->name, kTableWidth - kShortName - kCount)
+              : fmt::format("{:.0f} % of the heads",
+                            100.0 * static_cast<double>(count) / static_cast<double>(heads));
+    table.row({{info->short_name, info->role ? Style::plain : Style::warning},
+               std::to_string(count),
+               {who, named ? Style::plain : Style::faint}});
+  }
+  return paint(Style::bold,
+               fmt::format("Flags and roles, and the number of the {} heads with each", heads)) +
+         "\n" + table.text() + "\n";
 }
 
-std::string render_overview(const Results& results, const std::vector<HeadName>& heads,
-                            const std::vector<Column>& columns, const Painter& paint) {
-  std::string out = what_stands_out(results, heads.size(), paint);
-  std::string first = paint.right(Style::bold, "layer", kLayer);
-  std::string second = paint.left(Style::faint, "median", kLayer + 1);
-  std::size_t used = kLayer + 1;
-  for (const Column& column : columns) {
-    used += column.width + kGap;
-    first += "  " + paint.right(Style::bold, column.title, column.width);
-    second += paint.right(Style::faint, column.unit,
-                          column.width + (&column == &columns.front() ? 1 : kGap));
+TextTable layer_table(const Results& results, const std::vector<HeadName>& heads,
+                      const std::vector<Column>& metrics, const Painter& paint) {
+  std::vector<TextColumn> columns = {
+      {.title = "layer", .width = 6, .unit = "median", .align = Align::left}};
+  for (const Column& metric : metrics) {
+    TextColumn& column = columns.emplace_back(metric_column(metric));
+    column.rank = static_cast<int>(columns.size()) - 1;
+    if (column.rank > 1) column.gap = kGap;
   }
-  out += first + "  " + paint(Style::bold, "heads by role") + "\n" + second + "\n";
+  columns.push_back(left_column("heads by role", kRoles - kGap));
+  columns.back().gap = kGap;
+  TextTable table(paint, columns);
+  table.fit(kTableWidth);
+  const std::size_t room = kTableWidth - (table.width() - columns.back().width);
   for (auto begin = heads.begin(); begin != heads.end();) {
     const auto end = std::find_if(begin, heads.end(), [&](const HeadName& head) {
       return head.layer_index != begin->layer_index;
     });
     const std::vector<HeadName> of_layer(begin, end);
-    out += fmt::format("{:>5}", begin->layer);
-    for (const Column& column : columns) {
-      const auto median = median_of(results, column.metric, of_layer);
+    std::vector<TextCell> row = {fmt::format("{:>5}", begin->layer)};
+    for (const Column& metric : metrics) {
+      const double middle = median_of(results, metric.metric, of_layer);
       const std::string text =
-          !median || !std::isfinite(*median)
-              ? "-"
-              : value_text(results,
-                           MetricCell{.metric = column.metric, .index = {}, .value = *median});
-      out += "  " + paint.right(text == "-" ? Style::faint : Style::plain, text, column.width);
+          std::isfinite(middle)
+              ? value_text(results,
+                           MetricCell{.metric = metric.metric, .index = {}, .value = middle})
+              : "-";
+      row.emplace_back(text, text == "-" ? Style::faint : Style::plain);
     }
     const std::string roles = roles_of_layer(results, begin->layer);
-    out += roles.empty() ? "\n" : "  " + shortened(roles, kTableWidth - used) + "\n";
+    if (!roles.empty()) row.emplace_back(shortened(roles, room));
+    table.row(std::move(row));
     begin = end;
   }
-  return out +
-         paint(Style::faint,
-               fmt::format("{} heads are folded: --all shows each, --sort METRIC --top 20 "
-                           "the first by a metric",
-                           heads.size())) +
-         "\n";
+  return table;
 }
 
 }  // namespace headgauge::cli

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/table_style.hpp"
+#include "cli/text_table.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/flags.hpp"
 #include "headgauge/results.hpp"
@@ -21,13 +21,13 @@ std::optional<MetricCell> value_of(const Results& results, const std::string& me
 // Returns the number of heads that carry a flag.
 Index count_flags(const Results& results, const std::string& flag);
 
-// Returns as many of the first columns as fit the rows of layers.
-std::vector<Column> fitting_columns(std::vector<Column> columns);
-
 // Lists the flags, the rarest first, with the heads that carry them; if at least a fifth of the
-// heads carry a flag, only their number. Then a row for each layer: the medians over its heads, and
-// the number of heads in each role.
-std::string render_overview(const Results& results, const std::vector<HeadName>& heads,
-                            const std::vector<Column>& columns, const Painter& paint);
+// heads carry a flag, only their number. Empty if there are no flags.
+std::string what_stands_out(const Results& results, std::size_t heads, const Painter& paint);
+
+// Makes a row for each layer: the medians over its heads, of as many of the first metrics as fit,
+// and the number of heads in each role.
+TextTable layer_table(const Results& results, const std::vector<HeadName>& heads,
+                      const std::vector<Column>& metrics, const Painter& paint);
 
 }  // namespace headgauge::cli

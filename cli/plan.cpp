@@ -10,9 +10,9 @@
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
-#include "cli/plan_table.hpp"
 #include "cli/print.hpp"
 #include "cli/run.hpp"
+#include "cli/tables.hpp"
 #include "cli/terminal.hpp"
 #include "headgauge/text.hpp"
 

@@ -1,5 +1,4 @@
-#include "cli/plan_table.hpp"
-
+// Renders the tables of headgauge plan.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +6,8 @@
 
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
+#include "cli/tables.hpp"
+#include "cli/text_table.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
 
@@ -14,8 +15,6 @@ namespace headgauge::cli {
 namespace {
 
 constexpr std::size_t kLabelWidth = 24;
-constexpr std::size_t kShare = 9;
-constexpr std::size_t kChange = 30;
 constexpr double kLevel = 0.05;
 constexpr std::string_view kRandom = "random heads";  // this method has several draws
 
@@ -48,12 +47,10 @@ class PlanTable {
   }
 
   std::string of_budget(Index budget) const {
-    std::string text =
-        paint_.left(Style::bold, shortened(budgets_[budget], kLabelWidth - 1), kLabelWidth) +
-        paint_.right(Style::bold, by_loss_ ? "cache" : "keys", kShare) +
-        paint_.right(Style::bold, by_loss_ ? "loss change (95 %)" : "output change (95 %)",
-                     kChange) +
-        paint_.right(Style::bold, "plan less it (95 %)", kChange) + "\n";
+    TextTable table(paint_, {left_column(shortened(budgets_[budget], kLabelWidth - 1), kLabelWidth),
+                             {by_loss_ ? "cache" : "keys", 8},
+                             {by_loss_ ? "loss change (95 %)" : "output change (95 %)", 29},
+                             {.title = "plan less it (95 %)", .width = 29, .mark = 1}});
     for (Index m = 0; m < std::ssize(methods_); ++m) {
       const auto share =
           find_cell(results_, metric::planned_cache_share, {{"method", m}, {"budget", budget}});
@@ -61,35 +58,34 @@ class PlanTable {
       const auto p =
           find_cell(results_, metric::plan_difference_p, {{"method", m}, {"budget", budget}});
       const bool shown = p && p->value <= kLevel;
-      text += paint_.left(m == 0 ? Style::bold : Style::plain, methods_[m], kLabelWidth) +
-              paint_.right(Style::plain, fmt::format("{:.1f} %", 100 * share->value), kShare) +
-              paint_.right(Style::plain, interval(metric::planned_change, m, budget), kChange);
+      std::vector<TextCell> row = {{methods_[m], m == 0 ? Style::bold : Style::plain},
+                                   fmt::format("{:.1f} %", 100 * share->value),
+                                   interval(metric::planned_change, m, budget)};
       if (m > 0) {
-        text += paint_.right(shown ? Style::bold : Style::faint,
-                             interval(metric::plan_difference, m, budget) + (shown ? "*" : " "),
-                             kChange + 1);
+        row.emplace_back(interval(metric::plan_difference, m, budget) + (shown ? "*" : " "),
+                         shown ? Style::bold : Style::faint);
       }
-      text += "\n";
-      if (methods_[m] == kRandom) text += assignments(budget);
+      table.row(std::move(row));
+      if (methods_[m] == kRandom) add_draws(table, budget);
     }
-    return text;
+    return table.text();
   }
 
-  // Returns the range of the loss changes over the draws of random heads.
-  std::string assignments(Index budget) const {
+  // Adds the range of the loss changes over the draws of random heads.
+  void add_draws(TextTable& table, Index budget) const {
     std::vector<double> changes;
     for (Index draw = 0; draw < results_.coord_size("draw"); ++draw) {
       const auto cell =
           find_cell(results_, metric::random_change, {{"budget", budget}, {"draw", draw}});
       if (cell) changes.push_back(cell->value);
     }
-    if (changes.empty()) return "";
+    if (changes.empty()) return;
     const auto [low, high] = std::ranges::minmax(changes);
-    return paint_.left(
-               Style::faint,
-               fmt::format("  its {} assignment{}", changes.size(), changes.size() == 1 ? "" : "s"),
-               kLabelWidth + kShare) +
-           paint_.right(Style::faint, fmt::format("{:+.4f} to {:+.4f}", low, high), kChange) + "\n";
+    table.row(
+        {{fmt::format("  its {} assignment{}", changes.size(), changes.size() == 1 ? "" : "s"),
+          Style::faint},
+         "",
+         {fmt::format("{:+.4f} to {:+.4f}", low, high), Style::faint}});
   }
 
   std::string legend() const {
@@ -108,27 +104,21 @@ class PlanTable {
   std::string heads() const {
     const LabelledArray& kept = results_.require_metric(metric::kept_keys);
     const Index layers = kept.dim("layer").size(), count = kept.dim("head").size();
-    std::string text =
-        paint_.left(Style::bold, fmt::format("keys kept, {}", budgets_[0]), kLabelWidth);
-    constexpr std::size_t kColumn = 6;
-    const Index shown =
-        std::min<Index>(count, static_cast<Index>((width_ - kLabelWidth) / kColumn));
-    for (Index h = 0; h < shown; ++h) {
-      text += paint_.right(Style::bold, fmt::format(".{}", h), kColumn);
+    std::vector<TextColumn> columns = {
+        left_column(fmt::format("keys kept, {}", budgets_[0]), kLabelWidth)};
+    for (Index h = 0; h < count; ++h) {
+      columns.push_back({fmt::format(".{}", h), 5, "", static_cast<int>(h) + 1});
     }
-    text += "\n";
+    TextTable table(paint_, columns);
     for (Index l = 0; l < layers; ++l) {
-      text += paint_.left(Style::plain, fmt::format("layer {}", head_label(results_, "layer", l)),
-                          kLabelWidth);
-      for (Index h = 0; h < shown; ++h) {
-        text += paint_.right(Style::plain, fmt::format("{:g}", kept({l, h, 0})), kColumn);
-      }
-      text += "\n";
+      std::vector<TextCell> row = {fmt::format("layer {}", head_label(results_, "layer", l))};
+      for (Index h = 0; h < count; ++h) row.emplace_back(fmt::format("{:g}", kept({l, h, 0})));
+      table.row(std::move(row));
     }
-    if (shown < count) {
-      text += fmt::format("({} of {} heads; heads.csv has all)\n", shown, count);
-    }
-    return text;
+    const auto dropped = static_cast<Index>(table.fit(width_));
+    return table.text() + (dropped == 0 ? ""
+                                        : fmt::format("({} of {} heads; heads.csv has all)\n",
+                                                      count - dropped, count));
   }
 
   const Results& results_;

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/claims_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/run.hpp"
+#include "cli/tables.hpp"
 
 namespace headgauge::cli {
 namespace {

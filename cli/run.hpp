@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/input.hpp"
-#include "cli/table.hpp"
+#include "cli/tables.hpp"
 #include "headgauge/options.hpp"
 #include "headgauge/results.hpp"
 #include "headgauge/session.hpp"

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "cli/options.hpp"
-#include "cli/synthetic_table.hpp"
+#include "cli/tables.hpp"
 
 namespace headgauge::cli {
 namespace {

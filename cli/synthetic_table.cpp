@@ -1,5 +1,4 @@
-#include "cli/synthetic_table.hpp"
-
+// Renders the tables of headgauge converge --synthetic.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +6,8 @@
 #include <vector>
 
 #include "cli/table_style.hpp"
+#include "cli/tables.hpp"
+#include "cli/text_table.hpp"
 #include "headgauge/metric_names.hpp"
 
 namespace headgauge::cli {
@@ -24,46 +25,32 @@ std::string with_error(const Estimate& estimate) {
              : fmt::format("{:.3f}", estimate.value);
 }
 
-class Rows {
- public:
-  Rows(const TableOptions& options, std::vector<std::size_t> widths)
-      : paint_(options.color), widths_(std::move(widths)) {}
-  void head(const std::vector<std::string>& cells) { add(cells, Style::bold); }
-  void row(const std::vector<std::string>& cells) { add(cells, Style::plain); }
-  std::string take() { return std::move(text_); }
-
- private:
-  void add(const std::vector<std::string>& cells, Style style) {
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      if (i > 0) text_ += ' ';
-      text_ += paint_.right(style, cells[i], widths_[i]);
-    }
-    text_ += "\n";
-  }
-
-  Painter paint_;
-  std::vector<std::size_t> widths_;
-  std::string text_;
-};
-
 std::string scales_table(const Results& results, const TableOptions& options) {
   const auto scales = results.coord_numbers("scale"), tokens = results.coord_numbers("tokens");
   const LabelledArray& mean = *results.metric(metric::error_mean);
   const LabelledArray& covariance = *results.metric(metric::error_covariance);
-  Rows rows(options, {9, 9, 9, 13, 13, 8, 8, 8, 8});
   const std::string first = fmt::format("n={}", tokens.front());
   const std::string last = fmt::format("n={}", tokens.back());
-  rows.head({"scale", "horizon", "rate", "rate of", "rate of", "mean", "mean", "cov.", "cov."});
-  rows.head({"", "H", "predicted", "mean", "covariance", first, last, first, last});
+  std::vector<TextColumn> columns = {{"scale", 9},
+                                     {"horizon", 9, "H"},
+                                     {"rate", 9, "predicted"},
+                                     {"rate of", 13, "mean"},
+                                     {"rate of", 13, "covariance"},
+                                     {"mean", 8, first},
+                                     {"mean", 8, last},
+                                     {"cov.", 8, first},
+                                     {"cov.", 8, last}};
+  for (TextColumn& column : columns) column.unit_style = Style::bold;
+  TextTable table(Painter(options.color), columns);
   const Index end = results.coord_size("tokens") - 1;
   for (Index s = 0; s < results.coord_size("scale"); ++s) {
     const auto of = [&](const char* metric) { return results.require_metric(metric).at({s}); };
-    rows.row({number(scales[s]), number(of(metric::horizon).value),
-              number(of(metric::rate_predicted).value), with_error(of(metric::rate_mean)),
-              with_error(of(metric::rate_covariance)), number(mean({s, 0})), number(mean({s, end})),
-              number(covariance({s, 0})), number(covariance({s, end}))});
+    table.row({number(scales[s]), number(of(metric::horizon).value),
+               number(of(metric::rate_predicted).value), with_error(of(metric::rate_mean)),
+               with_error(of(metric::rate_covariance)), number(mean({s, 0})),
+               number(mean({s, end})), number(covariance({s, 0})), number(covariance({s, end}))});
   }
-  return rows.take();
+  return table.text();
 }
 
 // Describes the accuracy of a sampled reference: its largest standard error, as a share of the
@@ -89,30 +76,30 @@ std::string reference_line(const Results& results) {
 std::string balls_table(const Results& results, const TableOptions& options) {
   if (results.metric(metric::uniform_error) == nullptr) return "";
   const auto radii = results.coord_numbers("radius");
-  Rows rows(options, {9, 13, 14, 11});
-  rows.head({"radius R", "rate", "error*sqrt(n)", "predicted"});
+  TextTable table(Painter(options.color),
+                  {{"radius R", 9}, {"rate", 13}, {"error*sqrt(n)", 14}, {"predicted", 11}});
   for (std::size_t r = 0; r < radii.size(); ++r) {
-    rows.row({number(radii[r]),
-              with_error(results.require_metric(metric::uniform_rate).at({static_cast<Index>(r)})),
-              number(results.metric(metric::uniform_constant)->values[r]),
-              number(results.metric(metric::uniform_constant_predicted)->values[r])});
+    table.row({number(radii[r]),
+               with_error(results.require_metric(metric::uniform_rate).at({static_cast<Index>(r)})),
+               number(results.metric(metric::uniform_constant)->values[r]),
+               number(results.metric(metric::uniform_constant_predicted)->values[r])});
   }
   return fmt::format("\nWorst query of the ball of radius R, at horizon 1 (a lower estimate)\n{}",
-                     rows.take());
+                     table.text());
 }
 
 std::string hardmax_table(const Results& results, const TableOptions& options) {
   if (results.metric(metric::hardmax_error) == nullptr) return "";
   const auto tokens = results.coord_numbers("tokens");
-  Rows rows(options, {9, 13, 11});
-  rows.head({"tokens", "error", "its law"});
+  TextTable table(Painter(options.color), {{"tokens", 9}, {"error", 13}, {"its law", 11}});
   for (std::size_t p = 0; p < tokens.size(); ++p) {
-    rows.row({number(tokens[p], 6),
-              with_error(results.require_metric(metric::hardmax_error).at({static_cast<Index>(p)})),
-              fmt::format("{:.3f}", results.metric(metric::hardmax_error_predicted)->values[p])});
+    table.row(
+        {number(tokens[p], 6),
+         with_error(results.require_metric(metric::hardmax_error).at({static_cast<Index>(p)})),
+         fmt::format("{:.3f}", results.metric(metric::hardmax_error_predicted)->values[p])});
   }
   return fmt::format("\nHardmax limit: the token with the largest score, over sqrt(2 log n)\n{}",
-                     rows.take());
+                     table.text());
 }
 
 }  // namespace

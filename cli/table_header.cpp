@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "cli/text_table.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
 
@@ -108,9 +109,7 @@ std::string run_line(const Results& results) {
 
 std::string labelled(const Painter& paint, const char* label, const std::string& text,
                      std::size_t width) {
-  if (text.empty()) return "";
-  return paint.left(Style::faint, label, kLabel) +
-         hanging(shortened(text, kTableWidth - kLabel), width, kLabel) + "\n";
+  return paint.entry(Style::faint, label, shortened(text, kTableWidth - kLabel), width, kLabel);
 }
 
 // A line of values, one for each length.
@@ -156,24 +155,21 @@ std::string length_lines(const Results& results, const Painter& paint, std::size
   std::erase_if(lines, [](const LengthLine& line) { return !line.known(); });
   if (lines.empty()) return "";
   const auto lengths = results.coord_numbers("length");
-  constexpr std::size_t kCellWidth = 8;
-  const std::size_t most =
-      std::max<std::size_t>(1, (std::max(width, kLabel) - (kLabel - 2)) / kCellWidth);
   // Drops the shortest lengths if there are too many.
-  const std::size_t first = lengths.size() > most ? lengths.size() - most : 0;
-  const auto line = [&](const char* label, const auto& value_at) {
-    std::string text = paint.left(Style::faint, label, kLabel - 2);
-    for (std::size_t i = first; i < lengths.size(); ++i) {
-      text += paint.right(Style::plain, value_at(i), kCellWidth);
-    }
-    return text + "\n";
-  };
-  std::string text =
-      line("length", [&](std::size_t i) { return fmt::format("{:.0f}", lengths[i]); });
-  for (const LengthLine& of : lines) {
-    text += line(of.label, [&](std::size_t i) { return rounded(of.values[i]); });
+  std::vector<TextColumn> columns = {left_column("", kLabel - 2)};
+  for (int rank = static_cast<int>(lengths.size()) - 1; rank >= 0; --rank) {
+    columns.push_back({"", 7, "", rank});
   }
-  return text;
+  TextTable table(paint, columns);
+  const auto add = [&](const char* label, std::span<const double> values, const auto& shown) {
+    std::vector<TextCell> row = {{label, Style::faint}};
+    for (const double value : values) row.emplace_back(shown(value));
+    table.row(std::move(row));
+  };
+  add("length", lengths, [](double value) { return fmt::format("{:.0f}", value); });
+  for (const LengthLine& of : lines) add(of.label, of.values, rounded);
+  table.fit(width);
+  return table.text();
 }
 
 }  // namespace

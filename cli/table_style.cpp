@@ -21,14 +21,12 @@ std::string Painter::operator()(Style style, std::string_view text) const {
   return code + std::string(text) + "\x1b[0m";
 }
 
-std::string Painter::left(Style style, std::string_view text, std::size_t width) const {
-  const std::size_t seen = text_width(text);
-  return (*this)(style, text) + std::string(seen < width ? width - seen : 0, ' ');
-}
-
-std::string Painter::right(Style style, std::string_view text, std::size_t width) const {
-  const std::size_t seen = text_width(text);
-  return std::string(seen < width ? width - seen : 0, ' ') + (*this)(style, text);
+std::string Painter::entry(Style style, std::string_view label, std::string_view text,
+                           std::size_t width, std::size_t indent, Style text_style) const {
+  if (text.empty()) return "";
+  const std::size_t seen = std::min(text_width(label), indent);
+  return (*this)(style, label) + std::string(indent - seen, ' ') +
+         (*this)(text_style, hanging(text, width, indent)) + "\n";
 }
 
 std::size_t text_width(std::string_view text) {

@@ -12,9 +12,9 @@ class Painter {
  public:
   explicit Painter(bool color) : color_(color) {}
   std::string operator()(Style style, std::string_view text) const;
-  // Pads before colouring, so that escape codes do not count.
-  std::string left(Style style, std::string_view text, std::size_t width) const;
-  std::string right(Style style, std::string_view text, std::size_t width) const;
+  // Returns a label and a text that goes on in column `indent`; empty if there is no text.
+  std::string entry(Style style, std::string_view label, std::string_view text, std::size_t width,
+                    std::size_t indent, Style text_style = Style::plain) const;
 
  private:
   bool color_;

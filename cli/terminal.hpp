@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/table.hpp"
+#include "cli/tables.hpp"
 
 namespace headgauge::cli {
 

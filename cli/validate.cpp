@@ -7,7 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/run.hpp"
-#include "cli/validate_table.hpp"
+#include "cli/tables.hpp"
 
 namespace headgauge::cli {
 namespace {

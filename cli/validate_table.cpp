@@ -1,5 +1,4 @@
-#include "cli/validate_table.hpp"
-
+// Renders the tables of headgauge validate.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,14 +8,14 @@
 
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
+#include "cli/tables.hpp"
+#include "cli/text_table.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
 #include "headgauge/validate.hpp"
 
 namespace headgauge::cli {
 namespace {
-
-constexpr std::size_t kNumber = 15;
 
 std::string signed_number(double value) {
   return std::isfinite(value) ? fmt::format("{:+.2f}", value) : "-";
@@ -64,12 +63,11 @@ class ValidationTable {
   }
 
   std::string interventions() const {
-    const std::size_t width = name_width();
-    std::string text = paint_.left(Style::bold, "one head gets", width) +
-                       paint_.right(Style::bold, "median change", kNumber) +
-                       paint_.right(Style::bold, "largest", kNumber) +
-                       paint_.right(Style::bold, "worse / better", kNumber) +
-                       paint_.right(Style::bold, "replicates", kNumber) + "\n";
+    TextTable table(paint_, {left_column("one head gets", name_width()),
+                             {"median change", 14},
+                             {"largest", 14},
+                             {"worse / better", 14},
+                             {"replicates", 14}});
     const LabelledArray& change = results_.require_metric(metric::validated_loss_change);
     const LabelledArray& rises = results_.require_metric(metric::loss_rises);
     const LabelledArray& falls = results_.require_metric(metric::loss_falls);
@@ -84,14 +82,12 @@ class ValidationTable {
       });
       if (values.empty()) continue;
       std::ranges::sort(values);
-      text +=
-          paint_.left(Style::plain, interventions_[k], width) +
-          paint_.right(Style::plain, fmt::format("{:+.4f}", values[values.size() / 2]), kNumber) +
-          paint_.right(Style::plain, fmt::format("{:+.4f}", values.back()), kNumber) +
-          paint_.right(Style::plain, fmt::format("{:g} / {:g}", rises({k}), falls({k})), kNumber) +
-          paint_.right(Style::plain, signed_number(replication({k})), kNumber) + "\n";
+      table.row({interventions_[k], fmt::format("{:+.4f}", values[values.size() / 2]),
+                 fmt::format("{:+.4f}", values.back()),
+                 fmt::format("{:g} / {:g}", rises({k}), falls({k})),
+                 signed_number(replication({k}))});
     }
-    return text;
+    return table.text();
   }
 
   std::size_t name_width() const {
@@ -102,24 +98,23 @@ class ValidationTable {
 
   std::string correlations(const std::vector<Index>& rows) const {
     constexpr std::size_t kPredictorWidth = 36;
-    std::string text =
-        paint_.left(Style::bold, "rank correlation with the change", kPredictorWidth);
+    constexpr std::size_t kColumn = 11;
+    std::vector<TextColumn> columns = {
+        left_column("rank correlation with the change", kPredictorWidth)};
     for (const std::string& name : interventions_) {
-      text += paint_.right(Style::bold, shortened(name, kColumn - 2), kColumn);
+      columns.push_back({shortened(name, kColumn - 1), kColumn});
     }
-    text += "\n";
+    TextTable table(paint_, columns);
     for (const Index p : rows) {
-      text += paint_.left(Style::plain, shortened(predictors_[p], kPredictorWidth - 1),
-                          kPredictorWidth);
+      std::vector<TextCell> row = {shortened(predictors_[p], kPredictorWidth - 1)};
       for (Index k = 0; k < std::ssize(interventions_); ++k) {
         const bool predicted = predicts(results_, p, k);
-        text +=
-            paint_.right(predicted ? Style::bold : Style::faint,
-                         signed_number(correlation_({p, k})) + (predicted ? "*" : " "), kColumn);
+        row.emplace_back(signed_number(correlation_({p, k})) + (predicted ? "*" : " "),
+                         predicted ? Style::bold : Style::faint);
       }
-      text += "\n";
+      table.row(std::move(row));
     }
-    return text;
+    return table.text();
   }
 
   std::string legend() const {
@@ -141,7 +136,6 @@ class ValidationTable {
            "\n";
   }
 
-  static constexpr std::size_t kColumn = 12;
   const Results& results_;
   const TableOptions& options_;
   Painter paint_;

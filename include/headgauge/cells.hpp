@@ -48,6 +48,11 @@ struct HeadName {
 std::optional<MetricCell> find_cell_of_head(const Results& results, std::string_view metric,
                                             const HeadName& head);
 
+// Does the same at `also`, and for a metric that depends on N at judged_top_n(); returns nothing
+// for such a metric if no N is judged.
+std::optional<MetricCell> find_judged_cell(const Results& results, std::string_view metric,
+                                           const HeadName& head, const Pick& also = {});
+
 // Lists every head that has a defined value of some metric, layer by layer.
 std::vector<HeadName> measured_heads(const Results& results);
 

@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "base/random.hpp"
+#include "headgauge/ranks.hpp"
 #include "statistics/bootstrap.hpp"
-#include "statistics/ranks.hpp"
 
 namespace headgauge {
 namespace {

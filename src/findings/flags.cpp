@@ -29,23 +29,9 @@ std::optional<Judged> no_better_than_chance(const MetricCell& excess, double cut
                 interval.low <= 0 && interval.high < cutoff};
 }
 
-// Finds the metric of a flag for a head at the longest length; if it depends on N, at the N at
-// which separability is judged.
-std::optional<MetricCell> judged_cell(const Results& results, const std::string& metric,
-                                      const HeadName& head) {
-  if (metric.ends_with(kBeyondSinks) && is_dormant(results, head)) return std::nullopt;
-  const LabelledArray* const array = results.metric(metric);
-  if (array == nullptr || !array->has_dim("top_n")) {
-    return find_cell_of_head(results, metric, head);
-  }
-  const auto top_n = judged_top_n(results);
-  if (!top_n) return std::nullopt;
-  return find_cell(results, metric,
-                   {{"layer", head.layer_index}, {"head", head.head_index}, {"top_n", *top_n}});
-}
-
 std::optional<Judged> judge(const FlagInfo& flag, const Results& results, const HeadName& head) {
-  const auto cell = judged_cell(results, flag.metric, head);
+  if (flag.metric.ends_with(kBeyondSinks) && is_dormant(results, head)) return std::nullopt;
+  const auto cell = find_judged_cell(results, flag.metric, head);
   if (!cell) return std::nullopt;
   if (flag.rule == FlagInfo::Rule::no_better_than_chance) {
     return no_better_than_chance(*cell, flag.cutoff);

@@ -299,8 +299,7 @@ MaybeLine Summary::separability() const {
   const auto top_n = judged_top_n(results_);
   if (!top_n) return std::nullopt;
   const auto excess = [&](const HeadName& h) {
-    return find_cell(results_, metric::separability_excess,
-                     {{"layer", h.layer_index}, {"head", h.head_index}, {"top_n", *top_n}});
+    return find_judged_cell(results_, metric::separability_excess, h);
   };
   const auto furthest = [&](double sign) {
     return best([&](const HeadName& h) -> std::optional<double> {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "headgauge/ranks.hpp"
 #include "statistics/kolmogorov_smirnov.hpp"
-#include "statistics/ranks.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge {

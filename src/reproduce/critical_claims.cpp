@@ -5,10 +5,10 @@
 
 #include "headgauge/claims.hpp"
 #include "headgauge/metric_names.hpp"
+#include "headgauge/ranks.hpp"
 #include "measures/critical.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/scan_values.hpp"
-#include "statistics/ranks.hpp"
 #include "statistics/student.hpp"
 #include "statistics/wilcoxon.hpp"
 

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "convergence/rate.hpp"
+#include "headgauge/ranks.hpp"
 #include "statistics/bootstrap.hpp"
-#include "statistics/ranks.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge {

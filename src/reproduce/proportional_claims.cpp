@@ -7,9 +7,9 @@
 #include "headgauge/catalogue.hpp"
 #include "headgauge/claims.hpp"
 #include "headgauge/metric_names.hpp"
+#include "headgauge/ranks.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/scan_values.hpp"
-#include "statistics/ranks.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge {

@@ -7,9 +7,9 @@
 #include "headgauge/cells.hpp"
 #include "headgauge/claims.hpp"
 #include "headgauge/metric_names.hpp"
+#include "headgauge/ranks.hpp"
 #include "reproduce/judgement.hpp"
 #include "statistics/false_discoveries.hpp"
-#include "statistics/ranks.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge {

@@ -9,11 +9,11 @@
 #include "headgauge/cells.hpp"
 #include "headgauge/claims.hpp"
 #include "headgauge/metric_names.hpp"
+#include "headgauge/ranks.hpp"
 #include "reproduce/early_warning.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/scan_values.hpp"
 #include "statistics/rank_correlation.hpp"
-#include "statistics/ranks.hpp"
 
 namespace headgauge {
 namespace {

@@ -72,6 +72,14 @@ std::optional<MetricCell> find_cell_of_head(const Results& results, std::string_
   return find_cell(results, metric, {{"layer", head.layer_index}, {"head", head.head_index}});
 }
 
+std::optional<MetricCell> find_judged_cell(const Results& results, std::string_view metric,
+                                           const HeadName& head, const Pick& also) {
+  const auto top_n = judged_top_n(results);
+  const Pick judged = top_n ? Pick{"top_n", *top_n} : Pick{};
+  return find_cell(results, metric,
+                   {{"layer", head.layer_index}, {"head", head.head_index}, also, judged});
+}
+
 std::vector<HeadName> measured_heads(const Results& results) {
   std::vector<HeadName> heads;
   if (results.coord("layer") == nullptr || results.coord("head") == nullptr) return heads;

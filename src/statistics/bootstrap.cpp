@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "statistics/ranks.hpp"
+#include "headgauge/ranks.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge {

@@ -7,8 +7,8 @@
 #include <numeric>
 #include <vector>
 
+#include "headgauge/ranks.hpp"
 #include "statistics/bootstrap.hpp"
-#include "statistics/ranks.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge {

@@ -1,4 +1,4 @@
-#include "statistics/ranks.hpp"
+#include "headgauge/ranks.hpp"
 
 #include <algorithm>
 #include <numeric>

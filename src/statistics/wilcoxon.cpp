@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "statistics/ranks.hpp"
+#include "headgauge/ranks.hpp"
 
 namespace headgauge {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/table.hpp"
+#include "cli/tables.hpp"
 
 #include <gtest/gtest.h>
 

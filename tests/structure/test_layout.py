@@ -62,6 +62,7 @@ HEADERS = {
     "parallel": "base",
     "parameters": "normalize",
     "patterns": "heads",
+    "ranks": "statistics",
     "results_folder": "results",
     "synthetic": "convergence",
     "text": "base",

@@ -1,5 +1,4 @@
-#include "cli/table.hpp"
-
+// Renders the table of heads.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -13,6 +12,8 @@
 #include "cli/overview.hpp"
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
+#include "cli/tables.hpp"
+#include "cli/text_table.hpp"
 #include "headgauge/advice.hpp"
 #include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
@@ -56,7 +57,6 @@ class Table {
       heads_.resize(static_cast<std::size_t>(options.top));
     }
     choose_columns();
-    if (is_folded()) columns_ = fitting_columns(std::move(columns_));
     place_flags();
   }
 
@@ -67,22 +67,19 @@ class Table {
              "--json.\n\n";
     }
     if (is_folded()) {
-      return render_overview(results_, heads_, columns_, paint_) + column_legend() + flag_legend() +
-             "\n";
+      const TextTable layers = layer_table(results_, heads_, columns_, paint_);
+      return what_stands_out(results_, measured_, paint_) + layers.text() +
+             note(fmt::format("{} heads are folded: --all shows each, --sort METRIC --top 20 the "
+                              "first by a metric",
+                              measured_)) +
+             "\n" + layers.legend(options_.width) + flag_legend() + "\n";
     }
-    std::string out = header();
-    for (std::size_t h = 0; h < heads_.size(); ++h) {
-      const bool new_layer =
-          h > 0 && options_.sort.empty() && heads_[h].layer_index != heads_[h - 1].layer_index;
-      if (new_layer) out += "\n";
-      out += row(heads_[h]);
-    }
+    const TextTable table = rows();
+    std::string out = table.text();
     if (heads_.size() < measured_) {
-      out +=
-          paint_(Style::faint, fmt::format("{} of {} heads are shown", heads_.size(), measured_)) +
-          "\n";
+      out += note(fmt::format("{} of {} heads are shown", heads_.size(), measured_));
     }
-    return out + column_legend() + flag_legend() + "\n";
+    return out + "\n" + table.legend(options_.width) + flag_legend() + "\n";
   }
 
  private:
@@ -92,13 +89,12 @@ class Table {
   void sort_heads();
   void choose_columns();
   void place_flags();
-  std::string header() const;
-  std::string row(const HeadName& head) const;
-  std::string cell_text(const Column& column, const HeadName& head) const;
+  std::string note(const std::string& text) const { return paint_(Style::faint, text) + "\n"; }
+  TextTable rows() const;
+  std::vector<TextCell> row(const HeadName& head) const;
   std::vector<std::string> flags_of(const HeadName& head) const;
   std::string roles_of(const HeadName& head) const;
   std::string flag_column(const std::vector<std::string>& names) const;
-  std::string column_legend() const;
   std::string flag_legend() const;
 
   const Results& results_;
@@ -177,21 +173,21 @@ void Table::choose_columns() {
   flag_width_ = kTableWidth - std::min(used, kTableWidth);
 }
 
-std::string Table::header() const {
-  std::string first = paint_.right(Style::bold, "layer", kHeadWidth);
-  std::string second = paint_.right(Style::bold, ".head", kHeadWidth);
-  const std::string gap(kGap, ' ');
-  for (const Column& column : columns_) {
-    first += gap + paint_.right(Style::bold, column.title, column.width);
-    second += gap + paint_.right(Style::faint, column.unit, column.width);
+TextTable Table::rows() const {
+  std::vector<TextColumn> columns = {
+      {.title = "layer", .width = kHeadWidth, .unit = ".head", .unit_style = Style::bold}};
+  for (const Column& column : columns_) columns.push_back(metric_column(column));
+  if (has_roles_) columns.push_back(left_column("role", kRoleWidth));
+  columns.push_back(left_column("flags"));
+  for (TextColumn& column : columns) column.gap = kGap;
+  TextTable table(paint_, columns);
+  for (std::size_t h = 0; h < heads_.size(); ++h) {
+    const bool new_layer =
+        h > 0 && options_.sort.empty() && heads_[h].layer_index != heads_[h - 1].layer_index;
+    if (new_layer) table.row({});
+    table.row(row(heads_[h]));
   }
-  if (has_roles_) first += gap + paint_.left(Style::bold, "role", kRoleWidth);
-  return first + gap + paint_(Style::bold, "flags") + "\n" + second + "\n";
-}
-
-std::string Table::cell_text(const Column& column, const HeadName& head) const {
-  const auto cell = value_of(results_, column.metric, head);
-  return cell ? value_text(results_, *cell) : "-";
+  return table;
 }
 
 std::vector<std::string> Table::flags_of(const HeadName& head) const {
@@ -252,36 +248,24 @@ void Table::place_flags() {
   if (place > flag_width_ + 1) flag_places_.clear();
 }
 
-std::string Table::row(const HeadName& head) const {
+std::vector<TextCell> Table::row(const HeadName& head) const {
   const auto names = flags_of(head);
-  const std::string gap(kGap, ' ');
-  std::string line = paint_.right(Style::plain, head.text(), kHeadWidth);
+  std::vector<TextCell> cells = {head.text()};
   for (const Column& column : columns_) {
-    const std::string text = cell_text(column, head);
+    const auto cell = value_of(results_, column.metric, head);
     const bool flagged = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
       const MetricInfo* of = metric_of_flag(name);
       return of != nullptr && of->name == column.judged_by;
     });
-    const bool faint = text == "-" || column.aside;
-    const Style style = flagged ? Style::warning : faint ? Style::faint : Style::plain;
-    line += gap + paint_.right(style, text, column.width);
+    const bool faint = !cell || column.aside;
+    cells.emplace_back(cell ? value_text(results_, *cell) : "-", flagged ? Style::warning
+                                                                 : faint ? Style::faint
+                                                                         : Style::plain);
   }
   const std::string flags = flag_column(names), role = roles_of(head);
-  if (has_roles_) {
-    const std::string shown = role.empty() ? "-" : role;
-    line += gap + (flags.empty() ? shown : paint_.left(Style::plain, shown, kRoleWidth));
-  }
-  if (!flags.empty()) line += gap + paint_(Style::warning, flags);
-  return line + "\n";
-}
-
-std::string Table::column_legend() const {
-  std::string out = "\n";
-  for (const Column& column : columns_) {
-    if (column.metric == options_.sort && find_metric_info(column.metric) == nullptr) continue;
-    out += metric_legend(paint_, column.title, column.metric, options_.width);
-  }
-  return out;
+  if (has_roles_) cells.emplace_back(role.empty() ? "-" : role);
+  if (!flags.empty()) cells.emplace_back(flags, Style::warning);
+  return cells;
 }
 
 std::string Table::flag_legend() const {
