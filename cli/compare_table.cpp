@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "cli/answers_table.hpp"
 #include "cli/columns.hpp"
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "cli/answers_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/run.hpp"

@@ -29,6 +29,11 @@ std::string render_table(const Results& results, const TableOptions& options);
 // Throws as render_table() does for `sort`; the results need no values yet.
 void require_sortable(const Results& results, const std::string& metric);
 
+// Answers of tasks, of a scan or a comparison: one row for each task, of a comparison one for each
+// task and intervention; empty without tasks. A task that the unchanged model is not shown to do is
+// faint: it says nothing about a change.
+std::string render_answers(const Results& results, const TableOptions& options);
+
 // compare: model, text and settings, and one row for each intervention at the longest length: loss,
 // and means over the heads. If heads or layers were changed one at a time, each has one row with
 // the intervention that costs least. At most 100 columns wide.
