@@ -19,9 +19,8 @@ struct TextColumn {
   int rank = 0;              // columns with the largest rank are dropped first; 0: never dropped
   std::string meaning = {};  // for the legend
   Align align = Align::right;
-  std::size_t gap = 1;  // number of spaces before it, unless it is the first
-  std::size_t mark =
-      0;  // room for a mark behind the values, such as *, which the title leaves free
+  std::size_t gap = 1;   // number of spaces before it, unless it is the first
+  std::size_t mark = 0;  // room behind the title for a mark of the values, such as *
   Style unit_style = Style::faint;
 };
 
