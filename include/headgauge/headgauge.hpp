@@ -31,6 +31,7 @@
 #include "headgauge/parameters.hpp"
 #include "headgauge/patterns.hpp"
 #include "headgauge/plan.hpp"
+#include "headgauge/provenance.hpp"
 #include "headgauge/report.hpp"
 #include "headgauge/reproduce.hpp"
 #include "headgauge/results.hpp"

@@ -157,9 +157,7 @@ class Validation {
       found.predictors.push_back(std::move(output));
     }
     of_text_.push_back(std::move(found));
-    for (const auto& [key, value] : metrics.text.items()) {
-      for (const auto& of_document : value) text_[key].push_back(of_document);
-    }
+    append(metrics.text, text_);
     last_ = std::move(metrics);
   }
 

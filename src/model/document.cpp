@@ -160,15 +160,15 @@ std::vector<std::string> Document::context_texts(Index length) const {
 
 void describe_documents(std::span<const Document> documents, Results& results) {
   for (const Document& document : documents) {
-    results.text["names"].push_back(document.name);
-    results.text["sha256"].push_back(document.sha256);
-    results.text["tokens"].push_back(document.size());
-    auto& total = results.text["tokens_total"].emplace_back();
+    results.text.names.push_back(document.name);
+    results.text.sha256.emplace_back(document.sha256);
+    results.text.tokens.push_back(document.size());
+    auto& total = results.text.tokens_total.emplace_back();
     if (!document.goes_on) total = std::max(document.total, document.size());
   }
   // A piece may begin anywhere in its text.
   if (std::ranges::all_of(documents, [](const Document& d) { return d.first == 0; })) return;
-  for (const Document& document : documents) results.text["first"].push_back(document.first);
+  for (const Document& document : documents) results.text.first.push_back(document.first);
 }
 
 void Document::cut(std::size_t length) {

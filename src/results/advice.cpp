@@ -67,10 +67,9 @@ std::string with_commands(const Results& results, std::string words, const std::
     replace_word(words, "CHANGE", *change);
   }
   const auto text = given(results, {"text", "tokens"}, " ");
-  const auto model = results.model.find("name");
   constexpr std::string_view kBoth = "MODEL TEXT";
-  if (model == results.model.end() || !model->is_string()) return words;
-  const std::string name = in_shell(model->get<std::string>());
+  if (!results.model.name) return words;
+  const std::string name = in_shell(*results.model.name);
   if (words.find(kBoth) != words.npos) {
     replace_word(words, kBoth, name + " " + text.value_or("--text FILE"));
   } else {

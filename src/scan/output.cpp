@@ -104,18 +104,17 @@ std::vector<std::string> drop_whole_model_metrics(Results& results) {
 std::vector<std::string> short_document_notices(std::span<const int> lengths,
                                                 const SourceInfo& source, const Results& results) {
   std::vector<std::string> notices;
-  const auto names = results.text.find("names");
+  const std::vector<std::string>& names = results.text.names;
   for (std::size_t d = 0; d < source.documents.size(); ++d) {
     const Index tokens = source.documents[d];
     if (tokens >= lengths.back()) continue;
-    const bool named = names != results.text.end() && d < names->size() && (*names)[d].is_string();
     int reached = 0;
     for (const int length : lengths) {
       if (length <= tokens) reached = length;
     }
     notices.push_back(fmt::format(
         "{} has {} token{} and takes part {}",
-        named ? (*names)[d].get<std::string>() : fmt::format("document {}", d + 1), tokens,
+        d < names.size() ? names[d] : fmt::format("document {}", d + 1), tokens,
         tokens == 1 ? "" : "s",
         reached > 0 ? fmt::format("only up to length {}", reached) : "at none of the lengths"));
   }

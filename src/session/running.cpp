@@ -54,11 +54,13 @@ Journal::Identity identity_of(const RunRecord& record, const Results& described)
   for (const Option& option : record.options) {
     if (option.decides) identity["--" + option.name()] = identity_value(option);
   }
-  for (const auto& [key, value] : described.text.items()) {
+  const nlohmann::ordered_json texts = to_json(described.text);
+  for (const auto& [key, value] : texts.items()) {
     if (key != "names") identity["texts: " + key] = value;
   }
+  const nlohmann::ordered_json model = to_json(described.model);
   for (const char* key : {"config_sha256", "weights_sha256"}) {
-    if (described.model.contains(key)) identity[key] = described.model[key];
+    if (model.contains(key)) identity[key] = model[key];
   }
   add_tokenizer(record.model, identity);
   identity["version of headgauge"] = HEADGAUGE_VERSION;

@@ -1,0 +1,102 @@
+// Where results come from: the program, the model, the texts, and the time that each stage took.
+// An absent value is not known. Records keep what they cannot hold of a file, such as the keys of a
+// later version, in `others`, so that writing a file that was read loses nothing.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headgauge/base.hpp"
+
+namespace headgauge {
+
+// The program that produced the results.
+struct ToolRecord {
+  std::string name = {};     // "headgauge"
+  std::string version = {};  // "1.2.3"
+  std::string simd = {};     // level of instructions used: "AVX3"
+  std::optional<int> threads = {};
+  nlohmann::ordered_json others = nlohmann::ordered_json::object();
+  bool operator==(const ToolRecord&) const = default;
+};
+
+struct ModelRecord {
+  std::optional<std::string> name = {};  // as given
+  std::optional<std::string> family = {};
+  std::optional<int> layers = {};  // including those without attention
+  std::optional<int> heads = {};
+  std::optional<int> kv_heads = {};
+  std::optional<int> head_dim = {};  // 0 if there are only scores
+  // Of checkpoints.
+  std::optional<std::int64_t> parameters = {};
+  std::optional<Index> width = {};
+  std::optional<Index> vocabulary = {};
+  std::optional<Index> positions = {};       // longest context, if there is one
+  std::optional<Index> trained_length = {};  // of the contexts in training, if positions have no end
+  // Of live models.
+  std::string class_name = {};
+  std::string dtype = {};
+  std::optional<bool> causal = {};  // a model of which it is not known is causal
+  std::optional<double> scale = {};
+  std::string attention = {};  // "self" or "cross"
+  std::string rope = {};       // rotary positions and their scaling
+  std::optional<double> score_softcap = {};
+  std::optional<double> logit_softcap = {};
+  std::string config_sha256 = {};
+  std::string weights_sha256 = {};
+  nlohmann::ordered_json others = nlohmann::ordered_json::object();
+  bool operator==(const ModelRecord&) const = default;
+};
+
+// A position that is a sink of many heads.
+struct FoundSink {
+  Index position = 0;
+  double heads = 0;  // in which it is one, a mean over the documents
+  int first_layer = 0;
+  int last_layer = 0;
+  bool operator==(const FoundSink&) const = default;
+};
+
+// Lists with one entry for each document, and the sinks of all of them.
+struct TextRecord {
+  std::vector<std::string> names = {};
+  std::vector<std::optional<std::string>> sha256 = {};
+  std::vector<Index> tokens = {};                       // read
+  std::vector<std::optional<Index>> tokens_total = {};  // of the whole text
+  std::vector<Index> first = {};  // where documents begin in their texts; empty if all at 0
+  std::optional<std::vector<FoundSink>> sinks = {};  // of the most heads first
+  nlohmann::ordered_json others = nlohmann::ordered_json::object();
+  bool operator==(const TextRecord&) const = default;
+};
+
+// Seconds.
+struct Timings {
+  std::optional<double> forward = {};
+  std::optional<double> measure = {};
+  std::optional<double> sampling = {};
+  std::optional<double> original = {};  // of compare: the scan without interventions
+  std::optional<double> scans = {};     // of compare: all scans
+  std::optional<double> total = {};
+  std::optional<double> converge = {};
+  std::optional<int> losses = {};  // of plan: how many were computed
+  // Of reproduce: the stages of each experiment.
+  nlohmann::ordered_json others = nlohmann::ordered_json::object();
+  bool operator==(const Timings&) const = default;
+  // Adds the stages that both have.
+  Timings& operator+=(const Timings& other);
+};
+
+// Return the parts of results.json.
+nlohmann::ordered_json to_json(const ToolRecord& tool);
+nlohmann::ordered_json to_json(const ModelRecord& model);
+nlohmann::ordered_json to_json(const TextRecord& text);
+nlohmann::ordered_json to_json(const Timings& timings);
+
+// Read them from an object.
+ModelRecord model_from_json(const nlohmann::ordered_json& json);
+TextRecord text_from_json(const nlohmann::ordered_json& json);
+
+}  // namespace headgauge
