@@ -29,7 +29,7 @@ struct ModelRecord {
   std::optional<int> layers = {};  // including those without attention
   std::optional<int> heads = {};
   std::optional<int> kv_heads = {};
-  std::optional<int> head_dim = {};  // 0 if there are only scores
+  std::optional<Index> head_dim = {};  // 0 if there are only scores
   // Of checkpoints.
   std::optional<std::int64_t> parameters = {};
   std::optional<Index> width = {};

@@ -14,7 +14,6 @@
 #include "results/mean_of.hpp"
 #include "results/next_commands.hpp"
 #include "results/summary_line.hpp"
-#include "results/value_or.hpp"
 #include "statistics/false_discoveries.hpp"
 #include "statistics/student.hpp"
 

@@ -26,6 +26,19 @@
 namespace headgauge {
 namespace {
 
+// Adds the documents of a text, and their sinks.
+void append(const TextRecord& text, TextRecord& all) {
+  const auto add = [](const auto& from, auto& to) { to.insert(to.end(), from.begin(), from.end()); };
+  add(text.names, all.names);
+  add(text.sha256, all.sha256);
+  add(text.tokens, all.tokens);
+  add(text.tokens_total, all.tokens_total);
+  add(text.first, all.first);
+  if (!text.sinks) return;
+  if (!all.sinks) all.sinks.emplace();
+  add(*text.sinks, *all.sinks);
+}
+
 // Returns whether all values are above 0 or all are below 0.
 bool one_sign(std::span<const double> values) {
   return std::ranges::all_of(values, [](double value) { return value > 0; }) ||
@@ -312,7 +325,7 @@ class Validation {
   std::vector<HeadName> heads_;
   std::vector<std::string> labels_;
   std::vector<OfText> of_text_;
-  nlohmann::ordered_json text_;  // description of all texts
+  TextRecord text_;  // of all texts
   Results last_;                 // results of the last text
   std::string left_out_;         // notice about layers without attention
   Results results_;

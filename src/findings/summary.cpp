@@ -13,7 +13,6 @@
 #include "headgauge/flags.hpp"
 #include "headgauge/metric_names.hpp"
 #include "results/mean_of.hpp"
-#include "results/value_or.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge::summary {

@@ -69,14 +69,14 @@ int number(const Json& object, const char* key, int most) {
 AttentionPlan plan_of(const Json& json, const std::string& path) {
   AttentionPlan plan;
   const Json& model = json.at("model");
-  Json known;
+  Json checked;
   for (const char* key : {"name", "family", "config_sha256", "weights_sha256"}) {
-    if (model.contains(key)) known[key] = model.at(key).get<std::string>();
+    if (model.contains(key)) checked[key] = model.at(key).get<std::string>();
   }
   for (const char* key : {"layers", "heads", "kv_heads"}) {
-    known[key] = number(model, key, kMostHeads);
+    checked[key] = number(model, key, kMostHeads);
   }
-  plan.model = model_from_json(known);
+  plan.model = model_from_json(checked);
   const int layers = *plan.model.layers, kv_heads = *plan.model.kv_heads;
   if (layers < 1 || kv_heads < 1 || layers > kMostHeads / kv_heads) {
     throw std::out_of_range("layers");

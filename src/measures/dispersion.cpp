@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "headgauge/metric_names.hpp"
 #include "measures/coordinates.hpp"

@@ -1,7 +1,6 @@
 // The changes between two results, and whether limits hold.
 #include "headgauge/diff.hpp"
 
-#include "headgauge/kernels.hpp"
 #include "headgauge/session.hpp"
 #include "heads/tool.hpp"
 #include "session/finish.hpp"
