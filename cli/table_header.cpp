@@ -91,8 +91,7 @@ std::string run_line(const Results& results) {
       {length ? fmt::format("L = {}", *length) : "", one("normalizer"),
        pattern == "none" ? "" : with("pattern ", pattern),
        with("plan ", plan_name(results.settings)), with("x = ", text_of(results.settings, "x")),
-       with("seed ", text_of(results.settings, "seed")),
-       total ? rounded(*total) + " s" : "",
+       with("seed ", text_of(results.settings, "seed")), total ? rounded(*total) + " s" : "",
        results.tool.threads ? counted(*results.tool.threads, "thread") : "", results.tool.simd});
 }
 

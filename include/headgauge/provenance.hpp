@@ -15,9 +15,8 @@ namespace headgauge {
 
 // The program that produced the results.
 struct ToolRecord {
-  std::string name = {};     // "headgauge"
-  std::string version = {};  // "1.2.3"
-  std::string simd = {};     // level of instructions used: "AVX3"
+  std::string name = {}, version = {};
+  std::string simd = {};  // level of instructions used: "AVX3"
   std::optional<int> threads = {};
   nlohmann::ordered_json others = nlohmann::ordered_json::object();
   bool operator==(const ToolRecord&) const = default;
@@ -27,36 +26,28 @@ struct ModelRecord {
   std::optional<std::string> name = {};  // as given
   std::optional<std::string> family = {};
   std::optional<int> layers = {};  // including those without attention
-  std::optional<int> heads = {};
-  std::optional<int> kv_heads = {};
+  std::optional<int> heads = {}, kv_heads = {};
   std::optional<Index> head_dim = {};  // 0 if there are only scores
-  // Of checkpoints.
   std::optional<std::int64_t> parameters = {};
-  std::optional<Index> width = {};
-  std::optional<Index> vocabulary = {};
-  std::optional<Index> positions = {};       // longest context, if there is one
-  std::optional<Index> trained_length = {};  // of the contexts in training, if positions have no end
-  // Of live models.
-  std::string class_name = {};
-  std::string dtype = {};
-  std::optional<bool> causal = {};  // a model of which it is not known is causal
-  std::optional<double> scale = {};
-  std::string attention = {};  // "self" or "cross"
-  std::string rope = {};       // rotary positions and their scaling
-  std::optional<double> score_softcap = {};
-  std::optional<double> logit_softcap = {};
-  std::string config_sha256 = {};
-  std::string weights_sha256 = {};
+  std::optional<Index> width = {}, vocabulary = {};
+  // The longest context, or that of the training if any position is possible.
+  std::optional<Index> positions = {}, trained_length = {};
+  std::string class_name = {}, dtype = {};  // of a live model
+  std::optional<bool> causal = {};          // a model that does not say it is causal
+  std::optional<double> scale = {};         // of the scores of a dump
+  std::string attention = {};               // of a live model: "self" or "cross"
+  std::string rope = {};                    // rotary positions and their scaling
+  std::optional<double> score_softcap = {}, logit_softcap = {};
+  std::string config_sha256 = {}, weights_sha256 = {};
   nlohmann::ordered_json others = nlohmann::ordered_json::object();
   bool operator==(const ModelRecord&) const = default;
 };
 
-// A position that is a sink of many heads.
+// A position, and the number of heads in which it is a sink, averaged over the documents.
 struct FoundSink {
   Index position = 0;
-  double heads = 0;  // in which it is one, a mean over the documents
-  int first_layer = 0;
-  int last_layer = 0;
+  double heads = 0;
+  int first_layer = 0, last_layer = 0;
   bool operator==(const FoundSink&) const = default;
 };
 
@@ -67,25 +58,20 @@ struct TextRecord {
   std::vector<Index> tokens = {};                       // read
   std::vector<std::optional<Index>> tokens_total = {};  // of the whole text
   std::vector<Index> first = {};  // where documents begin in their texts; empty if all at 0
-  std::optional<std::vector<FoundSink>> sinks = {};  // of the most heads first
+  std::optional<std::vector<FoundSink>> sinks = {};  // those of the most heads first
   nlohmann::ordered_json others = nlohmann::ordered_json::object();
   bool operator==(const TextRecord&) const = default;
 };
 
-// Seconds.
+// Seconds. `original` and `scans` are those of compare; `others` has the stages of each experiment
+// of reproduce.
 struct Timings {
-  std::optional<double> forward = {};
-  std::optional<double> measure = {};
-  std::optional<double> sampling = {};
-  std::optional<double> original = {};  // of compare: the scan without interventions
-  std::optional<double> scans = {};     // of compare: all scans
-  std::optional<double> total = {};
-  std::optional<double> converge = {};
+  std::optional<double> forward = {}, measure = {}, sampling = {}, original = {}, scans = {};
+  std::optional<double> total = {}, converge = {};
   std::optional<int> losses = {};  // of plan: how many were computed
-  // Of reproduce: the stages of each experiment.
   nlohmann::ordered_json others = nlohmann::ordered_json::object();
   bool operator==(const Timings&) const = default;
-  // Adds the stages that both have.
+  // Adds the seconds of the stages that both have.
   Timings& operator+=(const Timings& other);
 };
 

@@ -150,8 +150,8 @@ struct Results {
   ToolRecord tool;
   ModelRecord model;
   TextRecord text;
-  // Option::key() -> option_setting(), and what some commands add: the settings of experiments or of
-  // two files, texts, what was fitted. These nest, so they are no list of options.
+  // Option::key() -> option_setting(), and what some commands add: the settings of experiments or
+  // of two files, texts, what was fitted. These nest, so they are no list of options.
   nlohmann::ordered_json settings = nlohmann::ordered_json::object();
   std::vector<Dimension> coords;  // in order of insertion
   // The metrics in order of insertion; a deque, so that a reference to a metric outlives the next

@@ -28,7 +28,9 @@ namespace {
 
 // Adds the documents of a text, and their sinks.
 void append(const TextRecord& text, TextRecord& all) {
-  const auto add = [](const auto& from, auto& to) { to.insert(to.end(), from.begin(), from.end()); };
+  const auto add = [](const auto& from, auto& to) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
   add(text.names, all.names);
   add(text.sha256, all.sha256);
   add(text.tokens, all.tokens);
@@ -325,9 +327,9 @@ class Validation {
   std::vector<HeadName> heads_;
   std::vector<std::string> labels_;
   std::vector<OfText> of_text_;
-  TextRecord text_;  // of all texts
-  Results last_;                 // results of the last text
-  std::string left_out_;         // notice about layers without attention
+  TextRecord text_;       // of all texts
+  Results last_;          // results of the last text
+  std::string left_out_;  // notice about layers without attention
   Results results_;
 };
 

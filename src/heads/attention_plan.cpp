@@ -40,12 +40,11 @@ void require_model(const AttentionPlan& plan, const HeadSource& source, const st
   for (const char* key :
        {"family", "layers", "heads", "kv_heads", "config_sha256", "weights_sha256"}) {
     if (!asked.contains(key) || !model.contains(key) || asked[key] == model[key]) continue;
-    throw BadInputError(
-        fault(name, fmt::format("a plan for {}", source.info().name),
-              fmt::format("a plan for {}, whose {} is {} instead of {}",
-                          plan.model.name.value_or("a model without a name"), key,
-                          asked[key].dump(), model[key].dump()),
-              "make one for this model with headgauge plan"));
+    throw BadInputError(fault(name, fmt::format("a plan for {}", source.info().name),
+                              fmt::format("a plan for {}, whose {} is {} instead of {}",
+                                          plan.model.name.value_or("a model without a name"), key,
+                                          asked[key].dump(), model[key].dump()),
+                              "make one for this model with headgauge plan"));
   }
 }
 

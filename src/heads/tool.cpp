@@ -5,10 +5,8 @@
 namespace headgauge {
 
 ToolRecord describe_tool(int threads) {
-  return {.name = "headgauge",
-          .version = HEADGAUGE_VERSION,
-          .simd = simd_level(),
-          .threads = threads};
+  return {
+      .name = "headgauge", .version = HEADGAUGE_VERSION, .simd = simd_level(), .threads = threads};
 }
 
 ModelRecord describe_model(const SourceInfo& info) {

@@ -120,7 +120,8 @@ class WeightsMeasure final : public Measure {
   }
   void end_layer(int layer, const LayerStatistics&, ThreadPool&) override {
     for (const auto& [position, heads] : of_layer_) {
-      FoundSink& sink = found_.try_emplace(position, FoundSink{position, 0, layer, layer}).first->second;
+      FoundSink& sink =
+          found_.try_emplace(position, FoundSink{position, 0, layer, layer}).first->second;
       sink.heads += static_cast<double>(heads) / static_cast<double>(parts_of_layer_);
       sink.last_layer = layer;
     }

@@ -1,6 +1,6 @@
-// Declares the fields of the records and lists in a results file once, for reading and writing. Calls an `Io`
-// with the key and the member of each field, in the order of the file; io.optional() marks a field
-// that is left out if it is empty.
+// Declares the fields of the records and lists in a results file once, for reading and writing.
+// Calls an `Io` with the key and the member of each field, in the order of the file; io.optional()
+// marks a field that is left out if it is empty.
 #pragma once
 
 #include "headgauge/results.hpp"

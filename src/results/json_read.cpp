@@ -281,7 +281,7 @@ struct RecordReader {
   const Place& place;
   template <class T>
   void optional(const char* key, T& value) const {
-    if (!place.has(key)) return;
+    if (!place.has(key) || place[key].json.is_null()) return;
     try {
       read(place[key], value);
     } catch (const BadInputError&) {

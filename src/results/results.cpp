@@ -19,9 +19,9 @@ std::string joined(const std::vector<std::string>& names) {
 }  // namespace
 
 Timings& Timings::operator+=(const Timings& other) {
-  for (const auto stage : {&Timings::forward, &Timings::measure, &Timings::sampling,
-                           &Timings::original, &Timings::scans, &Timings::total,
-                           &Timings::converge}) {
+  for (const auto stage :
+       {&Timings::forward, &Timings::measure, &Timings::sampling, &Timings::original,
+        &Timings::scans, &Timings::total, &Timings::converge}) {
     if (this->*stage && other.*stage) *(this->*stage) += *(other.*stage);
   }
   return *this;

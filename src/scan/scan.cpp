@@ -183,9 +183,8 @@ class Scan {
     results.flags = find_flags(results);
     note_few_rows(results);
     note_few_heads(results);
-    results.timings = {.forward = forward_seconds_,
-                       .measure = measure_seconds_,
-                       .total = total_.seconds()};
+    results.timings = {
+        .forward = forward_seconds_, .measure = measure_seconds_, .total = total_.seconds()};
   }
 
   void describe(Results& results) const {

@@ -58,10 +58,9 @@ Journal::Identity identity_of(const RunRecord& record, const Results& described)
   for (const auto& [key, value] : texts.items()) {
     if (key != "names") identity["texts: " + key] = value;
   }
-  const nlohmann::ordered_json model = to_json(described.model);
-  for (const char* key : {"config_sha256", "weights_sha256"}) {
-    if (model.contains(key)) identity[key] = model[key];
-  }
+  const ModelRecord& model = described.model;
+  if (!model.config_sha256.empty()) identity["config_sha256"] = model.config_sha256;
+  if (!model.weights_sha256.empty()) identity["weights_sha256"] = model.weights_sha256;
   add_tokenizer(record.model, identity);
   identity["version of headgauge"] = HEADGAUGE_VERSION;
   // Sums over rows differ in their last bits between instruction sets.

@@ -1,12 +1,10 @@
-// The tool, model, text and timings of results.json: what is read is written again, byte for byte if
-// headgauge wrote it, and without a loss whatever it is.
+// The tool, model, text and timings of results.json: what is read is written again, byte for byte
+// if headgauge wrote it, and without a loss whatever it is.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <random>
-#include <sstream>
 
 #include "headgauge/results.hpp"
 #include "results/made_results.hpp"
@@ -31,7 +29,7 @@ Json full_parts() {
     "text": {"names": ["a", ""], "sha256": [null, "ef"], "tokens": [3, 5000000000],
              "tokens_total": [null, 7], "first": [0, 9],
              "sinks": [{"position": 0, "heads": 2.5, "first_layer": 0, "last_layer": 1}]},
-    "timings": {"forward_s": 0.5, "measure_s": null, "sampling_s": 1e-7, "original_s": 2.5,
+    "timings": {"forward_s": 0.5, "measure_s": 0.25, "sampling_s": 1e-7, "original_s": 2.5,
                 "scans_s": 3.5, "total_s": 0.1, "converge_s": 4.5, "losses": 12}})");
 }
 
@@ -46,19 +44,14 @@ Json written_again(const Json& file) {
   return Json::parse(results_text(results_from_json(file, "file")));
 }
 
-TEST(Provenance, EveryPartIsWrittenAsItWasRead) {
-  const Json file = file_with(full_parts());
-  for (const char* part : kParts) EXPECT_EQ(written_again(file)[part].dump(), file[part].dump());
-}
-
-TEST(Provenance, AnyOfTheKeysIsWrittenAsItWasRead) {
+TEST(Provenance, TheKeysThatAreThereAreWrittenAsTheyWereRead) {
   std::mt19937 draw(1);
   for (int k = 0; k < 200; ++k) {
     Json parts = full_parts();
     for (Json& part : parts) {
       const Json all = part;
       for (const auto& [key, value] : all.items()) {
-        if (draw() % 2 == 0) part.erase(key);
+        if (k > 0 && draw() % 2 == 0) part.erase(key);
       }
     }
     const Json file = file_with(parts), again = written_again(file);

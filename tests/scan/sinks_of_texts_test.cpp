@@ -58,7 +58,7 @@ using List = std::vector<FoundSink>;
 
 void PrintTo(const FoundSink& sink, std::ostream* out) {
   *out << sink.position << " in " << sink.heads << " heads of " << sink.first_layer << " to "
-             << sink.last_layer;
+       << sink.last_layer;
 }
 
 List listed_of_layers(const std::vector<Layer>& layers) {
