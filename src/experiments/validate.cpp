@@ -36,7 +36,7 @@ void append(const TextRecord& text, TextRecord& all) {
   add(text.tokens, all.tokens);
   add(text.tokens_total, all.tokens_total);
   add(text.first, all.first);
-  if (!text.sinks) return;
+  if (!text.sinks || text.sinks->empty()) return;
   if (!all.sinks) all.sinks.emplace();
   add(*text.sinks, *all.sinks);
 }
