@@ -269,10 +269,10 @@ void read(const Place& place, std::vector<FoundSink>& sinks) {
     } catch (const BadInputError&) {
       continue;
     }
-    if (sink.position >= 0 && sink.heads > 0 && sink.first_layer >= 0 &&
-        sink.last_layer >= sink.first_layer) {
-      sinks.push_back(sink);
-    }
+    const bool in_text =
+        sink.position >= 0 && sink.position <= std::numeric_limits<int>::max() && sink.heads > 0;
+    const bool in_model = sink.first_layer >= 0 && sink.last_layer >= sink.first_layer;
+    if (in_text && in_model) sinks.push_back(sink);
   }
 }
 

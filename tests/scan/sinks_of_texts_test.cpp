@@ -56,11 +56,6 @@ using Text = Documents::Text;
 
 using List = std::vector<FoundSink>;
 
-void PrintTo(const FoundSink& sink, std::ostream* out) {
-  *out << sink.position << " in " << sink.heads << " heads of " << sink.first_layer << " to "
-       << sink.last_layer;
-}
-
 List listed_of_layers(const std::vector<Layer>& layers) {
   Documents source(layers);
   const Results results = scan_weights(source);
