@@ -60,6 +60,7 @@ HEADERS = {
     "parallel": "base",
     "parameters": "normalize",
     "patterns": "heads",
+    "provenance": "results",
     "results_folder": "results",
     "synthetic": "convergence",
     "text": "base",
