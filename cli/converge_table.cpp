@@ -31,7 +31,7 @@ class ConvergenceTable {
         top_(options.top),
         heads_(measured_heads(results)) {
     tolerance_ = find_label(results, "tolerance", kTolerance).value_or(0);
-    bidirectional_ = !results.model.value("causal", true);
+    bidirectional_ = !results.model.causal.value_or(true);
     percent_ = fmt::format("{:g}", 100 * results.coord_numbers("tolerance")[tolerance_]);
   }
 

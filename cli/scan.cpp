@@ -9,6 +9,7 @@
 #include "cli/options.hpp"
 #include "cli/run.hpp"
 #include "cli/table_style.hpp"
+#include "cli/tables.hpp"
 #include "headgauge/text.hpp"
 
 namespace headgauge::cli {

@@ -41,41 +41,32 @@ std::string with(const std::string& before, const std::string& value,
   return value.empty() ? "" : before + value + after;
 }
 
-// Examples: "1 layer", "2 layers"; empty for an empty number.
-std::string counted(const std::string& number, const std::string& what) {
-  if (number.empty()) return "";
-  return number + " " + what + (number == "1" ? "" : "s");
+// Examples: "1 layer", "2 layers".
+std::string counted(Index number, const char* what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
 }
 
-std::string model_line(const Json& model) {
-  const std::string layers = text_of(model, "layers");
-  const std::string heads = text_of(model, "heads");
-  const std::string size = text_of(model, "head_dim");  // 0 if there are only scores
-  return joined({text_of(model, "name"), text_of(model, "family"),
-                 layers.empty() || heads.empty()
-                     ? ""
-                     : counted(layers, "layer") + " of " + counted(heads, "head"),
-                 size == "0" ? "" : with("head size ", size)});
+std::string model_line(const ModelRecord& model) {
+  const bool has_size = model.head_dim.value_or(0) != 0;  // 0 if there are only scores
+  return joined({model.name.value_or(""), model.family.value_or(""),
+                 model.layers && model.heads
+                     ? counted(*model.layers, "layer") + " of " + counted(*model.heads, "head")
+                     : "",
+                 has_size ? fmt::format("head size {}", *model.head_dim) : ""});
 }
 
 // Example: "war_and_peace.txt (1154 tokens)", and the number of further texts.
-std::string text_line(const Json& text) {
-  const auto names = text.find("names");
-  const auto tokens = text.find("tokens");
-  if (names == text.end() || !names->is_array() || names->empty()) return "";
+std::string text_line(const TextRecord& text) {
   const auto name = [&](std::size_t i) {
-    const Json& item = (*names)[i];
-    std::string shown =
-        item.is_string() ? std::filesystem::path(item.get<std::string>()).filename().string() : "";
+    std::string shown = std::filesystem::path(text.names[i]).filename().string();
     if (shown.empty()) shown = "a text";
-    const bool known = tokens != text.end() && tokens->is_array() && i < tokens->size();
-    return known ? shown + " (" + counted((*tokens)[i].dump(), "token") + ")" : shown;
+    return i < text.tokens.size() ? shown + " (" + counted(text.tokens[i], "token") + ")" : shown;
   };
   constexpr std::size_t kNamesShown = 2;
+  const std::size_t names = text.names.size();
   std::vector<std::string> parts;
-  for (std::size_t i = 0; i < std::min(kNamesShown, names->size()); ++i) parts.push_back(name(i));
-  if (names->size() > kNamesShown)
-    parts.push_back(fmt::format("and {} more", names->size() - kNamesShown));
+  for (std::size_t i = 0; i < std::min(kNamesShown, names); ++i) parts.push_back(name(i));
+  if (names > kNamesShown) parts.push_back(fmt::format("and {} more", names - kNamesShown));
   return joined(parts);
 }
 
@@ -89,8 +80,7 @@ std::string plan_name(const Json& settings) {
 
 std::string run_line(const Results& results) {
   const auto length = longest_length(results);
-  const auto total = results.timings.find("total_s");
-  const bool timed = total != results.timings.end() && total->is_number();
+  const auto& total = results.timings.total;
   // Lists are the subject of the command's own table.
   const auto one = [&](const char* key) {
     const auto given = results.settings.find(key);
@@ -102,9 +92,8 @@ std::string run_line(const Results& results) {
       {length ? fmt::format("L = {}", *length) : "", one("normalizer"),
        pattern == "none" ? "" : with("pattern ", pattern),
        with("plan ", plan_name(results.settings)), with("x = ", text_of(results.settings, "x")),
-       with("seed ", text_of(results.settings, "seed")),
-       timed ? rounded(total->get<double>()) + " s" : "",
-       counted(text_of(results.tool, "threads"), "thread"), text_of(results.tool, "simd")});
+       with("seed ", text_of(results.settings, "seed")), total ? rounded(*total) + " s" : "",
+       results.tool.threads ? counted(*results.tool.threads, "thread") : "", results.tool.simd});
 }
 
 std::string labelled(const Painter& paint, const char* label, const std::string& text,

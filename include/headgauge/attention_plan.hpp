@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "headgauge/heads.hpp"
+#include "headgauge/provenance.hpp"
 
 namespace headgauge {
 
@@ -23,7 +24,7 @@ struct HeadPlan {
 struct AttentionPlan {
   // The model that the plan was made for: name, family, layers, heads, kv_heads, config_sha256,
   // weights_sha256.
-  nlohmann::ordered_json model = nlohmann::ordered_json::object();
+  ModelRecord model;
   Index context = 0;        // tokens for which sizes and losses were measured; 0: unknown
   PerHead<HeadPlan> heads;  // by layer and key-value head
   std::string sha256;       // checksum of the file it was read from; empty: not read from a file

@@ -32,6 +32,7 @@
 #include "headgauge/parameters.hpp"
 #include "headgauge/patterns.hpp"
 #include "headgauge/plan.hpp"
+#include "headgauge/provenance.hpp"
 #include "headgauge/ranks.hpp"
 #include "headgauge/report.hpp"
 #include "headgauge/reproduce.hpp"

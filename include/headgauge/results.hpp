@@ -17,6 +17,7 @@
 #include "headgauge/array.hpp"
 #include "headgauge/base.hpp"
 #include "headgauge/changes.hpp"
+#include "headgauge/provenance.hpp"
 
 namespace headgauge {
 
@@ -146,9 +147,11 @@ struct Passage {
 
 struct Results {
   Command command = Command::unknown;
-  nlohmann::ordered_json tool = nlohmann::ordered_json::object();
-  nlohmann::ordered_json model = nlohmann::ordered_json::object();
-  nlohmann::ordered_json text = nlohmann::ordered_json::object();
+  ToolRecord tool;
+  ModelRecord model;
+  TextRecord text;
+  // Option::key() -> option_setting(), and what some commands add: the settings of experiments or
+  // of two files, texts, what was fitted. These nest, so they are no list of options.
   nlohmann::ordered_json settings = nlohmann::ordered_json::object();
   std::vector<Dimension> coords;  // in order of insertion
   // The metrics in order of insertion; a deque, so that a reference to a metric outlives the next
@@ -162,7 +165,7 @@ struct Results {
   std::optional<ChangeList> changes;  // changes of a diff or a comparison; see list_changes() in
                                       // diff.hpp
   std::vector<std::string> notices;   // caveats that readers need to interpret the numbers
-  nlohmann::ordered_json timings = nlohmann::ordered_json::object();  // stage -> seconds
+  Timings timings;
   bool partial = false;  // interrupted: only the first `layers_done` of coords.layer are present
   int layers_done = 0;
 

@@ -181,8 +181,10 @@ class PythonSource final : public ModelSource {
   void describe(Results& results) const override {
     const nb::gil_scoped_acquire acquired;
     const auto said = from_python(object_.attr("describe")());
-    results.model.update(said["model"]);
-    if (documents_.empty()) results.text = said["text"];
+    auto model = to_json(results.model);
+    model.update(said["model"]);
+    results.model = model_from_json(model);
+    if (documents_.empty()) results.text = text_from_json(said["text"]);
     describe_documents(documents_, info_, results);
   }
 

@@ -140,12 +140,12 @@ class Simulation {
     Results out;
     out.command = Command::simulate;
     out.tool = describe_tool(pool_.threads());
-    out.model = {{"name", options_.tokens + " tokens"},
-                 {"family", "synthetic"},
-                 {"layers", 1},
-                 {"heads", 1},
-                 {"kv_heads", 1},
-                 {"head_dim", options_.dimension}};
+    out.model = {.name = options_.tokens + " tokens",
+                 .family = "synthetic",
+                 .layers = 1,
+                 .heads = 1,
+                 .kv_heads = 1,
+                 .head_dim = options_.dimension};
     out.settings = plan_.settings();
     out.notices = plan_.notices;
     out.partial = stop_.stop_requested();
@@ -155,7 +155,7 @@ class Simulation {
     write_sweep(out);
     if (balls_done_) write_balls(out);
     if (hardmax_done_) write_hardmax(out);
-    out.timings = {{"sampling_s", sampling_.count()}, {"total_s", seconds}};
+    out.timings = {.sampling = sampling_.count(), .total = seconds};
     return out;
   }
 

@@ -259,10 +259,9 @@ class Comparison {
         results);
     add_notices(results);
     double scans = 0;
-    for (const Results& run : runs_) scans += run.timings["total_s"].get<double>();
-    results.timings = {{"original_s", original.timings["total_s"]},
-                       {"scans_s", scans},
-                       {"total_s", watch_.seconds()}};
+    for (const Results& run : runs_) scans += run.timings.total.value();
+    results.timings = {
+        .original = original.timings.total, .scans = scans, .total = watch_.seconds()};
     if (options_.each == Each::head) results.flags = flag_gains(results);
     return results;
   }

@@ -62,7 +62,7 @@ class Confirmation {
     const Journal::Stage stage(options_.scan.journal, "alone");
     const Results found = compare(unseen_, options_, by_intervention(), progress, stop);
     if (found.partial) return false;
-    confirmed.settings["confirm_text"] = found.text;
+    confirmed.settings["confirm_text"] = to_json(found.text);
     confirmed.settings["confirm_length"] = longest_length(found).value_or(0);
     for (const std::string& notice : found.notices) {
       confirmed.notices.push_back(fmt::format("on the other text: {}", notice));

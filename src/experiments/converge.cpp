@@ -249,9 +249,9 @@ Results converge(HeadSource& source, const ConvergeOptions& given, Progress* pro
   Results results = info.causal ? pass(plan.scan, progress)
                                 : pass_over_lengths(source, plan.scan, pass, progress);
   if (!given.scan.journal.get().has_all()) return results;
-  auto& seconds = results.timings["measure_s"];
-  seconds = std::max(0.0, seconds.get<double>() - looker.seconds());
-  results.timings["converge_s"] = looker.seconds();
+  auto& seconds = results.timings.measure;
+  seconds = std::max(0.0, seconds.value() - looker.seconds());
+  results.timings.converge = looker.seconds();
   write_convergence(looker.finish(), plan.options, info, results);
   return results;
 }

@@ -14,7 +14,6 @@
 #include "results/mean_of.hpp"
 #include "results/next_commands.hpp"
 #include "results/summary_line.hpp"
-#include "results/value_or.hpp"
 #include "statistics/false_discoveries.hpp"
 #include "statistics/student.hpp"
 
@@ -146,7 +145,7 @@ class Sentences {
     Line line;
     line.say("To keep its output within ").constant("5").say(" %, ").head(most->head);
     line.say(" needs ").whole(most->cell).say(" of ").longest(results_).say(" keys (the ");
-    line.say(value_or(results_.model, "causal", true) ? "most recent" : "nearest").say(" and ");
+    line.say(results_.model.causal.value_or(true) ? "most recent" : "nearest").say(" and ");
     line.constant("4").say(" sinks) and ").head(fewest->head).say(" needs ");
     return line.whole(fewest->cell).say(".").done();
   }

@@ -26,6 +26,21 @@
 namespace headgauge {
 namespace {
 
+// Adds the documents of a text, and their sinks.
+void append(const TextRecord& text, TextRecord& all) {
+  const auto add = [](const auto& from, auto& to) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  add(text.names, all.names);
+  add(text.sha256, all.sha256);
+  add(text.tokens, all.tokens);
+  add(text.tokens_total, all.tokens_total);
+  add(text.first, all.first);
+  if (!text.sinks || text.sinks->empty()) return;
+  if (!all.sinks) all.sinks.emplace();
+  add(*text.sinks, *all.sinks);
+}
+
 // Returns whether all values are above 0 or all are below 0.
 bool one_sign(std::span<const double> values) {
   return std::ranges::all_of(values, [](double value) { return value > 0; }) ||
@@ -157,9 +172,7 @@ class Validation {
       found.predictors.push_back(std::move(output));
     }
     of_text_.push_back(std::move(found));
-    for (const auto& [key, value] : metrics.text.items()) {
-      for (const auto& of_document : value) text_[key].push_back(of_document);
-    }
+    append(metrics.text, text_);
     last_ = std::move(metrics);
   }
 
@@ -314,9 +327,9 @@ class Validation {
   std::vector<HeadName> heads_;
   std::vector<std::string> labels_;
   std::vector<OfText> of_text_;
-  nlohmann::ordered_json text_;  // description of all texts
-  Results last_;                 // results of the last text
-  std::string left_out_;         // notice about layers without attention
+  TextRecord text_;       // of all texts
+  Results last_;          // results of the last text
+  std::string left_out_;  // notice about layers without attention
   Results results_;
 };
 

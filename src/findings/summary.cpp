@@ -13,7 +13,6 @@
 #include "headgauge/flags.hpp"
 #include "headgauge/metric_names.hpp"
 #include "results/mean_of.hpp"
-#include "results/value_or.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge::summary {
@@ -45,32 +44,6 @@ MaybeLine Summary::dispersion() const {
   return line.number(*beyond(*sharpest)).say(").").done();
 }
 
-namespace {
-
-struct FoundSink {
-  int position;
-  double heads;
-  int first_layer, last_layer;
-};
-
-// Reads the sinks from Results::text.
-std::vector<FoundSink> sinks_of(const nlohmann::ordered_json& text) {
-  std::vector<FoundSink> sinks;
-  const auto list = text.find("sinks");
-  if (list == text.end() || !list->is_array()) return sinks;
-  for (const auto& entry : *list) {
-    const auto whole_number = [&](const char* key) { return value_or<int>(entry, key, -1); };
-    const FoundSink sink{whole_number("position"), value_or<double>(entry, "heads", 0),
-                         whole_number("first_layer"), whole_number("last_layer")};
-    const bool whole = sink.position >= 0 && sink.heads > 0 && sink.first_layer >= 0 &&
-                       sink.last_layer >= sink.first_layer;
-    if (whole) sinks.push_back(sink);
-  }
-  return sinks;
-}
-
-}  // namespace
-
 // Describes which heads put weight on sinks (keys that get weight whatever the query is), and where
 // these keys are.
 MaybeLine Summary::sinks() const {
@@ -89,9 +62,9 @@ MaybeLine Summary::sinks() const {
   line.say(", keys that take weight whatever the query (more than ");
   cutoff(line, "role_sinks").say(" of the weight; most in ").head(most->head);
   line.say(", ").number(most->cell).say(")");
-  const std::vector<FoundSink> found = sinks_of(results_.text);
+  const auto found = results_.text.sinks.value_or(std::vector<FoundSink>());
   // The keys of cross-attention are not tokens of the text.
-  const bool cross = value_or<std::string>(results_.model, "attention", "") == "cross";
+  const bool cross = results_.model.attention == "cross";
   const std::string key = cross ? "key" : "token";
   for (std::size_t i = 0; i < std::min<std::size_t>(found.size(), 3); ++i) {
     const FoundSink& sink = found[i];

@@ -13,6 +13,7 @@
 #include "headgauge/patterns.hpp"
 #include "headgauge/results.hpp"
 #include "headgauge/text.hpp"
+#include "heads/tool.hpp"
 
 namespace headgauge {
 namespace {
@@ -25,34 +26,25 @@ constexpr std::array kEntryKeys = {"layer", "kv_head", "pattern", "normalizer"};
 // AttentionPlan::measured holds all other keys, which the maker of the plan chooses.
 constexpr std::array kPlanKeys = {"schema", "model", "context", "heads"};
 
-Json model_of(const HeadSource& source) {
-  const SourceInfo& info = source.info();
-  Json model = {{"name", info.name},   {"family", info.family},     {"layers", info.layers},
-                {"heads", info.heads}, {"kv_heads", info.kv_heads}, {"head_dim", info.head_dim}};
+ModelRecord model_of(const HeadSource& source) {
   Results described;
   source.describe(described);
-  for (const char* key : {"config_sha256", "weights_sha256"}) {
-    if (described.model.contains(key)) model[key] = described.model[key];
-  }
+  ModelRecord model = describe_model(source.info());
+  model.config_sha256 = described.model.config_sha256;
+  model.weights_sha256 = described.model.weights_sha256;
   return model;
 }
 
-std::string name_of(const Json& model) {
-  return model.value("name", std::string("a model without a name"));
-}
-
 void require_model(const AttentionPlan& plan, const HeadSource& source, const std::string& name) {
-  const Json model = model_of(source);
+  const Json asked = to_json(plan.model), model = to_json(model_of(source));
   for (const char* key :
        {"family", "layers", "heads", "kv_heads", "config_sha256", "weights_sha256"}) {
-    if (!plan.model.contains(key) || !model.contains(key) || plan.model[key] == model[key]) {
-      continue;
-    }
-    throw BadInputError(
-        fault(name, fmt::format("a plan for {}", source.info().name),
-              fmt::format("a plan for {}, whose {} is {} instead of {}", name_of(plan.model), key,
-                          plan.model[key].dump(), model[key].dump()),
-              "make one for this model with headgauge plan"));
+    if (!asked.contains(key) || !model.contains(key) || asked[key] == model[key]) continue;
+    throw BadInputError(fault(name, fmt::format("a plan for {}", source.info().name),
+                              fmt::format("a plan for {}, whose {} is {} instead of {}",
+                                          plan.model.name.value_or("a model without a name"), key,
+                                          asked[key].dump(), model[key].dump()),
+                              "make one for this model with headgauge plan"));
   }
 }
 
@@ -76,13 +68,15 @@ int number(const Json& object, const char* key, int most) {
 AttentionPlan plan_of(const Json& json, const std::string& path) {
   AttentionPlan plan;
   const Json& model = json.at("model");
+  Json checked;
   for (const char* key : {"name", "family", "config_sha256", "weights_sha256"}) {
-    if (model.contains(key)) plan.model[key] = model.at(key).get<std::string>();
+    if (model.contains(key)) checked[key] = model.at(key).get<std::string>();
   }
   for (const char* key : {"layers", "heads", "kv_heads"}) {
-    plan.model[key] = number(model, key, kMostHeads);
+    checked[key] = number(model, key, kMostHeads);
   }
-  const int layers = plan.model["layers"], kv_heads = plan.model["kv_heads"];
+  plan.model = model_from_json(checked);
+  const int layers = *plan.model.layers, kv_heads = *plan.model.kv_heads;
   if (layers < 1 || kv_heads < 1 || layers > kMostHeads / kv_heads) {
     throw std::out_of_range("layers");
   }
@@ -162,7 +156,7 @@ void write_plan(const AttentionPlan& plan, const std::string& path) {
 }
 
 std::string plan_text(const AttentionPlan& plan) {
-  Json json = {{"schema", kPlanSchema}, {"model", plan.model}};
+  Json json = {{"schema", kPlanSchema}, {"model", to_json(plan.model)}};
   if (plan.context > 0) json["context"] = plan.context;
   json["heads"] = Json::array();
   plan.heads.each([&](int layer, int head, const HeadPlan& of_head) {

@@ -1,11 +1,14 @@
-// Describes the program that made a results file.
+// Describes the program and the model of results.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include "headgauge/heads.hpp"
+#include "headgauge/provenance.hpp"
 
 namespace headgauge {
 
-// Returns Results::tool: name, version, SIMD level, threads.
-nlohmann::ordered_json describe_tool(int threads);
+ToolRecord describe_tool(int threads);
+
+// Says what every source knows of its model: its name, family and sizes.
+ModelRecord describe_model(const SourceInfo& info);
 
 }  // namespace headgauge

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "headgauge/metric_names.hpp"
 #include "measures/coordinates.hpp"
@@ -89,11 +90,8 @@ std::vector<Octave> octaves_of(const LayerStatistics& layer, const OctaveHandles
   return octaves;
 }
 
-// Returns a length that the results give for the model; infinite if they give none.
-double length_of_model(const Results& results, const char* fact) {
-  const auto it = results.model.find(fact);
-  return it != results.model.end() && it->is_number() ? it->get<double>()
-                                                      : std::numeric_limits<double>::infinity();
+double or_infinite(const std::optional<Index>& length) {
+  return length ? static_cast<double>(*length) : std::numeric_limits<double>::infinity();
 }
 
 // The results for one head along its octaves.
@@ -107,7 +105,7 @@ class TrendMetrics {
  public:
   TrendMetrics(Results& results, std::vector<std::string> dims, double longest)
       : results_(results), longest_(longest) {
-    const double positions = length_of_model(results, "positions");
+    const double positions = or_infinite(results.model.positions);
     for (const int factor : kForecasts) {
       lengths_.push_back(factor * longest);
       if (lengths_.back() <= positions) ++within_;
@@ -174,7 +172,7 @@ class TrendMetrics {
 
   // Adds a notice if a model that accepts any position is forecast beyond its training positions.
   void say_what_was_not_learnt() {
-    const double trained = length_of_model(results_, "trained_length");
+    const double trained = or_infinite(results_.model.trained_length);
     const auto beyond = std::ranges::find_if(lengths_, [&](double f) { return f > trained; });
     if (beyond == lengths_.end() || std::ranges::all_of(judged_, [](auto n) { return n == 0; }))
       return;

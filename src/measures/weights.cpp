@@ -120,7 +120,8 @@ class WeightsMeasure final : public Measure {
   }
   void end_layer(int layer, const LayerStatistics&, ThreadPool&) override {
     for (const auto& [position, heads] : of_layer_) {
-      FoundSink& sink = found_.try_emplace(position, FoundSink{position, 0, layer}).first->second;
+      FoundSink& sink =
+          found_.try_emplace(position, FoundSink{position, 0, layer, layer}).first->second;
       sink.heads += static_cast<double>(heads) / static_cast<double>(parts_of_layer_);
       sink.last_layer = layer;
     }
@@ -135,15 +136,11 @@ class WeightsMeasure final : public Measure {
       if (documents_ == 1 || position == 0) sinks.push_back(sink);
     }
     std::ranges::stable_sort(sinks, std::greater(), &FoundSink::heads);
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    std::vector<FoundSink>& listed = results.text.sinks.emplace();
     for (const FoundSink& sink : std::span(sinks).first(std::min(sinks.size(), kListedSinks))) {
       if (sink.heads < kListedShare * sinks.front().heads) break;
-      list.push_back({{"position", sink.position},
-                      {"heads", sink.heads},
-                      {"first_layer", sink.first_layer},
-                      {"last_layer", sink.last_layer}});
+      listed.push_back(sink);
     }
-    results.text["sinks"] = std::move(list);
   }
 
  private:
@@ -153,13 +150,6 @@ class WeightsMeasure final : public Measure {
   struct Workspace {
     TopWorkspace select;
     std::vector<float> magnitudes;  // of signed weights, or of those beyond the sinks
-  };
-
-  // A position, and the number of heads in which it is a sink, averaged over the documents.
-  struct FoundSink {
-    Index position = 0;
-    double heads = 0;
-    int first_layer = 0, last_layer = 0;
   };
 
   // The metrics of how widely weights spread, for all weights of a row or for those beyond its

@@ -60,28 +60,21 @@ class DocumentReader {
   TextChecker checker_;
 };
 
-// Adds one entry for each task of each file: how many cases it has, and a sum over all of them.
+// Adds one entry for each task of each file.
 void describe_tasks(std::span<const Document> documents, Results& results) {
-  struct Task {
-    Index cases = 0, controls = 0;
-    std::size_t tokens = 0;
-    Sha256 sum;
-  };
-  std::map<std::pair<std::string, std::string>, Task> tasks;
+  std::map<std::pair<std::string, std::string>, std::pair<TaskRecord, Sha256>> tasks;
   for (const Document& document : documents) {
     if (document.answer.tokens == 0) continue;
-    Task& task = tasks[{document.name, document.answer.task}];
-    ++(document.answer.control_of < 0 ? task.cases : task.controls);
-    task.tokens = std::max(task.tokens, document.size());
-    task.sum.add(std::as_bytes(std::span(document.sha256)));
+    auto& [record, sum] = tasks[{document.name, document.answer.task}];
+    record.task = document.answer.task;
+    record.name = document.name;
+    ++(document.answer.control_of < 0 ? record.cases : record.controls);
+    record.tokens = std::max<Index>(record.tokens, std::ssize(document));
+    sum.add(std::as_bytes(std::span(document.sha256)));
   }
   for (auto& [key, task] : tasks) {
-    results.text["tasks"].push_back({{"task", key.second},
-                                     {"name", key.first},
-                                     {"sha256", task.sum.hex()},
-                                     {"cases", task.cases},
-                                     {"controls", task.controls},
-                                     {"tokens", task.tokens}});
+    task.first.sha256 = task.second.hex();
+    results.text.tasks.push_back(std::move(task.first));
   }
 }
 
@@ -209,21 +202,21 @@ std::vector<MarkedAnswer> answers_of(std::span<const Document> documents) {
 
 void describe_documents(std::span<const Document> documents, const SourceInfo& source,
                         Results& results) {
-  std::vector<const Document*> measured;
+  TextRecord& text = results.text;
+  std::vector<Index> first;
   for (Index d = 0; d < std::ssize(documents); ++d) {
-    if (source.is_measured(d)) measured.push_back(&documents[d]);
+    if (!source.is_measured(d)) continue;
+    const Document& document = documents[d];
+    text.names.push_back(document.name);
+    text.sha256.emplace_back(document.sha256);
+    text.tokens.push_back(std::ssize(document));
+    auto& total = text.tokens_total.emplace_back();
+    if (!document.goes_on) total = std::max(document.total, document.size());
+    first.push_back(static_cast<Index>(document.first));
   }
-  for (const Document* document : measured) {
-    results.text["names"].push_back(document->name);
-    results.text["sha256"].push_back(document->sha256);
-    results.text["tokens"].push_back(document->size());
-    auto& total = results.text["tokens_total"].emplace_back();
-    if (!document->goes_on) total = std::max(document->total, document->size());
-  }
-  describe_tasks(documents, results);
   // A piece may begin anywhere in its text.
-  if (std::ranges::all_of(measured, [](const Document* d) { return d->first == 0; })) return;
-  for (const Document* document : measured) results.text["first"].push_back(document->first);
+  if (std::ranges::any_of(first, [](Index at) { return at > 0; })) text.first = std::move(first);
+  describe_tasks(documents, results);
 }
 
 void Document::cut(std::size_t length) {

@@ -63,14 +63,14 @@ class DumpSource final : public HeadSource {
   const SourceInfo& info() const override { return info_; }
 
   void describe(Results& results) const override {
-    results.model["causal"] = dump_.causal();
-    results.model["scale"] = dump_.scale();
+    results.model.causal = dump_.causal();
+    results.model.scale = dump_.scale();
     dump_.file().require_unchanged();
-    results.model["weights_sha256"] = weights_sha256_;
-    results.text = {{"names", {info_.name}},
-                    {"sha256", {nullptr}},
-                    {"tokens", {dump_.length()}},
-                    {"tokens_total", {dump_.length()}}};
+    results.model.weights_sha256 = weights_sha256_;
+    results.text = {.names = {info_.name},
+                    .sha256 = {std::nullopt},
+                    .tokens = {dump_.length()},
+                    .tokens_total = {dump_.length()}};
   }
 
   std::span<const HeadInput> layer(int layer, int document) override {

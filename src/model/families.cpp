@@ -78,18 +78,18 @@ ModelSummary summarize(const Family& family, const Checkpoint& checkpoint) {
 
 void describe_model(const Checkpoint& checkpoint, Results& results) {
   const ModelSummary summary = summarize_model(checkpoint);
-  auto& facts = results.model;
-  facts["parameters"] = summary.parameters;
-  facts["width"] = summary.width;
-  facts["vocabulary"] = summary.vocabulary;
-  if (summary.positions > 0) facts["positions"] = summary.positions;
-  if (summary.trained_length > 0) facts["trained_length"] = summary.trained_length;
-  if (!summary.causal) facts["causal"] = false;
-  if (!summary.rope.empty()) facts["rope"] = summary.rope;
-  if (summary.score_cap > 0) facts["score_softcap"] = summary.score_cap;
-  if (summary.logit_cap > 0) facts["logit_softcap"] = summary.logit_cap;
-  facts["config_sha256"] = checkpoint.config().sha256();
-  facts["weights_sha256"] = checkpoint.weights_sha256();
+  ModelRecord& model = results.model;
+  model.parameters = summary.parameters;
+  model.width = summary.width;
+  model.vocabulary = summary.vocabulary;
+  if (summary.positions > 0) model.positions = summary.positions;
+  if (summary.trained_length > 0) model.trained_length = summary.trained_length;
+  if (!summary.causal) model.causal = false;
+  model.rope = summary.rope;
+  if (summary.score_cap > 0) model.score_softcap = summary.score_cap;
+  if (summary.logit_cap > 0) model.logit_softcap = summary.logit_cap;
+  model.config_sha256 = checkpoint.config().sha256();
+  model.weights_sha256 = checkpoint.weights_sha256();
 }
 
 ModelSummary summarize_model(const Checkpoint& checkpoint) {

@@ -125,7 +125,7 @@ class Exporter {
     if (streaming_heads == 0) most = {kDuoSinks, kDuoRecent};
     if (sizes.size() > 1) say_share(most, sizes.size());
     const auto heads = static_cast<double>(plan_.heads.layers() * plan_.heads.heads());
-    const Json config = {{"model_name", plan_.model.value("name", std::string())},
+    const Json config = {{"model_name", plan_.model.name.value_or("")},
                          {"sink_size", most.first},
                          {"recent_size", most.last},
                          {"threshold", 0.5},

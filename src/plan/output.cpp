@@ -67,7 +67,7 @@ class PlanWriter {
     results_.settings["select_text"] = text_of(run_.texts.search);
     results_.settings["check_text"] = text_of(run_.texts.check);
     results_.layers_done = static_cast<int>(layers_.size());
-    results_.timings = {{"total_s", run_.seconds}, {"losses", run_.computed}};
+    results_.timings = {.total = run_.seconds, .losses = run_.computed};
   }
 
   void set_coords() {
@@ -244,7 +244,7 @@ class PlanWriter {
     if (budget.asked) made.plan.measured["measured"]["allowed_share"] = *budget.asked;
     made.plan.measured["select"] = results_.settings["select_text"];
     made.plan.measured["check"] = results_.settings["check_text"];
-    made.plan.measured["confirm"] = results_.text;
+    made.plan.measured["confirm"] = to_json(results_.text);
     return made;
   }
 
@@ -266,7 +266,7 @@ Estimate estimate_of(const ByDocument& values) {
 nlohmann::ordered_json text_of(const HeadSource& source) {
   Results described;
   source.describe(described);
-  return described.text;
+  return to_json(described.text);
 }
 
 nlohmann::ordered_json measured_json(const SourceInfo& source, double share, const Estimate& change,

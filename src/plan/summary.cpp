@@ -202,7 +202,7 @@ class Sentences {
     }
     double tried = 0, falls = 0, rises = 0;
     const Index heads = p->dim("head").size();
-    const int kv_heads = value_or(results_.model, "kv_heads", 0);
+    const int kv_heads = results_.model.kv_heads.value_or(0);
     const Index shared = kv_heads > 0 && kv_heads <= heads ? heads / kv_heads : 1;
     p->each([&](std::span<const Index> at, std::size_t i) {
       if (at[1] % shared != 0 || std::isnan(p->values[i])) return;

@@ -32,8 +32,9 @@ void add_experiment(const Results& experiment, const std::string& name, Results&
   for (const std::string& notice : experiment.notices) {
     whole.notices.push_back(fmt::format("{}: {}", name, notice));
   }
-  for (const auto& [stage, seconds] : experiment.timings.items()) {
-    whole.timings[fmt::format("{}_{}", name, stage)] = seconds;
+  const nlohmann::ordered_json timings = to_json(experiment.timings);
+  for (const auto& [stage, seconds] : timings.items()) {
+    whole.timings.others[fmt::format("{}_{}", name, stage)] = seconds;
   }
   whole.settings[name] = experiment.settings;
 }

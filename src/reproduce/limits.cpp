@@ -91,11 +91,8 @@ void add_cold(HeadSource& source, ScanOptions scan_options, Results& results, Pr
 }
 
 bool same_as_paper(const Results& results) {
-  const auto is = [&](const char* key, int value) {
-    return results.model.contains(key) && results.model[key] == value;
-  };
-  return results.model.value("family", std::string()) == "gpt2" && is("layers", 12) &&
-         is("heads", 12) && is("width", 768);
+  const ModelRecord& model = results.model;
+  return model.family == "gpt2" && model.layers == 12 && model.heads == 12 && model.width == 768;
 }
 
 void add_costs(const std::vector<double>& seconds, Results& results) {
@@ -174,7 +171,7 @@ Results reproduce_limits(HeadSource& source, const LimitsOptions& options, Progr
     const bool measured = algorithm.group == std::string_view("sensitivity") || source.info().has_x;
     if (!measured || stop.stop_requested()) continue;
     const Results timed = scan(source, settings_of(algorithm, whole), &stages, stop);
-    if (!timed.partial) seconds.back() = timed.timings["total_s"].get<double>();
+    if (!timed.partial) seconds.back() = timed.timings.total.value();
   }
   results.partial = stop.stop_requested();
   add_costs(seconds, results);

@@ -25,7 +25,7 @@ bool windowed(const Results& results, const HeadName& head) {
 
 Growth growth_of(const Results& results, const std::string& metric, const HeadName& head,
                  const Pick& size) {
-  const bool causal = results.model.value("causal", true);
+  const bool causal = results.model.causal.value_or(true);
   const std::string along = causal ? "position" : "length";
   const auto labels = numbers(results, along);
   Growth growth;

@@ -263,25 +263,25 @@ class Tokens {
   }
 
   static bool same_tool(const Results& old) {
-    return old.tool.value("version", Json()) == HEADGAUGE_VERSION &&
-           old.tool.value("simd", Json()) == simd_level();
+    return old.tool.version == HEADGAUGE_VERSION && old.tool.simd == simd_level();
   }
 
   static bool of_same_model(const Results& old, const Results& described) {
-    for (const auto& [key, value] : described.model.items()) {
-      if (key != "name" && (!old.model.contains(key) || old.model[key] != value)) return false;
+    const Json known = to_json(old.model), wanted = to_json(described.model);
+    for (const auto& [key, value] : wanted.items()) {
+      if (key != "name" && (!known.contains(key) || known[key] != value)) return false;
     }
-    Json text = old.text;
-    text.erase("sinks");                                  // measured, not described
-    return json_text(text) == json_text(described.text);  // compares as JSON text, because names
-                                                          // may not be UTF-8
+    TextRecord text = old.text;
+    text.sinks.reset();  // measured, not described
+    // Compares as JSON text, because names may not be UTF-8.
+    return json_text(to_json(text)) == json_text(to_json(described.text));
   }
 
   void add(const Results& results, const std::string& name) {
-    if (whole_.tool.empty()) {
+    if (whole_.tool == ToolRecord{}) {
       whole_.tool = results.tool;
       whole_.model = results.model;
-      whole_.model["name"] = "random tokens";
+      whole_.model.name = "random tokens";
     }
     whole_.partial = results.partial;
     add_experiment(results, name, whole_);

@@ -67,10 +67,9 @@ std::string with_commands(const Results& results, std::string words, const std::
     replace_word(words, "CHANGE", *change);
   }
   const auto text = given(results, {"text", "tokens"}, " ");
-  const auto model = results.model.find("name");
   constexpr std::string_view kBoth = "MODEL TEXT";
-  if (model == results.model.end() || !model->is_string()) return words;
-  const std::string name = in_shell(model->get<std::string>());
+  if (!results.model.name) return words;
+  const std::string name = in_shell(*results.model.name);
   const auto tasks = given(results, {"tasks"}, " ");
   const std::string beside = text ? " " + *text : tasks ? "" : " --text FILE";
   replace_word(words, "MODEL TEXT TASKS",

@@ -148,16 +148,11 @@ class Difference {
   }
 
   Json described(const Results& results, const std::string& file, const Results& other) const {
-    const auto text_of = [](const Json& object, const char* key) {
-      const auto it = object.find(key);
-      return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
-    };
     Json object;
     object["file"] = file;
     object["command"] = command_text(results.command);
-    object["model"] = text_of(results.model, "name");
-    const auto names = results.text.find("names");
-    object["text"] = names != results.text.end() && names->is_array() ? *names : Json::array();
+    object["model"] = results.model.name.value_or("");
+    object["text"] = results.text.names;
     object["settings"] = different_settings(results, other);
     return object;
   }

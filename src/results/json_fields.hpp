@@ -1,11 +1,85 @@
-// Declares the fields of the lists in a results file once, for reading and writing. Calls an `Io`
-// with the key and the member of each field, in the order of the file; io.optional() marks a field
-// that is left out if it is empty.
+// Declares the fields of the records and lists in a results file once, for reading and writing.
+// Calls an `Io` with the key and the member of each field, in the order of the file; io.optional()
+// marks a field that is left out if it is empty.
 #pragma once
 
 #include "headgauge/results.hpp"
 
 namespace headgauge {
+
+template <class Io>
+void fields(Io& io, ToolRecord& tool) {
+  io.optional("name", tool.name);
+  io.optional("version", tool.version);
+  io.optional("simd", tool.simd);
+  io.optional("threads", tool.threads);
+}
+
+template <class Io>
+void fields(Io& io, ModelRecord& model) {
+  io.optional("name", model.name);
+  io.optional("family", model.family);
+  io.optional("layers", model.layers);
+  io.optional("heads", model.heads);
+  io.optional("kv_heads", model.kv_heads);
+  io.optional("head_dim", model.head_dim);
+  io.optional("parameters", model.parameters);
+  io.optional("width", model.width);
+  io.optional("vocabulary", model.vocabulary);
+  io.optional("positions", model.positions);
+  io.optional("trained_length", model.trained_length);
+  io.optional("class", model.class_name);
+  io.optional("dtype", model.dtype);
+  io.optional("causal", model.causal);
+  io.optional("scale", model.scale);
+  io.optional("attention", model.attention);
+  io.optional("rope", model.rope);
+  io.optional("score_softcap", model.score_softcap);
+  io.optional("logit_softcap", model.logit_softcap);
+  io.optional("config_sha256", model.config_sha256);
+  io.optional("weights_sha256", model.weights_sha256);
+}
+
+template <class Io>
+void fields(Io& io, FoundSink& sink) {
+  io("position", sink.position);
+  io("heads", sink.heads);
+  io("first_layer", sink.first_layer);
+  io("last_layer", sink.last_layer);
+}
+
+template <class Io>
+void fields(Io& io, TaskRecord& task) {
+  io("task", task.task);
+  io("name", task.name);
+  io("sha256", task.sha256);
+  io("cases", task.cases);
+  io("controls", task.controls);
+  io("tokens", task.tokens);
+}
+
+template <class Io>
+void fields(Io& io, TextRecord& text) {
+  io.optional("names", text.names);
+  io.optional("sha256", text.sha256);
+  io.optional("tokens", text.tokens);
+  io.optional("tokens_total", text.tokens_total);
+  io.optional("first", text.first);
+  io.optional("tasks", text.tasks);
+  io.optional("sinks", text.sinks);
+}
+
+template <class Io>
+void fields(Io& io, Timings& timings) {
+  io.optional("forward_s", timings.forward);
+  io.optional("measure_s", timings.measure);
+  io.optional("sampling_s", timings.sampling);
+  io.optional("original_s", timings.original);
+  io.optional("scans_s", timings.scans);
+  io.optional("total_s", timings.total);
+  io.optional("converge_s", timings.converge);
+  io.optional("losses", timings.losses);
+}
 
 template <class Io>
 void fields(Io& io, Flag& flag) {

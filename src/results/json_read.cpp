@@ -120,6 +120,15 @@ void read(const Place& place, std::vector<T>& list) {
 }
 
 template <class T>
+void read(const Place& place, std::vector<std::optional<T>>& list) {
+  const std::size_t size = list_size(place);
+  for (std::size_t i = 0; i < size; ++i) {
+    list.emplace_back();
+    if (!place.at(i).json.is_null()) read(place.at(i), list.back());
+  }
+}
+
+template <class T>
 T value_at(const Place& place) {
   T value{};
   read(place, value);
@@ -250,6 +259,50 @@ ChangeList changes_at(const Place& counts, const Place& changes) {
   return list;
 }
 
+// Reads the entries that are valid.
+void read(const Place& place, std::vector<FoundSink>& sinks) {
+  const std::size_t size = list_size(place);
+  for (std::size_t i = 0; i < size; ++i) {
+    FoundSink sink;
+    try {
+      read(place.at(i), sink);
+    } catch (const BadInputError&) {
+      continue;
+    }
+    const bool in_text =
+        sink.position >= 0 && sink.position <= std::numeric_limits<int>::max() && sink.heads > 0;
+    const bool in_model = sink.first_layer >= 0 && sink.last_layer >= sink.first_layer;
+    if (in_text && in_model) sinks.push_back(sink);
+  }
+}
+
+// Reads the fields of a record that are there and valid.
+struct RecordReader {
+  const Place& place;
+  template <class T>
+  void optional(const char* key, T& value) const {
+    if (!place.has(key) || place[key].json.is_null()) return;
+    try {
+      read(place[key], value);
+    } catch (const BadInputError&) {
+      value = T{};
+    }
+  }
+};
+
+template <class Record>
+Record record_of(const Json& json) {
+  Record record;
+  const Place place{json, ""};
+  RecordReader io{place};
+  fields(io, record);
+  const Json held = to_json(record);
+  for (const auto& [key, value] : json.items()) {
+    if (!held.contains(key) || held[key] != value) record.others[key] = value;
+  }
+  return record;
+}
+
 Json object_at(const Place& root, const char* key) {
   if (!root.has(key)) return Json::object();
   const Place place = root[key];
@@ -277,15 +330,23 @@ void check_schema(const Place& root) {
 
 }  // namespace
 
+ModelRecord model_from_json(const nlohmann::ordered_json& json) {
+  return record_of<ModelRecord>(json);
+}
+
+TextRecord text_from_json(const nlohmann::ordered_json& json) {
+  return record_of<TextRecord>(json);
+}
+
 Results results_from_json(const nlohmann::ordered_json& json, const std::string& where) {
   const Place root{json, where};
   check_schema(root);
   Results results;
-  results.tool = object_at(root, "tool");
-  results.model = object_at(root, "model");
-  results.text = object_at(root, "text");
+  results.tool = record_of<ToolRecord>(object_at(root, "tool"));
+  results.model = model_from_json(object_at(root, "model"));
+  results.text = text_from_json(object_at(root, "text"));
   results.settings = object_at(root, "settings");
-  results.timings = object_at(root, "timings");
+  results.timings = record_of<Timings>(object_at(root, "timings"));
   const Reader io{root};
   io.optional("partial", results.partial);
   io.optional("layers_done", results.layers_done);

@@ -102,7 +102,8 @@ class Writer {
   void optional(const char* key, bool value) {
     if (value) (*this)(key, value);
   }
-  void optional(const char* key, const std::optional<int>& value) {
+  template <class T>
+  void optional(const char* key, const std::optional<T>& value) {
     if (value) (*this)(key, *value);
   }
 
@@ -127,6 +128,12 @@ class Writer {
     return object;
   }
   template <class T>
+  static Json to_json(const std::vector<std::optional<T>>& list) {
+    Json items = Json::array();
+    for (const auto& item : list) items.push_back(item ? to_json(*item) : Json(nullptr));
+    return items;
+  }
+  template <class T>
   static Json to_json(const std::vector<T>& list) {
     Json items = Json::array();
     for (const T& item : list) items.push_back(entry(item));
@@ -135,6 +142,13 @@ class Writer {
 
   Json json_ = Json::object();
 };
+
+template <class Record>
+Json record_to_json(const Record& record) {
+  Json json = Writer::entry(record);
+  json.update(record.others);
+  return json;
+}
 
 template <class T>
 Json list_to_json(std::span<const T> list) {
@@ -148,9 +162,9 @@ Json head_to_json(const Results& results) {
   Json json;
   json["schema"] = kResultsSchema;
   if (results.command != Command::unknown) json["command"] = command_text(results.command);
-  json["tool"] = results.tool;
-  json["model"] = results.model;
-  json["text"] = results.text;
+  json["tool"] = record_to_json(results.tool);
+  json["model"] = record_to_json(results.model);
+  json["text"] = record_to_json(results.text);
   json["settings"] = results.settings;
   json["partial"] = results.partial;
   json["layers_done"] = results.layers_done;
@@ -168,7 +182,7 @@ Json tail_without_examples(const Results& results) {
   if (!results.claims.empty()) json["claims"] = list_to_json<Claim>(results.claims);
   if (results.changes) json.update(changes_to_json(*results.changes));
   json["notices"] = results.notices;
-  json["timings"] = results.timings;
+  json["timings"] = record_to_json(results.timings);
   return json;
 }
 
@@ -211,6 +225,19 @@ void write_text(const Results& results, const Put& put) {
 }
 
 }  // namespace
+
+nlohmann::ordered_json to_json(const ToolRecord& tool) {
+  return record_to_json(tool);
+}
+nlohmann::ordered_json to_json(const ModelRecord& model) {
+  return record_to_json(model);
+}
+nlohmann::ordered_json to_json(const TextRecord& text) {
+  return record_to_json(text);
+}
+nlohmann::ordered_json to_json(const Timings& timings) {
+  return record_to_json(timings);
+}
 
 nlohmann::ordered_json attributes_to_json(const LabelledArray& metric) {
   Json json;

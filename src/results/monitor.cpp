@@ -50,8 +50,8 @@ class MonitorReader {
   Results results() const {
     Results results;
     results.command = Command::monitor;
-    results.tool = {{"name", "headgauge"}, {"version", HEADGAUGE_VERSION}};
-    results.model = {{"name", model_}, {"family", family_}, {"layers", layers_}, {"heads", heads_}};
+    results.tool = {.name = "headgauge", .version = HEADGAUGE_VERSION};
+    results.model = {.name = model_, .family = family_, .layers = layers_, .heads = heads_};
     results.set_coord("layer", counted(layers_));
     results.set_coord("head", counted(heads_));
     std::vector<double> steps;

@@ -18,6 +18,15 @@ std::string joined(const std::vector<std::string>& names) {
 
 }  // namespace
 
+Timings& Timings::operator+=(const Timings& other) {
+  for (const auto stage :
+       {&Timings::forward, &Timings::measure, &Timings::sampling, &Timings::original,
+        &Timings::scans, &Timings::total, &Timings::converge}) {
+    if (this->*stage && other.*stage) *(this->*stage) += *(other.*stage);
+  }
+  return *this;
+}
+
 std::string_view verdict_text(Verdict verdict) {
   if (verdict == Verdict::holds) return "holds";
   if (verdict == Verdict::does_not_hold) return "does not hold";

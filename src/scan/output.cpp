@@ -104,22 +104,20 @@ std::vector<std::string> drop_whole_model_metrics(Results& results) {
 std::vector<std::string> short_document_notices(std::span<const int> lengths,
                                                 const SourceInfo& source, const Results& results) {
   std::vector<std::string> notices;
-  const auto names = results.text.find("names");
+  const std::vector<std::string>& names = results.text.names;
   std::size_t d = 0;  // number among the measured documents, which have names
   for (const Index tokens : source.measured_lengths()) {
     if (tokens == 0) continue;
     const std::size_t number = d++;
     if (tokens >= lengths.back()) continue;
-    const bool named =
-        names != results.text.end() && number < names->size() && (*names)[number].is_string();
     int reached = 0;
     for (const int length : lengths) {
       if (length <= tokens) reached = length;
     }
     notices.push_back(fmt::format(
         "{} has {} token{} and takes part {}",
-        named ? (*names)[number].get<std::string>() : fmt::format("document {}", number + 1),
-        tokens, tokens == 1 ? "" : "s",
+        number < names.size() ? names[number] : fmt::format("document {}", number + 1), tokens,
+        tokens == 1 ? "" : "s",
         reached > 0 ? fmt::format("only up to length {}", reached) : "at none of the lengths"));
   }
   return notices;

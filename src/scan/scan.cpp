@@ -195,16 +195,13 @@ class Scan {
     results.flags = find_flags(results);
     note_few_rows(results);
     note_few_heads(results);
-    results.timings = {{"forward_s", forward_seconds_},
-                       {"measure_s", measure_seconds_},
-                       {"total_s", total_.seconds()}};
+    results.timings = {
+        .forward = forward_seconds_, .measure = measure_seconds_, .total = total_.seconds()};
   }
 
   void describe(Results& results) const {
     results.tool = describe_tool(pool_.threads());
-    results.model = {{"name", info_.name},         {"family", info_.family},
-                     {"layers", info_.layers},     {"heads", info_.heads},
-                     {"kv_heads", info_.kv_heads}, {"head_dim", info_.head_dim}};
+    results.model = describe_model(info_);
     source_.describe(results);
   }
 

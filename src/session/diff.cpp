@@ -1,8 +1,8 @@
 // The changes between two results, and whether limits hold.
 #include "headgauge/diff.hpp"
 
-#include "headgauge/kernels.hpp"
 #include "headgauge/session.hpp"
+#include "heads/tool.hpp"
 #include "session/finish.hpp"
 
 namespace headgauge {
@@ -41,10 +41,7 @@ DiffResults diff(const Results& before, const Results& after, const DiffRequest&
   }
   results.changes = list_changes(results, request.level);
   results.summary = summarize_changes(results, *results.changes);
-  results.tool = {{"name", "headgauge"},
-                  {"version", HEADGAUGE_VERSION},
-                  {"simd", simd_level()},
-                  {"threads", 1}};
+  results.tool = describe_tool(1);
   DiffRequest written = request;
   write_own_settings(options_of(written), "DiffRequest::", results.settings);
   use_option_names(results);

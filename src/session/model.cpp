@@ -37,8 +37,8 @@ void Model::require_unchanged() const {
 
 void Model::describe(Results& results) const {
   if (!is_held_) return;
-  results.model["config_sha256"] = checkpoint().config().sha256();
-  results.model["weights_sha256"] = checkpoint().weights_sha256();
+  results.model.config_sha256 = checkpoint().config().sha256();
+  results.model.weights_sha256 = checkpoint().weights_sha256();
 }
 
 bool Model::has_tokenizer() const {

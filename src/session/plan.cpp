@@ -95,10 +95,14 @@ void require_texts(const Input& input, const PlanRequest& request) {
 // Describes what measured losses depend on. The options of the search are no part of it.
 Results described(const PlanTexts& texts) {
   Results all = described(texts.search);
-  all.text = {{"search", all.text}};
-  all.text["check"] = described(texts.check).text;
-  all.text["confirm"] = described(texts.confirm).text;
-  for (auto& pieces : all.text) pieces.erase("names");
+  const auto without_names = [](TextRecord text) {
+    text.names.clear();
+    return to_json(text);
+  };
+  const auto search = without_names(all.text);
+  all.text = {.others = {{"search", search},
+                         {"check", without_names(described(texts.check).text)},
+                         {"confirm", without_names(described(texts.confirm).text)}}};
   return all;
 }
 

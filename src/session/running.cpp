@@ -54,12 +54,13 @@ Journal::Identity identity_of(const RunRecord& record, const Results& described)
   for (const Option& option : record.options) {
     if (option.decides) identity["--" + option.name()] = identity_value(option);
   }
-  for (const auto& [key, value] : described.text.items()) {
+  const nlohmann::ordered_json texts = to_json(described.text);
+  for (const auto& [key, value] : texts.items()) {
     if (key != "names") identity["texts: " + key] = value;
   }
-  for (const char* key : {"config_sha256", "weights_sha256"}) {
-    if (described.model.contains(key)) identity[key] = described.model[key];
-  }
+  const ModelRecord& model = described.model;
+  if (!model.config_sha256.empty()) identity["config_sha256"] = model.config_sha256;
+  if (!model.weights_sha256.empty()) identity["weights_sha256"] = model.weights_sha256;
   add_tokenizer(record.model, identity);
   identity["version of headgauge"] = HEADGAUGE_VERSION;
   // Sums over rows differ in their last bits between instruction sets.

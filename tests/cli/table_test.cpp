@@ -136,7 +136,7 @@ TEST(Table, HasNoUnitWhereNoNIsJudged) {
 
 TEST(Table, FitsIn100ColumnsWhateverTheValues) {
   Results r = scanned_results();
-  r.model["name"] = std::string(300, 'm');
+  r.model.name = std::string(300, 'm');
   r.set_coord("layer", std::vector<double>{46, 47});
   r.set_coord("head", std::vector<double>{22, 23, 24});
   for (auto& [name, metric] : r.metrics) {
@@ -296,8 +296,8 @@ TEST(Table, SurvivesResultsWithNothingInThem) {
   EXPECT_EQ(heads_in(render_table(Results{}, {})), Heads{});
   Results r = scanned_results();
   r.metrics.clear();
-  r.model = nlohmann::ordered_json::object();
-  r.text = nlohmann::ordered_json::object();
+  r.model = {};
+  r.text = {};
   EXPECT_EQ(heads_in(render_table(r, {})), Heads{});
 }
 
@@ -309,8 +309,8 @@ TEST(Table, ASearchEndsBeforeTheLength) {
 
 TEST(Table, CountsOneInTheSingular) {
   Results r = scanned_results();
-  r.model["layers"] = r.model["heads"] = r.tool["threads"] = 1;
-  r.text["tokens"] = {1};
+  r.model.layers = r.model.heads = r.tool.threads = 1;
+  r.text.tokens = {1};
   r.partial = true;
   r.layers_done = 1;
   const std::string table = render_table(r, {});
@@ -322,7 +322,7 @@ TEST(Table, CountsOneInTheSingular) {
 
 TEST(Table, ScoresHaveNoHeadSize) {
   Results r = scanned_results();
-  r.model["head_dim"] = 0;
+  r.model.head_dim = 0;
   EXPECT_EQ(render_table(r, {}).find("head size"), std::string::npos);
 }
 
@@ -354,7 +354,7 @@ TEST(Table, PartialResultsSaySo) {
 
 TEST(Table, NamesCannotMoveTheCursor) {
   Results r = scanned_results();
-  r.model["name"] = "evil\x1b[2Jname";
+  r.model.name = "evil\x1b[2Jname";
   const std::string table = render_table(r, {});
   EXPECT_EQ(table.find('\x1b'), std::string::npos);
   EXPECT_NE(table.find("evil\\x1b[2Jname"), std::string::npos);

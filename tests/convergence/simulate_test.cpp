@@ -25,8 +25,8 @@ SyntheticOptions small(const char* tokens = "gaussian") {
 void expect_equal(const Results& a, const Results& b) {
   Results first = a, second = b;
   for (Results* results : {&first, &second}) {
-    results->timings = nullptr;
-    results->tool = nullptr;
+    results->timings = {};
+    results->tool = {};
     results->settings.erase("threads");
   }
   EXPECT_EQ(results_text(first), results_text(second));

@@ -46,16 +46,15 @@ inline void set_outlook(Results& r, double coverage) {
 inline Results scanned_results() {
   const double none = kUndefined;
   Results r;
-  r.tool = {{"name", "headgauge"}, {"version", "0.1.0"}, {"simd", "AVX3"}, {"threads", 2}};
-  r.model = {
-      {"name", "models/tiny"}, {"family", "gpt2"}, {"layers", 2}, {"heads", 3}, {"head_dim", 32}};
-  r.text = {{"names", {"/texts/moss.txt"}}, {"sha256", {"00ff"}}, {"tokens", {1154}}};
+  r.tool = {.name = "headgauge", .version = "0.1.0", .simd = "AVX3", .threads = 2};
+  r.model = {.name = "models/tiny", .family = "gpt2", .layers = 2, .heads = 3, .head_dim = 32};
+  r.text = {.names = {"/texts/moss.txt"}, .sha256 = {"00ff"}, .tokens = {1154}};
   r.settings = {{"normalizer", "softmax"},
                 {"x", "embedding"},
                 {"seed", 0},
                 {"critical_max", 128},
                 {"critical_level", 0.02}};
-  r.timings = {{"total_s", 0.4321}};
+  r.timings = {.total = 0.4321};
   r.set_coord("layer", std::vector<double>{0, 1});
   r.set_coord("head", std::vector<double>{0, 1, 2});
   r.set_coord("length", std::vector<double>{64, 1024});

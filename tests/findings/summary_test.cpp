@@ -140,10 +140,7 @@ TEST(Summary, SaysWhatIsNotThere) {
 TEST(Summary, NamesTheSinksOfTheMostHeadsAndTheDormantOnes) {
   Results r = scanned_results();
   r.metric("sink_weight")->values[3] = .97;  // head 0.1
-  r.text["sinks"] = {{{"position", 0}, {"heads", 5}, {"first_layer", 0}, {"last_layer", 1}},
-                     {{"position", 23}, {"heads", 2}, {"first_layer", 1}, {"last_layer", 1}},
-                     {{"position", 40}, {"heads", 1.5}, {"first_layer", 1}, {"last_layer", 1}},
-                     {{"position", 50}, {"heads", 1}, {"first_layer", 1}, {"last_layer", 1}}};
+  r.text.sinks = {{0, 5, 0, 1}, {23, 2, 1, 1}, {40, 1.5, 1, 1}, {50, 1, 1, 1}};
   r.flags = find_flags(r);
   EXPECT_EQ(
       texts(r)[0],
@@ -156,12 +153,11 @@ TEST(Summary, NamesTheSinksOfTheMostHeadsAndTheDormantOnes) {
 // The keys of cross-attention are no tokens of the text that was read, and perhaps none at all.
 TEST(Summary, NamesNoTokenWhereTheKeysAreOfAnotherText) {
   Results r = scanned_results();
-  r.text["sinks"] = {{{"position", 0}, {"heads", 5}, {"first_layer", 0}, {"last_layer", 1}},
-                     {{"position", 23}, {"heads", 2}, {"first_layer", 1}, {"last_layer", 1}}};
-  r.model["attention"] = "self";
+  r.text.sinks = {{0, 5, 0, 1}, {23, 2, 1, 1}};
+  r.model.attention = "self";
   EXPECT_NE(texts(r)[0].find("to the first token in 5 heads and to token 24 in"),
             std::string::npos);
-  r.model["attention"] = "cross";
+  r.model.attention = "cross";
   testing::expect_every_number_is_in_the_results(r);
   EXPECT_NE(texts(r)[0].find("to the first key in 5 heads and to key 24 in 2"), std::string::npos)
       << texts(r)[0];

@@ -79,7 +79,8 @@ TEST(Calibrate, SameBitsOnAnyNumberOfThreads) {
     CalibrateOptions options = rises({0.1, 1});
     options.threads = threads;
     calibrate_budgets({*learn, *confirm}, options, results);
-    results.tool = results.timings = nlohmann::ordered_json::object();
+    results.tool = {};
+    results.timings = {};
     texts.push_back(results_text(results));
   }
   EXPECT_EQ(texts[0], texts[1]);

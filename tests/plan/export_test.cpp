@@ -23,7 +23,7 @@ class ExportTest : public ::testing::Test {
     source_.head_dim = 8;
     source_.element_bytes = 2;
     source_.windows = {0, 32};
-    plan_.model = {{"name", "tiny"}, {"layers", 2}, {"heads", 4}, {"kv_heads", 2}};
+    plan_.model = {.name = "tiny", .layers = 2, .heads = 4, .kv_heads = 2};
     plan_.context = 100;
     plan_.heads = {2, 2};
   }

@@ -218,8 +218,8 @@ TEST(Page, CompressesLargeNumbers) {
 TEST(Page, NamesAreNeverMarkup) {
   Results results = made_results();
   const std::string name = "</script><script>alert(1)</script><!--<b>&amp;\u2028";
-  results.text["names"] = {name};
-  results.model["name"] = name;
+  results.text.names = {name};
+  results.model.name = name;
   const std::string page = page_of(results);
   EXPECT_EQ(page.find("alert(1)</script>"), page.npos);
   auto scripts = scripts_of(page);

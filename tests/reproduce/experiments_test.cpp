@@ -11,7 +11,7 @@ Results made_simulation() {
   Results results;
   results.settings = {{"synthetic", "sphere"}, {"seed", 3}};
   results.notices = {"a word"};
-  results.timings = {{"total_s", 1.5}};
+  results.timings = {.total = 1.5};
   results.set_coord("scale", std::vector<double>{1, 2});
   results.set_coord("tokens", std::vector<double>{50, 60, 70});
   results.set_coord("radius", std::vector<double>{1});
@@ -37,7 +37,7 @@ TEST(AddExperiment, PrefixesWhatASimulationHas) {
   EXPECT_EQ(whole.coord("scale"), nullptr);
   EXPECT_EQ(whole.settings["sphere"]["seed"], 3);
   EXPECT_EQ(whole.notices, (std::vector<std::string>{"sphere: a word", "gaussian: a word"}));
-  EXPECT_EQ(whole.timings["gaussian_total_s"], 1.5);
+  EXPECT_EQ(whole.timings.others["gaussian_total_s"], 1.5);
   EXPECT_NO_THROW(parse_results(results_text(whole), "whole"));
 }
 

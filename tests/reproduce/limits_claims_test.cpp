@@ -73,7 +73,7 @@ TEST(DistanceGrowsLinearly, CannotTell) {
 
 TEST(DistanceGrowsLinearly, ModelsThatSeeEverythingAreReadByLengthAndWindowsAreLeftOut) {
   MadeScan made;
-  made.results.model["causal"] = false;
+  made.results.model.causal = false;
   made.fill("distance_by_position", "position", [](int, double, double) { return 1; });
   made.fill("distance", "length", [](int, double label, double) { return label; });
   EXPECT_EQ(distance_grows_linearly(made.results).verdict, Verdict::holds);

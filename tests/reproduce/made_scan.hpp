@@ -39,7 +39,7 @@ struct MadeScan {
     std::vector<double> of_layer, of_head;
     for (int l = 0; l < layers; ++l) of_layer.push_back(l);
     for (int h = 0; h < heads; ++h) of_head.push_back(h);
-    results.model = {{"name", "made"}, {"family", "gpt2"}, {"layers", layers}, {"heads", heads}};
+    results.model = {.name = "made", .family = "gpt2", .layers = layers, .heads = heads};
     results.settings = {{"critical_max", 128}, {"critical_level", 0.01}};
     results.set_coord("layer", of_layer);
     results.set_coord("head", of_head);

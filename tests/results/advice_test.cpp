@@ -12,7 +12,7 @@ using Json = nlohmann::ordered_json;
 
 Results run_of(const Json& model, const Json& settings) {
   Results results;
-  if (!model.is_null()) results.model = {{"name", model}};
+  if (!model.is_null()) results.model = model_from_json({{"name", model}});
   results.settings = settings;
   return results;
 }

@@ -21,9 +21,9 @@ double label_sum(double layer, double head, double length) {
 Results run_of(const Numbers& layers, const Numbers& heads, const Numbers& lengths,
                double shift = 0, double error = 0.5) {
   Results r;
-  r.tool = {{"name", "headgauge"}};
-  r.model = {{"name", "tiny"}};
-  r.text = {{"names", {"a.txt"}}};
+  r.tool.name = "headgauge";
+  r.model.name = "tiny";
+  r.text.names = {"a.txt"};
   r.command = Command::scan;
   r.settings = {{"seed", 0}};
   r.set_coord("layer", layers);
@@ -159,9 +159,9 @@ TEST(Diff, ErrorsAreCombinedAsOfIndependentRuns) {
 TEST(Diff, SaysWhatWasCompared) {
   Results before = run_of({0}, {0}, {32});
   Results after = before;
-  before.model["name"] = "gpt2";
+  before.model.name = "gpt2";
   before.settings["seed"] = 1;
-  after.text["names"] = {"b.txt", "c.txt"};
+  after.text.names = {"b.txt", "c.txt"};
   const Results d = diff(before, after, {.old_file = "x/results.json", .new_file = "y.json"});
   EXPECT_EQ(d.command, Command::diff);
   EXPECT_EQ(d.settings["old"].dump(),
@@ -367,7 +367,7 @@ TEST(Diff, InterruptedRunsAndNoticesAreToldOf) {
   before.partial = true;
   before.notices = {"mine", "ours"};
   after.notices = {"ours"};
-  before.text["sha256"] = after.text["sha256"] = {"ab"};
+  before.text.sha256 = after.text.sha256 = {"ab"};
   const Results d = diff(before, after);
   EXPECT_TRUE(d.partial);
   EXPECT_TRUE(noted(d, "the old run was interrupted"));
@@ -375,19 +375,19 @@ TEST(Diff, InterruptedRunsAndNoticesAreToldOf) {
   EXPECT_TRUE(noted(d, "old file: mine"));
   EXPECT_EQ(std::ranges::count(d.notices, "ours"), 1);
   EXPECT_TRUE(noted(d, "both runs use the same text"));
-  after.text["sha256"] = {"cd"};
+  after.text.sha256 = {"cd"};
   EXPECT_FALSE(noted(diff(before, after), "same text"));
 }
 
 TEST(Diff, SaysWhatErrorsLeaveOut) {
   Results before = run_of({0}, {0}, {32}), after = before;
   const char* const scatter = "so they omit the variation between texts";
-  before.text["sha256"] = {"ab"};
-  after.text["sha256"] = {"cd"};
+  before.text.sha256 = {"ab"};
+  after.text.sha256 = {"cd"};
   EXPECT_TRUE(noted(diff(before, after), scatter));
-  before.text["sha256"] = {"a", "b", "c", "d"};
+  before.text.sha256 = {"a", "b", "c", "d"};
   EXPECT_TRUE(noted(diff(before, after), scatter)) << "of one text in one of the two";
-  after.text["sha256"] = {"e", "f", "g", "h"};
+  after.text.sha256 = {"e", "f", "g", "h"};
   EXPECT_FALSE(noted(diff(before, after), scatter));
   const char* const unknown = "does not say how many batches";
   EXPECT_TRUE(noted(diff(before, after), unknown)) << "as files of before";

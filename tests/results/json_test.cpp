@@ -351,7 +351,7 @@ TEST(ResultsJson, ChangedBytesNeverCrash) {
 
 TEST(ResultsJson, NamesThatAreNotUtf8AreWrittenAllTheSame) {
   Results r = made_results();
-  r.text["names"] = {"caf\xe9.txt"};
+  r.text.names = {"caf\xe9.txt"};
   EXPECT_TRUE(Json::accept(results_text(r)));
 }
 

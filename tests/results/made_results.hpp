@@ -7,11 +7,11 @@ namespace headgauge {
 
 inline Results made_results() {
   Results r;
-  r.tool = {{"name", "headgauge"}, {"version", "0.1.0"}, {"simd", "AVX3"}, {"threads", 2}};
-  r.model = {{"name", "tiny"}, {"family", "gpt2"}, {"layers", 2}, {"heads", 3}};
-  r.text = {{"names", {"a.txt"}},
-            {"sha256", {"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"}},
-            {"tokens", {64}}};
+  r.tool = {.name = "headgauge", .version = "0.1.0", .simd = "AVX3", .threads = 2};
+  r.model = {.name = "tiny", .family = "gpt2", .layers = 2, .heads = 3};
+  r.text = {.names = {"a.txt"},
+            .sha256 = {"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+            .tokens = {64}};
   r.command = Command::scan;
   r.settings = {{"seed", 7}, {"top_n", {1, 5}}, {"x", "embedding"}};
   r.set_coord("layer", std::vector<double>{0, 1});
@@ -41,7 +41,7 @@ inline Results made_results() {
                  {"17.2", {FactSource::Kind::cell, "mass_90", {1, 2, 1}}, 17.25}},
                 {"1.2"}}};
   r.notices = {"3 rows had no mass"};
-  r.timings = {{"forward_s", 0.5}, {"total_s", 1.75}};
+  r.timings = {.forward = 0.5, .total = 1.75};
   return r;
 }
 

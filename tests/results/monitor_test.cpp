@@ -45,8 +45,8 @@ TEST(MonitorRecords, AreMetricsOverLayerHeadAndStep) {
   EXPECT_EQ(entropy({0, 1, 2}), 6.0);
   EXPECT_TRUE(std::isnan(results.at("own", {0, 0, 1})));
   EXPECT_EQ(results.at("own", {1, 1, 2}), 1.0);
-  EXPECT_EQ(results.model.at("name"), "m");
-  EXPECT_EQ(results.model.at("layers"), 2);
+  EXPECT_EQ(results.model.name, "m");
+  EXPECT_EQ(results.model.layers, 2);
   // It can be written and read as any other results.
   const Results again = parse_results(results_text(results), "again");
   EXPECT_EQ(results_text(again), results_text(results));

@@ -105,9 +105,9 @@ TEST(Answers, ChangeNothingElseOfAScan) {
     }
     EXPECT_EQ(found.rows, expected.rows) << name;
   }
-  EXPECT_EQ(with_cases.text["names"], without.text["names"]);
-  ASSERT_EQ(with_cases.text["tasks"].size(), 2u);
-  EXPECT_EQ(with_cases.text["tasks"][1]["controls"], 2);
+  EXPECT_EQ(with_cases.text.names, without.text.names);
+  ASSERT_EQ(with_cases.text.tasks.size(), 2u);
+  EXPECT_EQ(with_cases.text.tasks[1].controls, 2);
 }
 
 TEST(Answers, HeadsAreMeasuredOnCasesIfThereIsNoText) {
@@ -122,7 +122,7 @@ TEST(Answers, HeadsAreMeasuredOnCasesIfThereIsNoText) {
   EXPECT_EQ(results.require_metric(metric::entropy).values,
             expected.require_metric(metric::entropy).values);
   EXPECT_EQ(results.metric(metric::loss), nullptr) << "only the answers are predicted";
-  EXPECT_EQ(results.text["names"].size(), 3u);
+  EXPECT_EQ(results.text.names.size(), 3u);
 }
 
 // A source that only has cases.

@@ -75,7 +75,7 @@ inline Results scan_weights(HeadSource& source, std::vector<std::string> measure
 
 inline std::set<Index> sinks_in(const Results& results) {
   std::set<Index> found;
-  for (const auto& sink : results.text.at("sinks")) found.insert(sink.at("position").get<Index>());
+  for (const FoundSink& sink : results.text.sinks.value()) found.insert(sink.position);
   return found;
 }
 

@@ -157,10 +157,13 @@ class TwoHeads final : public HeadSource {
     }
     return heads_;
   }
-  void describe(Results& results) const override { results.model.update(facts); }
+  void describe(Results& results) const override {
+    results.model.positions = model.positions;
+    results.model.trained_length = model.trained_length;
+  }
 
-  nlohmann::ordered_json facts = nlohmann::ordered_json::object();  // of the model
-  Index uniform_up_to = 0;                                          // tokens, both heads
+  ModelRecord model;
+  Index uniform_up_to = 0;  // tokens, both heads
 
  private:
   Matrix<float> queries_, keys_;
@@ -194,7 +197,7 @@ TEST(Passes, SlopesAndForecastsFollowTheLengths) {
 TEST(Passes, ForecastsEndWithThePositionsOfTheModel) {
   for (const int positions : {512, 1024, 2047, 4096}) {
     TwoHeads source;
-    source.facts["positions"] = positions;
+    source.model.positions = positions;
     const Results results = forecasts_of(source);
     for (const char* end : {"", "_low", "_high"}) {
       const std::string name = std::string("effective_tokens_forecast") + end;
@@ -215,13 +218,13 @@ TEST(Passes, SaysThatForecastsAreUnreliableWhereAHeadChanged) {
             std::vector<std::string>{
                 "effective_tokens_forecast is unreliable here: fitted up to position 256, its 95 % "
                 "intervals contain the values measured up to 512 for only 1 of 2 heads"});
-  source.facts["positions"] = 512;
+  source.model.positions = 512;
   EXPECT_TRUE(forecasts_of(source).notices.empty());
 }
 
 TEST(Passes, SaysOnceThatForecastsGoBeyondWhatWasLearnt) {
   TwoHeads source;
-  source.facts["trained_length"] = 1024;
+  source.model.trained_length = 1024;
   const Results results = forecasts_of(source);
   EXPECT_EQ(results.notices,
             std::vector<std::string>{
@@ -229,7 +232,7 @@ TEST(Passes, SaysOnceThatForecastsGoBeyondWhatWasLearnt) {
                 "2048, 4096 extrapolates the trend of its heads up to 512; it was not trained at "
                 "these positions"});
   EXPECT_FALSE(std::isnan(results.at("effective_tokens_forecast", {0, 0, 2})));
-  source.facts["trained_length"] = 4096;
+  source.model.trained_length = 4096;
   EXPECT_TRUE(forecasts_of(source).notices.empty());
 }
 

@@ -54,29 +54,12 @@ class Documents final : public HeadSource {
 using Layer = Documents::Layer;
 using Text = Documents::Text;
 
-// An entry of text.sinks in results.json.
-struct Listed {
-  Index position;
-  double heads;
-  int first_layer = 0, last_layer = 0;
-  bool operator==(const Listed&) const = default;
-};
-using List = std::vector<Listed>;
-
-std::ostream& operator<<(std::ostream& out, const Listed& sink) {
-  return out << sink.position << " in " << sink.heads << " heads of " << sink.first_layer << " to "
-             << sink.last_layer;
-}
+using List = std::vector<FoundSink>;
 
 List listed_of_layers(const std::vector<Layer>& layers) {
   Documents source(layers);
   const Results results = scan_weights(source);
-  List found;
-  for (const auto& sink : results.text.at("sinks")) {
-    found.push_back({sink.at("position").get<Index>(), sink.at("heads").get<double>(),
-                     sink.at("first_layer").get<int>(), sink.at("last_layer").get<int>()});
-  }
-  return found;
+  return results.text.sinks.value();
 }
 
 template <typename... Texts>

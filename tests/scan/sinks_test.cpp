@@ -286,11 +286,11 @@ TEST(Sinks, OfSmolLm2AreThoseOfTransformers) {
   scan_options.measures = {"weights", "roles"};
   const Results results = scan(*source, scan_options);
   EXPECT_EQ(sinks_in(results), (Sinks{0, 23, 54, 260, 373, 505, 618}));
-  const auto& first = results.text.at("sinks").at(0);
-  EXPECT_EQ(first.at("position"), 0);
-  EXPECT_NEAR(first.at("heads").get<double>(), 228, 3);
-  EXPECT_EQ(results.text.at("sinks").at(1).at("position"), 23);
-  EXPECT_EQ(results.text.at("sinks").at(1).at("last_layer"), 10);
+  const std::vector<FoundSink>& found = results.text.sinks.value();
+  EXPECT_EQ(found.at(0).position, 0);
+  EXPECT_NEAR(found.at(0).heads, 228, 3);
+  EXPECT_EQ(found.at(1).position, 23);
+  EXPECT_EQ(found.at(1).last_layer, 10);
 
   std::set<std::string> induction;
   Index resting = 0;

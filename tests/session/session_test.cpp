@@ -39,9 +39,9 @@ ScanRequest quick() {
 
 // All that results hold but the time that they took and the threads.
 std::string text_of_results(Results results) {
-  results.timings = nlohmann::ordered_json::object();
+  results.timings = {};
   results.settings.erase("threads");
-  results.tool.erase("threads");
+  results.tool.threads.reset();
   return results_text(results);
 }
 

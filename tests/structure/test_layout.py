@@ -62,6 +62,7 @@ HEADERS = {
     "parallel": "base",
     "parameters": "normalize",
     "patterns": "heads",
+    "provenance": "results",
     "ranks": "statistics",
     "results_folder": "results",
     "synthetic": "convergence",
