@@ -195,7 +195,8 @@ class KeysTask final : public FactTask {
     const std::string kind = name_of(options().values);
     Scene scene;
     for (Index i = 0; i < items(4); ++i) {
-      const std::string before = fmt::format("The special {} of the {} is", kind, distinct.noun());
+      const std::string key = fmt::format("special {} of the {}", kind, distinct.noun());
+      const std::string before = "The " + key + " is";
       const std::string text = distinct.value(options().values);
       const TokenIds value = sentences().value(text);
       secrets.push_back(value);
@@ -207,7 +208,7 @@ class KeysTask final : public FactTask {
       scene.asked = std::move(fact);
       scene.answer = value;
       scene.source = before + text + ".";
-      scene.question = sentences().on_new_line(before);
+      scene.question = sentences().on_new_line(fmt::format("What is the {}? {}", key, before));
     }
     secrets.resize(1);  // the values of the others stay in the control
     return scene;
@@ -220,7 +221,7 @@ class ValuesTask final : public FactTask {
   Scene scene(Draws& draws, std::vector<TokenIds>& secrets) const override {
     Distinct distinct(draws);
     const std::string kind = name_of(options().values), noun = distinct.noun();
-    const std::string before = fmt::format("A special {} of the {} is", kind, noun);
+    const std::string before = fmt::format("The special {} of the {} is", kind, noun);
     Scene scene;
     for (Index i = 0; i < items(2); ++i) {
       const std::string text = distinct.value(options().values);
@@ -237,7 +238,7 @@ class ValuesTask final : public FactTask {
       }
     }
     scene.question = sentences().on_new_line(
-        fmt::format("The special {}s of the {}, in the order of the text, are", kind, noun));
+        fmt::format("In order of appearance, the special {}s of the {} are", kind, noun));
     return scene;
   }
 };
