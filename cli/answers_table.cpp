@@ -35,10 +35,9 @@ class AnswersTable {
     columns.push_back({"cases", 5});
     columns.push_back({"right", 6, "%", 0, meaning(metric::answer_right)});
     if (dim_.empty()) {
-      columns.insert(columns.end(),
-                     {interval,
-                      {"loss", 17, "nats ± se"},
-                      {"gain", 17, "nats ± se", 0, meaning(metric::answer_gain)}});
+      columns.insert(columns.end(), {interval,
+                                     {"loss", 17, "nats ± se"},
+                                     {"gain", 17, "nats ± se", 0, meaning(metric::answer_gain)}});
     } else {
       columns.insert(columns.end(), {{"kept", 6, "%", 0, meaning(metric::answers_kept)},
                                      interval,

@@ -86,9 +86,7 @@ class Scan(AnswersTest):
         self.assertTrue(
             any("2 of 8 cases are left out" in notice for notice in results["notices"]), results["notices"]
         )
-        self.refuse(
-            BAD_INPUT, "scan", "model", "--tasks", "long.jsonl", says=("long.jsonl", f"{longest}")
-        )
+        self.refuse(BAD_INPUT, "scan", "model", "--tasks", "long.jsonl", says=("long.jsonl", f"{longest}"))
 
     def test_the_table_and_the_sentences(self) -> None:
         printed = self.succeed("scan", "model", "--tokens", "ids.txt", "--tasks", "keys.jsonl", *QUICK).out
@@ -123,7 +121,9 @@ class Compare(AnswersTest):
         results = self.compare(*self.words)
         metrics = results["metrics"]
         loss = metrics["answer_loss"]["values"]
-        self.assertAlmostEqual(metrics["answer_loss_change"]["values"][1][0], loss[1][0] - loss[0][0], places=9)
+        self.assertAlmostEqual(
+            metrics["answer_loss_change"]["values"][1][0], loss[1][0] - loss[0][0], places=9
+        )
         self.assertEqual(metrics["answer_loss_change"]["values"][0], [0])
         self.assertEqual(metrics["answers_kept"]["dims"], ["pattern", "task"])
         printed = self.succeed("compare", "model", *self.words, *QUICK).out
