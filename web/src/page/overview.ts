@@ -4,6 +4,7 @@ import type { Results } from "../data/results";
 import { genericFigure } from "../figures/generic";
 import { mapFigure } from "../figures/map";
 import { formatAddress, headAddress } from "./address";
+import { answers } from "./answers";
 import { chosenCell, comparedDim, isPerHead } from "./cells";
 import { element, fill } from "./element";
 import { findings } from "./findings";
@@ -41,10 +42,11 @@ function open(page: Page): Opened {
   let now = "";
   let order: string | undefined;
   const update = async () => {
-    const { losses: sorted = "" } = page.address.query;
+    const { losses: byLoss = "", answers: byAnswer = "" } = page.address.query;
+    const sorted = `${byLoss} ${byAnswer}`;
     if (order !== sorted) {
-      const made = await losses(page);
-      if (made) refill(lost, [made]);
+      const made = [await answers(page), await losses(page)].filter((section) => section !== null);
+      if (made.length > 0) refill(lost, made);
       order = sorted;
     }
     const metric = chosenMetric(page);

@@ -1,12 +1,14 @@
 import { expect, test } from "vitest";
 import { fromFile } from "../../src/catalogue/catalogue";
+import { resultsFromFile } from "../../src/data/file";
 import { allHeads, chosenCell, comparedDim, headCell, isPerHead, rowsBehind } from "../../src/page/cells";
+import { answerRows, hasAnswers } from "../../src/page/answers";
 import { hasLosses, lossRows } from "../../src/page/losses";
 import { nextPlace, reading } from "../../src/page/map";
 import { quantities } from "../../src/page/methods";
 import { metricOptions } from "../../src/page/selection";
 import { madeCompare, madeDiff, madeResults } from "./made";
-import { smallResults } from "./page-results";
+import { smallFile, smallResults } from "./page-results";
 
 const results = smallResults();
 
@@ -46,6 +48,31 @@ test("the losses of a comparison are those of the file, of all heads or of one a
   ]);
   expect(each.slice(-2).map(({ change }) => change)).toEqual([NaN, NaN]);
   expect(hasLosses(results)).toBe(false);
+});
+
+test("the answers are those of the file, of each task and intervention", () => {
+  const file = smallFile();
+  const metrics = file["metrics"] as Record<string, unknown>;
+  Object.assign(file["coords"] as object, { task: ["keys", "copy"], pattern: ["original", "window"] });
+  const of = (values: unknown, dims = ["pattern", "task"], more: object = {}) => ({ dims, unit: "1", values, ...more });
+  metrics["answer_right"] = of([[1, 0.5], [0.25, null]]);
+  metrics["answer_right_low"] = of([[0.9, 0.4], [0.1, null]]);
+  metrics["answer_right_high"] = of([[1, 0.6], [0.4, null]]);
+  metrics["answers_kept"] = of([[1, 1], [0.125, null]]);
+  metrics["answer_loss_change"] = of([[0, 0], [2, 3]], undefined, { stderr: [[0, 0], [0.5, null]] });
+  metrics["does_task"] = of([1, 0], ["task"]);
+  const made = resultsFromFile(file);
+  expect(hasAnswers(made)).toBe(true);
+  const rows = answerRows(made);
+  expect(rows.map(({ task, intervention, done }) => [task, intervention, done])).toEqual([
+    ["keys", "original", true], ["keys", "window", true], ["copy", "original", false], ["copy", "window", false],
+  ]);
+  expect(rows[1]).toMatchObject({ right: { share: 0.25, low: 0.1, high: 0.4 }, change: 2, error: 0.5 });
+  expect(rows[1]!.kept.share).toBe(0.125);
+  expect(rows[0]!.kept.share).toBe(NaN);
+  (metrics["answer_right"] as { dims: string[] }).dims = ["layer", "task"];
+  expect(hasAnswers(resultsFromFile(file))).toBe(false);
+  expect(hasAnswers(results)).toBe(false);
 });
 
 test("heads are named by their labels, not by their places", () => {

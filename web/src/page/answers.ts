@@ -1,0 +1,134 @@
+// Shows the answers of tasks: how many are right, and what the interventions of `headgauge compare`
+// cost them. One row for each task, of a comparison one for each task and intervention.
+import type { MetricName } from "../catalogue/catalogue";
+import type { Results } from "../data/results";
+import { variants } from "../figures/critical";
+import { formatNumber } from "../figures/format";
+import { signed } from "../figures/predictions";
+import { changed, formatAddress } from "./address";
+import { element } from "./element";
+import type { Page } from "./page";
+import { formatOrder, parseOrder, table, type Column } from "./table";
+import { shown } from "./words";
+
+const NEEDS: readonly MetricName[] = [
+  "answer_right", "answer_right_low", "answer_right_high", "answer_loss", "answer_gain", "does_task",
+  "answer_loss_change", "answers_kept", "answers_kept_low", "answers_kept_high",
+];
+
+// A share and the ends of its interval; NaN where there is none.
+interface Share {
+  share: number;
+  low: number;
+  high: number;
+}
+
+export interface AnswerRow {
+  task: string;
+  done: boolean; // the unchanged model is shown to use the source of the answers
+  place: number;
+  intervention: string;
+  right: Share;
+  kept: Share;
+  loss: number;
+  gain: number;
+  change: number;
+  error: number; // standard error of the change
+}
+
+// Only of the whole model: answers with one head changed are in the map.
+export const hasAnswers = (results: Results): boolean =>
+  results.has("answer_right") && results.info("answer_right")?.dims.includes("layer") === false;
+
+export function answerRows(results: Results): AnswerRow[] {
+  const { dim, labels } = variants(results, "answer_right");
+  const compared = dim !== "";
+  return results.coord("task").flatMap((label, task) =>
+    labels.map((intervention, k): AnswerRow => {
+      const at = compared ? { [dim]: k, task } : { task };
+      const share = (name: "answer_right" | "answers_kept"): Share => ({
+        share: results.value(name, at),
+        low: results.value(`${name}_low`, at),
+        high: results.value(`${name}_high`, at),
+      });
+      const isChanged = compared && k > 0;
+      return {
+        task: String(label),
+        done: results.value("does_task", { task }) === 1,
+        place: task * labels.length + k,
+        intervention,
+        right: share("answer_right"),
+        kept: isChanged ? share("answers_kept") : { share: NaN, low: NaN, high: NaN },
+        loss: results.value("answer_loss", at),
+        gain: results.value("answer_gain", { task }),
+        change: isChanged ? results.value("answer_loss_change", at) : NaN,
+        error: isChanged ? results.stderr("answer_loss_change", at) : NaN,
+      };
+    }),
+  );
+}
+
+export async function answers(page: Page): Promise<HTMLElement | null> {
+  const { results } = page;
+  if (!hasAnswers(results)) return null;
+  await results.need(...NEEDS);
+  const rows = answerRows(results);
+  const undone = [...new Set(rows.filter(({ done }) => !done).map(({ task }) => task))];
+  const title = rows.some(({ kept }) => Number.isFinite(kept.share))
+    ? "What the interventions do to answers"
+    : "Answers";
+  return element(
+    "section",
+    { class: "answers", "aria-labelledby": "answers" },
+    element("h2", { id: "answers" }, title),
+    element(
+      "p",
+      { class: "note" },
+      "With 95 % intervals over cases. ",
+      undone.length > 0 &&
+        `The unchanged model is not shown to use the source in ${undone.join(", ")}: that says nothing about a change. `,
+      element("a", { href: formatAddress({ view: "methods", item: "answer_right" satisfies MetricName, query: {} }) }, "Definition"),
+    ),
+    table({
+      caption: title,
+      columns: columnsOf(rows),
+      rows,
+      order: parseOrder(page.address.query["answers"]),
+      sort: (next) => page.go(changed(page.address, { answers: formatOrder(next) }), true),
+    }),
+  );
+}
+
+const percent = (share: number): string => formatNumber(100 * share, 3);
+
+function columnsOf(rows: readonly AnswerRow[]): Column<AnswerRow>[] {
+  const share = (id: "right" | "kept", title: string): Column<AnswerRow>[] =>
+    rows.some((row) => Number.isFinite(row[id].share))
+      ? [{
+          id, title, note: "%", numeric: true,
+          key: (row) => row[id].share,
+          show: ({ [id]: { share: value, low, high } }) =>
+            Number.isFinite(value) ? `${percent(value)} (${percent(low)} to ${percent(high)})` : "",
+        }]
+      : [];
+  const number = (id: "loss" | "gain" | "change" | "error", title: string, show: (value: number) => string): Column<AnswerRow>[] =>
+    rows.some((row) => Number.isFinite(row[id]))
+      ? [{ id, title, note: "nats", numeric: true, key: (row) => row[id], show: (row) => show(row[id]) }]
+      : [];
+  const compared = rows.some(({ intervention }) => intervention !== "");
+  return [
+    { id: "task", title: "Task", key: ({ place }) => place, show: ({ task }) => task },
+    ...(compared
+      ? [{
+          id: "intervention", title: "Intervention",
+          key: (row: AnswerRow) => row.intervention, show: (row: AnswerRow) => row.intervention,
+        }]
+      : []),
+    ...share("right", "Right"),
+    ...share("kept", "Kept"),
+    ...number("loss", "Loss", shown),
+    ...number("change", "Change", (value) => (Number.isFinite(value) ? signed(value, 4) : "")),
+    ...number("error", "± standard error", (value) => (Number.isFinite(value) ? shown(value, 2) : "")),
+    ...(compared ? [] : number("gain", "Gain", (value) => signed(value, 4))),
+  ];
+}
