@@ -3,7 +3,6 @@
 import type { MetricName } from "../catalogue/catalogue";
 import type { Results } from "../data/results";
 import { variants } from "../figures/critical";
-import { formatNumber } from "../figures/format";
 import { signed } from "../figures/predictions";
 import { changed, formatAddress } from "./address";
 import { element } from "./element";
@@ -99,7 +98,7 @@ export async function answers(page: Page): Promise<HTMLElement | null> {
   );
 }
 
-const percent = (share: number): string => formatNumber(100 * share, 3);
+const percent = (share: number): string => (100 * share).toFixed(0);
 
 function columnsOf(rows: readonly AnswerRow[]): Column<AnswerRow>[] {
   const share = (id: "right" | "kept", title: string): Column<AnswerRow>[] =>
@@ -111,24 +110,21 @@ function columnsOf(rows: readonly AnswerRow[]): Column<AnswerRow>[] {
             Number.isFinite(value) ? `${percent(value)} (${percent(low)} to ${percent(high)})` : "",
         }]
       : [];
-  const number = (id: "loss" | "gain" | "change" | "error", title: string, show: (value: number) => string): Column<AnswerRow>[] =>
+  const number = (id: "loss" | "gain" | "change", title: string, show: (row: AnswerRow) => string): Column<AnswerRow>[] =>
     rows.some((row) => Number.isFinite(row[id]))
-      ? [{ id, title, note: "nats", numeric: true, key: (row) => row[id], show: (row) => show(row[id]) }]
+      ? [{ id, title, note: "nats", numeric: true, key: (row) => row[id], show: (row) => (Number.isFinite(row[id]) ? show(row) : "") }]
       : [];
   const compared = rows.some(({ intervention }) => intervention !== "");
+  const intervention: Column<AnswerRow> = {
+    id: "intervention", title: "Intervention", key: (row) => row.intervention, show: (row) => row.intervention,
+  };
   return [
     { id: "task", title: "Task", key: ({ place }) => place, show: ({ task }) => task },
-    ...(compared
-      ? [{
-          id: "intervention", title: "Intervention",
-          key: (row: AnswerRow) => row.intervention, show: (row: AnswerRow) => row.intervention,
-        }]
-      : []),
+    ...(compared ? [intervention] : []),
     ...share("right", "Right"),
     ...share("kept", "Kept"),
-    ...number("loss", "Loss", shown),
-    ...number("change", "Change", (value) => (Number.isFinite(value) ? signed(value, 4) : "")),
-    ...number("error", "± standard error", (value) => (Number.isFinite(value) ? shown(value, 2) : "")),
-    ...(compared ? [] : number("gain", "Gain", (value) => signed(value, 4))),
+    ...number("change", "Loss change", ({ change, error }) => `${signed(change, 3)} ± ${shown(error, 2)}`),
+    ...(compared ? [] : number("loss", "Loss", ({ loss }) => shown(loss))),
+    ...(compared ? [] : number("gain", "Gain", ({ gain }) => signed(gain, 3))),
   ];
 }
