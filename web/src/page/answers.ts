@@ -101,13 +101,13 @@ export async function answers(page: Page): Promise<HTMLElement | null> {
 const percent = (share: number): string => (100 * share).toFixed(0);
 
 function columnsOf(rows: readonly AnswerRow[]): Column<AnswerRow>[] {
-  const share = (id: "right" | "kept", title: string): Column<AnswerRow>[] =>
+  const share = (id: "right" | "kept", title: string, interval: boolean): Column<AnswerRow>[] =>
     rows.some((row) => Number.isFinite(row[id].share))
       ? [{
           id, title, note: "%", numeric: true,
           key: (row) => row[id].share,
           show: ({ [id]: { share: value, low, high } }) =>
-            Number.isFinite(value) ? `${percent(value)} (${percent(low)} to ${percent(high)})` : "",
+            Number.isFinite(value) ? percent(value) + (interval ? ` (${percent(low)} to ${percent(high)})` : "") : "",
         }]
       : [];
   const number = (id: "loss" | "gain" | "change", title: string, show: (row: AnswerRow) => string): Column<AnswerRow>[] =>
@@ -121,8 +121,8 @@ function columnsOf(rows: readonly AnswerRow[]): Column<AnswerRow>[] {
   return [
     { id: "task", title: "Task", key: ({ place }) => place, show: ({ task }) => task },
     ...(compared ? [intervention] : []),
-    ...share("right", "Right"),
-    ...share("kept", "Kept"),
+    ...share("right", "Right", !compared),
+    ...share("kept", "Kept", true),
     ...number("change", "Loss change", ({ change, error }) => `${signed(change, 3)} ± ${shown(error, 2)}`),
     ...(compared ? [] : number("loss", "Loss", ({ loss }) => shown(loss))),
     ...(compared ? [] : number("gain", "Gain", ({ gain }) => signed(gain, 3))),
