@@ -88,6 +88,9 @@ TEST_F(TaskFile, FindsTheLastOccurrenceOfTheSource) {
   const std::vector<int> tail = demo_tokenizer().encode(" key is 5. So say: the key is", false);
   EXPECT_EQ(one.distance, std::ssize(tail));
   EXPECT_EQ(one.control, demo_tokenizer().encode("Nothing. So say: the key is"));
+  // A source that begins with its token, and one that begins within it.
+  EXPECT_EQ(read_line(R"({"prompt": "a key b", "answer": "b", "source": " key"})").distance,
+            read_line(R"({"prompt": "a key b", "answer": "b", "source": "key"})").distance);
   EXPECT_EQ(read_line(R"({"prompt": "a", "answer": "b", "source": "elsewhere"})").distance, 0);
   EXPECT_EQ(read_line(R"({"prompt": "a b", "answer": "b", "source": "a", "distance": 1})").distance,
             1);
