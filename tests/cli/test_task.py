@@ -92,7 +92,7 @@ class Oracle(TaskTest):
     def test_of_what_answers_it(self) -> None:
         """A reader of the text alone finds the answers, and none in the controls."""
         for case in self.make("keys", "--cases", 10, "--values", "words"):
-            question = case["prompt_text"].rpartition("\n")[2]
+            question = case["prompt_text"].rpartition("? ")[2]
             answers = re.findall(re.escape(question) + r"( \w+)\.", case["prompt_text"])
             self.assertEqual(answers, [case["answer_text"]])
             self.assertEqual(re.findall(re.escape(question) + r"( \w+)\.", self.text(case["control"])), [])
