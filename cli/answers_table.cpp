@@ -72,7 +72,7 @@ class AnswersTable {
     if (dim_.empty()) {
       put(interval(metric::answer_right_low, metric::answer_right_high, task, change));
       const auto loss = cell(metric::answer_loss, task, change);
-      put(loss ? fmt::format("{:.4f} ± {:.4f}", loss->value, loss->standard_error) : "-");
+      put(loss ? nats(loss).substr(1) : "-");  // a loss needs no sign
       put(nats(cell(metric::answer_gain, task, change)));
     } else if (change > 0) {
       put(percent(cell(metric::answers_kept, task, change)));

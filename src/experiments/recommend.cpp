@@ -176,6 +176,21 @@ class Recommendations {
     }
   }
 
+  // Names the changes that lower the loss here and are shown to lose answers.
+  void say_losing() {
+    std::string losing;
+    for (const Candidate& candidate : best_) {
+      const auto task = lost_by(results_, candidate);
+      if (!task) continue;
+      losing += fmt::format("{}{}, {} ({})", losing.empty() ? "" : "; ", who(results_, candidate),
+                            label(results_, candidate), *task);
+    }
+    if (losing.empty()) return;
+    say(fmt::format("Not recommended, because answers are shown to be lost: {}.", losing),
+        "A lower loss of text does not make up for answers that are no longer found.",
+        next::kTasksEachLayer);
+  }
+
   void say_candidates() {
     say_each("Lower loss in", best_,
              "It was chosen among many on this text, so it looks better here than it is.",
@@ -184,6 +199,7 @@ class Recommendations {
                     "another.",
                     best_.size() == 1 ? "it was" : "they were", best_.size() == 1 ? "it" : "them"),
         "Only a text that had no part in the choice can confirm a gain.", next::kConfirm);
+    say_losing();
   }
 
   // Returns "novel.txt (L = 1024)".
@@ -213,21 +229,16 @@ class Recommendations {
 
   void say_confirmed() {
     std::vector<Candidate> confirmed, higher, open;
-    std::string losing;
+    std::size_t gained = 0;
     bool judged = false;
     for (const Candidate& candidate : best_) {
       const auto there = cell_of(results_, kConfirmed, candidate);
       judged = judged || (there && !std::isnan(there->standard_error));
       const bool rises = there && t_test(mean_of(*there), 0, Tail::above).p <= kFalseDiscoveries;
-      if (const auto task = lost_by(results_, candidate)) {
-        losing += fmt::format("{}{}, {} ({})", losing.empty() ? "" : "; ", who(results_, candidate),
-                              label(results_, candidate), *task);
-        continue;
-      }
-      (there && confirmed_.is_gain(*there) ? confirmed
-       : rises                             ? higher
-                                           : open)
-          .push_back(candidate);
+      const bool gains = there && confirmed_.is_gain(*there);
+      gained += gains ? 1 : 0;
+      if (gains && lost_by(results_, candidate)) continue;
+      (gains ? confirmed : rises ? higher : open).push_back(candidate);
     }
     if (!judged) {
       say(fmt::format("No recommendation: {} has too few blocks for a standard error.",
@@ -237,9 +248,8 @@ class Recommendations {
     }
     const auto together = find_cell(results_, metric::loss_change_together, {});
     if (best_.size() > 1) {
-      std::string text =
-          fmt::format("{} of these {} {} the loss on {} beyond chance", confirmed.size(),
-                      best_.size(), confirmed.size() == 1 ? "lowers" : "lower", other_text());
+      std::string text = fmt::format("{} of these {} {} the loss on {} beyond chance", gained,
+                                     best_.size(), gained == 1 ? "lowers" : "lower", other_text());
       if (together) {
         text += fmt::format("; all {} at once change it there by {} nats", best_.size(),
                             with_error(*together));
@@ -253,16 +263,12 @@ class Recommendations {
     }
     say_each("Recommended for", confirmed,
              has_task_that_is_done(results_)
-                 ? "The loss fell on a text that had no part in the choice, and no loss of answers "
-                   "is shown; that does not show that there is none."
+                 ? "The loss fell on a text that had no part in the choice, and this change alone "
+                   "is not shown to lose answers; that does not show that it loses none."
                  : "The loss fell on a text that had no part in the choice. It does not show "
                    "whether the model still finds tokens far back: give --tasks.",
              next::kPlan);
-    if (!losing.empty()) {
-      say(fmt::format("Not recommended, because answers are shown to be lost: {}.", losing),
-          "A lower loss of text does not make up for answers that are no longer found.",
-          next::kTasksEachLayer);
-    }
+    say_losing();
     const std::string where = best_.size() > 1 ? "there" : "on " + other_text();
     if (!open.empty()) {
       say(fmt::format("No change of the loss is shown {}: {}.", where, listed(open)),

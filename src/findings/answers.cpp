@@ -82,14 +82,12 @@ std::vector<SummaryLine> task_sentences(const Results& results) {
       any_done = true;
     }
     if (tasks.is_done(t) == true) continue;
-    undone.say(any_undone ? "; " : "The unchanged model is not shown to use the source in ");
+    undone.say(any_undone ? "; " : "The model is not shown to do ");
     undone.say(tasks.name(t));
     if (const auto gain = find_cell(results, metric::answer_gain, {{"task", t}})) {
       undone.say(" (gain ").number(*gain);
       if (std::isfinite(gain->standard_error)) undone.say(" ± ").error(*gain);
       undone.say(" nats)");
-    } else {
-      undone.say(" (no control)");
     }
     any_undone = true;
   }
@@ -100,9 +98,11 @@ std::vector<SummaryLine> task_sentences(const Results& results) {
         next::kCompareTasks));
   }
   if (any_undone) {
-    lines.push_back(with_advice(undone.say("."),
-                                "Such a task says nothing about a change of attention.",
-                                next::kCompareTasks));
+    lines.push_back(with_advice(
+        undone.say("."),
+        "A task is done if more than a tenth of its answers are shown to be right, and its source "
+        "to help. A task that the model does not do says nothing about a change of attention.",
+        next::kCompareTasks));
   }
   return lines;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <utility>
 
 #include "base/file.hpp"
@@ -60,22 +59,27 @@ class DocumentReader {
   TextChecker checker_;
 };
 
-// Adds one entry for each task of each file.
+// Adds one entry for each task of each file, in the order of the documents.
 void describe_tasks(std::span<const Document> documents, Results& results) {
-  std::map<std::pair<std::string, std::string>, std::pair<TaskRecord, Sha256>> tasks;
+  std::vector<TaskRecord>& tasks = results.text.tasks;
+  std::vector<Sha256> sums;
   for (const Document& document : documents) {
     if (document.answer.tokens == 0) continue;
-    auto& [record, sum] = tasks[{document.name, document.answer.task}];
-    record.task = document.answer.task;
-    record.name = document.name;
-    ++(document.answer.control_of < 0 ? record.cases : record.controls);
-    record.tokens = std::max<Index>(record.tokens, std::ssize(document));
-    sum.add(std::as_bytes(std::span(document.sha256)));
+    const auto is_same = [&](const TaskRecord& one) {
+      return one.name == document.name && one.task == document.answer.task;
+    };
+    const auto found = std::ranges::find_if(tasks, is_same);
+    const auto place = static_cast<std::size_t>(found - tasks.begin());
+    if (found == tasks.end()) {
+      tasks.push_back({.task = document.answer.task, .name = document.name});
+      sums.emplace_back();
+    }
+    TaskRecord& task = tasks[place];
+    ++(document.answer.control_of < 0 ? task.cases : task.controls);
+    task.tokens = std::max<Index>(task.tokens, std::ssize(document));
+    sums[place].add(std::as_bytes(std::span(document.sha256)));
   }
-  for (auto& [key, task] : tasks) {
-    task.first.sha256 = task.second.hex();
-    results.text.tasks.push_back(std::move(task.first));
-  }
+  for (std::size_t t = 0; t < tasks.size(); ++t) tasks[t].sha256 = sums[t].hex();
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ namespace headgauge {
 namespace {
 
 constexpr double kGainLevel = 0.05;
+constexpr double kLeastRight = 0.1;  // share of answers that a model which does a task gets right
 
 // Returns the octave (2^(k-1), 2^k] of a length, so that a power of two ends its octave.
 Index octave_up_to(Index length) {
@@ -44,7 +45,9 @@ bool is_right(const NextTokens& answer) {
 
 // A document of another process has no predictions here.
 bool is_known(const Predictions& predictions, Index document) {
-  return document < std::ssize(predictions) && !predictions[document].losses.empty();
+  if (document >= std::ssize(predictions)) return false;
+  const NextTokens& answer = predictions[document];
+  return !answer.losses.empty() && answer.right.size() == answer.losses.size();
 }
 
 Estimate estimate_of(std::span<const double> values) {
@@ -219,16 +222,26 @@ void write_controls(const TaskSet& tasks, const Predictions& original, Results& 
   LabelledArray& does = add_declared(results, metric::does_task);
   const double level = kGainLevel / static_cast<double>(tasks.tasks().size());
   for (std::size_t t = 0; t < tasks.tasks().size(); ++t) {
+    const TaskCases& task = tasks.tasks()[t];
+    const auto place = static_cast<Index>(t);
+    Index known = 0, right = 0;
+    for (const Index d : task.all) {
+      if (!is_known(original, d)) continue;
+      ++known;
+      right += is_right(original[d]) ? 1 : 0;
+    }
+    if (known == 0) continue;
+    bool done = proportion_interval(right, known, 2 * level).low > kLeastRight;
     std::vector<double> gains;
-    for (const auto& [with_source, without] : tasks.tasks()[t].controls) {
+    for (const auto& [with_source, without] : task.controls) {
       if (!is_known(original, with_source) || !is_known(original, without)) continue;
       gains.push_back(loss_of(original[without]) - loss_of(original[with_source]));
     }
-    if (gains.empty()) continue;
-    const auto place = static_cast<Index>(t);
-    gain.set({place}, estimate_of(gains));
-    const double p = t_test(gains, 0, Tail::above).p;
-    if (!std::isnan(p)) does.set({place}, {.value = p <= level ? 1.0 : 0.0});
+    if (!gains.empty()) {
+      gain.set({place}, estimate_of(gains));
+      done = done && t_test(gains, 0, Tail::above).p <= level;
+    }
+    does.set({place}, {.value = done ? 1.0 : 0.0});
   }
 }
 

@@ -105,6 +105,17 @@ std::vector<std::string> short_document_notices(std::span<const int> lengths,
                                                 const SourceInfo& source, const Results& results) {
   std::vector<std::string> notices;
   const std::vector<std::string>& names = results.text.names;
+  if (!source.has_text()) {
+    const auto is_short = [&](Index tokens) { return tokens > 0 && tokens < lengths.back(); };
+    const auto count = std::ranges::count_if(source.measured_lengths(), is_short);
+    if (count > 0) {
+      notices.push_back(fmt::format(
+          "{} of {} cases have fewer than {} tokens: heads are measured on them only up to a "
+          "shorter length, or not at all",
+          count, names.size(), lengths.back()));
+    }
+    return notices;
+  }
   std::size_t d = 0;  // number among the measured documents, which have names
   for (const Index tokens : source.measured_lengths()) {
     if (tokens == 0) continue;

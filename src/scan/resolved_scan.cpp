@@ -26,6 +26,16 @@ Index longest_document(const SourceInfo& source) {
   return lengths.empty() ? 0 : *std::ranges::max_element(lengths);
 }
 
+// Returns the tokens that automatic lengths may use: those of the longest text or, without a text,
+// those of the shortest case.
+Index auto_tokens(const SourceInfo& source) {
+  Index tokens = longest_document(source);
+  for (const Index length : source.measured_lengths()) {
+    if (!source.has_text() && length > 0) tokens = std::min(tokens, length);
+  }
+  return tokens;
+}
+
 // Returns the limit of automatic lengths; 0: none.
 Index longest_auto(const SourceInfo& source) {
   return source.max_length > 0 ? source.max_length : source.trained_length;
@@ -34,7 +44,8 @@ Index longest_auto(const SourceInfo& source) {
 void resolve_lengths(ScanOptions& options, const SourceInfo& source) {
   constexpr const char* kWhere = "ScanOptions::lengths";
   const Index tokens = longest_document(source);
-  if (options.lengths.empty()) options.lengths = auto_lengths(tokens, longest_auto(source));
+  if (options.lengths.empty())
+    options.lengths = auto_lengths(auto_tokens(source), longest_auto(source));
   sort_and_drop_repeated(options.lengths);
   if (options.lengths.front() < 1) {
     throw UsageError(fault(kWhere, "lengths of at least 1", std::to_string(options.lengths.front()),

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -16,22 +15,6 @@ namespace {
 
 MarkedAnswer marked(const TaskCase& one) {
   return {.task = one.task, .distance = one.distance};
-}
-
-// Gives the cases of a task without controls the prompts of one another: the prompt of the next
-// case lacks the source of the answer, unless both have the same answer.
-void borrow_controls(std::vector<TaskCase>& cases) {
-  std::map<std::string, std::vector<std::size_t>> by_task;
-  for (std::size_t i = 0; i < cases.size(); ++i) by_task[cases[i].task].push_back(i);
-  for (const auto& [task, members] : by_task) {
-    const auto has_control = [&](std::size_t i) { return !cases[i].control.empty(); };
-    if (std::ranges::any_of(members, has_control)) continue;
-    for (std::size_t k = 0; k < members.size(); ++k) {
-      TaskCase& one = cases[members[k]];
-      const TaskCase& next = cases[members[(k + 1) % members.size()]];
-      if (next.answer != one.answer) one.control = next.prompt;
-    }
-  }
 }
 
 }  // namespace
@@ -78,7 +61,16 @@ Cases load_cases(const Model& model, const TaskFiles& tasks, const std::stop_tok
                       "of the model, {} tokens",
                       file, read - cases.size(), read, summary.positions));
     }
-    borrow_controls(cases);
+    const auto untrained = std::ranges::count_if(cases, [&](const TaskCase& one) {
+      return summary.trained_length > 0 &&
+             std::ssize(one.prompt) + std::ssize(one.answer) > summary.trained_length;
+    });
+    if (untrained > 0) {
+      found.notices.push_back(
+          fmt::format("{}: {} of {} cases are longer than the contexts that the model was trained "
+                      "on, {} tokens",
+                      file, untrained, cases.size(), summary.trained_length));
+    }
     for (TaskCase& one : cases) {
       const auto number = static_cast<int>(found.documents.size());
       found.documents.push_back(make_case(std::move(one.prompt), one.answer, marked(one), file));

@@ -18,8 +18,7 @@ struct Cases {
 };
 
 // Reads the cases of the files. A case longer than the model's context is left out, and a notice
-// says how many were. The control of a case is the one in its file; if a task has none, the answer
-// behind the prompt of the task's next case. Throws as read_task_cases() does; UnsupportedError for
+// says how many were. Throws as read_task_cases() does; UnsupportedError for
 // a dump; BadInputError if no case fits.
 Cases load_cases(const Model& model, const TaskFiles& tasks, const std::stop_token& stop);
 

@@ -56,7 +56,10 @@ Journal::Identity identity_of(const RunRecord& record, const Results& described)
   }
   const nlohmann::ordered_json texts = to_json(described.text);
   for (const auto& [key, value] : texts.items()) {
-    if (key != "names") identity["texts: " + key] = value;
+    if (key == "names") continue;
+    auto& kept = identity["texts: " + key] = value;
+    if (key != "tasks") continue;
+    for (auto& task : kept) task.erase("name");
   }
   const ModelRecord& model = described.model;
   if (!model.config_sha256.empty()) identity["config_sha256"] = model.config_sha256;

@@ -126,6 +126,10 @@ Results Session::compare(CompareRequest request) {
   input.take(request.options.scan);
   input.read_again = !request.fit.empty() || !request.confirm.empty();
   const auto source = open_source(input);
+  if (!request.confirm.empty() && !source->info().has_text()) {
+    throw UsageError(fault("CompareRequest::confirm", "a text to measure on, too", kNoTexts,
+                           "add text_files(FILE)"));
+  }
   CompareRequest recorded = request;
   recorded.options.scan = resolved(request.options.scan, source->info());
   request.options.scan.journal = running.open_journal(

@@ -68,12 +68,19 @@ class Scan(AnswersTest):
         others = self.scan("--tokens", "ids.txt", "--tasks", "keys.jsonl", "--cases", "3", out="other")
         self.assertNotEqual(results["text"]["tasks"], others["text"]["tasks"])
 
-    def test_a_task_without_controls_borrows_prompts(self) -> None:
+    def test_a_task_without_controls_has_no_gain(self) -> None:
         self.cases("plain.jsonl", "plain", 4, control=False)
         results = self.scan("--tokens", "ids.txt", "--tasks", "plain.jsonl", "keys.jsonl")
         self.assertEqual(results["coords"]["task"], ["plain", "keys"])
-        self.assertEqual([task["controls"] for task in results["text"]["tasks"]], [6, 4])
-        self.assertEqual(results["metrics"]["answer_gain"]["rows"], [4, 6])
+        self.assertEqual([task["controls"] for task in results["text"]["tasks"]], [0, 6])
+        self.assertEqual(results["metrics"]["answer_gain"]["rows"], [0, 6])
+
+    def test_the_name_of_a_file_is_not_part_of_the_run(self) -> None:
+        words = ("scan", "model", "--tokens", "ids.txt", *QUICK, "--tasks")
+        self.write("other/keys.jsonl", (self.folder / "keys.jsonl").read_text())
+        self.shard("1/2", "part1", *words, "keys.jsonl")
+        self.shard("2/2", "part2", *words, "other/keys.jsonl")
+        self.succeed("merge", "part1", "part2", "--out", "merged", "--quiet")
 
     def test_what_is_longer_than_the_context_is_left_out_by_count(self) -> None:
         config = json.loads((self.folder / "model/config.json").read_text())
@@ -93,7 +100,7 @@ class Scan(AnswersTest):
         self.assertRegex(printed, r"task +cases +right")
         self.assertRegex(printed, r"keys +6 ")
         self.assertIn("Answers right: keys", printed)
-        self.assertIn("is not shown to use the source in keys", printed)
+        self.assertIn("The model is not shown to do keys", printed)
         self.assertIn("`headgauge compare model --tokens ids.txt --tasks keys.jsonl --pattern ", printed)
         alone = self.succeed("scan", "model", "--tasks", "keys.jsonl", *QUICK[2:], "--lengths", "16").out
         self.assertIn("`headgauge compare model --tasks keys.jsonl --pattern ", alone)
@@ -128,6 +135,10 @@ class Compare(AnswersTest):
         self.assertEqual(metrics["answers_kept"]["dims"], ["pattern", "task"])
         printed = self.succeed("compare", "model", *self.words, *QUICK).out
         self.assertRegex(printed, r"task +pattern +cases +right +kept")
+
+    def test_a_confirmation_needs_a_text(self) -> None:
+        words = ("model", "--tasks", "keys.jsonl", "--pattern", "window:size=6", "--lengths", "16")
+        self.refuse(USAGE, "compare", *words, "--confirm", "ids.txt", says=("--confirm", "a text"))
 
     def test_one_head_at_a_time(self) -> None:
         metrics = self.compare(*self.words, "--each", "head")["metrics"]

@@ -121,9 +121,11 @@ class Files(ScanTest):
         ]
         declared = {m["name"]: m["unit"] for m in listed}
         declared |= {m["name"] + "_by_position": m["unit"] for m in listed if m["by_position"]}
-        metrics = self.scan("--expected-draws", "2", "--pattern", "sinks", "--top-share", "0.1,0.5")[
-            "metrics"
-        ]
+        case = {"prompt": [1, 2, 3, 4], "answer": [2], "control": [1, 5, 5, 4], "distance": 3}
+        self.write("tasks.jsonl", json.dumps(case))
+        metrics = self.scan(
+            "--expected-draws", "2", "--pattern", "sinks", "--top-share", "0.1,0.5", "--tasks", "tasks.jsonl"
+        )["metrics"]
         self.assertEqual({name: metric["unit"] for name, metric in metrics.items()}, declared)
 
     def test_json_is_the_file(self) -> None:

@@ -43,6 +43,7 @@ ELSEWHERE = {
     "synthetic": "tests/convergence",
     "cost": "tests/reproduce",
     "warning": "tests/cli/test_reproduce.py",
+    "answers": "python/tests/test_answers.py",
 }
 GROUPS: dict[str, list[str]] = {
     file["group"]: [m["name"] for m in file["metrics"] if m["name"] in METRICS.keys() - ELSEWHERE.keys()]

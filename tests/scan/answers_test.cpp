@@ -85,7 +85,7 @@ TEST(Answers, AreThoseOfTheSameDocumentAsAText) {
       (mean(last_losses(of_task[3])) - first + mean(last_losses(of_task[4])) - second) / 2;
   EXPECT_NEAR(gain({0}), gained, 1e-9);
   EXPECT_TRUE(std::isnan(gain({1}))) << "there is no control";
-  EXPECT_TRUE(std::isnan(results.require_metric(metric::does_task)({1})));
+  EXPECT_EQ(results.require_metric(metric::does_task)({1}), 0);
 }
 
 TEST(Answers, ChangeNothingElseOfAScan) {
@@ -107,7 +107,7 @@ TEST(Answers, ChangeNothingElseOfAScan) {
   }
   EXPECT_EQ(with_cases.text.names, without.text.names);
   ASSERT_EQ(with_cases.text.tasks.size(), 2u);
-  EXPECT_EQ(with_cases.text.tasks[1].controls, 2);
+  EXPECT_EQ(with_cases.text.tasks[0].controls, 2);
 }
 
 TEST(Answers, HeadsAreMeasuredOnCasesIfThereIsNoText) {
@@ -209,7 +209,7 @@ TEST(Answers, ATaskIsSeldomDoneWithoutAGain) {
   for (int trial = 0; trial < kTrials; ++trial) {
     Predictions predictions;
     for (std::size_t d = 0; d < answers.size(); ++d) {
-      predictions.push_back(answer({noise(random)}, {0}));
+      predictions.push_back(answer({noise(random)}, {1}));
     }
     Results results;
     tasks.write_coords(results);
@@ -221,23 +221,42 @@ TEST(Answers, ATaskIsSeldomDoneWithoutAGain) {
   EXPECT_NEAR(static_cast<double>(found) / kTrials, 0.05, three_errors);
 }
 
-TEST(Answers, AGainIsSeen) {
-  const SourceInfo info = info_of({{.task = "t", .tokens = 1},
-                                   {.task = "t", .tokens = 1},
-                                   {.task = "t", .tokens = 1},
-                                   {.task = "t", .tokens = 1, .control_of = 0},
-                                   {.task = "t", .tokens = 1, .control_of = 1},
-                                   {.task = "t", .tokens = 1, .control_of = 2}},
-                                  std::vector<Index>(6, 8));
-  const TaskSet tasks(info);
+// Six cases, `right` of which are answered right, with or without their controls.
+Results six_cases(int right, bool controls) {
+  std::vector<MarkedAnswer> answers(6, {.task = "t", .tokens = 1});
+  Predictions predictions;
+  for (int c = 0; c < 6; ++c) {
+    predictions.push_back(answer({c % 2 == 0 ? 0.9 : 1.1}, {std::uint8_t(c < right ? 1 : 0)}));
+  }
+  for (int c = 0; controls && c < 6; ++c) {
+    answers.push_back({.task = "t", .tokens = 1, .control_of = c});
+    predictions.push_back(answer({5}, {0}));
+  }
+  const TaskSet tasks(info_of(answers, std::vector<Index>(answers.size(), 8)));
   Results results;
   tasks.write_coords(results);
-  write_controls(tasks,
-                 {answer({1}, {1}), answer({1.1}, {1}), answer({0.9}, {1}), answer({5}, {0}),
-                  answer({5}, {0}), answer({5}, {0})},
-                 results);
-  EXPECT_DOUBLE_EQ(results.require_metric(metric::does_task)({0}), 1);
-  EXPECT_DOUBLE_EQ(results.require_metric(metric::answer_gain)({0}), 4);
+  write_controls(tasks, predictions, results);
+  return results;
+}
+
+TEST(Answers, ATaskIsDoneIfItsSourceHelpsAndAnswersAreRight) {
+  const auto done = [](const Results& results) {
+    return results.require_metric(metric::does_task)({0});
+  };
+  const Results all = six_cases(6, true);
+  EXPECT_DOUBLE_EQ(done(all), 1);
+  EXPECT_DOUBLE_EQ(all.require_metric(metric::answer_gain)({0}), 4);
+  EXPECT_DOUBLE_EQ(done(six_cases(1, true)), 0) << "a gain without right answers";
+  EXPECT_DOUBLE_EQ(done(six_cases(6, false)), 1) << "without controls, right answers count alone";
+  EXPECT_TRUE(std::isnan(six_cases(6, false).require_metric(metric::answer_gain)({0})));
+}
+
+TEST(Answers, WithoutWhatIsRightAreUndefined) {
+  const TaskSet tasks(info_of({{.task = "t", .tokens = 1}}, {9}));
+  Results results;
+  tasks.write_coords(results);
+  AnswerMetrics(tasks, {}, false, results).put({}, {answer({1}, {})});
+  EXPECT_TRUE(std::isnan(results.require_metric(metric::answer_right)({0})));
 }
 
 }  // namespace

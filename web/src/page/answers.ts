@@ -24,7 +24,7 @@ interface Share {
 
 export interface AnswerRow {
   task: string;
-  done: boolean; // the unchanged model is shown to use the source of the answers
+  done: boolean; // the model itself is shown to do the task
   place: number;
   intervention: string;
   right: Share;
@@ -85,7 +85,7 @@ export async function answers(page: Page): Promise<HTMLElement | null> {
       { class: "note" },
       "With 95 % intervals over cases. ",
       undone.length > 0 &&
-        `The unchanged model is not shown to use the source in ${undone.join(", ")}: that says nothing about a change. `,
+        `The model is not shown to do ${undone.join(", ")}: that says nothing about a change. `,
       element("a", { href: formatAddress({ view: "methods", item: "answer_right" satisfies MetricName, query: {} }) }, "Definition"),
     ),
     table({
