@@ -42,7 +42,8 @@ class PairsTask final : public TaskGenerator {
         one.answer = {value};
         one.source = material_.tokenizer.decode(std::span(pair).first(pair.size() - end_.size()));
         one.distance = std::ssize(one.prompt);  // of the pair, so far
-        append(one.control, pair_of(words.next(), words.next()));
+        const int other_key = words.next(), other_value = words.next();
+        append(one.control, pair_of(other_key, other_value));
       } else {
         append(one.control, pair);
       }

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
-import signal
 import unittest
 from pathlib import Path
 
@@ -85,7 +85,7 @@ class Oracle(TaskTest):
             for case in cases:
                 self.check(case, task, 400)
             distances = sorted(case["distance"] for case in cases)
-            gaps = [b - a for a, b in zip(distances, distances[1:], strict=False)]
+            gaps = [b - a for a, b in itertools.pairwise(distances)]
             self.assertGreater(distances[-1] - distances[0], 200, task)
             self.assertLess(max(gaps), 3 * (distances[-1] - distances[0]) / 24, task)
 

@@ -150,7 +150,7 @@ TEST(TaskCases, HaveTheseBytes) {
       ids += nlohmann::json({one.prompt, one.answer, one.control, one.distance}).dump();
     }
   }
-  EXPECT_EQ(text_sha256(ids), "ba6a476ac40439e94a9fdb41bc678b260fca7b379045625c6de9add3bd18839f");
+  EXPECT_EQ(text_sha256(ids), "16c10f1e2c15b2987aae654281d83daa99877e557a9255c2bf116cf26000fd99");
 }
 
 TEST(TaskCases, TakeAnotherPieceOfTheTextEach) {
