@@ -7,7 +7,6 @@ import itertools
 import json
 import re
 import unittest
-from pathlib import Path
 
 from tests.cli.checkpoints import copy_golden
 from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE, CommandTest
