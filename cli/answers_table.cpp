@@ -52,14 +52,11 @@ class AnswersTable {
 
  private:
   std::optional<MetricCell> cell(const char* metric, Index task, Index change) const {
-    const LabelledArray* const array = results_.metric(metric);
-    if (array == nullptr) return std::nullopt;
-    if (dim_.empty() || !array->has_dim(dim_)) return find_cell(results_, metric, {{"task", task}});
     return find_cell(results_, metric, {{dim_, change}, {"task", task}});
   }
 
   std::vector<TextCell> row(Index task, Index change) const {
-    const auto done = find_cell(results_, metric::does_task, {{"task", task}});
+    const auto done = cell(metric::does_task, task, 0);
     const Style style = done && done->value == 1 ? Style::plain : Style::faint;
     std::vector<TextCell> cells;
     const auto put = [&](std::string text) { cells.emplace_back(std::move(text), style); };

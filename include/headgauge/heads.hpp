@@ -306,7 +306,6 @@ struct NextTokens {
 
 // The predictions of a model for all documents.
 using Predictions = std::vector<NextTokens>;
-std::vector<std::vector<double>> losses_of(const Predictions& predictions);
 
 // Yields layers of heads. layer(l, d) is called for l = 0, 1, ... and, within a layer, for every
 // document d in turn. It returns the heads of the layer, ascending by `head`, and none for a layer

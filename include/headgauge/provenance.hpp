@@ -1,4 +1,4 @@
-// Where results come from: the program, the model, the texts, and the time that each stage took.
+// Records where results come from: the program, the model, the texts, and the time of each stage.
 // An absent value is not known. Records keep what they cannot hold of a file, such as the keys of a
 // later version, in `others`, so that writing a file that was read loses nothing.
 #pragma once

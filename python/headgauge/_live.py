@@ -143,8 +143,9 @@ class LiveModel:
                     f"inputs: expected what {self.name}.forward() takes ({', '.join(map(str, names))}), found {name}"
                 )
 
-    def open(self, documents: list[list[int]], x: str) -> LiveSource:
-        """Returns the model with these texts. Raises BadInputError for ids outside its vocabulary."""
+    def open(self, documents: list[list[int]], x: str, answered: list[int] | None = None) -> LiveSource:
+        """Returns the model with these documents; the last `answered` tokens of each are the answer of a task
+        (0 or no list: it is a text). Raises BadInputError for ids outside its vocabulary."""
         if x not in KINDS:
             raise UnsupportedError(f"x: expected {' or '.join(KINDS)} for a live model, found {x!r}")
         vocabulary = int(any_of(self.model.config.get_text_config(), "vocab_size") or 0)
@@ -178,7 +179,7 @@ class LiveModel:
             self._run(ids, of_encoder, document=k, **more)
             for k, (ids, of_encoder) in enumerate(zip(documents, inputs, strict=True))
         ]
-        source = LiveSource(self, runs, x)
+        source = LiveSource(self, runs, x, answered or [0] * len(runs))
         self._sources.add(source)
         return source
 
@@ -270,8 +271,8 @@ class LiveModel:
 class LiveSource:
     """The heads of a transformers model for some texts."""
 
-    def __init__(self, live: LiveModel, runs: list[Run], x: str) -> None:
-        self._live, self._x = live, x
+    def __init__(self, live: LiveModel, runs: list[Run], x: str, answered: list[int]) -> None:
+        self._live, self._x, self._answered = live, x, answered
         self._whole = self._runs = runs
         self._changes: dict[int, list[Change | None]] = {}
         self._passes: dict[int, Pass] = {}
@@ -420,7 +421,9 @@ class LiveSource:
 
     def _said(self, document: int, finished: Any) -> tuple[torch.Tensor, list[int]]:
         assert finished.logits is not None
-        return finished.logits, self._runs[document].ids
+        ids, answered = self._runs[document].ids, self._answered[document]
+        first = -answered - 1 if answered else 0  # the first of the rows that predict
+        return finished.logits[first:], ids[first:]
 
     def next_tokens(self, document: int) -> NextTokens:
         finished = self._finished(document)
@@ -440,8 +443,11 @@ class LiveSource:
         )
 
     def set_reference(self) -> None:
-        """Keeps the logits of every token, or the last hidden states, in memory as the model returns them."""
+        """Keeps the logits of every token of the texts, or the last hidden states, in memory as the model returns
+        them."""
         for document in list(self._passes):
+            if self._answered[document]:
+                continue
             finished = self._finished(document)
             assert finished is not None
             said = finished.logits if self._live.has_loss else finished.hidden

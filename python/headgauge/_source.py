@@ -97,6 +97,7 @@ class Model(Protocol):
         """Returns the longest text; 0: unlimited."""
         ...
 
-    def open(self, documents: list[list[int]], x: str) -> ModelSource:
-        """Returns the model with these texts, as token ids. `x`: the vectors for distances."""
+    def open(self, documents: list[list[int]], x: str, answered: list[int] | None = None) -> ModelSource:
+        """Returns the model with these documents, as token ids. `x`: the vectors for distances. `answered`: how many
+        of the last tokens of each are the answer of a task, which next_tokens() then predicts alone (0: a text)."""
         ...

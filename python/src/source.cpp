@@ -255,7 +255,7 @@ class PythonSource final : public ModelSource {
 
   NextTokens next_tokens(int document) override {
     const nb::gil_scoped_acquire acquired;
-    return predicted(document, next_tokens_of(object_.attr("next_tokens")(document)));
+    return next_tokens_of(object_.attr("next_tokens")(document));
   }
 
   std::vector<NextTokens> try_interventions(int layer, int document,
@@ -266,26 +266,13 @@ class PythonSource final : public ModelSource {
       Entries entries;
       nb::list places;
       for (const HeadIntervention& of_head : variant) places.append(entries.place(of_head));
-      found.push_back(predicted(document, next_tokens_of(object_.attr("try_intervention")(
-                                              layer, document, entries.list(), places))));
+      found.push_back(next_tokens_of(
+          object_.attr("try_intervention")(layer, document, entries.list(), places)));
     }
     return found;
   }
 
  private:
-  // Cuts the predictions of a document with an answer to that answer.
-  NextTokens predicted(int document, NextTokens next) const {
-    if (info_.is_text(document)) return next;
-    const Index answered = info_.predicted(document);
-    const auto cut = [&](auto& values) {
-      if (std::ssize(values) > answered) values.erase(values.begin(), values.end() - answered);
-    };
-    cut(next.losses);
-    cut(next.right);
-    next.divergence.clear();
-    return next;
-  }
-
   HeadInput make_head(int layer, int document, int h) const {
     const int kv_head = h / (info_.heads / info_.kv_heads);
     HeadInput head;
@@ -345,15 +332,17 @@ class PythonModel final : public CustomModel {
   std::unique_ptr<HeadSource> open(std::vector<Document> documents, XSource x) override {
     const nb::gil_scoped_acquire acquired;
     nb::list tokens;
+    std::vector<Index> answered;
     for (Document& document : documents) {
       document.total = std::max(document.total, document.size());
       if (summary_.positions > 0) document.cut(static_cast<std::size_t>(summary_.positions));
       tokens.append(nb::cast(document.tokens));
+      answered.push_back(document.answer.tokens);
     }
     const char* const of_x = x == XSource::embedding ? "embedding"
                              : x == XSource::value   ? "value"
                                                      : "hidden";
-    nb::object source = object_.attr("open")(tokens, of_x);
+    nb::object source = object_.attr("open")(tokens, of_x, answered);
     return std::make_unique<PythonSource>(std::move(source), std::move(documents));
   }
 

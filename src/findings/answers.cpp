@@ -29,16 +29,13 @@ class TaskCells {
   const std::string& dim() const { return dim_; }
 
   std::optional<MetricCell> cell(const char* metric, Index task, Index intervention = 0) const {
-    const LabelledArray* const array = results_.metric(metric);
-    if (array == nullptr || array->has_dim("layer")) return std::nullopt;
-    if (dim_.empty() || !array->has_dim(dim_)) return find_cell(results_, metric, {{"task", task}});
     return find_cell(results_, metric, {{dim_, intervention}, {"task", task}});
   }
 
-  // Returns whether the unchanged model is shown to do the task; nothing if that was not tested.
-  std::optional<bool> is_done(Index task) const {
-    const auto done = find_cell(results_, metric::does_task, {{"task", task}});
-    return done ? std::optional(done->value == 1) : std::nullopt;
+  // Returns whether the unchanged model is shown to do the task.
+  bool is_done(Index task) const {
+    const auto done = cell(metric::does_task, task);
+    return done && done->value == 1;
   }
 
   std::int64_t cases(const MetricCell& cell) const {
@@ -81,10 +78,10 @@ std::vector<SummaryLine> task_sentences(const Results& results) {
       done.say(" of ").derived(static_cast<double>(tasks.cases(*right)));
       any_done = true;
     }
-    if (tasks.is_done(t) == true) continue;
+    if (tasks.is_done(t)) continue;
     undone.say(any_undone ? "; " : "The model is not shown to do ");
     undone.say(tasks.name(t));
-    if (const auto gain = find_cell(results, metric::answer_gain, {{"task", t}})) {
+    if (const auto gain = tasks.cell(metric::answer_gain, t)) {
       undone.say(" (gain ").number(*gain);
       if (std::isfinite(gain->standard_error)) undone.say(" ± ").error(*gain);
       undone.say(" nats)");
@@ -117,16 +114,12 @@ std::vector<SummaryLine> answer_change_sentences(const Results& results) {
     bool any = false;
     for (Index t = 0; t < tasks.count(); ++t) {
       const auto change = tasks.cell(metric::answer_loss_change, t, k);
-      if (tasks.is_done(t) != true || !change) continue;
-      if (!any) line.say("Under ").say(interventions.label(k)).say(", the model keeps ");
-      if (any) line.say("; ");
+      const auto kept = tasks.cell(metric::answers_kept, t, k);
+      if (!tasks.is_done(t) || !change || !kept) continue;
+      line.say(any ? "; " : "Under " + interventions.label(k) + ", the model keeps ");
       any = true;
-      if (const auto kept = tasks.cell(metric::answers_kept, t, k)) {
-        tasks.share(line, *kept, metric::answers_kept_low, metric::answers_kept_high, t, k);
-        line.say(" of its right answers of ");
-      } else {
-        line.say("none, for it had none right, of the answers of ");
-      }
+      tasks.share(line, *kept, metric::answers_kept_low, metric::answers_kept_high, t, k);
+      line.say(" of its right answers of ");
       line.say(tasks.name(t)).say(", whose loss changes by ").nats(*change);
       if (std::isfinite(change->standard_error)) line.say(" ± ").error(*change);
       line.say(" nats");
@@ -144,7 +137,7 @@ std::vector<SummaryLine> answer_change_sentences(const Results& results) {
 bool has_task_that_is_done(const Results& results) {
   const TaskCells tasks(results);
   for (Index t = 0; t < tasks.count(); ++t) {
-    if (tasks.is_done(t) == true) return true;
+    if (tasks.is_done(t)) return true;
   }
   return false;
 }
@@ -153,9 +146,9 @@ std::optional<std::string> lost_task(const Results& results,
                                      const std::function<std::optional<MetricCell>(Index)>& at) {
   const TaskCells tasks(results);
   Index judged = 0;
-  for (Index t = 0; t < tasks.count(); ++t) judged += tasks.is_done(t) == true ? 1 : 0;
+  for (Index t = 0; t < tasks.count(); ++t) judged += tasks.is_done(t) ? 1 : 0;
   for (Index t = 0; t < tasks.count(); ++t) {
-    if (tasks.is_done(t) != true) continue;
+    if (!tasks.is_done(t)) continue;
     const auto change = at(t);
     if (!change) continue;
     const double p = t_test(mean_of(*change), 0, Tail::above).p;

@@ -42,12 +42,6 @@ int first_changed_layer(const HeadInterventions& interventions) {
   return first;
 }
 
-std::vector<std::vector<double>> losses_of(const Predictions& predictions) {
-  std::vector<std::vector<double>> losses;
-  for (const NextTokens& next : predictions) losses.push_back(next.losses);
-  return losses;
-}
-
 void require_all_heads(const HeadInterventions& interventions, const SourceInfo& source) {
   const int layers = interventions.layers(), heads = interventions.heads();
   if (interventions.empty() || (layers == source.layers && heads == source.heads)) return;

@@ -67,9 +67,9 @@ std::vector<Index> with(std::span<const Index> cell, Index place) {
 
 std::vector<std::vector<double>> text_losses(const SourceInfo& source,
                                              const Predictions& predictions) {
-  std::vector<std::vector<double>> losses = losses_of(predictions);
+  std::vector<std::vector<double>> losses(predictions.size());
   for (Index d = 0; d < std::ssize(losses); ++d) {
-    if (!source.is_text(d)) losses[d].clear();
+    if (source.is_text(d)) losses[d] = predictions[d].losses;
   }
   return losses;
 }

@@ -25,8 +25,13 @@ class AnswersTest(SharesTest):
         draw = random.Random(task)
         lines = []
         for _ in range(count):
-            prompt = [draw.randrange(41) for _ in range(length)]
-            case = {"task": task, "prompt": prompt, "answer": [draw.randrange(41), 3], "distance": 20}
+            prompt = [draw.randrange(31) for _ in range(length)]
+            case = {
+                "task": task,
+                "prompt": prompt,
+                "answer": [draw.randrange(31), 3],
+                "distance": min(20, length),
+            }
             if control:
                 case["control"] = prompt[:5] + [1, 2, 3] + prompt[8:]
             lines.append(json.dumps(case))
@@ -60,6 +65,25 @@ class Scan(AnswersTest):
         self.assertNotIn("loss", results["metrics"])
         self.assertIn("entropy", results["metrics"])
         self.assertEqual(len(results["text"]["names"]), 6)
+
+    def test_without_a_text_heads_are_measured_up_to_the_shortest_case(self) -> None:
+        self.cases("short.jsonl", "short", 2, length=14)
+        words = ("scan", "model", "--tasks", "keys.jsonl", "short.jsonl", "--out", "out", "--quiet")
+        self.succeed(*words)
+        self.assertEqual(validate(self.folder / "out/results.json")["coords"]["length"], [16])
+        self.succeed(*words, "--lengths", "20")
+        notices = validate(self.folder / "out/results.json")["notices"]
+        self.assertTrue(any("2 of 8 cases have fewer than 20 tokens" in one for one in notices), notices)
+
+    def test_cases_beyond_the_contexts_of_training_are_counted(self) -> None:
+        copy_golden("llama/llama-plain", self.folder / "llama")
+        trained = json.loads((self.folder / "llama/config.json").read_text())["max_position_embeddings"]
+        self.cases("long.jsonl", "long", 2, length=trained)
+        self.succeed(
+            "scan", "llama", "--tasks", "long.jsonl", "keys.jsonl", *QUICK, "--out", "out", "--quiet"
+        )
+        notices = validate(self.folder / "out/results.json")["notices"]
+        self.assertTrue(any("2 of 2 cases are longer than the contexts" in one for one in notices), notices)
 
     def test_cases_are_spread_over_the_file_and_part_of_the_run(self) -> None:
         results = self.scan("--tokens", "ids.txt", "--tasks", "keys.jsonl", "--cases", "2")

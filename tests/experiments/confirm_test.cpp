@@ -136,6 +136,30 @@ TEST(Confirm, OnlyWhatTheOtherTextShowsIsRecommended) {
             std::string::npos)
       << all;
 
+  // A change that is shown to lose answers of a task that the model does is not recommended.
+  Results losing = made.results;
+  losing.set_coord("task", std::vector<std::string>{"keys"});
+  losing.add_metric("does_task", {"task"}, "1").values = {1};
+  LabelledArray& answers =
+      losing.add_metric("answer_loss_change", {"layer", "head", "normalizer", "task"}, "nats");
+  answers.with_standard_errors().set({0, 1, 2, 0}, {.3, .02, 20, 19});
+  for (const Flag& flag : flag_gains(losing)) EXPECT_EQ(flag.name, "candidate");
+  const auto said = [](const Results& results) {
+    std::string text;
+    for (const SummaryLine& line : summarize_comparison(results)) text += line.text + "\n";
+    return text;
+  };
+  EXPECT_EQ(said(losing).find("Recommended"), std::string::npos) << said(losing);
+  EXPECT_NE(said(losing).find("Not recommended, because answers are shown to be lost: head 0.1, "
+                              "sparsemax (keys)"),
+            std::string::npos)
+      << said(losing);
+  answers.set({0, 1, 2, 0}, {.3, .3, 20, 19});
+  EXPECT_NE(said(losing).find("Recommended for head 0.1"), std::string::npos) << "not shown";
+  answers.set({0, 1, 2, 0}, {.3, .02, 20, 19});
+  losing.metric("does_task")->values = {0};
+  EXPECT_NE(said(losing).find("Recommended for head 0.1"), std::string::npos) << "says nothing";
+
   // What is shown to be worse is no open question.
   made.results.metric("loss_change_confirmed")->set({1, 0, 1}, {.3, .02, 200, 4});
   all.clear();

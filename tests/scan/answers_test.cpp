@@ -191,7 +191,7 @@ TEST(Answers, AnswersKeptCountsOnlyThoseThatWereRight) {
   EXPECT_EQ(results.require_metric(metric::answers_kept).rows[0], 1);
 }
 
-// Of models that do not use the source, at most 5 % are said to do one of two tasks.
+// At most 5 % of the models that do not use the source are said to do one of two tasks.
 TEST(Answers, ATaskIsSeldomDoneWithoutAGain) {
   constexpr int kCases = 12, kTrials = 2000;
   std::vector<MarkedAnswer> answers;
