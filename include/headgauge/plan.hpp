@@ -16,6 +16,12 @@
 
 namespace headgauge {
 
+// How plans are searched for (docs/mathematics.md 7e).
+enum class PlanSearchKind {
+  regression,  // by the losses of random plans; for models of any size
+  greedy,      // head by head; for small models
+};
+
 enum class PlanObjective {
   memory,  // the lowest loss at a share of the key-value cache, or the smallest share at a loss
   loss,    // the lowest loss, regardless of the cache
@@ -25,9 +31,12 @@ struct PlanOptions {
   PlanObjective objective = PlanObjective::memory;
   // The largest allowed share of the key-value cache; absent: 0.5, unless `allow` is given.
   std::optional<double> memory;
-  // The largest allowed rise of the loss in nats: the plan is the smallest share of the cache whose
-  // rise is shown to be less.
+  // The largest allowed rise of the loss of text in nats: the plan is the smallest share of the
+  // cache whose rise is shown to be less.
   std::optional<double> allow;
+  // The same for the loss of replayed tokens, and of the answers of each task; absent: as `allow`.
+  std::optional<double> allow_replay;
+  std::optional<double> allow_answers;
   // Cache shares of the plans that form the curve of loss against cache.
   std::vector<double> curve = {0.75, 0.5, 0.25};
   // The choices for a head besides full attention. Empty patterns: 4 sinks and a recent window,
@@ -35,9 +44,13 @@ struct PlanOptions {
   // at least 16. Empty normalizers: "uniform"; for the objective `loss` also temperatures.
   std::vector<std::string> patterns;
   std::vector<std::string> normalizers;
+  // The regression is for the objective `memory`; the objective `loss` is searched greedily.
+  PlanSearchKind search = PlanSearchKind::regression;
+  int samples = 0;  // random plans of the regression; 0: as many as heads, between 32 and 128
   int random_plans = 20;  // random assignments of the plan's entries to other heads
   // Number of pairs of head and candidate whose loss is measured one by one before the search;
   // those that change the head's output least come first. 0: all.
+  // The greedy search alone does so.
   int screen = 0;
   int threads = 0;
   std::uint64_t seed = 0;
@@ -46,11 +59,26 @@ struct PlanOptions {
 
 std::vector<Option> options_of(PlanOptions& options);
 
-// The texts of a plan. All documents of the three have the same number of tokens.
+// The first tokens of a replay are read and not judged: nothing tells the model that it begins.
+inline constexpr Index kReplayCue = 8;
+
+// The documents that plans are judged on.
+struct PlanDocuments {
+  PlanDocuments(HeadSource& of_texts, HeadSource* of_cases = nullptr, Index tokens_replayed = 0)
+      : texts(of_texts), cases(of_cases), replayed(tokens_replayed) {}
+  HeadSource& texts;   // pieces of text
+  HeadSource* cases;   // cases of tasks; null: none
+  Index replayed;      // the last tokens of each piece, which repeat its first; 0: none
+};
+
+// The documents of a plan. All pieces of text have the same number of tokens.
 struct PlanTexts {
-  HeadSource& search;   // the search tries its changes on this text
-  HeadSource& check;    // this text selects among the plans that the search found
-  HeadSource& confirm;  // this text is used once, at the end
+  PlanDocuments search;   // the search tries its changes on these
+  PlanDocuments check;    // these select among the plans that the search found
+  PlanDocuments confirm;  // these are used once, at the end
+  // All cases of the three, with their controls, to test whether the model does the tasks; null:
+  // there are no cases.
+  HeadSource* cases = nullptr;
 };
 
 // A plan made for a budget.

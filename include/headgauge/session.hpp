@@ -165,6 +165,11 @@ struct PlanRequest {
   Texts confirm = {};  // other texts, on which the plan is measured once
   int length = 0;      // tokens of a piece of text; 0: 1024, or the shortest text's length
   int pieces = 4;      // maximum number of pieces of each text
+  // Tokens at the end of each piece that repeat its first, to judge copying; 0: none. Pieces of
+  // fewer than four times as many have none.
+  int replay = 64;
+  TaskFiles tasks = {};  // every second case takes part in the search, the others in the check
+  std::vector<std::string> confirm_tasks = {};  // further task files, on which the plan is measured
   std::vector<std::string> formats = {};  // additional formats of the plan (plan_format())
 };
 

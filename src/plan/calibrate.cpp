@@ -100,7 +100,7 @@ class Calibration {
                        static_cast<double>(t) / static_cast<double>(tolerances.size()));
       Step step{tolerances[t], budgets.at(space_, t, true)};
       step.share = cache_share(step.plan, space_.source(), context_);
-      step.change = loss.change(step.plan);
+      step.change = loss.change(step.plan).text;
       steps_.push_back(std::move(step));
     }
   }
@@ -122,7 +122,7 @@ class Calibration {
     for (Calibrated& chosen : calibrated_) {
       progress_.update(fmt::format("{:g} nats", chosen.rise),
                        done++ / static_cast<double>(calibrated_.size()));
-      if (chosen.step != nullptr) chosen.confirmed = loss.change(chosen.step->plan);
+      if (chosen.step != nullptr) chosen.confirmed = loss.change(chosen.step->plan).text;
     }
   }
 

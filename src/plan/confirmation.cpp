@@ -1,5 +1,7 @@
 #include "plan/confirmation.hpp"
 
+#include <algorithm>
+#include <span>
 #include <utility>
 
 #include "plan/rivals.hpp"
@@ -11,43 +13,65 @@ MethodResult& of(BudgetResult& budget, Method method) {
   return budget.methods[static_cast<std::size_t>(method)];
 }
 
+void add(ByDocument& sum, const ByDocument& values) {
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += values[i];
+}
+
+// Returns the mean over draws, number by number.
+Judged mean_draw(std::span<const Judged> draws) {
+  Judged sum = draws.front();
+  for (const Judged& draw : draws.subspan(1)) {
+    add(sum.text, draw.text);
+    add(sum.replay, draw.replay);
+    for (std::size_t t = 0; t < sum.answers.size(); ++t) {
+      add(sum.answers[t], draw.answers[t]);
+      add(sum.right[t], draw.right[t]);
+    }
+  }
+  const auto divide = [&](ByDocument& values) {
+    for (double& value : values) value /= static_cast<double>(draws.size());
+  };
+  divide(sum.text);
+  divide(sum.replay);
+  std::ranges::for_each(sum.answers, divide);
+  std::ranges::for_each(sum.right, divide);
+  return sum;
+}
+
 }  // namespace
 
 double confirmed_losses(int random_plans) {
   return kMethods - 1 + random_plans;
 }
 
-void confirm_budget(BudgetResult& budget, const PlanSpace& space, Paths& paths, JointChange& loss,
-                    int random_plans, std::uint64_t seed,
+void confirm_budget(BudgetResult& budget, const PlanSpace& space, Starts& starts,
+                    const SearchPoint* by_layer, JointChange& loss, int random_plans, std::uint64_t seed,
                     const std::function<void(const std::string&)>& tick) {
   budget.methods.resize(kMethods);
   const auto try_plan = [&](Method method, PerHead<HeadPlan> plan) {
     tick(method_text(method));
     if (plan.empty()) return;
     const double share = cache_share(plan, space.source(), space.context());
-    ByDocument change = loss.change(plan);
+    Judged change = loss.change(plan);
     of(budget, method) = {std::move(plan), share, std::move(change)};
   };
   const double share = budget.allowed;
   try_plan(Method::plan, budget.plan);
   try_plan(Method::windows, equal_windows(space, share, false));
   try_plan(Method::sinks, equal_windows(space, share, true));
-  try_plan(Method::pyramid, paths.best_pyramid(share));
-  const SearchPoint* layers = best_within(paths.by_layer(), share);
-  try_plan(Method::layers, layers != nullptr ? space.plan(layers->choices) : PerHead<HeadPlan>());
-  try_plan(Method::converge, paths.budgets_within(share));
+  try_plan(Method::pyramid, starts.best_pyramid(share));
+  try_plan(Method::layers,
+           by_layer != nullptr ? space.plan(by_layer->choices) : PerHead<HeadPlan>());
+  try_plan(Method::converge, starts.budgets_within(share));
   try_plan(Method::heaviest_keys, heaviest_keys(space, share));
 
-  ByDocument sum(static_cast<std::size_t>(loss.documents()));
   for (int draw = 0; draw < random_plans; ++draw) {
     tick(method_text(Method::random));
     budget.draws.push_back(
         loss.change(dealt(space, budget.plan, seed, static_cast<std::uint32_t>(draw))));
-    for (std::size_t d = 0; d < sum.size(); ++d) sum[d] += budget.draws.back()[d];
   }
   if (budget.draws.empty()) return;
-  for (double& value : sum) value /= random_plans;
-  of(budget, Method::random) = {{}, budget.share, std::move(sum)};
+  of(budget, Method::random) = {{}, budget.share, mean_draw(budget.draws)};
 }
 
 const char* method_text(Method method) {

@@ -1,4 +1,4 @@
-// Compares a plan with others of the same size on the confirmation texts, which are used once.
+// Compares a plan with others of the same size on the confirmation documents, which are used once.
 #pragma once
 
 #include <cstdint>
@@ -6,16 +6,16 @@
 #include <string>
 
 #include "plan/made.hpp"
-#include "plan/paths.hpp"
+#include "plan/starts.hpp"
 
 namespace headgauge {
 
 // Returns the number of losses that confirm_budget() measures for a plan.
 double confirmed_losses(int random_plans);
 
-// Fills in BudgetResult::methods and ::draws. Calls `tick` before each loss, with its name.
-void confirm_budget(BudgetResult& budget, const PlanSpace& space, Paths& paths, JointChange& loss,
-                    int random_plans, std::uint64_t seed,
+// Fills in BudgetResult::methods and ::draws; `by_layer` is null if there is no such plan. Calls `tick` before each loss, with its name.
+void confirm_budget(BudgetResult& budget, const PlanSpace& space, Starts& starts,
+                    const SearchPoint* by_layer, JointChange& loss, int random_plans, std::uint64_t seed,
                     const std::function<void(const std::string&)>& tick);
 
 }  // namespace headgauge

@@ -13,11 +13,21 @@ std::size_t shown_below(std::span<const ByDocument> changes, double rise) {
   return static_cast<std::size_t>(failed - changes.begin());
 }
 
-double dealt_p(const ByDocument& own, std::span<const ByDocument> dealt) {
-  const double change = mean(own);
+double dealt_p(const Judged& own, std::span<const Judged> dealt) {
+  const double change = cost(own);
   const auto as_low =
-      std::ranges::count_if(dealt, [&](const ByDocument& other) { return mean(other) <= change; });
+      std::ranges::count_if(dealt, [&](const Judged& other) { return cost(other) <= change; });
   return static_cast<double>(1 + as_low) / static_cast<double>(1 + dealt.size());
+}
+
+bool stays_below(const Judged& change, const Allowances& allowed) {
+  const auto below = [](const ByDocument& rises, double most) {
+    return shown_below({&rises, 1}, most) == 1;
+  };
+  if (!below(change.text, allowed.text)) return false;
+  if (!change.replay.empty() && !below(change.replay, allowed.replay)) return false;
+  return std::ranges::all_of(
+      change.answers, [&](const ByDocument& task) { return below(task, allowed.answers); });
 }
 
 }  // namespace headgauge

@@ -16,8 +16,18 @@ inline constexpr double kShown = 0.05;
 std::size_t shown_below(std::span<const ByDocument> changes, double rise);
 
 // Returns the p-value of the plan's rank under the null hypothesis that it does not matter which
-// head gets which entry: the share of `dealt` plans and the plan itself whose loss is at most the
+// head gets which entry: the share of `dealt` plans and the plan itself whose cost() is at most the
 // plan's.
-double dealt_p(const ByDocument& own, std::span<const ByDocument> dealt);
+double dealt_p(const Judged& own, std::span<const Judged> dealt);
+
+// The largest allowed rises in nats.
+struct Allowances {
+  double text = 0, replay = 0, answers = 0;
+};
+
+// Returns whether the rise of the loss of text, that of the replay, and that of the answers of
+// each task are all shown to be below what is allowed, each by a one-sided t-test at 5 %. Because
+// all of them must pass, the error rate of the whole is at most that of one test.
+bool stays_below(const Judged& change, const Allowances& allowed);
 
 }  // namespace headgauge

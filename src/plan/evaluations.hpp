@@ -10,7 +10,8 @@
 
 namespace headgauge {
 
-// Mean losses in nats by document, for plans on a set of texts. A repeated search asks for the same
+// The losses of plans on a set of documents: for each document the means in nats, and for a case of
+// a task whether its answer is right. A repeated search asks for the same
 // losses, finds them here, and so continues where it stopped.
 class Evaluations {
  public:
@@ -21,7 +22,7 @@ class Evaluations {
   static std::string key(const std::string& set, const PerHead<HeadPlan>& plan);
   // Returns null if the losses were not measured. Throws DamagedPartError if the journal has
   // another number of them, or one that no loss has.
-  const std::vector<double>* find(const std::string& key, Index documents);
+  const std::vector<double>* find(const std::string& key, Index numbers);
   void add(const std::string& key, std::vector<double> losses);
 
  private:

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "headgauge/model.hpp"
+
 namespace headgauge {
 namespace {
 
@@ -25,77 +27,166 @@ int layer_of_difference(const PerHead<HeadPlan>& a, const PerHead<HeadPlan>& b) 
   return found;
 }
 
-}  // namespace
-
-double mean(const ByDocument& values) {
+double mean_over(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-JointChange::JointChange(HeadSource& source, std::string set, Evaluations& known,
-                         std::stop_token stop)
-    : model_(require_model(source)), set_(std::move(set)), known_(known), stop_(std::move(stop)) {
-  original_ = by_loss() ? level({source.info().layers, source.info().kv_heads})
-                        : ByDocument(static_cast<std::size_t>(documents()), 0.0);
+bool is_right(const NextTokens& next) {
+  return std::ranges::all_of(next.right, [](std::uint8_t right) { return right != 0; });
 }
 
-void JointChange::run_layer(int layer, int document) {
+}  // namespace
+
+double mean(const ByDocument& values) {
+  return mean_over(values);
+}
+
+double cost(const Judged& changes) {
+  double sum = mean(changes.text);
+  if (!changes.replay.empty()) sum += mean(changes.replay);
+  for (const ByDocument& task : changes.answers) sum += mean(task);
+  return sum;
+}
+
+JointChange::JointChange(const PlanDocuments& documents, std::string set, Evaluations& known,
+                         std::stop_token stop)
+    : parts_{{&require_model(documents.texts), true}},
+      texts_(std::ssize(documents.texts.info().documents)),
+      replayed_(documents.texts.info().has_loss ? documents.replayed : 0),
+      judges_replay_(replayed_ > 0),
+      set_(std::move(set)),
+      known_(known),
+      stop_(std::move(stop)) {
+  if (documents.cases != nullptr) {
+    parts_.push_back({&require_model(*documents.cases), false});
+    find_tasks(documents.cases->info());
+  }
+  original_ = by_loss() ? level({source().layers, source().kv_heads})
+                        : Levels(static_cast<std::size_t>(numbers()), 0.0);
+}
+
+void JointChange::find_tasks(const SourceInfo& cases) {
+  cases_ = std::ssize(cases.answers);
+  for (Index c = 0; c < cases_; ++c) {
+    const std::string& task = cases.answers[static_cast<std::size_t>(c)].task;
+    const auto place = std::ranges::find(tasks_, task) - tasks_.begin();
+    if (place == std::ssize(tasks_)) {
+      tasks_.push_back(task);
+      cases_of_.emplace_back();
+    }
+    cases_of_[static_cast<std::size_t>(place)].push_back(c);
+  }
+}
+
+const SourceInfo& JointChange::source() const {
+  return parts_.front().model->info();
+}
+
+void JointChange::judge_only(bool replay, const std::vector<std::string>& tasks) {
+  judges_replay_ = judges_replay_ && replay;
+  for (std::size_t t = tasks_.size(); t-- > 0;) {
+    if (std::ranges::count(tasks, tasks_[t]) > 0) continue;
+    tasks_.erase(tasks_.begin() + static_cast<std::ptrdiff_t>(t));
+    cases_of_.erase(cases_of_.begin() + static_cast<std::ptrdiff_t>(t));
+  }
+}
+
+Index JointChange::numbers() const {
+  return texts_ * (replayed_ > 0 ? 2 : 1) + 2 * cases_;
+}
+
+void JointChange::run_layer(const Part& part, int layer, int document) {
   if (stop_.stop_requested()) throw Stopped();
-  model_.layer(layer, document);
+  part.model->layer(layer, document);
 }
 
 void JointChange::run(const PerHead<HeadPlan>& plan) {
-  model_.intervene(make_interventions(plan, source()));
-  for (int layer = 0; layer < source().layers; ++layer) {
-    for (int d = 0; d < documents(); ++d) run_layer(layer, d);
+  const HeadInterventions interventions = make_interventions(plan, source());
+  for (const Part& part : parts_) {
+    part.model->intervene(interventions);
+    for (int layer = 0; layer < source().layers; ++layer) {
+      for (int d = 0; d < std::ssize(part.model->info().documents); ++d) run_layer(part, layer, d);
+    }
   }
 }
 
 // Sets the reference for outputs if it is missing: another scan of the source removes it.
 void JointChange::set_reference() {
-  if (by_loss() || model_.has_reference()) return;
+  if (by_loss() || parts_.front().model->has_reference()) return;
   run({source().layers, source().kv_heads});
-  model_.set_reference();
+  parts_.front().model->set_reference();
 }
 
-double JointChange::level_of(const NextTokens& next) const {
-  return mean(by_loss() ? next.losses : next.output_change);
+void JointChange::put(const Part& part, int document, const NextTokens& next,
+                      Levels& levels) const {
+  const std::span<const double> numbers = by_loss() ? next.losses : next.output_change;
+  const Index d = document;
+  if (part.is_text) {
+    const auto replayed = static_cast<std::size_t>(replayed_);
+    levels[d] = mean_over(numbers.first(numbers.size() - replayed));
+    if (replayed > 0) levels[texts_ + d] = mean_over(numbers.last(replayed - kReplayCue));
+    return;
+  }
+  const Index before = texts_ * (replayed_ > 0 ? 2 : 1);
+  levels[before + d] = mean_over(numbers);
+  levels[before + cases_ + d] = is_right(next) ? 1 : 0;
 }
 
-void JointChange::measured(const std::string& key, ByDocument levels) {
+Judged JointChange::view(const Levels& levels) const {
+  const auto at = [&](Index from, Index count) {
+    return ByDocument(levels.begin() + from, levels.begin() + from + count);
+  };
+  Judged judged{.text = at(0, texts_)};
+  if (judges_replay_) judged.replay = at(texts_, texts_);
+  const Index before = texts_ * (replayed_ > 0 ? 2 : 1);
+  for (const std::vector<Index>& of_task : cases_of_) {
+    ByDocument& answers = judged.answers.emplace_back();
+    ByDocument& right = judged.right.emplace_back();
+    for (const Index c : of_task) {
+      answers.push_back(levels[before + c]);
+      right.push_back(levels[before + cases_ + c]);
+    }
+  }
+  return judged;
+}
+
+Judged JointChange::change_of(Levels levels) const {
+  for (std::size_t i = 0; i < levels.size(); ++i) levels[i] -= original_[i];
+  return view(levels);
+}
+
+void JointChange::measured(const std::string& key, Levels levels) {
   known_.add(key, std::move(levels));
   ++computed_;
 }
 
-ByDocument JointChange::level(const PerHead<HeadPlan>& plan) {
+JointChange::Levels JointChange::level(const PerHead<HeadPlan>& plan) {
   const std::string key = Evaluations::key(set_, plan);
-  if (const ByDocument* found = known_.find(key, documents())) return *found;
+  if (const Levels* found = known_.find(key, numbers())) return *found;
   set_reference();
   run(plan);
-  ByDocument levels;
-  for (int d = 0; d < documents(); ++d) {
-    levels.push_back(level_of(model_.next_tokens(d)));
+  Levels levels(static_cast<std::size_t>(numbers()));
+  for (const Part& part : parts_) {
+    for (int d = 0; d < std::ssize(part.model->info().documents); ++d) {
+      put(part, d, part.model->next_tokens(d), levels);
+    }
   }
   measured(key, levels);
   return levels;
 }
 
-ByDocument JointChange::less_original(ByDocument levels) const {
-  for (std::size_t d = 0; d < levels.size(); ++d) levels[d] -= original_[d];
-  return levels;
+Judged JointChange::change(const PerHead<HeadPlan>& plan) {
+  return change_of(level(plan));
 }
 
-ByDocument JointChange::change(const PerHead<HeadPlan>& plan) {
-  return less_original(level(plan));
-}
-
-std::vector<ByDocument> JointChange::changes_near(const PerHead<HeadPlan>& base,
-                                                  std::span<const PerHead<HeadPlan>> variants) {
+std::vector<Judged> JointChange::changes_near(const PerHead<HeadPlan>& base,
+                                              std::span<const PerHead<HeadPlan>> variants) {
   std::vector<std::string> keys;
   std::vector<std::vector<std::size_t>> of_layer(static_cast<std::size_t>(source().layers));
   int last = -1;
   for (std::size_t v = 0; v < variants.size(); ++v) {
     keys.push_back(Evaluations::key(set_, variants[v]));
-    if (known_.find(keys.back(), documents()) != nullptr) continue;
+    if (known_.find(keys.back(), numbers()) != nullptr) continue;
     const int layer = layer_of_difference(base, variants[v]);
     if (layer < 0) {
       level(base);
@@ -105,23 +196,29 @@ std::vector<ByDocument> JointChange::changes_near(const PerHead<HeadPlan>& base,
     last = std::max(last, layer);
   }
   if (last >= 0) {
-    std::vector<ByDocument> levels(variants.size());
+    std::vector<Levels> levels(variants.size(), Levels(static_cast<std::size_t>(numbers())));
     set_reference();
-    model_.intervene(make_interventions(base, source()));
-    for (int layer = 0; layer <= last; ++layer) {
-      const auto& here = of_layer[static_cast<std::size_t>(layer)];
-      std::vector<LayerInterventions> tried;
-      for (const std::size_t v : here) {
+    const HeadInterventions of_base = make_interventions(base, source());
+    std::vector<std::vector<LayerInterventions>> tried(of_layer.size());
+    for (std::size_t layer = 0; layer < of_layer.size(); ++layer) {
+      for (const std::size_t v : of_layer[layer]) {
         const HeadInterventions all = make_interventions(variants[v], source());
-        LayerInterventions& of_variant = tried.emplace_back();
-        for (int head = 0; head < source().heads; ++head) of_variant.push_back(all(layer, head));
+        LayerInterventions& of_variant = tried[layer].emplace_back();
+        for (int head = 0; head < source().heads; ++head) {
+          of_variant.push_back(all(static_cast<int>(layer), head));
+        }
       }
-      for (int d = 0; d < documents(); ++d) {
-        run_layer(layer, d);
-        if (here.empty()) continue;
-        const auto found = model_.try_interventions(layer, d, tried);
-        for (std::size_t i = 0; i < here.size(); ++i) {
-          levels[here[i]].push_back(level_of(found[i]));
+    }
+    for (const Part& part : parts_) {
+      part.model->intervene(of_base);
+      for (int layer = 0; layer <= last; ++layer) {
+        const auto& here = of_layer[static_cast<std::size_t>(layer)];
+        for (int d = 0; d < std::ssize(part.model->info().documents); ++d) {
+          run_layer(part, layer, d);
+          if (here.empty()) continue;
+          const auto found =
+              part.model->try_interventions(layer, d, tried[static_cast<std::size_t>(layer)]);
+          for (std::size_t i = 0; i < here.size(); ++i) put(part, d, found[i], levels[here[i]]);
         }
       }
     }
@@ -129,9 +226,8 @@ std::vector<ByDocument> JointChange::changes_near(const PerHead<HeadPlan>& base,
       for (const std::size_t v : here) measured(keys[v], levels[v]);
     }
   }
-  std::vector<ByDocument> changes;
-  for (const std::string& key : keys)
-    changes.push_back(less_original(*known_.find(key, documents())));
+  std::vector<Judged> changes;
+  for (const std::string& key : keys) changes.push_back(change_of(*known_.find(key, numbers())));
   return changes;
 }
 

@@ -1,4 +1,5 @@
-// Measures the effect of a plan on the whole model: on its loss or, if it has none, on its output.
+// Measures the effect of a plan on the whole model: on its loss and its answers or, if it has no
+// loss, on its output.
 #pragma once
 
 #include <span>
@@ -6,10 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "headgauge/model.hpp"
+#include "headgauge/plan.hpp"
 #include "plan/evaluations.hpp"
 
 namespace headgauge {
+
+class ModelSource;
+struct NextTokens;
 
 // Thrown between two layers if a stop was requested.
 struct Stopped {};
@@ -18,39 +22,76 @@ struct Stopped {};
 using ByDocument = std::vector<double>;
 double mean(const ByDocument& values);
 
+// What a plan is judged by: losses in nats, or their changes.
+struct Judged {
+  ByDocument text;                    // by piece of text
+  ByDocument replay = {};             // of the replayed tokens, by piece; empty: none
+  std::vector<ByDocument> answers{};  // by task and case
+  std::vector<ByDocument> right{};    // 1 for an answer that is right, 0; by task and case
+
+  bool operator==(const Judged&) const = default;
+};
+
+// Returns what a search lowers: the mean rise of the loss of text, plus that of the replay, plus
+// that of the answers of each task.
+double cost(const Judged& changes);
+
 class JointChange {
  public:
-  // `set` is the name of the documents in `known`. Throws UnsupportedError if the source is not a
+  // `set` is the name of the documents in `known`. Throws UnsupportedError if a source is not a
   // model.
-  JointChange(HeadSource& source, std::string set, Evaluations& known, std::stop_token stop);
+  JointChange(const PlanDocuments& documents, std::string set, Evaluations& known,
+              std::stop_token stop);
 
-  const SourceInfo& source() const { return model_.info(); }
-  Index documents() const { return std::ssize(source().documents); }
-  // Returns the loss under a plan minus the model's own; for a model without a loss, the relative
+  const SourceInfo& source() const;
+  Index documents() const { return texts_; }
+  // The tasks of the cases, in the order of the answers of Judged.
+  const std::vector<std::string>& tasks() const { return tasks_; }
+  // Leaves the replay out from now on, and all tasks but these.
+  void judge_only(bool replay, const std::vector<std::string>& tasks);
+
+  // Returns what the model itself has.
+  Judged original() const { return view(original_); }
+  // Returns the losses under a plan minus the model's own; for a model without a loss, the relative
   // change of the last hidden states (NextTokens::output_change).
-  ByDocument change(const PerHead<HeadPlan>& plan);
+  Judged change(const PerHead<HeadPlan>& plan);
   // Does the same for plans that each differ from `base` in heads of one layer; the layers below it
   // are computed only once.
-  std::vector<ByDocument> changes_near(const PerHead<HeadPlan>& base,
-                                       std::span<const PerHead<HeadPlan>> variants);
+  std::vector<Judged> changes_near(const PerHead<HeadPlan>& base,
+                                   std::span<const PerHead<HeadPlan>> variants);
   // Returns the number of plans measured, not counting those found in `known`.
   int computed() const { return computed_; }
 
  private:
+  // The numbers of all documents: text, replay, answers, right answers.
+  using Levels = std::vector<double>;
+  // One of the sources.
+  struct Part {
+    ModelSource* model = nullptr;
+    bool is_text = true;
+  };
+
+  void find_tasks(const SourceInfo& cases);
   bool by_loss() const { return source().has_loss; }
-  ByDocument level(const PerHead<HeadPlan>& plan);
-  double level_of(const NextTokens& next) const;
-  ByDocument less_original(ByDocument levels) const;
+  Index numbers() const;
+  Levels level(const PerHead<HeadPlan>& plan);
+  void put(const Part& part, int document, const NextTokens& next, Levels& levels) const;
+  Judged view(const Levels& levels) const;
+  Judged change_of(Levels levels) const;
   void set_reference();
   void run(const PerHead<HeadPlan>& plan);
-  void run_layer(int layer, int document);
-  void measured(const std::string& key, ByDocument levels);
+  void run_layer(const Part& part, int layer, int document);
+  void measured(const std::string& key, Levels levels);
 
-  ModelSource& model_;
+  std::vector<Part> parts_;  // the texts, then the cases, if there are any
+  Index texts_ = 0, cases_ = 0, replayed_ = 0;
+  std::vector<std::string> tasks_;
+  std::vector<std::vector<Index>> cases_of_;  // of each task
+  bool judges_replay_ = false;
   std::string set_;
   Evaluations& known_;
   std::stop_token stop_;
-  ByDocument original_;
+  Levels original_;
   int computed_ = 0;
 };
 

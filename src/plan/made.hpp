@@ -26,7 +26,7 @@ const char* method_text(Method method);
 struct MethodResult {
   PerHead<HeadPlan> plan;
   double share = kUndefined;
-  ByDocument change;
+  Judged change;
 };
 
 struct BudgetResult {
@@ -39,12 +39,11 @@ struct BudgetResult {
   double search_change = 0;           // on the search texts
   double check_change = 0;            // on the check texts
   std::vector<MethodResult> methods;  // by Method
-  std::vector<ByDocument> draws;      // one per dealt plan
+  std::vector<Judged> draws;          // one per dealt plan
 };
 
 struct Screening {
-  std::vector<HeadPlan> candidates;
-  // The changes by layer, head, candidate and document; empty: not tried.
+  // The changes of the loss of text by layer, head, candidate and document; empty: not tried.
   PerHead<std::vector<ByDocument>> changes;
 };
 

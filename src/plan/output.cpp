@@ -33,10 +33,10 @@ class PlanWriter {
  public:
   explicit PlanWriter(const PlanRun& run)
       : run_(run),
-        info_(run.texts.search.info()),
+        info_(run.texts.search.texts.info()),
         layers_(info_.attention_layers()),
         shared_(info_.heads / info_.kv_heads),
-        documents_(std::ssize(run.texts.confirm.info().documents)) {}
+        documents_(std::ssize(run.texts.confirm.texts.info().documents)) {}
 
   PlanResults write() {
     describe();
@@ -45,6 +45,7 @@ class PlanWriter {
     write_budgets();
     write_methods();
     write_draws();
+    write_tasks(run_.tasks, run_.confirmed_tasks, run_.original, run_.budgets, results_);
     if (!info_.has_loss) say_outputs();
     add_notices();
     PlanResults made;
@@ -59,13 +60,18 @@ class PlanWriter {
     const int threads = run_.options.threads;
     results_.tool = describe_tool(
         threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency()));
-    results_.model = empty_plan(run_.texts.search).model;
-    run_.texts.confirm.describe(results_);
+    results_.model = empty_plan(run_.texts.search.texts).model;
+    run_.texts.confirm.texts.describe(results_);
+    if (run_.texts.cases != nullptr) {
+      Results of_cases;
+      run_.texts.cases->describe(of_cases);
+      results_.text.tasks = std::move(of_cases.text.tasks);
+    }
     PlanOptions options = run_.options;
     write_settings(options_of(options), results_.settings);
     results_.settings["judged_by"] = info_.has_loss ? "loss" : "output";
-    results_.settings["select_text"] = text_of(run_.texts.search);
-    results_.settings["check_text"] = text_of(run_.texts.check);
+    results_.settings["select_text"] = text_of(run_.texts.search.texts);
+    results_.settings["check_text"] = text_of(run_.texts.check.texts);
     results_.layers_done = static_cast<int>(layers_.size());
     results_.timings = {.total = run_.seconds, .losses = run_.computed};
   }
@@ -75,9 +81,7 @@ class PlanWriter {
     results_.set_coord("head", counted(info_.heads));
     results_.set_coord("length", std::vector<double>{static_cast<double>(run_.space.context())});
     std::vector<std::string> candidates, budgets, methods;
-    for (const HeadPlan& candidate : run_.screening.candidates) {
-      candidates.push_back(candidate.text());
-    }
+    for (int c = 1; c < run_.space.size(); ++c) candidates.push_back(run_.space.choice(c).text());
     for (const BudgetResult& budget : run_.budgets) budgets.push_back(budget.label);
     for (int m = 0; m < kMethods; ++m) methods.emplace_back(method_text(static_cast<Method>(m)));
     results_.set_coord("candidate", candidates);
@@ -95,6 +99,7 @@ class PlanWriter {
   }
 
   void write_screening() {
+    if (run_.screening.changes.empty()) return;
     LabelledArray& change = add_declared(results_, metric::screened_change).with_standard_errors();
     change.with_rows();
     LabelledArray& adjusted = add_declared(results_, metric::screened_change_p);
@@ -162,19 +167,19 @@ class PlanWriter {
     std::vector<std::vector<Index>> cells;
     for (Index b = 0; b < std::ssize(run_.budgets); ++b) {
       const auto& methods = run_.budgets[static_cast<std::size_t>(b)].methods;
-      const ByDocument& of_plan = methods.front().change;
+      const ByDocument& of_plan = methods.front().change.text;
       for (Index m = 0; m < kMethods; ++m) {
         const MethodResult& method = methods[static_cast<std::size_t>(m)];
-        if (method.change.empty()) continue;
+        if (method.change.text.empty()) continue;
         share({m, b}) = method.share;
-        const Estimate estimate = estimate_of(method.change);
+        const Estimate estimate = estimate_of(method.change.text);
         change.set({m, b}, estimate);
         put_interval(estimate, {m, b}, low, high);
         for (Index d = 0; d < documents_; ++d) {
-          by_document({m, b, d}) = method.change[static_cast<std::size_t>(d)];
+          by_document({m, b, d}) = method.change.text[static_cast<std::size_t>(d)];
         }
         if (m == 0) continue;
-        const Estimate gain = estimate_of(difference(of_plan, method.change));
+        const Estimate gain = estimate_of(difference(of_plan, method.change.text));
         ahead.set({m, b}, gain);
         put_interval(gain, {m, b}, ahead_low, ahead_high);
         p.push_back(t_test(mean_of(gain)).p);
@@ -203,7 +208,7 @@ class PlanWriter {
     for (Index b = 0; b < std::ssize(run_.budgets); ++b) {
       const BudgetResult& budget = run_.budgets[static_cast<std::size_t>(b)];
       for (Index draw = 0; draw < std::ssize(budget.draws); ++draw) {
-        change.set({b, draw}, estimate_of(budget.draws[static_cast<std::size_t>(draw)]));
+        change.set({b, draw}, estimate_of(budget.draws[static_cast<std::size_t>(draw)].text));
       }
       rank({b}) = dealt_p(budget.methods.front().change, budget.draws);
     }
@@ -224,6 +229,17 @@ class PlanWriter {
           "states, "
           "and what that does to its use is not known");
     }
+    if (run_.texts.confirm.replayed > 0 && run_.original.replay.empty()) {
+      results_.notices.emplace_back(
+          "the replay is not judged, because the model is not shown to predict a passage better "
+          "when it comes again");
+    }
+    const auto tasks = results_.coord_names("task");
+    for (const std::string& task : tasks) {
+      if (std::ranges::count(run_.tasks.done, task) > 0) continue;
+      results_.notices.push_back(fmt::format(
+          "the task {} is not judged, because the model itself is not shown to do it", task));
+    }
     if (documents_ < 4) {
       results_.notices.push_back(
           fmt::format("--confirm gives {} {}; give more text", documents_,
@@ -234,7 +250,7 @@ class PlanWriter {
 
   MadePlan made_plan(std::size_t b) const {
     const BudgetResult& budget = run_.budgets[b];
-    MadePlan made{budget.label, empty_plan(run_.texts.search)};
+    MadePlan made{budget.label, empty_plan(run_.texts.search.texts)};
     made.plan.context = run_.space.context();
     made.plan.heads = budget.plan;
     const auto place = static_cast<Index>(b);

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "plan/made.hpp"
+#include "plan/tasks.hpp"
 
 namespace headgauge {
 
@@ -14,6 +16,9 @@ struct PlanRun {
   const PlanSpace& space;
   const Screening& screening;
   const std::vector<BudgetResult>& budgets;
+  const MeasuredTasks& tasks;
+  const std::vector<std::string>& confirmed_tasks;  // those of the cases of --confirm
+  const Judged& original;  // of the confirmation documents
   int computed = 0;  // number of losses computed
   double seconds = 0;
 };

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -20,6 +21,24 @@ class Parts {
     to_ = to;
     done_ = 0;
   }
+  // A part of `steps` steps.
+  void begin(std::string name, double from, double to, double steps) {
+    begin(std::move(name), from, to, {});
+    most_steps_ = steps;
+  }
+  // A part whose progress `done` tells from the share of the cache at a step; empty: its steps do.
+  void begin(std::string name, double from, double to, std::function<double(double share)> done) {
+    begin(std::move(name), from, to);
+    steps_ = 0;
+    done_at_ = std::move(done);
+  }
+  // Reports a step at a share of the cache.
+  void step(double share) {
+    const double step = ++steps_;
+    update(fmt::format("{:.4g} %", 100 * share), done_at_ ? done_at_(share) : step / most_steps_);
+  }
+  // Reports a step of a part with a number of them.
+  void step(const std::string& what) { update(what, ++steps_ / most_steps_); }
   // Progress never decreases.
   void update(const std::string& what, double done) {
     done_ = std::max(done_, std::min(done, 1.0));
@@ -32,6 +51,8 @@ class Parts {
   Progress* whole_;
   std::string name_;
   double from_ = 0, to_ = 1, done_ = 0;
+  double steps_ = 0, most_steps_ = 1;
+  std::function<double(double)> done_at_;
 };
 
 }  // namespace headgauge

@@ -20,13 +20,13 @@ double rise_a_key(double change, double saved) {
 }  // namespace
 
 SearchPoint PlanSearch::point(const Choices& choices) {
-  return {choices, space_.share(choices), mean(loss_.change(space_.plan(choices)))};
+  return {choices, space_.share(choices), cost(loss_.change(space_.plan(choices)))};
 }
 
-std::vector<std::vector<ByDocument>> PlanSearch::alone(
+std::vector<std::vector<Judged>> PlanSearch::alone(
     std::span<const HeadGroup> groups, const std::vector<std::vector<bool>>& wanted) {
   const Choices full = space_.same(0);
-  std::vector<std::vector<ByDocument>> found(groups.size());
+  std::vector<std::vector<Judged>> found(groups.size());
   // One layer at a time, so that a stop loses little work.
   for (int layer = 0; layer < space_.layers(); ++layer) {
     std::vector<PerHead<HeadPlan>> variants;
@@ -83,7 +83,7 @@ void PlanSearch::measure(const SearchPoint& at, std::span<const HeadGroup> group
     variants.push_back(space_.plan(moved(at.choices, groups[move.group], move.choice)));
   }
   const auto changes = loss_.changes_near(space_.plan(at.choices), variants);
-  for (std::size_t m = 0; m < moves.size(); ++m) moves[m].change = mean(changes[m]) - at.change;
+  for (std::size_t m = 0; m < moves.size(); ++m) moves[m].change = cost(changes[m]) - at.change;
 }
 
 std::vector<SearchPoint> PlanSearch::walk(const Choices& from, std::span<const HeadGroup> groups,

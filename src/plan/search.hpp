@@ -15,7 +15,7 @@ namespace headgauge {
 struct SearchPoint {
   Choices choices;
   double share = 1;   // of the cache
-  double change = 0;  // change of the joint loss on the search texts
+  double change = 0;  // cost() of the plan on the search documents
 };
 
 // The effect of each group's choices on the loss, by group and choice: measured alone, or last
@@ -30,7 +30,7 @@ class PlanSearch {
 
   SearchPoint point(const Choices& choices);
   // Measures every group alone under every choice marked in `wanted` (all if empty), by document.
-  std::vector<std::vector<ByDocument>> alone(std::span<const HeadGroup> groups,
+  std::vector<std::vector<Judged>> alone(std::span<const HeadGroup> groups,
                                              const std::vector<std::vector<bool>>& wanted);
 
   // Moves from `from` to fewer keys until the share is `least`. In each step it measures the few

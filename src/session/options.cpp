@@ -133,6 +133,29 @@ std::vector<Option> options_of(PlanRequest& request) {
        .group = option_group::input,
        .help = "Largest number of pieces of each text, spread over the text (default {})",
        .least = 1}};
+  options.push_back(
+      {.member = "PlanRequest::replay",
+       .value = &request.replay,
+       .form = "R",
+       .group = option_group::input,
+       .help = "Repeat the first R tokens of each piece at its end, and judge plans by their loss "
+               "too; 0: no replay (default {})",
+       .details = "Pieces of fewer than 4 R tokens have none",
+       .least = 0});
+  append(options, options_of(request.tasks, "PlanRequest::"));
+  find_option(options, "tasks").help =
+      "Task files, whose cases plans are judged by too: every second case in the search, the "
+      "others when a plan is chosen";
+  options.push_back(
+      {.member = "PlanRequest::confirm_tasks",
+       .value = &request.confirm_tasks,
+       .form = "FILE...",
+       .group = option_group::input,
+       .help = "Other task files, whose cases are answered once, at the end",
+       .details = "Use other kinds of tasks: what holds for them was not chosen on them",
+       .expects = "a file",
+       .none = "none",
+       .names_files = true});
   append(options, options_of(request.options));
   options.push_back(
       {.member = "PlanRequest::formats",

@@ -8,80 +8,13 @@
 #include <utility>
 
 #include "session/finish.hpp"
+#include "session/plan_documents.hpp"
 #include "session/planned.hpp"
 
 namespace headgauge {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kConfirm = "PlanRequest::confirm";
-
-// The texts of a plan, cut into pieces.
-struct Pieces {
-  std::vector<Document> search, check, confirm;
-};
-
-Index piece_length(const Input& input, const PlanRequest& request,
-                   const std::vector<Document>& select, const std::vector<Document>& confirm) {
-  const ModelSummary& model = input.model.summary();
-  Index longest = request.length;
-  if (longest == 0) {
-    longest = longest_auto(model);
-    for (const auto* texts : {&select, &confirm}) {
-      // A single text must give one piece to search on and one to check on.
-      const auto least = static_cast<std::size_t>(texts == &select && select.size() == 1 ? 2 : 1);
-      for (const Document& text : *texts) {
-        longest = std::min(longest, static_cast<Index>(text.size() / least));
-      }
-    }
-    if (model.positions > 0) longest = std::min(longest, model.positions);
-  }
-  if (model.positions > 0 && longest > model.positions) {
-    throw BadInputError(fault(
-        "PlanRequest::length",
-        fmt::format("at most {} (the longest context of {})", model.positions, input.model.name()),
-        std::to_string(longest), "ask for less"));
-  }
-  return longest;
-}
-
-std::vector<Document> cut(const PlanRequest& request, const char* option,
-                          const std::vector<Document>& texts, Index length, std::size_t least) {
-  auto pieces = spread_pieces(texts, length, static_cast<std::size_t>(request.pieces));
-  for (const Document& text : texts) {
-    if (static_cast<Index>(text.size()) >= length) continue;
-    throw BadInputError(fault(option, fmt::format("texts of at least {} tokens", length),
-                              fmt::format("{} of {}", text.name, text.size()),
-                              "give a longer text, or a smaller PlanRequest::length"));
-  }
-  if (pieces.size() >= least && length >= 2) return pieces;
-  throw BadInputError(fault(
-      option, fmt::format("at least {} pieces of {} tokens", least, std::max<Index>(length, 2)),
-      std::to_string(pieces.size()),
-      "give more text, a smaller PlanRequest::length or more PlanRequest::pieces"));
-}
-
-Pieces cut_texts(const Input& input, const PlanRequest& request) {
-  const auto select = load_whole_documents(input);
-  const auto confirm = load_whole_documents(input.with(request.confirm));
-  if (share_tokens(select, confirm)) {
-    throw UsageError(fault(kConfirm, "other texts than those that are searched on",
-                           "some that have tokens in common with them",
-                           "what is chosen on a text must not be judged on it"));
-  }
-  const char* const searched = option_of(input.texts);
-  require_apart(select, searched);
-  require_apart(confirm, kConfirm);
-  const Index length = piece_length(input, request, select, confirm);
-  Pieces pieces;
-  const auto selected = cut(request, searched, select, length, 2);
-  for (std::size_t k = 0; k < selected.size(); ++k) {
-    (k % 2 == 1 ? pieces.check : pieces.search).push_back(selected[k]);
-  }
-  pieces.confirm = cut(request, kConfirm, confirm, length, 1);
-  return pieces;
-}
 
 void require_texts(const Input& input, const PlanRequest& request) {
   require_checkpoint(input, "plan");
@@ -94,15 +27,23 @@ void require_texts(const Input& input, const PlanRequest& request) {
 
 // Describes what measured losses depend on. The options of the search are no part of it.
 Results described(const PlanTexts& texts) {
-  Results all = described(texts.search);
+  Results all = described(texts.search.texts);
   const auto without_names = [](TextRecord text) {
     text.names.clear();
     return to_json(text);
   };
   const auto search = without_names(all.text);
   all.text = {.others = {{"search", search},
-                         {"check", without_names(described(texts.check).text)},
-                         {"confirm", without_names(described(texts.confirm).text)}}};
+                         {"check", without_names(described(texts.check.texts).text)},
+                         {"confirm", without_names(described(texts.confirm.texts).text)},
+                         {"replay", texts.search.replayed}}};
+  for (const auto& [name, documents] : {std::pair{"search", &texts.search},
+                                        {"check", &texts.check},
+                                        {"confirm", &texts.confirm}}) {
+    if (documents->cases == nullptr) continue;
+    all.text.others[name + std::string(" cases")] =
+        without_names(described(*documents->cases).text);
+  }
   return all;
 }
 
@@ -138,21 +79,27 @@ PlanResults Session::plan(PlanRequest request) {
   }
   Running running = begin();
   const auto formats = plan_formats(request.formats);
-  Pieces pieces = cut_texts(input, request);
-  const auto search = open_documents(input, std::move(pieces.search));
-  const auto check = open_documents(input, std::move(pieces.check));
-  const auto confirm = open_documents(input, std::move(pieces.confirm));
+  PlanPieces pieces = cut_for_plan(input, request);
+  std::vector<std::string> notices = std::move(pieces.notices);
+  const bool has_cases = !pieces.all_cases.empty();
+  const PlanSources sources(input, std::move(pieces));
+  const PlanTexts texts = sources.texts();
+  HeadSource& confirm = texts.confirm.texts;
+  if (has_cases && !confirm.info().has_loss) {
+    throw UnsupportedError(fault("tasks", "a model that predicts next tokens",
+                                 confirm.info().name, "leave the tasks out"));
+  }
   const std::vector<std::string> untried =
-      keep_exportable(request.options, formats, confirm->info());
-  const PlanTexts texts{*search, *check, *confirm};
+      keep_exportable(request.options, formats, confirm.info());
+  notices.insert(notices.end(), untried.begin(), untried.end());
   request.options.journal = running.open_journal(
       {.experiment = "plan", .model = model_, .texts = texts_, .options = {}, .has_shards = false},
       described(texts));
-  running.start(confirm.get());
+  running.start(&confirm);
   PlanResults made = running.measure([&] {
     PlanResults found = make_plan(texts, request.options, running.observer(), run_.stop);
     if (found.results.partial) return found;
-    found.results.notices.insert(found.results.notices.end(), untried.begin(), untried.end());
+    found.results.notices.insert(found.results.notices.end(), notices.begin(), notices.end());
     complete(found.results, {input, options_of(request), "PlanRequest::", summarize_plan});
     return found;
   });
@@ -163,7 +110,7 @@ PlanResults Session::plan(PlanRequest request) {
                                           : plan_file(run_.out, one.budget));
       write_plan(one.plan, written_.back());
     }
-    made.exported = export_plan(made.plans.front().plan, formats, confirm->info(), run_.out);
+    made.exported = export_plan(made.plans.front().plan, formats, confirm.info(), run_.out);
     written_.insert(written_.end(), made.exported.files.begin(), made.exported.files.end());
     remarks_ = made.exported.notices;
     for (std::string& line : older_plans(run_.out, written_)) remarks_.push_back(std::move(line));

@@ -1,0 +1,154 @@
+#include "plan/greedy.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include "plan/screening.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr int kRounds = 2;  // rounds of exchange()
+
+}  // namespace
+
+const SearchPoint* best_within(const std::vector<SearchPoint>& points, double share) {
+  const SearchPoint* best = nullptr;
+  for (const SearchPoint& point : points) {
+    if (point.share > share + 1e-12) continue;
+    if (best == nullptr || point.change < best->change) best = &point;
+  }
+  return best;
+}
+
+GreedyFinder::GreedyFinder(const PlanSpace& space, JointChange& loss, Starts& starts,
+                           HeadSource& texts, const PlanOptions& options, Parts& progress,
+                           std::stop_token stop)
+    : space_(space),
+      starts_(starts),
+      texts_(texts),
+      options_(options),
+      progress_(progress),
+      stop_(std::move(stop)),
+      search_(space, loss, [this](const SearchPoint& at) { progress_.step(at.share); }) {}
+
+void GreedyFinder::screen() {
+  progress_.begin("screen", 0, 0.25, space_.layers());
+  const auto groups = space_.single_heads();
+  PerHead<std::vector<double>> outputs;
+  std::vector<std::vector<bool>> wanted;
+  if (options_.screen > 0) {
+    outputs = output_changes(texts_, space_, options_.threads, stop_);
+    wanted = least_changed(outputs, options_.screen);
+  }
+  const auto found = search_.alone(groups, wanted);
+  screening_.changes = {space_.layers(), space_.heads()};
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    std::vector<double>& effects = effects_.emplace_back(1, 0.0);
+    auto& changes = screening_.changes(groups[g].layer, groups[g].heads.front());
+    for (int choice = 1; choice < space_.size(); ++choice) {
+      const Judged& one = found[g][static_cast<std::size_t>(choice)];
+      effects.push_back(one.text.empty() ? kUndefined : cost(one));
+      changes.push_back(one.text);
+    }
+  }
+  if (!outputs.empty()) expect_by_output(groups, outputs);
+}
+
+// Estimates the effect of unmeasured choices: proportional to the change of the output, with the
+// mean ratio of the measured ones. The estimates hold until the move is measured.
+void GreedyFinder::expect_by_output(const std::vector<HeadGroup>& groups,
+                                    const PerHead<std::vector<double>>& outputs) {
+  double loss = 0, output = 0;
+  const auto of_head = [&](std::size_t g) {
+    return std::span(outputs(groups[g].layer, groups[g].heads.front()));
+  };
+  for (std::size_t g = 0; g < effects_.size(); ++g) {
+    for (std::size_t c = 1; c < effects_[g].size(); ++c) {
+      if (std::isnan(effects_[g][c])) continue;
+      loss += std::abs(effects_[g][c]);
+      output += of_head(g)[c];
+    }
+  }
+  for (std::size_t g = 0; g < effects_.size(); ++g) {
+    for (std::size_t c = 1; c < effects_[g].size(); ++c) {
+      if (!std::isnan(effects_[g][c])) continue;
+      effects_[g][c] = output > 0 ? of_head(g)[c] * loss / output : 0;
+    }
+  }
+}
+
+Effects GreedyFinder::layer_effects() {
+  const auto layers = space_.whole_layers();
+  Effects effects;
+  for (const auto& found : search_.alone(layers, {})) {
+    std::vector<double>& of_layer = effects.emplace_back(1, 0.0);
+    for (int choice = 1; choice < space_.size(); ++choice) {
+      of_layer.push_back(cost(found[static_cast<std::size_t>(choice)]));
+    }
+  }
+  return effects;
+}
+
+// Walks from full attention down to the share `least`, by head and by whole layers, and from the
+// smallest choices up to `most`.
+void GreedyFinder::prepare(double least, double most) {
+  screen();
+  const auto fewer = [=](double share) { return (1 - share) / (1 - least); };
+  progress_.begin("search: fewer keys", 0.25, 0.45, fewer);
+  shrunk_ = search_.shrink(space_.same(0), space_.single_heads(), effects_, least);
+  progress_.begin("search: more keys", 0.45, 0.55, [=](double share) { return share / most; });
+  grown_ = search_.grow(space_.smallest(), space_.single_heads(), effects_, most);
+  progress_.begin("search: layers", 0.55, 0.6, fewer);
+  by_layer_ = search_.shrink(space_.same(0), space_.whole_layers(), layer_effects(), least);
+}
+
+std::vector<SearchPoint> GreedyFinder::all() const {
+  std::vector<SearchPoint> all = shrunk_;
+  all.insert(all.end(), grown_.begin(), grown_.end());
+  all.insert(all.end(), by_layer_.begin(), by_layer_.end());
+  return all;
+}
+
+// Returns the starts, the points of the walks, and the result of exchanges from the best of them.
+std::vector<FoundPlan> GreedyFinder::within(double share) {
+  std::vector<std::pair<SearchPoint, std::string>> points;
+  for (const Starts::Start& start : starts_.choices_within(share)) {
+    points.emplace_back(search_.point(start.choices), start.name);
+  }
+  for (const auto& [path, start] : {std::pair{&by_layer_, "layers"},
+                                    {&shrunk_, "full attention"},
+                                    {&grown_, "the smallest windows"}}) {
+    if (const SearchPoint* best = best_within(*path, share)) points.emplace_back(*best, start);
+  }
+  if (!points.empty()) {
+    const auto best =
+        std::ranges::min_element(points, {}, [](const auto& point) { return point.first.change; });
+    points.emplace_back(search_.exchange(best->first, space_.single_heads(), share, kRounds),
+                        best->second + ", then exchanges");
+  }
+  std::vector<FoundPlan> found;
+  for (const auto& [point, start] : points) found.push_back({space_.plan(point.choices), start});
+  return found;
+}
+
+std::vector<FoundPlan> GreedyFinder::lowest() {
+  progress_.begin("search: any", 0.6, 0.75, 4.0 * space_.layers() * space_.heads());
+  const auto layers = search_.lower(space_.same(0), space_.whole_layers(), layer_effects());
+  by_layer_.insert(by_layer_.end(), layers.begin(), layers.end());
+  std::vector<FoundPlan> found = starts_.rivals_within(1);
+  for (FoundPlan& one : within(1)) found.push_back(std::move(one));
+  const auto lower = [&](const SearchPoint& from, const std::string& start) {
+    for (const SearchPoint& point : search_.lower(from.choices, space_.single_heads(), effects_)) {
+      found.push_back({space_.plan(point.choices), start});
+    }
+  };
+  const std::vector<SearchPoint> walked = all();
+  lower(search_.point(space_.same(0)), "full attention, then lower");
+  if (const SearchPoint* best = best_within(walked, 1)) lower(*best, "a path, then lower");
+  return found;
+}
+
+}  // namespace headgauge

@@ -1,0 +1,33 @@
+// What plans are judged by besides the loss of text, and whether the model does it at all.
+#pragma once
+
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "headgauge/results.hpp"
+#include "plan/joint_change.hpp"
+
+namespace headgauge {
+
+// The tasks as the unchanged model does them.
+struct MeasuredTasks {
+  Results results;                // coordinates and metrics of answers; empty without tasks
+  std::vector<std::string> done;  // the tasks that the model is shown to do
+};
+
+// Measures the unchanged model on cases and their controls; none if null. Throws Stopped.
+MeasuredTasks measure_tasks(HeadSource* cases, const std::stop_token& stop);
+
+// Returns whether the model is shown to predict the replayed tokens better than the text before
+// them (paired t test over all pieces, one-sided, 5 %).
+bool replays(const Judged& search, const Judged& check);
+
+// Adds what is judged besides the loss of text under the plans of all methods, and what the
+// unchanged model does.
+struct BudgetResult;
+void write_tasks(const MeasuredTasks& tasks, const std::vector<std::string>& confirmed,
+                 const Judged& original, const std::vector<BudgetResult>& budgets,
+                 Results& results);
+
+}  // namespace headgauge
