@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
@@ -30,7 +31,10 @@ class PlanTable {
 
   std::string text() const {
     std::string text = render_header(results_, paint_, width_);
-    for (Index b = 0; b < std::ssize(budgets_); ++b) text += "\n" + of_budget(b);
+    for (Index b = 0; b < std::ssize(budgets_); ++b) {
+      text += "\n" + of_budget(b);
+      if (judges_retrieval()) text += "\n" + retrieval(b);
+    }
     return text + "\n" + legend() + "\n" + heads();
   }
 
@@ -71,6 +75,51 @@ class PlanTable {
     return table.text();
   }
 
+  bool judges_retrieval() const {
+    return results_.metric(metric::planned_replay_change) != nullptr ||
+           results_.metric(metric::planned_answers_kept) != nullptr;
+  }
+
+  // Returns what the methods cost the replay, and the answers of each task that they keep.
+  std::string retrieval(Index budget) const {
+    std::vector<TextColumn> columns = {left_column("", kLabelWidth)};
+    const bool has_replay = results_.metric(metric::planned_replay_change) != nullptr;
+    if (has_replay) columns.push_back({"replay change (95 %)", 29});
+    std::vector<Index> tasks;
+    const Index count = results_.coord("task") == nullptr ? 0 : results_.coord_size("task");
+    for (Index t = 0; t < count; ++t) {
+      if (!kept(metric::planned_answers_kept, 0, budget, t)) continue;
+      tasks.push_back(t);
+      columns.push_back({fmt::format("{} kept", results_.coord_names("task")[t]), 22});
+    }
+    TextTable table(paint_, columns);
+    for (Index m = 0; m < std::ssize(methods_); ++m) {
+      const auto share =
+          find_cell(results_, metric::planned_cache_share, {{"method", m}, {"budget", budget}});
+      if (!share) continue;
+      std::vector<TextCell> row = {{methods_[m], m == 0 ? Style::bold : Style::plain}};
+      if (has_replay) row.emplace_back(interval(metric::planned_replay_change, m, budget));
+      for (const Index task : tasks) row.emplace_back(kept_text(m, budget, task));
+      table.row(std::move(row));
+    }
+    table.fit(width_);
+    return table.text();
+  }
+
+  std::optional<MetricCell> kept(const char* name, Index method, Index budget, Index task) const {
+    return find_cell(results_, name, {{"method", method}, {"budget", budget}, {"task", task}});
+  }
+
+  std::string kept_text(Index method, Index budget, Index task) const {
+    const auto share = kept(metric::planned_answers_kept, method, budget, task);
+    const auto low = kept(metric::planned_answers_kept_low, method, budget, task);
+    const auto high = kept(metric::planned_answers_kept_high, method, budget, task);
+    if (!share) return "-";
+    if (!low || !high) return fmt::format("{:.0f} %", 100 * share->value);
+    return fmt::format("{:.0f} % ({:.0f} to {:.0f})", 100 * share->value, 100 * low->value,
+                       100 * high->value);
+  }
+
   // Adds the range of the loss changes over the draws of random heads.
   void add_draws(TextTable& table, Index budget) const {
     std::vector<double> changes;
@@ -96,6 +145,10 @@ class PlanTable {
                            results_.coord_size("document"))) +
            say("*  the plan's change is shown to be another (paired t test over documents, false "
                "discovery rate 5 % over all lines)") +
+           (judges_retrieval()
+                ? say("replay: the last tokens of each document, which repeat its first; kept: the "
+                      "share of the right answers of --confirm-tasks that stay right")
+                : "") +
            say("heaviest keys is an oracle: it reads that share of the keys of every query, and a "
                "decoder would have to hold all of them");
   }

@@ -168,8 +168,9 @@ struct PlanRequest {
   // Tokens at the end of each piece that repeat its first, to judge copying; 0: none. Pieces of
   // fewer than four times as many have none.
   int replay = 64;
-  TaskFiles tasks = {};  // every second case takes part in the search, the others in the check
-  std::vector<std::string> confirm_tasks = {};  // further task files, on which the plan is measured
+  // Every second case takes part in the search, the others in the check.
+  TaskFiles tasks = {.cases = 8};
+  TaskFiles confirm_tasks = {};  // other task files, on which the plan is measured once
   std::vector<std::string> formats = {};  // additional formats of the plan (plan_format())
 };
 

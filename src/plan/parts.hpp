@@ -23,7 +23,7 @@ class Parts {
   }
   // A part of `steps` steps.
   void begin(std::string name, double from, double to, double steps) {
-    begin(std::move(name), from, to, {});
+    begin(std::move(name), from, to, std::function<double(double)>());
     most_steps_ = steps;
   }
   // A part whose progress `done` tells from the share of the cache at a step; empty: its steps do.

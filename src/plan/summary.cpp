@@ -1,5 +1,6 @@
 // Describes the findings of make_plan() in sentences.
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "headgauge/cells.hpp"
@@ -34,8 +35,7 @@ class Sentences {
     for (const MaybeLine& line :
          {explained(
               act(),
-              "Decide by this figure: the text that it was measured on was not used to choose the "
-              "plan. It does not show whether the model still finds tokens far back.",
+              act_means(),
               next::kUnderPlan),
           explained(
               rivals(0),
@@ -68,14 +68,8 @@ class Sentences {
   void add_change(Line& line, Index budget) const {
     line.nats(required(metric::planned_change, budget));
     if (by_loss_) line.say(" nats");
-    const auto low = cell(metric::planned_change_low, 0, budget);
-    const auto high = cell(metric::planned_change_high, 0, budget);
-    if (!low || !high) return;
-    line.say(" (95 %: ");
-    line.nats(*low);
-    line.say(" to ");
-    line.nats(*high);
-    line.say(")");
+    add_interval(line, cell(metric::planned_change_low, 0, budget),
+                 cell(metric::planned_change_high, 0, budget));
   }
 
   // Returns the allowed rise, if one was requested.
@@ -114,13 +108,82 @@ class Sentences {
     } else {
       line.say("no change is shown");
     }
-    if (const auto allow = asked_rise()) {
-      const bool met = high->value <= *allow;
-      line.say(met ? ", and its interval ends below the allowed rise"
-                   : ", and it is not shown to stay below the allowed rise: do not use it");
+    add_retrieval(line);
+    if (asked_rise()) {
+      line.say(keeps_to_allowances()
+                   ? ". All intervals end below the allowed rises"
+                   : ". It is not shown to stay below the allowed rises: do not use it");
     }
     if (budgets_[0] == "lowest loss" && high->value >= 0) line.say(": keep the model as it is");
     return line.say(".").done();
+  }
+
+  const char* act_means() const {
+    if (results_.metric(metric::planned_answers_kept) != nullptr) {
+      return "Decide by these figures: the text and the cases were not used to choose the plan.";
+    }
+    if (results_.metric(metric::planned_replay_change) != nullptr) {
+      return "Decide by these figures: the text was not used to choose the plan. The replay shows "
+             "copying alone; add --confirm-tasks to see whether answers are still found.";
+    }
+    return "Decide by this figure: the text that it was measured on was not used to choose the "
+           "plan. It does not show whether the model still finds tokens far back.";
+  }
+
+  Index tasks() const {
+    return results_.coord("task") == nullptr ? 0 : results_.coord_size("task");
+  }
+
+  std::optional<MetricCell> of_task(const char* metric, Index task) const {
+    return find_cell(results_, metric, {{"method", 0}, {"budget", 0}, {"task", task}});
+  }
+
+  // Says what the first plan does to the replay and to the answers of each task.
+  void add_retrieval(Line& line) const {
+    if (const auto replay = cell(metric::planned_replay_change, 0, 0)) {
+      line.say("; it changes the loss of a passage that comes again by ").nats(*replay);
+      add_interval(line, cell(metric::planned_replay_change_low, 0, 0),
+                   cell(metric::planned_replay_change_high, 0, 0));
+    }
+    bool some = false;
+    for (Index t = 0; t < tasks(); ++t) {
+      const auto kept = of_task(metric::planned_answers_kept, t);
+      const auto low = of_task(metric::planned_answers_kept_low, t);
+      const auto high = of_task(metric::planned_answers_kept_high, t);
+      if (!kept || !low || !high) continue;
+      line.say(some ? ", " : "; it keeps ").number(*kept, 100).say(" % (").number(*low, 100);
+      line.say(" to ").number(*high, 100).say(" %) of the right answers of ").say(results_.coord_names("task")[t]);
+      some = true;
+    }
+  }
+
+  static void add_interval(Line& line, const std::optional<MetricCell>& low,
+                           const std::optional<MetricCell>& high) {
+    if (!low || !high) return;
+    line.say(" (95 %: ");
+    line.nats(*low);
+    line.say(" to ");
+    line.nats(*high);
+    line.say(")");
+  }
+
+  // Returns whether all intervals of the first plan end at or below what was allowed.
+  bool keeps_to_allowances() const {
+    const double rise = asked_rise().value_or(0);
+    const auto allowed = [&](const char* name) {
+      const auto found = results_.settings.find(name);
+      const bool asked = found != results_.settings.end() && found->is_number();
+      return asked ? found->get<double>() : rise;
+    };
+    const auto high = cell(metric::planned_change_high, 0, 0);
+    if (!high || high->value > rise) return false;
+    const auto replay = cell(metric::planned_replay_change_high, 0, 0);
+    if (replay && replay->value > allowed("allow_replay")) return false;
+    for (Index t = 0; t < tasks(); ++t) {
+      const auto answers = of_task(metric::planned_answer_change_high, t);
+      if (answers && answers->value > allowed("allow_answers")) return false;
+    }
+    return true;
   }
 
   MaybeLine rivals(Index budget) const {
@@ -154,16 +217,13 @@ class Sentences {
     const auto p = find_cell(results_, metric::random_plans_p, {{"budget", budget}});
     if (!p) return std::nullopt;
     const Index draws = results_.coord_size("draw");
-    double as_low = 0;
     bool differ = false;  // false if every assignment is the plan itself
     for (Index draw = 0; draw < draws; ++draw) {
       const auto other =
           find_cell(results_, metric::random_change, {{"budget", budget}, {"draw", draw}});
-      if (!other) continue;
-      const double change = required(metric::planned_change, budget).value;
-      differ = differ || other->value != change;
-      if (other->value <= change) ++as_low;
+      differ = differ || (other && other->value != required(metric::planned_change, budget).value);
     }
+    const double as_low = std::round(p->value * static_cast<double>(1 + draws)) - 1;
     if (!differ) return std::nullopt;
     Line line;
     line.derived(as_low).say(" of ").derived(static_cast<double>(draws));

@@ -148,7 +148,7 @@ std::vector<Option> options_of(PlanRequest& request) {
       "others when a plan is chosen";
   options.push_back(
       {.member = "PlanRequest::confirm_tasks",
-       .value = &request.confirm_tasks,
+       .value = &request.confirm_tasks.files,
        .form = "FILE...",
        .group = option_group::input,
        .help = "Other task files, whose cases are answered once, at the end",
@@ -156,6 +156,12 @@ std::vector<Option> options_of(PlanRequest& request) {
        .expects = "a file",
        .none = "none",
        .names_files = true});
+  options.push_back({.member = "PlanRequest::confirm_cases",
+                     .value = &request.confirm_tasks.cases,
+                     .form = "K",
+                     .group = option_group::input,
+                     .help = "Largest number of cases of each file of --confirm-tasks (default {})",
+                     .least = 1});
   append(options, options_of(request.options));
   options.push_back(
       {.member = "PlanRequest::formats",

@@ -128,9 +128,7 @@ void require_other_cases(const std::vector<Document>& select,
 
 void load_tasks(const Input& input, const PlanRequest& request, PlanPieces& pieces) {
   const Cases select = load_cases(input.model, request.tasks, input.stop);
-  TaskFiles others = request.tasks;
-  others.files = request.confirm_tasks;
-  const Cases confirm = load_cases(input.model, others, input.stop);
+  const Cases confirm = load_cases(input.model, request.confirm_tasks, input.stop);
   if (!select.documents.empty() && confirm.documents.empty()) {
     throw UsageError(fault("PlanRequest::confirm_tasks", "tasks to confirm on", "none",
                            "what is chosen on some tasks is judged on others: add them"));

@@ -36,7 +36,7 @@ TEST(Calibrate, LossesAreThoseOfThePlans) {
     const AttentionPlan& plan = plans[static_cast<std::size_t>(r)].plan;
     Evaluations known;
     JointChange loss(*confirm, "confirm", known, {});
-    const ByDocument change = loss.change(plan.heads);
+    const ByDocument change = loss.change(plan.heads).text;
     EXPECT_DOUBLE_EQ(results.at("calibrated_loss_change", {r}), mean(change));
     EXPECT_DOUBLE_EQ(results.at("calibrated_cache_share", {r}),
                      cache_share(plan.heads, confirm->info(), 96));

@@ -25,7 +25,7 @@ TEST(JointChange, IsTheLossThatCompareFinds) {
   Evaluations known;
   JointChange loss(*source, "search", known, {});
   const PerHead<HeadPlan> plan = mixed(source->info());
-  const ByDocument change = loss.change(plan);
+  const ByDocument change = loss.change(plan).text;
   ASSERT_EQ(change.size(), 2U);
 
   CompareOptions options;
@@ -57,6 +57,60 @@ TEST(JointChange, NearAPlanHasTheBitsOfTheWholePass) {
   }
 }
 
+TEST(JointChange, JudgesReplayAndAnswers) {
+  constexpr Index kReplayed = 20;
+  const auto texts = tiny_source(2);
+  std::vector<Document> documents;
+  for (int c = 0; c < 4; ++c) {
+    documents.push_back(make_case(std::vector<int>(30, 5 + c), std::vector{c, 7},
+                                  {.task = c == 1 ? "second" : "first"}, "cases"));
+  }
+  const auto cases = testing::tiny_model(documents);
+  Evaluations known, other;
+  JointChange loss({*texts, cases.get(), kReplayed}, "search", known, {});
+  const PerHead<HeadPlan> plan = mixed(texts->info());
+  const Judged original = loss.original();
+  const Judged change = loss.change(plan);
+  EXPECT_EQ(loss.tasks(), (std::vector<std::string>{"first", "second"}));
+
+  // The same from the predictions of the sources, which have just run under the plan.
+  for (int d = 0; d < 2; ++d) {
+    const std::vector<double> losses = texts->next_tokens(d).losses;
+    ASSERT_EQ(losses.size(), 95U);
+    const auto at = static_cast<std::size_t>(d);
+    EXPECT_NEAR(original.text[at] + change.text[at],
+                mean({losses.begin(), losses.end() - kReplayed}), 1e-12);
+    EXPECT_NEAR(original.replay[at] + change.replay[at],
+                mean({losses.end() - kReplayed + kReplayCue, losses.end()}), 1e-12);
+  }
+  const std::vector<std::vector<int>> of_task = {{0, 2, 3}, {1}};
+  for (std::size_t t = 0; t < 2; ++t) {
+    ASSERT_EQ(change.answers[t].size(), of_task[t].size());
+    for (std::size_t c = 0; c < of_task[t].size(); ++c) {
+      const NextTokens next = cases->next_tokens(of_task[t][c]);
+      EXPECT_NEAR(original.answers[t][c] + change.answers[t][c], mean(next.losses), 1e-12);
+      const bool right = next.right[0] == 1 && next.right[1] == 1;
+      EXPECT_EQ(original.right[t][c] + change.right[t][c], right ? 1 : 0);
+    }
+  }
+  const double parts = mean(change.text) + mean(change.replay) + mean(change.answers[0]) +
+                       mean(change.answers[1]);
+  EXPECT_DOUBLE_EQ(cost(change), parts);
+
+  // A pass that changes one layer gives the same numbers.
+  PerHead<HeadPlan> base = plan;
+  base(1, 1) = {};
+  JointChange near({*texts, cases.get(), kReplayed}, "search", other, {});
+  EXPECT_EQ(near.changes_near(base, std::vector{plan}).front(), change);
+
+  loss.judge_only(false, {"second"});
+  const Judged less = loss.change(plan);
+  EXPECT_TRUE(less.replay.empty());
+  ASSERT_EQ(less.answers.size(), 1U);
+  EXPECT_EQ(less.answers[0], change.answers[1]);
+  EXPECT_DOUBLE_EQ(cost(less), mean(change.text) + mean(change.answers[1]));
+}
+
 std::unique_ptr<HeadSource> without_loss() {
   std::vector<Document> texts(2);
   for (int d = 0; d < 2; ++d) {
@@ -72,14 +126,14 @@ TEST(JointChange, IsThatOfTheOutputWhereThereIsNoLoss) {
   Evaluations known, other;
   JointChange near(*source, "search", known, {});
   PerHead<HeadPlan> base(source->info().layers, source->info().kv_heads);
-  EXPECT_EQ(near.change(base), (ByDocument{0, 0})) << "the model as it is";
+  EXPECT_EQ(near.change(base).text, (ByDocument{0, 0})) << "the model as it is";
   std::vector<PerHead<HeadPlan>> variants(3, base);
   variants[0](0, 1) = {"window:size=5", ""};
   variants[1](1, 0) = {"", "uniform"};
   const auto changes = near.changes_near(base, variants);
-  EXPECT_EQ(changes[2], (ByDocument{0, 0}));
-  EXPECT_GT(mean(changes[0]), 0);
-  EXPECT_LT(mean(changes[0]), 2) << "layer norm holds the length of both";
+  EXPECT_EQ(changes[2].text, (ByDocument{0, 0}));
+  EXPECT_GT(mean(changes[0].text), 0);
+  EXPECT_LT(mean(changes[0].text), 2) << "layer norm holds the length of both";
   source->set_context(24);  // forgets the reference
   JointChange whole(*source, "search", other, {});
   for (std::size_t v = 0; v < variants.size(); ++v) {

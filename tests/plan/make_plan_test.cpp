@@ -168,12 +168,61 @@ TEST(MakePlan, AllowsARiseOnlyWhereItIsShown) {
 TEST(MakePlan, ScreensOnlyTheLeastChangedWhereAsked) {
   const Sources sources;
   PlanOptions options = small_options();
+  options.search = PlanSearchKind::greedy;
   options.screen = 6;
   const Results results = make_plan(sources.texts(), options).results;
   const LabelledArray& screened = results.require_metric("screened_change");
   const auto tried =
       std::ranges::count_if(screened.values, [](double v) { return !std::isnan(v); });
   EXPECT_EQ(tried, 6);
+}
+
+// Documents whose last 24 tokens repeat the first, and cases whose answers are 3 tokens.
+struct Retrieval {
+  static constexpr Index kReplayed = 24;
+  std::unique_ptr<HeadSource> texts, cases;
+  explicit Retrieval(int seed) : texts(replayed(seed)), cases(tiny_cases(seed)) {}
+  PlanDocuments documents() const { return {*texts, cases.get(), kReplayed}; }
+
+  static std::unique_ptr<HeadSource> replayed(int seed) {
+    std::vector<Document> texts(3);
+    for (int d = 0; d < 3; ++d) {
+      std::vector<int>& tokens = texts[static_cast<std::size_t>(d)].tokens;
+      for (int i = 0; i < 72; ++i) tokens.push_back((i * i + (5 + d) * i + 7 * seed) % 41);
+      const std::vector<int> first(tokens.begin(), tokens.begin() + kReplayed);
+      tokens.insert(tokens.end(), first.begin(), first.end());
+    }
+    return testing::tiny_model(std::move(texts));
+  }
+  static std::unique_ptr<HeadSource> tiny_cases(int seed) {
+    std::vector<Document> cases;
+    for (int c = 0; c < 6; ++c) {
+      std::vector<int> prompt;
+      for (int i = 0; i < 60; ++i) prompt.push_back((i * i + (c + 2) * i + 11 * seed) % 41);
+      cases.push_back(make_case(prompt, std::vector{1 + c, 2, 3},
+                                {.task = c % 2 == 0 ? "even" : "odd"}, "cases"));
+    }
+    return testing::tiny_model(std::move(cases));
+  }
+};
+
+TEST(MakePlan, SaysWhatReplayAndAnswersLose) {
+  const Retrieval search(1), check(2), confirm(3);
+  PlanOptions options = small_options();
+  options.curve = {};
+  const PlanTexts texts{search.documents(), check.documents(), confirm.documents(),
+                        confirm.cases.get()};
+  const PlanResults made = make_plan(texts, options);
+  const Results& results = made.results;
+  ASSERT_EQ(results.coord_names("task")[0], "even");
+  // The tiny model does neither task, and does not copy: neither may be judged.
+  EXPECT_EQ(results.at("does_task", {0}), 0);
+  EXPECT_TRUE(std::isnan(results.at("planned_answer_change", {0, 0, 0})));
+  EXPECT_EQ(results.metric("planned_replay_change"), nullptr);
+  std::string notices;
+  for (const std::string& notice : results.notices) notices += notice + "\n";
+  EXPECT_NE(notices.find("the task even is not judged"), std::string::npos) << notices;
+  EXPECT_NE(notices.find("the replay is not judged"), std::string::npos) << notices;
 }
 
 TEST(MakePlan, RefusesWhatDoesNotFit) {
@@ -187,6 +236,8 @@ TEST(MakePlan, RefusesWhatDoesNotFit) {
   refused([](PlanOptions& o) { o.curve = {0.0}; });
   refused([](PlanOptions& o) { o.objective = PlanObjective::loss; });
   refused([](PlanOptions& o) { o.patterns = {"nothing"}; });
+  refused([](PlanOptions& o) { o.allow_replay = 0.1; });  // without `allow`
+  refused([](PlanOptions& o) { o.allow = 0.1, o.allow_answers = -1; });
   refused([](PlanOptions& o) { o.memory = 1e-4; });  // less than a key for each head
   refused([](PlanOptions& o) { o.curve = {1e-4}; });
   refused([](PlanOptions& o) { o.patterns = {"window:size=96"}; });  // every key of the text

@@ -10,6 +10,11 @@
 
 namespace headgauge::testing {
 
+inline std::unique_ptr<HeadSource> tiny_model(std::vector<Document> documents, int threads = 1) {
+  return make_model_source(resolve_model(source_path("tests/golden/gpt2/plain")),
+                           std::move(documents), {XSource::embedding, threads});
+}
+
 // Documents of 96 tokens, none like that of another `seed`.
 inline std::unique_ptr<HeadSource> tiny_source(int documents, int seed = 0, int threads = 1) {
   std::vector<Document> texts;
@@ -18,8 +23,7 @@ inline std::unique_ptr<HeadSource> tiny_source(int documents, int seed = 0, int 
     text.name = "text " + std::to_string(seed) + "." + std::to_string(d);
     for (int i = 0; i < 96; ++i) text.tokens.push_back((i * i + (3 + d) * i + 7 * seed + d) % 41);
   }
-  return make_model_source(resolve_model(source_path("tests/golden/gpt2/plain")), std::move(texts),
-                           {XSource::embedding, threads});
+  return tiny_model(std::move(texts), threads);
 }
 
 }  // namespace headgauge::testing
