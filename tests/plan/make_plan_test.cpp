@@ -197,8 +197,7 @@ struct Retrieval {
   static std::unique_ptr<HeadSource> tiny_cases(int seed) {
     std::vector<Document> cases;
     for (int c = 0; c < 6; ++c) {
-      std::vector<int> prompt;
-      for (int i = 0; i < 60; ++i) prompt.push_back((i * i + (c + 2) * i + 11 * seed) % 41);
+      std::vector<int> prompt(60, c + seed);
       cases.push_back(make_case(prompt, std::vector{1 + c, 2, 3},
                                 {.task = c % 2 == 0 ? "even" : "odd"}, "cases"));
     }
@@ -223,6 +222,89 @@ TEST(MakePlan, SaysWhatReplayAndAnswersLose) {
   for (const std::string& notice : results.notices) notices += notice + "\n";
   EXPECT_NE(notices.find("the task even is not judged"), std::string::npos) << notices;
   EXPECT_NE(notices.find("the replay is not judged"), std::string::npos) << notices;
+}
+
+std::vector<int> prompt_of(int seed, int number) {
+  std::vector<int> prompt;
+  for (int i = 0; i < 60; ++i) prompt.push_back((i * i + (number + 2) * i + 11 * seed) % 41);
+  return prompt;
+}
+
+// Returns the losses of every token as the answer to a prompt.
+std::vector<double> losses_after(const std::vector<int>& prompt) {
+  std::vector<Document> tried;
+  for (int token = 0; token < 41; ++token) {
+    tried.push_back(make_case(prompt, std::vector{token}, {.task = "any"}, "tried"));
+  }
+  const auto source = testing::tiny_model(std::move(tried));
+  for (int layer = 0; layer < source->info().layers; ++layer) {
+    for (int d = 0; d < 41; ++d) source->layer(layer, d);
+  }
+  std::vector<double> losses;
+  for (int d = 0; d < 41; ++d) losses.push_back(source->next_tokens(d).losses.front());
+  return losses;
+}
+
+// Cases of a task that the model does: the answers are what it predicts, and the controls are
+// prompts after which it predicts them least.
+std::vector<Document> done_cases(int seed, bool controls) {
+  constexpr int kCases = 8;
+  std::vector<std::vector<double>> losses;
+  for (int c = 0; c < kCases; ++c) losses.push_back(losses_after(prompt_of(seed, c)));
+  std::vector<Document> cases, without;
+  for (int c = 0; c < kCases; ++c) {
+    const auto& own = losses[static_cast<std::size_t>(c)];
+    const auto answer = static_cast<int>(std::ranges::min_element(own) - own.begin());
+    const auto worst = std::ranges::max_element(losses, {}, [&](const auto& of_prompt) {
+      return of_prompt[static_cast<std::size_t>(answer)];
+    });
+    cases.push_back(make_case(prompt_of(seed, c), std::vector{answer}, {.task = "done"}, "cases"));
+    without.push_back(make_case(prompt_of(seed, static_cast<int>(worst - losses.begin())),
+                                std::vector{answer}, {.task = "done", .control_of = c}, "cases"));
+  }
+  if (controls) cases.insert(cases.end(), without.begin(), without.end());
+  return cases;
+}
+
+TEST(MakePlan, SaysWhatCompareMeasuresOfAnswers) {
+  const Sources sources;
+  const auto search = testing::tiny_model(done_cases(1, false));
+  const auto confirm = testing::tiny_model(done_cases(2, false));
+  const auto all = testing::tiny_model(done_cases(2, true));
+  const PlanTexts texts{{*sources.search, search.get()},
+                        {*sources.check, search.get()},
+                        {*sources.confirm, confirm.get()},
+                        all.get()};
+  PlanOptions options = small_options();
+  options.curve = {};
+  options.memory = 0.25;
+  const PlanResults made = make_plan(texts, options);
+  const Results& results = made.results;
+  ASSERT_EQ(results.at("does_task", {0}), 1);
+  CompareOptions scan;
+  scan.scan.measures = {"model"};
+  const auto cases = testing::tiny_model(done_cases(2, false));
+  const Results expected = compare(
+      *cases, scan,
+      std::vector{make_intervention(made.plans.front().plan, scan, *cases, "plan")});
+  const Estimate change = results.require_metric("planned_answer_change").at({0, 0, 0});
+  const Estimate of_compare = expected.require_metric("answer_loss_change").at({1, 0});
+  EXPECT_NEAR(change.value, of_compare.value, 1e-12);
+  EXPECT_NEAR(change.standard_error, of_compare.standard_error, 1e-12);
+  EXPECT_NE(change.value, 0);
+  for (const std::string part : {"", "_low", "_high"}) {
+    EXPECT_EQ(results.at("planned_answers_kept" + part, {0, 0, 0}),
+              expected.at("answers_kept" + part, {1, 0}))
+        << part;
+  }
+  EXPECT_LT(results.at("planned_answers_kept", {0, 0, 0}), 1) << "otherwise this shows nothing";
+
+  // A rise of the answers that is not allowed rules out what the text alone would allow.
+  options.memory.reset();
+  options.allow = 5;
+  const double few = make_plan(texts, options).results.at("planned_cache_share", {0, 0});
+  options.allow_answers = 1e-9;
+  EXPECT_GT(make_plan(texts, options).results.at("planned_cache_share", {0, 0}), few);
 }
 
 TEST(MakePlan, RefusesWhatDoesNotFit) {
