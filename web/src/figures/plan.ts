@@ -1,22 +1,23 @@
-// Draws the plans of `headgauge plan`: their cost, their savings, and the keys that each head
-// keeps.
+// Draws the plans of `headgauge plan`: what they cost against what they save, and the keys that each
+// head keeps.
 import * as Plot from "@observablehq/plot";
 import type { Results } from "../data/results";
 import { domainOf, type Axis } from "./axes";
 import type { Figure } from "./figure";
-import { csvValue, formatNumber, formatShare, slug } from "./format";
+import { csvValue, formatNumber, formatShare, formatTick, slug } from "./format";
 import { frame, type KeyEntry } from "./frame";
 import { overHeads } from "./heads";
 import { mapFigure } from "./map";
 import {
-  budgetsOf, changeUnit, confirmed, assignmentChanges, judgedByLoss, methodsOf, ORACLE, PLAN, RANDOM, type Confirmed,
+  budgetsOf, changeUnit, confirmed, assignmentChanges, judgedByLoss, judgedByReplay, judgedTasks, methodsOf, ORACLE,
+  PLAN, RANDOM, type Confirmed, type Task, type WithInterval,
 } from "./planned";
-import { bentAxis } from "./scatter";
+import { bentAxis, pairText } from "./scatter";
 import { themeOf, type Theme } from "./theme";
 
 export const planFigures = (results: Results): Figure[] =>
   results.has("planned_change")
-    ? [paretoFigure(results) ?? [], ...budgetsOf(results).map((_, k) => keptKeysFigure(results, k) ?? [])].flat()
+    ? [...paretoFigures(results), ...budgetsOf(results).flatMap((_, k) => keptKeysFigure(results, k) ?? [])]
     : [];
 
 // Uses one colour scale for all budgets, so that they can be compared.
@@ -40,7 +41,22 @@ export function keptKeysFigure(results: Results, budget: number): Figure | undef
   });
 }
 
-interface Mark extends Confirmed {
+// A quantity that judges plans, drawn against the cache.
+interface Quantity {
+  id: string;
+  title: string;
+  column: string; // its name in the data
+  of: (one: Confirmed) => WithInterval;
+  ofRandom?: (budget: number) => number[]; // its values for the assignments to random heads
+  words: (of: WithInterval) => string;
+  axis: (values: readonly number[]) => Axis | undefined;
+  full: number; // its value for full attention
+  caption: (intervals: boolean) => string;
+}
+
+interface Mark extends WithInterval {
+  budget: number;
+  read: number;
   title: string;
 }
 
@@ -71,49 +87,132 @@ const LOOKS: Readonly<Record<string, Look>> = {
   [ORACLE]: { kind: "dotted", colour: (theme) => theme.text },
 };
 
-export function paretoFigure(results: Results): Figure | undefined {
+// Returns a figure for each quantity that judges the plans: the loss, the replay, the answers of
+// each task.
+export function paretoFigures(results: Results): Figure[] {
+  const rows = budgetsOf(results).flatMap((_, budget) => confirmed(results, budget));
+  return [
+    lossQuantity(results),
+    ...(judgedByReplay(results) ? [replayQuantity(results)] : []),
+    ...judgedTasks(results).map(answersQuantity),
+  ].flatMap((quantity) => paretoFigure(results, rows, quantity) ?? []);
+}
+
+function lossQuantity(results: Results): Quantity {
+  const byLoss = judgedByLoss(results);
+  const what = byLoss ? "loss" : "output";
+  return {
+    ...changeQuantity(results, what),
+    id: "plan-loss-against-cache",
+    title: `What the plans cost: change of the ${what} against share of the ${byLoss ? "cache" : "keys"}`,
+    column: "change",
+    of: ({ change }) => change,
+    ofRandom: (budget) => assignmentChanges(results, budget),
+  };
+}
+
+function replayQuantity(results: Results): Quantity {
+  const change = changeQuantity(results, "loss of the replay");
+  return {
+    ...change,
+    id: "plan-replay-against-cache",
+    title: "What the plans cost: change of the replay against share of the cache",
+    column: "replay_change",
+    of: ({ replay }) => replay,
+    caption: (intervals) =>
+      `${change.caption(intervals)} The replay: the last tokens of each document repeat its first.`,
+  };
+}
+
+function changeQuantity(
+  results: Results, what: string,
+): Pick<Quantity, "words" | "axis" | "full" | "caption"> {
+  const unit = changeUnit(results);
+  const documents = results.coord("document").length;
+  return {
+    words: ({ value, low, high }) => `${formatNumber(value, 3)}${pairText(low, high)}${unit}`,
+    axis: (values) => {
+      const bent = bentAxis(`change of the ${what} on the confirming texts`, unit.trim(), values);
+      const domain = domainOf(values, { symlog: bent.symlog, include: [0], room: 0.05 });
+      return domain && { ...bent, domain };
+    },
+    full: 0,
+    caption: (intervals) =>
+      `The change of the ${what} on ${documents} document${documents === 1 ? "" : "s"} that had no part in making the plans` +
+      (intervals
+        ? ", with 95 % intervals (Student's t over documents)."
+        : "; one shows nothing of others."),
+  };
+}
+
+const answersQuantity = ({ name, place }: Task): Quantity => ({
+  id: `plan-answers-against-cache-${slug(name)}`,
+  title: `What the plans keep: right answers of ${name} against share of the cache`,
+  column: "answers_kept",
+  of: ({ kept }) => kept[place]!,
+  words: ({ value, low, high }) => {
+    const interval = Number.isFinite(low) ? ` (${formatShare(low, 2)} to ${formatShare(high, 2)})` : "";
+    return `${formatShare(value)}${interval} of the right answers`;
+  },
+  axis: () => ({
+    label: `right answers of ${name} that stay right`, domain: [0, 1], format: (at) => formatShare(at),
+  }),
+  full: 1,
+  caption: (intervals) =>
+    `The share of the answers of ${name} that the model gets right and that stay right under each plan` +
+    (intervals ? ", with 95 % intervals (Clopper and Pearson, over cases)." : "."),
+});
+
+function paretoFigure(
+  results: Results, rows: readonly Confirmed[], quantity: Quantity,
+): Figure | undefined {
+  const { id, title, of, ofRandom, words, full } = quantity;
   const budgets = budgetsOf(results);
-  const all = budgets.flatMap((_, budget) => confirmed(results, budget));
+  const all = rows.filter((one) => Number.isFinite(of(one).value));
   const methods = methodsOf(results).filter((method) => all.some((one) => one.method === method));
   const drawn = methods.map((method, k): Series => ({
     method,
     marks: all
       .filter((one) => one.method === method)
       .sort((a, b) => a.read - b.read)
-      .map((one) => ({ ...one, title: wordsOf(one, budgets, changeUnit(results)) })),
+      .map((one) => ({
+        ...of(one), budget: one.budget, read: one.read, title: `${placeOf(one, budgets)}, ${words(of(one))}`,
+      })),
     look: LOOKS[method] ?? series(k, "thin"),
   }));
   const random = budgets.flatMap((_, budget) => {
     const own = all.find((one) => one.budget === budget && one.method === PLAN);
-    return own
-      ? assignmentChanges(results, budget).map((change, draw) => ({ budget, read: own.cache, change, draw }))
+    return own && ofRandom
+      ? ofRandom(budget).map((value, draw) => ({ budget, read: own.cache, value, draw }))
       : [];
   });
-  const byLoss = judgedByLoss(results);
-  const what = byLoss ? "loss" : "output";
-  const changes = [...all.flatMap(({ change, low, high }) => [change, low, high]), ...random.map(({ change }) => change)];
-  const finite = changes.filter(Number.isFinite);
+  const values = all.map(of).flatMap(({ value, low, high }) => [value, low, high]);
+  const y = quantity.axis([...values, ...random.map(({ value }) => value)].filter(Number.isFinite));
   const xDomain = domainOf(all.map(({ read }) => read), { room: 0.08 });
-  const bent = bentAxis(`change of the ${what} on the confirming texts`, byLoss ? "nats" : "", finite);
-  const yDomain = domainOf(finite, { symlog: bent.symlog, include: [0], room: 0.05 });
-  if (!xDomain || !yDomain) return undefined;
-  const x: Axis = { label: byLoss ? "share of the key-value cache" : "share of the keys", domain: xDomain, format: (at) => formatShare(at) };
-  const y: Axis = { ...bent, domain: yDomain };
-  const title = `What the plans cost: change of the ${what} against share of the ${byLoss ? "cache" : "keys"}`;
+  if (!xDomain || !y) return undefined;
+  const x: Axis = {
+    label: judgedByLoss(results) ? "share of the key-value cache" : "share of the keys",
+    domain: xDomain,
+    format: (at) => formatShare(at),
+  };
+  const rowOf = (
+    method: string, draw: string | number | null, { budget, read, value, low, high }: Omit<Mark, "title">,
+  ) => [
+    method, budgets[budget]!, ...(ofRandom ? [draw] : []), csvValue(read), csvValue(value), csvValue(low), csvValue(high),
+  ];
+  const { column } = quantity;
   return {
-    id: "plan-loss-against-cache",
+    id,
     title,
-    caption: captionOf(results, all, random.length > 0),
-    columns: ["method", "budget", "draw", "cache_share_drawn", "change", "change_low", "change_high"],
+    caption: captionOf(quantity, y, all, random.length > 0),
+    columns: [
+      "method", "budget", ...(ofRandom ? ["draw"] : []), "cache_share_drawn", column, `${column}_low`, `${column}_high`,
+    ],
     rows: [
-      ...drawn.flatMap(({ method, marks }) =>
-        marks.map(({ budget, read, change, low, high }) => [
-          method, budgets[budget]!, null, csvValue(read), csvValue(change), csvValue(low), csvValue(high),
-        ]),
+      ...drawn.flatMap(({ method, marks }) => marks.map((mark) => rowOf(method, null, mark))),
+      ...random.map((one) =>
+        rowOf("random plan", results.coord("draw")[one.draw]!, { ...one, low: NaN, high: NaN }),
       ),
-      ...random.map(({ budget, read, change, draw }) => [
-        "random plan", budgets[budget]!, results.coord("draw")[draw]!, csvValue(read), csvValue(change), null, null,
-      ]),
     ],
     draw: (options) => {
       const theme = themeOf(options.dark);
@@ -124,8 +223,8 @@ export function paretoFigure(results: Results): Figure | undefined {
         y,
         key: keyOf(drawn, theme),
         marks: [
-          Plot.ruleY([0], { stroke: theme.muted, strokeDasharray: "6 4" }),
-          Plot.dot(random, { x: "read", y: "change", r: 2, fill: theme.muted, fillOpacity: 0.45 }),
+          Plot.ruleY([full], { stroke: theme.muted, strokeDasharray: "6 4" }),
+          Plot.dot(random, { x: "read", y: "value", r: 2, fill: theme.muted, fillOpacity: 0.45 }),
           // Draws the plan on top of the others.
           ...[...drawn].reverse().flatMap((one) => seriesMarks(one, theme)),
         ],
@@ -137,7 +236,7 @@ export function paretoFigure(results: Results): Figure | undefined {
 function seriesMarks({ method, marks, look }: Series, theme: Theme): Plot.Markish[] {
   const own = method === PLAN;
   const colour = look.colour(theme);
-  const at = { x: "read", y: "change" };
+  const at = { x: "read", y: "value" };
   return [
     Plot.ruleX(marks.filter(({ low, high }) => Number.isFinite(low) && Number.isFinite(high)), {
       x: "read", y1: "low", y2: "high", stroke: colour,
@@ -163,25 +262,16 @@ const keyOf = (drawn: readonly Series[], theme: Theme): KeyEntry[] => [
   { label: "full attention", colour: theme.muted, kind: "dashed" },
 ];
 
-// Example: "plan, 50 %: 30.1 % of the cache, -0.06 (-0.076 to -0.044) nats".
-function wordsOf(
-  { method, budget, read, change, low, high }: Confirmed,
-  budgets: readonly string[],
-  unit: string,
-): string {
-  const interval = Number.isFinite(low) ? ` (${formatNumber(low, 2)} to ${formatNumber(high, 2)})` : "";
-  const what = method === ORACLE ? "of the keys read" : "of the cache";
-  return `${method}, ${budgets[budget]}: ${formatShare(read)} ${what}, ${formatNumber(change, 3)}${interval}${unit}`;
-}
+// Example: "plan, 50 %: 30.1 % of the cache".
+const placeOf = ({ method, budget, read }: Confirmed, budgets: readonly string[]): string =>
+  `${method}, ${budgets[budget]}: ${formatShare(read)} ${method === ORACLE ? "of the keys read" : "of the cache"}`;
 
-function captionOf(results: Results, all: readonly Confirmed[], random: boolean): string {
-  const documents = results.coord("document").length;
+function captionOf(
+  { of, full, caption }: Quantity, y: Axis, all: readonly Confirmed[], random: boolean,
+): string {
   const sentences: (string | false)[] = [
-    `The change of the ${judgedByLoss(results) ? "loss" : "output"} on ${documents} document${documents === 1 ? "" : "s"} that had no part in making the plans` +
-      (all.some(({ low }) => Number.isFinite(low))
-        ? ", with 95 % intervals (Student's t over documents)."
-        : "; one shows nothing of others."),
-    "The line at 0 is full attention.",
+    caption(all.some((one) => Number.isFinite(of(one).low))),
+    `The line at ${(y.format ?? formatTick)(full)} is full attention.`,
     random && "Faint dots: the plan's entries assigned to other heads at random.",
     all.some(({ method }) => method === ORACLE) &&
       "The heaviest keys, an oracle, stand at the share of the keys that a query reads, but their cache " +

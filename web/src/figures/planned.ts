@@ -1,13 +1,15 @@
 // The results of `headgauge plan` (docs/mathematics.md 7e): plans for shares of the key-value
-// cache, compared with other plans on held-out text.
+// cache, compared with other plans on held-out text and tasks.
 import type { MetricName } from "../catalogue/catalogue";
-import type { Results } from "../data/results";
+import type { Cell, Results } from "../data/results";
 import { overHeads } from "./heads";
 
 export const PLAN_NEEDS: readonly MetricName[] = [
   "kept_keys", "planned_cache_share", "planned_change", "planned_change_low",
   "planned_change_high", "plan_difference", "plan_difference_low", "plan_difference_high",
-  "plan_difference_p", "random_change", "random_plans_p",
+  "plan_difference_p", "planned_replay_change", "planned_replay_change_low",
+  "planned_replay_change_high", "planned_answers_kept", "planned_answers_kept_low",
+  "planned_answers_kept_high", "random_change", "random_plans_p",
 ];
 
 const LEVEL = 0.05; // false discovery rate over all methods and budgets
@@ -17,19 +19,24 @@ export const RANDOM = "random heads";
 export const ORACLE = "heaviest keys";
 const SAME_KEYS = "equal windows";
 
+// A value and the ends of its 95 % interval; NaN where there is none.
+export interface WithInterval {
+  value: number;
+  low: number;
+  high: number;
+}
+
 export interface Confirmed {
   method: string;
   budget: number;
   cache: number; // share of the key-value cache that is kept
   read: number; // share of the keys that a query reads
-  change: number; // change of the loss, with its 95 % interval
-  low: number;
-  high: number;
-  difference: number; // the plan's change minus this one's; NaN for the plan itself
-  differenceLow: number;
-  differenceHigh: number;
+  change: WithInterval; // change of the loss
+  difference: WithInterval; // the plan's change minus this one's; NaN for the plan itself
   p: number; // adjusted
   verdict: "lower" | "higher" | ""; // how the plan's loss compares, if that is significant
+  replay: WithInterval; // change of the loss of the replay; NaN if it is not judged
+  kept: WithInterval[]; // by task, the share of the right answers that stay right; NaN if it is not judged
 }
 
 // Returns whether plans are judged by the loss; models without a loss are judged by their output.
@@ -47,26 +54,51 @@ export const methodsOf = (results: Results): string[] => results.coord("method")
 export function confirmed(results: Results, budget: number): Confirmed[] {
   return methodsOf(results)
     .map((method, k): Confirmed => {
-      const of = (metric: MetricName) => results.value(metric, { method: k, budget });
-      const difference = of("plan_difference");
-      const p = of("plan_difference_p");
-      const cache = of("planned_cache_share");
+      const at = { method: k, budget };
+      const difference = withInterval(results, "plan_difference", at);
+      const p = results.value("plan_difference_p", at);
+      const cache = results.value("planned_cache_share", at);
       return {
         method,
         budget,
         cache,
         read: method === ORACLE ? sharedByAll(results, budget) : cache,
-        change: of("planned_change"),
-        low: of("planned_change_low"),
-        high: of("planned_change_high"),
+        change: withInterval(results, "planned_change", at),
         difference,
-        differenceLow: of("plan_difference_low"),
-        differenceHigh: of("plan_difference_high"),
         p,
-        verdict: p <= LEVEL && difference !== 0 ? (difference < 0 ? "lower" : "higher") : "",
+        verdict: p <= LEVEL && difference.value !== 0 ? (difference.value < 0 ? "lower" : "higher") : "",
+        replay: withInterval(results, "planned_replay_change", at),
+        kept: results.coord("task").map((_, task) => withInterval(results, "planned_answers_kept", { ...at, task })),
       };
     })
-    .filter(({ change }) => Number.isFinite(change));
+    .filter(({ change }) => Number.isFinite(change.value));
+}
+
+const withInterval = (
+  results: Results,
+  metric: "planned_change" | "plan_difference" | "planned_replay_change" | "planned_answers_kept",
+  at: Cell,
+): WithInterval => ({
+  value: results.value(metric, at),
+  low: results.value(`${metric}_low`, at),
+  high: results.value(`${metric}_high`, at),
+});
+
+// Returns whether the plans are judged by a replay of the first tokens, too.
+export const judgedByReplay = (results: Results): boolean => results.has("planned_replay_change");
+
+export interface Task {
+  name: string;
+  place: number; // in Confirmed.kept
+}
+
+// Returns the tasks whose answers judge the plans: those that the model itself does.
+export function judgedTasks(results: Results): Task[] {
+  const rows = budgetsOf(results).flatMap((_, budget) => confirmed(results, budget));
+  return results
+    .coord("task")
+    .map((name, place): Task => ({ name: String(name), place }))
+    .filter(({ place }) => rows.some(({ kept }) => Number.isFinite(kept[place]!.value)));
 }
 
 // The oracle reads as many keys for each query as a window of the same size on all heads.
@@ -98,7 +130,7 @@ export const assignmentChanges = (results: Results, budget: number): number[] =>
 
 export interface Assignments {
   plans: number;
-  noWorse: number; // assignments that lose at most as much as the plan
+  noWorse: number; // assignments whose cost is at most the plan's
   p: number;
   matters: boolean; // true if it matters which head has which entry
 }

@@ -3,9 +3,10 @@
 import type { MetricName } from "../catalogue/catalogue";
 import type { Results } from "../data/results";
 import { formatNumber, formatShare } from "../figures/format";
-import { keptKeysFigure, paretoFigure } from "../figures/plan";
+import { keptKeysFigure, paretoFigures } from "../figures/plan";
 import {
-  budgetsOf, confirmed, assignments, judgedByLoss, ORACLE, PLAN, PLAN_NEEDS, samePlans, type Confirmed,
+  budgetsOf, confirmed, assignments, judgedByLoss, judgedByReplay, judgedTasks, ORACLE, PLAN, PLAN_NEEDS, samePlans,
+  type Confirmed, type WithInterval,
 } from "../figures/planned";
 import { signed } from "../figures/predictions";
 import { changed, formatAddress, headAddress } from "./address";
@@ -31,7 +32,6 @@ async function open(page: Page): Promise<Opened> {
   await results.need(...PLAN_NEEDS);
   const map = element("section", { "aria-label": "Keys that each head keeps" });
   const confirming = element("div");
-  const pareto = paretoFigure(results);
   // The numbers of many heads need the full width of the page.
   const beside = results.coord("head").length <= 12;
   const node = element(
@@ -45,7 +45,7 @@ async function open(page: Page): Promise<Opened> {
       "div",
       { class: beside ? "pictures" : "pictures wide" },
       map,
-      pareto && picture(page, pareto, { heading: "h2" }),
+      ...paretoFigures(results).map((figure) => picture(page, figure, { heading: "h2" })),
     ),
     element("h2", {}, "Confirmed on other text"),
     element("p", { class: "note" }, legend(results), " ", definition()),
@@ -102,13 +102,23 @@ function mapOf(page: Page, budget: number): Child[] {
   ];
 }
 
-function legend(results: Results): string {
+export function legend(results: Results): string {
   const documents = results.coord("document").length;
-  return (
-    `Changes of the ${judgedByLoss(results) ? "loss are in nats" : "output are relative to it"}, on ${count(documents, "document")} that had no part in making the plans, ` +
-    "with 95 % intervals by Student's t over documents. * the plan's change is shown to be lower or " +
-    "higher than the method's (paired t test over documents, false discovery rate 5 % over all lines)."
-  );
+  const what = judgedByLoss(results) ? "loss" : "output";
+  const replay = judgedByReplay(results);
+  const tasks = judgedTasks(results).length > 0;
+  const sentences: (string | false)[] = [
+    `Changes of the ${what} are ${judgedByLoss(results) ? "in nats" : "relative to it"}, on ${count(documents, "document")} that had no part in making the plans, ` +
+      "with 95 % intervals by Student's t over documents.",
+    `* the plan's change of the ${what} is shown to be lower or higher than the method's (paired t test ` +
+      "over documents, false discovery rate 5 % over all lines); p is of the same test.",
+    replay && "Replay: the last tokens of each document, which repeat its first.",
+    tasks &&
+      "Kept: the share of the right answers of a task that stay right, with 95 % intervals of Clopper and Pearson over cases.",
+    (replay || tasks) &&
+      `The cost of a plan is the change of the loss of text plus that of ${[replay && "the replay", tasks && "the answers of each task"].filter(Boolean).join(" and ")}.`,
+  ];
+  return sentences.filter((sentence) => sentence !== false).join(" ");
 }
 
 function definition(): HTMLElement {
@@ -127,7 +137,7 @@ function confirmation(results: Results, budget: number): HTMLElement {
     element("h3", {}, `Plan "${name}"`),
     same.length > 0 &&
       element("p", { class: "note same" }, `This very plan is also ${same.join(" and ")}; the other methods differ there.`),
-    table({ caption: `Plan "${name}" beside other methods`, columns: COLUMNS, rows }),
+    table({ caption: `Plan "${name}" beside other methods`, columns: columnsOf(results), rows }),
     said !== "" && element("p", { class: "assignments" }, said),
   );
 }
@@ -138,7 +148,7 @@ const number = (
   show: (row: Confirmed) => Node | string,
 ): Column<Confirmed> => ({ id, title, numeric: true, key: () => "", show });
 
-const COLUMNS: readonly Column<Confirmed>[] = [
+export const columnsOf = (results: Results): Column<Confirmed>[] => [
   {
     id: "method",
     title: "Method",
@@ -150,27 +160,37 @@ const COLUMNS: readonly Column<Confirmed>[] = [
       ? withNote(formatShare(cache), `an oracle: reads ${formatShare(read)}`)
       : formatShare(cache),
   ),
-  number("change", "Change", ({ change, low, high }) => withNote(signed(change, 4), range(low, high))),
+  number("change", judgedByLoss(results) ? "Loss change" : "Output change", ({ change }) => valueCell(change, asChange)),
   number("difference", "Plan less it", differenceCell),
   number("p", "p", ({ p }) => shown(p, 2)),
+  ...(judgedByReplay(results) ? [number("replay", "Replay change", ({ replay }) => valueCell(replay, asChange))] : []),
+  ...judgedTasks(results).map(({ name, place }) =>
+    number(`kept-${place}`, `${name} kept`, ({ kept }) => valueCell(kept[place]!, asShare)),
+  ),
 ];
 
-const range = (low: number, high: number): string =>
-  Number.isFinite(low) && Number.isFinite(high) ? `${signed(low, 4)} to ${signed(high, 4)}` : "";
+const asChange = (value: number): string => signed(value, 4);
+const asShare = (value: number): string => formatShare(value, 2);
+
+const valueCell = (of: WithInterval, show: (value: number) => string): Node | string =>
+  Number.isNaN(of.value) ? "–" : withNote(show(of.value), range(of, show));
+
+const range = ({ low, high }: WithInterval, show: (value: number) => string): string =>
+  Number.isFinite(low) && Number.isFinite(high) ? `${show(low)} to ${show(high)}` : "";
 
 const withNote = (text: Node | string, note: string): HTMLElement =>
   element("span", {}, text, note !== "" && element("span", { class: "note" }, note));
 
-function differenceCell({ difference, differenceLow, differenceHigh, verdict }: Confirmed): Node | string {
-  if (Number.isNaN(difference)) return "–";
+function differenceCell({ difference, verdict }: Confirmed): Node | string {
+  if (Number.isNaN(difference.value)) return "–";
   const value = element(
     "span",
     { class: verdict === "" ? false : `differs ${verdict}` },
-    signed(difference, 4),
+    asChange(difference.value),
     verdict !== "" && element("span", { "aria-hidden": "true" }, "*"),
     verdict !== "" && element("span", { class: "unseen" }, ` the plan's change is shown to be ${verdict}`),
   );
-  return withNote(value, range(differenceLow, differenceHigh));
+  return withNote(value, range(difference, asChange));
 }
 
 // Describes random_plans_p in words.
@@ -180,7 +200,13 @@ export function assignmentWords(results: Results, budget: number): string {
   const { plans, noWorse, p, matters } = found;
   return (
     `Of ${count(plans, "plan")} that deal the same entries to other heads at random, ` +
-    `${noWorse === 0 ? "none has" : noWorse === 1 ? "1 has" : `${noWorse} have`} as low a ${judgedByLoss(results) ? "loss" : "change"} ` +
+    `${noWorse === 0 ? "none has" : noWorse === 1 ? "1 has" : `${noWorse} have`} as low a ${costName(results)} ` +
     `(p = ${formatNumber(p, 2)}): it ${matters ? "matters" : "is not shown to matter"} which head got what.`
   );
+}
+
+// What ranks the plans among random ones: the cost, which is the loss alone if nothing else judges them.
+function costName(results: Results): string {
+  if (judgedByReplay(results) || judgedTasks(results).length > 0) return "cost";
+  return judgedByLoss(results) ? "loss" : "change";
 }

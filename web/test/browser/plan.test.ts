@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { resultsFromFile } from "../../src/data/file";
-import { paretoFigure } from "../../src/figures/plan";
+import { paretoFigures } from "../../src/figures/plan";
 import { drawAll, hashOf, inBrowser, openKind, pathOf, quiet, resultsOf, viewsOf, type Tab } from "./browser";
 
 // The tables of `headgauge plan`, one for each budget: cache, loss change, plan less it, with intervals.
@@ -105,7 +105,8 @@ inBrowser("a plan", () => {
   test("is drawn from the very numbers: a mark for each method and budget, a dot for each random plan", async () => {
     const tab = await openKind("plan", "#plan");
     await drawAll(tab.page);
-    const figure = paretoFigure(resultsFromFile(resultsOf("plan")))!;
+    const figures = paretoFigures(resultsFromFile(resultsOf("plan")));
+    const figure = figures[0]!;
     const marks = await tab.page.$$eval("[data-figure=plan-loss-against-cache] circle title", (titles) =>
       titles.map(({ textContent }) => textContent!),
     );
@@ -114,6 +115,10 @@ inBrowser("a plan", () => {
     expect(marks.filter((title) => title.startsWith("plan, 50 %: "))).toHaveLength(1);
     const dots = await tab.page.$$eval("[data-figure=plan-loss-against-cache] circle", (found) => found.length);
     expect(dots).toBe(16 + 8);
+    const shown = await tab.page.$$eval("[data-figure*=-against-cache]", (places) =>
+      places.map((place) => place.getAttribute("data-figure")),
+    );
+    expect(shown).toEqual(figures.map(({ id }) => id));
     await quiet(tab);
   });
 });

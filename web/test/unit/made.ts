@@ -350,6 +350,37 @@ export function madePlan(): Made {
   };
 }
 
+// The same, judged by a replay and by two tasks, too. The model does not do the first task. The replay of
+// the oracle is undefined for the second size, and the mean over random heads has no interval.
+export function madeJudgedPlan(): Made {
+  const made = madePlan();
+  const replay = (by: number): MadeMetric => ({
+    dims: ["method", "budget"], unit: "nats",
+    value: ({ method, budget }) =>
+      method === 4 && budget === 1 ? null : [0.25, 1, 0.5, 1.5, 0.125][method!]! * (budget! + 1) + by,
+  });
+  const kept = (shares: (number | null)[]): MadeMetric => ({
+    dims: ["method", "budget", "task"],
+    value: ({ method, budget, task }) => {
+      const share = shares[method!]!;
+      return task === 0 || share === null ? null : share / (method === 0 ? 1 : budget! + 1);
+    },
+  });
+  return {
+    ...made,
+    coords: { ...made.coords, task: ["keys", "passkey 8"] },
+    metrics: {
+      ...made.metrics,
+      planned_replay_change: replay(0),
+      planned_replay_change_low: replay(-0.5),
+      planned_replay_change_high: replay(0.5),
+      planned_answers_kept: kept([1, 0.5, 0.75, 0.25, 0.875]),
+      planned_answers_kept_low: kept([0.75, 0.25, 0.5, null, 0.5]),
+      planned_answers_kept_high: kept([1, 1, 0.875, null, 1]),
+    },
+  };
+}
+
 export function madeCompare(dim: "normalizer" | "pattern"): Made {
   const scan = madeScan();
   return {

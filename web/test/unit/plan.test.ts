@@ -1,20 +1,26 @@
 import { describe, expect, it } from "vitest";
 import type { Results } from "../../src/data/results";
 import type { Figure } from "../../src/figures/figure";
-import { keptKeysFigure, paretoFigure } from "../../src/figures/plan";
-import { confirmed, assignments, samePlans } from "../../src/figures/planned";
+import { keptKeysFigure, paretoFigures } from "../../src/figures/plan";
+import { confirmed, assignments, judgedTasks, samePlans } from "../../src/figures/planned";
 import { standardFigures } from "../../src/figures/standard";
 import { chosenIndex } from "../../src/page/cells";
-import { assignmentWords } from "../../src/page/plan";
+import { assignmentWords, columnsOf, legend } from "../../src/page/plan";
 import { views } from "../../src/page/views";
-import { madePlan, madeResults, madeScan, METHODS, type Made } from "./made";
+import { madeJudgedPlan, madePlan, madeResults, madeScan, METHODS, type Made } from "./made";
 import { drawn, expectWhole } from "./svg";
 
 const results = madeResults(madePlan());
 const column = ({ columns, rows }: Figure, name: string) => rows.map((row) => row[columns.indexOf(name)]);
 
-function changedValues(name: string, value: (cell: Record<string, number>, was: number | null) => number | null): Results {
-  const made: Made = madePlan();
+const judged = madeResults(madeJudgedPlan());
+const lossFigure = (of: Results): Figure => paretoFigures(of)[0]!;
+
+function changedValues(
+  name: string,
+  value: (cell: Record<string, number>, was: number | null) => number | null,
+  made: Made = madePlan(),
+): Results {
   const metric = made.metrics[name]!;
   const was = metric.value!;
   return madeResults({ ...made, metrics: { ...made.metrics, [name]: { ...metric, value: (cell) => value(cell, was(cell)) } } });
@@ -25,10 +31,12 @@ describe("a plan beside other methods", () => {
     expect(confirmed(results, 0).map(({ method }) => method)).toEqual(METHODS);
     expect(confirmed(results, 1).map(({ method }) => method)).toEqual(METHODS.filter((name) => name !== "by layer"));
     expect(confirmed(results, 0)[1]).toEqual({
-      method: "equal windows", budget: 0, cache: 0.5, read: 0.5, change: 0.25, low: 0.21875, high: 0.28125,
-      difference: -0.3125, differenceLow: -0.375, differenceHigh: -0.25, p: 0.05, verdict: "lower",
+      method: "equal windows", budget: 0, cache: 0.5, read: 0.5,
+      change: { value: 0.25, low: 0.21875, high: 0.28125 },
+      difference: { value: -0.3125, low: -0.375, high: -0.25 }, p: 0.05, verdict: "lower",
+      replay: { value: NaN, low: NaN, high: NaN }, kept: [],
     });
-    expect(confirmed(results, 0)[0]!.difference).toBeNaN();
+    expect(confirmed(results, 0)[0]!.difference.value).toBeNaN();
   });
 
   it("is shown to differ at a false discovery rate of 5 %, in either direction", () => {
@@ -79,7 +87,7 @@ describe("a plan beside other methods", () => {
 });
 
 describe("the loss against the cache", () => {
-  const figure = paretoFigure(results)!;
+  const figure = lossFigure(results);
 
   it("has a row for each method and budget, from the smallest share, and one for each random plan", () => {
     expectWhole(figure);
@@ -128,26 +136,109 @@ describe("the loss against the cache", () => {
     const made = madePlan();
     for (const end of ["low", "high"]) made.metrics[`planned_change_${end}`]!.value = () => null;
     made.coords["document"] = [0];
-    const one = paretoFigure(madeResults(made))!;
+    const one = lossFigure(madeResults(made));
     expectWhole(one);
     expect(one.caption).toContain("on 1 document that had no part in making the plans; one shows nothing of others");
     expect(drawn(one).text).toContain("<title>plan, 50 %: 43.8 % of the cache, -0.0625 nats</title>");
-    expect(paretoFigure(changedValues("planned_change", () => null))).toBeUndefined();
+    expect(paretoFigures(changedValues("planned_change", () => null))).toEqual([]);
   });
 
   it("bends the axis where a random plan is lost, and has the line at 0", () => {
     const lost = changedValues("random_change", ({ draw }, was) => (draw === 3 ? 40 : was));
-    expectWhole(paretoFigure(lost)!);
-    expect(drawn(paretoFigure(lost)!).text).toContain("logarithmic beyond");
+    expectWhole(lossFigure(lost));
+    expect(drawn(lossFigure(lost)).text).toContain("logarithmic beyond");
     expect(drawn(figure).text).not.toContain("logarithmic beyond");
-    expect(drawn(paretoFigure(lost)!).text).not.toContain(">-1</text>"); // no room below for 5 % of 40
+    expect(drawn(lossFigure(lost)).text).not.toContain(">-1</text>"); // no room below for 5 % of 40
     // The line of full attention is in sight where all plans raise the loss.
     const risen = madePlan();
     for (const name of ["planned_change", "planned_change_low", "planned_change_high", "random_change"]) {
       const { value } = risen.metrics[name]!;
       risen.metrics[name]!.value = (cell) => (value!(cell) === null ? null : value!(cell)! + 3);
     }
-    expect(drawn(paretoFigure(madeResults(risen))!).text).toContain(">0</text>");
+    expect(drawn(lossFigure(madeResults(risen))).text).toContain(">0</text>");
+  });
+});
+
+describe("the replay and the answers of tasks", () => {
+  const [, replay, passkey] = paretoFigures(judged) as [Figure, Figure, Figure];
+  const rowsOf = ({ rows }: Figure, of: string) => rows.filter(([method]) => method === of);
+
+  it("are read with their intervals, a task without a verdict as undefined", () => {
+    expect(confirmed(judged, 1)[1]).toMatchObject({
+      replay: { value: 2, low: 1.5, high: 2.5 },
+      kept: [{ value: NaN, low: NaN, high: NaN }, { value: 0.25, low: 0.125, high: 0.5 }],
+    });
+    expect(judgedTasks(judged)).toEqual([{ name: "passkey 8", place: 1 }]);
+    expect(judgedTasks(results)).toEqual([]);
+  });
+
+  it("have figures of their own, and none if the text alone is judged", () => {
+    const ids = (of: Results) => paretoFigures(of).map(({ id }) => id);
+    expect(ids(results)).toEqual(["plan-loss-against-cache"]);
+    expect(ids(judged)).toEqual([
+      "plan-loss-against-cache", "plan-replay-against-cache", "plan-answers-against-cache-passkey-8",
+    ]);
+    const undone = changedValues("planned_answers_kept", () => null, madeJudgedPlan());
+    expect(ids(undone)).toEqual(["plan-loss-against-cache", "plan-replay-against-cache"]);
+    expect(standardFigures(judged).map(({ id }) => id)).toEqual([...ids(judged), "plan-kept-keys-50", "plan-kept-keys-25"]);
+    expect(lossFigure(judged).rows).toEqual(lossFigure(results).rows);
+  });
+
+  it("draw the change of the replay, without random plans", () => {
+    expectWhole(replay);
+    expect(replay.columns).toEqual([
+      "method", "budget", "cache_share_drawn", "replay_change", "replay_change_low", "replay_change_high",
+    ]);
+    expect(replay.rows).toHaveLength(9 - 1); // of 25 % the oracle's replay is undefined
+    expect(rowsOf(replay, "plan")).toEqual([
+      ["plan", "25 %", 0.21875, 0.5, 0, 1], ["plan", "50 %", 0.4375, 0.25, -0.25, 0.75],
+    ]);
+    expect(replay.title).toBe("What the plans cost: change of the replay against share of the cache");
+    expect(replay.caption).toContain("3 documents that had no part in making the plans, with 95 % intervals (Student's t");
+    expect(replay.caption).toContain("the last tokens of each document repeat its first. The line at 0 is full attention.");
+    expect(replay.caption).not.toContain("dots");
+    const { text, elements } = drawn(replay);
+    expect(text).toContain("<title>plan, 50 %: 43.8 % of the cache, 0.25 (-0.25 to 0.75) nats</title>");
+    expect(text).toContain(">change of the loss of the replay on the confirming texts (nats)<");
+    expect(elements.filter(({ name }) => name === "circle")).toHaveLength(8);
+  });
+
+  it("draw the share of the answers that a plan keeps from 0 to 1, with the line of full attention at 1", () => {
+    expectWhole(passkey);
+    expect(passkey.columns.slice(3)).toEqual(["answers_kept", "answers_kept_low", "answers_kept_high"]);
+    expect(rowsOf(passkey, "equal windows")).toEqual([
+      ["equal windows", "25 %", 0.25, 0.25, 0.125, 0.5], ["equal windows", "50 %", 0.5, 0.5, 0.25, 1],
+    ]);
+    // The mean over random plans has no interval.
+    expect(rowsOf(passkey, "random heads").map((row) => row.slice(3))).toEqual([[0.125, null, null], [0.25, null, null]]);
+    expect(passkey.title).toBe("What the plans keep: right answers of passkey 8 against share of the cache");
+    expect(passkey.caption).toContain("with 95 % intervals (Clopper and Pearson, over cases). The line at 100 % is full attention.");
+    const { text, elements } = drawn(passkey);
+    expect(text).toContain("<title>equal windows, 25 %: 25 % of the cache, 25 % (13 % to 50 %) of the right answers</title>");
+    expect(text).toContain("<title>random heads, 50 %: 43.8 % of the cache, 25 % of the right answers</title>");
+    for (const tick of ["0 %", "100 %"]) expect(text).toContain(`>${tick}</text>`);
+    // All answers kept: on the line of full attention, at the top.
+    const [line] = /<g aria-label="rule"[^>]*stroke-dasharray[^>]*>.*?<\/g>/s.exec(text)!;
+    const top = Number(/ y1="([^"]*)"/.exec(line)![1]);
+    const places = elements.filter(({ name }) => name === "circle").map(({ attributes }) => Number(attributes["cy"]));
+    expect(places.filter((y) => y === top)).toHaveLength(2);
+    expect(Math.min(...places)).toBe(top);
+  });
+
+  it("have columns in the table, and words in the legend", () => {
+    const titles = (of: Results) => columnsOf(of).map(({ title }) => title);
+    expect(titles(results)).toEqual(["Method", "Cache", "Loss change", "Plan less it", "p"]);
+    expect(titles(judged)).toEqual([...titles(results), "Replay change", "passkey 8 kept"]);
+    for (const word of ["Replay", "Kept", "cost"]) {
+      expect(legend(judged)).toContain(word);
+      expect(legend(results)).not.toContain(word);
+    }
+    expect(legend(judged)).toContain("that of the replay and the answers of each task.");
+  });
+
+  it("are part of the cost by which the plan ranks among random ones", () => {
+    expect(assignmentWords(judged, 1)).toContain("2 have as low a cost (p = 0.6)");
+    expect(assignmentWords(results, 1)).toContain("2 have as low a loss (p = 0.6)");
   });
 });
 
