@@ -198,7 +198,8 @@ function paretoFigure(
   const rowOf = (
     method: string, draw: string | number | null, { budget, read, value, low, high }: Omit<Mark, "title">,
   ) => [
-    method, budgets[budget]!, ...(ofRandom ? [draw] : []), csvValue(read), csvValue(value), csvValue(low), csvValue(high),
+    method, budgets[budget]!, ...(ofRandom ? [draw] : []), csvValue(read),
+    csvValue(value), csvValue(low), csvValue(high),
   ];
   const { column } = quantity;
   return {

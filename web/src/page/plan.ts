@@ -107,16 +107,17 @@ export function legend(results: Results): string {
   const what = judgedByLoss(results) ? "loss" : "output";
   const replay = judgedByReplay(results);
   const tasks = judgedTasks(results).length > 0;
+  const others = [replay && "the replay", tasks && "the answers of each task"].filter(Boolean).join(" and ");
   const sentences: (string | false)[] = [
-    `Changes of the ${what} are ${judgedByLoss(results) ? "in nats" : "relative to it"}, on ${count(documents, "document")} that had no part in making the plans, ` +
-      "with 95 % intervals by Student's t over documents.",
+    `Changes of the ${what} are ${judgedByLoss(results) ? "in nats" : "relative to it"}, on ` +
+      `${count(documents, "document")} that had no part in making the plans, with 95 % intervals by Student's t over documents.`,
     `* the plan's change of the ${what} is shown to be lower or higher than the method's (paired t test ` +
       "over documents, false discovery rate 5 % over all lines); p is of the same test.",
     replay && "Replay: the last tokens of each document, which repeat its first.",
     tasks &&
-      "Kept: the share of the right answers of a task that stay right, with 95 % intervals of Clopper and Pearson over cases.",
-    (replay || tasks) &&
-      `The cost of a plan is the change of the loss of text plus that of ${[replay && "the replay", tasks && "the answers of each task"].filter(Boolean).join(" and ")}.`,
+      "Kept: the share of the right answers of a task that stay right, with 95 % intervals of Clopper and " +
+        "Pearson over cases.",
+    others !== "" && `The cost of a plan is the change of the loss of text plus that of ${others}.`,
   ];
   return sentences.filter((sentence) => sentence !== false).join(" ");
 }
