@@ -10,8 +10,7 @@ TokenIds enough_words(const TaskMaterial& material, Index needed) {
   throw BadInputError(fault(material.tokenizer.path(),
                             fmt::format("at least {} words of Latin letters", needed),
                             fmt::format("{}", words.size()),
-                            fmt::format("give TaskOptions::length of fewer tokens than {}, or "
-                                        "another task",
+                            fmt::format("give a shorter length than {} tokens, or another task",
                                         material.options.length)));
 }
 

@@ -51,6 +51,13 @@ const std::vector<Kind>& kinds() {
        true,
        false,
        true},
+      {{"replay", "say on the beginning of a text at its end",
+        "induction heads (Olsson et al. 2022), on natural text"},
+       make_replay_task},
+      {{"repeats", "say random tokens a second time",
+        "repeated random tokens (Olsson et al. 2022)"},
+       make_repeats_task,
+       false},
   };
   return all;
 }
@@ -108,9 +115,9 @@ bool keeps(const TaskCase& one, const std::vector<TokenIds>& secrets) {
 }  // namespace
 
 void refuse_length(const TaskOptions& options, Index least) {
-  throw UsageError(fault(fmt::format("TaskOptions::length = {}", options.length),
-                         fmt::format("at least {} tokens for the task {}", least, options.task),
-                         "fewer", "give a longer length"));
+  throw UsageError(fault(fmt::format("the task {}", options.task),
+                         fmt::format("a length of at least {} tokens", least),
+                         fmt::format("{}", options.length), "give a longer length"));
 }
 
 std::span<const TaskInfo> task_infos() {

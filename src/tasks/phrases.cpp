@@ -44,7 +44,7 @@ TokenIds word_tokens(const Tokenizer& tokenizer, Index vocabulary) {
   return spaced;
 }
 
-void append(TokenIds& ids, const TokenIds& more) {
+void append(TokenIds& ids, std::span<const int> more) {
   ids.insert(ids.end(), more.begin(), more.end());
 }
 

@@ -1,6 +1,7 @@
 // Tokens of short texts, as they are in the middle of a longer one.
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -20,7 +21,7 @@ TokenIds tokens_after(const Tokenizer& tokenizer, std::string_view before, std::
 TokenIds word_tokens(const Tokenizer& tokenizer, Index vocabulary);
 
 // Appends `more` to `ids`.
-void append(TokenIds& ids, const TokenIds& more);
+void append(TokenIds& ids, std::span<const int> more);
 
 // Returns how often `part`, which is not empty, occurs in `ids`.
 Index count_of(const TokenIds& ids, const TokenIds& part);

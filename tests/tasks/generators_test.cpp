@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
 
 #include "headgauge/files.hpp"
@@ -110,6 +111,10 @@ TEST_P(EveryTask, SpreadsItsDistancesEvenly) {
   options.cases = 40;
   std::vector<Index> distances;
   for (const TaskCase& one : cases_of(options)) distances.push_back(one.distance);
+  if (options.task == "replay") {  // the whole context, always
+    EXPECT_EQ(std::set(distances.begin(), distances.end()), std::set{Index{options.length - 64}});
+    return;
+  }
   const auto spread = [&](std::vector<Index> some, double tolerance) {
     std::ranges::sort(some);
     const double first = static_cast<double>(some.front()), last = static_cast<double>(some.back());
@@ -150,7 +155,7 @@ TEST(TaskCases, HaveTheseBytes) {
       ids += nlohmann::json({one.prompt, one.answer, one.control, one.distance}).dump();
     }
   }
-  EXPECT_EQ(text_sha256(ids), "16c10f1e2c15b2987aae654281d83daa99877e557a9255c2bf116cf26000fd99");
+  EXPECT_EQ(text_sha256(ids), "83acb874e5e9d9a9ce0378659fbff0fb966ab4c22f9b8ac1bf4d54351e7bd72b");
 }
 
 TEST(TaskCases, TakeAnotherPieceOfTheTextEach) {
@@ -213,12 +218,12 @@ TEST(TaskCases, HaveAsManyItemsAsAskedFor) {
 
 TEST(TaskCases, AreRefusedInOneLine) {
   EXPECT_EQ(error_of({.task = "passkeys"}),
-            "task: expected one of copy, passkey, keys, values, pairs, trace, found \"passkeys\" "
-            "(did you mean passkey?); correct the name");
+            "task: expected one of copy, passkey, keys, values, pairs, trace, replay, repeats, found "
+            "\"passkeys\" (did you mean passkey?); correct the name");
   EXPECT_EQ(
       error_of({.task = "pairs", .text = {text_of("a")}}),
-      "TaskOptions::text: expected one of copy, passkey, keys, values, trace, found pairs; leave "
-      "one of the two out");
+      "TaskOptions::text: expected one of copy, passkey, keys, values, trace, replay, found pairs; "
+      "leave one of the two out");
   EXPECT_EQ(error_of({.task = "trace", .values = TaskValues::words}),
             "TaskOptions::values: expected one of keys, values, found trace; leave one of the two "
             "out");
@@ -227,16 +232,61 @@ TEST(TaskCases, AreRefusedInOneLine) {
       "TaskOptions::items: expected one of keys, values, trace, found pairs; leave one of the "
       "two out");
   EXPECT_EQ(error_of({.task = "copy", .length = 51}),
-            "TaskOptions::length = 51: expected at least 52 tokens for the task copy, found fewer; "
-            "give a longer length");
-  EXPECT_NE(
-      error_of({.task = "keys", .length = 60}).find("TaskOptions::length = 60: expected at least "),
-      std::string::npos);
+            "the task copy: expected a length of at least 52 tokens, found 51; give a longer length");
+  EXPECT_EQ(error_of({.task = "replay", .length = 128}),
+            "the task replay: expected a length of at least 129 tokens, found 128; give a longer "
+            "length");
+  EXPECT_EQ(error_of({.task = "repeats", .length = 63}),
+            "the task repeats: expected a length of at least 64 tokens, found 63; give a longer "
+            "length");
+  EXPECT_NE(error_of({.task = "keys", .length = 60}).find("the task keys: expected a length of at "),
+            std::string::npos);
   EXPECT_NE(error_of({.task = "passkey", .text = {text_of("too short")}})
                 .find("text: expected a text of at least "),
             std::string::npos);
   EXPECT_NE(error_of({.task = "pairs", .length = 20000}).find("words of Latin letters"),
             std::string::npos);
+}
+
+// The text of the words 0, 1, 2 ... says where a token is from.
+TEST(TaskCases, ReplayTheBeginningOfAPieceOfTheText) {
+  std::vector<int> text(3000);
+  std::iota(text.begin(), text.end(), 300);
+  const TaskOptions options = {.task = "replay", .length = 400, .cases = 5, .text = {ids_of(text)}};
+  std::set<int> beginnings;
+  for (const TaskCase& one : cases_of(options)) {
+    const int begin = one.prompt.front();
+    beginnings.insert(begin);
+    const Index said = 400 - 64;
+    for (Index t = 0; t < said; ++t) {
+      EXPECT_EQ(one.prompt[t], begin + t);
+      // Its control has the tokens behind the piece first.
+      EXPECT_EQ(one.control[t], t < 64 ? begin + said + t : begin + t);
+    }
+    ASSERT_EQ(std::ssize(one.prompt), said + 8);
+    for (Index t = 0; t < 8; ++t) EXPECT_EQ(one.prompt[said + t], begin + t);
+    EXPECT_TRUE(std::equal(one.prompt.end() - 8, one.prompt.end(), one.control.end() - 8));
+    ASSERT_EQ(std::ssize(one.answer), 56);
+    for (Index t = 0; t < 56; ++t) EXPECT_EQ(one.answer[t], begin + 8 + t);
+  }
+  EXPECT_EQ(beginnings.size(), 5u);
+}
+
+TEST(TaskCases, RepeatNothingButWhatIsSaidTwice) {
+  for (const TaskCase& one : cases_of({.task = "repeats", .length = 300, .cases = 20})) {
+    std::vector<int> whole = one.prompt;
+    append(whole, one.answer);
+    std::set<int> seen;
+    for (Index t = 0; t < 300 - 32; ++t) EXPECT_TRUE(seen.insert(whole[t]).second) << t;
+    for (Index t = 300 - 32; t < 300; ++t) EXPECT_EQ(whole[t], whole[t - one.distance]);
+    const std::set<int> control(one.control.begin(), one.control.end());
+    EXPECT_EQ(control.size(), one.control.size());
+    EXPECT_EQ(one.prompt.back(), one.control.back());
+    EXPECT_EQ(std::ssize(one.answer), 31);
+    int changed = 0;
+    for (std::size_t t = 0; t < one.prompt.size(); ++t) changed += one.prompt[t] != one.control[t];
+    EXPECT_EQ(changed, 32);
+  }
 }
 
 TEST(TaskCases, StopWhenAsked) {
