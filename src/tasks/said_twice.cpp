@@ -11,14 +11,15 @@
 namespace headgauge {
 namespace {
 
-constexpr Index kReplayed = 64;  // tokens of the text that are said again
+constexpr Index kReplayed = 64;    // tokens of the text that are said again
 constexpr Index kReplayedCue = 8;  // of them in the prompt
-constexpr Index kRepeated = 32;  // random tokens that are said again; the first is in the prompt
+constexpr Index kRepeated = 32;    // random tokens that are said again; the first is in the prompt
 
 using Tokens = std::span<const int>;
 
-// Says `passage` twice with `gap` between. The prompt ends with the first `cue` tokens of the second
-// saying, whose others are the answer. The control has `others` in place of the first saying.
+// Says `passage` twice with `gap` between. The prompt ends with the first `cue` tokens of the
+// second saying, whose others are the answer. The control has `others` in place of the first
+// saying.
 TaskCase say_twice(const TaskMaterial& material, Tokens before, Tokens passage, Tokens others,
                    Tokens gap, Index cue) {
   const auto first = static_cast<std::size_t>(cue);

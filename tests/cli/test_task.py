@@ -156,7 +156,9 @@ class Refused(TaskTest):
         self.refuse_task("copy", says="expected --model MODEL, found none")
         self.refuse(USAGE, "task", "copy", *model, says="expected a file to write, found no --out")
         self.refuse_task("passkeys", *model, says=("passkey, keys", "did you mean passkey?"))
-        self.refuse_task("copy", *model, "--length", 20, says="the task copy: expected a length of at least 52")
+        self.refuse_task(
+            "copy", *model, "--length", 20, says="the task copy: expected a length of at least 52"
+        )
         self.refuse_task("copy", *model, "--length", 2000, says="at most 1024 tokens, the model's context")
         self.refuse_task("copy", *model, "--cases", 0, says="--cases")
         self.refuse_task("copy", *model, "--values", "words", says="--values: expected one of keys, values")

@@ -217,9 +217,10 @@ TEST(TaskCases, HaveAsManyItemsAsAskedFor) {
 }
 
 TEST(TaskCases, AreRefusedInOneLine) {
-  EXPECT_EQ(error_of({.task = "passkeys"}),
-            "task: expected one of copy, passkey, keys, values, pairs, trace, replay, repeats, found "
-            "\"passkeys\" (did you mean passkey?); correct the name");
+  EXPECT_EQ(
+      error_of({.task = "passkeys"}),
+      "task: expected one of copy, passkey, keys, values, pairs, trace, replay, repeats, found "
+      "\"passkeys\" (did you mean passkey?); correct the name");
   EXPECT_EQ(
       error_of({.task = "pairs", .text = {text_of("a")}}),
       "TaskOptions::text: expected one of copy, passkey, keys, values, trace, replay, found pairs; "
@@ -231,16 +232,18 @@ TEST(TaskCases, AreRefusedInOneLine) {
       error_of({.task = "pairs", .items = 3}),
       "TaskOptions::items: expected one of keys, values, trace, found pairs; leave one of the "
       "two out");
-  EXPECT_EQ(error_of({.task = "copy", .length = 51}),
-            "the task copy: expected a length of at least 52 tokens, found 51; give a longer length");
+  EXPECT_EQ(
+      error_of({.task = "copy", .length = 51}),
+      "the task copy: expected a length of at least 52 tokens, found 51; give a longer length");
   EXPECT_EQ(error_of({.task = "replay", .length = 128}),
             "the task replay: expected a length of at least 129 tokens, found 128; give a longer "
             "length");
   EXPECT_EQ(error_of({.task = "repeats", .length = 63}),
             "the task repeats: expected a length of at least 64 tokens, found 63; give a longer "
             "length");
-  EXPECT_NE(error_of({.task = "keys", .length = 60}).find("the task keys: expected a length of at "),
-            std::string::npos);
+  EXPECT_NE(
+      error_of({.task = "keys", .length = 60}).find("the task keys: expected a length of at "),
+      std::string::npos);
   EXPECT_NE(error_of({.task = "passkey", .text = {text_of("too short")}})
                 .find("text: expected a text of at least "),
             std::string::npos);
