@@ -17,7 +17,8 @@ using summary::Line;
 
 constexpr double kLostLevel = 0.05;
 constexpr double kPercent = 100;
-constexpr double kLeastJudged = 0.1;  // share of right answers of which it is said how many are kept
+constexpr double kLeastJudged =
+    0.1;  // share of right answers of which it is said how many are kept
 
 // Reads the metrics of one task, of the unchanged model or of an intervention.
 class TaskCells {

@@ -16,8 +16,8 @@ namespace headgauge {
 std::vector<SummaryLine> task_sentences(const Results& results);
 
 // Says for each intervention in the whole model how the loss of answers changes and, if more than a
-// tenth are shown to be right, which share of these it keeps, for the tasks that the unchanged model
-// does.
+// tenth are shown to be right, which share of these it keeps, for the tasks that the unchanged
+// model does.
 std::vector<SummaryLine> answer_change_sentences(const Results& results);
 
 // Returns whether the results have a task that the unchanged model does.

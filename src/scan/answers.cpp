@@ -237,9 +237,8 @@ void write_controls(const TaskSet& tasks, const Predictions& original, Results& 
       gains.push_back(loss_of(original[without]) - loss_of(original[with_source]));
     }
     if (!gains.empty()) gain.set({place}, estimate_of(gains));
-    const bool done = gains.empty()
-                          ? proportion_interval(right, known, 2 * level).low > kLeastRight
-                          : t_test(gains, 0, Tail::above).p <= level;
+    const bool done = gains.empty() ? proportion_interval(right, known, 2 * level).low > kLeastRight
+                                    : t_test(gains, 0, Tail::above).p <= level;
     does.set({place}, {.value = done ? 1.0 : 0.0});
   }
 }
