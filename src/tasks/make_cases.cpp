@@ -50,8 +50,8 @@ const std::vector<Kind>& kinds() {
       {{"replay", "say on the beginning of a text at its end",
         "induction heads (Olsson et al. 2022), on natural text"},
        make_replay_task},
-      {{"repeats", "say random tokens a second time", "repeated random tokens (Olsson et al. 2022)",
-        false},
+      {{"repeats", "say random tokens a second time",
+        "repeated random tokens (Olsson et al. 2022)"},
        make_repeats_task},
   };
   return all;
