@@ -205,7 +205,9 @@ TEST(Roles, OfACaseAreThoseOfTheRowsThatPredictItsAnswer) {
       for (Index c = 0; c < values.cols(); ++c) {
         const double whole = all.at(name)(r, c);
         EXPECT_EQ(std::isnan(values(r, c)), !predicts || std::isnan(whole)) << name << " row " << r;
-        if (predicts && !std::isnan(whole)) EXPECT_EQ(values(r, c), whole) << name << " row " << r;
+        if (predicts && !std::isnan(whole)) {
+          EXPECT_EQ(values(r, c), whole) << name << " row " << r;
+        }
       }
     }
   }

@@ -155,7 +155,7 @@ TEST(TaskCases, HaveTheseBytes) {
       ids += nlohmann::json({one.prompt, one.answer, one.control, one.distance}).dump();
     }
   }
-  EXPECT_EQ(text_sha256(ids), "83acb874e5e9d9a9ce0378659fbff0fb966ab4c22f9b8ac1bf4d54351e7bd72b");
+  EXPECT_EQ(text_sha256(ids), "7bdd07285f168dc85562f81dfd79ac5e263f26a9695328c8c7a4abb9de2c69b8");
 }
 
 TEST(TaskCases, TakeAnotherPieceOfTheTextEach) {
