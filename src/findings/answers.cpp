@@ -132,7 +132,11 @@ std::vector<SummaryLine> answer_change_sentences(const Results& results) {
         tasks.share(line, *kept, metric::answers_kept_low, metric::answers_kept_high, t, k);
         line.say(" of its right answers of ").say(tasks.name(t)).say(", whose loss changes by ");
       } else {
-        line.say("the loss of the answers of ").say(tasks.name(t)).say(" changes by ");
+        line.say("the loss of the answers of ").say(tasks.name(t));
+        if (const auto gain = tasks.cell(metric::answer_gain, t)) {
+          line.say(", to which their source is worth ").number(*gain).say(" nats,");
+        }
+        line.say(" changes by ");
       }
       line.nats(*change);
       if (std::isfinite(change->standard_error)) line.say(" ± ").error(*change);
