@@ -48,9 +48,10 @@ void make_probes(const Input& input, const TaskFiles& tasks, std::uint64_t seed,
   const Tokenizer tokenizer = input.model.tokenizer();
   const std::vector<Document> documents =
       input.texts.empty() ? std::vector<Document>() : load_documents(input);
-  TaskOptions options{.length = static_cast<int>(longest_context(input, documents, shortest)),
-                      .cases = tasks.cases > 0 ? tasks.cases : kProbeCases,
-                      .seed = seed};
+  TaskOptions options;
+  options.length = static_cast<int>(longest_context(input, documents, shortest));
+  options.cases = tasks.cases > 0 ? tasks.cases : kProbeCases;
+  options.seed = seed;
   Texts texts;
   for (std::size_t i = 0; i < documents.size(); ++i) {
     const bool is_needed = std::ssize(texts) < options.cases;

@@ -1,6 +1,5 @@
 // Tasks of tokens that are said twice: `replay` and `repeats`.
 #include <span>
-#include <utility>
 
 #include "tasks/drawn_words.hpp"
 #include "tasks/generators.hpp"
