@@ -125,10 +125,15 @@ struct Run {
 // Parses "I/N". Throws UsageError unless 1 <= I <= N.
 Share parse_share(const std::string& text);
 
-// Task files (docs/tasks.md), whose cases the model answers beside the texts, or without texts.
+// Tasks (docs/tasks.md), whose cases the model answers beside the texts, or without texts.
 struct TaskFiles {
   std::vector<std::string> files = {};
-  int cases = 50;  // maximum number of cases of each file, evenly spaced over it
+  // Names of tasks (task_infos()) whose cases the run generates, as long as its longest context and
+  // with its texts as haystack.
+  std::vector<std::string> probes = {};
+  // Maximum number of cases of each file, evenly spaced over it (0: 50), and number of cases of
+  // each probe (0: 16).
+  int cases = 0;
 };
 
 // Arguments of the methods of a session: the options of an analysis, and its further inputs.

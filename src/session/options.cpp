@@ -35,12 +35,24 @@ std::vector<Option> options_of(TaskFiles& tasks, const std::string& owner) {
            .expects = "a file",
            .none = "none",
            .names_files = true},
+          {.member = owner + "probes",
+           .value = &tasks.probes,
+           .form = "NAME...",
+           .group = option_group::input,
+           .help = "Tasks of headgauge task whose cases the run generates itself, as long as its "
+                   "longest length: replay, repeats ...",
+           .details = "The text of the run is the haystack. See [tasks.md](tasks.md#probes)",
+           .expects = "the name of a task",
+           .none = "none",
+           .named = "probe"},
           {.member = owner + "cases",
            .value = &tasks.cases,
            .form = "K",
            .group = option_group::input,
-           .help = "Largest number of cases of each task file, spread over the file (default {})",
-           .least = 1}};
+           .help = "Largest number of cases of each task file, spread over the file (default 50), "
+                   "and number of cases of each probe (default 16)",
+           .least = 1,
+           .none = "auto"}};
 }
 
 }  // namespace

@@ -96,8 +96,9 @@ Input Session::input(const std::string& name) const {
 Results Session::scan(ScanRequest request) {
   Running running = begin();
   Input input = this->input("scan");
-  input.cases = load_cases(model_, request.tasks, run_.stop);
   input.take(request.options);
+  input.read_again = !request.tasks.probes.empty();
+  input.cases = load_cases(input, request.tasks, request.options.seed);
   const auto source = open_source(input);
   ScanRequest recorded = request;
   recorded.options = resolved(request.options, source->info());
@@ -122,9 +123,10 @@ Results Session::compare(CompareRequest request) {
   require_something_to_compare(request);
   Running running = begin();
   Input input = this->input("compare");
-  input.cases = load_cases(model_, request.tasks, run_.stop);
   input.take(request.options.scan);
-  input.read_again = !request.fit.empty() || !request.confirm.empty();
+  input.read_again =
+      !request.fit.empty() || !request.confirm.empty() || !request.tasks.probes.empty();
+  input.cases = load_cases(input, request.tasks, request.options.scan.seed);
   const auto source = open_source(input);
   if (!request.confirm.empty() && !source->info().has_text()) {
     throw UsageError(fault("CompareRequest::confirm", "a text to measure on, too", kNoTexts,
