@@ -155,6 +155,8 @@ std::vector<Option> options_of(PlanRequest& request) {
        .details = "Pieces of fewer than 4 R tokens have none",
        .least = 0});
   append(options, options_of(request.tasks, "PlanRequest::"));
+  find_option(options, "cases").help =
+      "Largest number of cases of each task file, and number of cases of each probe (default {})";
   find_option(options, "tasks").help =
       "Task files, whose cases plans are judged by too: every second case in the search, the "
       "others when a plan is chosen";
@@ -168,12 +170,23 @@ std::vector<Option> options_of(PlanRequest& request) {
        .expects = "a file",
        .none = "none",
        .names_files = true});
+  options.push_back({.member = "PlanRequest::confirm_probes",
+                     .value = &request.confirm_tasks.probes,
+                     .form = "NAME...",
+                     .group = option_group::input,
+                     .help = "Other tasks of headgauge task, whose cases the run generates in the "
+                             "texts of --confirm and that are answered once, at the end",
+                     .expects = "the name of a task",
+                     .none = "none",
+                     .named = "confirm-probe"});
   options.push_back({.member = "PlanRequest::confirm_cases",
                      .value = &request.confirm_tasks.cases,
                      .form = "K",
                      .group = option_group::input,
-                     .help = "Largest number of cases of each file of --confirm-tasks (default {})",
-                     .least = 1});
+                     .help = "Largest number of cases of each file of --confirm-tasks (default "
+                             "50), and number of cases of each probe (default 16)",
+                     .least = 1,
+                     .none = "auto"});
   append(options, options_of(request.options));
   options.push_back(
       {.member = "PlanRequest::formats",
