@@ -158,6 +158,7 @@ struct ConvergeRequest {
 
 struct ValidateRequest {
   ValidateOptions options = {};
+  TaskFiles tasks = {};
 };
 
 struct PlanRequest {

@@ -106,7 +106,9 @@ std::vector<Option> options_of(ConvergeRequest& request) {
 }
 
 std::vector<Option> options_of(ValidateRequest& request) {
-  return options_of(request.options);
+  std::vector<Option> options = options_of(request.options);
+  append(options, options_of(request.tasks, "ValidateRequest::"));
+  return options;
 }
 
 std::vector<Option> options_of(PlanRequest& request) {

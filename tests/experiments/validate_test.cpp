@@ -36,7 +36,7 @@ ValidateOptions small_options() {
 
 TEST(Validate, LossesAreThoseOfACompareOfEachHead) {
   const ValidateOptions options = small_options();
-  const Results results = validate(kTexts, open_text, options);
+  const Results results = validate({kTexts, open_text}, options);
   EXPECT_EQ(results.command, Command::validate);
   const LabelledArray& change = results.require_metric("validated_loss_change");
   EXPECT_EQ(change.dim_names(),
@@ -87,7 +87,7 @@ TEST(Validate, RisesAndFallsAreThoseShownAmongAll) {
   options.patterns.clear();
   options.normalizers = {"softmax:t=0.5", "uniform"};
   options.level = .9;
-  const Results results = validate(kTexts, open, options);
+  const Results results = validate({kTexts, open}, options);
   const LabelledArray& all = results.require_metric("validated_loss_change");
   int shown = 0;
   for (Index k = 0; k < 2; ++k) {
@@ -116,7 +116,7 @@ TEST(Validate, RisesAndFallsAreThoseShownAmongAll) {
 
 TEST(Validate, PredictorsAreTheMetricsOfTheText) {
   const ValidateOptions options = small_options();
-  const Results results = validate(kTexts, open_text, options);
+  const Results results = validate({kTexts, open_text}, options);
   ConvergeOptions converge_options;
   converge_options.scan = options.scan;
   converge_options.scan.measures = measure_groups();
@@ -154,9 +154,9 @@ TEST(Validate, IsTheSameOnAnyNumberOfThreads) {
   options.patterns.clear();
   options.normalizers = {"uniform"};
   options.scan.threads = 1;
-  const Results one = validate(kTexts, open_text, options);
+  const Results one = validate({kTexts, open_text}, options);
   options.scan.threads = 3;
-  const Results three = validate(kTexts, open_text, options);
+  const Results three = validate({kTexts, open_text}, options);
   for (const auto& [name, metric] : one.metrics) {
     const LabelledArray& other = three.require_metric(name);
     for (std::size_t i = 0; i < metric.values.size(); ++i) {
@@ -168,17 +168,17 @@ TEST(Validate, IsTheSameOnAnyNumberOfThreads) {
 }
 
 TEST(Validate, RefusesWhatCannotBeValidated) {
-  EXPECT_THROW(validate({}, open_text, small_options()), UsageError);
+  EXPECT_THROW(validate(ValidateInput{}, small_options()), UsageError);
   ValidateOptions nothing = small_options();
   nothing.patterns.clear();
   nothing.normalizers.clear();
-  EXPECT_THROW(validate(kTexts, open_text, nothing), UsageError);
+  EXPECT_THROW(validate({kTexts, open_text}, nothing), UsageError);
 }
 
 TEST(Validate, OneTextIsSaidToShowNothingOfAnother) {
   ValidateOptions options = small_options();
   options.normalizers.clear();
-  const Results results = validate(std::span(kTexts).first(1), open_text, options);
+  const Results results = validate({{kTexts.front()}, open_text}, options);
   EXPECT_TRUE(std::ranges::any_of(results.notices, [](const std::string& notice) {
     return notice.starts_with("there is one text:");
   }));
@@ -191,7 +191,7 @@ TEST(Validate, PredictsOnlyWhereTheTextsAgree) {
   int predicted = 0, of_two_signs = 0, above_level = 0, undefined = 0;
   for (const double level : {.05, 1.}) {  // the fixture has no p below .05, and all are at most 1
     options.level = level;
-    const Results results = validate(kTexts, open_text, options);
+    const Results results = validate({kTexts, open_text}, options);
     const LabelledArray& p = results.require_metric("prediction_rank_correlation_p");
     const LabelledArray& by_text = results.require_metric("prediction_rank_correlation_by_text");
     p.each([&](std::span<const Index> pair, std::size_t at) {
