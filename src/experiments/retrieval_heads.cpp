@@ -1,5 +1,6 @@
 #include "experiments/retrieval_heads.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "headgauge/metric_names.hpp"
@@ -51,7 +52,10 @@ void write_retrieval_heads(std::span<const AnswerChanges> changes,
   for (Index k = 0; k < std::ssize(changes); ++k) {
     const std::vector<bool> found = find_retrieval_heads(changes[k], level);
     for (std::size_t h = 0; h < heads.size(); ++h) {
-      role({heads[h].layer_index, heads[h].head_index, k}) = found[h] ? 1 : 0;
+      const bool known = std::ranges::all_of(changes[k], [&](const std::vector<Estimate>& group) {
+        return std::isfinite(group[h].standard_error);
+      });
+      if (known) role({heads[h].layer_index, heads[h].head_index, k}) = found[h] ? 1 : 0;
     }
     for (Index g = 0; g < std::ssize(changes[k]); ++g) {
       const std::vector<bool> elsewhere = find_retrieval_heads(changes[k], level, g);

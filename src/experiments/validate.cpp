@@ -179,10 +179,16 @@ class Validation {
       std::vector<Estimate>& changes = found.changes.emplace_back();
       Predictor output{"output_change under " + label, {}};
       for (const HeadName& head : heads_) {
+        // A comparison has all heads, also if only some are chosen.
+        const auto layer = changed.require_coord("layer").find(head.layer);
+        const auto number = changed.require_coord("head").find(head.head);
         const auto cell = [&](const char* metric) -> std::optional<MetricCell> {
-          if (!place) return std::nullopt;
+          if (!place || !layer || !number) return std::nullopt;
           return find_cell(changed, metric,
-                           {{"layer", head.layer_index}, {"head", head.head_index}, {dim, *place}});
+                           {{"layer", *layer},
+                            {"head", *number},
+                            {dim, *place},
+                            {"task", 0}});
         };
         const auto loss = cell(is_text ? metric::loss_change : metric::answer_loss_change);
         const auto moved = cell(metric::output_change);
