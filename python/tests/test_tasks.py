@@ -29,6 +29,11 @@ class Tasks(unittest.TestCase):
         self.assertEqual(list(results["answer_loss"].rows), [3])
         self.assertEqual(list(results["answer_gain"].rows), [3])
 
+    def test_validate_refuses_tasks_that_the_model_does_not_do(self) -> None:
+        headgauge.task("pairs", MODEL, self.file, length=64, cases=3)
+        with self.assertRaisesRegex(errors.BadInputError, "a task that the model is shown to do"):
+            headgauge.validate(MODEL, tasks=self.file, pattern=["window:size=8"], normalizer=[])
+
     def test_bad_options_are_refused(self) -> None:
         with self.assertRaisesRegex(errors.UsageError, "task"):
             headgauge.task("hay", MODEL, self.file)

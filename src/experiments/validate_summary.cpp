@@ -165,7 +165,7 @@ class RetrievalSentences {
   }
 
  private:
-  static constexpr Index kMostNamed = 12;
+  static constexpr Index kMostNamed = 20;
 
   MaybeLine found(Index intervention) const {
     std::vector<HeadName> with_role;
@@ -188,7 +188,9 @@ class RetrievalSentences {
     for (Index i = 0; i < std::min(count, kMostNamed); ++i) {
       line.say(i == 0 ? ": " : " ").head_name(with_role[i]);
     }
-    if (count > kMostNamed) line.say(" ...");
+    if (count > kMostNamed) {
+      line.say(" and ").derived(static_cast<double>(count - kMostNamed)).say(" more");
+    }
     const Dimension& groups = results_.require_coord("cases");
     bool some = false;
     for (Index g = 0; g < groups.size(); ++g) {
