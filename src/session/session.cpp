@@ -214,6 +214,7 @@ Results Session::converge(ConvergeRequest request) {
     described(*source);
     plan.describe(measured);
     write_settings(options_of(request.calibrate), measured.settings);
+    input.cases.notices = calibration.notices();
     complete(measured, {input, options_of(request), "ConvergeRequest::"});
     return measured;
   });

@@ -1,22 +1,17 @@
 // Session::validate(): which metrics predict the loss of text and of answers.
 #include "headgauge/validate.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <numeric>
 #include <utility>
 
-#include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
+#include "session/answered.hpp"
 #include "session/finish.hpp"
 
 namespace headgauge {
 namespace {
-
-constexpr std::size_t kFewestCases = 2;  // of a group: a mean with an error
 
 // Returns file names; names that occur twice include their folders.
 std::vector<std::string> short_names(const Texts& texts) {
@@ -27,47 +22,7 @@ std::vector<std::string> short_names(const Texts& texts) {
   return std::ranges::adjacent_find(sorted) == sorted.end() ? names : names_of(texts);
 }
 
-struct CaseGroup {
-  std::string name;
-  std::vector<Document> cases = {};
-};
-
-// Returns the cases of each task that the model is shown to do; the halves of the cases if it is
-// one task, so that what is found on some cases can be checked on others.
-std::vector<CaseGroup> groups_of(const Cases& cases, const Results& answered) {
-  std::vector<CaseGroup> groups;
-  const Dimension& tasks = answered.require_coord("task");
-  for (Index t = 0; t < tasks.size(); ++t) {
-    const auto done = find_cell(answered, metric::does_task, {{"task", t}});
-    if (!done || done->value != 1) continue;
-    CaseGroup& group = groups.emplace_back(CaseGroup{tasks.label(t)});
-    for (const Document& one : cases.documents) {
-      if (one.answer.control_of < 0 && one.answer.task == group.name) group.cases.push_back(one);
-    }
-  }
-  if (groups.size() != 1) return groups;
-  const CaseGroup all = std::move(groups.front());
-  groups = {{all.name + ", odd cases"}, {all.name + ", even cases"}};
-  for (std::size_t c = 0; c < all.cases.size(); ++c) groups[c % 2].cases.push_back(all.cases[c]);
-  return groups;
-}
-
-void require_groups(const std::vector<CaseGroup>& groups, const Results& answered) {
-  const auto tasks = answered.coord_names("task");
-  if (groups.empty()) {
-    throw BadInputError(
-        fault("tasks", "a task that the model is shown to do",
-              fmt::format("only {}, whose answers it does not find", fmt::join(tasks, ", ")),
-              "see headgauge scan with these tasks, and give easier ones"));
-  }
-  const auto fewest = std::ranges::min_element(
-      groups, {}, [](const CaseGroup& group) { return group.cases.size(); });
-  if (fewest->cases.size() >= kFewestCases) return;
-  throw BadInputError(fault("tasks", "at least 2 cases of each task, and 4 of a single one",
-                            fmt::format("{} of {}", fewest->cases.size(), fewest->name),
-                            "give more cases"));
-}
-
+// Adds what the unchanged model answers.
 void add_answers(const Results& answered, const std::vector<CaseGroup>& groups, Results& results) {
   results.set_coord("task", answered.require_coord("task").labels());
   for (const char* name : {metric::answer_loss, metric::answer_right, metric::answer_right_low,
@@ -79,9 +34,10 @@ void add_answers(const Results& answered, const std::vector<CaseGroup>& groups, 
   } else {
     results.text.tasks = answered.text.tasks;
   }
-  if (answered.coord_size("task") > 1 || groups.size() < 2) return;
+  const bool halved = groups.front().cases.front().answer.task != groups.front().name;
+  if (!halved) return;
   results.notices.push_back(
-      "there is one task: heads are found on half of its cases and checked on the other half, so "
+      "there is one task that the model does: heads are found on half of its cases and checked on the other half, so "
       "nothing is shown about another task");
 }
 
@@ -124,16 +80,14 @@ Results Session::validate(ValidateRequest request) {
     Results answered;
     std::vector<CaseGroup> groups;
     if (!cases.documents.empty()) {
-      ScanOptions asked;
-      if (texts_.empty()) asked.lengths = scan.lengths;
-      asked.measures = {"answers"};
-      asked.threads = scan.threads;
-      const auto source = open_documents(input, cases.documents);
-      cases.require_loss(source->info());
-      answered = headgauge::scan(*source, asked, running.observer(), run_.stop);
+      ScanOptions asked = scan;
+      if (!texts_.empty()) asked.lengths.clear();  // those of the texts
+      answered = answer_cases(input, cases, asked, running.observer(), run_.stop);
       if (answered.partial) return answered;
-      groups = groups_of(cases, answered);
-      require_groups(groups, answered);
+      groups = done_tasks(cases, answered);
+      // What is found on some cases is checked on others.
+      if (groups.size() == 1) groups = halves_of(groups.front());
+      require_several(groups);
       // All groups have the lengths that their shortest case has.
       if (texts_.empty() && scan.lengths.empty()) {
         for (const double length : answered.coord_numbers("length")) {
