@@ -14,8 +14,8 @@
 namespace headgauge {
 namespace {
 
-constexpr int kQueries = 32;  // measured queries per position bin
-constexpr int kSetSize = 20;  // set size at which separability is judged
+constexpr int kCaseQueries = 32;  // measured queries per position bin
+constexpr int kCaseSetSize = 20;  // set size at which separability is judged
 
 struct OfCase {
   double task = kUndefined, tokens = kUndefined, loss = kUndefined, right = kUndefined;
@@ -51,12 +51,12 @@ ScanOptions scan_of_case(const LimitsOptions& options, const SourceInfo& source)
   scan.lengths = {static_cast<int>(source.documents.front())};
   scan.measures = {"weights", "answers"};
   if (source.has_x) scan.measures.emplace_back("separability");
-  scan.queries = kQueries;
+  scan.queries = kCaseQueries;
   scan.x = options.x;
   scan.threads = options.threads;
   scan.seed = options.seed;
   scan.examples = 0;
-  scan.measure.top_n = {kSetSize};
+  scan.measure.top_n = {kCaseSetSize};
   return scan;
 }
 

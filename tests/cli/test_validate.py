@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import random
 import signal
 import unittest
 
+from tests.cli.answers import likeliest, write_cases
 from tests.cli.checkpoints import copy_golden, make_dump
 from tests.cli.command import BAD_INPUT, INTERRUPTED, UNSUPPORTED, USAGE, CommandTest
 from tests.cli.shares import SharesTest
@@ -89,30 +89,9 @@ class ValidateTasks(SharesTest):
             numbers = [(i * i + 3 * i + 5 * k) % 41 for i in range(96)]
             self.write(name, " ".join(map(str, numbers)))
         self.texts = ("--tokens", "a.txt", "b.txt", *FEW)
-        self.likeliest(("first", "second"), 4)
-
-    def likeliest(self, tasks: tuple[str, ...], count: int) -> None:
-        draw = random.Random(3)
-        prompts = [[draw.randrange(31) for _ in range(80)] for _ in range(count * len(tasks))]
-        tried = [
-            {"task": f"{p} {token}", "prompt": prompt, "answer": [token]}
-            for p, prompt in enumerate(prompts)
-            for token in range(41)
-        ]
-        self.write("tried.jsonl", "".join(json.dumps(case) + "\n" for case in tried))
-        words = ("--tasks", "tried.jsonl", "--cases", len(tried), "--lengths", 16, "--measures", "weights")
-        self.succeed("scan", "model", *words, "--out", "tried", "--quiet")
-        results = json.loads((self.folder / "tried/results.json").read_text())
-        right = dict(
-            zip(results["coords"]["task"], results["metrics"]["answer_right"]["values"], strict=True)
-        )
-        for k, task in enumerate(tasks):
-            lines = []
-            for p in range(k * count, (k + 1) * count):
-                answer = next(token for token in range(41) if right[f"{p} {token}"] == 1)
-                case = {"task": task, "prompt": prompts[p], "answer": [answer], "distance": 12}
-                lines.append(json.dumps(case) + "\n")
-            self.write(f"{task}.jsonl", "".join(lines))
+        cases = likeliest(self, "model", [80] * 8)
+        write_cases(self, "first.jsonl", cases[:4])
+        write_cases(self, "second.jsonl", cases[4:])
 
     def validate(self, *words: object) -> tuple[dict, str]:
         done = self.succeed("validate", "model", *words, *self.window, "--out", "out")
@@ -149,7 +128,7 @@ class ValidateTasks(SharesTest):
     def test_refuses_tasks_that_show_nothing(self) -> None:
         draw = random.Random(5)
         wrong = [{"prompt": [draw.randrange(31) for _ in range(40)], "answer": [1, 2, 3]} for _ in range(4)]
-        self.write("wrong.jsonl", "".join(json.dumps(case) + "\n" for case in wrong))
+        write_cases(self, "wrong.jsonl", wrong)
         words = ("validate", "model", *self.texts, *self.window, "--tasks")
         self.refuse(BAD_INPUT, *words, "wrong.jsonl", says=("a task that the model is shown to do", "only wrong"))
         self.refuse(BAD_INPUT, *words, "first.jsonl", "--cases", 3, says=("at least 2 cases", "1 of first, even cases"))
