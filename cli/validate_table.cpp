@@ -123,10 +123,9 @@ class ValidationTable {
   std::string correlations(const std::vector<Index>& rows) const {
     constexpr std::size_t kPredictorWidth = 36;
     constexpr std::size_t kColumn = 11;
-    std::vector<TextColumn> columns = {
-        left_column(of_answers() ? "rank correlation with lost answers"
-                                 : "rank correlation with the change",
-                    kPredictorWidth)};
+    std::vector<TextColumn> columns = {left_column(
+        of_answers() ? "rank correlation with lost answers" : "rank correlation with the change",
+        kPredictorWidth)};
     for (const std::string& name : interventions_) {
       columns.push_back({shortened(name, kColumn - 1), kColumn});
     }
@@ -174,9 +173,8 @@ class ValidationTable {
 }  // namespace
 
 std::string render_validation(const Results& results, const TableOptions& options) {
-  std::string text = render_header(results, Painter(options.color),
-                                   std::min(options.width, kTableWidth)) +
-                     "\n";
+  std::string text =
+      render_header(results, Painter(options.color), std::min(options.width, kTableWidth)) + "\n";
   if (results.metric(kText.correlation) != nullptr) {
     text += ValidationTable(results, kText, options).text();
   }

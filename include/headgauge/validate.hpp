@@ -58,8 +58,8 @@ struct ValidateInput {
 //   prediction_threshold, threshold_separation, threshold_separation_p (predictor, intervention):
 //     the threshold that separates heads best on one text, and its separation on the others;
 //   loss_rises, loss_falls (intervention): the number of cases (a head on a text) with a
-//     significant rise or fall of the loss (Student's t, false discovery rate `level` over the cases
-//     of the intervention);
+//     significant rise or fall of the loss (Student's t, false discovery rate `level` over the
+//     cases of the intervention);
 //   loss_change_replication (intervention): the mean rank correlation of two texts' changes.
 // Groups of cases add the dim cases and the same for the loss of answers, with the groups in place
 // of the texts:

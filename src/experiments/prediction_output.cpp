@@ -36,8 +36,7 @@ void write_thresholds(const std::vector<Threshold>& thresholds, Index outcomes,
 }  // namespace
 
 void write_predictions(const PredictionTables& tables, const PredictionNames& names,
-                       const PredictionOptions& plan, double level, int threads,
-                       Results& results) {
+                       const PredictionOptions& plan, double level, int threads, Results& results) {
   const Index count = std::ssize(tables.outcomes);
   const std::size_t pairs = tables.predictors.size() * tables.outcomes.size();
   std::vector<Threshold> thresholds(pairs);

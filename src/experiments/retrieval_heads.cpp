@@ -31,8 +31,7 @@ MeanWithError mean_over_groups(const AnswerChanges& changes, std::size_t head, I
 
 }  // namespace
 
-std::vector<bool> find_retrieval_heads(const AnswerChanges& changes, double level,
-                                       Index left_out) {
+std::vector<bool> find_retrieval_heads(const AnswerChanges& changes, double level, Index left_out) {
   std::vector<double> p;
   for (std::size_t head = 0; head < changes.front().size(); ++head) {
     p.push_back(t_test(mean_over_groups(changes, head, left_out), 0, Tail::above).p);
@@ -42,8 +41,8 @@ std::vector<bool> find_retrieval_heads(const AnswerChanges& changes, double leve
   return found;
 }
 
-void write_retrieval_heads(std::span<const AnswerChanges> changes,
-                           std::span<const HeadName> heads, double level, Results& results) {
+void write_retrieval_heads(std::span<const AnswerChanges> changes, std::span<const HeadName> heads,
+                           double level, Results& results) {
   LabelledArray& role = add_declared(results, metric::retrieval_head);
   LabelledArray& of_found =
       add_declared(results, metric::found_answer_change).with_standard_errors().with_rows();

@@ -19,7 +19,7 @@ std::vector<bool> find_retrieval_heads(const AnswerChanges& changes, double leve
                                        Index left_out = -1);
 
 // Writes retrieval_head, found_answer_change and other_answer_change; `changes` is by intervention.
-void write_retrieval_heads(std::span<const AnswerChanges> changes,
-                           std::span<const HeadName> heads, double level, Results& results);
+void write_retrieval_heads(std::span<const AnswerChanges> changes, std::span<const HeadName> heads,
+                           double level, Results& results);
 
 }  // namespace headgauge

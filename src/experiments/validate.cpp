@@ -79,8 +79,8 @@ std::vector<double> mean_of_rows(const HeadTable& table) {
 
 // The measurements on one text or one group of cases.
 struct OfPart {
-  std::vector<Predictor> predictors = {};            // empty for cases beside texts
-  std::vector<std::vector<Estimate>> changes = {};   // of the loss, by intervention, then head
+  std::vector<Predictor> predictors = {};           // empty for cases beside texts
+  std::vector<std::vector<Estimate>> changes = {};  // of the loss, by intervention, then head
 };
 
 class Validation {
@@ -185,10 +185,7 @@ class Validation {
         const auto cell = [&](const char* metric) -> std::optional<MetricCell> {
           if (!place || !layer || !number) return std::nullopt;
           return find_cell(changed, metric,
-                           {{"layer", *layer},
-                            {"head", *number},
-                            {dim, *place},
-                            {"task", 0}});
+                           {{"layer", *layer}, {"head", *number}, {dim, *place}, {"task", 0}});
         };
         const auto loss = cell(is_text ? metric::loss_change : metric::answer_loss_change);
         const auto moved = cell(metric::output_change);
@@ -368,8 +365,8 @@ Results validate(const ValidateInput& input, const ValidateOptions& options, Pro
     throw UsageError(fault("validate", "texts", "none", "name at least two"));
   }
   if (input.groups.size() == 1) {
-    throw UsageError(fault("validate", "no group of cases, or two of them", "one",
-                           "divide its cases"));
+    throw UsageError(
+        fault("validate", "no group of cases, or two of them", "one", "divide its cases"));
   }
   ValidateOptions chosen = options;
   for (auto* names : {&chosen.patterns, &chosen.normalizers}) std::erase(*names, "none");

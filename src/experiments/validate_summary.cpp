@@ -68,9 +68,8 @@ class ValidateSentences {
   }
 
   void add_correlation(Line& line, Index predictor, Index intervention) const {
-    line.say("rho ").number(
-        require_cell(results_, names_.correlation,
-                     {{"predictor", predictor}, {"intervention", intervention}}));
+    line.say("rho ").number(require_cell(
+        results_, names_.correlation, {{"predictor", predictor}, {"intervention", intervention}}));
     const auto low = cell(names_.low, predictor, intervention);
     const auto high = cell(names_.high, predictor, intervention);
     if (low && high) line.say(", 95 %: ").number(*low).say(" to ").number(*high);
@@ -98,7 +97,8 @@ class ValidateSentences {
     double largest = 0;
     for (Index p = 0; p < std::ssize(predictors_); ++p) {
       const auto found = cell(names_.correlation, p, intervention);
-      if (!found || !is_shown(results_, names_.predicts, p, intervention) || !(std::abs(found->value) > largest)) {
+      if (!found || !is_shown(results_, names_.predicts, p, intervention) ||
+          !(std::abs(found->value) > largest)) {
         continue;
       }
       largest = std::abs(found->value);
@@ -109,8 +109,8 @@ class ValidateSentences {
     if (!most) return line.say("no metric predicts the change of ").say(outcome_).say(".").done();
     line.say(predictors_[*most]).say(" predicts the change of ").say(outcome_).say(" best (");
     add_correlation(line, *most, intervention);
-    if (const auto own = find_cell(results_, names_.replication,
-                                   {{"intervention", intervention}})) {
+    if (const auto own =
+            find_cell(results_, names_.replication, {{"intervention", intervention}})) {
       line.say("; the rank correlation of two ").say(part_).say("s is ").number(*own);
     }
     add_threshold(line, *most, intervention);
@@ -171,10 +171,9 @@ class RetrievalSentences {
     std::vector<HeadName> with_role;
     int heads = 0;
     for (const HeadName& head : measured_heads(results_)) {
-      const auto role = find_cell(results_, metric::retrieval_head,
-                                  {{"layer", head.layer_index},
-                                   {"head", head.head_index},
-                                   {"intervention", intervention}});
+      const auto role = find_cell(
+          results_, metric::retrieval_head,
+          {{"layer", head.layer_index}, {"head", head.head_index}, {"intervention", intervention}});
       if (!role) continue;
       ++heads;
       if (role->value == 1) with_role.push_back(head);
@@ -197,7 +196,8 @@ class RetrievalSentences {
       const auto cell = [&](const char* name) {
         return find_cell(results_, name, {{"intervention", intervention}, {"cases", g}});
       };
-      const auto those = cell(metric::found_answer_change), others = cell(metric::other_answer_change);
+      const auto those = cell(metric::found_answer_change),
+                 others = cell(metric::other_answer_change);
       if (!those || !others) continue;
       line.say(some ? "; " : ". Heads found on the other cases lose ").nats(*those);
       line.say(" nats on ").say(groups.label(g)).say(", other heads ").nats(*others);

@@ -163,7 +163,8 @@ class Calibration {
     for (Index t = 0; t < std::ssize(steps_); ++t) share({t}) = steps_[t].share;
     const auto write = [&](const char* name, ByDocument Step::*changes) {
       LabelledArray& change = add_declared(results, name).with_standard_errors().with_rows();
-      for (Index t = 0; t < std::ssize(steps_); ++t) change.set({t}, estimate_of(steps_[t].*changes));
+      for (Index t = 0; t < std::ssize(steps_); ++t)
+        change.set({t}, estimate_of(steps_[t].*changes));
     };
     write(metric::calibration_loss_change, &Step::change);
     if (with_answers()) write(metric::calibration_answer_change, &Step::answers);

@@ -79,14 +79,16 @@ std::string untestable(const AnsweredCases& cases) {
   }
   const auto [shortest, longest] = std::ranges::minmax(cases.tokens);
   if (longest < 2 * shortest) {
-    return fmt::format("The cases have {:g} to {:g} tokens: the longest must be twice as long as "
-                       "the shortest.",
-                       shortest, longest);
+    return fmt::format(
+        "The cases have {:g} to {:g} tokens: the longest must be twice as long as "
+        "the shortest.",
+        shortest, longest);
   }
   if (std::ranges::all_of(cases.right, [](double right) { return right == 1; })) {
-    return fmt::format("The model answers all {} cases right, at up to {:g} tokens: no answer is "
-                       "lost. Longer or harder cases would test it.",
-                       cases.right.size(), longest);
+    return fmt::format(
+        "The model answers all {} cases right, at up to {:g} tokens: no answer is "
+        "lost. Longer or harder cases would test it.",
+        cases.right.size(), longest);
   }
   return "";
 }
@@ -113,13 +115,12 @@ double median_at(const AnsweredCases& cases, const std::vector<double>& values, 
 void add_facts(const AnsweredCases& cases, const RankCorrelation& found, Claim& claim) {
   const std::set<double> tasks(cases.task.begin(), cases.task.end());
   const auto [shortest, longest] = std::ranges::minmax(cases.tokens);
-  claim.facts.insert(claim.facts.end(),
-                     {{"low", found.low},
-                      {"high", found.high},
-                      {"cases", static_cast<double>(found.pairs)},
-                      {"tasks", static_cast<double>(tasks.size())},
-                      {"tokens_least", shortest},
-                      {"tokens_most", longest}});
+  claim.facts.insert(claim.facts.end(), {{"low", found.low},
+                                         {"high", found.high},
+                                         {"cases", static_cast<double>(found.pairs)},
+                                         {"tasks", static_cast<double>(tasks.size())},
+                                         {"tokens_least", shortest},
+                                         {"tokens_most", longest}});
 }
 
 // `sign`: 1 if a growth of `values` is the sign, -1 if a fall is.
@@ -155,7 +156,8 @@ Claim sign_of_lost_answers(Claim claim, const Results& results, const std::strin
   }
   claim.verdict = verdict_of_correlation({partial.low, partial.high});
   claim.measured = fmt::format(
-      "Over {} cases the partial rank correlation is {:.2f} ({:.2f} to {:.2f}), without holding the "
+      "Over {} cases the partial rank correlation is {:.2f} ({:.2f} to {:.2f}), without holding "
+      "the "
       "length fixed {:.2f} ({:.2f} to {:.2f}).",
       partial.pairs, partial.value, partial.low, partial.high, plain.value, plain.low, plain.high);
   claim.facts = {{"partial_rank_correlation", partial.value},
@@ -186,8 +188,8 @@ Claim answers_are_lost_with_context(const Results& results) {
   const std::string why = untestable(cases);
   if (!why.empty()) return not_tested(claim, why);
   constexpr std::uint32_t kStream = 0x6c6f7374;
-  const RankCorrelation found = rank_correlation(
-      cases.within_tasks(cases.tokens), cases.within_tasks(cases.loss), 0, kStream);
+  const RankCorrelation found = rank_correlation(cases.within_tasks(cases.tokens),
+                                                 cases.within_tasks(cases.loss), 0, kStream);
   if (std::isnan(found.low) || std::isnan(found.high)) {
     return not_tested(claim, "Every task has cases of one length only.");
   }
@@ -198,7 +200,8 @@ Claim answers_are_lost_with_context(const Results& results) {
   const double selected_few = median_at(cases, cases.selected, shortest);
   const double selected_many = median_at(cases, cases.selected, longest);
   claim.measured = fmt::format(
-      "Over {} cases of {:g} to {:g} tokens the rank correlation is {:.2f} ({:.2f} to {:.2f}); {} % "
+      "Over {} cases of {:g} to {:g} tokens the rank correlation is {:.2f} ({:.2f} to {:.2f}); {} "
+      "% "
       "of the answers of the shortest cases are right and {} % of those of the longest; the heads "
       "select {} and {} keys there.",
       found.pairs, shortest, longest, found.value, found.low, found.high, shown(100 * few),
@@ -213,17 +216,16 @@ Claim answers_are_lost_with_context(const Results& results) {
 }
 
 Claim growing_entropy_loses_answers(const Results& results) {
-  return sign_of_lost_answers(
-      claim_of("A", "growing_entropy_loses_answers", "Early warning",
-               "Where the heads' entropy grows, answers are lost."),
-      results, "entropy", &AnsweredCases::entropy, 1, 0x61656e74);
+  return sign_of_lost_answers(claim_of("A", "growing_entropy_loses_answers", "Early warning",
+                                       "Where the heads' entropy grows, answers are lost."),
+                              results, "entropy", &AnsweredCases::entropy, 1, 0x61656e74);
 }
 
 Claim falling_separability_loses_answers(const Results& results) {
-  return sign_of_lost_answers(
-      claim_of("A", "falling_separability_loses_answers", "Early warning",
-               "Where the heads' separability falls, answers are lost."),
-      results, "separability", &AnsweredCases::separability, -1, 0x61736570);
+  return sign_of_lost_answers(claim_of("A", "falling_separability_loses_answers", "Early warning",
+                                       "Where the heads' separability falls, answers are lost."),
+                              results, "separability", &AnsweredCases::separability, -1,
+                              0x61736570);
 }
 
 }  // namespace headgauge

@@ -23,9 +23,7 @@ class Line {
     line_.text += words;
     return *this;
   }
-  Line& head(const HeadName& name) {
-    return say("head ").head_name(name);
-  }
+  Line& head(const HeadName& name) { return say("head ").head_name(name); }
   Line& head_name(const HeadName& name) {
     line_.heads.push_back(name.text());
     return say(line_.heads.back());

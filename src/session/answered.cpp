@@ -34,10 +34,10 @@ std::vector<CaseGroup> done_tasks(const Cases& cases, const Results& answered) {
     }
   }
   if (!groups.empty()) return groups;
-  throw BadInputError(fault(
-      "tasks", "a task that the model is shown to do",
-      fmt::format("only {}, whose answers it does not find", fmt::join(tasks.names(), ", ")),
-      "see headgauge scan with these tasks, and give easier ones, or more cases"));
+  throw BadInputError(
+      fault("tasks", "a task that the model is shown to do",
+            fmt::format("only {}, whose answers it does not find", fmt::join(tasks.names(), ", ")),
+            "see headgauge scan with these tasks, and give easier ones, or more cases"));
 }
 
 std::vector<CaseGroup> halves_of(const CaseGroup& group) {

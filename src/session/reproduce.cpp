@@ -63,9 +63,7 @@ Results Session::reproduce(LimitsRequest request) {
     options.cases.count = static_cast<std::size_t>(std::ranges::count_if(
         cases.documents, [](const Document& one) { return one.answer.control_of < 0; }));
     // The cases come before their controls.
-    options.cases.open = [&](std::size_t c) {
-      return open_documents(input, {cases.documents[c]});
-    };
+    options.cases.open = [&](std::size_t c) { return open_documents(input, {cases.documents[c]}); };
   }
   options.cut = std::move(opened.cut);
   running.start(opened.source.get());

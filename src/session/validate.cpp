@@ -37,7 +37,8 @@ void add_answers(const Results& answered, const std::vector<CaseGroup>& groups, 
   const bool halved = groups.front().cases.front().answer.task != groups.front().name;
   if (!halved) return;
   results.notices.push_back(
-      "there is one task that the model does: heads are found on half of its cases and checked on the other half, so "
+      "there is one task that the model does: heads are found on half of its cases and checked on "
+      "the other half, so "
       "nothing is shown about another task");
 }
 
@@ -72,9 +73,9 @@ Results Session::validate(ValidateRequest request) {
       running.open_journal({"validate", model_, texts_, options_of(recorded)}, described);
   running.start(nullptr);
 
-  ValidateInput parts{
-      .texts = short_names(texts_),
-      .open = [&](std::size_t text) { return open_source(input.with({texts_[text]})); }};
+  ValidateInput parts{.texts = short_names(texts_), .open = [&](std::size_t text) {
+                        return open_source(input.with({texts_[text]}));
+                      }};
   const auto validated = [&] {
     ScanOptions& scan = request.options.scan;
     Results answered;
@@ -105,8 +106,7 @@ Results Session::validate(ValidateRequest request) {
     parts.open_group = [&](std::size_t group) -> std::shared_ptr<HeadSource> {
       return open_documents(input, groups[group].cases);
     };
-    Results measured =
-        headgauge::validate(parts, request.options, running.observer(), run_.stop);
+    Results measured = headgauge::validate(parts, request.options, running.observer(), run_.stop);
     if (running.has_results() && !groups.empty()) add_answers(answered, groups, measured);
     return measured;
   };

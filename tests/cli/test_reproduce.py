@@ -24,30 +24,34 @@ OF_TASKS = {
     "growing_entropy_loses_answers",
     "falling_separability_loses_answers",
 }
-LIMITS = THEOREMS | {
-    "weights_vanish",
-    "distance_grows_linearly",
-    "distance_bound_is_conservative",
-    "returns_diminish",
-    "critical_n_is_small",
-    "critical_n_grows_sublinearly",
-    "proportional_margin_collapses",
-    "proportional_separability_falls",
-    "separability_settles",
-    "coverage_is_independent",
-    "gradient_is_within_quarter",
-    "sensitivity_follows_temperature",
-    "sensitivity_falls_by_two_orders",
-    "falling_entropy_warns",
-    "falling_separability_warns",
-    "distance_bound_tightens",
-    "distances_converge",
-    "separability_bound_tracks",
-    "steps_agree",
-    "cold_raises_the_norm_alone",
-    "entropy_grows_where_separability_falls",
-    "growing_entropy_warns",
-} | OF_TASKS
+LIMITS = (
+    THEOREMS
+    | {
+        "weights_vanish",
+        "distance_grows_linearly",
+        "distance_bound_is_conservative",
+        "returns_diminish",
+        "critical_n_is_small",
+        "critical_n_grows_sublinearly",
+        "proportional_margin_collapses",
+        "proportional_separability_falls",
+        "separability_settles",
+        "coverage_is_independent",
+        "gradient_is_within_quarter",
+        "sensitivity_follows_temperature",
+        "sensitivity_falls_by_two_orders",
+        "falling_entropy_warns",
+        "falling_separability_warns",
+        "distance_bound_tightens",
+        "distances_converge",
+        "separability_bound_tracks",
+        "steps_agree",
+        "cold_raises_the_norm_alone",
+        "entropy_grows_where_separability_falls",
+        "growing_entropy_warns",
+    }
+    | OF_TASKS
+)
 TOKENS = {
     "gaussian_mean_rate",
     "gaussian_covariance_rate",
@@ -253,7 +257,9 @@ class Limits(CommandTest):
             self.assertAlmostEqual(metrics[name]["values"][1], sum(heads) / len(heads), 9, name)
         self.assertAlmostEqual(metrics["case_answer_loss"]["values"][1], one["answer_loss"]["values"][0], 9)
         self.assertEqual(metrics["case_tokens"]["values"][1], 61)
-        again = json.loads(self.succeed("reproduce", "limits", "--results", "out", "--json", "--out", "b").out)
+        again = json.loads(
+            self.succeed("reproduce", "limits", "--results", "out", "--json", "--out", "b").out
+        )
         self.assertEqual(again["claims"], results["claims"])
         results = json.loads(self.succeed(*run, "--tasks", "right.jsonl").out)
         for claim in results["claims"]:

@@ -113,7 +113,10 @@ class ValidateTasks(SharesTest):
     def test_one_task_is_halved_and_says_so(self) -> None:
         results, _ = self.validate(*FEW[2:], "--lengths", 64, "--tasks", "first.jsonl")
         self.assertEqual(results["coords"]["cases"], ["first, odd cases", "first, even cases"])
-        self.assertTrue(any("there is one task that the model does" in notice for notice in results["notices"]), results["notices"])
+        self.assertTrue(
+            any("there is one task that the model does" in notice for notice in results["notices"]),
+            results["notices"],
+        )
         self.assertNotIn("prediction_rank_correlation", results["metrics"])
         self.assertEqual(len(results["text"]["names"]), 4)
 
@@ -130,11 +133,18 @@ class ValidateTasks(SharesTest):
         wrong = [{"prompt": [draw.randrange(31) for _ in range(40)], "answer": [1, 2, 3]} for _ in range(4)]
         write_cases(self, "wrong.jsonl", wrong)
         words = ("validate", "model", *self.texts, *self.window, "--tasks")
-        self.refuse(BAD_INPUT, *words, "wrong.jsonl", says=("a task that the model is shown to do", "only wrong"))
-        self.refuse(BAD_INPUT, *words, "first.jsonl", "--cases", 3, says=("at least 2 cases", "1 of first, even cases"))
-        results, printed = self.validate(
-            *self.texts, "--tasks", "first.jsonl", "wrong.jsonl", "second.jsonl"
+        self.refuse(
+            BAD_INPUT, *words, "wrong.jsonl", says=("a task that the model is shown to do", "only wrong")
         )
+        self.refuse(
+            BAD_INPUT,
+            *words,
+            "first.jsonl",
+            "--cases",
+            3,
+            says=("at least 2 cases", "1 of first, even cases"),
+        )
+        results, printed = self.validate(*self.texts, "--tasks", "first.jsonl", "wrong.jsonl", "second.jsonl")
         self.assertEqual(results["coords"]["cases"], ["first", "second"])
         self.assertEqual(results["coords"]["task"], ["first", "wrong", "second"])
         self.assertIn("The model is not shown to do wrong", printed)

@@ -23,8 +23,7 @@ AnswerChanges planted() {
 
 TEST(RetrievalHeads, AreThoseThatLoseOverAllGroups) {
   EXPECT_EQ(find_retrieval_heads(planted(), .05), (std::vector<bool>{false, true, false, true}));
-  EXPECT_EQ(find_retrieval_heads(planted(), .05, 1),
-            (std::vector<bool>{false, true, false, false}))
+  EXPECT_EQ(find_retrieval_heads(planted(), .05, 1), (std::vector<bool>{false, true, false, false}))
       << "the second group is left out";
 }
 

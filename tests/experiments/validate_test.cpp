@@ -263,14 +263,14 @@ TEST(ValidateAnswers, AreThoseOfACompareOfEachHead) {
     for (Index l = 0; l < change.dim("layer").size(); ++l) {
       for (Index h = 0; h < change.dim("head").size(); ++h) {
         EXPECT_EQ(change({l, h, 0, group}), loss({l, h, 1, 0})) << l << "." << h;
-        EXPECT_EQ(change.at({l, h, 0, group}).standard_error,
-                  loss.at({l, h, 1, 0}).standard_error);
+        EXPECT_EQ(change.at({l, h, 0, group}).standard_error, loss.at({l, h, 1, 0}).standard_error);
       }
     }
   }
   EXPECT_EQ(results.coord_names("cases")[1], "two");
   const LabelledArray& correlation = results.require_metric("answer_rank_correlation");
-  EXPECT_TRUE(std::ranges::any_of(correlation.values, [](double rho) { return std::abs(rho) > 0; }));
+  EXPECT_TRUE(
+      std::ranges::any_of(correlation.values, [](double rho) { return std::abs(rho) > 0; }));
 }
 
 TEST(ValidateAnswers, MeasureHeadsOnTheCasesWithoutAText) {

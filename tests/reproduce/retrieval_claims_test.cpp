@@ -65,9 +65,8 @@ TEST(AnswersAreLostWithContext, EveryVerdict) {
     return MadeCase{.tokens = length_of(k), .loss = 9 - length_of(k) / 100 + unrelated_to(k, 1)};
   }));
   EXPECT_EQ(wrong.verdict, Verdict::does_not_hold) << wrong.measured;
-  const Claim open = answers_are_lost_with_context(made_cases(16, [](int k) {
-    return MadeCase{.tokens = length_of(k), .loss = unrelated_to(k, 3)};
-  }));
+  const Claim open = answers_are_lost_with_context(made_cases(
+      16, [](int k) { return MadeCase{.tokens = length_of(k), .loss = unrelated_to(k, 1)}; }));
   EXPECT_EQ(open.verdict, Verdict::cannot_tell) << open.measured;
 }
 
@@ -102,7 +101,8 @@ TEST(SignsOfLostAnswers, WhatFollowsTheLengthAloneIsNoSign) {
 
 TEST(RetrievalClaims, SayWhyTheyWereNotTested) {
   const auto mixed = [](int k) {
-    return MadeCase{.tokens = length_of(k), .loss = unrelated_to(k, 1), .right = k % 3 == 0 ? 0. : 1.};
+    return MadeCase{
+        .tokens = length_of(k), .loss = unrelated_to(k, 1), .right = k % 3 == 0 ? 0. : 1.};
   };
   const auto all_right = [&](int k) {
     MadeCase made = mixed(k);
