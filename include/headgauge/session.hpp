@@ -159,10 +159,13 @@ struct ConvergeRequest {
   std::string plan = {};            // as in ScanRequest; only heads without a change are measured
   CalibrateOptions calibrate = {};  // budgets for increases of the loss ...
   Texts confirm = {};               // ... are measured again on these texts
+  // Cases whose answers the budgets must not lose: the odd ones find them, the even ones confirm.
+  TaskFiles tasks = {};
 };
 
 struct ValidateRequest {
   ValidateOptions options = {};
+  TaskFiles tasks = {};
 };
 
 struct PlanRequest {
@@ -180,7 +183,8 @@ struct PlanRequest {
 };
 
 struct LimitsRequest {
-  LimitsOptions options = {};  // the session sets `cut`
+  LimitsOptions options = {};  // the session sets `cut`, `answers` and `cases`
+  TaskFiles tasks = {};
 };
 
 struct TokensRequest {

@@ -339,6 +339,8 @@ def converge(
     plan: str | os.PathLike[str] | None = None,
     tolerance_nats: float | Sequence[float] | str | None = None,
     confirm: TextOrIds | None = None,
+    tasks: str | Sequence[str] | None = None,
+    cases: int | None = None,
     synthetic: str | None = None,
     dimension: int | None = None,
     variance: float | None = None,
@@ -440,6 +442,11 @@ def converge(
     confirm: TextOrIds
         Other texts on which the budgets for a rise of the loss are measured once. They may not have 64
         tokens in a row in common with the text.
+    tasks: str | Sequence[str]
+        Task files, whose cases the model answers beside the text or without one. Each line is a case: a
+        prompt and its answer. See docs/tasks.md.
+    cases: int
+        Largest number of cases of each task file, spread over the file (default 50).
     synthetic: str
         Use random tokens instead of a model and a text, and compare attention over them with its known
         limit. `grid`, `points`, `replicates`, `normalizer`, `seed`, `threads`, `out`, `json` and
@@ -512,6 +519,8 @@ def validate(
     expected_draws: int | None = None,
     threads: int | None = None,
     seed: int | None = None,
+    tasks: str | Sequence[str] | None = None,
+    cases: int | None = None,
     text: TextOrIds | None = None,
     tokens: TextOrIds | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -589,6 +598,11 @@ def validate(
         Number of threads (default: the number of cores). The results are the same bits for any number.
     seed: int
         Seed of every random draw (default 0).
+    tasks: str | Sequence[str]
+        Task files, whose cases the model answers beside the text or without one. Each line is a case: a
+        prompt and its answer. See docs/tasks.md.
+    cases: int
+        Largest number of cases of each task file, spread over the file (default 50).
     text: TextOrIds
         Texts, in place of `text_or_ids`.
     tokens: TextOrIds
@@ -685,6 +699,8 @@ def reproduce(
     lengths: int | Sequence[int] | str | None = None,
     threads: int | None = None,
     seed: int | None = None,
+    tasks: str | Sequence[str] | None = None,
+    cases: int | None = None,
     full: bool | None = None,
     dimension: int | None = None,
     grid: int | Sequence[int] | str | None = None,
@@ -712,6 +728,11 @@ def reproduce(
         Number of threads (default: the number of cores). The results are the same bits for any number.
     seed: int
         Seed of every random draw (default 0).
+    tasks: str | Sequence[str]
+        Task files, whose cases the model answers beside the text or without one. Each line is a case: a
+        prompt and its answer. See docs/tasks.md.
+    cases: int
+        Largest number of cases of each task file, spread over the file (default 50).
     full: bool
         Use the paper's numbers of random tokens (up to 30000, on the sphere 100000) and 200 replicates;
         takes hours; an interrupted run resumes. See docs/synthetic.md.

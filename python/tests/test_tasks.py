@@ -40,6 +40,11 @@ class Tasks(unittest.TestCase):
         with self.assertRaisesRegex(errors.UsageError, "probe: expected one of"):
             headgauge.scan(MODEL, probe=["repeat"], lengths=[96])
 
+    def test_validate_refuses_tasks_that_the_model_does_not_do(self) -> None:
+        headgauge.task("pairs", MODEL, self.file, length=64, cases=3)
+        with self.assertRaisesRegex(errors.BadInputError, "a task that the model is shown to do"):
+            headgauge.validate(MODEL, tasks=self.file, pattern=["window:size=8"], normalizer=[])
+
     def test_bad_options_are_refused(self) -> None:
         with self.assertRaisesRegex(errors.UsageError, "task"):
             headgauge.task("hay", MODEL, self.file)

@@ -114,11 +114,14 @@ std::vector<Option> options_of(ConvergeRequest& request) {
        .details = "They may not have 64 tokens in a row in common with the text",
        .expects = "a file",
        .none = "none"});
+  append(options, options_of(request.tasks, "ConvergeRequest::"));
   return options;
 }
 
 std::vector<Option> options_of(ValidateRequest& request) {
-  return options_of(request.options);
+  std::vector<Option> options = options_of(request.options);
+  append(options, options_of(request.tasks, "ValidateRequest::"));
+  return options;
 }
 
 std::vector<Option> options_of(PlanRequest& request) {
@@ -201,7 +204,9 @@ std::vector<Option> options_of(PlanRequest& request) {
 }
 
 std::vector<Option> options_of(LimitsRequest& request) {
-  return options_of(request.options);
+  std::vector<Option> options = options_of(request.options);
+  append(options, options_of(request.tasks, "LimitsRequest::"));
+  return options;
 }
 
 std::vector<Option> options_of(TokensRequest& request) {
