@@ -35,6 +35,9 @@ Claim entropy_grows_where_separability_falls(const Results& results);
 Claim growing_entropy_warns(const Results& results);
 Claim falling_entropy_warns(const Results& results);
 Claim falling_separability_warns(const Results& results);
+Claim answers_are_lost_with_context(const Results& results);
+Claim growing_entropy_loses_answers(const Results& results);
+Claim falling_separability_loses_answers(const Results& results);
 std::vector<Claim> limits_claims(const Results& results);
 
 // Paper B; takes results of reproduce_tokens().

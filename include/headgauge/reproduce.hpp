@@ -20,7 +20,7 @@ namespace headgauge {
 // Consecutive pieces of a text, each a separate document.
 struct TextPieces {
   std::size_t count = 0;
-  std::function<std::unique_ptr<HeadSource>(std::size_t piece)> open;
+  std::function<std::unique_ptr<HeadSource>(std::size_t piece)> open = {};
 };
 // Cuts a text into pieces of `tokens` tokens and drops the rest.
 using CutText = std::function<TextPieces(int tokens)>;
@@ -32,12 +32,17 @@ struct LimitsOptions {
   std::uint64_t seed = 0;
   // The whole text, for the claims on early warnings; empty: they are not tested.
   CutText cut;
+  // Opens the cases of tasks together with their controls, and each case alone; empty: the claims
+  // on answers are not tested.
+  std::function<std::shared_ptr<HeadSource>()> answers = {};
+  TextPieces cases = {};
 };
 
 std::vector<Option> options_of(LimitsOptions& options);
 
 // Runs one scan of all groups with paper A's settings. Also measures entropy, separability and loss
-// of up to 64 pieces of the text, over the coordinate `piece`; times paper A's five algorithms one
+// of up to 64 pieces of the text, over the coordinate `piece`, and those of every case, over the
+// coordinate `answered_case`; times paper A's five algorithms one
 // by one, as cost_seconds and cost_paper_seconds over the coordinate `algorithm`; and tests the
 // claims. If interrupted, returns the finished layers, marked partial; claims are tested only if
 // all layers and pieces finished. Throws what scan() throws.

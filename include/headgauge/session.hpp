@@ -125,10 +125,15 @@ struct Run {
 // Parses "I/N". Throws UsageError unless 1 <= I <= N.
 Share parse_share(const std::string& text);
 
-// Task files (docs/tasks.md), whose cases the model answers beside the texts, or without texts.
+// Tasks (docs/tasks.md), whose cases the model answers beside the texts, or without texts.
 struct TaskFiles {
   std::vector<std::string> files = {};
-  int cases = 50;  // maximum number of cases of each file, evenly spaced over it
+  // Names of tasks (task_infos()) whose cases the run generates, as long as its longest context and
+  // with its texts as haystack.
+  std::vector<std::string> probes = {};
+  // Maximum number of cases of each file, evenly spaced over it (0: 50), and number of cases of
+  // each probe (0: 16).
+  int cases = 0;
 };
 
 // Arguments of the methods of a session: the options of an analysis, and its further inputs.
@@ -154,10 +159,13 @@ struct ConvergeRequest {
   std::string plan = {};            // as in ScanRequest; only heads without a change are measured
   CalibrateOptions calibrate = {};  // budgets for increases of the loss ...
   Texts confirm = {};               // ... are measured again on these texts
+  // Cases whose answers the budgets must not lose: the odd ones find them, the even ones confirm.
+  TaskFiles tasks = {};
 };
 
 struct ValidateRequest {
   ValidateOptions options = {};
+  TaskFiles tasks = {};
 };
 
 struct PlanRequest {
@@ -175,7 +183,8 @@ struct PlanRequest {
 };
 
 struct LimitsRequest {
-  LimitsOptions options = {};  // the session sets `cut`
+  LimitsOptions options = {};  // the session sets `cut`, `answers` and `cases`
+  TaskFiles tasks = {};
 };
 
 struct TokensRequest {

@@ -22,9 +22,9 @@ struct ValidateOptions {
   int permutations = 9999;  // permutations of the heads, for a p-value
   int resamples = 1000;     // resamples of the heads, for a confidence interval
   double level = 0.05;      // false discovery rate over all correlations
-  // Cost of each text, in any unit; a journal uses it to divide the texts among processes. Empty:
-  // equal costs.
-  std::vector<double> text_costs = {};
+  // Cost of each text, then of each group of cases, in any unit; a journal uses it to divide them
+  // among processes. Empty: equal costs.
+  std::vector<double> costs = {};
 };
 
 std::vector<Option> options_of(ValidateOptions& options);
@@ -32,11 +32,20 @@ std::vector<Option> options_of(ValidateOptions& options);
 // Prefix of the names of predictors that are flags.
 inline constexpr const char* kFlagPredictor = "flag ";
 
-// Opens the text with this index.
-using OpenText = std::function<std::shared_ptr<HeadSource>(std::size_t text)>;
+// Opens the text or the group with this index.
+using OpenPart = std::function<std::shared_ptr<HeadSource>(std::size_t part)>;
+
+// Texts, groups of cases of tasks, or both. A group has no controls and only tasks that the model
+// is shown to do; there are none or at least two groups.
+struct ValidateInput {
+  std::vector<std::string> texts = {};
+  OpenPart open = {};
+  std::vector<std::string> groups = {};
+  OpenPart open_group = {};
+};
 
 // Measures every head on every text unchanged, then the change of the loss when that head alone is
-// changed. The results have dims layer, head, intervention, text and predictor:
+// changed. With texts, the results have dims layer, head, intervention, text and predictor:
 //   validated_loss_change (layer, head, intervention, text), in nats, with standard errors;
 //   predictor_value (layer, head, predictor, text);
 //   prediction_rank_correlation (predictor, intervention): Spearman's correlation over the heads
@@ -49,20 +58,29 @@ using OpenText = std::function<std::shared_ptr<HeadSource>(std::size_t text)>;
 //   prediction_threshold, threshold_separation, threshold_separation_p (predictor, intervention):
 //     the threshold that separates heads best on one text, and its separation on the others;
 //   loss_rises, loss_falls (intervention): the number of cases (a head on a text) with a
-//   significant
-//     rise or fall of the loss (Student's t, false discovery rate `level` over the cases of the
-//     intervention);
+//     significant rise or fall of the loss (Student's t, false discovery rate `level` over the
+//     cases of the intervention);
 //   loss_change_replication (intervention): the mean rank correlation of two texts' changes.
-// Predictor and loss come from the same text if there is only one; a notice says so. Definitions:
-// docs/mathematics.md 7c. Deterministic on any number of threads. Throws what compare() and
-// converge() throw; UnsupportedError for a model without a loss; UsageError if there is no text or
-// no intervention.
-Results validate(std::span<const std::string> texts, const OpenText& open,
-                 const ValidateOptions& options, Progress* progress = nullptr,
-                 std::stop_token stop = {});
+// Groups of cases add the dim cases and the same for the loss of answers, with the groups in place
+// of the texts:
+//   validated_answer_change (layer, head, intervention, cases), answer_rank_correlation and its
+//     ends, p and terms, predicts_answers, answer_threshold, answer_threshold_separation (_p),
+//     answer_change_replication;
+//   retrieval_head (layer, head, intervention): 1 if the head is shown to lose answers;
+//   found_answer_change, other_answer_change (intervention, cases): what the heads lose in a group
+//     that were found on the other groups, and what the other heads lose.
+// The heads are measured on the texts, of which every group gets the mean; on the cases if there is
+// no text. Predictor and loss come from the same text if there is only one; a notice says so.
+// Definitions: docs/mathematics.md 7c. Deterministic on any number of threads. Throws what
+// compare() and converge() throw; UnsupportedError for a model without a loss; UsageError if there
+// is nothing to measure on, or no intervention.
+Results validate(const ValidateInput& input, const ValidateOptions& options,
+                 Progress* progress = nullptr, std::stop_token stop = {});
 
 // Returns whether the metric `predicts` is 1 for a predictor and an intervention.
 bool predicts(const Results& results, Index predictor, Index intervention);
+// The same of predicts_answers.
+bool predicts_answers(const Results& results, Index predictor, Index intervention);
 
 std::vector<SummaryLine> summarize_validation(const Results& results);
 

@@ -48,6 +48,7 @@ def scan(
     seed: int | None = None,
     plan: str | os.PathLike[str] | None = None,
     tasks: str | Sequence[str] | None = None,
+    probe: str | Sequence[str] | None = None,
     cases: int | None = None,
     text: TextOrIds | None = None,
     tokens: TextOrIds | None = None,
@@ -144,8 +145,12 @@ def scan(
     tasks: str | Sequence[str]
         Task files, whose cases the model answers beside the text or without one. Each line is a case: a
         prompt and its answer. See docs/tasks.md.
+    probe: str | Sequence[str]
+        Tasks of headgauge task whose cases the run generates itself, as long as its longest length:
+        replay, repeats .... The text of the run is the haystack. See docs/tasks.md.
     cases: int
-        Largest number of cases of each task file, spread over the file (default 50).
+        Largest number of cases of each task file, spread over the file (default 50), and number of
+        cases of each probe (default 16).
     text: TextOrIds
         Texts, in place of `text_or_ids`.
     tokens: TextOrIds
@@ -189,6 +194,7 @@ def compare(
     fit: TextOrIds | None = None,
     confirm: TextOrIds | None = None,
     tasks: str | Sequence[str] | None = None,
+    probe: str | Sequence[str] | None = None,
     cases: int | None = None,
     text: TextOrIds | None = None,
     tokens: TextOrIds | None = None,
@@ -283,8 +289,12 @@ def compare(
     tasks: str | Sequence[str]
         Task files, whose cases the model answers beside the text or without one. Each line is a case: a
         prompt and its answer. See docs/tasks.md.
+    probe: str | Sequence[str]
+        Tasks of headgauge task whose cases the run generates itself, as long as its longest length:
+        replay, repeats .... The text of the run is the haystack. See docs/tasks.md.
     cases: int
-        Largest number of cases of each task file, spread over the file (default 50).
+        Largest number of cases of each task file, spread over the file (default 50), and number of
+        cases of each probe (default 16).
     text: TextOrIds
         Texts, in place of `text_or_ids`.
     tokens: TextOrIds
@@ -329,6 +339,8 @@ def converge(
     plan: str | os.PathLike[str] | None = None,
     tolerance_nats: float | Sequence[float] | str | None = None,
     confirm: TextOrIds | None = None,
+    tasks: str | Sequence[str] | None = None,
+    cases: int | None = None,
     synthetic: str | None = None,
     dimension: int | None = None,
     variance: float | None = None,
@@ -430,6 +442,11 @@ def converge(
     confirm: TextOrIds
         Other texts on which the budgets for a rise of the loss are measured once. They may not have 64
         tokens in a row in common with the text.
+    tasks: str | Sequence[str]
+        Task files, whose cases the model answers beside the text or without one. Each line is a case: a
+        prompt and its answer. See docs/tasks.md.
+    cases: int
+        Largest number of cases of each task file, spread over the file (default 50).
     synthetic: str
         Use random tokens instead of a model and a text, and compare attention over them with its known
         limit. `grid`, `points`, `replicates`, `normalizer`, `seed`, `threads`, `out`, `json` and
@@ -502,6 +519,8 @@ def validate(
     expected_draws: int | None = None,
     threads: int | None = None,
     seed: int | None = None,
+    tasks: str | Sequence[str] | None = None,
+    cases: int | None = None,
     text: TextOrIds | None = None,
     tokens: TextOrIds | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -579,6 +598,11 @@ def validate(
         Number of threads (default: the number of cores). The results are the same bits for any number.
     seed: int
         Seed of every random draw (default 0).
+    tasks: str | Sequence[str]
+        Task files, whose cases the model answers beside the text or without one. Each line is a case: a
+        prompt and its answer. See docs/tasks.md.
+    cases: int
+        Largest number of cases of each task file, spread over the file (default 50).
     text: TextOrIds
         Texts, in place of `text_or_ids`.
     tokens: TextOrIds
@@ -675,6 +699,8 @@ def reproduce(
     lengths: int | Sequence[int] | str | None = None,
     threads: int | None = None,
     seed: int | None = None,
+    tasks: str | Sequence[str] | None = None,
+    cases: int | None = None,
     full: bool | None = None,
     dimension: int | None = None,
     grid: int | Sequence[int] | str | None = None,
@@ -702,6 +728,11 @@ def reproduce(
         Number of threads (default: the number of cores). The results are the same bits for any number.
     seed: int
         Seed of every random draw (default 0).
+    tasks: str | Sequence[str]
+        Task files, whose cases the model answers beside the text or without one. Each line is a case: a
+        prompt and its answer. See docs/tasks.md.
+    cases: int
+        Largest number of cases of each task file, spread over the file (default 50).
     full: bool
         Use the paper's numbers of random tokens (up to 30000, on the sphere 100000) and 200 replicates;
         takes hours; an interrupted run resumes. See docs/synthetic.md.
@@ -733,8 +764,8 @@ def task(
     seed: int | None = None,
 ) -> None:
     """Writes cases of a retrieval task (docs/tasks.md) in the tokens of a model to the file `out`, one case a
-    line. `name` is copy, passkey, keys, values, pairs or trace; `model` is the path or the name of a checkpoint;
-    `text` is what facts are hidden in, given as texts are to scan().
+    line. `name` is copy, passkey, keys, values, pairs, trace, replay or repeats; `model` is the path or the
+    name of a checkpoint; `text` is what facts are hidden in, given as texts are to scan().
 
     Raises UsageError, BadInputError, UnsupportedError, ResourceError (headgauge.errors), TypeError
     for an option that there is not.
@@ -817,6 +848,7 @@ def analyze(
     threads: int | None = None,
     seed: int | None = None,
     tasks: str | Sequence[str] | None = None,
+    probe: str | Sequence[str] | None = None,
     cases: int | None = None,
     out: str | os.PathLike[str] | None = None,
 ) -> Results:
@@ -904,8 +936,12 @@ def analyze(
     tasks: str | Sequence[str]
         Task files, whose cases the model answers beside the text or without one. Each line is a case: a
         prompt and its answer. See docs/tasks.md.
+    probe: str | Sequence[str]
+        Tasks of headgauge task whose cases the run generates itself, as long as its longest length:
+        replay, repeats .... The text of the run is the haystack. See docs/tasks.md.
     cases: int
-        Largest number of cases of each task file, spread over the file (default 50).
+        Largest number of cases of each task file, spread over the file (default 50), and number of
+        cases of each probe (default 16).
     out: str | os.PathLike[str]
         Folder for results.json and heads.csv, and for the journal of a run that is stopped: the same
         call continues it. Made if need be."""

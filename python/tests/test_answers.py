@@ -104,6 +104,10 @@ class Answers(unittest.TestCase):
         with self.assertRaisesRegex(errors.UnsupportedError, "tasks: expected a model that predicts"):
             headgauge.scan(self.model.model, tasks=str(self.file), lengths=[16])
 
+    def test_a_live_model_has_no_probe(self) -> None:
+        with self.assertRaisesRegex(errors.UnsupportedError, "probe: expected a checkpoint"):
+            headgauge.scan(self.model, probe=["replay"], lengths=[16])
+
 
 if __name__ == "__main__":
     unittest.main()

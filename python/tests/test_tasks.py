@@ -29,6 +29,22 @@ class Tasks(unittest.TestCase):
         self.assertEqual(list(results["answer_loss"].rows), [3])
         self.assertEqual(list(results["answer_gain"].rows), [3])
 
+    def test_a_probe_has_the_numbers_of_its_file(self) -> None:
+        options = {"lengths": [96], "measures": ["weights", "answers"], "seed": 3, "cases": 4}
+        probe = headgauge.scan(MODEL, probe=["repeats"], **options)
+        headgauge.task("repeats", MODEL, self.file, length=96, cases=4, seed=3)
+        file = headgauge.scan(MODEL, tasks=self.file, **options)
+        self.assertEqual(list(probe.coords["task"]), ["repeats"])
+        self.assertEqual(probe["answer_loss"].values.tolist(), file["answer_loss"].values.tolist())
+        self.assertEqual(list(probe["answer_gain"].rows), [4])
+        with self.assertRaisesRegex(errors.UsageError, "probe: expected one of"):
+            headgauge.scan(MODEL, probe=["repeat"], lengths=[96])
+
+    def test_validate_refuses_tasks_that_the_model_does_not_do(self) -> None:
+        headgauge.task("pairs", MODEL, self.file, length=64, cases=3)
+        with self.assertRaisesRegex(errors.BadInputError, "a task that the model is shown to do"):
+            headgauge.validate(MODEL, tasks=self.file, pattern=["window:size=8"], normalizer=[])
+
     def test_bad_options_are_refused(self) -> None:
         with self.assertRaisesRegex(errors.UsageError, "task"):
             headgauge.task("hay", MODEL, self.file)

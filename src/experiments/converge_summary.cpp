@@ -197,6 +197,12 @@ class Sentences {
     line.number(*share, 100).say(" % of the cache; on held-out text the loss ");
     line.say("changes by ").nats(*change).say(" (").nats(*low).say(" to ").nats(*high);
     line.say(p->value <= kShown ? "), shown to be less" : "), not shown to be less: ask for less");
+    const auto answers = find_cell(results_, metric::calibrated_answer_change, {rise});
+    const auto answers_p = find_cell(results_, metric::calibrated_answer_change_p, {rise});
+    if (answers && answers_p) {
+      line.say("; the loss of answers changes by ").nats(*answers);
+      line.say(answers_p->value <= kShown ? ", shown to be less" : ", not shown to be less");
+    }
     return line.say(".").done();
   }
 

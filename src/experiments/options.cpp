@@ -1,4 +1,4 @@
-// The options of compare() and converge(), each declared once.
+// The options of compare(), converge() and validate(), each declared once.
 #include "headgauge/options.hpp"
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 
 #include "headgauge/compare.hpp"
 #include "headgauge/converge.hpp"
+#include "headgauge/validate.hpp"
 
 namespace headgauge {
 
@@ -108,6 +109,55 @@ std::vector<Option> options_of(ConvergeOptions& o) {
        .details = "Caches and rank correlations are about 0.05"}};
   std::ranges::move(own, std::back_inserter(scan));
   return scan;
+}
+
+std::vector<Option> options_of(ValidateOptions& o) {
+  std::vector<Option> all = {
+      {.member = "ValidateOptions::patterns",
+       .value = &o.patterns,
+       .form = "NAME[:KEY=VALUE],...",
+       .group = option_group::changed,
+       .help = "The patterns of keys that are tried in one head at a time (default {}); none: no "
+               "pattern",
+       .details = "[patterns.md](patterns.md)",
+       .expects = "the name of a pattern",
+       .none = "none",
+       .named = "pattern"},
+      {.member = "ValidateOptions::normalizers",
+       .value = &o.normalizers,
+       .form = "NAME[:KEY=VALUE],...",
+       .group = option_group::changed,
+       .help =
+           "The normalizers that are tried in one head at a time (default {}); none: no normalizer",
+       .details = "[normalizers.md](normalizers.md). `uniform` replaces the head's output by the "
+                  "mean over the keys",
+       .expects = "the name of a normalizer",
+       .none = "none",
+       .named = "normalizer"},
+      {.member = "ValidateOptions::permutations",
+       .value = &o.permutations,
+       .form = "K",
+       .group = option_group::drawn,
+       .help = "Permutations of the heads behind a p-value (default {})",
+       .least = 99},
+      {.member = "ValidateOptions::resamples",
+       .value = &o.resamples,
+       .form = "K",
+       .group = option_group::drawn,
+       .help = "Resamples of the heads behind an interval (default {})",
+       .least = 99},
+      {.member = "ValidateOptions::level",
+       .value = &o.level,
+       .form = "Q",
+       .group = option_group::drawn,
+       .help = "Level of the false discovery rate among all correlations (default {})",
+       .below = 1}};
+  for (Option& option : options_of(o.scan)) {
+    const std::string name = option.name();
+    if (name != "normalizer" && name != "pattern" && name != "examples")
+      all.push_back(std::move(option));
+  }
+  return all;
 }
 
 }  // namespace headgauge

@@ -5,18 +5,16 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <thread>
 
-#include "experiments/prediction.hpp"
+#include "experiments/prediction_output.hpp"
 #include "experiments/predictors.hpp"
-#include "headgauge/catalogue.hpp"
+#include "experiments/retrieval_heads.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/compare.hpp"
 #include "headgauge/converge.hpp"
 #include "headgauge/flags.hpp"
 #include "headgauge/journal.hpp"
 #include "headgauge/metric_names.hpp"
-#include "headgauge/parallel.hpp"
 #include "results/declared.hpp"
 #include "results/mean_of.hpp"
 #include "scan/resolved_scan.hpp"
@@ -41,68 +39,82 @@ void append(const TextRecord& text, TextRecord& all) {
   add(*text.sinks, *all.sinks);
 }
 
-// Returns whether all values are above 0 or all are below 0.
-bool one_sign(std::span<const double> values) {
-  return std::ranges::all_of(values, [](double value) { return value > 0; }) ||
-         std::ranges::all_of(values, [](double value) { return value < 0; });
-}
-
-// Combines the parts of the work on a text into one progress.
-class TextProgress final : public Progress {
+// Combines the work on all texts and groups of cases into one progress.
+class PartProgress final : public Progress {
  public:
-  TextProgress(Progress* whole, std::size_t texts) : whole_(whole), texts_(texts) {}
-  void begin(std::size_t text, std::string name, double from, double share) {
+  PartProgress(Progress* whole, std::size_t parts) : whole_(whole), parts_(parts) {}
+  void name(std::size_t part, std::string name) {
+    part_ = part;
     name_ = std::move(name);
-    from_ = static_cast<double>(text) + from;
+  }
+  // Begins the work on `share` of the part, after that on `from` of it.
+  void begin(double from, double share) {
+    from_ = static_cast<double>(part_) + from;
     share_ = share;
   }
   void update(std::string_view what, double done, double total) override {
     if (whole_ == nullptr) return;
     const double part = total > 0 ? done / total : 1;
     whole_->update(fmt::format("{}: {}", name_, what), from_ + share_ * part,
-                   static_cast<double>(texts_));
+                   static_cast<double>(parts_));
   }
 
  private:
   Progress* whole_;
-  std::size_t texts_;
+  std::size_t parts_, part_ = 0;
   std::string name_;
   double from_ = 0, share_ = 0;
 };
 
-// The measurements on one text.
-struct OfText {
-  std::vector<Predictor> predictors;
-  std::vector<std::vector<Estimate>> loss_change;  // by intervention, then head
+// Returns the mean of each column; infinite if a value is.
+std::vector<double> mean_of_rows(const HeadTable& table) {
+  std::vector<double> mean(table.front().size());
+  for (const std::vector<double>& row : table) {
+    for (std::size_t i = 0; i < mean.size(); ++i) {
+      mean[i] += row[i] / static_cast<double>(table.size());
+    }
+  }
+  return mean;
+}
+
+// The measurements on one text or one group of cases.
+struct OfPart {
+  std::vector<Predictor> predictors = {};           // empty for cases beside texts
+  std::vector<std::vector<Estimate>> changes = {};  // of the loss, by intervention, then head
 };
 
 class Validation {
  public:
-  Validation(std::span<const std::string> texts, const ValidateOptions& options, Progress* progress)
-      : texts_(texts), options_(options), progress_(progress, texts.size()) {}
+  Validation(const ValidateInput& input, const ValidateOptions& options, Progress* progress)
+      : input_(input),
+        options_(options),
+        progress_(progress, input.texts.size() + input.groups.size()) {}
 
-  Results run(const OpenText& open, const std::stop_token& stop) {
+  Results run(const std::stop_token& stop) {
     Journal& journal = options_.scan.journal;
     const Journal::Stage stage(journal, "validate");
-    const std::vector<double> alike(texts_.size(), 1.0);
-    const Journal::Deal deal(journal, options_.text_costs.empty() ? alike : options_.text_costs);
-    for (std::size_t text = 0; text < texts_.size() && !stop.stop_requested(); ++text) {
-      if (!journal.has_all() && !journal.computes(static_cast<Index>(text))) continue;
-      const Journal::Stage of_text(journal, fmt::format("text {}", text));
-      const Journal::Deal to_one(journal, static_cast<Index>(text));
-      const auto source = open(text);
-      measure(*source, text, stop);
+    const std::size_t texts = input_.texts.size(), all = texts + input_.groups.size();
+    const std::vector<double> alike(all, 1.0);
+    const Journal::Deal deal(journal, options_.costs.empty() ? alike : options_.costs);
+    for (std::size_t part = 0; part < all && !stop.stop_requested(); ++part) {
+      if (!journal.has_all() && !journal.computes(static_cast<Index>(part))) continue;
+      const bool is_text = part < texts;
+      const std::size_t number = is_text ? part : part - texts;
+      const Journal::Stage of_part(journal,
+                                   fmt::format("{} {}", is_text ? "text" : "cases", number));
+      const Journal::Deal to_one(journal, static_cast<Index>(part));
+      const auto source = is_text ? input_.open(number) : input_.open_group(number);
+      progress_.name(part, is_text ? input_.texts[number] : input_.groups[number]);
+      measure(*source, is_text, stop);
     }
     if (!journal.has_all()) {
       results_.partial = stop.stop_requested();
       return std::move(results_);
     }
-    if (of_text_.empty()) {
-      results_.partial = true;
-      return std::move(results_);
-    }
-    results_.partial = of_text_.size() < texts_.size();
-    write();
+    results_.partial = of_texts_.size() + of_groups_.size() < all;
+    // What is found on some groups is checked on the others.
+    if (of_groups_.size() < input_.groups.size()) of_groups_.clear();
+    if (!measured().empty()) write();
     return std::move(results_);
   }
 
@@ -118,63 +130,81 @@ class Validation {
     return all;
   }
 
-  void measure(HeadSource& source, std::size_t text, const std::stop_token& stop) {
+  // Heads are measured on the texts, and on the cases if there is no text.
+  bool measures_heads(bool is_text) const { return is_text || input_.texts.empty(); }
+
+  void measure(HeadSource& source, bool is_text, const std::stop_token& stop) {
     if (!source.info().has_loss) {
       throw UnsupportedError(fault("validate", "a model with a loss",
                                    source.info().name + ", which has none",
                                    "give a causal model and its head"));
     }
-    ConvergeOptions converge_options;
-    converge_options.scan = options_.scan;
-    if (converge_options.scan.measures.empty()) converge_options.scan.measures = measure_groups();
-    progress_.begin(text, texts_[text], 0, 0.3);
+    ScanOptions scan = options_.scan;
+    if (!measures_heads(is_text)) scan.lengths.clear();  // those of the texts
     left_out_ = without_attention_notice(source.info());
-    Results metrics = converge(source, converge_options, &progress_, stop);
-    if (metrics.partial || stop.stop_requested()) return;
-    if (options_.scan.journal.get().has_all()) metrics.flags = find_flags(metrics);
-
+    Results metrics;
+    if (measures_heads(is_text)) {
+      ConvergeOptions converge_options;
+      converge_options.scan = scan;
+      if (converge_options.scan.measures.empty()) converge_options.scan.measures = measure_groups();
+      progress_.begin(0, 0.3);
+      metrics = converge(source, converge_options, &progress_, stop);
+      if (metrics.partial || stop.stop_requested()) return;
+      if (options_.scan.journal.get().has_all()) metrics.flags = find_flags(metrics);
+    }
     const std::vector<Intervention> all = interventions(source.info());
     CompareOptions one_by_one;
-    one_by_one.scan = options_.scan;
+    one_by_one.scan = scan;
     one_by_one.each = Each::head;
     one_by_one.scan.measures = {"model"};
-    one_by_one.scan.lengths = {resolve_scan(options_.scan, source.info()).options.lengths.back()};
-    progress_.begin(text, texts_[text], 0.3, 0.7);
+    one_by_one.scan.lengths = {resolve_scan(scan, source.info()).options.lengths.back()};
+    const double before = measures_heads(is_text) ? 0.3 : 0;
+    progress_.begin(before, 1 - before);
     const Results changed = compare(source, one_by_one, all, &progress_, stop);
     if (changed.partial || stop.stop_requested() || !options_.scan.journal.get().has_all()) return;
-    take(std::move(metrics), changed, all);
+    take(std::move(metrics), changed, all, is_text);
   }
 
-  void take(Results metrics, const Results& changed, const std::vector<Intervention>& all) {
-    if (of_text_.empty()) {
+  void take(Results metrics, const Results& changed, const std::vector<Intervention>& all,
+            bool is_text) {
+    if (labels_.empty()) {
       heads_ = measured_heads(metrics);
       for (const Intervention& intervention : all) labels_.push_back(intervention.label);
     }
-    OfText found{predictors_of(metrics, heads_), {}};
+    OfPart found;
+    if (measures_heads(is_text)) found.predictors = predictors_of(metrics, heads_);
     const std::string dim = intervention_dimension(changed);
     for (const std::string& label : labels_) {
       const auto place = changed.require_coord(dim).find(label);
-      std::vector<Estimate>& changes = found.loss_change.emplace_back();
+      std::vector<Estimate>& changes = found.changes.emplace_back();
       Predictor output{"output_change under " + label, {}};
       for (const HeadName& head : heads_) {
+        // A comparison has all heads, also if only some are chosen.
+        const auto layer = changed.require_coord("layer").find(head.layer);
+        const auto number = changed.require_coord("head").find(head.head);
         const auto cell = [&](const char* metric) -> std::optional<MetricCell> {
-          if (!place) return std::nullopt;
+          if (!place || !layer || !number) return std::nullopt;
           return find_cell(changed, metric,
-                           {{"layer", head.layer_index}, {"head", head.head_index}, {dim, *place}});
+                           {{"layer", *layer}, {"head", *number}, {dim, *place}, {"task", 0}});
         };
-        const auto loss = cell(metric::loss_change), moved = cell(metric::output_change);
+        const auto loss = cell(is_text ? metric::loss_change : metric::answer_loss_change);
+        const auto moved = cell(metric::output_change);
         changes.push_back(loss ? Estimate{.value = loss->value,
                                           .standard_error = loss->standard_error,
                                           .degrees_of_freedom = loss->degrees_of_freedom}
                                : Estimate{});
         output.values.push_back(moved ? moved->value : kUndefined);
       }
-      found.predictors.push_back(std::move(output));
+      if (measures_heads(is_text)) found.predictors.push_back(std::move(output));
     }
-    of_text_.push_back(std::move(found));
+    (is_text ? of_texts_ : of_groups_).push_back(std::move(found));
+    if (!measures_heads(is_text)) return;
     append(metrics.text, text_);
     last_ = std::move(metrics);
   }
+
+  // The parts that the heads were measured on.
+  const std::vector<OfPart>& measured() const { return of_texts_.empty() ? of_groups_ : of_texts_; }
 
   void write() {
     results_.command = Command::validate;
@@ -187,36 +217,86 @@ class Validation {
     for (const char* coord : {"layer", "head", "length"}) {
       results_.set_coord(coord, last_.require_coord(coord).labels());
     }
-    const auto texts = std::span(texts_).first(of_text_.size());
     results_.set_coord("intervention", labels_);
-    results_.set_coord("text", std::vector<std::string>(texts.begin(), texts.end()));
+    const auto set_parts = [&](const char* coord, const auto& names, std::size_t count) {
+      if (count == 0) return;
+      results_.set_coord(coord, std::vector<std::string>(
+                                    names.begin(), names.begin() + static_cast<Index>(count)));
+    };
+    set_parts("text", input_.texts, of_texts_.size());
+    set_parts("cases", input_.groups, of_groups_.size());
     std::vector<std::string> names;
-    for (const Predictor& predictor : of_text_.front().predictors) names.push_back(predictor.name);
+    for (const Predictor& predictor : measured().front().predictors) {
+      names.push_back(predictor.name);
+    }
     results_.set_coord("predictor", names);
-    write_measured();
-    write_shown();
-    write_predictions();
+    write_predictor_values();
+    if (!of_texts_.empty()) write_texts();
+    if (!of_groups_.empty()) write_answers();
     if (!left_out_.empty()) results_.notices.push_back(left_out_);
-    if (of_text_.size() == 1) {
+    if (of_texts_.size() == 1) {
       results_.notices.push_back(
           "there is one text: metrics and losses come from the same text, so nothing is shown "
           "about another");
     }
   }
 
-  void write_measured() {
-    LabelledArray& loss =
-        add_declared(results_, metric::validated_loss_change).with_standard_errors();
-    LabelledArray& value = add_declared(results_, metric::predictor_value);
-    for (Index t = 0; t < std::ssize(of_text_); ++t) {
+  void write_texts() {
+    write_changes(of_texts_, metric::validated_loss_change);
+    write_shown();
+    PredictionTables tables;
+    for (Index p = 0; p < results_.coord_size("predictor"); ++p) {
+      tables.predictors.push_back(predictor(p));
+    }
+    tables.outcomes = outcomes(of_texts_);
+    write_predictions(tables, kOfText, prediction_options(), options_.level, options_.scan.threads,
+                      results_);
+  }
+
+  void write_answers() {
+    write_changes(of_groups_, metric::validated_answer_change);
+    std::vector<AnswerChanges> changes(labels_.size());
+    for (const OfPart& group : of_groups_) {
+      for (std::size_t k = 0; k < labels_.size(); ++k) changes[k].push_back(group.changes[k]);
+    }
+    write_retrieval_heads(changes, heads_, options_.level, results_);
+    PredictionTables tables;
+    for (Index p = 0; p < results_.coord_size("predictor"); ++p) {
+      HeadTable of_parts = predictor(p);
+      // Texts and cases do not go in pairs: each group gets the mean over the texts.
+      if (!of_texts_.empty()) of_parts.assign(of_groups_.size(), mean_of_rows(of_parts));
+      tables.predictors.push_back(std::move(of_parts));
+    }
+    tables.outcomes = outcomes(of_groups_);
+    write_predictions(tables, kOfAnswers, prediction_options(), options_.level,
+                      options_.scan.threads, results_);
+  }
+
+  PredictionOptions prediction_options() const {
+    return {options_.permutations, options_.resamples, options_.scan.seed};
+  }
+
+  void write_changes(const std::vector<OfPart>& parts, const char* name) {
+    LabelledArray& change = add_declared(results_, name).with_standard_errors();
+    for (Index t = 0; t < std::ssize(parts); ++t) {
       for (Index h = 0; h < std::ssize(heads_); ++h) {
-        const Index layer = heads_[h].layer_index, head = heads_[h].head_index;
         for (Index k = 0; k < std::ssize(labels_); ++k) {
-          loss.set({layer, head, k, t}, of_text_[t].loss_change[k][h]);
+          change.set({heads_[h].layer_index, heads_[h].head_index, k, t}, parts[t].changes[k][h]);
         }
+      }
+    }
+  }
+
+  void write_predictor_values() {
+    const char* const part = of_texts_.empty() ? "cases" : "text";
+    LabelledArray& value =
+        add_declared(results_, metric::predictor_value, {"layer", "head", "predictor", part});
+    for (Index t = 0; t < std::ssize(measured()); ++t) {
+      for (Index h = 0; h < std::ssize(heads_); ++h) {
         for (Index p = 0; p < results_.coord_size("predictor"); ++p) {
-          const double of_head = of_text_[t].predictors[p].values[h];
-          value({layer, head, p, t}) = std::isinf(of_head) ? kUndefined : of_head;
+          const double of_head = measured()[t].predictors[p].values[h];
+          value({heads_[h].layer_index, heads_[h].head_index, p, t}) =
+              std::isinf(of_head) ? kUndefined : of_head;
         }
       }
     }
@@ -230,8 +310,8 @@ class Validation {
     LabelledArray& falls = add_declared(results_, metric::loss_falls);
     for (Index k = 0; k < std::ssize(labels_); ++k) {
       std::vector<double> changes, p;
-      for (const OfText& text : of_text_) {
-        for (const Estimate& change : text.loss_change[k]) {
+      for (const OfPart& text : of_texts_) {
+        for (const Estimate& change : text.changes[k]) {
           changes.push_back(change.value);
           p.push_back(t_test(mean_of(change)).p);
         }
@@ -247,153 +327,54 @@ class Validation {
     }
   }
 
-  HeadTable outcome(Index intervention) const {
-    HeadTable table;
-    for (const OfText& text : of_text_) {
-      auto& row = table.emplace_back();
-      for (const Estimate& change : text.loss_change[intervention]) row.push_back(change.value);
+  // Returns the table of each intervention.
+  std::vector<HeadTable> outcomes(const std::vector<OfPart>& parts) const {
+    std::vector<HeadTable> tables(labels_.size());
+    for (const OfPart& part : parts) {
+      for (std::size_t k = 0; k < labels_.size(); ++k) {
+        auto& row = tables[k].emplace_back();
+        for (const Estimate& change : part.changes[k]) row.push_back(change.value);
+      }
     }
-    return table;
+    return tables;
   }
 
   HeadTable predictor(Index place) const {
     HeadTable table;
-    for (const OfText& text : of_text_) table.push_back(text.predictors[place].values);
+    for (const OfPart& part : measured()) table.push_back(part.predictors[place].values);
     return table;
   }
 
-  void write_predictions() {
-    const Index predictors = results_.coord_size("predictor"), count = std::ssize(labels_);
-    std::vector<Threshold> thresholds(static_cast<std::size_t>(predictors * count));
-    std::vector<Prediction> found(static_cast<std::size_t>(predictors * count));
-    std::vector<HeadTable> outcomes;
-    for (Index k = 0; k < count; ++k) outcomes.push_back(outcome(k));
-    const PredictionOptions plan{options_.permutations, options_.resamples, options_.scan.seed};
-    const int cores = static_cast<int>(std::thread::hardware_concurrency());
-    ThreadPool threads(std::max(1, options_.scan.threads > 0 ? options_.scan.threads : cores));
-    threads.for_each(std::ssize(found), [&](Index i) {
-      found[i] =
-          predict(predictor(i / count), outcomes[i % count], plan, static_cast<std::uint32_t>(i));
-      thresholds[i] = choose_threshold(predictor(i / count), outcomes[i % count], plan,
-                                       static_cast<std::uint32_t>(i));
-    });
-    std::vector<double> p;
-    for (const Prediction& prediction : found) p.push_back(prediction.p);
-    p = adjusted_p_values(p);
-
-    LabelledArray& correlation =
-        add_declared(results_, metric::prediction_rank_correlation).with_rows();
-    LabelledArray& low = add_declared(results_, metric::prediction_rank_correlation_low);
-    LabelledArray& high = add_declared(results_, metric::prediction_rank_correlation_high);
-    LabelledArray& adjusted = add_declared(results_, metric::prediction_rank_correlation_p);
-    LabelledArray& by_text = add_declared(results_, metric::prediction_rank_correlation_by_text);
-    LabelledArray& predicts = add_declared(results_, metric::predicts);
-    LabelledArray& replicated = add_declared(results_, metric::loss_change_replication);
-    for (Index i = 0; i < std::ssize(found); ++i) {
-      const Index predictor = i / count, k = i % count;
-      correlation.set({predictor, k}, {found[i].correlation, kUndefined, found[i].heads});
-      low({predictor, k}) = found[i].interval.low;
-      high({predictor, k}) = found[i].interval.high;
-      adjusted({predictor, k}) = p[i];
-      for (Index t = 0; t < std::ssize(of_text_); ++t) {
-        by_text({predictor, k, t}) = found[i].by_text[t];
-      }
-      if (std::isnan(p[i])) continue;
-      predicts({predictor, k}) = p[i] <= options_.level && one_sign(found[i].by_text);
-    }
-    for (Index k = 0; k < count; ++k) replicated({k}) = replication(outcomes[k]);
-    write_thresholds(thresholds);
-  }
-
-  void write_thresholds(const std::vector<Threshold>& thresholds) {
-    std::vector<double> p;
-    for (const Threshold& threshold : thresholds) p.push_back(threshold.p);
-    p = adjusted_p_values(p);
-    LabelledArray& value = add_declared(results_, metric::prediction_threshold);
-    LabelledArray& separation = add_declared(results_, metric::threshold_separation);
-    LabelledArray& adjusted = add_declared(results_, metric::threshold_separation_p);
-    const Index count = std::ssize(labels_);
-    for (Index i = 0; i < std::ssize(thresholds); ++i) {
-      const Index predictor = i / count, k = i % count;
-      value({predictor, k}) = thresholds[i].value;
-      separation({predictor, k}) = thresholds[i].separation;
-      adjusted({predictor, k}) = p[i];
-    }
-  }
-
-  std::span<const std::string> texts_;
+  ValidateInput input_;
   ValidateOptions options_;
-  TextProgress progress_;
+  PartProgress progress_;
   std::vector<HeadName> heads_;
   std::vector<std::string> labels_;
-  std::vector<OfText> of_text_;
-  TextRecord text_;       // of all texts
-  Results last_;          // results of the last text
+  std::vector<OfPart> of_texts_, of_groups_;
+  TextRecord text_;       // of all texts, or of the cases if there is none
+  Results last_;          // results of the last part that the heads were measured on
   std::string left_out_;  // notice about layers without attention
   Results results_;
 };
 
 }  // namespace
 
-std::vector<Option> options_of(ValidateOptions& o) {
-  std::vector<Option> all = {
-      {.member = "ValidateOptions::patterns",
-       .value = &o.patterns,
-       .form = "NAME[:KEY=VALUE],...",
-       .group = option_group::changed,
-       .help = "The patterns of keys that are tried in one head at a time (default {}); none: no "
-               "pattern",
-       .details = "[patterns.md](patterns.md)",
-       .expects = "the name of a pattern",
-       .none = "none",
-       .named = "pattern"},
-      {.member = "ValidateOptions::normalizers",
-       .value = &o.normalizers,
-       .form = "NAME[:KEY=VALUE],...",
-       .group = option_group::changed,
-       .help =
-           "The normalizers that are tried in one head at a time (default {}); none: no normalizer",
-       .details = "[normalizers.md](normalizers.md). `uniform` replaces the head's output by the "
-                  "mean over the keys",
-       .expects = "the name of a normalizer",
-       .none = "none",
-       .named = "normalizer"},
-      {.member = "ValidateOptions::permutations",
-       .value = &o.permutations,
-       .form = "K",
-       .group = option_group::drawn,
-       .help = "Permutations of the heads behind a p-value (default {})",
-       .least = 99},
-      {.member = "ValidateOptions::resamples",
-       .value = &o.resamples,
-       .form = "K",
-       .group = option_group::drawn,
-       .help = "Resamples of the heads behind an interval (default {})",
-       .least = 99},
-      {.member = "ValidateOptions::level",
-       .value = &o.level,
-       .form = "Q",
-       .group = option_group::drawn,
-       .help = "Level of the false discovery rate among all correlations (default {})",
-       .below = 1}};
-  for (Option& option : options_of(o.scan)) {
-    const std::string name = option.name();
-    if (name != "normalizer" && name != "pattern" && name != "examples")
-      all.push_back(std::move(option));
+Results validate(const ValidateInput& input, const ValidateOptions& options, Progress* progress,
+                 std::stop_token stop) {
+  if (input.texts.empty() && input.groups.empty()) {
+    throw UsageError(fault("validate", "texts", "none", "name at least two"));
   }
-  return all;
-}
-
-Results validate(std::span<const std::string> texts, const OpenText& open,
-                 const ValidateOptions& options, Progress* progress, std::stop_token stop) {
-  if (texts.empty()) throw UsageError(fault("validate", "texts", "none", "name at least two"));
+  if (input.groups.size() == 1) {
+    throw UsageError(
+        fault("validate", "no group of cases, or two of them", "one", "divide its cases"));
+  }
   ValidateOptions chosen = options;
   for (auto* names : {&chosen.patterns, &chosen.normalizers}) std::erase(*names, "none");
   if (chosen.patterns.empty() && chosen.normalizers.empty()) {
     throw UsageError(
         fault("ValidateOptions::patterns", "patterns or normalizers to try", "none", "name one"));
   }
-  return Validation(texts, chosen, progress).run(open, stop);
+  return Validation(input, chosen, progress).run(stop);
 }
 
 }  // namespace headgauge

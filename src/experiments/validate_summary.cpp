@@ -1,8 +1,12 @@
 // Describes the findings of validate() in sentences.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
+#include <utility>
 
+#include "experiments/prediction_output.hpp"
+#include "findings/answers.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
 #include "headgauge/validate.hpp"
@@ -17,10 +21,23 @@ using summary::explained;
 using summary::Line;
 using summary::MaybeLine;
 
+// Returns whether a predictor is shown to predict, by the metric `name`.
+bool is_shown(const Results& results, const char* name, Index predictor, Index intervention) {
+  const auto shown =
+      find_cell(results, name, {{"predictor", predictor}, {"intervention", intervention}});
+  return shown && shown->value == 1;
+}
+
+// Sentences about the loss of text or of answers.
 class ValidateSentences {
  public:
-  explicit ValidateSentences(const Results& results)
+  // `outcome`: "the loss"; `part`: "text".
+  ValidateSentences(const Results& results, const PredictionNames& names, std::string outcome,
+                    std::string part)
       : results_(results),
+        names_(names),
+        outcome_(std::move(outcome)),
+        part_(std::move(part)),
         predictors_(results.coord_names("predictor")),
         interventions_(results.coord_names("intervention")) {}
 
@@ -51,33 +68,37 @@ class ValidateSentences {
   }
 
   void add_correlation(Line& line, Index predictor, Index intervention) const {
-    line.say("rho ").number(
-        require_cell(results_, metric::prediction_rank_correlation,
-                     {{"predictor", predictor}, {"intervention", intervention}}));
-    const auto low = cell(metric::prediction_rank_correlation_low, predictor, intervention);
-    const auto high = cell(metric::prediction_rank_correlation_high, predictor, intervention);
+    line.say("rho ").number(require_cell(
+        results_, names_.correlation, {{"predictor", predictor}, {"intervention", intervention}}));
+    const auto low = cell(names_.low, predictor, intervention);
+    const auto high = cell(names_.high, predictor, intervention);
     if (low && high) line.say(", 95 %: ").number(*low).say(" to ").number(*high);
   }
 
   // Adds the threshold if it is shown to hold on texts that were not used to choose it.
   void add_threshold(Line& line, Index predictor, Index intervention) const {
-    const auto p = cell(metric::threshold_separation_p, predictor, intervention);
-    const auto value = cell(metric::prediction_threshold, predictor, intervention);
-    const auto separation = cell(metric::threshold_separation, predictor, intervention);
+    const auto p = cell(names_.separation_p, predictor, intervention);
+    const auto value = cell(names_.threshold, predictor, intervention);
+    const auto separation = cell(names_.separation, predictor, intervention);
     if (!p || !value || !separation || !(p->value <= value_or(results_.settings, "level", 0.05)))
       return;
     line.say("; thresholds near ")
         .number(*value)
-        .say(", each chosen on one text, separate the heads on the ");
-    line.say("other texts with a rank-biserial correlation of ").number(*separation);
+        .say(", each chosen on one ")
+        .say(part_)
+        .say(", separate the heads on the other ")
+        .say(part_)
+        .say("s with a rank-biserial correlation of ")
+        .number(*separation);
   }
 
   MaybeLine best(Index intervention) const {
     std::optional<Index> most;
     double largest = 0;
     for (Index p = 0; p < std::ssize(predictors_); ++p) {
-      const auto found = cell(metric::prediction_rank_correlation, p, intervention);
-      if (!found || !predicts(results_, p, intervention) || !(std::abs(found->value) > largest)) {
+      const auto found = cell(names_.correlation, p, intervention);
+      if (!found || !is_shown(results_, names_.predicts, p, intervention) ||
+          !(std::abs(found->value) > largest)) {
         continue;
       }
       largest = std::abs(found->value);
@@ -85,12 +106,12 @@ class ValidateSentences {
     }
     Line line;
     line.say("Under ").say(interventions_[intervention]).say(", ");
-    if (!most) return line.say("no metric predicts the change of the loss.").done();
-    line.say(predictors_[*most]).say(" predicts the change of the loss best (");
+    if (!most) return line.say("no metric predicts the change of ").say(outcome_).say(".").done();
+    line.say(predictors_[*most]).say(" predicts the change of ").say(outcome_).say(" best (");
     add_correlation(line, *most, intervention);
-    if (const auto own = find_cell(results_, metric::loss_change_replication,
-                                   {{"intervention", intervention}})) {
-      line.say("; the rank correlation of two texts is ").number(*own);
+    if (const auto own =
+            find_cell(results_, names_.replication, {{"intervention", intervention}})) {
+      line.say("; the rank correlation of two ").say(part_).say("s is ").number(*own);
     }
     add_threshold(line, *most, intervention);
     return line.say(").").done();
@@ -101,34 +122,145 @@ class ValidateSentences {
     line.say(predictors_[predictor]);
     bool some = false, tried = false;
     for (Index k = 0; k < std::ssize(interventions_); ++k) {
-      tried = tried || cell(metric::prediction_rank_correlation, predictor, k);
-      if (!predicts(results_, predictor, k)) continue;
-      line.say(some ? ", under " : " predicts the change of the loss under ");
+      tried = tried || cell(names_.correlation, predictor, k);
+      if (!is_shown(results_, names_.predicts, predictor, k)) continue;
+      line.say(some ? ", under " : " predicts the change of " + outcome_ + " under ");
       line.say(interventions_[k]).say(" (");
       add_correlation(line, predictor, k);
       line.say(")");
       some = true;
     }
     if (!tried) return std::nullopt;
-    if (!some) line.say(" is not shown to predict the change of the loss");
+    if (!some) line.say(" is not shown to predict the change of ").say(outcome_);
     return line.say(".").done();
   }
 
   const Results& results_;
+  const PredictionNames& names_;
+  std::string outcome_, part_;
   std::span<const std::string> predictors_, interventions_;
+};
+
+// Names the heads that lose answers alone: "17.3 20.6".
+class RetrievalSentences {
+ public:
+  explicit RetrievalSentences(const Results& results)
+      : results_(results), interventions_(results.coord_names("intervention")) {}
+
+  std::vector<SummaryLine> all() const {
+    std::vector<SummaryLine> lines;
+    for (Index k = 0; k < std::ssize(interventions_); ++k) {
+      lines.push_back(*explained(
+          found(k),
+          "Such a head has the role retrieval: the model needs what this head sees far back.",
+          next::kCompareTasks));
+      if (auto line = explained(
+              named(k),
+              "A metric that predicts the loss of answers finds such heads without any task.",
+              next::kPlan)) {
+        lines.push_back(std::move(*line));
+      }
+    }
+    return lines;
+  }
+
+ private:
+  static constexpr Index kMostNamed = 20;
+
+  MaybeLine found(Index intervention) const {
+    std::vector<HeadName> with_role;
+    int heads = 0;
+    for (const HeadName& head : measured_heads(results_)) {
+      const auto role = find_cell(
+          results_, metric::retrieval_head,
+          {{"layer", head.layer_index}, {"head", head.head_index}, {"intervention", intervention}});
+      if (!role) continue;
+      ++heads;
+      if (role->value == 1) with_role.push_back(head);
+    }
+    const Index count = std::ssize(with_role);
+    Line line;
+    line.derived(static_cast<double>(count)).say(" of ").derived(heads);
+    line.say(count == 1 ? " heads is" : " heads are");
+    line.say(" shown to lose answers under ").say(interventions_[intervention]);
+    line.say(count == 1 ? ", changed alone" : ", each changed alone");
+    for (Index i = 0; i < std::min(count, kMostNamed); ++i) {
+      line.say(i == 0 ? ": " : " ").head_name(with_role[i]);
+    }
+    if (count > kMostNamed) {
+      line.say(" and ").derived(static_cast<double>(count - kMostNamed)).say(" more");
+    }
+    const Dimension& groups = results_.require_coord("cases");
+    bool some = false;
+    for (Index g = 0; g < groups.size(); ++g) {
+      const auto cell = [&](const char* name) {
+        return find_cell(results_, name, {{"intervention", intervention}, {"cases", g}});
+      };
+      const auto those = cell(metric::found_answer_change),
+                 others = cell(metric::other_answer_change);
+      if (!those || !others) continue;
+      line.say(some ? "; " : ". Heads found on the other cases lose ").nats(*those);
+      line.say(" nats on ").say(groups.label(g)).say(", other heads ").nats(*others);
+      some = true;
+    }
+    return line.say(".").done();
+  }
+
+  // Says how well the metrics that are thought to find such heads do so.
+  MaybeLine named(Index intervention) const {
+    Line line;
+    bool some = false;
+    for (const char* name : {metric::weight_induction, metric::attention_distance}) {
+      const auto place = results_.require_coord("predictor").find(name);
+      if (!place) continue;
+      const auto cell = [&](const char* of) {
+        return find_cell(results_, of, {{"predictor", *place}, {"intervention", intervention}});
+      };
+      const auto rho = cell(metric::answer_rank_correlation);
+      if (!rho) continue;
+      line.say(some ? ", " : "Under " + interventions_[intervention] + ", ").say(name);
+      line.say(is_shown(results_, metric::predicts_answers, *place, intervention)
+                   ? " predicts"
+                   : " is not shown to predict");
+      line.say(" the change of the loss of answers (rho ").number(*rho);
+      const auto low = cell(metric::answer_rank_correlation_low);
+      const auto high = cell(metric::answer_rank_correlation_high);
+      if (low && high) line.say(", 95 %: ").number(*low).say(" to ").number(*high);
+      line.say(")");
+      some = true;
+    }
+    if (!some) return std::nullopt;
+    return line.say(".").done();
+  }
+
+  const Results& results_;
+  std::span<const std::string> interventions_;
 };
 
 }  // namespace
 
 bool predicts(const Results& results, Index predictor, Index intervention) {
-  const auto shown = find_cell(results, metric::predicts,
-                               {{"predictor", predictor}, {"intervention", intervention}});
-  return shown && shown->value == 1;
+  return is_shown(results, metric::predicts, predictor, intervention);
+}
+
+bool predicts_answers(const Results& results, Index predictor, Index intervention) {
+  return is_shown(results, metric::predicts_answers, predictor, intervention);
 }
 
 std::vector<SummaryLine> summarize_validation(const Results& results) {
-  if (results.metric(metric::prediction_rank_correlation) == nullptr) return {};
-  return ValidateSentences(results).all();
+  std::vector<SummaryLine> lines;
+  const auto add = [&](std::vector<SummaryLine> more) {
+    std::ranges::move(more, std::back_inserter(lines));
+  };
+  if (results.metric(metric::prediction_rank_correlation) != nullptr) {
+    add(ValidateSentences(results, kOfText, "the loss", "text").all());
+  }
+  if (results.metric(metric::answer_rank_correlation) != nullptr) {
+    add(task_sentences(results));
+    add(RetrievalSentences(results).all());
+    add(ValidateSentences(results, kOfAnswers, "the loss of answers", "group").all());
+  }
+  return lines;
 }
 
 }  // namespace headgauge

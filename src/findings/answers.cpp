@@ -17,6 +17,8 @@ using summary::Line;
 
 constexpr double kLostLevel = 0.05;
 constexpr double kPercent = 100;
+constexpr double kLeastJudged =
+    0.1;  // share of right answers of which it is said how many are kept
 
 // Reads the metrics of one task, of the unchanged model or of an intervention.
 class TaskCells {
@@ -36,6 +38,12 @@ class TaskCells {
   bool is_done(Index task) const {
     const auto done = cell(metric::does_task, task);
     return done && done->value == 1;
+  }
+
+  // Returns whether so many answers are right that the share which a change keeps says something.
+  bool are_right(Index task) const {
+    const auto low = cell(metric::answer_right_low, task);
+    return low && low->value > kLeastJudged;
   }
 
   std::int64_t cases(const MetricCell& cell) const {
@@ -97,8 +105,9 @@ std::vector<SummaryLine> task_sentences(const Results& results) {
   if (any_undone) {
     lines.push_back(with_advice(
         undone.say("."),
-        "A task is done if more than a tenth of its answers are shown to be right, and its source "
-        "to help. A task that the model does not do says nothing about a change of attention.",
+        "A task is done if its source is shown to lower the loss of its answers or, without "
+        "controls, if more than a tenth of them are shown to be right. A task that the model does "
+        "not do says nothing about a change of attention.",
         next::kCompareTasks));
   }
   return lines;
@@ -115,12 +124,21 @@ std::vector<SummaryLine> answer_change_sentences(const Results& results) {
     for (Index t = 0; t < tasks.count(); ++t) {
       const auto change = tasks.cell(metric::answer_loss_change, t, k);
       const auto kept = tasks.cell(metric::answers_kept, t, k);
-      if (!tasks.is_done(t) || !change || !kept) continue;
-      line.say(any ? "; " : "Under " + interventions.label(k) + ", the model keeps ");
+      if (!tasks.is_done(t) || !change) continue;
+      line.say(any ? "; " : "Under " + interventions.label(k) + ", ");
       any = true;
-      tasks.share(line, *kept, metric::answers_kept_low, metric::answers_kept_high, t, k);
-      line.say(" of its right answers of ");
-      line.say(tasks.name(t)).say(", whose loss changes by ").nats(*change);
+      if (kept && tasks.are_right(t)) {
+        line.say("the model keeps ");
+        tasks.share(line, *kept, metric::answers_kept_low, metric::answers_kept_high, t, k);
+        line.say(" of its right answers of ").say(tasks.name(t)).say(", whose loss changes by ");
+      } else {
+        line.say("the loss of the answers of ").say(tasks.name(t));
+        if (const auto gain = tasks.cell(metric::answer_gain, t)) {
+          line.say(", to which their source is worth ").number(*gain).say(" nats,");
+        }
+        line.say(" changes by ");
+      }
+      line.nats(*change);
       if (std::isfinite(change->standard_error)) line.say(" ± ").error(*change);
       line.say(" nats");
     }

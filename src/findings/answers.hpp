@@ -15,8 +15,9 @@ namespace headgauge {
 // because it is not shown to do them. None without tasks.
 std::vector<SummaryLine> task_sentences(const Results& results);
 
-// Says for each intervention in the whole model which share of its right answers it keeps, and how
-// the loss of answers changes, for the tasks that the unchanged model does.
+// Says for each intervention in the whole model how the loss of answers changes and, if more than a
+// tenth are shown to be right, which share of these it keeps, for the tasks that the unchanged
+// model does.
 std::vector<SummaryLine> answer_change_sentences(const Results& results);
 
 // Returns whether the results have a task that the unchanged model does.

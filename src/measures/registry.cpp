@@ -87,7 +87,7 @@ std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string>
   if (wanted("dispersion"))
     measures.push_back(make_dispersion_measure(source.causal, options.beyond_sinks));
   if (wanted("counterfactual")) measures.push_back(make_scan_change(options.changed, slots));
-  if (wanted("roles")) measures.push_back(make_roles_measure());
+  if (wanted("roles")) measures.push_back(make_roles_measure(source));
   return measures;
 }
 

@@ -56,8 +56,22 @@ struct OfKind {
   }
 };
 
+// Consecutive rows of a document.
+struct RowsOf {
+  Index begin = 0, end = 0;
+  bool has(Index row) const { return begin <= row && row < end; }
+};
+
 class RolesMeasure final : public Measure {
  public:
+  explicit RolesMeasure(const SourceInfo& source) {
+    for (Index d = 0; d < std::ssize(source.documents); ++d) {
+      const Index last = source.documents[d] - 1;
+      judged_.push_back(source.is_text(d) ? RowsOf{0, last + 1}
+                                          : RowsOf{last - source.predicted(d), last});
+    }
+  }
+
   void declare(MetricRegistry& metrics) override {
     std::vector<std::string> labels;
     for (const Role& role : kRoles) labels.emplace_back(role.label);
@@ -76,6 +90,7 @@ class RolesMeasure final : public Measure {
   }
 
   void begin_head(const HeadInput& head, ThreadPool&) override {
+    rows_ = judged_[head.document];
     earlier_.assign(head.tokens.size(), -1);
     std::unordered_map<int, Index> last;
     for (Index t = 0; t < std::ssize(head.tokens); ++t) {
@@ -86,7 +101,9 @@ class RolesMeasure final : public Measure {
 
   void observe(const RowBlock& block, int, RowSink& sink) override {
     const bool has_sink = block.normalizer->traits().has_sink;
-    for (Index r = 0; r < block.size(); ++r) observe_row(block.rows[r], r, has_sink, sink);
+    for (Index r = 0; r < block.size(); ++r) {
+      if (rows_.has(block.rows[r].query)) observe_row(block.rows[r], r, has_sink, sink);
+    }
   }
 
  private:
@@ -139,13 +156,16 @@ class RolesMeasure final : public Measure {
 
   std::array<MetricHandle, kRoles.size()> shares_, beyond_;
   MetricHandle chance_;
+  // The rows of each document that count: all of a text, those of a case that predict its answer.
+  std::vector<RowsOf> judged_;
+  RowsOf rows_;                 // of the head's document
   std::vector<Index> earlier_;  // last earlier position of the same token; -1 if none
 };
 
 }  // namespace
 
-std::unique_ptr<Measure> make_roles_measure() {
-  return std::make_unique<RolesMeasure>();
+std::unique_ptr<Measure> make_roles_measure(const SourceInfo& source) {
+  return std::make_unique<RolesMeasure>(source);
 }
 
 }  // namespace headgauge

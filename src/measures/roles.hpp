@@ -26,6 +26,7 @@ inline constexpr std::array<Role, 5> kRoles = {{
     {"induction", metric::weight_induction},
 }};
 
-std::unique_ptr<Measure> make_roles_measure();
+// On a case of a task, only the rows that predict its answer count.
+std::unique_ptr<Measure> make_roles_measure(const SourceInfo& source);
 
 }  // namespace headgauge

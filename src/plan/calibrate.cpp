@@ -40,6 +40,7 @@ struct Step {
   PerHead<HeadPlan> plan;
   double share = 1;
   ByDocument change = {};
+  ByDocument answers = {};  // change of the loss of answers; empty without cases
 };
 
 // The result for one allowed rise.
@@ -47,6 +48,22 @@ struct Calibrated {
   double rise = 0;
   const Step* step = nullptr;  // null: no tolerance stays below the rise
   ByDocument confirmed = {};
+  ByDocument confirmed_answers = {};
+};
+
+// Measures the loss of answers of cases, if there are any.
+class AnswerChange {
+ public:
+  AnswerChange(HeadSource* cases, const std::string& set, const std::stop_token& stop) {
+    if (cases != nullptr) change_.emplace(*cases, set, known_, stop);
+  }
+  ByDocument operator()(const PerHead<HeadPlan>& plan) {
+    return change_ ? change_->change(plan).text : ByDocument();
+  }
+
+ private:
+  Evaluations known_;
+  std::optional<JointChange> change_;
 };
 
 class Calibration {
@@ -86,9 +103,12 @@ class Calibration {
   }
 
  private:
+  bool with_answers() const { return texts_.learn_answers != nullptr; }
+
   void learn() {
     Evaluations known;
     JointChange loss(texts_.learn, "learn", known, stop_);
+    AnswerChange answers(texts_.learn_answers, "learn answers", stop_);
     progress_.begin("calibrate:", 0, 0.3);
     progress_.update("budgets", 0);
     const ConvergeBudgets budgets(texts_.learn, context_, options_.seed, options_.threads, nullptr,
@@ -101,15 +121,21 @@ class Calibration {
       Step step{tolerances[t], budgets.at(space_, t, true)};
       step.share = cache_share(step.plan, space_.source(), context_);
       step.change = loss.change(step.plan).text;
+      step.answers = answers(step.plan);
       steps_.push_back(std::move(step));
     }
   }
 
   void choose() {
-    std::vector<ByDocument> changes;
-    for (const Step& step : steps_) changes.push_back(step.change);
+    std::vector<ByDocument> changes, answers;
+    for (const Step& step : steps_) {
+      changes.push_back(step.change);
+      answers.push_back(step.answers);
+    }
     for (const double rise : rises_) {
-      const std::size_t good = shown_below(changes, rise);
+      // Both must be shown, so that neither test needs a correction.
+      std::size_t good = shown_below(changes, rise);
+      if (with_answers()) good = std::min(good, shown_below(answers, rise));
       calibrated_.push_back({rise, good > 0 ? &steps_[good - 1] : nullptr});
     }
   }
@@ -117,12 +143,15 @@ class Calibration {
   void confirm() {
     Evaluations known;
     JointChange loss(texts_.confirm, "confirm", known, stop_);
+    AnswerChange answers(texts_.confirm_answers, "confirm answers", stop_);
     progress_.begin("calibrate: confirm", 0.9, 1);
     double done = 0;
     for (Calibrated& chosen : calibrated_) {
       progress_.update(fmt::format("{:g} nats", chosen.rise),
                        done++ / static_cast<double>(calibrated_.size()));
-      if (chosen.step != nullptr) chosen.confirmed = loss.change(chosen.step->plan).text;
+      if (chosen.step == nullptr) continue;
+      chosen.confirmed = loss.change(chosen.step->plan).text;
+      chosen.confirmed_answers = answers(chosen.step->plan);
     }
   }
 
@@ -130,44 +159,63 @@ class Calibration {
     std::vector<double> tolerances;
     for (const Step& step : steps_) tolerances.push_back(step.tolerance);
     results.set_coord("calibrated_tolerance", tolerances);
-    LabelledArray& change =
-        add_declared(results, metric::calibration_loss_change).with_standard_errors();
-    change.with_rows();
     LabelledArray& share = add_declared(results, metric::calibration_cache_share);
-    for (Index t = 0; t < std::ssize(steps_); ++t) {
-      const Step& step = steps_[static_cast<std::size_t>(t)];
-      change.set({t}, estimate_of(step.change));
-      share({t}) = step.share;
-    }
+    for (Index t = 0; t < std::ssize(steps_); ++t) share({t}) = steps_[t].share;
+    const auto write = [&](const char* name, ByDocument Step::*changes) {
+      LabelledArray& change = add_declared(results, name).with_standard_errors().with_rows();
+      for (Index t = 0; t < std::ssize(steps_); ++t)
+        change.set({t}, estimate_of(steps_[t].*changes));
+    };
+    write(metric::calibration_loss_change, &Step::change);
+    if (with_answers()) write(metric::calibration_answer_change, &Step::answers);
   }
 
   void write_rises(Results& results) const {
     results.set_coord("rise", rises_);
     LabelledArray& tolerance = add_declared(results, metric::tolerance_for_rise);
     LabelledArray& share = add_declared(results, metric::calibrated_cache_share);
-    LabelledArray& change =
-        add_declared(results, metric::calibrated_loss_change).with_standard_errors();
-    change.with_rows();
-    LabelledArray& low = add_declared(results, metric::calibrated_loss_change_low);
-    LabelledArray& high = add_declared(results, metric::calibrated_loss_change_high);
-    LabelledArray& adjusted = add_declared(results, metric::calibrated_loss_change_p);
-    std::vector<double> p;
     for (Index r = 0; r < std::ssize(calibrated_); ++r) {
-      const Calibrated& chosen = calibrated_[static_cast<std::size_t>(r)];
+      const Calibrated& chosen = calibrated_[r];
       tolerance({r}) = chosen.step != nullptr ? chosen.step->tolerance : -1;
       share({r}) = chosen.step != nullptr ? chosen.step->share : 1;
+    }
+    write_confirmed({metric::calibrated_loss_change, metric::calibrated_loss_change_low,
+                     metric::calibrated_loss_change_high, metric::calibrated_loss_change_p},
+                    &Calibrated::confirmed, results);
+    if (with_answers()) {
+      write_confirmed({metric::calibrated_answer_change, metric::calibrated_answer_change_low,
+                       metric::calibrated_answer_change_high, metric::calibrated_answer_change_p},
+                      &Calibrated::confirmed_answers, results);
+    }
+    write_keys(results);
+  }
+
+  // The names of a change, the ends of its interval and its p.
+  struct ChangeNames {
+    const char* change;
+    const char* low;
+    const char* high;
+    const char* p;
+  };
+
+  void write_confirmed(const ChangeNames& names, ByDocument Calibrated::*changes,
+                       Results& results) const {
+    LabelledArray& change = add_declared(results, names.change).with_standard_errors().with_rows();
+    LabelledArray& low = add_declared(results, names.low);
+    LabelledArray& high = add_declared(results, names.high);
+    std::vector<double> p;
+    for (Index r = 0; r < std::ssize(calibrated_); ++r) {
+      const Calibrated& chosen = calibrated_[r];
       p.push_back(kUndefined);
       if (chosen.step == nullptr) continue;
-      const Estimate estimate = estimate_of(chosen.confirmed);
+      const Estimate estimate = estimate_of(chosen.*changes);
       change.set({r}, estimate);
       const Interval interval = t_interval(mean_of(estimate));
       low({r}) = interval.low;
       high({r}) = interval.high;
-      p.back() = t_test(chosen.confirmed, chosen.rise, Tail::below).p;
+      p.back() = t_test(chosen.*changes, chosen.rise, Tail::below).p;
     }
-    p = adjusted_p_values(p);
-    std::ranges::copy(p, adjusted.values.begin());
-    write_keys(results);
+    std::ranges::copy(adjusted_p_values(p), add_declared(results, names.p).values.begin());
   }
 
   void write_keys(Results& results) const {

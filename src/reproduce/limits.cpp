@@ -11,6 +11,7 @@
 #include "headgauge/reproduce.hpp"
 #include "headgauge/text.hpp"
 #include "reproduce/early_warning.hpp"
+#include "reproduce/retrieval.hpp"
 #include "results/declared.hpp"
 
 namespace headgauge {
@@ -149,7 +150,7 @@ Results reproduce_limits(HeadSource& source, const LimitsOptions& options, Progr
     whole.measure.critical_max =
         std::max(whole.measure.critical_max, static_cast<int>(kSearched * longest));
   }
-  StageProgress stages(progress, 3 + static_cast<int>(kAlgorithms.size()));
+  StageProgress stages(progress, 4 + static_cast<int>(kAlgorithms.size()));
   stages.begin(0, "all figures");
   Results results = scan(source, whole, &stages, stop);
   results.command = Command::reproduce_limits;
@@ -162,11 +163,17 @@ Results reproduce_limits(HeadSource& source, const LimitsOptions& options, Progr
     results.partial = true;
     return results;
   }
-  stages.begin(2, "T = 0.1");
+  stages.begin(2, "answers");
+  measure_retrieval(options, results, &stages, stop);
+  if (stop.stop_requested()) {
+    results.partial = true;
+    return results;
+  }
+  stages.begin(3, "T = 0.1");
   add_cold(source, whole, results, &stages, stop);
   std::vector<double> seconds;
   for (const Algorithm& algorithm : kAlgorithms) {
-    stages.begin(3 + static_cast<int>(seconds.size()), fmt::format("cost of {}", algorithm.name));
+    stages.begin(4 + static_cast<int>(seconds.size()), fmt::format("cost of {}", algorithm.name));
     seconds.push_back(kUndefined);
     const bool measured = algorithm.group == std::string_view("sensitivity") || source.info().has_x;
     if (!measured || stop.stop_requested()) continue;

@@ -351,7 +351,10 @@ std::vector<Claim> limits_claims(const Results& results) {
           entropy_grows_where_separability_falls(results),
           growing_entropy_warns(results),
           falling_entropy_warns(results),
-          falling_separability_warns(results)};
+          falling_separability_warns(results),
+          answers_are_lost_with_context(results),
+          growing_entropy_loses_answers(results),
+          falling_separability_loses_answers(results)};
 }
 
 }  // namespace headgauge

@@ -70,10 +70,13 @@ std::string with_commands(const Results& results, std::string words, const std::
   constexpr std::string_view kBoth = "MODEL TEXT";
   if (!results.model.name) return words;
   const std::string name = in_shell(*results.model.name);
-  const auto tasks = given(results, {"tasks"}, " ");
-  const std::string beside = text ? " " + *text : tasks ? "" : " --text FILE";
-  replace_word(words, "MODEL TEXT TASKS",
-               fmt::format("{}{} {}", name, beside, tasks.value_or("--tasks FILE")));
+  std::string tasks;
+  for (const char* option : {"tasks", "probe"}) {
+    if (const auto words_of = given(results, {option}, " ")) tasks += " " + *words_of;
+  }
+  const std::string beside = text ? " " + *text : tasks.empty() ? " --text FILE" : "";
+  if (tasks.empty()) tasks = " --tasks FILE";
+  replace_word(words, "MODEL TEXT TASKS", name + beside + tasks);
   if (words.find(kBoth) != words.npos) {
     replace_word(words, kBoth, name + " " + text.value_or("--text FILE"));
   } else {

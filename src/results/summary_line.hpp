@@ -23,9 +23,10 @@ class Line {
     line_.text += words;
     return *this;
   }
-  Line& head(const HeadName& name) {
+  Line& head(const HeadName& name) { return say("head ").head_name(name); }
+  Line& head_name(const HeadName& name) {
     line_.heads.push_back(name.text());
-    return say("head ").say(line_.heads.back());
+    return say(line_.heads.back());
   }
   Line& number(const MetricCell& cell, double scale = 1) {
     return fact(

@@ -19,7 +19,7 @@ namespace headgauge {
 namespace {
 
 constexpr double kGainLevel = 0.05;
-constexpr double kLeastRight = 0.1;  // share of answers that a model which does a task gets right
+constexpr double kLeastRight = 0.1;  // share that a model gets right, where there are no controls
 
 // Returns the octave (2^(k-1), 2^k] of a length, so that a power of two ends its octave.
 Index octave_up_to(Index length) {
@@ -231,16 +231,14 @@ void write_controls(const TaskSet& tasks, const Predictions& original, Results& 
       right += is_right(original[d]) ? 1 : 0;
     }
     if (known == 0) continue;
-    bool done = proportion_interval(right, known, 2 * level).low > kLeastRight;
     std::vector<double> gains;
     for (const auto& [with_source, without] : task.controls) {
       if (!is_known(original, with_source) || !is_known(original, without)) continue;
       gains.push_back(loss_of(original[without]) - loss_of(original[with_source]));
     }
-    if (!gains.empty()) {
-      gain.set({place}, estimate_of(gains));
-      done = done && t_test(gains, 0, Tail::above).p <= level;
-    }
+    if (!gains.empty()) gain.set({place}, estimate_of(gains));
+    const bool done = gains.empty() ? proportion_interval(right, known, 2 * level).low > kLeastRight
+                                    : t_test(gains, 0, Tail::above).p <= level;
     does.set({place}, {.value = done ? 1.0 : 0.0});
   }
 }

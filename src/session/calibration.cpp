@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <memory>
 #include <utility>
 
+#include "session/answered.hpp"
 #include "session/planned.hpp"
 
 namespace headgauge {
@@ -32,7 +35,7 @@ bool Calibration::asked() const {
 
 void Calibration::check(const HeadSource& source) {
   const bool confirms = !request_.confirm.empty();
-  if (!asked() && !confirms) return;
+  if (!asked() && !confirms && request_.tasks.files.empty()) return;
   if (!asked() || !confirms) {
     throw UsageError(
         fault("converge", "CalibrateOptions::tolerance_nats and ConvergeRequest::confirm together",
@@ -48,6 +51,7 @@ void Calibration::check(const HeadSource& source) {
                                  source.info().name + ", which has none",
                                  "use ConvergeOptions::tolerances, which are about the output"));
   }
+  cases_ = load_cases(input_.model, request_.tasks, input_.stop);
   learn_ = load_whole_documents(input_);
   unseen_ = load_whole_documents(input_.with(request_.confirm));
   if (share_tokens(learn_, unseen_)) {
@@ -75,10 +79,32 @@ void Calibration::run(Results& results, Progress* progress, const std::stop_toke
   std::vector<Document> unseen = spread_pieces(unseen_, tokens, kPieces);
   const auto learned_on = open_documents(input_, std::move(learn));
   const auto confirmed_on = open_documents(input_, std::move(unseen));
+  CalibrationTexts texts{*learned_on, *confirmed_on};
+  std::unique_ptr<HeadSource> learned_answers, confirmed_answers;
+  if (!cases_.documents.empty()) {
+    ScanOptions asked;
+    asked.threads = request_.options.scan.threads;
+    const Results answered = answer_cases(input_, cases_, asked, progress, stop);
+    if (answered.partial) {
+      results.partial = true;
+      return;
+    }
+    std::vector<Document> odd, even;
+    for (const CaseGroup& group : done_tasks(cases_, answered)) {
+      const std::vector<CaseGroup> halves = halves_of(group);
+      require_several(halves);
+      std::ranges::copy(halves[0].cases, std::back_inserter(odd));
+      std::ranges::copy(halves[1].cases, std::back_inserter(even));
+    }
+    learned_answers = open_documents(input_, std::move(odd));
+    confirmed_answers = open_documents(input_, std::move(even));
+    texts.learn_answers = learned_answers.get();
+    texts.confirm_answers = confirmed_answers.get();
+  }
   CalibrateOptions options = request_.calibrate;
   options.seed = request_.options.scan.seed;
   options.threads = request_.options.scan.threads;
-  plans_ = calibrate_budgets({*learned_on, *confirmed_on}, options, results, progress, stop);
+  plans_ = calibrate_budgets(texts, options, results, progress, stop);
 }
 
 std::vector<std::string> Calibration::save(const std::string& folder) const {

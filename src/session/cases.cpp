@@ -9,12 +9,104 @@
 #include <utility>
 
 #include "headgauge/tasks.hpp"
+#include "session/input.hpp"
+#include "session/probes.hpp"
 
 namespace headgauge {
 namespace {
 
+constexpr int kFileCases = 50;  // of a file, by default
+
+Index tokens_of(const TaskCase& one) {
+  return std::ssize(one.prompt) + std::ssize(one.answer);
+}
+
 MarkedAnswer marked(const TaskCase& one) {
   return {.task = one.task, .distance = one.distance};
+}
+
+// Makes documents of the cases that fit the model.
+class Collector {
+ public:
+  explicit Collector(const Model& model) : model_(model), summary_(model.summary()) {}
+
+  // `name`: of a file or a probe.
+  void add(const std::string& name, std::vector<TaskCase> cases) {
+    leave_out_long_ones(name, cases);
+    count_untrained(name, cases);
+    for (TaskCase& one : cases) {
+      shortest_ = shortest_ == 0 ? tokens_of(one) : std::min(shortest_, tokens_of(one));
+      const auto number = static_cast<int>(found_.documents.size());
+      found_.documents.push_back(make_case(std::move(one.prompt), one.answer, marked(one), name));
+      const Index length = std::ssize(one.control) + std::ssize(one.answer);
+      if (one.control.empty() || (summary_.positions > 0 && length > summary_.positions)) continue;
+      MarkedAnswer without_source = marked(one);
+      without_source.control_of = number;
+      controls_.push_back(
+          make_case(std::move(one.control), one.answer, std::move(without_source), name));
+    }
+  }
+
+  // Returns the tokens of the shortest case; 0: there is none.
+  Index shortest() const { return shortest_; }
+
+  Cases finish() {
+    std::ranges::move(controls_, std::back_inserter(found_.documents));
+    return std::move(found_);
+  }
+
+ private:
+  void leave_out_long_ones(const std::string& name, std::vector<TaskCase>& cases) {
+    const std::size_t read = cases.size();
+    std::erase_if(cases, [&](const TaskCase& one) {
+      return summary_.positions > 0 && tokens_of(one) > summary_.positions;
+    });
+    if (cases.empty()) {
+      throw BadInputError(fault(name,
+                                fmt::format("cases of at most {} tokens, the longest context of {}",
+                                            summary_.positions, model_.name()),
+                                "longer ones", "give shorter cases"));
+    }
+    if (cases.size() == read) return;
+    found_.notices.push_back(
+        fmt::format("{}: {} of {} cases are left out, because they are longer than the context "
+                    "of the model, {} tokens",
+                    name, read - cases.size(), read, summary_.positions));
+  }
+
+  void count_untrained(const std::string& name, const std::vector<TaskCase>& cases) {
+    const auto untrained = std::ranges::count_if(cases, [&](const TaskCase& one) {
+      return summary_.trained_length > 0 && tokens_of(one) > summary_.trained_length;
+    });
+    if (untrained == 0) return;
+    found_.notices.push_back(
+        fmt::format("{}: {} of {} cases are longer than the contexts that the model was trained "
+                    "on, {} tokens",
+                    name, untrained, cases.size(), summary_.trained_length));
+  }
+
+  const Model& model_;
+  const ModelSummary& summary_;
+  Cases found_;
+  std::vector<Document> controls_;
+  Index shortest_ = 0;
+};
+
+void read_files(const Input& input, const TaskFiles& tasks, Collector& collector) {
+  if (tasks.files.empty()) return;
+  const ModelSummary& summary = input.model.summary();
+  std::optional<Tokenizer> tokenizer;
+  if (input.model.has_tokenizer()) tokenizer.emplace(input.model.tokenizer());
+  const TaskReading reading{
+      .tokenizer = tokenizer ? &*tokenizer : nullptr,
+      .vocabulary = summary.vocabulary > 0 ? summary.vocabulary : std::numeric_limits<int>::max(),
+      .most = tasks.cases > 0 ? tasks.cases : kFileCases,
+      .stop = input.stop};
+  for (const std::string& file : tasks.files) {
+    std::vector<TaskCase> cases;
+    read_task_cases(file, reading, [&](TaskCase one) { cases.push_back(std::move(one)); });
+    collector.add(file, std::move(cases));
+  }
 }
 
 }  // namespace
@@ -25,65 +117,19 @@ void Cases::require_loss(const SourceInfo& source) const {
                                "leave the tasks out, or give a causal model with its output"));
 }
 
-Cases load_cases(const Model& model, const TaskFiles& tasks, const std::stop_token& stop) {
-  Cases found;
-  if (tasks.files.empty()) return found;
-  if (model.has_own_queries()) {
+Cases load_cases(const Input& input, const TaskFiles& tasks, std::uint64_t seed) {
+  if (tasks.files.empty() && tasks.probes.empty()) return {};
+  if (input.model.has_own_queries()) {
     throw UnsupportedError(fault("tasks", "a model that can read them",
                                  "a dump, which holds its own queries", "give a checkpoint"));
   }
-  const ModelSummary& summary = model.summary();
-  std::optional<Tokenizer> tokenizer;
-  if (model.has_tokenizer()) tokenizer.emplace(model.tokenizer());
-  const TaskReading reading{
-      .tokenizer = tokenizer ? &*tokenizer : nullptr,
-      .vocabulary = summary.vocabulary > 0 ? summary.vocabulary : std::numeric_limits<int>::max(),
-      .most = tasks.cases,
-      .stop = stop};
-  std::vector<Document> controls;
-  for (const std::string& file : tasks.files) {
-    std::vector<TaskCase> cases;
-    read_task_cases(file, reading, [&](TaskCase one) { cases.push_back(std::move(one)); });
-    const std::size_t read = cases.size();
-    std::erase_if(cases, [&](const TaskCase& one) {
-      return summary.positions > 0 &&
-             std::ssize(one.prompt) + std::ssize(one.answer) > summary.positions;
-    });
-    if (cases.empty()) {
-      throw BadInputError(fault(file,
-                                fmt::format("cases of at most {} tokens, the longest context of {}",
-                                            summary.positions, model.name()),
-                                "longer ones", "give shorter cases"));
-    }
-    if (cases.size() < read) {
-      found.notices.push_back(
-          fmt::format("{}: {} of {} cases are left out, because they are longer than the context "
-                      "of the model, {} tokens",
-                      file, read - cases.size(), read, summary.positions));
-    }
-    const auto untrained = std::ranges::count_if(cases, [&](const TaskCase& one) {
-      return summary.trained_length > 0 &&
-             std::ssize(one.prompt) + std::ssize(one.answer) > summary.trained_length;
-    });
-    if (untrained > 0) {
-      found.notices.push_back(
-          fmt::format("{}: {} of {} cases are longer than the contexts that the model was trained "
-                      "on, {} tokens",
-                      file, untrained, cases.size(), summary.trained_length));
-    }
-    for (TaskCase& one : cases) {
-      const auto number = static_cast<int>(found.documents.size());
-      found.documents.push_back(make_case(std::move(one.prompt), one.answer, marked(one), file));
-      const Index length = std::ssize(one.control) + std::ssize(one.answer);
-      if (one.control.empty() || (summary.positions > 0 && length > summary.positions)) continue;
-      MarkedAnswer without_source = marked(one);
-      without_source.control_of = number;
-      controls.push_back(
-          make_case(std::move(one.control), one.answer, std::move(without_source), file));
-    }
-  }
-  std::ranges::move(controls, std::back_inserter(found.documents));
-  return found;
+  Collector collector(input.model);
+  read_files(input, tasks, collector);
+  make_probes(input, tasks, seed, collector.shortest(),
+              [&](const std::string& name, std::vector<TaskCase> cases) {
+                collector.add(name, std::move(cases));
+              });
+  return collector.finish();
 }
 
 void append_cases(const Cases& cases, std::vector<Document>& documents) {

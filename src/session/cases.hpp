@@ -1,7 +1,7 @@
-// The cases of task files as documents.
+// The cases of task files and probes as documents.
 #pragma once
 
-#include <stop_token>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,10 +17,11 @@ struct Cases {
   void require_loss(const SourceInfo& source) const;
 };
 
-// Reads the cases of the files. A case longer than the model's context is left out, and a notice
-// says how many were. Throws as read_task_cases() does; UnsupportedError for
-// a dump; BadInputError if no case fits.
-Cases load_cases(const Model& model, const TaskFiles& tasks, const std::stop_token& stop);
+// Reads the cases of the files and generates those of the probes, as long as the run's longest
+// context. A case longer than the model's context is left out, and a notice says how many were.
+// Throws as read_task_cases() and make_task_cases() do; UnsupportedError for a dump, and for a
+// probe of a model without a tokenizer; BadInputError if no case fits.
+Cases load_cases(const Input& input, const TaskFiles& tasks, std::uint64_t seed);
 
 // Appends the cases to the documents, which are texts.
 void append_cases(const Cases& cases, std::vector<Document>& documents);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "headgauge/session.hpp"
+#include "session/probes.hpp"
 
 namespace headgauge {
 
@@ -12,10 +13,7 @@ void write_task(const Model& model, const TaskOptions& options, const std::strin
         fault("task", "a model with a tokenizer", "a dump file", "give the checkpoint"));
   }
   const ModelSummary& summary = model.summary();
-  if (!summary.causal) {
-    throw UnsupportedError(fault("task", "a model that continues a prompt",
-                                 "a bidirectional one, " + summary.family, "give a causal model"));
-  }
+  require_continues(summary);
   if (summary.positions > 0 && options.length > summary.positions) {
     throw UsageError(fault(fmt::format("TaskOptions::length = {}", options.length),
                            fmt::format("at most {} tokens, the model's context", summary.positions),

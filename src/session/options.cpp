@@ -35,12 +35,24 @@ std::vector<Option> options_of(TaskFiles& tasks, const std::string& owner) {
            .expects = "a file",
            .none = "none",
            .names_files = true},
+          {.member = owner + "probes",
+           .value = &tasks.probes,
+           .form = "NAME...",
+           .group = option_group::input,
+           .help = "Tasks of headgauge task whose cases the run generates itself, as long as its "
+                   "longest length: replay, repeats ...",
+           .details = "The text of the run is the haystack. See [tasks.md](tasks.md#probes)",
+           .expects = "the name of a task",
+           .none = "none",
+           .named = "probe"},
           {.member = owner + "cases",
            .value = &tasks.cases,
            .form = "K",
            .group = option_group::input,
-           .help = "Largest number of cases of each task file, spread over the file (default {})",
-           .least = 1}};
+           .help = "Largest number of cases of each task file, spread over the file (default 50), "
+                   "and number of cases of each probe (default 16)",
+           .least = 1,
+           .none = "auto"}};
 }
 
 }  // namespace
@@ -102,11 +114,14 @@ std::vector<Option> options_of(ConvergeRequest& request) {
        .details = "They may not have 64 tokens in a row in common with the text",
        .expects = "a file",
        .none = "none"});
+  append(options, options_of(request.tasks, "ConvergeRequest::"));
   return options;
 }
 
 std::vector<Option> options_of(ValidateRequest& request) {
-  return options_of(request.options);
+  std::vector<Option> options = options_of(request.options);
+  append(options, options_of(request.tasks, "ValidateRequest::"));
+  return options;
 }
 
 std::vector<Option> options_of(PlanRequest& request) {
@@ -143,6 +158,8 @@ std::vector<Option> options_of(PlanRequest& request) {
        .details = "Pieces of fewer than 4 R tokens have none",
        .least = 0});
   append(options, options_of(request.tasks, "PlanRequest::"));
+  find_option(options, "cases").help =
+      "Largest number of cases of each task file, and number of cases of each probe (default {})";
   find_option(options, "tasks").help =
       "Task files, whose cases plans are judged by too: every second case in the search, the "
       "others when a plan is chosen";
@@ -156,12 +173,23 @@ std::vector<Option> options_of(PlanRequest& request) {
        .expects = "a file",
        .none = "none",
        .names_files = true});
+  options.push_back({.member = "PlanRequest::confirm_probes",
+                     .value = &request.confirm_tasks.probes,
+                     .form = "NAME...",
+                     .group = option_group::input,
+                     .help = "Other tasks of headgauge task, whose cases the run generates in the "
+                             "texts of --confirm and that are answered once, at the end",
+                     .expects = "the name of a task",
+                     .none = "none",
+                     .named = "confirm-probe"});
   options.push_back({.member = "PlanRequest::confirm_cases",
                      .value = &request.confirm_tasks.cases,
                      .form = "K",
                      .group = option_group::input,
-                     .help = "Largest number of cases of each file of --confirm-tasks (default {})",
-                     .least = 1});
+                     .help = "Largest number of cases of each file of --confirm-tasks (default "
+                             "50), and number of cases of each probe (default 16)",
+                     .least = 1,
+                     .none = "auto"});
   append(options, options_of(request.options));
   options.push_back(
       {.member = "PlanRequest::formats",
@@ -176,7 +204,9 @@ std::vector<Option> options_of(PlanRequest& request) {
 }
 
 std::vector<Option> options_of(LimitsRequest& request) {
-  return options_of(request.options);
+  std::vector<Option> options = options_of(request.options);
+  append(options, options_of(request.tasks, "LimitsRequest::"));
+  return options;
 }
 
 std::vector<Option> options_of(TokensRequest& request) {

@@ -76,7 +76,8 @@ void replay(std::vector<Document>& pieces, Index tokens) {
   }
 }
 
-void cut_texts(const Input& input, const PlanRequest& request, PlanPieces& pieces) {
+// Returns the length of the pieces.
+Index cut_texts(const Input& input, const PlanRequest& request, PlanPieces& pieces) {
   const auto select = load_whole_documents(input);
   const auto confirm = load_whole_documents(input.with(request.confirm));
   if (share_tokens(select, confirm)) {
@@ -95,6 +96,7 @@ void cut_texts(const Input& input, const PlanRequest& request, PlanPieces& piece
   }
   pieces.confirm = cut(request, kConfirm, confirm, length - pieces.replayed, 1);
   for (auto* set : {&pieces.search, &pieces.check, &pieces.confirm}) replay(*set, pieces.replayed);
+  return length;
 }
 
 std::vector<Document> without_controls(const std::vector<Document>& documents) {
@@ -126,9 +128,14 @@ void require_other_cases(const std::vector<Document>& select,
   }
 }
 
-void load_tasks(const Input& input, const PlanRequest& request, PlanPieces& pieces) {
-  const Cases select = load_cases(input.model, request.tasks, input.stop);
-  const Cases confirm = load_cases(input.model, request.confirm_tasks, input.stop);
+// Probes are as long as a piece, and stand in the texts of their set.
+void load_tasks(const Input& input, const PlanRequest& request, Index length,
+                PlanPieces& pieces) {
+  Input of_set = input;
+  of_set.lengths = {static_cast<int>(length)};
+  const Cases select = load_cases(of_set, request.tasks, request.options.seed);
+  const Cases confirm = load_cases(of_set.with(request.confirm), request.confirm_tasks,
+                                   request.options.seed + 1);
   if (!select.documents.empty() && confirm.documents.empty()) {
     throw UsageError(fault("PlanRequest::confirm_tasks", "tasks to confirm on", "none",
                            "what is chosen on some tasks is judged on others: add them"));
@@ -168,8 +175,8 @@ std::unique_ptr<HeadSource> open_any(const Input& input, std::vector<Document> d
 
 PlanPieces cut_for_plan(const Input& input, const PlanRequest& request) {
   PlanPieces pieces;
-  cut_texts(input, request, pieces);
-  load_tasks(input, request, pieces);
+  const Index length = cut_texts(input, request, pieces);
+  load_tasks(input, request, length, pieces);
   return pieces;
 }
 

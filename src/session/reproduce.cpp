@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -53,7 +54,17 @@ Results Session::reproduce(LimitsRequest request) {
   input.lengths = options.lengths;
   input.x = options.x;
   input.threads = options.threads;
+  const Cases cases = load_cases(model_, request.tasks, run_.stop);
   OpenedText opened = open_text(input);
+  cases.require_loss(opened.source->info());
+  input.cases.notices = cases.notices;
+  if (!cases.documents.empty()) {
+    options.answers = [&] { return open_documents(input, cases.documents); };
+    options.cases.count = static_cast<std::size_t>(std::ranges::count_if(
+        cases.documents, [](const Document& one) { return one.answer.control_of < 0; }));
+    // The cases come before their controls.
+    options.cases.open = [&](std::size_t c) { return open_documents(input, {cases.documents[c]}); };
+  }
   options.cut = std::move(opened.cut);
   running.start(opened.source.get());
   Results results = reproduce_limits(*opened.source, options, running.observer(), run_.stop);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "session/calibration.hpp"
@@ -19,15 +18,6 @@ bool has_own(const ScanOptions& options) {
 }
 bool has_own(const CompareOptions& options) {
   return has_own(options.scan) || !options.own_normalizers.empty() || !options.own_patterns.empty();
-}
-
-// Returns file names; names that occur twice include their folders.
-std::vector<std::string> short_names(const Texts& texts) {
-  std::vector<std::string> names;
-  for (const Text& text : texts) names.push_back(std::filesystem::path(text.name).filename());
-  std::vector<std::string> sorted = names;
-  std::ranges::sort(sorted);
-  return std::ranges::adjacent_find(sorted) == sorted.end() ? names : names_of(texts);
 }
 
 void require_something_to_compare(const CompareRequest& request) {
@@ -96,8 +86,9 @@ Input Session::input(const std::string& name) const {
 Results Session::scan(ScanRequest request) {
   Running running = begin();
   Input input = this->input("scan");
-  input.cases = load_cases(model_, request.tasks, run_.stop);
   input.take(request.options);
+  input.read_again = !request.tasks.probes.empty();
+  input.cases = load_cases(input, request.tasks, request.options.seed);
   const auto source = open_source(input);
   ScanRequest recorded = request;
   recorded.options = resolved(request.options, source->info());
@@ -122,9 +113,10 @@ Results Session::compare(CompareRequest request) {
   require_something_to_compare(request);
   Running running = begin();
   Input input = this->input("compare");
-  input.cases = load_cases(model_, request.tasks, run_.stop);
   input.take(request.options.scan);
-  input.read_again = !request.fit.empty() || !request.confirm.empty();
+  input.read_again =
+      !request.fit.empty() || !request.confirm.empty() || !request.tasks.probes.empty();
+  input.cases = load_cases(input, request.tasks, request.options.scan.seed);
   const auto source = open_source(input);
   if (!request.confirm.empty() && !source->info().has_text()) {
     throw UsageError(fault("CompareRequest::confirm", "a text to measure on, too", kNoTexts,
@@ -224,6 +216,7 @@ Results Session::converge(ConvergeRequest request) {
     described(*source);
     plan.describe(measured);
     write_settings(options_of(request.calibrate), measured.settings);
+    input.cases.notices = calibration.notices();
     complete(measured, {input, options_of(request), "ConvergeRequest::"});
     return measured;
   });
@@ -232,43 +225,6 @@ Results Session::converge(ConvergeRequest request) {
     written_ = calibration.save(run_.out);
     if (calibration.asked()) remarks_ = older_plans(run_.out, written_);
   });
-  return results;
-}
-
-Results Session::validate(ValidateRequest request) {
-  Running running = begin();
-  Input input = this->input("validate");
-  input.take(request.options.scan);
-  input.read_again = true;
-  if (texts_.empty()) {
-    throw UsageError(fault("validate", "texts", kNoTexts,
-                           "name at least two texts, such as text_files() a.txt b.txt"));
-  }
-  require_checkpoint(input, "validate");
-  // The texts are measured one after another on the same model.
-  input.model.hold();
-  const auto open = [&](std::size_t text) { return open_source(input.with({texts_[text]})); };
-  const std::vector<Document> documents = load_documents(input);
-  require_apart(documents, option_of(texts_));
-  std::vector<Index> tokens;
-  for (const Document& document : documents) tokens.push_back(std::ssize(document.tokens));
-  request.options.text_costs = document_costs(tokens);
-  Results described;
-  input.model.describe(described);
-  describe_documents(documents, {}, described);
-  ValidateRequest recorded = request;
-  sort_lists(recorded.options.scan);
-  request.options.scan.journal =
-      running.open_journal({"validate", model_, texts_, options_of(recorded)}, described);
-  running.start(nullptr);
-  Results results = running.measure([&] {
-    Results measured = headgauge::validate(short_names(texts_), open, request.options,
-                                           running.observer(), run_.stop);
-    if (!running.has_results()) return measured;
-    complete(measured, {input, options_of(request), "ValidateRequest::"});
-    return measured;
-  });
-  running.save(results);
   return results;
 }
 

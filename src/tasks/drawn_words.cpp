@@ -4,14 +4,13 @@
 
 namespace headgauge {
 
-TokenIds enough_words(const TaskMaterial& material, Index needed) {
-  TokenIds words = word_tokens(material.tokenizer, material.vocabulary);
+TokenIds enough_words(const TaskMaterial& material, Index needed, WordParts parts) {
+  TokenIds words = word_tokens(material.tokenizer, material.vocabulary, parts);
   if (std::ssize(words) >= needed) return words;
   throw BadInputError(fault(material.tokenizer.path(),
                             fmt::format("at least {} words of Latin letters", needed),
                             fmt::format("{}", words.size()),
-                            fmt::format("give TaskOptions::length of fewer tokens than {}, or "
-                                        "another task",
+                            fmt::format("give a shorter length than {} tokens, or another task",
                                         material.options.length)));
 }
 

@@ -10,7 +10,7 @@
 namespace headgauge {
 
 // Returns the words that word_tokens() finds. Throws BadInputError if they are fewer than `needed`.
-TokenIds enough_words(const TaskMaterial& material, Index needed);
+TokenIds enough_words(const TaskMaterial& material, Index needed, WordParts parts = WordParts::no);
 
 // Draws words, each different from those drawn before.
 class DistinctWords {

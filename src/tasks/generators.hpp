@@ -38,5 +38,7 @@ std::unique_ptr<TaskGenerator> make_passkey_task(const TaskMaterial&, const std:
 std::unique_ptr<TaskGenerator> make_keys_task(const TaskMaterial&, const std::stop_token&);
 std::unique_ptr<TaskGenerator> make_values_task(const TaskMaterial&, const std::stop_token&);
 std::unique_ptr<TaskGenerator> make_trace_task(const TaskMaterial&, const std::stop_token&);
+std::unique_ptr<TaskGenerator> make_replay_task(const TaskMaterial&, const std::stop_token&);
+std::unique_ptr<TaskGenerator> make_repeats_task(const TaskMaterial&, const std::stop_token&);
 
 }  // namespace headgauge

@@ -86,7 +86,7 @@ TokenIds Haystack::piece(Index count, Index number, Draws& draws) const {
   if (tokens < count) {
     throw BadInputError(fault(names_[which], fmt::format("a text of at least {} tokens", count),
                               fmt::format("{} tokens", tokens),
-                              "give a longer text, or TaskOptions::length of fewer tokens"));
+                              "give a longer text or a shorter length"));
   }
   const auto begin = texts_[which].begin() + draws.below(tokens - count + 1);
   return {begin, begin + count};

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <numeric>
 #include <utility>
@@ -17,7 +18,6 @@ constexpr int kMostTries = 1000;  // draws of a case whose answer is elsewhere i
 struct Kind {
   TaskInfo info;
   TaskMaker make;
-  bool takes_text = true;
   bool takes_values = false;
   bool takes_items = false;
 };
@@ -34,23 +34,25 @@ const std::vector<Kind>& kinds() {
         "RULER, niah_multikey (Hsieh et al. 2024)"},
        make_keys_task,
        true,
-       true,
        true},
       {{"values", "list all values of a key", "RULER, niah_multivalue (Hsieh et al. 2024)"},
        make_values_task,
        true,
-       true,
        true},
       {{"pairs", "recall the value of a key among pairs of random tokens",
-        "MQAR (Arora et al. 2023)"},
-       make_pairs_task,
-       false},
+        "MQAR (Arora et al. 2023)", false},
+       make_pairs_task},
       {{"trace", "follow a chain of variables to its number",
         "RULER, variable tracking (Hsieh et al. 2024)"},
        make_trace_task,
-       true,
        false,
        true},
+      {{"replay", "say on the beginning of a text at its end",
+        "induction heads (Olsson et al. 2022), on natural text"},
+       make_replay_task},
+      {{"repeats", "say random tokens a second time",
+        "repeated random tokens (Olsson et al. 2022)"},
+       make_repeats_task},
   };
   return all;
 }
@@ -61,30 +63,32 @@ std::vector<std::string> names() {
   return names;
 }
 
-const Kind& kind_of(const TaskOptions& options) {
-  const auto kind =
-      std::ranges::find(kinds(), options.task, [](const Kind& one) { return one.info.name; });
+const Kind& kind_of(const std::string& name, const std::string& where) {
+  const auto kind = std::ranges::find(kinds(), name, [](const Kind& one) { return one.info.name; });
   if (kind != kinds().end()) return *kind;
-  throw UsageError(fault("task", fmt::format("one of {}", fmt::join(names(), ", ")),
-                         in_quotes(options.task) + did_you_mean(options.task, names()),
-                         "correct the name"));
+  throw UsageError(fault(where, fmt::format("one of {}", fmt::join(names(), ", ")),
+                         in_quotes(name) + did_you_mean(name, names()), "correct the name"));
 }
 
 // Throws for an option that the task would ignore.
 void refuse_idle(const Kind& kind, const TaskOptions& options) {
-  const auto refuse = [&](const char* member, bool Kind::*takes) {
+  const auto refuse = [&](const char* member, const auto& takes) {
     std::vector<std::string> takers;
     for (const Kind& one : kinds()) {
-      if (one.*takes) takers.push_back(one.info.name);
+      if (takes(one)) takers.push_back(one.info.name);
     }
     throw UsageError(fault(member, fmt::format("one of {}", fmt::join(takers, ", ")),
                            kind.info.name, "leave one of the two out"));
   };
-  if (!kind.takes_text && !options.text.empty()) refuse("TaskOptions::text", &Kind::takes_text);
-  if (!kind.takes_values && options.values != TaskValues::numbers) {
-    refuse("TaskOptions::values", &Kind::takes_values);
+  if (!kind.info.takes_text && !options.text.empty()) {
+    refuse("TaskOptions::text", [](const Kind& one) { return one.info.takes_text; });
   }
-  if (!kind.takes_items && options.items > 0) refuse("TaskOptions::items", &Kind::takes_items);
+  if (!kind.takes_values && options.values != TaskValues::numbers) {
+    refuse("TaskOptions::values", std::mem_fn(&Kind::takes_values));
+  }
+  if (!kind.takes_items && options.items > 0) {
+    refuse("TaskOptions::items", std::mem_fn(&Kind::takes_items));
+  }
 }
 
 // Returns the part of the distances that each case has: all parts once, and evenly in any run of
@@ -108,9 +112,13 @@ bool keeps(const TaskCase& one, const std::vector<TokenIds>& secrets) {
 }  // namespace
 
 void refuse_length(const TaskOptions& options, Index least) {
-  throw UsageError(fault(fmt::format("TaskOptions::length = {}", options.length),
-                         fmt::format("at least {} tokens for the task {}", least, options.task),
-                         "fewer", "give a longer length"));
+  throw UsageError(fault(fmt::format("the task {}", options.task),
+                         fmt::format("a length of at least {} tokens", least),
+                         fmt::format("{}", options.length), "give a longer length"));
+}
+
+const TaskInfo& find_task(const std::string& name, const std::string& where) {
+  return kind_of(name, where).info;
 }
 
 std::span<const TaskInfo> task_infos() {
@@ -124,7 +132,7 @@ std::span<const TaskInfo> task_infos() {
 
 void make_task_cases(const TaskOptions& options, const Tokenizer& tokenizer, Index vocabulary,
                      const std::function<void(TaskCase)>& take, const std::stop_token& stop) {
-  const Kind& kind = kind_of(options);
+  const Kind& kind = kind_of(options.task, "task");
   refuse_idle(kind, options);
   Tokenizer::Around around;
   tokenizer.encode("a", around);

@@ -29,7 +29,7 @@ TokenIds tokens_after(const Tokenizer& tokenizer, std::string_view before, std::
   return tokenizer.encode(text, around);
 }
 
-TokenIds word_tokens(const Tokenizer& tokenizer, Index vocabulary) {
+TokenIds word_tokens(const Tokenizer& tokenizer, Index vocabulary, WordParts parts) {
   TokenIds spaced, plain;
   const int end = static_cast<int>(std::min<Index>(vocabulary, tokenizer.vocabulary()));
   for (int id = 0; id < end; ++id) {
@@ -39,12 +39,12 @@ TokenIds word_tokens(const Tokenizer& tokenizer, Index vocabulary) {
     if (letters.size() < 2 || !std::ranges::all_of(letters, is_letter)) continue;
     (space ? spaced : plain).push_back(id);
   }
-  if (std::ssize(spaced) >= kEnoughWords) return spaced;
+  if (parts == WordParts::no && std::ssize(spaced) >= kEnoughWords) return spaced;
   append(spaced, plain);
   return spaced;
 }
 
-void append(TokenIds& ids, const TokenIds& more) {
+void append(TokenIds& ids, std::span<const int> more) {
   ids.insert(ids.end(), more.begin(), more.end());
 }
 

@@ -8,6 +8,7 @@ from statistics import mean, stdev
 
 import jsonschema
 
+from tests.cli.answers import likeliest, write_cases
 from tests.cli.checkpoints import copy_golden, make_dump
 from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE, CommandTest
 from tests.places import ROOT
@@ -70,7 +71,8 @@ class Calibrate(CommandTest):
         metrics, rises = results["metrics"], results["coords"]["rise"]
         self.assertEqual(rises, [0.001, 0.02, 5])
         listed = json.loads(self.succeed("list", "measures", "--json", "--group", "calibration").out)
-        self.assertEqual({m["name"] for m in listed} - metrics.keys(), set())
+        of_text = {m["name"] for m in listed if "answer" not in m["name"]}
+        self.assertEqual(of_text - metrics.keys(), set())
         # The rule: the last tolerance before the first that is not shown to stay below the rise.
         learned = metrics["calibration_loss_change"]
         tolerances = results["coords"]["calibrated_tolerance"]
@@ -104,6 +106,38 @@ class Calibrate(CommandTest):
             metrics["calibrated_loss_change"]["stderr"][2], stdev(changes) / math.sqrt(PIECES), 6
         )
         self.assertEqual(results["settings"]["tolerance_nats"], rises)
+
+    def test_answers_must_be_kept_too(self) -> None:
+        write_cases(self, "task.jsonl", likeliest(self, "model", [60] * 6))
+        nats = ("--tolerance-nats", RISES, "--confirm", "c.txt", "--tasks", "task.jsonl")
+        done = self.succeed("converge", *self.asked, *nats, "--out", "out")
+        for words in ("answers", "stay below", "; the loss of answers changes by"):
+            self.assertIn(words, " ".join(done.out.split()))
+        results = validate(self.folder / "out/results.json")
+        metrics = results["metrics"]
+        listed = json.loads(self.succeed("list", "measures", "--json", "--group", "calibration").out)
+        self.assertEqual({m["name"] for m in listed} - metrics.keys(), set())
+        self.assertEqual(set(metrics["calibration_answer_change"]["rows"]), {3})
+        # A plan for which both are kept loses no more answers than compare says.
+        self.succeed("compare", "model", "--tasks", "task.jsonl", "--plan", "out/plan_rise_of_5.json",
+                     "--lengths", 60, "--measures", "weights", "--out", "one", "--quiet")  # fmt: skip
+        one = validate(self.folder / "one/results.json")["metrics"]["answer_loss_change"]["values"][1][0]
+        tolerance = metrics["tolerance_for_rise"]["values"][2]
+        learned = metrics["calibration_answer_change"]["values"]
+        on_odd = learned[results["coords"]["calibrated_tolerance"].index(tolerance)]
+        on_even = metrics["calibrated_answer_change"]["values"][2]
+        self.assertAlmostEqual((on_odd + on_even) / 2, one, 6)
+
+    def test_refuses_tasks_that_show_nothing(self) -> None:
+        cases = likeliest(self, "model", [60] * 3)
+        write_cases(self, "few.jsonl", cases)
+        write_cases(self, "wrong.jsonl", [case | {"answer": [1, 2, 3]} for case in cases])
+        nats = ("--tolerance-nats", "0.01", "--confirm", "c.txt")
+        self.refuse(BAD_INPUT, "converge", *self.asked, *nats, "--tasks", "wrong.jsonl",
+                    says=("a task that the model is shown to do",))  # fmt: skip
+        self.refuse(BAD_INPUT, "converge", *self.asked, *nats, "--tasks", "few.jsonl",
+                    says=("4 where they are halved", "few, even cases"))  # fmt: skip
+        self.refuse(USAGE, "converge", *self.asked, "--tasks", "few.jsonl", says=("no --tolerance-nats",))
 
     def test_refuses_what_shows_nothing(self) -> None:
         nats = ("--tolerance-nats", "0.01")

@@ -8,6 +8,7 @@ import resource
 import signal
 import unittest
 
+from tests.cli.answers import likeliest, write_cases
 from tests.cli.checkpoints import copy_golden, make_gpt2
 from tests.cli.command import INTERRUPTED, RESOURCE, CommandTest, environment
 from tests.cli.terminal import Terminal
@@ -18,30 +19,39 @@ DEMO = (str(ROOT / "demo/model"), "--text", str(ROOT / "demo/text.txt"))
 ALGORITHMS = ["growing L", "growing N", "critical N", "separability", "sensitivity"]
 PAPER_SECONDS = [24 * 60, 37 * 60, 17 * 3600 + 4 * 60, 7 * 60, 60]
 THEOREMS = {"distance_bound_is_safe", "gradient_bound_is_safe"}
-LIMITS = THEOREMS | {
-    "weights_vanish",
-    "distance_grows_linearly",
-    "distance_bound_is_conservative",
-    "returns_diminish",
-    "critical_n_is_small",
-    "critical_n_grows_sublinearly",
-    "proportional_margin_collapses",
-    "proportional_separability_falls",
-    "separability_settles",
-    "coverage_is_independent",
-    "gradient_is_within_quarter",
-    "sensitivity_follows_temperature",
-    "sensitivity_falls_by_two_orders",
-    "falling_entropy_warns",
-    "falling_separability_warns",
-    "distance_bound_tightens",
-    "distances_converge",
-    "separability_bound_tracks",
-    "steps_agree",
-    "cold_raises_the_norm_alone",
-    "entropy_grows_where_separability_falls",
-    "growing_entropy_warns",
+OF_TASKS = {
+    "answers_are_lost_with_context",
+    "growing_entropy_loses_answers",
+    "falling_separability_loses_answers",
 }
+LIMITS = (
+    THEOREMS
+    | {
+        "weights_vanish",
+        "distance_grows_linearly",
+        "distance_bound_is_conservative",
+        "returns_diminish",
+        "critical_n_is_small",
+        "critical_n_grows_sublinearly",
+        "proportional_margin_collapses",
+        "proportional_separability_falls",
+        "separability_settles",
+        "coverage_is_independent",
+        "gradient_is_within_quarter",
+        "sensitivity_follows_temperature",
+        "sensitivity_falls_by_two_orders",
+        "falling_entropy_warns",
+        "falling_separability_warns",
+        "distance_bound_tightens",
+        "distances_converge",
+        "separability_bound_tracks",
+        "steps_agree",
+        "cold_raises_the_norm_alone",
+        "entropy_grows_where_separability_falls",
+        "growing_entropy_warns",
+    }
+    | OF_TASKS
+)
 TOKENS = {
     "gaussian_mean_rate",
     "gaussian_covariance_rate",
@@ -60,6 +70,10 @@ SMALL = ("--dimension", "6", "--grid", "60,120,240,480", "--replicates", "4")
 
 def verdicts(results: dict) -> dict[str, str]:
     return {claim["name"]: claim["verdict"] for claim in results["claims"]}
+
+
+def flat(values: object) -> list:
+    return [value for part in values for value in flat(part)] if isinstance(values, list) else [values]
 
 
 class Limits(CommandTest):
@@ -104,7 +118,7 @@ class Limits(CommandTest):
         self.assertEqual({claim["name"] for claim in results["claims"]}, LIMITS)
         for claim in results["claims"]:
             self.assertEqual(claim["paper"], "A")
-            self.assertNotEqual(claim["verdict"], "not tested", claim)
+            self.assertEqual(claim["verdict"] == "not tested", claim["name"] in OF_TASKS, claim)
             self.assertEqual(claim.get("theorem", False), claim["name"] in THEOREMS)
             # What was measured is on the screen, as it stands in the file.
             printed = " ".join(done.out.split())
@@ -214,6 +228,44 @@ class Limits(CommandTest):
         self.assertEqual(found["critical_n_is_small"], "not tested", "8 heads")
         self.assertEqual(found["returns_diminish"], "not tested")
         self.assertEqual(found["distance_grows_linearly"], "not tested", "32, 64, 128")
+
+    def test_answers_of_tasks(self) -> None:
+        """Half of the cases right, each case against a scan of it alone; all right tests nothing."""
+        copy_golden("gpt2/plain", self.folder / "model")
+        self.ids(128)
+        right = likeliest(self, "model", [20, 60] * 10)
+        write_cases(self, "right.jsonl", right)
+        mixed = [case | {"answer": [1, 2]} if k % 4 > 1 else case for k, case in enumerate(right)]
+        write_cases(self, "mixed.jsonl", mixed)
+        run = ("reproduce", "limits", "model", "--tokens", "ids.txt", "--quiet", "--json", "--out", "out")
+        results = json.loads(self.succeed(*run, "--tasks", "mixed.jsonl").out)
+        metrics, claims = results["metrics"], {claim["name"]: claim for claim in results["claims"]}
+        self.assertEqual(results["metrics"]["does_task"]["values"], [1])
+        for name in OF_TASKS:
+            self.assertNotEqual(claims[name]["verdict"], "not tested", claims[name])
+        facts = {f["name"]: f["value"] for f in claims["answers_are_lost_with_context"]["facts"]}
+        self.assertEqual((facts["cases"], facts["right_shortest"], facts["right_longest"]), (20, 0.5, 0.5))
+        write_cases(self, "one.jsonl", mixed[1:2])
+        scan = ("scan", "model", "--tasks", "one.jsonl", "--lengths", 61, "--queries", 32, "--top-n", 20)
+        one = json.loads(self.succeed(*scan, "--json", "--quiet").out)["metrics"]
+        for name, of_scan in (
+            ("case_entropy", "entropy_normalized_beyond_sinks"),
+            ("case_selected", "effective_tokens_beyond_sinks"),
+            ("case_separability", "separability_excess"),
+        ):
+            heads = [flat(head)[0] for layer in one[of_scan]["values"] for head in layer]
+            self.assertAlmostEqual(metrics[name]["values"][1], sum(heads) / len(heads), 9, name)
+        self.assertAlmostEqual(metrics["case_answer_loss"]["values"][1], one["answer_loss"]["values"][0], 9)
+        self.assertEqual(metrics["case_tokens"]["values"][1], 61)
+        again = json.loads(
+            self.succeed("reproduce", "limits", "--results", "out", "--json", "--out", "b").out
+        )
+        self.assertEqual(again["claims"], results["claims"])
+        results = json.loads(self.succeed(*run, "--tasks", "right.jsonl").out)
+        for claim in results["claims"]:
+            if claim["name"] in OF_TASKS:
+                self.assertEqual(claim["verdict"], "not tested")
+                self.assertIn("answers all 20 cases right", claim["measured"])
 
     def test_pieces_of_the_text(self) -> None:
         """16 pieces of 128 tokens out of two texts, each against a scan of that piece alone."""

@@ -13,7 +13,7 @@ from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE, CommandTest
 from tests.places import ROOT
 
 DEMO = ROOT / "demo/model"
-TASKS = ("copy", "passkey", "keys", "values", "pairs", "trace")
+TASKS = ("copy", "passkey", "keys", "values", "pairs", "trace", "replay", "repeats")
 KEYS = [
     "task",
     "prompt",
@@ -84,6 +84,9 @@ class Oracle(TaskTest):
             for case in cases:
                 self.check(case, task, 400)
             distances = sorted(case["distance"] for case in cases)
+            if task == "replay":  # from the end to the beginning
+                self.assertEqual(set(distances), {400 - 64})
+                continue
             gaps = [b - a for a, b in itertools.pairwise(distances)]
             self.assertGreater(distances[-1] - distances[0], 200, task)
             self.assertLess(max(gaps), 3 * (distances[-1] - distances[0]) / 24, task)
@@ -153,7 +156,9 @@ class Refused(TaskTest):
         self.refuse_task("copy", says="expected --model MODEL, found none")
         self.refuse(USAGE, "task", "copy", *model, says="expected a file to write, found no --out")
         self.refuse_task("passkeys", *model, says=("passkey, keys", "did you mean passkey?"))
-        self.refuse_task("copy", *model, "--length", 20, says="--length 20: expected at least")
+        self.refuse_task(
+            "copy", *model, "--length", 20, says="the task copy: expected a length of at least 52"
+        )
         self.refuse_task("copy", *model, "--length", 2000, says="at most 1024 tokens, the model's context")
         self.refuse_task("copy", *model, "--cases", 0, says="--cases")
         self.refuse_task("copy", *model, "--values", "words", says="--values: expected one of keys, values")

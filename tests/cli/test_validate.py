@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import signal
+import unittest
 
+from tests.cli.answers import likeliest, write_cases
 from tests.cli.checkpoints import copy_golden, make_dump
-from tests.cli.command import INTERRUPTED, UNSUPPORTED, USAGE, CommandTest
+from tests.cli.command import BAD_INPUT, INTERRUPTED, UNSUPPORTED, USAGE, CommandTest
+from tests.cli.shares import SharesTest
 from tests.cli.terminal import Terminal
 from tests.places import ROOT
 from tests.results.schema import validate
@@ -71,3 +75,80 @@ class Validate(CommandTest):
         make_dump(self.folder / "d.safetensors", 1, 2, 96, 4)
         said = ("a model with a loss",)
         self.refuse(UNSUPPORTED, "validate", "d.safetensors", "--tokens", "a.txt", says=said)
+
+
+class ValidateTasks(SharesTest):
+    """Tasks that the model does: their answers are what it says by itself."""
+
+    window = ("--pattern", "window:size=8", "--normalizer", "none")
+
+    def setUp(self) -> None:
+        super().setUp()
+        copy_golden("gpt2/plain", self.folder / "model")
+        for k, name in enumerate(("a.txt", "b.txt")):
+            numbers = [(i * i + 3 * i + 5 * k) % 41 for i in range(96)]
+            self.write(name, " ".join(map(str, numbers)))
+        self.texts = ("--tokens", "a.txt", "b.txt", *FEW)
+        cases = likeliest(self, "model", [80] * 8)
+        write_cases(self, "first.jsonl", cases[:4])
+        write_cases(self, "second.jsonl", cases[4:])
+
+    def validate(self, *words: object) -> tuple[dict, str]:
+        done = self.succeed("validate", "model", *words, *self.window, "--out", "out")
+        return validate(self.folder / "out/results.json"), done.out
+
+    def test_beside_texts(self) -> None:
+        results, printed = self.validate(*self.texts, "--tasks", "first.jsonl", "second.jsonl")
+        self.assertEqual(results["coords"]["cases"], ["first", "second"])
+        self.assertEqual(results["metrics"]["does_task"]["values"], [1, 1])
+        self.assertEqual([task["task"] for task in results["text"]["tasks"]], ["first", "second"])
+        self.assertEqual(results["text"]["names"], ["a.txt", "b.txt"])
+        self.assertIn("prediction_rank_correlation", results["metrics"])
+        self.assertEqual(results["settings"]["tasks"], ["first.jsonl", "second.jsonl"])
+        for words in ("rank correlation with lost answers", "shown to lose answers under window:size=8"):
+            self.assertIn(words, printed)
+        self.assertRegex(printed, r"attention_distance is not shown to predict .* \(rho")
+        self.succeed("report", "out")
+
+    def test_one_task_is_halved_and_says_so(self) -> None:
+        results, _ = self.validate(*FEW[2:], "--lengths", 64, "--tasks", "first.jsonl")
+        self.assertEqual(results["coords"]["cases"], ["first, odd cases", "first, even cases"])
+        self.assertTrue(
+            any("there is one task that the model does" in notice for notice in results["notices"]),
+            results["notices"],
+        )
+        self.assertNotIn("prediction_rank_correlation", results["metrics"])
+        self.assertEqual(len(results["text"]["names"]), 4)
+
+    def test_shards_have_the_bits_of_one_process(self) -> None:
+        words = ("validate", "model", *self.texts, *self.window, "--tasks", "first.jsonl", "second.jsonl")
+        self.succeed(*words, "--out", "one", "--quiet")
+        for k in (1, 2):
+            self.shard(f"{k}/2", f"part{k}", *words)
+        self.succeed("merge", "part1", "part2", "--out", "merged", "--quiet")
+        self.assert_same("merged", "one")
+
+    def test_refuses_tasks_that_show_nothing(self) -> None:
+        draw = random.Random(5)
+        wrong = [{"prompt": [draw.randrange(31) for _ in range(40)], "answer": [1, 2, 3]} for _ in range(4)]
+        write_cases(self, "wrong.jsonl", wrong)
+        words = ("validate", "model", *self.texts, *self.window, "--tasks")
+        self.refuse(
+            BAD_INPUT, *words, "wrong.jsonl", says=("a task that the model is shown to do", "only wrong")
+        )
+        self.refuse(
+            BAD_INPUT,
+            *words,
+            "first.jsonl",
+            "--cases",
+            3,
+            says=("at least 2 cases", "1 of first, even cases"),
+        )
+        results, printed = self.validate(*self.texts, "--tasks", "first.jsonl", "wrong.jsonl", "second.jsonl")
+        self.assertEqual(results["coords"]["cases"], ["first", "second"])
+        self.assertEqual(results["coords"]["task"], ["first", "wrong", "second"])
+        self.assertIn("The model is not shown to do wrong", printed)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -36,7 +36,7 @@ ValidateOptions small_options() {
 
 TEST(Validate, LossesAreThoseOfACompareOfEachHead) {
   const ValidateOptions options = small_options();
-  const Results results = validate(kTexts, open_text, options);
+  const Results results = validate({kTexts, open_text}, options);
   EXPECT_EQ(results.command, Command::validate);
   const LabelledArray& change = results.require_metric("validated_loss_change");
   EXPECT_EQ(change.dim_names(),
@@ -87,7 +87,7 @@ TEST(Validate, RisesAndFallsAreThoseShownAmongAll) {
   options.patterns.clear();
   options.normalizers = {"softmax:t=0.5", "uniform"};
   options.level = .9;
-  const Results results = validate(kTexts, open, options);
+  const Results results = validate({kTexts, open}, options);
   const LabelledArray& all = results.require_metric("validated_loss_change");
   int shown = 0;
   for (Index k = 0; k < 2; ++k) {
@@ -116,7 +116,7 @@ TEST(Validate, RisesAndFallsAreThoseShownAmongAll) {
 
 TEST(Validate, PredictorsAreTheMetricsOfTheText) {
   const ValidateOptions options = small_options();
-  const Results results = validate(kTexts, open_text, options);
+  const Results results = validate({kTexts, open_text}, options);
   ConvergeOptions converge_options;
   converge_options.scan = options.scan;
   converge_options.scan.measures = measure_groups();
@@ -154,9 +154,9 @@ TEST(Validate, IsTheSameOnAnyNumberOfThreads) {
   options.patterns.clear();
   options.normalizers = {"uniform"};
   options.scan.threads = 1;
-  const Results one = validate(kTexts, open_text, options);
+  const Results one = validate({kTexts, open_text}, options);
   options.scan.threads = 3;
-  const Results three = validate(kTexts, open_text, options);
+  const Results three = validate({kTexts, open_text}, options);
   for (const auto& [name, metric] : one.metrics) {
     const LabelledArray& other = three.require_metric(name);
     for (std::size_t i = 0; i < metric.values.size(); ++i) {
@@ -168,17 +168,19 @@ TEST(Validate, IsTheSameOnAnyNumberOfThreads) {
 }
 
 TEST(Validate, RefusesWhatCannotBeValidated) {
-  EXPECT_THROW(validate({}, open_text, small_options()), UsageError);
+  EXPECT_THROW(validate(ValidateInput{}, small_options()), UsageError);
   ValidateOptions nothing = small_options();
   nothing.patterns.clear();
   nothing.normalizers.clear();
-  EXPECT_THROW(validate(kTexts, open_text, nothing), UsageError);
+  ValidateInput half = {.groups = {"one"}, .open_group = open_text};
+  EXPECT_THROW(validate(half, small_options()), UsageError);
+  EXPECT_THROW(validate({kTexts, open_text}, nothing), UsageError);
 }
 
 TEST(Validate, OneTextIsSaidToShowNothingOfAnother) {
   ValidateOptions options = small_options();
   options.normalizers.clear();
-  const Results results = validate(std::span(kTexts).first(1), open_text, options);
+  const Results results = validate({{kTexts.front()}, open_text}, options);
   EXPECT_TRUE(std::ranges::any_of(results.notices, [](const std::string& notice) {
     return notice.starts_with("there is one text:");
   }));
@@ -191,7 +193,7 @@ TEST(Validate, PredictsOnlyWhereTheTextsAgree) {
   int predicted = 0, of_two_signs = 0, above_level = 0, undefined = 0;
   for (const double level : {.05, 1.}) {  // the fixture has no p below .05, and all are at most 1
     options.level = level;
-    const Results results = validate(kTexts, open_text, options);
+    const Results results = validate({kTexts, open_text}, options);
     const LabelledArray& p = results.require_metric("prediction_rank_correlation_p");
     const LabelledArray& by_text = results.require_metric("prediction_rank_correlation_by_text");
     p.each([&](std::span<const Index> pair, std::size_t at) {
@@ -211,6 +213,98 @@ TEST(Validate, PredictsOnlyWhereTheTextsAgree) {
   }
   EXPECT_GT(std::min({predicted, of_two_signs, above_level, undefined}), 0)
       << predicted << ", " << of_two_signs << ", " << above_level << ", " << undefined;
+}
+
+// Two groups of cases; the second group has longer ones.
+std::unique_ptr<HeadSource> open_group(std::size_t group) {
+  std::vector<Document> cases;
+  for (int c = 0; c < 4; ++c) {
+    std::vector<int> prompt;
+    for (int i = 0; i < 70 + 10 * static_cast<int>(group); ++i) {
+      prompt.push_back((i * i + c * i + 7 * static_cast<int>(group)) % 41);
+    }
+    cases.push_back(make_case(prompt, std::vector<int>{c, 3}, {.task = "t", .distance = 20}, "t"));
+  }
+  return make_model_source(resolve_model(testing::source_path("tests/golden/gpt2/plain")),
+                           std::move(cases), {});
+}
+
+ValidateInput with_cases(std::vector<std::string> texts) {
+  return {.texts = std::move(texts),
+          .open = open_text,
+          .groups = {"one", "two"},
+          .open_group = open_group};
+}
+
+TEST(ValidateAnswers, AreThoseOfACompareOfEachHead) {
+  ValidateOptions options = small_options();
+  options.normalizers.clear();
+  options.patterns = {"window:size=8"};
+  const Results results = validate(with_cases(kTexts), options);
+  const Results texts_alone = validate({kTexts, open_text}, options);
+  for (const auto& [name, metric] : texts_alone.metrics) {
+    const LabelledArray& beside = results.require_metric(name);
+    for (std::size_t i = 0; i < metric.values.size(); ++i) {
+      EXPECT_TRUE(metric.values[i] == beside.values[i] || std::isnan(metric.values[i])) << name;
+    }
+  }
+  const LabelledArray& change = results.require_metric("validated_answer_change");
+  EXPECT_EQ(change.dim_names(),
+            (std::vector<std::string>{"layer", "head", "intervention", "cases"}));
+  for (Index group = 0; group < 2; ++group) {
+    const auto source = open_group(static_cast<std::size_t>(group));
+    CompareOptions compared;
+    compared.scan.lengths = {64};
+    compared.each = Each::head;
+    compared.patterns = options.patterns;
+    const Results expected =
+        compare(*source, compared, make_interventions(compared, source->info()));
+    const LabelledArray& loss = expected.require_metric("answer_loss_change");
+    for (Index l = 0; l < change.dim("layer").size(); ++l) {
+      for (Index h = 0; h < change.dim("head").size(); ++h) {
+        EXPECT_EQ(change({l, h, 0, group}), loss({l, h, 1, 0})) << l << "." << h;
+        EXPECT_EQ(change.at({l, h, 0, group}).standard_error, loss.at({l, h, 1, 0}).standard_error);
+      }
+    }
+  }
+  EXPECT_EQ(results.coord_names("cases")[1], "two");
+  const LabelledArray& correlation = results.require_metric("answer_rank_correlation");
+  EXPECT_TRUE(
+      std::ranges::any_of(correlation.values, [](double rho) { return std::abs(rho) > 0; }));
+}
+
+TEST(ValidateAnswers, MeasureHeadsOnTheCasesWithoutAText) {
+  ValidateOptions options = small_options();
+  options.scan.lengths = {64};
+  options.normalizers.clear();
+  options.patterns = {"window:size=8"};
+  const Results results = validate(with_cases({}), options);
+  EXPECT_EQ(results.metric("prediction_rank_correlation"), nullptr);
+  const LabelledArray& value = results.require_metric("predictor_value");
+  EXPECT_EQ(value.dim_names(), (std::vector<std::string>{"layer", "head", "predictor", "cases"}));
+  ConvergeOptions converge_options;
+  converge_options.scan = options.scan;
+  converge_options.scan.measures = measure_groups();
+  const auto source = open_group(1);
+  const Results expected = converge(*source, converge_options);
+  const Index entropy = results.require_coord("predictor").find("entropy").value_or(-1);
+  ASSERT_GE(entropy, 0);
+  EXPECT_EQ(value({1, 0, entropy, 1}), expected.require_metric("entropy")({1, 0, 0}));
+}
+
+// Heads are looked up by number: some layers may be left out.
+TEST(Validate, ChangesOfChosenHeadsAreTheirOwn) {
+  ValidateOptions options = small_options();
+  options.normalizers = {"uniform"};
+  options.patterns.clear();
+  const Results all = validate({kTexts, open_text}, options);
+  options.scan.heads = "1.1";
+  const Results one = validate({kTexts, open_text}, options);
+  const LabelledArray& chosen = one.require_metric("validated_loss_change");
+  const Index layer = one.require_coord("layer").find(1.).value_or(-1);
+  const Index head = one.require_coord("head").find(1.).value_or(-1);
+  EXPECT_EQ(chosen({layer, head, 0, 0}), all.at("validated_loss_change", {1, 1, 0, 0}));
+  EXPECT_NE(chosen({layer, head, 0, 0}), 0);
 }
 
 }  // namespace

@@ -64,9 +64,13 @@ MadeRows make_rows(Index length, int vocabulary, Seen seen, std::uint64_t seed,
 }
 
 // `counts`: how many rows each value stands for.
-Values observe(const MadeRows& made, Values* counts = nullptr, bool with_tokens = true) {
+Values observe(const MadeRows& made, Values* counts = nullptr, bool with_tokens = true,
+               Index answered = 0) {
   std::vector<std::unique_ptr<Measure>> measures;
-  measures.push_back(make_roles_measure());
+  SourceInfo source;
+  source.documents = {std::ssize(made.rows)};
+  source.answers = {{.tokens = answered}};
+  measures.push_back(make_roles_measure(source));
   const CellLayout layout(measures);
   HeadInput head;
   if (with_tokens) head.tokens = made.tokens;
@@ -186,6 +190,23 @@ TEST(Roles, LeaveSinksOutOfWhatIsBeyondThem) {
                   static_cast<double>(keys) / static_cast<double>(others));
         if (kRoles[k].label == std::string("distant")) {
           EXPECT_NEAR(values.at("weight_distant")(r, 0), mass / total, 1e-12);
+        }
+      }
+    }
+  }
+}
+
+TEST(Roles, OfACaseAreThoseOfTheRowsThatPredictItsAnswer) {
+  const MadeRows made = make_rows(60, 9, Seen::causal, 5);
+  const Values all = observe(made), of_answer = observe(made, nullptr, true, 7);
+  for (const auto& [name, values] : of_answer) {
+    for (Index r = 0; r < 60; ++r) {
+      const bool predicts = r >= 60 - 8 && r < 60 - 1;
+      for (Index c = 0; c < values.cols(); ++c) {
+        const double whole = all.at(name)(r, c);
+        EXPECT_EQ(std::isnan(values(r, c)), !predicts || std::isnan(whole)) << name << " row " << r;
+        if (predicts && !std::isnan(whole)) {
+          EXPECT_EQ(values(r, c), whole) << name << " row " << r;
         }
       }
     }

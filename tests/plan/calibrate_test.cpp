@@ -4,6 +4,7 @@
 
 #include "plan/joint_change.hpp"
 #include "plan/tiny_plan.hpp"
+#include "statistics/student.hpp"
 
 namespace headgauge {
 namespace {
@@ -55,6 +56,53 @@ TEST(Calibrate, LossesAreThoseOfThePlans) {
   for (Index t = 1; t < results.coord_size("calibrated_tolerance"); ++t) {
     EXPECT_LE(share({t}), share({t - 1})) << "larger tolerances keep fewer keys";
   }
+}
+
+// Cases of one task with answers of two tokens.
+std::unique_ptr<HeadSource> tiny_cases(int count, int seed) {
+  std::vector<Document> cases;
+  for (int c = 0; c < count; ++c) {
+    std::vector<int> prompt;
+    for (int i = 0; i < 70; ++i) prompt.push_back((i * i + (5 + c) * i + 3 * seed) % 41);
+    cases.push_back(make_case(std::move(prompt), std::vector<int>{c % 41, 7}, {.task = "t"}, "t"));
+  }
+  return make_model_source(resolve_model(testing::source_path("tests/golden/gpt2/plain")),
+                           std::move(cases), {XSource::embedding, 1});
+}
+
+// A tolerance is good if both losses are shown to stay below the rise, as they are up to there.
+TEST(Calibrate, AnswersAndTextMustBothBeKept) {
+  const auto learn = tiny_source(4), confirm = tiny_source(3, 1);
+  const auto odd = tiny_cases(4, 0), even = tiny_cases(5, 1);
+  Results alone = converged(*learn), both = converged(*learn);
+  const std::vector<double> allowed = {0.05, 0.2, 10};
+  calibrate_budgets({*learn, *confirm}, rises(allowed), alone);
+  EXPECT_EQ(alone.metric("calibration_answer_change"), nullptr);
+  const auto plans =
+      calibrate_budgets({*learn, *confirm, odd.get(), even.get()}, rises(allowed), both);
+  const LabelledArray& text = both.require_metric("calibration_loss_change");
+  const LabelledArray& answers = both.require_metric("calibration_answer_change");
+  EXPECT_EQ(answers.at({0}).rows, 4);
+  bool some_fewer = false;
+  for (Index r = 0; r < std::ssize(allowed); ++r) {
+    double expected = -1;
+    for (Index t = 0; t < both.coord_size("calibrated_tolerance"); ++t) {
+      const auto shown = [&](const LabelledArray& change) {
+        const Estimate at = change.at({t});
+        const double statistic = (allowed[r] - at.value) / at.standard_error;
+        return student_tail(statistic, static_cast<double>(at.rows - 1)) <= .05;
+      };
+      if (!shown(text) || !shown(answers)) break;
+      expected = both.coord_numbers("calibrated_tolerance")[t];
+    }
+    EXPECT_EQ(both.at("tolerance_for_rise", {r}), expected) << allowed[r];
+    some_fewer = some_fewer || expected < alone.at("tolerance_for_rise", {r});
+  }
+  EXPECT_TRUE(some_fewer) << "answers must decide somewhere";
+  Evaluations known;
+  JointChange loss(*even, "even", known, {});
+  EXPECT_DOUBLE_EQ(both.at("calibrated_answer_change", {2}),
+                   mean(loss.change(plans[2].plan.heads)));
 }
 
 TEST(Calibrate, SaysWhereNoToleranceIsGood) {

@@ -34,16 +34,16 @@ class Cpp(unittest.TestCase):
     OTHERS: ClassVar = {
         "loss": "make options output summary catalogue scan compare_table diff_table plan_table answers_table",
         "distance": "registry limits converge case_line write_cases",
-        "separability": "registry limits converge early_warning warning_claims set_size_claims",
+        "separability": "registry limits converge early_warning retrieval retrieval_claims warning_claims set_size_claims",
         "sensitivity": "registry limits",
-        "entropy": "warning_claims table",
+        "entropy": "retrieval_claims warning_claims table",
         "horizon": "synthetic_table",
         "loss_change": "output",
         "output_change": "output source",
         "reach": "source",
-        "rank_correlation": "random_keys_claims tokens_claims warning_claims",
-        "rank_correlation_low": "warning_claims",
-        "rank_correlation_high": "warning_claims",
+        "rank_correlation": "random_keys_claims retrieval_claims tokens_claims warning_claims",
+        "rank_correlation_low": "retrieval_claims warning_claims",
+        "rank_correlation_high": "retrieval_claims warning_claims",
     }
     TOKEN = re.compile(r'//[^\n]*|"((?:[^"\\\n]|\\.)*)"')
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
 
 #include "headgauge/files.hpp"
@@ -110,6 +111,10 @@ TEST_P(EveryTask, SpreadsItsDistancesEvenly) {
   options.cases = 40;
   std::vector<Index> distances;
   for (const TaskCase& one : cases_of(options)) distances.push_back(one.distance);
+  if (options.task == "replay") {  // the whole context, always
+    EXPECT_EQ(std::set(distances.begin(), distances.end()), std::set{Index{options.length - 64}});
+    return;
+  }
   const auto spread = [&](std::vector<Index> some, double tolerance) {
     std::ranges::sort(some);
     const double first = static_cast<double>(some.front()), last = static_cast<double>(some.back());
@@ -150,7 +155,7 @@ TEST(TaskCases, HaveTheseBytes) {
       ids += nlohmann::json({one.prompt, one.answer, one.control, one.distance}).dump();
     }
   }
-  EXPECT_EQ(text_sha256(ids), "16c10f1e2c15b2987aae654281d83daa99877e557a9255c2bf116cf26000fd99");
+  EXPECT_EQ(text_sha256(ids), "7bdd07285f168dc85562f81dfd79ac5e263f26a9695328c8c7a4abb9de2c69b8");
 }
 
 TEST(TaskCases, TakeAnotherPieceOfTheTextEach) {
@@ -212,13 +217,14 @@ TEST(TaskCases, HaveAsManyItemsAsAskedFor) {
 }
 
 TEST(TaskCases, AreRefusedInOneLine) {
-  EXPECT_EQ(error_of({.task = "passkeys"}),
-            "task: expected one of copy, passkey, keys, values, pairs, trace, found \"passkeys\" "
-            "(did you mean passkey?); correct the name");
   EXPECT_EQ(
-      error_of({.task = "pairs", .text = {text_of("a")}}),
-      "TaskOptions::text: expected one of copy, passkey, keys, values, trace, found pairs; leave "
-      "one of the two out");
+      error_of({.task = "passkeys"}),
+      "task: expected one of copy, passkey, keys, values, pairs, trace, replay, repeats, found "
+      "\"passkeys\" (did you mean passkey?); correct the name");
+  EXPECT_EQ(error_of({.task = "pairs", .text = {text_of("a")}}),
+            "TaskOptions::text: expected one of copy, passkey, keys, values, trace, replay, "
+            "repeats, found "
+            "pairs; leave one of the two out");
   EXPECT_EQ(error_of({.task = "trace", .values = TaskValues::words}),
             "TaskOptions::values: expected one of keys, values, found trace; leave one of the two "
             "out");
@@ -226,17 +232,75 @@ TEST(TaskCases, AreRefusedInOneLine) {
       error_of({.task = "pairs", .items = 3}),
       "TaskOptions::items: expected one of keys, values, trace, found pairs; leave one of the "
       "two out");
-  EXPECT_EQ(error_of({.task = "copy", .length = 51}),
-            "TaskOptions::length = 51: expected at least 52 tokens for the task copy, found fewer; "
-            "give a longer length");
+  EXPECT_EQ(
+      error_of({.task = "copy", .length = 51}),
+      "the task copy: expected a length of at least 52 tokens, found 51; give a longer length");
+  EXPECT_EQ(error_of({.task = "replay", .length = 128}),
+            "the task replay: expected a length of at least 129 tokens, found 128; give a longer "
+            "length");
+  EXPECT_EQ(error_of({.task = "repeats", .length = 64}),
+            "the task repeats: expected a length of at least 65 tokens, found 64; give a longer "
+            "length");
   EXPECT_NE(
-      error_of({.task = "keys", .length = 60}).find("TaskOptions::length = 60: expected at least "),
+      error_of({.task = "keys", .length = 60}).find("the task keys: expected a length of at "),
       std::string::npos);
   EXPECT_NE(error_of({.task = "passkey", .text = {text_of("too short")}})
                 .find("text: expected a text of at least "),
             std::string::npos);
   EXPECT_NE(error_of({.task = "pairs", .length = 20000}).find("words of Latin letters"),
             std::string::npos);
+}
+
+// The text of the words 0, 1, 2 ... says where a token is from.
+TEST(TaskCases, ReplayTheBeginningOfAPieceOfTheText) {
+  std::vector<int> text(3000);
+  std::iota(text.begin(), text.end(), 300);
+  const TaskOptions options = {.task = "replay", .length = 400, .cases = 5, .text = {ids_of(text)}};
+  std::set<int> beginnings;
+  for (const TaskCase& one : cases_of(options)) {
+    const int begin = one.prompt.front();
+    beginnings.insert(begin);
+    const Index said = 400 - 64;
+    for (Index t = 0; t < said; ++t) {
+      EXPECT_EQ(one.prompt[t], begin + t);
+      // Its control has the tokens behind the piece first.
+      EXPECT_EQ(one.control[t], t < 64 ? begin + said + t : begin + t);
+    }
+    ASSERT_EQ(std::ssize(one.prompt), said + 8);
+    for (Index t = 0; t < 8; ++t) EXPECT_EQ(one.prompt[said + t], begin + t);
+    EXPECT_TRUE(std::equal(one.prompt.end() - 8, one.prompt.end(), one.control.end() - 8));
+    ASSERT_EQ(std::ssize(one.answer), 56);
+    for (Index t = 0; t < 56; ++t) EXPECT_EQ(one.answer[t], begin + 8 + t);
+  }
+  EXPECT_EQ(beginnings.size(), 5u);
+}
+
+TEST(TaskCases, RepeatRandomTokensInAText) {
+  std::vector<int> text(2000, 7);
+  const TaskOptions options = {
+      .task = "repeats", .length = 300, .cases = 20, .text = {ids_of(text)}};
+  std::set<int> drawn;
+  for (const TaskCase& one : cases_of(options)) {
+    const Index said = 300 - 32, first = said - one.distance;
+    ASSERT_EQ(std::ssize(one.prompt), said + 1);
+    std::vector<int> whole = one.prompt;
+    append(whole, one.answer);
+    std::set<int> passage;
+    for (Index t = 0; t < 300; ++t) {
+      const bool is_first = first <= t && t < first + 32;
+      if (t >= said) {
+        EXPECT_EQ(whole[t], whole[t - one.distance]);
+      } else if (is_first) {
+        EXPECT_TRUE(passage.insert(whole[t]).second) << "said twice in a row";
+      } else {
+        EXPECT_EQ(whole[t], 7);
+      }
+      if (t < said) EXPECT_EQ(one.control[t], 7);
+    }
+    EXPECT_EQ(one.control.back(), one.prompt.back());
+    drawn.insert(passage.begin(), passage.end());
+  }
+  EXPECT_GT(drawn.size(), 400u) << "other tokens each time";
 }
 
 TEST(TaskCases, StopWhenAsked) {

@@ -1,0 +1,80 @@
+#include "experiments/prediction_output.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+#include "headgauge/parallel.hpp"
+#include "results/declared.hpp"
+#include "statistics/false_discoveries.hpp"
+
+namespace headgauge {
+namespace {
+
+// Returns whether all values are above 0 or all are below 0.
+bool one_sign(std::span<const double> values) {
+  return std::ranges::all_of(values, [](double value) { return value > 0; }) ||
+         std::ranges::all_of(values, [](double value) { return value < 0; });
+}
+
+void write_thresholds(const std::vector<Threshold>& thresholds, Index outcomes,
+                      const PredictionNames& names, Results& results) {
+  std::vector<double> p;
+  for (const Threshold& threshold : thresholds) p.push_back(threshold.p);
+  p = adjusted_p_values(p);
+  LabelledArray& value = add_declared(results, names.threshold);
+  LabelledArray& separation = add_declared(results, names.separation);
+  LabelledArray& adjusted = add_declared(results, names.separation_p);
+  for (Index i = 0; i < std::ssize(thresholds); ++i) {
+    const Index predictor = i / outcomes, k = i % outcomes;
+    value({predictor, k}) = thresholds[i].value;
+    separation({predictor, k}) = thresholds[i].separation;
+    adjusted({predictor, k}) = p[i];
+  }
+}
+
+}  // namespace
+
+void write_predictions(const PredictionTables& tables, const PredictionNames& names,
+                       const PredictionOptions& plan, double level, int threads, Results& results) {
+  const Index count = std::ssize(tables.outcomes);
+  const std::size_t pairs = tables.predictors.size() * tables.outcomes.size();
+  std::vector<Threshold> thresholds(pairs);
+  std::vector<Prediction> found(pairs);
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  ThreadPool pool(std::max(1, threads > 0 ? threads : cores));
+  pool.for_each(std::ssize(found), [&](Index i) {
+    const HeadTable& predictor = tables.predictors[i / count];
+    const HeadTable& outcome = tables.outcomes[i % count];
+    const auto pair = static_cast<std::uint32_t>(i);
+    found[i] = predict(predictor, outcome, plan, pair);
+    thresholds[i] = choose_threshold(predictor, outcome, plan, pair);
+  });
+  std::vector<double> p;
+  for (const Prediction& prediction : found) p.push_back(prediction.p);
+  p = adjusted_p_values(p);
+
+  LabelledArray& correlation = add_declared(results, names.correlation).with_rows();
+  LabelledArray& low = add_declared(results, names.low);
+  LabelledArray& high = add_declared(results, names.high);
+  LabelledArray& adjusted = add_declared(results, names.p);
+  LabelledArray& by_part = add_declared(results, names.by_part);
+  LabelledArray& predicts = add_declared(results, names.predicts);
+  LabelledArray& replicated = add_declared(results, names.replication);
+  for (Index i = 0; i < std::ssize(found); ++i) {
+    const Index predictor = i / count, k = i % count;
+    correlation.set({predictor, k}, {found[i].correlation, kUndefined, found[i].heads});
+    low({predictor, k}) = found[i].interval.low;
+    high({predictor, k}) = found[i].interval.high;
+    adjusted({predictor, k}) = p[i];
+    for (Index t = 0; t < std::ssize(found[i].by_text); ++t) {
+      by_part({predictor, k, t}) = found[i].by_text[t];
+    }
+    if (std::isnan(p[i])) continue;
+    predicts({predictor, k}) = p[i] <= level && one_sign(found[i].by_text);
+  }
+  for (Index k = 0; k < count; ++k) replicated({k}) = replication(tables.outcomes[k]);
+  write_thresholds(thresholds, count, names, results);
+}
+
+}  // namespace headgauge

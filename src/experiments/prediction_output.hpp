@@ -1,0 +1,60 @@
+// Writes how well predictors rank heads by an outcome (docs/mathematics.md 7c).
+#pragma once
+
+#include <vector>
+
+#include "experiments/prediction.hpp"
+#include "headgauge/metric_names.hpp"
+#include "headgauge/results.hpp"
+
+namespace headgauge {
+
+// Names of the metrics that are written.
+struct PredictionNames {
+  const char* correlation;
+  const char* low;
+  const char* high;
+  const char* p;
+  const char* by_part;  // also along the rows of the tables, its last dim
+  const char* predicts;
+  const char* threshold;
+  const char* separation;
+  const char* separation_p;
+  const char* replication;
+};
+
+inline constexpr PredictionNames kOfText = {
+    .correlation = metric::prediction_rank_correlation,
+    .low = metric::prediction_rank_correlation_low,
+    .high = metric::prediction_rank_correlation_high,
+    .p = metric::prediction_rank_correlation_p,
+    .by_part = metric::prediction_rank_correlation_by_text,
+    .predicts = metric::predicts,
+    .threshold = metric::prediction_threshold,
+    .separation = metric::threshold_separation,
+    .separation_p = metric::threshold_separation_p,
+    .replication = metric::loss_change_replication,
+};
+inline constexpr PredictionNames kOfAnswers = {
+    .correlation = metric::answer_rank_correlation,
+    .low = metric::answer_rank_correlation_low,
+    .high = metric::answer_rank_correlation_high,
+    .p = metric::answer_rank_correlation_p,
+    .by_part = metric::answer_rank_correlation_by_cases,
+    .predicts = metric::predicts_answers,
+    .threshold = metric::answer_threshold,
+    .separation = metric::answer_threshold_separation,
+    .separation_p = metric::answer_threshold_separation_p,
+    .replication = metric::answer_change_replication,
+};
+
+struct PredictionTables {
+  std::vector<HeadTable> predictors;  // along the coordinate predictor
+  std::vector<HeadTable> outcomes;    // along the coordinate intervention
+};
+
+// `level`: the false discovery rate over all pairs of a predictor and an outcome.
+void write_predictions(const PredictionTables& tables, const PredictionNames& names,
+                       const PredictionOptions& plan, double level, int threads, Results& results);
+
+}  // namespace headgauge

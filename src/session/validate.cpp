@@ -1,0 +1,123 @@
+// Session::validate(): which metrics predict the loss of text and of answers.
+#include "headgauge/validate.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+#include <utility>
+
+#include "headgauge/metric_names.hpp"
+#include "session/answered.hpp"
+#include "session/finish.hpp"
+
+namespace headgauge {
+namespace {
+
+// Returns file names; names that occur twice include their folders.
+std::vector<std::string> short_names(const Texts& texts) {
+  std::vector<std::string> names;
+  for (const Text& text : texts) names.push_back(std::filesystem::path(text.name).filename());
+  std::vector<std::string> sorted = names;
+  std::ranges::sort(sorted);
+  return std::ranges::adjacent_find(sorted) == sorted.end() ? names : names_of(texts);
+}
+
+// Adds what the unchanged model answers.
+void add_answers(const Results& answered, const std::vector<CaseGroup>& groups, Results& results) {
+  results.set_coord("task", answered.require_coord("task").labels());
+  for (const char* name : {metric::answer_loss, metric::answer_right, metric::answer_right_low,
+                           metric::answer_right_high, metric::answer_gain, metric::does_task}) {
+    if (const LabelledArray* found = answered.metric(name)) results.add_metric(name, *found);
+  }
+  if (results.text.names.empty()) {
+    results.text = answered.text;
+  } else {
+    results.text.tasks = answered.text.tasks;
+  }
+  const bool halved = groups.front().cases.front().answer.task != groups.front().name;
+  if (!halved) return;
+  results.notices.push_back(
+      "there is one task that the model does: heads are found on half of its cases and checked on "
+      "the other half, so "
+      "nothing is shown about another task");
+}
+
+}  // namespace
+
+Results Session::validate(ValidateRequest request) {
+  Running running = begin();
+  Input input = this->input("validate");
+  input.take(request.options.scan);
+  input.read_again = true;
+  if (texts_.empty() && request.tasks.files.empty()) {
+    throw UsageError(fault("validate", "texts", kNoTexts,
+                           "name at least two texts, such as text_files() a.txt b.txt, or tasks"));
+  }
+  require_checkpoint(input, "validate");
+  const Cases cases = load_cases(model_, request.tasks, run_.stop);
+  input.cases.notices = cases.notices;
+  // The texts are measured one after another on the same model.
+  input.model.hold();
+  std::vector<Document> documents = load_documents(input);
+  require_apart(documents, option_of(texts_));
+  std::vector<Index> tokens;
+  for (const Document& document : documents) tokens.push_back(std::ssize(document.tokens));
+  request.options.costs = document_costs(tokens);
+  append_cases(cases, documents);
+  Results described;
+  input.model.describe(described);
+  describe_documents(documents, {}, described);
+  ValidateRequest recorded = request;
+  sort_lists(recorded.options.scan);
+  request.options.scan.journal =
+      running.open_journal({"validate", model_, texts_, options_of(recorded)}, described);
+  running.start(nullptr);
+
+  ValidateInput parts{.texts = short_names(texts_), .open = [&](std::size_t text) {
+                        return open_source(input.with({texts_[text]}));
+                      }};
+  const auto validated = [&] {
+    ScanOptions& scan = request.options.scan;
+    Results answered;
+    std::vector<CaseGroup> groups;
+    if (!cases.documents.empty()) {
+      ScanOptions asked = scan;
+      if (!texts_.empty()) asked.lengths.clear();  // those of the texts
+      answered = answer_cases(input, cases, asked, running.observer(), run_.stop);
+      if (answered.partial) return answered;
+      groups = done_tasks(cases, answered);
+      // What is found on some cases is checked on others.
+      if (groups.size() == 1) groups = halves_of(groups.front());
+      require_several(groups);
+      // All groups have the lengths that their shortest case has.
+      if (texts_.empty() && scan.lengths.empty()) {
+        for (const double length : answered.coord_numbers("length")) {
+          scan.lengths.push_back(static_cast<int>(length));
+        }
+      }
+    }
+    for (const CaseGroup& group : groups) {
+      std::vector<Index> of_cases;
+      for (const Document& one : group.cases) of_cases.push_back(std::ssize(one.tokens));
+      const std::vector<double> costs = document_costs(of_cases);
+      request.options.costs.push_back(std::accumulate(costs.begin(), costs.end(), 0.0));
+      parts.groups.push_back(group.name);
+    }
+    parts.open_group = [&](std::size_t group) -> std::shared_ptr<HeadSource> {
+      return open_documents(input, groups[group].cases);
+    };
+    Results measured = headgauge::validate(parts, request.options, running.observer(), run_.stop);
+    if (running.has_results() && !groups.empty()) add_answers(answered, groups, measured);
+    return measured;
+  };
+  Results results = running.measure([&] {
+    Results measured = validated();
+    if (!running.has_results()) return measured;
+    complete(measured, {input, options_of(request), "ValidateRequest::"});
+    return measured;
+  });
+  running.save(results);
+  return results;
+}
+
+}  // namespace headgauge
