@@ -46,7 +46,7 @@ struct PlanOptions {
   std::vector<std::string> normalizers;
   // The regression is for the objective `memory`; the objective `loss` is searched greedily.
   PlanSearchKind search = PlanSearchKind::regression;
-  int samples = 0;  // random plans of the regression; 0: as many as heads, between 32 and 128
+  int samples = 0;        // random plans of the regression; 0: as many as heads, between 32 and 128
   int random_plans = 20;  // random assignments of the plan's entries to other heads
   // Number of pairs of head and candidate whose loss is measured one by one before the search;
   // those that change the head's output least come first. 0: all.
@@ -66,9 +66,9 @@ inline constexpr Index kReplayCue = 8;
 struct PlanDocuments {
   PlanDocuments(HeadSource& of_texts, HeadSource* of_cases = nullptr, Index tokens_replayed = 0)
       : texts(of_texts), cases(of_cases), replayed(tokens_replayed) {}
-  HeadSource& texts;   // pieces of text
-  HeadSource* cases;   // cases of tasks; null: none
-  Index replayed;      // the last tokens of each piece, which repeat its first; 0: none
+  HeadSource& texts;  // pieces of text
+  HeadSource* cases;  // cases of tasks; null: none
+  Index replayed;     // the last tokens of each piece, which repeat its first; 0: none
 };
 
 // The documents of a plan. All pieces of text have the same number of tokens.

@@ -134,6 +134,7 @@ struct TaskFiles {
   // Maximum number of cases of each file, evenly spaced over it (0: 50), and number of cases of
   // each probe (0: 16).
   int cases = 0;
+  bool empty() const { return files.empty() && probes.empty(); }
 };
 
 // Arguments of the methods of a session: the options of an analysis, and its further inputs.
@@ -178,7 +179,7 @@ struct PlanRequest {
   int replay = 64;
   // Every second case takes part in the search, the others in the check.
   TaskFiles tasks = {.cases = 8};
-  TaskFiles confirm_tasks = {};  // other task files, on which the plan is measured once
+  TaskFiles confirm_tasks = {};           // other task files, on which the plan is measured once
   std::vector<std::string> formats = {};  // additional formats of the plan (plan_format())
 };
 

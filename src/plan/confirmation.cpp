@@ -45,8 +45,8 @@ double confirmed_losses(int random_plans) {
 }
 
 void confirm_budget(BudgetResult& budget, const PlanSpace& space, Starts& starts,
-                    const SearchPoint* by_layer, JointChange& loss, int random_plans, std::uint64_t seed,
-                    const std::function<void(const std::string&)>& tick) {
+                    const SearchPoint* by_layer, JointChange& loss, int random_plans,
+                    std::uint64_t seed, const std::function<void(const std::string&)>& tick) {
   budget.methods.resize(kMethods);
   const auto try_plan = [&](Method method, PerHead<HeadPlan> plan) {
     tick(method_text(method));

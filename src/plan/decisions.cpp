@@ -26,8 +26,8 @@ bool stays_below(const Judged& change, const Allowances& allowed) {
   };
   if (!below(change.text, allowed.text)) return false;
   if (!change.replay.empty() && !below(change.replay, allowed.replay)) return false;
-  return std::ranges::all_of(
-      change.answers, [&](const ByDocument& task) { return below(task, allowed.answers); });
+  return std::ranges::all_of(change.answers,
+                             [&](const ByDocument& task) { return below(task, allowed.answers); });
 }
 
 }  // namespace headgauge

@@ -91,8 +91,8 @@ class PlanMaker {
         options_(checked(options, texts)),
         progress_(progress),
         stop_(stop),
-        context_(common_length(
-            {&texts.search.texts, &texts.check.texts, &texts.confirm.texts}, "plan", 2)),
+        context_(common_length({&texts.search.texts, &texts.check.texts, &texts.confirm.texts},
+                               "plan", 2)),
         known_(options_.journal),
         space_(source(), context_, candidates_of(options_, shares(), source(), context_)),
         loss_(texts.search, "search", known_, stop),
@@ -107,9 +107,9 @@ class PlanMaker {
     check_.judge_only(replay_, tasks_.done);
     options_.objective == PlanObjective::loss ? lower_the_loss() : fit_into_memory();
     confirm();
-    return write_plan_results({texts_, options_, space_, finder_->screening(), budgets_, tasks_,
-                               confirmed_tasks_, confirmed_original_, loss_.computed() + check_.computed() + confirmed_,
-                               watch_.seconds()});
+    return write_plan_results(
+        {texts_, options_, space_, finder_->screening(), budgets_, tasks_, confirmed_tasks_,
+         confirmed_original_, loss_.computed() + check_.computed() + confirmed_, watch_.seconds()});
   }
 
  private:

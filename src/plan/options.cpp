@@ -84,7 +84,8 @@ std::vector<Option> options_of(PlanOptions& o) {
        .value = &o.screen,
        .form = "N|all",
        .group = option_group::searched,
-       .help = "For --search greedy: measure the loss of only the first N heads under a candidate one by one, those "
+       .help = "For --search greedy: measure the loss of only the first N heads under a candidate "
+               "one by one, those "
                "whose output it changes least (default {})",
        .details = "The search begins with those. Use it if measuring all heads takes too long",
        .least = 1,

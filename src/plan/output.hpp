@@ -18,8 +18,8 @@ struct PlanRun {
   const std::vector<BudgetResult>& budgets;
   const MeasuredTasks& tasks;
   const std::vector<std::string>& confirmed_tasks;  // those of the cases of --confirm
-  const Judged& original;  // of the confirmation documents
-  int computed = 0;  // number of losses computed
+  const Judged& original;                           // of the confirmation documents
+  int computed = 0;                                 // number of losses computed
   double seconds = 0;
 };
 

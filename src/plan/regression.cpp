@@ -17,9 +17,9 @@ constexpr double kMostFull = 0.9;
 constexpr int kHalvings = 60;
 constexpr int kFewestSamples = 32;
 constexpr int kMostSamples = 128;
-constexpr int kHeadRounds = 4;   // for a share, by head
-constexpr int kRoundPlans = 8;   // plans of a round
-constexpr int kLayerRounds = 1;  // for a share, by whole layers
+constexpr int kHeadRounds = 4;       // for a share, by head
+constexpr int kRoundPlans = 8;       // plans of a round
+constexpr int kLayerRounds = 1;      // for a share, by whole layers
 constexpr std::size_t kOffered = 6;  // plans that are measured on the check documents
 
 double median(std::vector<double> values) {
@@ -197,8 +197,7 @@ void RegressionFinder::refine(double share, const std::vector<HeadGroup>& groups
   }
 }
 
-std::vector<SearchPoint> RegressionFinder::measured_within(double share,
-                                                          std::size_t most) const {
+std::vector<SearchPoint> RegressionFinder::measured_within(double share, std::size_t most) const {
   std::vector<SearchPoint> fitting;
   for (const SearchPoint& point : measured_) {
     if (point.share <= share + 1e-12) fitting.push_back(point);

@@ -28,8 +28,9 @@ class RegressionFinder final : public Finder {
   // Measures `plans` random plans, in which some heads have a random choice.
   void explore(int plans);
   // Measures plans of at most the share for these groups of heads, in rounds: each plan is the best
-  // under costs drawn from what the regression knows of them (Thompson sampling), so that choices whose costs are
-  // uncertain are tried. The first plan of a round is the best under the estimated costs.
+  // under costs drawn from what the regression knows of them (Thompson sampling), so that choices
+  // whose costs are uncertain are tried. The first plan of a round is the best under the estimated
+  // costs.
   void refine(double share, const std::vector<HeadGroup>& groups, int rounds, int plans);
   // Returns the measured plans of at most the share, lowest cost first, at most `most`.
   std::vector<SearchPoint> measured_within(double share, std::size_t most) const;

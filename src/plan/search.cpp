@@ -23,8 +23,8 @@ SearchPoint PlanSearch::point(const Choices& choices) {
   return {choices, space_.share(choices), cost(loss_.change(space_.plan(choices)))};
 }
 
-std::vector<std::vector<Judged>> PlanSearch::alone(
-    std::span<const HeadGroup> groups, const std::vector<std::vector<bool>>& wanted) {
+std::vector<std::vector<Judged>> PlanSearch::alone(std::span<const HeadGroup> groups,
+                                                   const std::vector<std::vector<bool>>& wanted) {
   const Choices full = space_.same(0);
   std::vector<std::vector<Judged>> found(groups.size());
   // One layer at a time, so that a stop loses little work.

@@ -31,7 +31,7 @@ class PlanSearch {
   SearchPoint point(const Choices& choices);
   // Measures every group alone under every choice marked in `wanted` (all if empty), by document.
   std::vector<std::vector<Judged>> alone(std::span<const HeadGroup> groups,
-                                             const std::vector<std::vector<bool>>& wanted);
+                                         const std::vector<std::vector<bool>>& wanted);
 
   // Moves from `from` to fewer keys until the share is `least`. In each step it measures the few
   // moves with the smallest expected rise per key and makes the best. The path begins with `from`.

@@ -33,10 +33,7 @@ class Sentences {
   std::vector<SummaryLine> all() const {
     std::vector<SummaryLine> lines;
     for (const MaybeLine& line :
-         {explained(
-              act(),
-              act_means(),
-              next::kUnderPlan),
+         {explained(act(), act_means(), next::kUnderPlan),
           explained(
               rivals(0),
               "A plan that does not beat simple rules of the same size is not worth its search.",
@@ -152,7 +149,10 @@ class Sentences {
       const auto high = of_task(metric::planned_answers_kept_high, t);
       if (!kept || !low || !high) continue;
       line.say(some ? ", " : "; it keeps ").number(*kept, 100).say(" % (").number(*low, 100);
-      line.say(" to ").number(*high, 100).say(" %) of the right answers of ").say(results_.coord_names("task")[t]);
+      line.say(" to ")
+          .number(*high, 100)
+          .say(" %) of the right answers of ")
+          .say(results_.coord_names("task")[t]);
       some = true;
     }
   }

@@ -109,7 +109,8 @@ void write_tasks(const MeasuredTasks& tasks, const std::vector<std::string>& con
   if (tasks.results.metrics.empty()) return;
   const auto all = tasks.results.coord_names("task");
   results.set_coord("task", std::vector<std::string>(all.begin(), all.end()));
-  for (const auto& [name, metric] : tasks.results.metrics) results.metrics.emplace_back(name, metric);
+  for (const auto& [name, metric] : tasks.results.metrics)
+    results.metrics.emplace_back(name, metric);
   WithInterval change(results, metric::planned_answer_change, metric::planned_answer_change_low,
                       metric::planned_answer_change_high);
   WithInterval kept(results, metric::planned_answers_kept, metric::planned_answers_kept_low,

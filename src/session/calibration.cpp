@@ -35,7 +35,7 @@ bool Calibration::asked() const {
 
 void Calibration::check(const HeadSource& source) {
   const bool confirms = !request_.confirm.empty();
-  if (!asked() && !confirms && request_.tasks.files.empty()) return;
+  if (!asked() && !confirms && request_.tasks.empty()) return;
   if (!asked() || !confirms) {
     throw UsageError(
         fault("converge", "CalibrateOptions::tolerance_nats and ConvergeRequest::confirm together",
@@ -51,7 +51,7 @@ void Calibration::check(const HeadSource& source) {
                                  source.info().name + ", which has none",
                                  "use ConvergeOptions::tolerances, which are about the output"));
   }
-  cases_ = load_cases(input_.model, request_.tasks, input_.stop);
+  cases_ = load_cases(input_, request_.tasks, request_.options.scan.seed);
   learn_ = load_whole_documents(input_);
   unseen_ = load_whole_documents(input_.with(request_.confirm));
   if (share_tokens(learn_, unseen_)) {

@@ -118,7 +118,7 @@ void Cases::require_loss(const SourceInfo& source) const {
 }
 
 Cases load_cases(const Input& input, const TaskFiles& tasks, std::uint64_t seed) {
-  if (tasks.files.empty() && tasks.probes.empty()) return {};
+  if (tasks.empty()) return {};
   if (input.model.has_own_queries()) {
     throw UnsupportedError(fault("tasks", "a model that can read them",
                                  "a dump, which holds its own queries", "give a checkpoint"));

@@ -37,9 +37,8 @@ Results described(const PlanTexts& texts) {
                          {"check", without_names(described(texts.check.texts).text)},
                          {"confirm", without_names(described(texts.confirm.texts).text)},
                          {"replay", texts.search.replayed}}};
-  for (const auto& [name, documents] : {std::pair{"search", &texts.search},
-                                        {"check", &texts.check},
-                                        {"confirm", &texts.confirm}}) {
+  for (const auto& [name, documents] :
+       {std::pair{"search", &texts.search}, {"check", &texts.check}, {"confirm", &texts.confirm}}) {
     if (documents->cases == nullptr) continue;
     all.text.others[name + std::string(" cases")] =
         without_names(described(*documents->cases).text);
@@ -86,8 +85,8 @@ PlanResults Session::plan(PlanRequest request) {
   const PlanTexts texts = sources.texts();
   HeadSource& confirm = texts.confirm.texts;
   if (has_cases && !confirm.info().has_loss) {
-    throw UnsupportedError(fault("tasks", "a model that predicts next tokens",
-                                 confirm.info().name, "leave the tasks out"));
+    throw UnsupportedError(fault("tasks", "a model that predicts next tokens", confirm.info().name,
+                                 "leave the tasks out"));
   }
   const std::vector<std::string> untried =
       keep_exportable(request.options, formats, confirm.info());

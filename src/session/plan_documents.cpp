@@ -129,13 +129,12 @@ void require_other_cases(const std::vector<Document>& select,
 }
 
 // Probes are as long as a piece, and stand in the texts of their set.
-void load_tasks(const Input& input, const PlanRequest& request, Index length,
-                PlanPieces& pieces) {
+void load_tasks(const Input& input, const PlanRequest& request, Index length, PlanPieces& pieces) {
   Input of_set = input;
   of_set.lengths = {static_cast<int>(length)};
   const Cases select = load_cases(of_set, request.tasks, request.options.seed);
-  const Cases confirm = load_cases(of_set.with(request.confirm), request.confirm_tasks,
-                                   request.options.seed + 1);
+  const Cases confirm =
+      load_cases(of_set.with(request.confirm), request.confirm_tasks, request.options.seed + 1);
   if (!select.documents.empty() && confirm.documents.empty()) {
     throw UsageError(fault("PlanRequest::confirm_tasks", "tasks to confirm on", "none",
                            "what is chosen on some tasks is judged on others: add them"));

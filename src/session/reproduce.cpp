@@ -54,7 +54,7 @@ Results Session::reproduce(LimitsRequest request) {
   input.lengths = options.lengths;
   input.x = options.x;
   input.threads = options.threads;
-  const Cases cases = load_cases(model_, request.tasks, run_.stop);
+  const Cases cases = load_cases(input, request.tasks, options.seed);
   OpenedText opened = open_text(input);
   cases.require_loss(opened.source->info());
   input.cases.notices = cases.notices;

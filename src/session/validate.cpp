@@ -49,12 +49,12 @@ Results Session::validate(ValidateRequest request) {
   Input input = this->input("validate");
   input.take(request.options.scan);
   input.read_again = true;
-  if (texts_.empty() && request.tasks.files.empty()) {
+  if (texts_.empty() && request.tasks.empty()) {
     throw UsageError(fault("validate", "texts", kNoTexts,
                            "name at least two texts, such as text_files() a.txt b.txt, or tasks"));
   }
   require_checkpoint(input, "validate");
-  const Cases cases = load_cases(model_, request.tasks, run_.stop);
+  const Cases cases = load_cases(input, request.tasks, request.options.scan.seed);
   input.cases.notices = cases.notices;
   // The texts are measured one after another on the same model.
   input.model.hold();

@@ -57,8 +57,7 @@ std::vector<double> RidgeRegression::draw(std::span<const double> normals) const
   const Eigen::Map<const Eigen::VectorXd> all(normals.data(), std::ssize(normals));
   const Eigen::VectorXd prior = std::sqrt(variance_ / lambda_) * all.head(weighted_.cols());
   const Eigen::VectorXd errors = std::sqrt(variance_) * all.tail(weighted_.rows());
-  return listed(prior +
-                weighted_.transpose() * solver_.solve(y_ - weighted_ * prior - errors));
+  return listed(prior + weighted_.transpose() * solver_.solve(y_ - weighted_ * prior - errors));
 }
 
 }  // namespace headgauge

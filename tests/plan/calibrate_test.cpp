@@ -102,7 +102,7 @@ TEST(Calibrate, AnswersAndTextMustBothBeKept) {
   Evaluations known;
   JointChange loss(*even, "even", known, {});
   EXPECT_DOUBLE_EQ(both.at("calibrated_answer_change", {2}),
-                   mean(loss.change(plans[2].plan.heads)));
+                   mean(loss.change(plans[2].plan.heads).text));
 }
 
 TEST(Calibrate, SaysWhereNoToleranceIsGood) {

@@ -93,8 +93,8 @@ TEST(JointChange, JudgesReplayAndAnswers) {
       EXPECT_EQ(original.right[t][c] + change.right[t][c], right ? 1 : 0);
     }
   }
-  const double parts = mean(change.text) + mean(change.replay) + mean(change.answers[0]) +
-                       mean(change.answers[1]);
+  const double parts =
+      mean(change.text) + mean(change.replay) + mean(change.answers[0]) + mean(change.answers[1]);
   EXPECT_DOUBLE_EQ(cost(change), parts);
 
   // A pass that changes one layer gives the same numbers.

@@ -285,8 +285,7 @@ TEST(MakePlan, SaysWhatCompareMeasuresOfAnswers) {
   scan.scan.measures = {"model"};
   const auto cases = testing::tiny_model(done_cases(2, false));
   const Results expected = compare(
-      *cases, scan,
-      std::vector{make_intervention(made.plans.front().plan, scan, *cases, "plan")});
+      *cases, scan, std::vector{make_intervention(made.plans.front().plan, scan, *cases, "plan")});
   const Estimate change = results.require_metric("planned_answer_change").at({0, 0, 0});
   const Estimate of_compare = expected.require_metric("answer_loss_change").at({1, 0});
   EXPECT_NEAR(change.value, of_compare.value, 1e-12);
