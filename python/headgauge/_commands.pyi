@@ -340,6 +340,7 @@ def converge(
     tolerance_nats: float | Sequence[float] | str | None = None,
     confirm: TextOrIds | None = None,
     tasks: str | Sequence[str] | None = None,
+    probe: str | Sequence[str] | None = None,
     cases: int | None = None,
     synthetic: str | None = None,
     dimension: int | None = None,
@@ -445,8 +446,12 @@ def converge(
     tasks: str | Sequence[str]
         Task files, whose cases the model answers beside the text or without one. Each line is a case: a
         prompt and its answer. See docs/tasks.md.
+    probe: str | Sequence[str]
+        Tasks of headgauge task whose cases the run generates itself, as long as its longest length:
+        replay, repeats .... The text of the run is the haystack. See docs/tasks.md.
     cases: int
-        Largest number of cases of each task file, spread over the file (default 50).
+        Largest number of cases of each task file, spread over the file (default 50), and number of
+        cases of each probe (default 16).
     synthetic: str
         Use random tokens instead of a model and a text, and compare attention over them with its known
         limit. `grid`, `points`, `replicates`, `normalizer`, `seed`, `threads`, `out`, `json` and
@@ -520,6 +525,7 @@ def validate(
     threads: int | None = None,
     seed: int | None = None,
     tasks: str | Sequence[str] | None = None,
+    probe: str | Sequence[str] | None = None,
     cases: int | None = None,
     text: TextOrIds | None = None,
     tokens: TextOrIds | None = None,
@@ -601,8 +607,12 @@ def validate(
     tasks: str | Sequence[str]
         Task files, whose cases the model answers beside the text or without one. Each line is a case: a
         prompt and its answer. See docs/tasks.md.
+    probe: str | Sequence[str]
+        Tasks of headgauge task whose cases the run generates itself, as long as its longest length:
+        replay, repeats .... The text of the run is the haystack. See docs/tasks.md.
     cases: int
-        Largest number of cases of each task file, spread over the file (default 50).
+        Largest number of cases of each task file, spread over the file (default 50), and number of
+        cases of each probe (default 16).
     text: TextOrIds
         Texts, in place of `text_or_ids`.
     tokens: TextOrIds
@@ -622,12 +632,23 @@ def plan(
     confirm: TextOrIds | None = None,
     lengths: int | Literal['auto'] | None = None,
     pieces: int | None = None,
+    replay: int | None = None,
+    tasks: str | Sequence[str] | None = None,
+    probe: str | Sequence[str] | None = None,
+    cases: int | None = None,
+    confirm_tasks: str | Sequence[str] | None = None,
+    confirm_probe: str | Sequence[str] | None = None,
+    confirm_cases: int | None = None,
     objective: Literal['memory', 'loss'] | None = None,
     memory: float | None = None,
     allow: float | None = None,
+    allow_replay: float | None = None,
+    allow_answers: float | None = None,
     curve: float | Sequence[float] | str | None = None,
     pattern: str | Sequence[str] | None = None,
     normalizer: str | Sequence[str] | None = None,
+    search: Literal['regression', 'greedy'] | None = None,
+    samples: int | Literal['auto'] | None = None,
     screen: int | Literal['all'] | None = None,
     random_plans: int | None = None,
     threads: int | None = None,
@@ -651,6 +672,26 @@ def plan(
         and texts go.
     pieces: int
         Largest number of pieces of each text, spread over the text (default 4).
+    replay: int
+        Repeat the first R tokens of each piece at its end, and judge plans by their loss too; 0: no
+        replay (default 64). Pieces of fewer than 4 R tokens have none.
+    tasks: str | Sequence[str]
+        Task files, whose cases plans are judged by too: every second case in the search, the others
+        when a plan is chosen. Each line is a case: a prompt and its answer. See docs/tasks.md.
+    probe: str | Sequence[str]
+        Tasks of headgauge task whose cases the run generates itself, as long as its longest length:
+        replay, repeats .... The text of the run is the haystack. See docs/tasks.md.
+    cases: int
+        Largest number of cases of each task file, and number of cases of each probe (default 8).
+    confirm_tasks: str | Sequence[str]
+        Other task files, whose cases are answered once, at the end. Use other kinds of tasks: what
+        holds for them was not chosen on them.
+    confirm_probe: str | Sequence[str]
+        Other tasks of headgauge task, whose cases the run generates in the texts of confirm and that
+        are answered once, at the end.
+    confirm_cases: int
+        Largest number of cases of each file of confirm_tasks (default 50), and number of cases of each
+        probe (default 16).
     objective: Literal['memory', 'loss']
         Goal of the search: the lowest loss at a share of the key-value cache (the default), or the
         lowest loss at any size of the cache.
@@ -658,6 +699,10 @@ def plan(
         Keep at most this share of the key-value cache (default 0.5, unless allow is given).
     allow: float
         Keep less and less of the cache, as long as the loss is shown to rise by less than this.
+    allow_replay: float
+        The same for the loss of replayed tokens (default: as allow).
+    allow_answers: float
+        The same for the loss of the answers of each task (default: as allow).
     curve: float | Sequence[float] | str
         Make plans for these shares of the cache too, for the curve of loss against cache (default
         0.75,0.5,0.25). `objective loss` takes no shares.
@@ -668,10 +713,17 @@ def plan(
     normalizer: str | Sequence[str]
         Normalizers that a head may get (default: uniform, whose cache is a running mean; for objective
         loss temperatures too).
+    search: Literal['regression', 'greedy']
+        How plans are searched for: by regression on the losses of random plans (the default), or head
+        by head, which takes hours beyond a hundred heads. `objective loss` always searches head by
+        head.
+    samples: int | Literal['auto']
+        Number of random plans of the regression; auto, the default, is the number of key-value heads,
+        from 32 to 128.
     screen: int | Literal['all']
-        Measure the loss of only the first N heads under a candidate one by one, those whose output it
-        changes least (default all). The search begins with those. Use it if measuring all heads takes
-        too long.
+        For search greedy: measure the loss of only the first N heads under a candidate one by one,
+        those whose output it changes least (default all). The search begins with those. Use it if
+        measuring all heads takes too long.
     random_plans: int
         Compare with this many random assignments of the plan to other heads (default 20).
     threads: int
@@ -700,6 +752,7 @@ def reproduce(
     threads: int | None = None,
     seed: int | None = None,
     tasks: str | Sequence[str] | None = None,
+    probe: str | Sequence[str] | None = None,
     cases: int | None = None,
     full: bool | None = None,
     dimension: int | None = None,
@@ -731,8 +784,12 @@ def reproduce(
     tasks: str | Sequence[str]
         Task files, whose cases the model answers beside the text or without one. Each line is a case: a
         prompt and its answer. See docs/tasks.md.
+    probe: str | Sequence[str]
+        Tasks of headgauge task whose cases the run generates itself, as long as its longest length:
+        replay, repeats .... The text of the run is the haystack. See docs/tasks.md.
     cases: int
-        Largest number of cases of each task file, spread over the file (default 50).
+        Largest number of cases of each task file, spread over the file (default 50), and number of
+        cases of each probe (default 16).
     full: bool
         Use the paper's numbers of random tokens (up to 30000, on the sphere 100000) and 200 replicates;
         takes hours; an interrupted run resumes. See docs/synthetic.md.
