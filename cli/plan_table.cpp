@@ -76,8 +76,10 @@ class PlanTable {
   }
 
   bool judges_retrieval() const {
-    return results_.metric(metric::planned_replay_change) != nullptr ||
-           results_.metric(metric::planned_answers_kept) != nullptr;
+    if (results_.metric(metric::planned_replay_change) != nullptr) return true;
+    const LabelledArray* answers = results_.metric(metric::planned_answer_change);
+    return answers != nullptr &&
+           std::ranges::any_of(answers->values, [](double change) { return !std::isnan(change); });
   }
 
   // Returns what the methods cost the replay, and the answers of each task that they keep.
@@ -88,9 +90,10 @@ class PlanTable {
     std::vector<Index> tasks;
     const Index count = results_.coord("task") == nullptr ? 0 : results_.coord_size("task");
     for (Index t = 0; t < count; ++t) {
-      if (!kept(metric::planned_answers_kept, 0, budget, t)) continue;
+      if (!of_task(metric::planned_answer_change, 0, budget, t)) continue;
       tasks.push_back(t);
-      columns.push_back({fmt::format("{} kept", results_.coord_names("task")[t]), 22});
+      columns.push_back({fmt::format("{}, nats", results_.coord_names("task")[t]), 18});
+      columns.push_back({"kept (95 %)", 19});
     }
     TextTable table(paint_, columns);
     for (Index m = 0; m < std::ssize(methods_); ++m) {
@@ -99,21 +102,25 @@ class PlanTable {
       if (!share) continue;
       std::vector<TextCell> row = {{methods_[m], m == 0 ? Style::bold : Style::plain}};
       if (has_replay) row.emplace_back(interval(metric::planned_replay_change, m, budget));
-      for (const Index task : tasks) row.emplace_back(kept_text(m, budget, task));
+      for (const Index task : tasks) {
+        const auto change = of_task(metric::planned_answer_change, m, budget, task);
+        row.emplace_back(change ? fmt::format("{:+.4f}", change->value) : "-");
+        row.emplace_back(kept_text(m, budget, task));
+      }
       table.row(std::move(row));
     }
     table.fit(width_);
     return table.text();
   }
 
-  std::optional<MetricCell> kept(const char* name, Index method, Index budget, Index task) const {
+  std::optional<MetricCell> of_task(const char* name, Index method, Index budget, Index task) const {
     return find_cell(results_, name, {{"method", method}, {"budget", budget}, {"task", task}});
   }
 
   std::string kept_text(Index method, Index budget, Index task) const {
-    const auto share = kept(metric::planned_answers_kept, method, budget, task);
-    const auto low = kept(metric::planned_answers_kept_low, method, budget, task);
-    const auto high = kept(metric::planned_answers_kept_high, method, budget, task);
+    const auto share = of_task(metric::planned_answers_kept, method, budget, task);
+    const auto low = of_task(metric::planned_answers_kept_low, method, budget, task);
+    const auto high = of_task(metric::planned_answers_kept_high, method, budget, task);
     if (!share) return "-";
     if (!low || !high) return fmt::format("{:.0f} %", 100 * share->value);
     return fmt::format("{:.0f} % ({:.0f} to {:.0f})", 100 * share->value, 100 * low->value,

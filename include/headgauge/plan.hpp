@@ -100,10 +100,11 @@ struct PlanResults {
   PlanExport exported = {};     // by Session::plan() alone
 };
 
-// Measures every key-value head alone under every candidate, then searches for plans by their joint
-// loss (docs/mathematics.md 7e). The search is greedy, from full attention and from the smallest
-// windows, by head and by layer; then it exchanges entries, starting from the best of these and
-// from equal windows. The plan with the lowest loss on `check` is selected.
+// Searches for plans by their joint cost: the rises of the loss of text, of the replay and of the
+// answers of each task (docs/mathematics.md 7e). The regression learns from random plans what each
+// choice of each head costs, and measures plans near the best. The greedy search measures every
+// head alone under every candidate, and then moves from plan to plan. The plan with the lowest cost
+// on `check` is selected.
 //
 // On `confirm` the plans are compared with others of the same size: equal windows with and without
 // sinks, budgets by layer, budgets of converge(), the plan's entries assigned to other heads, and

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "headgauge/model.hpp"
+#include "scan/answers.hpp"
 
 namespace headgauge {
 namespace {
@@ -31,10 +32,6 @@ double mean_over(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-bool is_right(const NextTokens& next) {
-  return std::ranges::all_of(next.right, [](std::uint8_t right) { return right != 0; });
-}
-
 }  // namespace
 
 double mean(const ByDocument& values) {
@@ -57,12 +54,24 @@ JointChange::JointChange(const PlanDocuments& documents, std::string set, Evalua
       set_(std::move(set)),
       known_(known),
       stop_(std::move(stop)) {
+  if (replayed_ > 0) find_replayed();
   if (documents.cases != nullptr) {
     parts_.push_back({&require_model(*documents.cases), false});
     find_tasks(documents.cases->info());
   }
   original_ = by_loss() ? level({source().layers, source().kv_heads})
                         : Levels(static_cast<std::size_t>(numbers()), 0.0);
+}
+
+// Special tokens may stand before a piece.
+void JointChange::find_replayed() {
+  for (int d = 0; d < texts_; ++d) {
+    const std::vector<int> ids = parts_.front().model->token_ids(d);
+    const auto first =
+        std::search(ids.begin(), ids.end() - replayed_, ids.end() - replayed_, ids.end());
+    assert(first != ids.end() - replayed_);
+    replayed_from_.push_back(first - ids.begin());
+  }
 }
 
 void JointChange::find_tasks(const SourceInfo& cases) {
@@ -92,7 +101,7 @@ void JointChange::judge_only(bool replay, const std::vector<std::string>& tasks)
 }
 
 Index JointChange::numbers() const {
-  return texts_ * (replayed_ > 0 ? 2 : 1) + 2 * cases_;
+  return before_answers() + 2 * cases_;
 }
 
 void JointChange::run_layer(const Part& part, int layer, int document) {
@@ -124,10 +133,15 @@ void JointChange::put(const Part& part, int document, const NextTokens& next,
   if (part.is_text) {
     const auto replayed = static_cast<std::size_t>(replayed_);
     levels[d] = mean_over(numbers.first(numbers.size() - replayed));
-    if (replayed > 0) levels[texts_ + d] = mean_over(numbers.last(replayed - kReplayCue));
+    if (replayed == 0) return;
+    // Number t is of token t + 1 of the context.
+    const auto judged = replayed - static_cast<std::size_t>(kReplayCue);
+    const auto first = static_cast<std::size_t>(replayed_from_[d] + kReplayCue - 1);
+    levels[texts_ + d] = mean_over(numbers.last(judged));
+    levels[2 * texts_ + d] = mean_over(numbers.subspan(first, judged));
     return;
   }
-  const Index before = texts_ * (replayed_ > 0 ? 2 : 1);
+  const Index before = before_answers();
   levels[before + d] = mean_over(numbers);
   levels[before + cases_ + d] = is_right(next) ? 1 : 0;
 }
@@ -137,8 +151,11 @@ Judged JointChange::view(const Levels& levels) const {
     return ByDocument(levels.begin() + from, levels.begin() + from + count);
   };
   Judged judged{.text = at(0, texts_)};
-  if (judges_replay_) judged.replay = at(texts_, texts_);
-  const Index before = texts_ * (replayed_ > 0 ? 2 : 1);
+  if (judges_replay_) {
+    judged.replay = at(texts_, texts_);
+    judged.first_reading = at(2 * texts_, texts_);
+  }
+  const Index before = before_answers();
   for (const std::vector<Index>& of_task : cases_of_) {
     ByDocument& answers = judged.answers.emplace_back();
     ByDocument& right = judged.right.emplace_back();

@@ -26,6 +26,7 @@ double mean(const ByDocument& values);
 struct Judged {
   ByDocument text;                    // by piece of text
   ByDocument replay = {};             // of the replayed tokens, by piece; empty: none
+  ByDocument first_reading = {};      // of the same tokens where they stand first
   std::vector<ByDocument> answers{};  // by task and case
   std::vector<ByDocument> right{};    // 1 for an answer that is right, 0; by task and case
 
@@ -63,7 +64,7 @@ class JointChange {
   int computed() const { return computed_; }
 
  private:
-  // The numbers of all documents: text, replay, answers, right answers.
+  // The numbers of all documents: text, replay, first reading, answers, right answers.
   using Levels = std::vector<double>;
   // One of the sources.
   struct Part {
@@ -72,8 +73,10 @@ class JointChange {
   };
 
   void find_tasks(const SourceInfo& cases);
+  void find_replayed();
   bool by_loss() const { return source().has_loss; }
   Index numbers() const;
+  Index before_answers() const { return texts_ * (replayed_ > 0 ? 3 : 1); }
   Levels level(const PerHead<HeadPlan>& plan);
   void put(const Part& part, int document, const NextTokens& next, Levels& levels) const;
   Judged view(const Levels& levels) const;
@@ -87,6 +90,7 @@ class JointChange {
   Index texts_ = 0, cases_ = 0, replayed_ = 0;
   std::vector<std::string> tasks_;
   std::vector<std::vector<Index>> cases_of_;  // of each task
+  std::vector<Index> replayed_from_;  // by piece: the token of the context that is replayed first
   bool judges_replay_ = false;
   std::string set_;
   Evaluations& known_;

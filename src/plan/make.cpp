@@ -68,6 +68,24 @@ PlanOptions checked(PlanOptions options, const PlanTexts& texts) {
     throw UsageError(fault(option, "PlanOptions::allow, a rise of the loss of text", "none",
                            "allow a rise of the loss of text too"));
   }
+  if (options.allow_replay && texts.search.replayed == 0) {
+    throw UsageError(fault("PlanOptions::allow_replay", "pieces with a replay", "none",
+                           "give longer pieces, or a shorter replay"));
+  }
+  if (options.allow_answers && texts.search.cases == nullptr) {
+    throw UsageError(fault("PlanOptions::allow_answers", "tasks to search on", "none",
+                           "add tasks, or leave it out"));
+  }
+  const bool greedy =
+      options.search == PlanSearchKind::greedy || options.objective == PlanObjective::loss;
+  if (options.screen > 0 && !greedy) {
+    throw UsageError(fault("PlanOptions::screen", "the greedy search", "the regression",
+                           "search greedily, or leave it out"));
+  }
+  if (options.samples > 0 && greedy) {
+    throw UsageError(fault("PlanOptions::samples", "the regression", "the greedy search",
+                           "leave it out"));
+  }
   if (options.objective == PlanObjective::loss && (options.memory || options.allow)) {
     throw UsageError(fault("PlanOptions::objective", "memory if a share or a rise is given", "loss",
                            "leave the share and the rise out"));
@@ -101,6 +119,7 @@ class PlanMaker {
         starts_(space_, loss_, converged_ ? &*converged_ : nullptr) {}
 
   PlanResults run() {
+    progress_.begin("tasks", 0, 0, 1);
     tasks_ = measure_tasks(texts_.cases, stop_);
     replay_ = replays(loss_.original(), check_.original());
     loss_.judge_only(replay_, tasks_.done);
@@ -201,6 +220,10 @@ class PlanMaker {
                      options_.allow ? 1 : most);
     progress_.begin("plans", 0.6, 0.75,
                     finder_->steps_of_share() * static_cast<double>(all.size()));
+    // Without shares, plans for those of the default curve are offered to within_rise() alone.
+    for (const double share : all.empty() ? PlanOptions().curve : std::vector<double>()) {
+      for (FoundPlan& one : finder_->within(share)) found_.push_back(std::move(one));
+    }
     // The smallest share first, because its plan also fits into larger shares.
     for (const double share : all) budgets_.push_back(within(share));
     std::vector<BudgetResult> as_asked;

@@ -234,8 +234,7 @@ class PlanWriter {
           "the replay is not judged, because the model is not shown to predict a passage better "
           "when it comes again");
     }
-    for (const TaskRecord& record : results_.text.tasks) {
-      const std::string& task = record.task;
+    for (const std::string& task : run_.tasks.names()) {
       if (std::ranges::count(run_.tasks.done, task) > 0) continue;
       results_.notices.push_back(fmt::format(
           "the task {} is not judged, because the model itself is not shown to do it", task));

@@ -1,4 +1,7 @@
 // Describes the findings of make_plan() in sentences.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -36,7 +39,10 @@ class Sentences {
          {explained(act(), act_means(), next::kUnderPlan),
           explained(
               rivals(0),
-              "A plan that does not beat simple rules of the same size is not worth its search.",
+              judges_more() ? "These tests are of the loss of text alone: the tables have what each "
+                              "plan does to replay and answers."
+                            : "A plan that does not beat simple rules of the same size is not "
+                              "worth its search.",
               next::kDropKeys),
           explained(assignments(0),
                     "The same entries at other heads are the control: they say whether the plan "
@@ -84,10 +90,12 @@ class Sentences {
     const auto high = cell(metric::planned_change_high, 0, 0);
     Line line;
     if (asked_rise() && share->value >= 1) {
-      line.say("No plan that keeps less of the key-value cache was shown to stay below the ");
+      line.say("No plan that keeps less of the key-value cache was shown to stay below the allowed ");
       return line.say(std::string(budgets_[0]))
-          .say(" nats that were allowed, on the pieces of ")
-          .say("the text that took no part in the search: keep the model as it is.")
+          .say(judges_more() ? " nats, of text, replay and answers, on what took no part in the "
+                               "search: keep the model as it is."
+                             : " nats, on the pieces of the text that took no part in the search: "
+                               "keep the model as it is.")
           .done();
     }
     line.say("The plan \"").say(budgets_[0]).say("\" keeps ").number(*share, 100);
@@ -106,25 +114,40 @@ class Sentences {
       line.say("no change is shown");
     }
     add_retrieval(line);
+    const std::vector<std::string> lost = shown_to_be_lost();
+    if (!lost.empty()) line.say(fmt::format(". It is shown to harm {}", fmt::join(lost, ", ")));
     if (asked_rise()) {
       line.say(keeps_to_allowances()
                    ? ". All intervals end below the allowed rises"
                    : ". It is not shown to stay below the allowed rises: do not use it");
     }
-    if (budgets_[0] == "lowest loss" && high->value >= 0) line.say(": keep the model as it is");
+    if (budgets_[0] == "lowest loss" && (high->value >= 0 || !lost.empty())) {
+      line.say(": keep the model as it is");
+    }
     return line.say(".").done();
   }
 
   const char* act_means() const {
-    if (results_.metric(metric::planned_answers_kept) != nullptr) {
-      return "Decide by these figures: the text and the cases were not used to choose the plan.";
+    for (Index t = 0; t < tasks(); ++t) {
+      if (!of_task(metric::planned_answer_change, t)) continue;
+      return "Decide by these figures: the text and the cases were not used to choose the plan. "
+             "The unchanged model decided which tasks count.";
     }
-    if (results_.metric(metric::planned_replay_change) != nullptr) {
+    if (cell(metric::planned_replay_change, 0, 0)) {
       return "Decide by these figures: the text was not used to choose the plan. The replay shows "
              "copying alone; add --confirm-tasks to see whether answers are still found.";
     }
     return "Decide by this figure: the text that it was measured on was not used to choose the "
            "plan. It does not show whether the model still finds tokens far back.";
+  }
+
+  // Returns whether the first plan is judged by more than the loss of text.
+  bool judges_more() const {
+    if (cell(metric::planned_replay_change, 0, 0)) return true;
+    for (Index t = 0; t < tasks(); ++t) {
+      if (of_task(metric::planned_answer_change, t)) return true;
+    }
+    return false;
   }
 
   Index tasks() const {
@@ -142,19 +165,33 @@ class Sentences {
       add_interval(line, cell(metric::planned_replay_change_low, 0, 0),
                    cell(metric::planned_replay_change_high, 0, 0));
     }
-    bool some = false;
     for (Index t = 0; t < tasks(); ++t) {
+      const auto change = of_task(metric::planned_answer_change, t);
+      if (!change) continue;
+      line.say("; it changes the loss of the answers of ").say(results_.coord_names("task")[t]);
+      line.say(" by ").nats(*change);
+      add_interval(line, of_task(metric::planned_answer_change_low, t),
+                   of_task(metric::planned_answer_change_high, t));
       const auto kept = of_task(metric::planned_answers_kept, t);
       const auto low = of_task(metric::planned_answers_kept_low, t);
       const auto high = of_task(metric::planned_answers_kept_high, t);
       if (!kept || !low || !high) continue;
-      line.say(some ? ", " : "; it keeps ").number(*kept, 100).say(" % (").number(*low, 100);
-      line.say(" to ")
-          .number(*high, 100)
-          .say(" %) of the right answers of ")
-          .say(results_.coord_names("task")[t]);
-      some = true;
+      line.say(" and keeps ").number(*kept, 100).say(" % (").number(*low, 100);
+      line.say(" to ").number(*high, 100).say(" %) of the right ones");
     }
+  }
+
+  // Returns what the first plan is shown to make worse besides the loss of text.
+  std::vector<std::string> shown_to_be_lost() const {
+    std::vector<std::string> lost;
+    const auto replay = cell(metric::planned_replay_change_low, 0, 0);
+    if (replay && replay->value > 0) lost.emplace_back("passages that come again");
+    for (Index t = 0; t < tasks(); ++t) {
+      const auto answers = of_task(metric::planned_answer_change_low, t);
+      if (!answers || !(answers->value > 0)) continue;
+      lost.push_back(fmt::format("answers of {}", results_.coord_names("task")[t]));
+    }
+    return lost;
   }
 
   static void add_interval(Line& line, const std::optional<MetricCell>& low,
@@ -177,11 +214,19 @@ class Sentences {
     };
     const auto high = cell(metric::planned_change_high, 0, 0);
     if (!high || high->value > rise) return false;
-    const auto replay = cell(metric::planned_replay_change_high, 0, 0);
-    if (replay && replay->value > allowed("allow_replay")) return false;
+    // What is judged and has no interval is not shown to keep to anything.
+    const auto is_above = [](bool judged, const std::optional<MetricCell>& end, double most) {
+      return judged && !(end && end->value <= most);
+    };
+    if (is_above(cell(metric::planned_replay_change, 0, 0).has_value(),
+                 cell(metric::planned_replay_change_high, 0, 0), allowed("allow_replay"))) {
+      return false;
+    }
     for (Index t = 0; t < tasks(); ++t) {
-      const auto answers = of_task(metric::planned_answer_change_high, t);
-      if (answers && answers->value > allowed("allow_answers")) return false;
+      if (is_above(of_task(metric::planned_answer_change, t).has_value(),
+                   of_task(metric::planned_answer_change_high, t), allowed("allow_answers"))) {
+        return false;
+      }
     }
     return true;
   }
@@ -199,7 +244,9 @@ class Sentences {
     if (better.empty() && worse.empty() && open.empty()) return std::nullopt;
     Line line;
     line.say("Compared with plans that may keep the same share, ");
-    line.say(by_loss_ ? "its loss is " : "its change of the output is ");
+    line.say(!by_loss_ ? "its change of the output is "
+                       : judges_more() ? "its loss of text is "
+                                       : "its loss is ");
     bool some = false;
     const auto add = [&](const char* what, const std::vector<std::string>& names) {
       if (names.empty()) return;
@@ -228,7 +275,8 @@ class Sentences {
     Line line;
     line.derived(as_low).say(" of ").derived(static_cast<double>(draws));
     line.say(" random assignments of the same entries to other heads");
-    line.say(by_loss_ ? " lose" : " change").say(" at most as much: p = ").number(*p);
+    line.say(judges_more() ? " cost" : by_loss_ ? " lose" : " change");
+    line.say(" at most as much: p = ").number(*p);
     if (p->value <= kLevel) return line.say(", it matters which head got which entry.").done();
     line.say(", it is not shown to matter which head got which entry");
     if (draws < kFewestDraws) {

@@ -38,9 +38,9 @@ struct WithInterval {
 };
 
 // Sets the share of the answers that the model gets right and that stay right. `changes` has -1
-// for an answer that is lost. The interval is undefined for a mean over draws.
+// for an answer that is lost. A mean over draws has no interval.
 void set_kept(WithInterval& kept, std::span<const Index> cell, const ByDocument& original,
-              const ByDocument& changes) {
+              const ByDocument& changes, bool is_mean) {
   Index were_right = 0;
   double still_right = 0;
   for (std::size_t c = 0; c < original.size(); ++c) {
@@ -50,10 +50,9 @@ void set_kept(WithInterval& kept, std::span<const Index> cell, const ByDocument&
   }
   if (were_right == 0) return;
   const Estimate share{.value = still_right / static_cast<double>(were_right), .rows = were_right};
-  const bool whole = still_right == std::floor(still_right);
   kept.set(cell, share,
-           whole ? proportion_interval(static_cast<Index>(still_right), were_right)
-                 : Interval{kUndefined, kUndefined});
+           is_mean ? Interval{kUndefined, kUndefined}
+                   : proportion_interval(std::llround(still_right), were_right));
 }
 
 }  // namespace
@@ -82,11 +81,17 @@ MeasuredTasks measure_tasks(HeadSource* cases, const std::stop_token& stop) {
   return measured;
 }
 
+std::vector<std::string> MeasuredTasks::names() const {
+  if (results.coord("task") == nullptr) return {};
+  const auto names = results.coord_names("task");
+  return {names.begin(), names.end()};
+}
+
 bool replays(const Judged& search, const Judged& check) {
   std::vector<double> gains;
   for (const Judged* one : {&search, &check}) {
     for (std::size_t d = 0; d < one->replay.size(); ++d) {
-      gains.push_back(one->text[d] - one->replay[d]);
+      gains.push_back(one->first_reading[d] - one->replay[d]);
     }
   }
   return gains.size() > 1 && t_test(gains, 0, Tail::above).p <= kShown;
@@ -107,8 +112,7 @@ void write_tasks(const MeasuredTasks& tasks, const std::vector<std::string>& con
     }
   }
   if (tasks.results.metrics.empty()) return;
-  const auto all = tasks.results.coord_names("task");
-  results.set_coord("task", std::vector<std::string>(all.begin(), all.end()));
+  results.set_coord("task", tasks.names());
   for (const auto& [name, metric] : tasks.results.metrics)
     results.metrics.emplace_back(name, metric);
   WithInterval change(results, metric::planned_answer_change, metric::planned_answer_change_low,
@@ -125,7 +129,8 @@ void write_tasks(const MeasuredTasks& tasks, const std::vector<std::string>& con
         if (of_method.answers.empty()) continue;
         const std::vector<Index> cell = {m, b, task};
         change.set(cell, of_method.answers[t]);
-        set_kept(kept, cell, original.right[t], of_method.right[t]);
+        set_kept(kept, cell, original.right[t], of_method.right[t],
+                 m == static_cast<Index>(Method::random));
       }
     }
   }

@@ -14,13 +14,14 @@ namespace headgauge {
 struct MeasuredTasks {
   Results results;                // coordinates and metrics of answers; empty without tasks
   std::vector<std::string> done;  // the tasks that the model is shown to do
+  std::vector<std::string> names() const;
 };
 
 // Measures the unchanged model on cases and their controls; none if null. Throws Stopped.
 MeasuredTasks measure_tasks(HeadSource* cases, const std::stop_token& stop);
 
-// Returns whether the model is shown to predict the replayed tokens better than the text before
-// them (paired t test over all pieces, one-sided, 5 %).
+// Returns whether the model is shown to predict the replayed tokens better than the same tokens
+// where they stand first (paired t test over all pieces, one-sided, 5 %).
 bool replays(const Judged& search, const Judged& check);
 
 // Adds what is judged besides the loss of text under the plans of all methods, and what the

@@ -39,10 +39,6 @@ double loss_of(const NextTokens& answer) {
          static_cast<double>(answer.losses.size());
 }
 
-bool is_right(const NextTokens& answer) {
-  return std::ranges::all_of(answer.right, [](std::uint8_t right) { return right != 0; });
-}
-
 // A document of another process has no predictions here.
 bool is_known(const Predictions& predictions, Index document) {
   if (document >= std::ssize(predictions)) return false;
@@ -64,6 +60,10 @@ std::vector<Index> with(std::span<const Index> cell, Index place) {
 }
 
 }  // namespace
+
+bool is_right(const NextTokens& answer) {
+  return std::ranges::all_of(answer.right, [](std::uint8_t right) { return right != 0; });
+}
 
 std::vector<std::vector<double>> text_losses(const SourceInfo& source,
                                              const Predictions& predictions) {

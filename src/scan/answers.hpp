@@ -16,6 +16,9 @@ namespace headgauge {
 std::vector<std::vector<double>> text_losses(const SourceInfo& source,
                                              const Predictions& predictions);
 
+// Returns whether every token of an answer is the most likely one.
+bool is_right(const NextTokens& answer);
+
 // The cases of one task, as document numbers.
 struct TaskCases {
   std::string task;

@@ -30,6 +30,7 @@ Results described(const PlanTexts& texts) {
   Results all = described(texts.search.texts);
   const auto without_names = [](TextRecord text) {
     text.names.clear();
+    for (TaskRecord& task : text.tasks) task.name.clear();
     return to_json(text);
   };
   const auto search = without_names(all.text);

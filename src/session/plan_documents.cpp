@@ -115,6 +115,24 @@ void deal_cases(const std::vector<Document>& cases, PlanPieces& pieces) {
   }
 }
 
+std::set<std::string> kinds_of(const std::vector<Document>& cases) {
+  std::set<std::string> kinds;
+  for (const Document& one : cases) kinds.insert(one.answer.task);
+  return kinds;
+}
+
+void require_cases(const std::vector<Document>& cases, int least, const char* option,
+                   const char* reason) {
+  std::map<std::string, int> counts;
+  for (const Document& one : cases) ++counts[one.answer.task];
+  for (const auto& [task, count] : counts) {
+    if (count >= least) continue;
+    throw BadInputError(fault(option, fmt::format("at least {} cases of a task", least),
+                              fmt::format("{} of {}", count, task),
+                              fmt::format("give more: {}", reason)));
+  }
+}
+
 void require_other_cases(const std::vector<Document>& select,
                          const std::vector<Document>& confirm) {
   std::set<std::vector<int>> known;
@@ -143,26 +161,25 @@ void load_tasks(const Input& input, const PlanRequest& request, Index length, Pl
   pieces.confirm_cases = without_controls(confirm.documents);
   require_other_cases(selected, pieces.confirm_cases);
   deal_cases(selected, pieces);
-  if (!selected.empty() && pieces.check_cases.empty()) {
-    throw BadInputError(fault("PlanRequest::tasks", "at least 2 cases of a task", "1",
-                              "give more cases: every second one serves as a check"));
-  }
+  require_cases(selected, request.options.allow ? 4 : 2, "PlanRequest::tasks",
+                "every second one serves as a check");
+  require_cases(pieces.confirm_cases, 2, "PlanRequest::confirm_tasks", "one shows nothing of others");
   append_cases(select, pieces.all_cases);
   append_cases(confirm, pieces.all_cases);
   for (const Cases* one : {&select, &confirm}) {
     pieces.notices.insert(pieces.notices.end(), one->notices.begin(), one->notices.end());
   }
-  std::set<std::string> kinds;
-  for (const Document& one : selected) kinds.insert(one.answer.task);
-  std::set<std::string> twice;
-  for (const Document& one : pieces.confirm_cases) {
-    if (kinds.contains(one.answer.task)) twice.insert(one.answer.task);
-  }
-  if (!twice.empty() && twice.size() == kinds.size()) {
+  const auto searched = kinds_of(selected), confirmed = kinds_of(pieces.confirm_cases);
+  if (!confirmed.empty() && std::ranges::includes(searched, confirmed)) {
     pieces.notices.push_back(fmt::format(
-        "the plan is confirmed on other cases of the tasks that it was searched on ({}), not on "
+        "the plan is confirmed on other cases of tasks that it was searched on ({}), not on "
         "other tasks",
-        fmt::join(twice, ", ")));
+        fmt::join(confirmed, ", ")));
+  }
+  if (request.replay > 0 && pieces.replayed == 0 && input.model.summary().causal) {
+    pieces.notices.push_back(fmt::format(
+        "pieces of {} tokens have no replay of {}, for it would take more than a quarter of them",
+        length, request.replay));
   }
 }
 
