@@ -1,0 +1,91 @@
+"""headgauge plan judged by replay and answers, as a user runs it."""
+
+from __future__ import annotations
+
+import json
+
+from tests.cli.answers import likeliest, write_cases
+from tests.cli.checkpoints import copy_golden
+from tests.cli.command import BAD_INPUT, USAGE, CommandTest
+from tests.results.schema import validate
+
+FEW = ("--lengths", 96, "--random-plans", 2, "--curve", 0.25, "--samples", 16, "--out", "out")
+
+
+class PlanAnswers(CommandTest):
+    def setUp(self) -> None:
+        super().setUp()
+        copy_golden("gpt2/plain", self.folder / "model")
+        for k, name in enumerate(("a.txt", "b.txt")):
+            numbers = [(i * i + 3 * i * (k + 1) + 5 * k + i // 41 * (k + 2)) % 41 for i in range(400)]
+            self.write(name, " ".join(map(str, numbers)))
+        cases = likeliest(self, "model", [60] * 24)
+        self.tasks("search.jsonl", "said", cases[:8])
+        self.tasks("confirm.jsonl", "also", cases[8:])
+        self.texts = ("plan", "model", "--tokens", "a.txt", "--confirm", "b.txt", *FEW)
+        self.words = (*self.texts, "--tasks", "search.jsonl", "--confirm-tasks", "confirm.jsonl")
+
+    def tasks(self, name: str, task: str, cases: list[dict]) -> None:
+        write_cases(self, name, [case | {"task": task} for case in cases])
+
+    def test_answers_are_in_sentence_table_and_results(self) -> None:
+        done = self.succeed(*self.words)
+        results = validate(self.folder / "out/results.json")
+        self.assertEqual(results["coords"]["task"], ["said", "also"])
+        change = results["metrics"]["planned_answer_change"]
+        self.assertEqual(change["rows"][0][0][1], 16)
+        self.assertIsNone(change["values"][0][0][0], "not confirmed on what was searched")
+        kept = results["metrics"]["planned_answers_kept"]["values"][0][0][1]
+        said = results["summary"][0]["text"]
+        self.assertIn(f"{change['values'][0][0][1]:+.4f}", said)
+        self.assertIn("answers of also", said)
+        self.assertIn("also, nats", done.out)
+        self.assertIn(f"{100 * kept:.0f} % (", done.out)
+        self.assertIn("not used to choose the plan", done.out)
+        self.assertIn("pieces of 96 tokens have no replay of 64", done.err)
+        # The plan does to these cases what compare says.
+        words = ("compare", "model", "--tasks", "confirm.jsonl", "--plan", "out/plan.json")
+        self.succeed(*words, "--lengths", 16, "--measures", "weights", "--out", "one", "--quiet")
+        one = validate(self.folder / "one/results.json")["metrics"]
+        self.assertAlmostEqual(one["answer_loss_change"]["values"][1][0], change["values"][0][0][1], 9)
+        self.assertEqual(one["answers_kept"]["values"][1][0], kept)
+
+    def test_a_task_that_was_searched_on_is_named(self) -> None:
+        self.tasks("same.jsonl", "said", likeliest(self, "model", [60] * 16, seed=5))
+        done = self.succeed(*self.texts, "--tasks", "search.jsonl", "--confirm-tasks", "same.jsonl")
+        self.assertIn("other cases of tasks that it was searched on (said)", done.err)
+
+    def test_the_replay_is_judged_where_the_model_copies(self) -> None:
+        done = self.succeed(*self.texts, "--replay", 16)
+        results = validate(self.folder / "out/results.json")
+        if "planned_replay_change" in results["metrics"]:
+            self.assertIn("a passage that comes again", done.out)
+        else:
+            self.assertIn("the replay is not judged", done.err)
+        self.assertEqual(results["settings"]["replay"], 16)
+
+    def test_what_was_measured_for_other_documents_is_not_reused(self) -> None:
+        self.succeed(*self.words, "--quiet")
+        first = json.loads((self.folder / "out/results.json").read_text(encoding="utf-8"))
+        self.succeed(*self.words, "--replay", 16, "--quiet")
+        again = json.loads((self.folder / "out/results.json").read_text(encoding="utf-8"))
+        name = "planned_change_by_document"
+        self.assertNotEqual(first["metrics"][name]["values"], again["metrics"][name]["values"])
+
+    def test_refuses_what_judges_nothing(self) -> None:
+        search = ("--tasks", "search.jsonl")
+        self.refuse(USAGE, *self.texts, *search, says=("--confirm-tasks", "none"))
+        self.refuse(USAGE, *self.texts, *search, "--confirm-tasks", "search.jsonl", says=("another seed",))
+        self.refuse(USAGE, *self.texts, "--allow-replay", 1, says=("--allow-replay", "--allow"))
+        self.refuse(USAGE, *self.texts, "--allow", 1, "--allow-replay", 1, says=("--allow-replay", "replay"))
+        self.refuse(USAGE, *self.texts, "--allow", 1, "--allow-answers", 1, says=("--allow-answers", "tasks"))
+        self.refuse(USAGE, *self.texts, "--screen", 2, says=("--screen", "greedy"))
+        self.refuse(USAGE, *self.texts, "--search", "greedy", says=("--samples", "regression"))
+        self.refuse(USAGE, *self.texts, "--replay", 4, says=("--replay", "more than 8"))
+        lines = (self.folder / "search.jsonl").read_text(encoding="utf-8").splitlines()
+        self.write("one.jsonl", lines[0] + "\n")
+        one = ("--tasks", "one.jsonl", "--confirm-tasks", "confirm.jsonl")
+        self.refuse(BAD_INPUT, *self.texts, *one, says=("--tasks", "at least 2 cases", "1 of said"))
+        self.write("three.jsonl", "\n".join(lines[:3]) + "\n")
+        three = ("--tasks", "three.jsonl", "--confirm-tasks", "confirm.jsonl", "--allow", 1)
+        self.refuse(BAD_INPUT, *self.texts, *three, says=("at least 4 cases", "3 of said"))
