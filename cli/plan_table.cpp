@@ -113,7 +113,8 @@ class PlanTable {
     return table.text();
   }
 
-  std::optional<MetricCell> of_task(const char* name, Index method, Index budget, Index task) const {
+  std::optional<MetricCell> of_task(const char* name, Index method, Index budget,
+                                    Index task) const {
     return find_cell(results_, name, {{"method", method}, {"budget", budget}, {"task", task}});
   }
 

@@ -83,8 +83,8 @@ PlanOptions checked(PlanOptions options, const PlanTexts& texts) {
                            "search greedily, or leave it out"));
   }
   if (options.samples > 0 && greedy) {
-    throw UsageError(fault("PlanOptions::samples", "the regression", "the greedy search",
-                           "leave it out"));
+    throw UsageError(
+        fault("PlanOptions::samples", "the regression", "the greedy search", "leave it out"));
   }
   if (options.objective == PlanObjective::loss && (options.memory || options.allow)) {
     throw UsageError(fault("PlanOptions::objective", "memory if a share or a rise is given", "loss",

@@ -36,10 +36,9 @@ RegressionFinder::RegressionFinder(const PlanSpace& space, JointChange& loss, St
       loss_(loss),
       starts_(starts),
       seed_(options.seed),
-      samples_(options.samples > 0
-                   ? options.samples
-                   : std::clamp(static_cast<int>(std::ssize(space.single_heads())),
-                                kFewestSamples, kMostSamples)),
+      samples_(options.samples > 0 ? options.samples
+                                   : std::clamp(static_cast<int>(std::ssize(space.single_heads())),
+                                                kFewestSamples, kMostSamples)),
       progress_(progress) {
   for (int layer = 0; layer < space_.layers(); ++layer) {
     std::vector<int>& order = order_.emplace_back(static_cast<std::size_t>(space_.size()));

@@ -37,13 +37,13 @@ class Sentences {
     std::vector<SummaryLine> lines;
     for (const MaybeLine& line :
          {explained(act(), act_means(), next::kUnderPlan),
-          explained(
-              rivals(0),
-              judges_more() ? "These tests are of the loss of text alone: the tables have what each "
-                              "plan does to replay and answers."
-                            : "A plan that does not beat simple rules of the same size is not "
-                              "worth its search.",
-              next::kDropKeys),
+          explained(rivals(0),
+                    judges_more()
+                        ? "These tests are of the loss of text alone: the tables have what each "
+                          "plan does to replay and answers."
+                        : "A plan that does not beat simple rules of the same size is not "
+                          "worth its search.",
+                    next::kDropKeys),
           explained(assignments(0),
                     "The same entries at other heads are the control: they say whether the plan "
                     "knows its heads.",
@@ -90,7 +90,8 @@ class Sentences {
     const auto high = cell(metric::planned_change_high, 0, 0);
     Line line;
     if (asked_rise() && share->value >= 1) {
-      line.say("No plan that keeps less of the key-value cache was shown to stay below the allowed ");
+      line.say(
+          "No plan that keeps less of the key-value cache was shown to stay below the allowed ");
       return line.say(std::string(budgets_[0]))
           .say(judges_more() ? " nats, of text, replay and answers, on what took no part in the "
                                "search: keep the model as it is."
@@ -244,9 +245,9 @@ class Sentences {
     if (better.empty() && worse.empty() && open.empty()) return std::nullopt;
     Line line;
     line.say("Compared with plans that may keep the same share, ");
-    line.say(!by_loss_ ? "its change of the output is "
-                       : judges_more() ? "its loss of text is "
-                                       : "its loss is ");
+    line.say(!by_loss_       ? "its change of the output is "
+             : judges_more() ? "its loss of text is "
+                             : "its loss is ");
     bool some = false;
     const auto add = [&](const char* what, const std::vector<std::string>& names) {
       if (names.empty()) return;

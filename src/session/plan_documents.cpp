@@ -163,7 +163,8 @@ void load_tasks(const Input& input, const PlanRequest& request, Index length, Pl
   deal_cases(selected, pieces);
   require_cases(selected, request.options.allow ? 4 : 2, "PlanRequest::tasks",
                 "every second one serves as a check");
-  require_cases(pieces.confirm_cases, 2, "PlanRequest::confirm_tasks", "one shows nothing of others");
+  require_cases(pieces.confirm_cases, 2, "PlanRequest::confirm_tasks",
+                "one shows nothing of others");
   append_cases(select, pieces.all_cases);
   append_cases(confirm, pieces.all_cases);
   for (const Cases* one : {&select, &confirm}) {
