@@ -257,6 +257,7 @@ class PlanWriter {
         measured_json(info_, budget.share,
                       results_.require_metric(metric::planned_change).at({0, place}), documents_);
     if (budget.asked) made.plan.measured["measured"]["allowed_share"] = *budget.asked;
+    add_retrieval_json(results_, place, made.plan.measured["measured"]);
     made.plan.measured["select"] = results_.settings["select_text"];
     made.plan.measured["check"] = results_.settings["check_text"];
     made.plan.measured["confirm"] = to_json(results_.text);

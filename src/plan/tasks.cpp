@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
 #include "headgauge/model.hpp"
 #include "plan/decisions.hpp"
@@ -55,6 +56,12 @@ void set_kept(WithInterval& kept, std::span<const Index> cell, const ByDocument&
                    : proportion_interval(std::llround(still_right), were_right));
 }
 
+std::vector<std::string> task_names(const Results& results) {
+  if (results.coord("task") == nullptr) return {};
+  const auto names = results.coord_names("task");
+  return {names.begin(), names.end()};
+}
+
 }  // namespace
 
 MeasuredTasks measure_tasks(HeadSource* cases, const std::stop_token& stop) {
@@ -82,9 +89,26 @@ MeasuredTasks measure_tasks(HeadSource* cases, const std::stop_token& stop) {
 }
 
 std::vector<std::string> MeasuredTasks::names() const {
-  if (results.coord("task") == nullptr) return {};
-  const auto names = results.coord_names("task");
-  return {names.begin(), names.end()};
+  return task_names(results);
+}
+
+void add_retrieval_json(const Results& results, Index budget, nlohmann::ordered_json& measured) {
+  const auto put = [&](nlohmann::ordered_json& into, const char* key, const std::string& metric,
+                       std::initializer_list<Pick> cell) {
+    for (const std::string end : {"", "_low", "_high"}) {
+      if (const auto found = find_cell(results, metric + end, cell)) into[key + end] = found->value;
+    }
+  };
+  put(measured, "replay_change", metric::planned_replay_change,
+      {{"method", 0}, {"budget", budget}});
+  const std::vector<std::string> names = task_names(results);
+  for (Index t = 0; t < std::ssize(names); ++t) {
+    const std::initializer_list<Pick> cell = {{"method", 0}, {"budget", budget}, {"task", t}};
+    if (!find_cell(results, metric::planned_answer_change, cell)) continue;
+    auto& answers = measured["answers"][names[static_cast<std::size_t>(t)]];
+    put(answers, "change", metric::planned_answer_change, cell);
+    put(answers, "kept", metric::planned_answers_kept, cell);
+  }
 }
 
 bool replays(const Judged& search, const Judged& check) {

@@ -1,6 +1,7 @@
 // What plans are judged by besides the loss of text, and whether the model does it at all.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -30,5 +31,9 @@ struct BudgetResult;
 void write_tasks(const MeasuredTasks& tasks, const std::vector<std::string>& confirmed,
                  const Judged& original, const std::vector<BudgetResult>& budgets,
                  Results& results);
+
+// Adds what the plan of a budget does to the replay and to the answers of each task to the
+// `measured` part of its file.
+void add_retrieval_json(const Results& results, Index budget, nlohmann::ordered_json& measured);
 
 }  // namespace headgauge

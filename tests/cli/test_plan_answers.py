@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 
+import jsonschema
+
 from tests.cli.answers import likeliest, write_cases
 from tests.cli.checkpoints import copy_golden
 from tests.cli.command import BAD_INPUT, USAGE, CommandTest
+from tests.places import ROOT
 from tests.results.schema import validate
 
 FEW = ("--lengths", 96, "--random-plans", 2, "--curve", 0.25, "--samples", 16, "--out", "out")
@@ -43,6 +46,14 @@ class PlanAnswers(CommandTest):
         self.assertIn(f"{100 * kept:.0f} % (", done.out)
         self.assertIn("not used to choose the plan", done.out)
         self.assertIn("pieces of 96 tokens have no replay of 64", done.err)
+        plan = json.loads((self.folder / "out/plan.json").read_text(encoding="utf-8"))
+        schema = json.loads((ROOT / "docs/plan.schema.json").read_text(encoding="utf-8"))
+        jsonschema.validate(plan, schema)
+        answers = plan["measured"]["answers"]
+        self.assertEqual(list(answers), ["also"])
+        self.assertEqual(
+            (answers["also"]["change"], answers["also"]["kept"]), (change["values"][0][0][1], kept)
+        )
         # The plan does to these cases what compare says.
         words = ("compare", "model", "--tasks", "confirm.jsonl", "--plan", "out/plan.json")
         self.succeed(*words, "--lengths", 16, "--measures", "weights", "--out", "one", "--quiet")
