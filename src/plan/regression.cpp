@@ -154,19 +154,25 @@ void RegressionFinder::measure(const Choices& choices) {
   if (std::ranges::none_of(measured_, is_same)) measured_.push_back(std::move(point));
 }
 
+// The changed heads of a random plan have one choice in common: whether a head must see all keys is
+// what matters most, and this tells it with the fewest plans.
 void RegressionFinder::explore(int plans) {
+  std::vector<int> tried;
+  for (int choice = 1; choice < space_.size(); ++choice) {
+    if (!space_.choice(choice).pattern.empty()) tried.push_back(choice);
+  }
+  for (int choice = 1; tried.empty() && choice < space_.size(); ++choice) tried.push_back(choice);
   for (int p = 0; p < plans; ++p) {
     const RandomStream random(seed_, RandomDomain::random_plans, draws_++, 0);
-    const auto below = [&](double uniform, int count) {
-      return std::min(static_cast<int>(uniform * count), count - 1);
-    };
-    const double full = kFewestFull + (kMostFull - kFewestFull) * random.uniforms(0)[0];
+    const auto [first, second] = random.uniforms(0);
+    const double full = kFewestFull + (kMostFull - kFewestFull) * first;
+    const auto place = static_cast<std::size_t>(second * static_cast<double>(tried.size()));
+    const int changed = tried[std::min(place, tried.size() - 1)];
     Choices choices = space_.same(0);
     std::uint32_t next = 1;
     choices.each([&](int layer, int, int& choice) {
-      const auto uniforms = random.uniforms(next++);
-      if (!space_.source().has_attention(layer) || uniforms[0] < full) return;
-      choice = 1 + below(uniforms[1], space_.size() - 1);
+      const double uniform = random.uniforms(next++)[0];
+      if (space_.source().has_attention(layer) && uniform >= full) choice = changed;
     });
     measure(choices);
   }
