@@ -186,6 +186,7 @@ class Hybrids(unittest.TestCase):
                     lengths=32,
                     pieces=1,
                     random_plans=2,
+                    search="greedy",
                     screen=screen,
                 )
                 self.assertEqual(planned.coords["layer"], ATTEND)
@@ -261,7 +262,14 @@ class NumbersOfUse(unittest.TestCase):
         model = zamba2()
         texts = [[(7 * k * k + 3 * k + seed) % 90 + 3 for k in range(192)] for seed in range(4)]
         planned = headgauge.plan(
-            model, texts[:2], confirm=texts[2:], lengths=32, pieces=1, random_plans=2, screen=2
+            model,
+            texts[:2],
+            confirm=texts[2:],
+            lengths=32,
+            pieces=1,
+            random_plans=2,
+            search="greedy",
+            screen=2,
         )
         assert planned.plan is not None
         self.assertLessEqual({entry["layer"] for entry in planned.plan["heads"]}, {2, 4})

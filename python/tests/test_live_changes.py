@@ -44,6 +44,7 @@ PLANNED: dict[str, Any] = {
     "lengths": 32,
     "pieces": 1,
     "random_plans": 2,
+    "search": "greedy",
     "screen": 2,
     "threads": 1,
 }

@@ -120,6 +120,7 @@ class OtherCommandsTest(CommandTest):
             pattern=["window:size=16"],
             normalizer=["uniform"],
             curve=[0.5],
+            search="greedy",
             screen=4,
             random_plans=2,
         )
@@ -127,7 +128,14 @@ class OtherCommandsTest(CommandTest):
         self.assertEqual(found.plan["schema"].split("/")[0], "headgauge.plan")
 
     def test_plan_takes_ids(self):
-        options = {"lengths": 32, "pieces": 1, "random_plans": 2, "screen": 2, "curve": [0.5]}
+        options = {
+            "lengths": 32,
+            "pieces": 1,
+            "random_plans": 2,
+            "search": "greedy",
+            "screen": 2,
+            "curve": [0.5],
+        }
         texts = {"text_or_ids": [WORDS[:900], WORDS[900:1800]], "confirm": [WORDS[3600:4500]]}
         tokens = {name: [[ord(c) % 90 for c in text] for text in of] for name, of in texts.items()}
         found = headgauge.plan(MODEL, **tokens, **options)
