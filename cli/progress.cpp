@@ -46,8 +46,7 @@ void ProgressBar::update(std::string_view what, double done, double total) {
   const double elapsed = Seconds(now - start_).count();
   std::string tail = fmt::format("{:3.0f} %", 100 * share);
   if (share >= kSurePart && elapsed > 0 && share < 1) {
-    tail += fmt::format("  {:.2g}/s  {} left", done / elapsed,
-                        readable_time(elapsed * (1 - share) / share));
+    tail += fmt::format("  {} left", readable_time(elapsed * (1 - share) / share));
   }
   const std::string shown = legible(what);
   if (!terminal_) {

@@ -3,11 +3,15 @@
 // float64 so that they do not depend on the SIMD level.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <numbers>
 #include <span>
+#include <utility>
+#include <vector>
 
 namespace headgauge {
 
@@ -45,7 +49,7 @@ enum class RandomDomain : std::uint32_t {
   sign_flips = 21,    // a = family of tests, b = flip
   dealt_plans = 22,   // a = draw
   task_case = 23,     // a = task, b = number of the case
-  random_plans = 24,  // a = plan, b = 0 for its choices, 1 for the costs it is the best under
+  random_plans = 24,  // a = plan, b = 0 for its heads, 1 for the costs it is the best under
 };
 
 // A stream named by (seed, domain, a, b). Block i holds four 32-bit words, or two normals.
@@ -99,5 +103,15 @@ class RandomStream {
   std::array<std::uint32_t, 2> key_;
   std::uint32_t a_, b_, domain_;
 };
+
+// Puts the values into a random order (Fisher and Yates), each order equally likely.
+template <class T>
+void shuffle(std::vector<T>& values, const RandomStream& random) {
+  for (std::size_t left = values.size(); left > 1; --left) {
+    const double uniform = random.uniforms(static_cast<std::uint32_t>(left))[0];
+    const auto place = static_cast<std::size_t>(uniform * static_cast<double>(left));
+    std::swap(values[left - 1], values[std::min(place, left - 1)]);
+  }
+}
 
 }  // namespace headgauge

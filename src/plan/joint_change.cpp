@@ -1,5 +1,7 @@
 #include "plan/joint_change.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -55,6 +57,8 @@ JointChange::JointChange(const PlanDocuments& documents, std::string set, Evalua
       known_(known),
       stop_(std::move(stop)) {
   if (replayed_ > 0) find_replayed();
+  judged_.texts.resize(static_cast<std::size_t>(texts_));
+  std::iota(judged_.texts.begin(), judged_.texts.end(), Index{0});
   if (documents.cases != nullptr) {
     parts_.push_back({&require_model(*documents.cases), false});
     find_tasks(documents.cases->info());
@@ -81,9 +85,9 @@ void JointChange::find_tasks(const SourceInfo& cases) {
     const auto place = std::ranges::find(tasks_, task) - tasks_.begin();
     if (place == std::ssize(tasks_)) {
       tasks_.push_back(task);
-      cases_of_.emplace_back();
+      judged_.cases.emplace_back();
     }
-    cases_of_[static_cast<std::size_t>(place)].push_back(c);
+    judged_.cases[static_cast<std::size_t>(place)].push_back(c);
   }
 }
 
@@ -96,7 +100,7 @@ void JointChange::judge_only(bool replay, const std::vector<std::string>& tasks)
   for (std::size_t t = tasks_.size(); t-- > 0;) {
     if (std::ranges::count(tasks, tasks_[t]) > 0) continue;
     tasks_.erase(tasks_.begin() + static_cast<std::ptrdiff_t>(t));
-    cases_of_.erase(cases_of_.begin() + static_cast<std::ptrdiff_t>(t));
+    judged_.cases.erase(judged_.cases.begin() + static_cast<std::ptrdiff_t>(t));
   }
 }
 
@@ -104,17 +108,35 @@ Index JointChange::numbers() const {
   return before_answers() + 2 * cases_;
 }
 
-void JointChange::run_layer(const Part& part, int layer, int document) {
-  if (stop_.stop_requested()) throw Stopped();
-  part.model->layer(layer, document);
+JointChange::Documents JointChange::sample(int k) const {
+  Documents documents{.texts = {k % texts_}, .cases = {}};
+  for (const std::vector<Index>& of_task : judged_.cases) {
+    documents.cases.push_back({of_task[static_cast<std::size_t>(k) % of_task.size()]});
+  }
+  return documents;
 }
 
-void JointChange::run(const PerHead<HeadPlan>& plan) {
+std::vector<Index> JointChange::of_part(const Part& part, const Documents& documents) {
+  if (part.is_text) return documents.texts;
+  std::vector<Index> cases;
+  for (const std::vector<Index>& of_task : documents.cases) {
+    cases.insert(cases.end(), of_task.begin(), of_task.end());
+  }
+  return cases;
+}
+
+void JointChange::run_layer(const Part& part, int layer, Index document) {
+  if (stop_.stop_requested()) throw Stopped();
+  part.model->layer(layer, static_cast<int>(document));
+}
+
+void JointChange::run(const PerHead<HeadPlan>& plan, const Documents& documents) {
   const HeadInterventions interventions = make_interventions(plan, source());
   for (const Part& part : parts_) {
+    const std::vector<Index> run = of_part(part, documents);
     part.model->intervene(interventions);
     for (int layer = 0; layer < source().layers; ++layer) {
-      for (int d = 0; d < std::ssize(part.model->info().documents); ++d) run_layer(part, layer, d);
+      for (const Index d : run) run_layer(part, layer, d);
     }
   }
 }
@@ -122,11 +144,11 @@ void JointChange::run(const PerHead<HeadPlan>& plan) {
 // Sets the reference for outputs if it is missing: another scan of the source removes it.
 void JointChange::set_reference() {
   if (by_loss() || parts_.front().model->has_reference()) return;
-  run({source().layers, source().kv_heads});
+  run({source().layers, source().kv_heads}, judged_);
   parts_.front().model->set_reference();
 }
 
-void JointChange::put(const Part& part, int document, const NextTokens& next,
+void JointChange::put(const Part& part, Index document, const NextTokens& next,
                       Levels& levels) const {
   const std::span<const double> numbers = by_loss() ? next.losses : next.output_change;
   const Index d = document;
@@ -146,30 +168,27 @@ void JointChange::put(const Part& part, int document, const NextTokens& next,
   levels[before + cases_ + d] = is_right(next) ? 1 : 0;
 }
 
-Judged JointChange::view(const Levels& levels) const {
-  const auto at = [&](Index from, Index count) {
-    return ByDocument(levels.begin() + from, levels.begin() + from + count);
+Judged JointChange::view(const Levels& levels, const Documents& documents) const {
+  const auto at = [&](Index from, const std::vector<Index>& places) {
+    ByDocument found;
+    for (const Index place : places) found.push_back(levels[from + place]);
+    return found;
   };
-  Judged judged{.text = at(0, texts_)};
+  Judged judged{.text = at(0, documents.texts)};
   if (judges_replay_) {
-    judged.replay = at(texts_, texts_);
-    judged.first_reading = at(2 * texts_, texts_);
+    judged.replay = at(texts_, documents.texts);
+    judged.first_reading = at(2 * texts_, documents.texts);
   }
-  const Index before = before_answers();
-  for (const std::vector<Index>& of_task : cases_of_) {
-    ByDocument& answers = judged.answers.emplace_back();
-    ByDocument& right = judged.right.emplace_back();
-    for (const Index c : of_task) {
-      answers.push_back(levels[before + c]);
-      right.push_back(levels[before + cases_ + c]);
-    }
+  for (const std::vector<Index>& of_task : documents.cases) {
+    judged.answers.push_back(at(before_answers(), of_task));
+    judged.right.push_back(at(before_answers() + cases_, of_task));
   }
   return judged;
 }
 
-Judged JointChange::change_of(Levels levels) const {
+Judged JointChange::change_of(Levels levels, const Documents& documents) const {
   for (std::size_t i = 0; i < levels.size(); ++i) levels[i] -= original_[i];
-  return view(levels);
+  return view(levels, documents);
 }
 
 void JointChange::measured(const std::string& key, Levels levels) {
@@ -177,15 +196,16 @@ void JointChange::measured(const std::string& key, Levels levels) {
   ++computed_;
 }
 
-JointChange::Levels JointChange::level(const PerHead<HeadPlan>& plan) {
-  const std::string key = Evaluations::key(set_, plan);
+JointChange::Levels JointChange::level(const std::string& set, const PerHead<HeadPlan>& plan,
+                                       const Documents& documents) {
+  const std::string key = Evaluations::key(set, plan);
   if (const Levels* found = known_.find(key, numbers())) return *found;
   set_reference();
-  run(plan);
+  run(plan, documents);
   Levels levels(static_cast<std::size_t>(numbers()));
   for (const Part& part : parts_) {
-    for (int d = 0; d < std::ssize(part.model->info().documents); ++d) {
-      put(part, d, part.model->next_tokens(d), levels);
+    for (const Index d : of_part(part, documents)) {
+      put(part, d, part.model->next_tokens(static_cast<int>(d)), levels);
     }
   }
   measured(key, levels);
@@ -193,7 +213,12 @@ JointChange::Levels JointChange::level(const PerHead<HeadPlan>& plan) {
 }
 
 Judged JointChange::change(const PerHead<HeadPlan>& plan) {
-  return change_of(level(plan));
+  return change_of(level(plan), judged_);
+}
+
+Judged JointChange::change_on_sample(const PerHead<HeadPlan>& plan, int k) {
+  const Documents documents = sample(k);
+  return change_of(level(fmt::format("{}-sample{}", set_, k), plan, documents), documents);
 }
 
 std::vector<Judged> JointChange::changes_near(const PerHead<HeadPlan>& base,
@@ -230,11 +255,11 @@ std::vector<Judged> JointChange::changes_near(const PerHead<HeadPlan>& base,
       part.model->intervene(of_base);
       for (int layer = 0; layer <= last; ++layer) {
         const auto& here = of_layer[static_cast<std::size_t>(layer)];
-        for (int d = 0; d < std::ssize(part.model->info().documents); ++d) {
+        for (const Index d : of_part(part, judged_)) {
           run_layer(part, layer, d);
           if (here.empty()) continue;
-          const auto found =
-              part.model->try_interventions(layer, d, tried[static_cast<std::size_t>(layer)]);
+          const auto found = part.model->try_interventions(layer, static_cast<int>(d),
+                                                           tried[static_cast<std::size_t>(layer)]);
           for (std::size_t i = 0; i < here.size(); ++i) put(part, d, found[i], levels[here[i]]);
         }
       }
@@ -244,7 +269,7 @@ std::vector<Judged> JointChange::changes_near(const PerHead<HeadPlan>& base,
     }
   }
   std::vector<Judged> changes;
-  for (const std::string& key : keys) changes.push_back(change_of(*known_.find(key, numbers())));
+  for (const std::string& key : keys) changes.push_back(change_of(*known_.find(key, numbers()), judged_));
   return changes;
 }
 

@@ -52,10 +52,13 @@ class JointChange {
   void judge_only(bool replay, const std::vector<std::string>& tasks);
 
   // Returns what the model itself has.
-  Judged original() const { return view(original_); }
+  Judged original() const { return view(original_, judged_); }
   // Returns the losses under a plan minus the model's own; for a model without a loss, the relative
   // change of the last hidden states (NextTokens::output_change).
   Judged change(const PerHead<HeadPlan>& plan);
+  // Does the same on a sample: one piece of text and one case of each task. Sample k has the k-th of
+  // each, counted round and round.
+  Judged change_on_sample(const PerHead<HeadPlan>& plan, int k);
   // Does the same for plans that each differ from `base` in heads of one layer; the layers below it
   // are computed only once.
   std::vector<Judged> changes_near(const PerHead<HeadPlan>& base,
@@ -71,25 +74,33 @@ class JointChange {
     ModelSource* model = nullptr;
     bool is_text = true;
   };
+  struct Documents {
+    std::vector<Index> texts;
+    std::vector<std::vector<Index>> cases;  // by task
+  };
 
   void find_tasks(const SourceInfo& cases);
   void find_replayed();
   bool by_loss() const { return source().has_loss; }
   Index numbers() const;
   Index before_answers() const { return texts_ * (replayed_ > 0 ? 3 : 1); }
-  Levels level(const PerHead<HeadPlan>& plan);
-  void put(const Part& part, int document, const NextTokens& next, Levels& levels) const;
-  Judged view(const Levels& levels) const;
-  Judged change_of(Levels levels) const;
+  // Measures the plan unless it was measured before as `set`; the numbers of other documents are 0.
+  Levels level(const std::string& set, const PerHead<HeadPlan>& plan, const Documents& documents);
+  Levels level(const PerHead<HeadPlan>& plan) { return level(set_, plan, judged_); }
+  Documents sample(int k) const;
+  void put(const Part& part, Index document, const NextTokens& next, Levels& levels) const;
+  Judged view(const Levels& levels, const Documents& documents) const;
+  Judged change_of(Levels levels, const Documents& documents) const;
   void set_reference();
-  void run(const PerHead<HeadPlan>& plan);
-  void run_layer(const Part& part, int layer, int document);
+  void run(const PerHead<HeadPlan>& plan, const Documents& documents);
+  static std::vector<Index> of_part(const Part& part, const Documents& documents);
+  void run_layer(const Part& part, int layer, Index document);
   void measured(const std::string& key, Levels levels);
 
   std::vector<Part> parts_;  // the texts, then the cases, if there are any
   Index texts_ = 0, cases_ = 0, replayed_ = 0;
   std::vector<std::string> tasks_;
-  std::vector<std::vector<Index>> cases_of_;  // of each task
+  Documents judged_;
   std::vector<Index> replayed_from_;  // by piece: the token of the context that is replayed first
   bool judges_replay_ = false;
   std::string set_;

@@ -76,8 +76,8 @@ std::vector<Option> options_of(PlanOptions& o) {
        .value = &o.samples,
        .form = "N|auto",
        .group = option_group::searched,
-       .help = "Number of random plans of the regression; auto, the default, is the number of "
-               "key-value heads, from 32 to 128",
+       .help = "Number of random plans of the regression; auto, the default, is four times the "
+               "number of key-value heads, from 128 to 512",
        .least = 8,
        .none = "auto"},
       {.member = "PlanOptions::screen",

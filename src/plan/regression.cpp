@@ -11,12 +11,11 @@
 namespace headgauge {
 namespace {
 
-// Heads of a random plan keep full attention with a probability between these.
-constexpr double kFewestFull = 0.1;
-constexpr double kMostFull = 0.9;
+constexpr double kUsualShare = 1.0 / 8;  // of the keys, that a changed head keeps
 constexpr int kHalvings = 60;
-constexpr int kFewestSamples = 32;
-constexpr int kMostSamples = 128;
+constexpr int kSamplesOfHead = 4;
+constexpr int kFewestSamples = 128;
+constexpr int kMostSamples = 512;
 constexpr int kHeadRounds = 4;       // for a share, by head
 constexpr int kRoundPlans = 8;       // plans of a round
 constexpr int kLayerRounds = 1;      // for a share, by whole layers
@@ -37,7 +36,8 @@ RegressionFinder::RegressionFinder(const PlanSpace& space, JointChange& loss, St
       starts_(starts),
       seed_(options.seed),
       samples_(options.samples > 0 ? options.samples
-                                   : std::clamp(static_cast<int>(std::ssize(space.single_heads())),
+                                   : std::clamp(kSamplesOfHead * static_cast<int>(std::ssize(
+                                                                     space.single_heads())),
                                                 kFewestSamples, kMostSamples)),
       progress_(progress) {
   for (int layer = 0; layer < space_.layers(); ++layer) {
@@ -154,28 +154,47 @@ void RegressionFinder::measure(const Choices& choices) {
   if (std::ranges::none_of(measured_, is_same)) measured_.push_back(std::move(point));
 }
 
-// The changed heads of a random plan have one choice in common: whether a head must see all keys is
-// what matters most, and this tells it with the fewest plans.
+// Half of the heads of a random plan are changed, and all of these to one choice: whether a head must
+// see all keys is what matters most, and this tells it with the fewest plans. Random plans differ from
+// each other far more than the means over few documents do from those over many. So the same work
+// tells most if each plan is measured on the fewest documents.
 void RegressionFinder::explore(int plans) {
+  const std::vector<int> tried = tried_choices();
+  std::vector<HeadGroup> heads = space_.single_heads();
+  for (int p = 0; p < plans; ++p) {
+    shuffle(heads, RandomStream(seed_, RandomDomain::random_plans, draws_++, 0));
+    // Every second plan has the first choice; the others take turns.
+    const auto turn = static_cast<std::size_t>(p / 2) % std::max<std::size_t>(tried.size() - 1, 1);
+    const int changed = p % 2 == 0 || tried.size() == 1 ? tried.front() : tried[1 + turn];
+    Choices choices = space_.same(0);
+    for (std::size_t i = 0; i < heads.size() / 2; ++i) {
+      choices = moved(std::move(choices), heads[i], changed);
+    }
+    const double change = cost(loss_.change_on_sample(space_.plan(choices), p));
+    const double share = space_.share(choices);
+    sampled_.push_back({std::move(choices), share, change});
+    progress_.step(share);
+  }
+}
+
+// Returns what random plans change heads to: the patterns, or the other choices if there are none.
+// The first one keeps most nearly an eighth of the keys.
+std::vector<int> RegressionFinder::tried_choices() const {
   std::vector<int> tried;
   for (int choice = 1; choice < space_.size(); ++choice) {
     if (!space_.choice(choice).pattern.empty()) tried.push_back(choice);
   }
-  for (int choice = 1; tried.empty() && choice < space_.size(); ++choice) tried.push_back(choice);
-  for (int p = 0; p < plans; ++p) {
-    const RandomStream random(seed_, RandomDomain::random_plans, draws_++, 0);
-    const auto [first, second] = random.uniforms(0);
-    const double full = kFewestFull + (kMostFull - kFewestFull) * first;
-    const auto place = static_cast<std::size_t>(second * static_cast<double>(tried.size()));
-    const int changed = tried[std::min(place, tried.size() - 1)];
-    Choices choices = space_.same(0);
-    std::uint32_t next = 1;
-    choices.each([&](int layer, int, int& choice) {
-      const double uniform = random.uniforms(next++)[0];
-      if (space_.source().has_attention(layer) && uniform >= full) choice = changed;
-    });
-    measure(choices);
+  if (tried.empty()) {
+    tried.resize(static_cast<std::size_t>(space_.size() - 1));
+    std::iota(tried.begin(), tried.end(), 1);
   }
+  const auto distance = [&](int choice) {
+    const double kept = space_.share(space_.same(choice));
+    return std::abs(std::log(kept / kUsualShare));
+  };
+  const auto first = std::ranges::min_element(tried, {}, distance);
+  std::rotate(tried.begin(), first, first + 1);
+  return tried;
 }
 
 void RegressionFinder::refine(double share, const std::vector<HeadGroup>& groups, int rounds,
@@ -183,10 +202,12 @@ void RegressionFinder::refine(double share, const std::vector<HeadGroup>& groups
   for (int round = 0; round < rounds; ++round) {
     std::vector<std::vector<double>> rows;
     std::vector<double> changes, sizes, weights;
-    for (const SearchPoint& point : measured_) {
-      rows.push_back(features(point.choices));
-      changes.push_back(point.change);
-      sizes.push_back(std::abs(point.change));
+    for (const auto* points : {&sampled_, &measured_}) {
+      for (const SearchPoint& point : *points) {
+        rows.push_back(features(point.choices));
+        changes.push_back(point.change);
+        sizes.push_back(std::abs(point.change));
+      }
     }
     // Costs add up worse the larger they are, so a row counts less the larger its change.
     const double usual = std::max(median(sizes), 1e-6);

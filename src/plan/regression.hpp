@@ -25,8 +25,9 @@ class RegressionFinder final : public Finder {
   // The cost of each choice, by layer and head.
   using Costs = PerHead<std::vector<double>>;
 
-  // Measures `plans` random plans, in which some heads have a random choice.
+  // Measures `plans` random plans, each on a sample of the documents.
   void explore(int plans);
+  std::vector<int> tried_choices() const;
   // Measures plans of at most the share for these groups of heads, in rounds: each plan is the best
   // under costs drawn from what the regression knows of them (Thompson sampling), so that choices
   // whose costs are uncertain are tried. The first plan of a round is the best under the estimated
@@ -49,7 +50,8 @@ class RegressionFinder final : public Finder {
   Parts& progress_;
   std::vector<std::vector<int>> order_;  // by layer: the choices, most keys first
   std::vector<std::vector<int>> rank_;   // by layer and choice: its place in that order
-  std::vector<SearchPoint> measured_, layers_;
+  std::vector<SearchPoint> sampled_;            // each measured on a sample of the documents
+  std::vector<SearchPoint> measured_, layers_;  // on all documents
   std::uint32_t draws_ = 0;
 };
 

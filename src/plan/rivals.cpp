@@ -79,12 +79,7 @@ PerHead<HeadPlan> dealt(const PlanSpace& space, const PerHead<HeadPlan>& plan, s
       [&](int layer, int, const HeadPlan& head) { entries[space.keys(layer, 0)].push_back(head); });
   std::uint32_t group = 0;
   for (auto& [keys, of_group] : entries) {
-    const RandomStream random(seed, RandomDomain::dealt_plans, draw, group++);
-    for (std::size_t left = of_group.size(); left > 1; --left) {
-      const double uniform = random.uniforms(static_cast<std::uint32_t>(left))[0];
-      const auto place = static_cast<std::size_t>(uniform * static_cast<double>(left));
-      std::swap(of_group[left - 1], of_group[std::min(place, left - 1)]);
-    }
+    shuffle(of_group, RandomStream(seed, RandomDomain::dealt_plans, draw, group++));
   }
   PerHead<HeadPlan> other(plan.layers(), plan.heads());
   other.each([&](int layer, int, HeadPlan& head) {

@@ -103,6 +103,18 @@ TEST(JointChange, JudgesReplayAndAnswers) {
   JointChange near({*texts, cases.get(), kReplayed}, "search", other, {});
   EXPECT_EQ(near.changes_near(base, std::vector{plan}).front(), change);
 
+  // A sample has the numbers of its documents.
+  for (int k = 0; k < 4; ++k) {
+    const auto at = static_cast<std::size_t>(k);
+    const Judged sample = near.change_on_sample(plan, k);
+    EXPECT_EQ(sample.text, ByDocument{change.text[at % 2]});
+    EXPECT_EQ(sample.replay, ByDocument{change.replay[at % 2]});
+    EXPECT_EQ(sample.answers, (std::vector<ByDocument>{{change.answers[0][at % 3]},  //
+                                                       {change.answers[1][0]}}));
+    EXPECT_EQ(sample.right, (std::vector<ByDocument>{{change.right[0][at % 3]},  //
+                                                     {change.right[1][0]}}));
+  }
+
   loss.judge_only(false, {"second"});
   const Judged less = loss.change(plan);
   EXPECT_TRUE(less.replay.empty());
