@@ -222,9 +222,12 @@ std::string Table::flag_column(const std::vector<std::string>& names) const {
     return text;
   }
   for (std::size_t k = 0; k < names.size(); ++k) {
-    const std::string longer = text + (k == 0 ? "" : " ") + short_name(names[k]);
-    const std::size_t room = k + 1 == names.size() ? flag_width_ : flag_width_ - 3;
-    if (longer.size() > room) return text + fmt::format(" +{}", names.size() - k);
+    const char* const gap = text.empty() ? "" : " ";
+    const std::string longer = text + gap + short_name(names[k]);
+    const std::size_t count = k + 1 == names.size() ? 0 : 3;  // " +2" of those that follow
+    if (longer.size() + count > flag_width_) {
+      return text + gap + fmt::format("+{}", names.size() - k);
+    }
     text = longer;
   }
   return text;

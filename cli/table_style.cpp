@@ -24,8 +24,11 @@ std::string Painter::operator()(Style style, std::string_view text) const {
 std::string Painter::entry(Style style, std::string_view label, std::string_view text,
                            std::size_t width, std::size_t indent, Style text_style) const {
   if (text.empty()) return "";
-  const std::size_t seen = std::min(text_width(label), indent);
-  return (*this)(style, label) + std::string(indent - seen, ' ') +
+  const std::size_t seen = text_width(label);
+  // A label that reaches the text stands on a line of its own.
+  const std::string gap =
+      seen < indent ? std::string(indent - seen, ' ') : "\n" + std::string(indent, ' ');
+  return (*this)(style, label) + gap +
          (*this)(text_style, hanging(text, width, indent)) + "\n";
 }
 

@@ -92,7 +92,7 @@ TEST(TextTable, ColourChangesNothingButTheCodes) {
 TEST(Painter, AnEntryGoesOnBelowItsText) {
   EXPECT_EQ(kPlain.entry(Style::bold, "run", "one two three", 12, 5), "run  one two\n     three\n");
   EXPECT_EQ(kPlain.entry(Style::bold, "run", "", 12, 5), "");
-  EXPECT_EQ(kPlain.entry(Style::bold, "longer", "text", 20, 5), "longertext\n");
+  EXPECT_EQ(kPlain.entry(Style::bold, "longer", "text", 20, 5), "longer\n     text\n");
 }
 
 }  // namespace
