@@ -28,8 +28,7 @@ std::string Painter::entry(Style style, std::string_view label, std::string_view
   // A label that reaches the text stands on a line of its own.
   const std::string gap =
       seen < indent ? std::string(indent - seen, ' ') : "\n" + std::string(indent, ' ');
-  return (*this)(style, label) + gap +
-         (*this)(text_style, hanging(text, width, indent)) + "\n";
+  return (*this)(style, label) + gap + (*this)(text_style, hanging(text, width, indent)) + "\n";
 }
 
 std::size_t text_width(std::string_view text) {

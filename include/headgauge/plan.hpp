@@ -46,7 +46,7 @@ struct PlanOptions {
   std::vector<std::string> normalizers;
   // The regression is for the objective `memory`; the objective `loss` is searched greedily.
   PlanSearchKind search = PlanSearchKind::regression;
-  int samples = 0;        // random plans of the regression; 0: four for each head, 128 to 512 in all
+  int samples = 0;  // random plans of the regression; 0: four for each head, 128 to 512 in all
   int random_plans = 20;  // random assignments of the plan's entries to other heads
   // Number of pairs of head and candidate whose loss is measured one by one before the search;
   // those that change the head's output least come first. 0: all.

@@ -246,6 +246,7 @@ MetricName = Literal[
     "weight_induction",
     "weight_induction_beyond_sinks",
     "role_chance",
+    "induction_by_gap",
     "calibration_loss_change",
     "calibration_cache_share",
     "tolerance_for_rise",

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/octaves.hpp"
 #include "headgauge/metric_names.hpp"
 #include "measures/key_ranges.hpp"
 
@@ -56,6 +57,8 @@ struct OfKind {
   }
 };
 
+constexpr std::size_t kInduction = kRoles.size() - 1;
+
 // Consecutive rows of a document.
 struct RowsOf {
   Index begin = 0, end = 0;
@@ -67,6 +70,7 @@ class RolesMeasure final : public Measure {
   explicit RolesMeasure(const SourceInfo& source) {
     for (Index d = 0; d < std::ssize(source.documents); ++d) {
       const Index last = source.documents[d] - 1;
+      longest_ = std::max(longest_, source.documents[d]);
       judged_.push_back(source.is_text(d) ? RowsOf{0, last + 1}
                                           : RowsOf{last - source.predicted(d), last});
     }
@@ -81,6 +85,13 @@ class RolesMeasure final : public Measure {
       beyond_[k] = metrics.add(kRoles[k].metric + std::string("_beyond_sinks"));
     }
     chance_ = metrics.add(metric::role_chance);
+    std::vector<std::string> octaves;
+    const Index furthest = std::max<Index>(longest_ - 1, 1);
+    for (Index octave = 0; octave <= octave_of(furthest); ++octave) {
+      octaves.push_back(octave_label(octave));
+    }
+    metrics.coord("copy_gap", std::move(octaves));
+    by_gap_ = metrics.add(metric::induction_by_gap);
   }
 
   MeasureNeeds needs() const override { return {.weights = true, .sinks = true}; }
@@ -148,14 +159,19 @@ class RolesMeasure final : public Measure {
       // A row counts in the share beyond the sinks in proportion to its weight there.
       const double counts_as = rest.mass / (has_sink ? 1.0 : whole.mass);
       if (held.keys == 0 || held.keys == rest.keys || !(counts_as > 0)) continue;
-      sink.set(r, beyond_[k], 0, std::max(0.0, held.mass) / rest.mass, counts_as);
+      const double beyond = std::max(0.0, held.mass) / rest.mass;
+      sink.set(r, beyond_[k], 0, beyond, counts_as);
+      if (k == kInduction) {
+        sink.set(r, by_gap_, octave_of(row.query - earlier_[row.query]), beyond, counts_as);
+      }
       sink.set(r, chance_, static_cast<Index>(k),
                static_cast<double>(held.keys) / static_cast<double>(rest.keys), counts_as);
     }
   }
 
   std::array<MetricHandle, kRoles.size()> shares_, beyond_;
-  MetricHandle chance_;
+  MetricHandle chance_, by_gap_;
+  Index longest_ = 0;  // tokens of a document
   // The rows of each document that count: all of a text, those of a case that predict its answer.
   std::vector<RowsOf> judged_;
   RowsOf rows_;                 // of the head's document

@@ -269,7 +269,8 @@ std::vector<Judged> JointChange::changes_near(const PerHead<HeadPlan>& base,
     }
   }
   std::vector<Judged> changes;
-  for (const std::string& key : keys) changes.push_back(change_of(*known_.find(key, numbers()), judged_));
+  for (const std::string& key : keys)
+    changes.push_back(change_of(*known_.find(key, numbers()), judged_));
   return changes;
 }
 

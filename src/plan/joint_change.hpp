@@ -56,8 +56,8 @@ class JointChange {
   // Returns the losses under a plan minus the model's own; for a model without a loss, the relative
   // change of the last hidden states (NextTokens::output_change).
   Judged change(const PerHead<HeadPlan>& plan);
-  // Does the same on a sample: one piece of text and one case of each task. Sample k has the k-th of
-  // each, counted round and round.
+  // Does the same on a sample: one piece of text and one case of each task. Sample k has the k-th
+  // of each, counted round and round.
   Judged change_on_sample(const PerHead<HeadPlan>& plan, int k);
   // Does the same for plans that each differ from `base` in heads of one layer; the layers below it
   // are computed only once.

@@ -35,10 +35,10 @@ RegressionFinder::RegressionFinder(const PlanSpace& space, JointChange& loss, St
       loss_(loss),
       starts_(starts),
       seed_(options.seed),
-      samples_(options.samples > 0 ? options.samples
-                                   : std::clamp(kSamplesOfHead * static_cast<int>(std::ssize(
-                                                                     space.single_heads())),
-                                                kFewestSamples, kMostSamples)),
+      samples_(options.samples > 0
+                   ? options.samples
+                   : std::clamp(kSamplesOfHead * static_cast<int>(std::ssize(space.single_heads())),
+                                kFewestSamples, kMostSamples)),
       progress_(progress) {
   for (int layer = 0; layer < space_.layers(); ++layer) {
     std::vector<int>& order = order_.emplace_back(static_cast<std::size_t>(space_.size()));
@@ -154,10 +154,10 @@ void RegressionFinder::measure(const Choices& choices) {
   if (std::ranges::none_of(measured_, is_same)) measured_.push_back(std::move(point));
 }
 
-// Half of the heads of a random plan are changed, and all of these to one choice: whether a head must
-// see all keys is what matters most, and this tells it with the fewest plans. Random plans differ from
-// each other far more than the means over few documents do from those over many. So the same work
-// tells most if each plan is measured on the fewest documents.
+// Half of the heads of a random plan are changed, and all of these to one choice: whether a head
+// must see all keys is what matters most, and this tells it with the fewest plans. Random plans
+// differ from each other far more than the means over few documents do from those over many. So the
+// same work tells most if each plan is measured on the fewest documents.
 void RegressionFinder::explore(int plans) {
   const std::vector<int> tried = tried_choices();
   std::vector<HeadGroup> heads = space_.single_heads();

@@ -48,8 +48,8 @@ class RegressionFinder final : public Finder {
   std::uint64_t seed_;
   int samples_;
   Parts& progress_;
-  std::vector<std::vector<int>> order_;  // by layer: the choices, most keys first
-  std::vector<std::vector<int>> rank_;   // by layer and choice: its place in that order
+  std::vector<std::vector<int>> order_;         // by layer: the choices, most keys first
+  std::vector<std::vector<int>> rank_;          // by layer and choice: its place in that order
   std::vector<SearchPoint> sampled_;            // each measured on a sample of the documents
   std::vector<SearchPoint> measured_, layers_;  // on all documents
   std::uint32_t draws_ = 0;

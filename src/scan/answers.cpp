@@ -9,9 +9,9 @@
 #include <numeric>
 #include <set>
 
+#include "base/octaves.hpp"
 #include "headgauge/metric_names.hpp"
 #include "results/declared.hpp"
-#include "scan/octaves.hpp"
 #include "statistics/proportion.hpp"
 #include "statistics/student.hpp"
 

@@ -7,10 +7,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/octaves.hpp"
 #include "headgauge/heads.hpp"
 #include "heads/batch_means.hpp"
 #include "results/mean_of.hpp"
-#include "scan/octaves.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge {

@@ -192,6 +192,21 @@ TEST(Roles, LeaveSinksOutOfWhatIsBeyondThem) {
           EXPECT_NEAR(values.at("weight_distant")(r, 0), mass / total, 1e-12);
         }
       }
+      Index gap = 0;
+      for (Index s = r - 1; s >= 0 && gap == 0; --s) {
+        const auto last = static_cast<std::size_t>(s), now = static_cast<std::size_t>(r);
+        if (made.tokens[last] == made.tokens[now]) gap = r - s;
+      }
+      const Matrix<double>& by_gap = values.at("induction_by_gap");
+      ASSERT_EQ(by_gap.cols(), 8) << "up to 199 tokens";
+      for (Index c = 0; c < 8; ++c) {
+        const double share = values.at("weight_induction_beyond_sinks")(r, 0);
+        if (gap < (1 << c) || gap >= (2 << c) || std::isnan(share)) {
+          EXPECT_TRUE(std::isnan(by_gap(r, c))) << r << " " << c;
+        } else {
+          EXPECT_EQ(by_gap(r, c), share) << r << " " << c;
+        }
+      }
     }
   }
 }

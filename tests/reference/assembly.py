@@ -215,6 +215,13 @@ def assemble(results: dict[int, LayerResult], settings: Settings, steepest: floa
     for name, placed in grid.items():
         by_head_too = "head" in dims_of(name) or name == "forecast_coverage"
         metrics[name] = spread(name, placed, shape if by_head_too else shape[:1])
+    if "induction_by_gap" in metrics:
+        bare = metrics["induction_by_gap"]
+        octaves = (settings.longest - 1).bit_length()
+        arrays = (bare.values, bare.stderr, bare.rows, bare.doubt)
+        cut = [None if array is None else array[..., :octaves] for array in arrays]
+        assert cut[0] is not None
+        metrics["induction_by_gap"] = Metric(bare.dims, cut[0], *cut[1:])
     for name in ("union_coverage_paper", "top_overlap", "top_overlap_partner"):
         if name in metrics:  # a function of other means, not a mean of rows
             bare = metrics[name]

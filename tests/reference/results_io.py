@@ -124,6 +124,7 @@ def write_results(metrics: dict[str, Metric], settings: Settings, edges: list[in
             "top_n": settings.top_n,
             "position": edges,
             "role": ROLES,
+            "copy_gap": list(range((settings.longest - 1).bit_length())),
             "forecast_length": [factor * settings.longest for factor in FORECASTS],
             "temperature": settings.temperatures,
             "epsilon": settings.epsilons,

@@ -14,6 +14,7 @@ from tests.reference.weights import BEYOND
 Array = npt.NDArray[Any]
 
 RECENT = 64
+OCTAVES = 24  # more than a text has
 ROLES = ["previous", "recent", "distant", "duplicate", "induction"]
 
 
@@ -58,4 +59,18 @@ def row_values(block: RowBlock) -> dict[str, Array]:
         values[name + BEYOND + STAND_FOR] = rest / np.where(whole > 0.0, whole, 1.0)
         chances.append(np.where(says, count / np.where(others > 0, others, 1), np.nan))
     values["role_chance" + STAND_FOR] = rest / np.where(whole > 0.0, whole, 1.0)
+    values["induction_by_gap"] = by_gap(block, values["weight_induction" + BEYOND])
+    values["induction_by_gap" + STAND_FOR] = values["role_chance" + STAND_FOR]
     return values | {"role_chance": np.stack(chances, axis=1)}
+
+
+def by_gap(block: RowBlock, shares: Array) -> Array:
+    """(R, OCTAVES): the share of a row in the octave of the distance to the latest copy of its token."""
+    placed = np.full((len(shares), OCTAVES), np.nan)
+    for r, t in enumerate(block.t - 1):
+        if block.tokens is None:
+            continue
+        copies = [s for s in range(t) if block.tokens[s] == block.tokens[t]]
+        if copies:
+            placed[r, int(np.log2(t - copies[-1]))] = shares[r]
+    return placed

@@ -243,6 +243,7 @@ export type DeclaredMetric =
   | "weight_induction"
   | "weight_induction_beyond_sinks"
   | "role_chance"
+  | "induction_by_gap"
   | "calibration_loss_change"
   | "calibration_cache_share"
   | "tolerance_for_rise"
