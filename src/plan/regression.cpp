@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kUsualShare = 1.0 / 8;  // of the keys, that a changed head keeps
 constexpr int kHalvings = 60;
+constexpr int kTurn = 4;
 constexpr int kSamplesOfHead = 4;
 constexpr int kFewestSamples = 128;
 constexpr int kMostSamples = 512;
@@ -163,9 +164,11 @@ void RegressionFinder::explore(int plans) {
   std::vector<HeadGroup> heads = space_.single_heads();
   for (int p = 0; p < plans; ++p) {
     shuffle(heads, RandomStream(seed_, RandomDomain::random_plans, draws_++, 0));
-    // Every second plan has the first choice; the others take turns.
-    const auto turn = static_cast<std::size_t>(p / 2) % std::max<std::size_t>(tried.size() - 1, 1);
-    const int changed = p % 2 == 0 || tried.size() == 1 ? tried.front() : tried[1 + turn];
+    // Three of four plans have the first choice; the others take turns.
+    const auto turn =
+        static_cast<std::size_t>(p) / kTurn % std::max<std::size_t>(tried.size() - 1, 1);
+    const bool is_first = p % kTurn != kTurn - 1 || tried.size() == 1;
+    const int changed = is_first ? tried.front() : tried[1 + turn];
     Choices choices = space_.same(0);
     for (std::size_t i = 0; i < heads.size() / 2; ++i) {
       choices = moved(std::move(choices), heads[i], changed);
@@ -177,20 +180,15 @@ void RegressionFinder::explore(int plans) {
   }
 }
 
-// Returns what random plans change heads to: the patterns, or the other choices if there are none.
-// The first one keeps most nearly an eighth of the keys.
+// Returns what random plans change heads to: first the pattern that keeps most nearly an eighth of
+// the keys, then all other choices. A choice that is never tried would seem to cost nothing.
 std::vector<int> RegressionFinder::tried_choices() const {
-  std::vector<int> tried;
-  for (int choice = 1; choice < space_.size(); ++choice) {
-    if (!space_.choice(choice).pattern.empty()) tried.push_back(choice);
-  }
-  if (tried.empty()) {
-    tried.resize(static_cast<std::size_t>(space_.size() - 1));
-    std::iota(tried.begin(), tried.end(), 1);
-  }
+  std::vector<int> tried(static_cast<std::size_t>(space_.size() - 1));
+  std::iota(tried.begin(), tried.end(), 1);
   const auto distance = [&](int choice) {
     const double kept = space_.share(space_.same(choice));
-    return std::abs(std::log(kept / kUsualShare));
+    const bool is_pattern = !space_.choice(choice).pattern.empty();
+    return std::pair(!is_pattern, std::abs(std::log(kept / kUsualShare)));
   };
   const auto first = std::ranges::min_element(tried, {}, distance);
   std::rotate(tried.begin(), first, first + 1);
