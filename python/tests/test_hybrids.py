@@ -58,6 +58,12 @@ def logits(model: Any, tokens: list[int]) -> Any:
 
 
 @unittest.skipIf(MISSING, MISSING)
+def planned_greedily(model: Any, screen: int | None) -> Any:
+    texts = [[(7 * k * k + 3 * k + seed) % 90 + 3 for k in range(192)] for seed in range(4)]
+    small: dict[str, Any] = {"lengths": 32, "pieces": 1, "random_plans": 2, "screen": screen}
+    return headgauge.plan(model, texts[:2], confirm=texts[2:], search="greedy", **small)
+
+
 class Hybrids(unittest.TestCase):
     model: Any
 
@@ -176,19 +182,9 @@ class Hybrids(unittest.TestCase):
         self.assertAlmostEqual(compared["loss"].values[1, 0], float(loss), delta=1e-5)
 
     def test_a_plan_names_the_layers_of_the_model(self) -> None:
-        texts = [[(7 * k * k + 3 * k + seed) % 90 + 3 for k in range(192)] for seed in range(4)]
         for screen in (None, 2):
             with self.subTest(screen=screen):
-                planned = headgauge.plan(
-                    self.model,
-                    texts[:2],
-                    confirm=texts[2:],
-                    lengths=32,
-                    pieces=1,
-                    random_plans=2,
-                    search="greedy",
-                    screen=screen,
-                )
+                planned = planned_greedily(self.model, screen)
                 self.assertEqual(planned.coords["layer"], ATTEND)
                 self.assertIn(NOTICE, planned.notices)
                 self.assertTrue(np.isfinite(planned["kept_keys"].values).all())
@@ -260,17 +256,7 @@ class NumbersOfUse(unittest.TestCase):
 
     def test_a_plan_of_zamba2(self) -> None:
         model = zamba2()
-        texts = [[(7 * k * k + 3 * k + seed) % 90 + 3 for k in range(192)] for seed in range(4)]
-        planned = headgauge.plan(
-            model,
-            texts[:2],
-            confirm=texts[2:],
-            lengths=32,
-            pieces=1,
-            random_plans=2,
-            search="greedy",
-            screen=2,
-        )
+        planned = planned_greedily(model, 2)
         assert planned.plan is not None
         self.assertLessEqual({entry["layer"] for entry in planned.plan["heads"]}, {2, 4})
         self.assertTrue(planned.plan["heads"])

@@ -36,7 +36,7 @@ class BarTest : public ::testing::Test {
   std::chrono::steady_clock::time_point now_{};
 };
 
-TEST_F(BarTest, TerminalShowsBarRateAndTimeLeft) {
+TEST_F(BarTest, TerminalShowsBarAndTimeLeft) {
   auto progress = bar(true);
   progress.update("layer 0", 0, 6);
   EXPECT_EQ(written(), "\r\x1b[Klayer 0 [........................]   0 %");

@@ -4,6 +4,9 @@
 
 #include <cmath>
 #include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
 
 #include "headgauge/compare.hpp"
 #include "headgauge/headgauge.hpp"
@@ -137,6 +140,26 @@ TEST(MakePlan, GoesOnWhereItWasStopped) {
   EXPECT_TRUE(made.results.partial);
   EXPECT_TRUE(std::filesystem::exists(journal_path(folder.path(), {})));
   expect_same(whole, make(nullptr, {}).results);
+}
+
+// Collects what is said of the random plans.
+class RandomPlans final : public Progress {
+ public:
+  void update(std::string_view what, double /*done*/, double /*total*/) override {
+    if (what.starts_with("random plans ")) ++shares[std::string(what.substr(13))];
+  }
+  std::map<std::string, int> shares;
+};
+
+// Half of the heads change to one choice, of 48, 24, 8 keys or 1 of 96: most often to that of 8.
+TEST(MakePlan, RandomPlansChangeHalfOfTheHeadsAndTryEveryChoice) {
+  const Sources sources;
+  PlanOptions options = small_options();
+  options.samples = 16;
+  RandomPlans found;
+  make_plan(sources.texts(), options, &found);
+  EXPECT_EQ(found.shares, (std::map<std::string, int>{
+                              {"54.17 %", 12}, {"75 %", 2}, {"62.5 %", 1}, {"50.52 %", 1}}));
 }
 
 TEST(MakePlan, LowersTheLossOrKeepsTheModel) {
