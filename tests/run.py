@@ -138,6 +138,17 @@ def parse_vitest(text: str) -> Counts | None:
     return Counts(passed, failed + broken, total - passed - failed)
 
 
+def failures(output: str) -> list[str]:
+    """The names of the tests that failed, as GoogleTest, unittest and Vitest print them, each once."""
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", output)
+    names = re.findall(
+        r"^(?:\d+: )?(?:\[  FAILED  \] (?=\w+/?\w*\.)|(?:FAIL|ERROR): | FAIL +)(.*?)(?: \(\d+ ms\))?$",
+        plain,
+        re.MULTILINE,
+    )
+    return list(dict.fromkeys(names))
+
+
 def judge(counts: Counts | None, status: int, skippable: bool = False) -> tuple[Counts, str]:
     """What a runner's report and exit status amount to, and what is wrong with them if anything.
 
@@ -187,9 +198,11 @@ class Session:
     def __init__(self, jobs: int) -> None:
         self.jobs = jobs
         self.rows: list[tuple[str, Counts, float, str]] = []
+        self.failed: list[str] = []
 
-    def record(self, name: str, judged: tuple[Counts, str], start: float) -> None:
+    def record(self, name: str, judged: tuple[Counts, str], start: float, output: str = "") -> None:
         self.rows.append((name, judged[0], time.monotonic() - start, judged[1]))
+        self.failed += failures(output)
 
     def build(self, preset: str, beside: bool = False, options: list[str] | None = None) -> bool:
         """`beside`: other things run meanwhile, which go first."""
@@ -219,10 +232,10 @@ class Session:
             junit = Path(scratch) / "junit.xml"
             command = ["ctest", "--test-dir", str(folder), "-j", str(self.jobs)]
             command += ["--output-on-failure", "--no-tests=error", "--timeout", str(TEST_SECONDS)]
-            status, _ = run([*command, "--output-junit", str(junit)], environment)
+            status, output = run([*command, "--output-junit", str(junit)], environment)
             text = junit.read_text() if junit.exists() else ""
         of_program = {path.stem: path.read_text() for path in reports.glob("*.json")}
-        self.record(name, judge(parse_ctest(text, of_program), status), start)
+        self.record(name, judge(parse_ctest(text, of_program), status), start, output)
 
     def unittest(self, file: Path) -> None:
         start = time.monotonic()
@@ -237,7 +250,7 @@ class Session:
         status, output = run(command, environment, title=f"unittest ({module})")
         name = f"unittest ({file.parent.relative_to(ROOT)})"
         # Such as what needs packages that are not installed.
-        self.record(name, judge(parse_unittest(output), status, skippable=True), start)
+        self.record(name, judge(parse_unittest(output), status, skippable=True), start, output)
 
     def install_torch(self) -> None:
         """Beside all else: it is the network and the disk that take minutes. Where it cannot be had, the
@@ -265,9 +278,9 @@ class Session:
             report = Path(folder) / "report.json"
             command = ["npm", "--prefix", "web", "run", "--silent", script, "--"]
             command += ["--reporter=default", "--reporter=json", f"--outputFile={report}"]
-            status, _ = run(command, title=name)
+            status, output = run(command, title=name)
             text = report.read_text() if report.exists() else ""
-        self.record(name, judge(parse_vitest(text), status), start)
+        self.record(name, judge(parse_vitest(text), status), start, output)
 
     def beside_each_other(self, tasks: list[Callable[[], None]]) -> None:
         # One more than there are cores: the browser waits for its frames, and tests of the command
@@ -287,6 +300,8 @@ class Session:
             seconds = sum(row[2] for row in rows)
             print(f"{name:28} {seconds:6.0f} s  {figures}{'  <- ' + notes if notes else ''}")
             total += counts
+        for name in self.failed:
+            print(f"failed: {name}")
         return total
 
 

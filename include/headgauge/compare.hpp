@@ -34,8 +34,15 @@ enum class Each {
   head,   // one head at a time
 };
 
+// The usual number of tokens that compare() keeps for each change.
+inline constexpr int kUsualTokenLosses = 16;
+
 struct CompareOptions {
-  ScanOptions scan;  // what is measured; its layers and heads choose which heads are changed
+  // What is measured. Its layers and heads choose which heads are changed. Its `examples` is the
+  // number of tokens that Results::token_losses holds for each change: those whose loss the change
+  // alters most. Absent: kUsualTokenLosses if the source has the text of its tokens. None are kept
+  // with `each`.
+  ScanOptions scan;
   // The normalizers (see make_normalizer) or patterns (see make_pattern) that replace the model's
   // own. An entry may name several: a part after a comma that has the form key=value belongs to the
   // normalizer before it, so "ssmax:s=0.43,b=0,sparsemax" names two.

@@ -138,7 +138,15 @@ struct Example {
                                   // nothing
 };
 
-// Consecutive tokens of a document as text, the context in which examples are shown.
+// A token, and its loss in the model as it is and under each change of a comparison.
+struct TokenLoss {
+  int document = 0;            // the source's number of the document, from 0
+  Index position = 0;          // 0-based position of the token
+  std::vector<double> losses;  // nats, along the dim of the interventions; the original's first
+  std::string task = {};       // if the token is part of the answer of a case; empty for a text
+};
+
+// Consecutive tokens of a document as text, in which examples and losses are shown.
 struct Passage {
   int document = 0;
   Index first = 0;  // 0-based position of tokens[0]
@@ -158,10 +166,12 @@ struct Results {
   // addition.
   std::deque<std::pair<std::string, LabelledArray>> metrics;
   std::vector<Flag> flags;
-  std::vector<SummaryLine> summary;   // see summarize() in scan.hpp
-  std::vector<Claim> claims;          // claims of a reproduced paper
-  std::vector<Example> examples;      // head by head, see ScanOptions::examples
-  std::vector<Passage> passages;      // the text around their queries and keys, without overlaps
+  std::vector<SummaryLine> summary;  // see summarize() in scan.hpp
+  std::vector<Claim> claims;         // claims of a reproduced paper
+  std::vector<Example> examples;     // head by head, see ScanOptions::examples
+  // The tokens whose loss the changes of a comparison alter most, see CompareOptions.
+  std::vector<TokenLoss> token_losses;
+  std::vector<Passage> passages;      // the text around examples or these tokens, without overlaps
   std::optional<ChangeList> changes;  // changes of a diff or a comparison; see list_changes() in
                                       // diff.hpp
   std::vector<std::string> notices;   // caveats that readers need to interpret the numbers

@@ -181,6 +181,7 @@ def compare(
     top_share: float | Sequence[float] | str | None = None,
     measures: str | Sequence[str] | None = None,
     queries: int | Literal['all'] | None = None,
+    examples: int | Literal['none'] | None = None,
     direction: Literal['random', 'top2'] | None = None,
     temperatures: float | Sequence[float] | str | None = None,
     epsilons: float | Sequence[float] | str | None = None,
@@ -252,6 +253,10 @@ def compare(
     queries: int | Literal['all']
         Rows measured in each position bin (default: all up to length 8192, else 64). They are drawn
         evenly. The model itself always runs over all rows.
+    examples: int | Literal['none']
+        Keep the K tokens whose loss each change alters most, with their text (default: 16, if there are
+        at most 16 texts). The report shows them. results.json and the page then hold the text around
+        them: `none` keeps it out. A K of all tokens writes every loss. See docs/examples.md.
     direction: Literal['random', 'top2']
         Direction of the step of the logits: random (the paper's, the default) or top2 (moves the two
         largest apart).

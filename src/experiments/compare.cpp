@@ -11,6 +11,7 @@
 #include "experiments/recommend.hpp"
 #include "experiments/resolved_comparison.hpp"
 #include "experiments/stages.hpp"
+#include "experiments/token_losses.hpp"
 #include "headgauge/diff.hpp"
 #include "headgauge/journal.hpp"
 #include "headgauge/metric_names.hpp"
@@ -19,6 +20,7 @@
 #include "results/declared.hpp"
 #include "scan/merge.hpp"
 #include "scan/output.hpp"
+#include "scan/passages.hpp"
 #include "scan/passes.hpp"
 #include "scan/recorded.hpp"
 #include "scan/run.hpp"
@@ -241,6 +243,7 @@ class Comparison {
     results.coords = original.coords;
     results.set_coord(dimension_, labels());
     write_predictions(results);
+    write_token_losses(results);
     write_output_change(results);
     write_fitted(results);
     std::vector<const Results*> runs;
@@ -317,6 +320,12 @@ class Comparison {
         put(variant.head, 0, predicted_[0]);
       }
     }
+  }
+
+  void write_token_losses(Results& results) const {
+    if (options_.each != Each::none || *plan_.options.examples == 0) return;
+    results.token_losses = find_token_losses(source_.info(), predicted_, *plan_.options.examples);
+    results.passages = passages_around(results.token_losses, source_);
   }
 
   // Writes what the pass over the original measured of the finished interventions.

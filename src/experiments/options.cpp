@@ -1,6 +1,8 @@
 // The options of compare(), converge() and validate(), each declared once.
 #include "headgauge/options.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 
@@ -46,7 +48,19 @@ std::vector<Option> options_of(CompareOptions& o) {
                   "heads together are left out"}};
   for (Option& option : options_of(o.scan)) {
     const std::string name = option.name();
-    if (name == "normalizer" || name == "pattern" || name == "examples") continue;
+    if (name == "normalizer" || name == "pattern") continue;
+    if (name == "examples") {
+      option.help = fmt::format(
+          "Keep the K tokens whose loss each change alters most, with their text (default: {}, if "
+          "there are at most {} texts)",
+          kUsualTokenLosses, kDocumentsWithExamples);
+      option.details =
+          "The report shows them. results.json and the page then hold the text around them: `none` "
+          "keeps it out. A K of all tokens writes every loss. See "
+          "[examples.md](examples.md#tokens-that-a-change-costs-most)";
+      option.most = 1e9;
+      option.excludes = "each";
+    }
     if (name == "layers" || name == "heads") {
       option.group = option_group::changed;
       option.help = name == "layers" ? "Change only in these layers, such as 0-3,5"

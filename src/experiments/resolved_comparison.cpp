@@ -31,6 +31,13 @@ void check_interventions(const CompareOptions& options, std::span<const Interven
   }
 }
 
+// Returns whether the text of the tokens is known, and short enough to be written by default.
+bool has_few_texts(const SourceInfo& source) {
+  Index texts = 0;
+  for (Index d = 0; d < std::ssize(source.documents); ++d) texts += source.is_text(d) ? 1 : 0;
+  return source.has_texts && texts <= static_cast<Index>(kDocumentsWithExamples);
+}
+
 }  // namespace
 
 const char* dimension_of(std::span<const Intervention> interventions) {
@@ -62,6 +69,9 @@ ResolvedScan resolve_comparison(const CompareOptions& options,
       }
     }
   }
+  const bool keeps_tokens = options.each == Each::none && source.has_loss;
+  if (!keeps_tokens) scan.examples = 0;
+  if (!scan.examples) scan.examples = has_few_texts(source) ? kUsualTokenLosses : 0;
   return resolve_scan(scan, source);
 }
 

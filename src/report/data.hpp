@@ -9,9 +9,9 @@
 
 namespace headgauge::report {
 
-// Returns {"header": all of results.json except metrics, examples and passages, "metrics": [{name,
-// dims, unit, element}]}. The header of a diff or a comparison includes the list of changes,
-// computed if the results lack it.
+// Returns {"header": all of results.json except metrics and what examples_text() returns,
+// "metrics": [{name, dims, unit, element}]}. The header of a diff or a comparison includes the list
+// of changes, computed if the results lack it.
 std::string overview_text(const Results& results);
 
 // Returns the overview's name for the numbers of the k-th metric.
@@ -28,7 +28,7 @@ struct PackedNumbers {
 };
 PackedNumbers packed_numbers(const LabelledArray& metric);
 
-// Returns {"examples": [...], "passages": [...]}, as in results.json.
+// Returns {"examples": [...], "token_losses": [...], "passages": [...]}, as in results.json.
 std::string examples_text(const Results& results);
 
 }  // namespace headgauge::report

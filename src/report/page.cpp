@@ -9,6 +9,7 @@
 #include "headgauge/report.hpp"
 #include "report/bundle.hpp"
 #include "report/data.hpp"
+#include "results/header.hpp"
 
 namespace headgauge {
 namespace {
@@ -114,7 +115,7 @@ void write_report(const Results& results, const std::string& path) {
         write_script(file, id, "application/json", report::numbers_text(metric));
       }
     }
-    if (!results.examples.empty()) write_examples(file, report::examples_text(results));
+    if (has_examples(results)) write_examples(file, report::examples_text(results));
     file.write(page.substr(place + kPlace.size()));
   });
 }

@@ -9,10 +9,13 @@
 
 namespace headgauge {
 
-// Returns every key of results.json except "metrics", "examples" and "passages".
+// Returns every key of results.json except "metrics" and those of examples_to_json().
 nlohmann::ordered_json header_to_json(const Results& results);
 
-// Returns "examples" and "passages".
+// Returns whether the results show anything in its text.
+bool has_examples(const Results& results);
+
+// Returns "examples" and "token_losses", if there are any, and "passages".
 nlohmann::ordered_json examples_to_json(const Results& results);
 
 // Returns change_counts and changes: those that stand out most, those with standard errors first.

@@ -151,6 +151,14 @@ void fields(Io& io, Example& example) {
 }
 
 template <class Io>
+void fields(Io& io, TokenLoss& token) {
+  io("document", token.document);
+  io("position", token.position);
+  io("losses", token.losses);
+  io.optional("task", token.task);
+}
+
+template <class Io>
 void fields(Io& io, Passage& passage) {
   io("document", passage.document);
   io("first", passage.first);

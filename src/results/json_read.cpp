@@ -367,6 +367,7 @@ Results results_from_json(const nlohmann::ordered_json& json, const std::string&
     results.changes = changes_at(root["change_counts"], root["changes"]);
   }
   io.optional("examples", results.examples);
+  io.optional("token_losses", results.token_losses);
   io.optional("passages", results.passages);
   io.optional("notices", results.notices);
   io.optional("command", results.command);

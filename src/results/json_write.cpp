@@ -188,7 +188,7 @@ Json tail_without_examples(const Results& results) {
 
 Json tail_to_json(const Results& results) {
   Json json = tail_without_examples(results);
-  if (!results.examples.empty()) json.update(examples_to_json(results));
+  if (has_examples(results)) json.update(examples_to_json(results));
   return json;
 }
 
@@ -264,9 +264,18 @@ nlohmann::ordered_json header_to_json(const Results& results) {
   return json;
 }
 
+bool has_examples(const Results& results) {
+  return !results.examples.empty() || !results.token_losses.empty();
+}
+
 nlohmann::ordered_json examples_to_json(const Results& results) {
-  return {{"examples", list_to_json<Example>(results.examples)},
-          {"passages", list_to_json<Passage>(results.passages)}};
+  Json json;
+  if (!results.examples.empty()) json["examples"] = list_to_json<Example>(results.examples);
+  if (!results.token_losses.empty()) {
+    json["token_losses"] = list_to_json<TokenLoss>(results.token_losses);
+  }
+  json["passages"] = list_to_json<Passage>(results.passages);
+  return json;
 }
 
 nlohmann::ordered_json to_json(const Results& results) {

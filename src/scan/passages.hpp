@@ -1,4 +1,4 @@
-// The text around examples.
+// The text around examples and around tokens whose loss changes.
 #pragma once
 
 #include <span>
@@ -14,5 +14,7 @@ inline constexpr Index kTokensAround = 8;  // tokens shown on either side of a q
 // Returns the tokens within 8 of the queries and keys of the examples, document by document, with
 // adjacent ranges joined. A document whose tokens the source does not know has none.
 std::vector<Passage> passages_around(std::span<const Example> examples, const HeadSource& source);
+// Returns the same for tokens.
+std::vector<Passage> passages_around(std::span<const TokenLoss> tokens, const HeadSource& source);
 
 }  // namespace headgauge

@@ -109,8 +109,69 @@ class Examples(CommandTest):
         model = self.tiny()
         for wrong in ("0", "-1", "1001", "some"):
             self.refuse(USAGE, "scan", model, "--tokens", "ids.txt", "--examples", wrong, says=["--examples"])
-        for command in ("compare", "converge"):
-            self.refuse(USAGE, command, model, "--tokens", "ids.txt", "--examples", "2", says=["--examples"])
+        self.refuse(USAGE, "converge", model, "--tokens", "ids.txt", "--examples", "2", says=["--examples"])
+
+
+class TokenLosses(CommandTest):
+    """`compare --examples`: the tokens whose loss a change alters most."""
+
+    def compare(self, *options: str) -> dict:
+        shutil.copytree(ROOT / "demo/model", self.folder / "demo", dirs_exist_ok=True)
+        changed = ["--measures", "model", "--pattern", "sinks:window=12,topk:k=4"]
+        self.succeed("compare", "demo", *options, *changed, "--out", "out", "--quiet")
+        return validate(self.folder / "out/results.json")
+
+    def test_the_largest_changes_of_each_intervention_in_their_text(self) -> None:
+        self.write("text.txt", TEXT)
+        results = self.compare("--text", "text.txt", "--lengths", "128")
+        self.assertEqual(results["settings"]["examples"], 16)
+        kept = results["token_losses"]
+        every = self.compare("--text", "text.txt", "--lengths", "128", "--examples", "1000")["token_losses"]
+        self.assertEqual([token["position"] for token in every], list(range(1, 128)))
+
+        def size(token: dict, k: int) -> float:
+            return abs(token["losses"][k] - token["losses"][0])
+
+        expected = set()
+        for k in (1, 2):
+            largest = sorted(every, key=lambda token: -size(token, k))[:16]
+            expected |= {token["position"] for token in largest}
+        self.assertEqual([token["position"] for token in kept], sorted(expected))
+        for passage in results["passages"]:
+            self.assertIn("".join(passage["tokens"]), TEXT)
+        shown = {at for p in results["passages"] for at in range(p["first"], p["first"] + len(p["tokens"]))}
+        self.assertLessEqual(expected, shown)
+
+    def test_answers_are_among_them(self) -> None:
+        self.write(
+            "keys.jsonl", json.dumps({"task": "keys", "prompt": "A red fox ran. " * 8, "answer": "A red"})
+        )
+        results = self.compare("--tasks", "keys.jsonl")
+        last = results["token_losses"][-1]
+        self.assertEqual(last["task"], "keys")
+        self.assertEqual(results["passages"][-1]["tokens"][-1].strip(), "red")
+
+    def test_none_where_that_is_said_of_many_texts_and_of_one_head_at_a_time(self) -> None:
+        self.write("text.txt", TEXT)
+        none = self.compare("--text", "text.txt", "--examples", "none")
+        self.assertNotIn("token_losses", none)
+        self.assertNotIn("passages", none)
+        many = self.compare("--text", *["text.txt"] * 17)
+        self.assertEqual(many["settings"]["examples"], "none")
+        self.assertFalse("token_losses" in many)
+        self.assertNotIn("token_losses", self.compare("--text", "text.txt", "--each", "layer"))
+        self.refuse(
+            USAGE,
+            *("compare", "demo", "--text", "text.txt", "--pattern", "topk:k=4"),
+            *("--each", "layer", "--examples", "4"),
+            says=["--examples", "--each"],
+        )
+
+    def test_diff_keeps_none(self) -> None:
+        self.write("text.txt", TEXT)
+        self.compare("--text", "text.txt")
+        self.succeed("diff", "out", "out", "--out", "diff", "--quiet")
+        self.assertNotIn("token_losses", json.loads((self.folder / "diff/results.json").read_text()))
 
 
 if __name__ == "__main__":

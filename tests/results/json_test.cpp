@@ -204,6 +204,24 @@ TEST(ResultsJson, ExamplesAreThereOnlyWhereThereAreAny) {
   EXPECT_EQ(back.passages[1].document, 1);
 }
 
+TEST(ResultsJson, TokenLossesAreThereOnlyWhereThereAreAny) {
+  Results r = made_results();
+  EXPECT_FALSE(to_json(r).contains("token_losses"));
+  r.token_losses = {{0, 5, {0.25, 3.5}, ""}, {2, 500, {0.5, 0.125}, "passkey"}};
+  r.passages = {{0, 4, {" a", "b"}}};
+  const std::string text = results_text(r);
+  const auto json = nlohmann::ordered_json::parse(text);
+  EXPECT_FALSE(json.contains("examples"));
+  EXPECT_FALSE(json["token_losses"][0].contains("task"));
+  const Results back = parse_results(text, "token_losses");
+  EXPECT_EQ(results_text(back), text);
+  ASSERT_EQ(back.token_losses.size(), 2u);
+  EXPECT_EQ(back.token_losses[1].position, 500);
+  EXPECT_EQ(back.token_losses[1].losses, (std::vector<double>{0.5, 0.125}));
+  EXPECT_EQ(back.token_losses[1].task, "passkey");
+  EXPECT_EQ(back.passages.size(), 1u);
+}
+
 TEST(ResultsJson, ClaimsAreThereOnlyWhereThereAreAny) {
   Results r = made_results();
   EXPECT_FALSE(to_json(r).contains("claims"));

@@ -66,6 +66,14 @@ class Schema(unittest.TestCase):
         self.refused("passages/0/tokens", [7], "is not of type")
         self.refused("examples", [], "[] ")
 
+    def test_token_losses(self):
+        self.made |= {"token_losses": [{"document": 0, "position": 5, "losses": [1.5, 2]}]}
+        self.assertEqual(list(schema.faults_of(self.made)), [])
+        self.refused("token_losses/0/position", -1, "less than the minimum")
+        self.refused("token_losses/0/losses", [1], "too short")
+        self.refused("token_losses/0/loss", 1, "Additional properties")
+        self.refused("token_losses", [], "[] ")
+
     def test_every_metric_is_declared(self):
         loss = self.made["metrics"]["loss"]
         for name, metric, fault in (

@@ -14,7 +14,7 @@ from pathlib import Path
 from unittest import mock
 
 from tests import run
-from tests.run import Counts, judge, parse_ctest, parse_gtest, parse_unittest, parse_vitest
+from tests.run import Counts, failures, judge, parse_ctest, parse_gtest, parse_unittest, parse_vitest
 
 # What ctest writes with --output-junit, without what the programs printed.
 CTEST = """\
@@ -62,6 +62,33 @@ class Gtest(unittest.TestCase):
         self.assertIsNone(parse_gtest(""))
         self.assertIsNone(parse_gtest("[]"))
         self.assertIsNone(parse_gtest('{"testsuites": [{}]}'))
+
+
+class Failures(unittest.TestCase):
+    def test_names_of_every_runner_once_each(self) -> None:
+        output = """\
+3: [ RUN      ] Plans.AreFound
+3: [  FAILED  ] Plans.AreFound (12 ms)
+3: [  FAILED  ] 1 test, listed below:
+3: [  FAILED  ] Plans.AreFound
+[  FAILED  ] Every/Rule.Holds/2, where GetParam() = 4-byte object (3 ms)
+FAIL: test_a (tests.cli.test_x.Y.test_a)
+ERROR: test_b (tests.cli.test_x.Y.test_b)
+\x1b[31m FAIL \x1b[39m test/browser/plan.test.ts\x1b[2m > \x1b[22ma plan > is shown
+FAILED (failures=1, errors=1)
+[       OK ] Plans.AreKept (1 ms)
+ok
+"""
+        self.assertEqual(
+            failures(output),
+            [
+                "Plans.AreFound",
+                "Every/Rule.Holds/2, where GetParam() = 4-byte object",
+                "test_a (tests.cli.test_x.Y.test_a)",
+                "test_b (tests.cli.test_x.Y.test_b)",
+                "test/browser/plan.test.ts > a plan > is shown",
+            ],
+        )
 
 
 class Ctest(unittest.TestCase):

@@ -1,4 +1,5 @@
-// Queries of each head that a scan kept as examples, and the text around them (docs/examples.md).
+// Queries of each head that a scan kept as examples, tokens whose loss a comparison changes, and the
+// text around them (docs/examples.md).
 
 export interface Example {
   layer: number;
@@ -14,6 +15,14 @@ export interface Example {
   originals?: number[]; // weights without the intervention of the scan
 }
 
+// A token and its loss under each intervention.
+export interface TokenLoss {
+  document: number;
+  position: number; // 0-based
+  losses: number[]; // nats, along the dim of the interventions; the original's first
+  task?: string; // if the token is part of the answer of a case
+}
+
 // Neighbouring tokens of a document.
 export interface Passage {
   document: number;
@@ -22,7 +31,8 @@ export interface Passage {
 }
 
 export interface Examples {
-  examples: Example[];
+  examples?: Example[]; // absent in a comparison
+  token_losses?: TokenLoss[]; // absent but in a comparison
   passages: Passage[];
 }
 
@@ -46,13 +56,13 @@ const BESIDE = 2;
 const SHORTEST_GAP = 3; // shorter gaps are shown in full
 
 export const examplesOf = (
-  { examples }: Examples,
+  { examples = [] }: Examples,
   { layer, head }: { layer: number; head: number },
 ): Example[] =>
   examples.filter((example) => example.layer === layer && example.head === head);
 
 // Returns the known text of each token of a document, by position.
-export function textsOf({ passages }: Examples, document: number): Map<number, string> {
+export function textsOf({ passages }: Pick<Examples, "passages">, document: number): Map<number, string> {
   const texts = new Map<number, string>();
   for (const passage of passages) {
     if (passage.document !== document) continue;

@@ -14,7 +14,7 @@ export function resultsFromFile(file: unknown): Results {
   if (typeof found !== "string" || !(found === SCHEMA || found.startsWith(`${SCHEMA}.`))) {
     throw new Error(`expected a results file of schema ${SCHEMA}, found ${JSON.stringify(found)}`);
   }
-  const { metrics, examples, passages = [], ...header } = file as ResultsFile;
+  const { metrics, examples, token_losses, passages = [], ...header } = file as ResultsFile;
   const infos = new Map<MetricName, MetricInfo>();
   for (const [key, metric] of Object.entries(metrics)) {
     const name = fromFile(key);
@@ -25,6 +25,8 @@ export function resultsFromFile(file: unknown): Results {
     header,
     infos,
     (name) => metrics[name]!,
-    examples && (() => Promise.resolve({ examples, passages })),
+    examples || token_losses
+      ? () => Promise.resolve({ ...(examples && { examples }), ...(token_losses && { token_losses }), passages })
+      : undefined,
   );
 }

@@ -10,6 +10,7 @@ import { element, fill } from "./element";
 import { findings } from "./findings";
 import { flagsOfModel } from "./flags";
 import { losses } from "./losses";
+import { tokenLosses } from "./token_losses";
 import { LiveMap } from "./map";
 import type { Opened, Page, View } from "./page";
 import { failure, message, picture } from "./picture";
@@ -42,10 +43,11 @@ function open(page: Page): Opened {
   let now = "";
   let order: string | undefined;
   const update = async () => {
-    const { losses: byLoss = "", answers: byAnswer = "" } = page.address.query;
-    const sorted = `${byLoss} ${byAnswer}`;
+    const { losses: byLoss = "", answers: byAnswer = "", tokens = "", under = "" } = page.address.query;
+    const sorted = JSON.stringify([byLoss, byAnswer, tokens, under]);
     if (order !== sorted) {
-      const made = [await answers(page), await losses(page)].filter((section) => section !== null);
+      const sections = [await answers(page), await losses(page), await tokenLosses(page)];
+      const made = sections.filter((section) => section !== null);
       if (made.length > 0) refill(lost, made);
       order = sorted;
     }

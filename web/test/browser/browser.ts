@@ -104,6 +104,15 @@ export async function shown(page: Page): Promise<void> {
   await page.waitForSelector("#view[data-shown], #page > main", { timeout: WAIT });
 }
 
+// The view of an address with `part` in it is complete. The address alone changes before the view does.
+export async function arrived(page: Page, part: string): Promise<void> {
+  await page.waitForFunction(
+    (part) => document.querySelector<HTMLElement>("#view")?.dataset["shown"]?.includes(part),
+    part,
+    { timeout: WAIT },
+  );
+}
+
 // Scrolls through the whole view, a screen at a time, so that every figure of it is drawn: those
 // near the screen are, too.
 export async function drawAll(page: Page): Promise<void> {

@@ -1,7 +1,7 @@
 // What changed most: the page shows the list that the terminal prints, on the same files.
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { hashOf, inBrowser, openKind, pathOf, quiet, resultsOf, type Tab } from "./browser";
+import { arrived, hashOf, inBrowser, openKind, pathOf, quiet, resultsOf, type Tab } from "./browser";
 
 interface Printed {
   p?: string;
@@ -109,11 +109,49 @@ inBrowser("what changed", () => {
       (await rowsOf(tab)).map((row) => [row["metric"], row["Head"], row["Intervention"]].join(" "));
     expect(await shown()).toEqual(names(changes));
     await tab.page.click("#sort-change");
-    await tab.page.waitForFunction(() => location.hash.includes("sort"));
+    await arrived(tab.page, "sort");
     expect(await hashOf(tab)).toBe("#changes?sort=-change");
     expect(await shown()).toEqual(
       names([...changes].sort((a, b) => Math.abs(b.change) - Math.abs(a.change))),
     );
+    await quiet(tab);
+  });
+
+  test("of the tokens whose loss changes most are shown in their text, under the intervention that is chosen", async () => {
+    const { token_losses: tokens, passages } = resultsOf("compare") as unknown as {
+      token_losses: { position: number; losses: number[] }[];
+      passages: { first: number; tokens: string[] }[];
+    };
+    const labels = resultsOf("compare").coords["normalizer"]!.map(String);
+    const tab = await openKind("compare", "#overview");
+    const rows = () =>
+      tab.page.$$eval(".token-losses tbody tr", (found) =>
+        found.map((row) => ({
+          position: Number(row.children[0]!.textContent!.replaceAll(/\D/g, "")),
+          change: Number(row.children[1]!.textContent!.replace("−", "-")),
+          token: row.querySelector("mark")!.textContent!,
+        })),
+      );
+    const expected = (k: number) =>
+      tokens
+        .map(({ position, losses }) => ({ position, change: losses[k]! - losses[0]! }))
+        .sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
+    const textAt = (position: number) => {
+      const { first, tokens: words } = passages.find((one) => one.first <= position && position < one.first + one.tokens.length)!;
+      return words[position - first]!.replace("\n", "↵");
+    };
+    for (const k of [1, 3]) {
+      if (k > 1) {
+        await tab.page.selectOption("#choose-under", labels[k]!);
+        await arrived(tab.page, "under=");
+      }
+      const found = await rows();
+      expect(found.map(({ position }) => position)).toEqual(expected(k).slice(0, 50).map(({ position }) => position));
+      for (const [place, { position, change }] of expected(k).slice(0, 50).entries()) {
+        expect(Math.abs(found[place]!.change - change)).toBeLessThan(0.002 + 0.01 * Math.abs(change));
+        expect(found[place]!.token).toBe(textAt(position));
+      }
+    }
     await quiet(tab);
   });
 

@@ -1,11 +1,11 @@
-// A file of 48 layers with 25 heads: how long it takes. Machines are shared, so that only what no
-// machine should need is an error; the times are printed.
+// A file of 48 layers with 25 heads: everything is there. The times are printed, and judge nothing:
+// machines are shared.
 import { statSync } from "node:fs";
 import { expect, test } from "vitest";
 import { inBrowser, openKind, pathOf, quiet } from "./browser";
 
 inBrowser("a large file", () => {
-  test("opens and switches its metric at once", async () => {
+  test("opens, switches its metric and lists its heads", async () => {
     const size = (statSync(pathOf("wide")).size / 2 ** 20).toFixed(1);
     const tab = await openKind("wide");
     const opened = await tab.page.evaluate(async () => {
@@ -47,8 +47,6 @@ inBrowser("a large file", () => {
       `48 x 25 heads, a page of ${size} MiB: opens in ${opened.toFixed(0)} ms, switches ` +
         `metric in ${times} ms, lists all heads in ${table.toFixed(0)} ms`,
     );
-    expect(opened).toBeLessThan(10_000);
-    expect(Math.max(...switches)).toBeLessThan(1000);
     await quiet(tab);
   });
 });

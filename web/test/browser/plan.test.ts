@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { resultsFromFile } from "../../src/data/file";
 import { paretoFigures } from "../../src/figures/plan";
-import { drawAll, hashOf, inBrowser, openKind, pathOf, quiet, resultsOf, viewsOf, type Tab } from "./browser";
+import { arrived, drawAll, hashOf, inBrowser, openKind, pathOf, quiet, resultsOf, viewsOf, type Tab } from "./browser";
 
 // The tables of `headgauge plan`, one for each budget: cache, loss change, plan less it, with intervals.
 function printed(): { budget: string; rows: string[][] }[] {
@@ -83,7 +83,7 @@ inBrowser("a plan", () => {
     expect(await cells()).toEqual(values(0));
     await page.focus("#choose-budget");
     await page.selectOption("#choose-budget", "25 %");
-    await page.waitForFunction(() => location.hash.includes("budget=25"));
+    await arrived(page, "budget=25");
     await drawAll(page);
     const headings = await page.$$eval("section h2", (all) => all.map((heading) => heading.textContent));
     expect(headings.filter((heading) => heading.includes('plan "25 %"'))).toHaveLength(1);
@@ -97,7 +97,7 @@ inBrowser("a plan", () => {
     await page.keyboard.press("Enter");
     await page.waitForSelector("#view[data-shown='#head/1.1']");
     await page.goBack();
-    await page.waitForSelector("#choose-budget");
+    await arrived(page, "budget=25");
     expect(await page.$eval("#choose-budget", (box) => (box as HTMLSelectElement).value)).toBe("25 %");
     expect(await hashOf(tab)).toContain("budget=25");
     await quiet(tab);

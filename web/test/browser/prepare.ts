@@ -48,7 +48,7 @@ function run(...options: string[]): string {
     encoding: "utf8",
     stdio: ["ignore", "pipe", "pipe"],
     maxBuffer: 1 << 28,
-    timeout: 120_000,
+    timeout: 600_000, // a crowded machine
   });
 }
 

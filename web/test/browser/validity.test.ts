@@ -5,7 +5,7 @@ import { resultsFromFile } from "../../src/data/file";
 import { ranks } from "../../src/figures/heads";
 import { predictionFigure } from "../../src/figures/validity";
 import {
-  drawAll, hashOf, inBrowser, openKind, pathOf, quiet, resultsOf, shown, type Tab,
+  arrived, drawAll, hashOf, inBrowser, openKind, pathOf, quiet, resultsOf, shown, type Tab,
 } from "./browser";
 
 interface Line {
@@ -131,14 +131,14 @@ inBrowser("what predicts the loss", () => {
 
     await page.focus("#choose-text");
     await page.selectOption("#choose-text", "second.txt");
-    await page.waitForFunction(() => location.hash.includes("text="));
+    await arrived(page, "text=");
     expect(await heading()).toContain("on second.txt: rank correlation");
     expect(await page.evaluate(() => document.activeElement?.id)).toBe("choose-text");
     await page.selectOption("#choose-intervention", "topk:k=16");
     await page.waitForFunction(() => document.querySelector(".pictures.wide h2")?.textContent?.includes("topk"));
     // Another pair keeps the text, and so does the page when it is opened again.
     await page.click(`#pair-${predictors.indexOf("entropy")}-1`);
-    await page.waitForFunction(() => location.hash.includes("entropy"));
+    await arrived(page, "entropy");
     await page.reload();
     await shown(page);
     expect(await heading()).toContain("under topk:k=16 against entropy on second.txt");
@@ -169,7 +169,7 @@ inBrowser("what predicts the loss", () => {
     // The plot stays, and a link keeps the filter.
     expect(await page.textContent(".pictures.wide h2")).toContain("horizon");
     await page.click(".predictions a.pair");
-    await page.waitForFunction(() => location.hash.includes("saturated"));
+    await arrived(page, "saturated");
     expect(await hashOf(tab)).toContain("filter=flag+sa");
     expect(await page.textContent(".pictures.wide figcaption")).toContain("Points of a strip");
     await quiet(tab);

@@ -1,0 +1,131 @@
+// Shows the tokens whose loss an intervention of `headgauge compare` changes most, in their text.
+import { textsOf, visible, type Examples, type TokenLoss } from "../data/examples";
+import { variants } from "../figures/critical";
+import { signed } from "../figures/predictions";
+import { changed } from "./address";
+import { choice, element } from "./element";
+import type { Page } from "./page";
+import { formatOrder, parseOrder, table, type Column } from "./table";
+import { grouped, shown } from "./words";
+
+const ROWS_SHOWN = 50;
+const AROUND = 8; // tokens shown on either side
+
+export interface TokenRow {
+  task: string; // empty for a text
+  document: number;
+  position: number;
+  before: number; // loss of the model itself, nats
+  after: number;
+  change: number;
+}
+
+// Returns the tokens in the order of the size of their change under one intervention.
+export function tokenRows(tokens: readonly TokenLoss[], intervention: number): TokenRow[] {
+  return tokens
+    .map(({ document, position, losses, task = "" }) => {
+      const [before = NaN, after = NaN] = [losses[0], losses[intervention]];
+      return { task, document, position, before, after, change: after - before };
+    })
+    .filter(({ change }) => Number.isFinite(change))
+    .sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
+}
+
+// Returns null if the file has no losses of tokens.
+export async function tokenLosses(page: Page): Promise<HTMLElement | null> {
+  const { results } = page;
+  const all = await results.loadExamples?.().catch(() => undefined);
+  const tokens = all?.token_losses ?? [];
+  const labels = variants(results, "loss_change").labels;
+  const interventions = labels.length > 1 ? labels : variants(results, "answer_right").labels;
+  if (!all || tokens.length === 0 || interventions.length < 2) return null;
+  const asked = interventions.indexOf(page.address.query["under"] ?? "");
+  const chosen = asked > 0 ? asked : 1;
+  const rows = tokenRows(tokens, chosen);
+  const names = results.header.text.names ?? [];
+  return element(
+    "section",
+    { class: "token-losses", "aria-labelledby": "token-losses" },
+    element("h2", { id: "token-losses" }, "The tokens whose loss changes most"),
+    element(
+      "p",
+      { class: "note" },
+      `Under ${interventions[chosen]}, in nats. ` +
+        (rows.length > ROWS_SHOWN ? `The first ${ROWS_SHOWN} of ${grouped(rows.length)} tokens that the file has.` : ""),
+    ),
+    interventions.length > 2 &&
+      element(
+        "div",
+        { class: "controls" },
+        choice(
+          "choose-under",
+          "Intervention",
+          interventions.slice(1).map((value) => ({ value, text: value })),
+          interventions[chosen]!,
+          (under) => page.go(changed(page.address, { under })),
+        ),
+      ),
+    table({
+      caption: "The tokens whose loss changes most",
+      columns: columnsOf(all, names),
+      rows,
+      limit: ROWS_SHOWN,
+      order: parseOrder(page.address.query["tokens"]),
+      sort: (next) => page.go(changed(page.address, { tokens: formatOrder(next) }), true),
+    }),
+  );
+}
+
+function columnsOf(all: Examples, names: readonly string[]): Column<TokenRow>[] {
+  const texts = new Map<number, Map<number, string>>(); // by document
+  const textsIn = (document: number) => {
+    const known = texts.get(document) ?? textsOf(all, document);
+    texts.set(document, known);
+    return known;
+  };
+  const number = (
+    id: "change" | "before" | "after",
+    title: string,
+    show: (row: TokenRow) => string,
+  ): Column<TokenRow> => ({ id, title, numeric: true, key: (row) => row[id], show });
+  const place: Column<TokenRow> = {
+    id: "place",
+    title: "Position",
+    numeric: true,
+    key: ({ document, position }) => document * 1e9 + position,
+    show: ({ task, document, position }) => {
+      const name = task === "" && names.length > 1 ? (names[document] ?? "") : task;
+      return name === "" ? grouped(position) : `${name}: ${grouped(position)}`;
+    },
+  };
+  const text: Column<TokenRow> = {
+    id: "text",
+    title: "Token in its text",
+    key: ({ document, position }) => textsIn(document).get(position) ?? "",
+    show: (row) => inText(row, textsIn(row.document)),
+  };
+  return [
+    place,
+    number("change", "Change", ({ change }) => signed(change, 3)),
+    number("before", "Loss", ({ before }) => shown(before, 3)),
+    number("after", "Under the change", ({ after }) => shown(after, 3)),
+    text,
+  ];
+}
+
+// The token, marked, between its neighbours.
+function inText({ position }: TokenRow, texts: ReadonlyMap<number, string>): HTMLElement {
+  const part = (from: number, to: number): string => {
+    let words = "";
+    for (let at = from; at < to; at += 1) words += visible(texts.get(at) ?? "");
+    return words;
+  };
+  const token = texts.get(position);
+  return element(
+    "span",
+    { class: "token-text", dir: "auto" },
+    part(position - AROUND, position),
+    element("mark", {}, token === undefined ? `[${position}]` : visible(token) || "▯"),
+    element("span", { class: "after" }, part(position + 1, position + 1 + AROUND)),
+  );
+}
