@@ -32,10 +32,10 @@ class Parts {
     steps_ = 0;
     done_at_ = std::move(done);
   }
-  // Reports a step at a share of the cache.
-  void step(double share) {
-    const double step = ++steps_;
-    update(fmt::format("{:.4g} %", 100 * share), done_at_ ? done_at_(share) : step / most_steps_);
+  // Reports a step at a share of the cache, or some part of a step.
+  void step(double share, double steps = 1) {
+    steps_ += steps;
+    update(fmt::format("{:.4g} %", 100 * share), done_at_ ? done_at_(share) : steps_ / most_steps_);
   }
   // Reports a step of a part with a number of them.
   void step(const std::string& what) { update(what, ++steps_ / most_steps_); }

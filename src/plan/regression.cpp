@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -17,10 +18,12 @@ constexpr int kTurn = 4;
 constexpr int kSamplesOfHead = 4;
 constexpr int kFewestSamples = 128;
 constexpr int kMostSamples = 512;
-constexpr int kHeadRounds = 4;       // for a share, by head
-constexpr int kRoundPlans = 8;       // plans of a round
-constexpr int kLayerRounds = 1;      // for a share, by whole layers
-constexpr std::size_t kOffered = 6;  // plans that are measured on the check documents
+constexpr int kHeadRounds = 4;   // for a share, by head
+constexpr int kRoundPlans = 16;  // plans of a round
+constexpr int kLayerRounds = 1;  // for a share, by whole layers
+constexpr int kLayerPlans = 8;
+constexpr double kStepOfSample = 0.25;  // the work of a sample, when that of all documents is 1
+constexpr std::size_t kOffered = 6;     // plans that are measured on the check documents
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + std::ssize(values) / 2;
@@ -146,13 +149,22 @@ Choices RegressionFinder::cheapest(const Costs& costs, const std::vector<HeadGro
   }
 }
 
-void RegressionFinder::measure(const Choices& choices) {
+SearchPoint RegressionFinder::measure(const Choices& choices) {
   SearchPoint point{choices, space_.share(choices), cost(loss_.change(space_.plan(choices)))};
   progress_.step(point.share);
   const auto is_same = [&](const SearchPoint& other) {
     return std::ranges::equal(other.choices, choices);
   };
-  if (std::ranges::none_of(measured_, is_same)) measured_.push_back(std::move(point));
+  if (std::ranges::none_of(measured_, is_same)) measured_.push_back(point);
+  return point;
+}
+
+double RegressionFinder::measure_on_sample(const Choices& choices, int sample) {
+  const double change = cost(loss_.change_on_sample(space_.plan(choices), sample));
+  const double share = space_.share(choices);
+  sampled_.push_back({choices, share, change});
+  progress_.step(share, kStepOfSample);
+  return change;
 }
 
 // Half of the heads of a random plan are changed, and all of these to one choice: whether a head
@@ -173,10 +185,7 @@ void RegressionFinder::explore(int plans) {
     for (std::size_t i = 0; i < heads.size() / 2; ++i) {
       choices = moved(std::move(choices), heads[i], changed);
     }
-    const double change = cost(loss_.change_on_sample(space_.plan(choices), p));
-    const double share = space_.share(choices);
-    sampled_.push_back({std::move(choices), share, change});
-    progress_.step(share);
+    measure_on_sample(choices, p);
   }
 }
 
@@ -195,31 +204,59 @@ std::vector<int> RegressionFinder::tried_choices() const {
   return tried;
 }
 
-void RegressionFinder::refine(double share, const std::vector<HeadGroup>& groups, int rounds,
-                              int plans) {
-  for (int round = 0; round < rounds; ++round) {
-    std::vector<std::vector<double>> rows;
-    std::vector<double> changes, sizes, weights;
-    for (const auto* points : {&sampled_, &measured_}) {
-      for (const SearchPoint& point : *points) {
-        rows.push_back(features(point.choices));
-        changes.push_back(point.change);
-        sizes.push_back(std::abs(point.change));
-      }
-    }
-    // Costs add up worse the larger they are, so a row counts less the larger its change.
-    const double usual = std::max(median(sizes), 1e-6);
-    for (const double size : sizes) {
-      weights.push_back(1 / ((usual + size) * (usual + size)));
-    }
-    const RidgeRegression fit(rows, changes, weights);
-    measure(cheapest(costs_of(fit.coefficients()), groups, share));
-    std::vector<double> normals(static_cast<std::size_t>(fit.draw_size()));
-    for (int p = 1; p < plans; ++p) {
-      RandomStream(seed_, RandomDomain::random_plans, draws_++, 1).normals(normals);
-      measure(cheapest(costs_of(fit.draw(normals)), groups, share));
+std::vector<Choices> RegressionFinder::round(double share, const std::vector<HeadGroup>& groups,
+                                             int plans) {
+  std::vector<std::vector<double>> rows;
+  std::vector<double> changes, sizes, weights;
+  for (const auto* points : {&sampled_, &measured_}) {
+    for (const SearchPoint& point : *points) {
+      rows.push_back(features(point.choices));
+      changes.push_back(point.change);
+      sizes.push_back(std::abs(point.change));
     }
   }
+  // Costs add up worse the larger they are, so a row counts less the larger its change.
+  const double usual = std::max(median(sizes), 1e-6);
+  for (const double size : sizes) {
+    weights.push_back(1 / ((usual + size) * (usual + size)));
+  }
+  const RidgeRegression fit(rows, changes, weights);
+  std::vector<Choices> best = {cheapest(costs_of(fit.coefficients()), groups, share)};
+  std::vector<double> normals(static_cast<std::size_t>(fit.draw_size()));
+  for (int p = 1; p < plans; ++p) {
+    RandomStream(seed_, RandomDomain::random_plans, draws_++, 1).normals(normals);
+    best.push_back(cheapest(costs_of(fit.draw(normals)), groups, share));
+  }
+  return best;
+}
+
+std::vector<Choices> RegressionFinder::refine(double share, const std::vector<HeadGroup>& groups,
+                                              int rounds, int plans) {
+  for (int r = 0; r < rounds; ++r) {
+    for (const Choices& choices : round(share, groups, plans)) {
+      measure_on_sample(choices, samples_taken_++);
+    }
+  }
+  return round(share, groups, plans);
+}
+
+std::vector<Choices> RegressionFinder::race(std::vector<Choices> candidates, std::size_t kept) {
+  std::vector<std::pair<double, Choices>> racing;
+  for (Choices& choices : candidates) {
+    const auto is_same = [&](const auto& other) {
+      return std::ranges::equal(other.second, choices);
+    };
+    if (std::ranges::none_of(racing, is_same)) racing.emplace_back(0.0, std::move(choices));
+  }
+  while (racing.size() > kept) {
+    const int sample = samples_taken_++;
+    for (auto& [sum, choices] : racing) sum += measure_on_sample(choices, sample);
+    std::ranges::stable_sort(racing, {}, &std::pair<double, Choices>::first);
+    racing.resize(std::max(kept, racing.size() / 2));
+  }
+  candidates.clear();
+  for (auto& [sum, choices] : racing) candidates.push_back(std::move(choices));
+  return candidates;
 }
 
 std::vector<SearchPoint> RegressionFinder::measured_within(double share, std::size_t most) const {
@@ -233,29 +270,26 @@ std::vector<SearchPoint> RegressionFinder::measured_within(double share, std::si
 }
 
 double RegressionFinder::steps_of_share() const {
-  return (kHeadRounds + kLayerRounds) * kRoundPlans + 2;
+  const double sampled = (kHeadRounds + 2) * kRoundPlans + kLayerRounds * kLayerPlans;
+  return kStepOfSample * sampled + kOffered + 1;
 }
 
 void RegressionFinder::prepare(double /*least*/, double /*most*/) {
-  progress_.begin("random plans", 0, 0.35, samples_);
+  progress_.begin("random plans", 0, 0.35, kStepOfSample * samples_);
   explore(samples_);
+  samples_taken_ = samples_;
 }
 
 std::vector<FoundPlan> RegressionFinder::within(double share) {
-  for (const Starts::Start& start : starts_.choices_within(share)) measure(start.choices);
-  refine(share, space_.whole_layers(), kLayerRounds, kRoundPlans);
-  for (const SearchPoint& point : measured_) {
-    const auto is_of_layer = [&](int layer) {
-      for (int head = 1; head < space_.heads(); ++head) {
-        if (point.choices(layer, head) != point.choices(layer, 0)) return false;
-      }
-      return true;
-    };
-    if (std::ranges::all_of(space_.source().attention_layers(), is_of_layer)) {
-      layers_.push_back(point);
-    }
+  std::vector<Choices> candidates;
+  for (Starts::Start& start : starts_.choices_within(share)) {
+    candidates.push_back(std::move(start.choices));
   }
-  refine(share, space_.single_heads(), kHeadRounds, kRoundPlans);
+  layers_.push_back(
+      measure(refine(share, space_.whole_layers(), kLayerRounds, kLayerPlans).front()));
+  std::ranges::move(refine(share, space_.single_heads(), kHeadRounds, kRoundPlans),
+                    std::back_inserter(candidates));
+  for (const Choices& choices : race(std::move(candidates), kOffered)) measure(choices);
   std::vector<FoundPlan> found;
   for (const SearchPoint& point : measured_within(share, kOffered)) {
     found.push_back({space_.plan(point.choices), "regression"});

@@ -28,11 +28,16 @@ class RegressionFinder final : public Finder {
   // Measures `plans` random plans, each on a sample of the documents.
   void explore(int plans);
   std::vector<int> tried_choices() const;
-  // Measures plans of at most the share for these groups of heads, in rounds: each plan is the best
-  // under costs drawn from what the regression knows of them (Thompson sampling), so that choices
-  // whose costs are uncertain are tried. The first plan of a round is the best under the estimated
-  // costs.
-  void refine(double share, const std::vector<HeadGroup>& groups, int rounds, int plans);
+  // Measures plans of at most the share for these groups of heads, in rounds, each on a sample of
+  // the documents: each plan is the best under costs drawn from what the regression knows of them
+  // (Thompson sampling), so that choices whose costs are uncertain are tried. The first plan of a
+  // round is the best under the estimated costs. Returns what a further round would measure.
+  std::vector<Choices> refine(double share, const std::vector<HeadGroup>& groups, int rounds,
+                              int plans);
+  std::vector<Choices> round(double share, const std::vector<HeadGroup>& groups, int plans);
+  // Measures the candidates on one sample after the other, each time drops the worse half of them,
+  // and returns the last `kept`.
+  std::vector<Choices> race(std::vector<Choices> candidates, std::size_t kept);
   // Returns the measured plans of at most the share, lowest cost first, at most `most`.
   std::vector<SearchPoint> measured_within(double share, std::size_t most) const;
 
@@ -40,7 +45,9 @@ class RegressionFinder final : public Finder {
   std::vector<double> features(const Choices& choices) const;
   Costs costs_of(const std::vector<double>& coefficients) const;
   Choices cheapest(const Costs& costs, const std::vector<HeadGroup>& groups, double share) const;
-  void measure(const Choices& choices);
+  // Measures on all documents.
+  SearchPoint measure(const Choices& choices);
+  double measure_on_sample(const Choices& choices, int sample);
 
   const PlanSpace& space_;
   JointChange& loss_;
@@ -53,6 +60,7 @@ class RegressionFinder final : public Finder {
   std::vector<SearchPoint> sampled_;            // each measured on a sample of the documents
   std::vector<SearchPoint> measured_, layers_;  // on all documents
   std::uint32_t draws_ = 0;
+  int samples_taken_ = 0;
 };
 
 }  // namespace headgauge
