@@ -29,7 +29,8 @@ class Journal(SharesTest):
         for k, length in enumerate((90, 300, 150, 240, 120, 210, 180)):
             self.ids(length, name=f"ids{k}.txt")
         self.ids_files = [f"ids{k}.txt" for k in range(7)]
-        self.scan = ("scan", "model", "--tokens", *self.ids_files, "--examples", "2")
+        measured = ("--measures", "weights,distance,model", "--examples", "2")
+        self.scan = ("scan", "model", "--tokens", *self.ids_files, *measured)
 
     def start(self, *arguments) -> subprocess.Popen:
         return subprocess.Popen(
@@ -67,7 +68,7 @@ class Journal(SharesTest):
 
     def leave_journal(self, *arguments) -> bytes:
         """Of a run that was killed, of which something was kept."""
-        for tenths in range(5, 100):
+        for tenths in range(1, 100):
             shutil.rmtree(self.folder / "out", ignore_errors=True)
             killed = self.kill_after(tenths / 10, *arguments, "--out", "out") and self.journals("out")
             if killed and (size := self.journals("out")[0].stat().st_size) > 5000:
@@ -250,7 +251,7 @@ class Journal(SharesTest):
         self.leave_journal(*self.scan, "--lengths", "64")
         says = 'another value of --lengths ("64" instead of "32")'
         self.refuse(BAD_INPUT, *self.scan, "--lengths", "32", "--out", "out", says=says)
-        longer = (*self.scan[:3], *self.ids_files, "ids0.txt", *self.scan[-2:], "--lengths", "64")
+        longer = (*self.scan[:3], *self.ids_files, "ids0.txt", *self.scan[-4:], "--lengths", "64")
         says = "another value of texts: sha256 (the end of the list instead of "
         self.refuse(BAD_INPUT, *longer, "--out", "out", says=says)
 
