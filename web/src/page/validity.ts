@@ -8,6 +8,7 @@ import {
 } from "../figures/predictions";
 import { predictionFigure } from "../figures/validity";
 import { changed, formatAddress } from "./address";
+import { ANSWER_NEEDS, answerValidity, hasAnswerValidity } from "./answer_validity";
 import { choice, element, fill, type Option } from "./element";
 import { filterBox, filtered, parseFilter, refill } from "./filter";
 import type { Opened, Page, View } from "./page";
@@ -40,7 +41,8 @@ export function chosenPair(results: Results, query: Readonly<Record<string, stri
 
 async function open(page: Page): Promise<Opened> {
   const { results } = page;
-  await results.need(...VALIDITY_NEEDS);
+  const answered = hasAnswerValidity(results);
+  await results.need(...VALIDITY_NEEDS, ...(answered ? ANSWER_NEEDS : []));
   const rows = predictorRows(results);
   const all = [...rows.metrics, ...rows.flags];
   const columns = predictionColumns(results);
@@ -62,6 +64,7 @@ async function open(page: Page): Promise<Opened> {
     element("h1", {}, "What predicts the loss"),
     element("p", {}, explained(results), " ", methodsLink()),
     element("div", { class: "interventions" }, interventions),
+    answered && answerValidity(results),
     element("h2", { class: "after-table" }, "Rank correlations with the change of the loss"),
     filter.node,
     box,

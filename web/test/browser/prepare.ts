@@ -141,8 +141,10 @@ function makeAll(folder: string): string[] {
   });
   add("validate-one", (out) => {
     const changed = ["--pattern", "none", "--normalizer", "uniform"];
-    const options = ["--lengths", "64", ...changed, ...quick];
-    run("validate", "demo/model", "--text", texts[0]!, ...options, "--out", out, "--quiet");
+    const options = ["--lengths", "128", ...changed, ...quick];
+    const keys = join(folder, "keys.jsonl"); // the model does them
+    run("task", "keys", "--model", "demo/model", "--length", "128", "--cases", "8", "--seed", "1", "--out", keys);
+    run("validate", "demo/model", "--text", texts[0]!, "--tasks", keys, ...options, "--out", out, "--quiet");
   });
   if (/^ {2}plan /m.test(commands)) {
     const [a, b, c, d] = parts(folder, ["quarter-a", "quarter-b", "quarter-c", "quarter-d"]);

@@ -147,6 +147,35 @@ inBrowser("what predicts the loss", () => {
     await quiet(tab);
   });
 
+  test("shows the heads that lose answers, and what predicts it", async () => {
+    const tab = await openKind("validate-one", "#validity");
+    const results = resultsOf("validate-one");
+    const is = results.metrics["retrieval_head"]!.values as (number | null)[][][];
+    const changes = results.metrics["validated_answer_change"]!.values as number[][][][];
+    const expected = is
+      .flatMap((heads, i) =>
+        heads.flatMap(([found], j) => {
+          const of = changes[i]![j]![0]!;
+          const mean = of.reduce((sum, value) => sum + value, 0) / of.length;
+          return found === 1 ? [{ name: `${i}.${j}`, mean }] : [];
+        }),
+      )
+      .sort((a, b) => b.mean - a.mean);
+    expect(expected.length).toBeGreaterThan(0);
+    const rows = (caption: string) =>
+      tab.page.$$eval(`.answer-validity table:has(caption:text-is("${caption}")) tbody tr`, (found) =>
+        found.map((row) => [...row.children].map((cell) => cell.textContent!)),
+      );
+    const heads = await rows("Heads that lose answers");
+    expect(heads.map(([name]) => name)).toEqual(expected.slice(0, 12).map(({ name }) => name));
+    heads.forEach(([, change], k) => expect(Number(change)).toBeCloseTo(expected[k]!.mean, 2));
+    const rho = (results.metrics["answer_rank_correlation"]!.values as number[][]).map(([value]) => value ?? 0);
+    const largest = rho.filter((_, k) => !String(results.coords["predictor"]![k]).startsWith("flag "));
+    const [first] = await rows("Rank correlations with the change of the loss of answers");
+    expect(Math.abs(parseFloat(first![1]!))).toBeCloseTo(Math.max(...largest.map(Math.abs)), 2);
+    await quiet(tab);
+  });
+
   test("sorts metrics and flags among themselves, and filters", async () => {
     const tab = await openKind("validate", "#validity?intervention=uniform&predictor=horizon");
     const { page } = tab;

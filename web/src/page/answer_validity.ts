@@ -1,0 +1,149 @@
+// Shows which heads lose answers when they alone are changed, and which metrics and flags rank the
+// heads by that loss: the part of `headgauge validate --tasks` (docs/mathematics.md 7c).
+import type { MetricName } from "../catalogue/catalogue";
+import type { Results } from "../data/results";
+import {
+  headsOf, interventionsOf, isFlag, predictorsOf, predictorTitle, signed,
+} from "../figures/predictions";
+import { element } from "./element";
+import { table, type Column } from "./table";
+import { count, headLink, shown } from "./words";
+
+export const ANSWER_NEEDS: readonly MetricName[] = [
+  "validated_answer_change", "retrieval_head", "answer_rank_correlation",
+  "answer_rank_correlation_low", "answer_rank_correlation_high", "answer_rank_correlation_p",
+  "predicts_answers",
+];
+
+const ROWS_SHOWN = 12;
+
+export const hasAnswerValidity = (results: Results): boolean => results.has("answer_rank_correlation");
+
+export interface RetrievalHead {
+  name: string; // "3.5"
+  place: number;
+  intervention: string;
+  change: number; // of the loss of the answers, nats, the mean over the groups of cases
+}
+
+// Returns the heads that are shown to lose answers, those that lose most first.
+export function retrievalHeads(results: Results): RetrievalHead[] {
+  const cases = results.coord("cases").map((_, k) => k);
+  const heads = headsOf(results);
+  const found = interventionsOf(results).flatMap((label, intervention) =>
+    heads.flatMap(({ layer, head }, place): RetrievalHead[] => {
+      const at = { layer, head, intervention };
+      if (results.value("retrieval_head", at) !== 1) return [];
+      const changes = cases.map((k) => results.value("validated_answer_change", { ...at, cases: k }));
+      const change = changes.reduce((sum, value) => sum + value, 0) / changes.length;
+      const name = `${results.coord("layer")[layer]}.${results.coord("head")[head]}`;
+      return [{ name, place, intervention: label, change }];
+    }),
+  );
+  return found.sort((a, b) => b.change - a.change);
+}
+
+export interface AnswerPredictor {
+  title: string;
+  under: { rho: number; low: number; high: number; p: number; predicts: boolean }[]; // by intervention
+}
+
+// Returns the predictors that have a correlation, the largest under any intervention first, metrics
+// before flags.
+export function answerPredictors(results: Results): AnswerPredictor[] {
+  const rows = predictorsOf(results).map((name, predictor) => ({
+    flag: isFlag(name),
+    title: predictorTitle(results, name),
+    under: interventionsOf(results).map((_, intervention) => {
+      const at = { predictor, intervention };
+      return {
+        rho: results.value("answer_rank_correlation", at),
+        low: results.value("answer_rank_correlation_low", at),
+        high: results.value("answer_rank_correlation_high", at),
+        p: results.value("answer_rank_correlation_p", at),
+        predicts: results.value("predicts_answers", at) === 1,
+      };
+    }),
+  }));
+  const largest = ({ under }: AnswerPredictor): number =>
+    Math.max(-1, ...under.map(({ rho }) => Math.abs(rho)).filter(Number.isFinite));
+  return rows
+    .filter((row) => largest(row) >= 0)
+    .sort((a, b) => Number(a.flag) - Number(b.flag) || largest(b) - largest(a));
+}
+
+export function answerValidity(results: Results): HTMLElement {
+  const heads = retrievalHeads(results);
+  const predictors = answerPredictors(results);
+  const predicting = predictors.filter(({ under }) => under.some(({ predicts }) => predicts)).length;
+  return element(
+    "section",
+    { class: "answer-validity", "aria-labelledby": "answer-validity" },
+    element("h2", { id: "answer-validity" }, "What loses answers"),
+    element(
+      "p",
+      {},
+      heads.length === 0
+        ? "No head is shown to lose answers of the tasks when it alone is changed."
+        : `${count(heads.length, "head is", "heads are")} shown to lose answers of the tasks, each changed alone.`,
+      predicting === 0
+        ? " No metric and no flag is shown to predict that loss."
+        : ` ${count(predicting, "metric or flag predicts", "metrics and flags predict")} that loss.`,
+    ),
+    heads.length > 0 && headTable(heads.slice(0, ROWS_SHOWN), interventionsOf(results).length > 1),
+    heads.length > ROWS_SHOWN && counted(heads.length, "heads"),
+    predictors.length > 0 && predictorTable(results, predictors.slice(0, ROWS_SHOWN)),
+    predictors.length > ROWS_SHOWN && counted(predictors.length, "metrics and flags"),
+  );
+}
+
+const counted = (all: number, what: string): HTMLElement =>
+  element("p", { class: "note" }, `The first ${ROWS_SHOWN} of ${all} ${what}.`);
+
+function headTable(heads: readonly RetrievalHead[], several: boolean): HTMLElement {
+  const intervention: Column<RetrievalHead> = {
+    id: "gets", title: "It gets", key: ({ intervention }) => intervention, show: ({ intervention }) => intervention,
+  };
+  return table<RetrievalHead>({
+    caption: "Heads that lose answers",
+    columns: [
+      { id: "head", title: "Head", key: ({ place }) => place, show: ({ name }) => headLink(name) },
+      ...(several ? [intervention] : []),
+      {
+        id: "change", title: "Loss of the answers", note: "change in nats, each token", numeric: true,
+        key: ({ change }) => change, show: ({ change }) => signed(change, 3),
+      },
+    ],
+    rows: heads,
+  });
+}
+
+function predictorTable(results: Results, rows: readonly AnswerPredictor[]): HTMLElement {
+  return table<AnswerPredictor>({
+    caption: "Rank correlations with the change of the loss of answers",
+    columns: [
+      { id: "predictor", title: "Metric or flag", key: ({ title }) => title, show: ({ title }) => title },
+      ...interventionsOf(results).map((label, k): Column<AnswerPredictor> => ({
+        id: `answers-under-${k}`,
+        title: label,
+        numeric: true,
+        key: ({ under }) => Math.abs(under[k]!.rho),
+        show: ({ under }) => correlation(under[k]!),
+      })),
+    ],
+    rows,
+  });
+}
+
+function correlation({ rho, low, high, p, predicts }: AnswerPredictor["under"][number]): Node | string {
+  if (Number.isNaN(rho)) return "–";
+  const range = Number.isFinite(low) ? `${signed(low)} to ${signed(high)}, ` : "";
+  return element(
+    "span",
+    {},
+    signed(rho),
+    predicts && element("span", { "aria-hidden": "true" }, "*"),
+    predicts && element("span", { class: "unseen" }, " predicts"),
+    element("span", { class: "note" }, `${range}p ${shown(p, 2)}`),
+  );
+}
