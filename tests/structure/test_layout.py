@@ -238,5 +238,19 @@ class Files(unittest.TestCase):
                 self.assertIn("#pragma once", path.read_text(), path)
 
 
+class Docs(unittest.TestCase):
+    def test_pages_are_at_most_100_columns_wide(self) -> None:
+        """Tables, code and pictures apart."""
+        wide = []
+        for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]:
+            is_code = False
+            for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+                is_code ^= line.startswith("```")
+                apart = is_code or line.startswith(("    ", "!")) or line.lstrip().startswith("|")
+                if len(line) > 100 and not apart:
+                    wide.append(f"{page.name}:{number}: {len(line)} columns")
+        self.assertEqual(wide, [])
+
+
 if __name__ == "__main__":
     unittest.main()
