@@ -139,13 +139,15 @@ def parse_vitest(text: str) -> Counts | None:
 
 
 def failures(output: str) -> list[str]:
-    """The names of the tests that failed, as GoogleTest, unittest and Vitest print them, each once."""
+    """The names of the tests that failed, as GoogleTest, ctest, unittest and Vitest print them, each once."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", output)
-    names = re.findall(
-        r"^(?:\d+: )?(?:\[  FAILED  \] (?=\w+/?\w*\.)|(?:FAIL|ERROR): | FAIL +)(.*?)(?: \(\d+ ms\))?$",
-        plain,
-        re.MULTILINE,
+    patterns = (
+        r"^(?:\d+: )?\[  FAILED  \] (?=\S+\.\S)(.*?)(?: \(\d+ ms\))?$",  # GoogleTest
+        r"^\s+\d+ - (\S+ \((?!Not Run|Disabled)[^)]+\))$",  # ctest: programs
+        r"^(?:FAIL|ERROR): (\S+ \(\S+\).*)$",  # unittest
+        r"^ FAIL +(.*)$",  # Vitest
     )
+    names = [name for pattern in patterns for name in re.findall(pattern, plain, re.MULTILINE)]
     return list(dict.fromkeys(names))
 
 
@@ -202,7 +204,8 @@ class Session:
 
     def record(self, name: str, judged: tuple[Counts, str], start: float, output: str = "") -> None:
         self.rows.append((name, judged[0], time.monotonic() - start, judged[1]))
-        self.failed += failures(output)
+        if judged[0].failed:
+            self.failed += failures(output)
 
     def build(self, preset: str, beside: bool = False, options: list[str] | None = None) -> bool:
         """`beside`: other things run meanwhile, which go first."""

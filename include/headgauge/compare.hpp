@@ -40,8 +40,8 @@ inline constexpr int kUsualTokenLosses = 16;
 struct CompareOptions {
   // What is measured. Its layers and heads choose which heads are changed. Its `examples` is the
   // number of tokens that Results::token_losses holds for each change: those whose loss the change
-  // alters most. Absent: kUsualTokenLosses if the source has the text of its tokens. None are kept
-  // with `each`.
+  // alters most. Absent: kUsualTokenLosses if the source has the text of its tokens and at most
+  // kDocumentsWithExamples texts. None are kept with `each`, or if the model has no loss.
   ScanOptions scan;
   // The normalizers (see make_normalizer) or patterns (see make_pattern) that replace the model's
   // own. An entry may name several: a part after a comma that has the form key=value belongs to the

@@ -50,6 +50,11 @@ const char* dimension_of(std::span<const Intervention> interventions) {
              : "normalizer";
 }
 
+int kept_tokens(const CompareOptions& options, const SourceInfo& source) {
+  if (options.each != Each::none || !source.has_loss) return 0;
+  return options.scan.examples.value_or(has_few_texts(source) ? kUsualTokenLosses : 0);
+}
+
 ResolvedScan resolve_comparison(const CompareOptions& options,
                                 std::span<const Intervention> interventions,
                                 const SourceInfo& source) {
@@ -69,9 +74,7 @@ ResolvedScan resolve_comparison(const CompareOptions& options,
       }
     }
   }
-  const bool keeps_tokens = options.each == Each::none && source.has_loss;
-  if (!keeps_tokens) scan.examples = 0;
-  if (!scan.examples) scan.examples = has_few_texts(source) ? kUsualTokenLosses : 0;
+  scan.examples = kept_tokens(options, source);
   return resolve_scan(scan, source);
 }
 

@@ -30,14 +30,10 @@ int layer_of_difference(const PerHead<HeadPlan>& a, const PerHead<HeadPlan>& b) 
   return found;
 }
 
-double mean_over(std::span<const double> values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 }  // namespace
 
-double mean(const ByDocument& values) {
-  return mean_over(values);
+double mean(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 double cost(const Judged& changes) {
@@ -154,17 +150,17 @@ void JointChange::put(const Part& part, Index document, const NextTokens& next,
   const Index d = document;
   if (part.is_text) {
     const auto replayed = static_cast<std::size_t>(replayed_);
-    levels[d] = mean_over(numbers.first(numbers.size() - replayed));
+    levels[d] = mean(numbers.first(numbers.size() - replayed));
     if (replayed == 0) return;
     // Number t is of token t + 1 of the context.
     const auto judged = replayed - static_cast<std::size_t>(kReplayCue);
     const auto first = static_cast<std::size_t>(replayed_from_[d] + kReplayCue - 1);
-    levels[texts_ + d] = mean_over(numbers.last(judged));
-    levels[2 * texts_ + d] = mean_over(numbers.subspan(first, judged));
+    levels[texts_ + d] = mean(numbers.last(judged));
+    levels[2 * texts_ + d] = mean(numbers.subspan(first, judged));
     return;
   }
   const Index before = before_answers();
-  levels[before + d] = mean_over(numbers);
+  levels[before + d] = mean(numbers);
   levels[before + cases_ + d] = is_right(next) ? 1 : 0;
 }
 

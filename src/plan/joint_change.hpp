@@ -20,7 +20,7 @@ struct Stopped {};
 
 // Means over the tokens of each document, or their changes.
 using ByDocument = std::vector<double>;
-double mean(const ByDocument& values);
+double mean(std::span<const double> values);
 
 // What a plan is judged by: losses in nats, or their changes.
 struct Judged {

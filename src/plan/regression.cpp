@@ -22,8 +22,9 @@ constexpr int kHeadRounds = 4;   // for a share, by head
 constexpr int kRoundPlans = 16;  // plans of a round
 constexpr int kLayerRounds = 1;  // for a share, by whole layers
 constexpr int kLayerPlans = 8;
-constexpr double kStepOfSample = 0.25;  // the work of a sample, when that of all documents is 1
-constexpr std::size_t kOffered = 6;     // plans that are measured on the check documents
+constexpr std::size_t kOfferedLayers = 2;  // of these, measured on all documents
+constexpr double kStepOfSample = 0.25;     // the work of a sample, when that of all documents is 1
+constexpr std::size_t kOffered = 6;        // plans that are measured on the check documents
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + std::ssize(values) / 2;
@@ -149,14 +150,13 @@ Choices RegressionFinder::cheapest(const Costs& costs, const std::vector<HeadGro
   }
 }
 
-SearchPoint RegressionFinder::measure(const Choices& choices) {
+void RegressionFinder::measure(const Choices& choices) {
   SearchPoint point{choices, space_.share(choices), cost(loss_.change(space_.plan(choices)))};
   progress_.step(point.share);
   const auto is_same = [&](const SearchPoint& other) {
     return std::ranges::equal(other.choices, choices);
   };
-  if (std::ranges::none_of(measured_, is_same)) measured_.push_back(point);
-  return point;
+  if (std::ranges::none_of(measured_, is_same)) measured_.push_back(std::move(point));
 }
 
 double RegressionFinder::measure_on_sample(const Choices& choices, int sample) {
@@ -271,7 +271,7 @@ std::vector<SearchPoint> RegressionFinder::measured_within(double share, std::si
 
 double RegressionFinder::steps_of_share() const {
   const double sampled = (kHeadRounds + 2) * kRoundPlans + kLayerRounds * kLayerPlans;
-  return kStepOfSample * sampled + kOffered + 1;
+  return kStepOfSample * (sampled + kLayerPlans) + kOffered + kOfferedLayers;
 }
 
 void RegressionFinder::prepare(double /*least*/, double /*most*/) {
@@ -280,16 +280,34 @@ void RegressionFinder::prepare(double /*least*/, double /*most*/) {
   samples_taken_ = samples_;
 }
 
+void RegressionFinder::keep_layers() {
+  layers_.clear();
+  for (const SearchPoint& point : measured_) {
+    const auto is_of_layer = [&](int layer) {
+      for (int head = 1; head < space_.heads(); ++head) {
+        if (point.choices(layer, head) != point.choices(layer, 0)) return false;
+      }
+      return true;
+    };
+    if (std::ranges::all_of(space_.source().attention_layers(), is_of_layer)) {
+      layers_.push_back(point);
+    }
+  }
+}
+
 std::vector<FoundPlan> RegressionFinder::within(double share) {
   std::vector<Choices> candidates;
   for (Starts::Start& start : starts_.choices_within(share)) {
     candidates.push_back(std::move(start.choices));
   }
-  layers_.push_back(
-      measure(refine(share, space_.whole_layers(), kLayerRounds, kLayerPlans).front()));
+  for (const Choices& choices :
+       race(refine(share, space_.whole_layers(), kLayerRounds, kLayerPlans), kOfferedLayers)) {
+    measure(choices);
+  }
   std::ranges::move(refine(share, space_.single_heads(), kHeadRounds, kRoundPlans),
                     std::back_inserter(candidates));
   for (const Choices& choices : race(std::move(candidates), kOffered)) measure(choices);
+  keep_layers();
   std::vector<FoundPlan> found;
   for (const SearchPoint& point : measured_within(share, kOffered)) {
     found.push_back({space_.plan(point.choices), "regression"});

@@ -41,12 +41,14 @@ class RegressionFinder final : public Finder {
   // Returns the measured plans of at most the share, lowest cost first, at most `most`.
   std::vector<SearchPoint> measured_within(double share, std::size_t most) const;
 
+  // Finds the measured plans that give all heads of a layer the same choice.
+  void keep_layers();
   std::size_t place(int layer, int head, int step) const;
   std::vector<double> features(const Choices& choices) const;
   Costs costs_of(const std::vector<double>& coefficients) const;
   Choices cheapest(const Costs& costs, const std::vector<HeadGroup>& groups, double share) const;
   // Measures on all documents.
-  SearchPoint measure(const Choices& choices);
+  void measure(const Choices& choices);
   double measure_on_sample(const Choices& choices, int sample);
 
   const PlanSpace& space_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "experiments/resolved_comparison.hpp"
 #include "session/calibration.hpp"
 #include "session/finish.hpp"
 #include "session/planned.hpp"
@@ -122,6 +123,7 @@ Results Session::compare(CompareRequest request) {
     throw UsageError(fault("CompareRequest::confirm", "a text to measure on, too", kNoTexts,
                            "add text_files(FILE)"));
   }
+  request.options.scan.examples = kept_tokens(request.options, source->info());
   CompareRequest recorded = request;
   recorded.options.scan = resolved(request.options.scan, source->info());
   request.options.scan.journal = running.open_journal(

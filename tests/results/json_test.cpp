@@ -222,6 +222,15 @@ TEST(ResultsJson, TokenLossesAreThereOnlyWhereThereAreAny) {
   EXPECT_EQ(back.passages.size(), 1u);
 }
 
+TEST(ResultsJson, ALossThatIsInfiniteIsReadAsUndefined) {
+  Results r = made_results();
+  r.token_losses = {{0, 5, {0.25, std::numeric_limits<double>::infinity()}, ""}};
+  const std::string text = results_text(r);
+  EXPECT_TRUE(nlohmann::ordered_json::parse(text)["token_losses"][0]["losses"][1].is_null());
+  const Results back = parse_results(text, "token_losses");
+  EXPECT_TRUE(std::isnan(back.token_losses[0].losses[1]));
+}
+
 TEST(ResultsJson, ClaimsAreThereOnlyWhereThereAreAny) {
   Results r = made_results();
   EXPECT_FALSE(to_json(r).contains("claims"));

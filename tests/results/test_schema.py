@@ -69,6 +69,8 @@ class Schema(unittest.TestCase):
     def test_token_losses(self):
         self.made |= {"token_losses": [{"document": 0, "position": 5, "losses": [1.5, 2]}]}
         self.assertEqual(list(schema.faults_of(self.made)), [])
+        self.made["token_losses"][0]["losses"][1] = None
+        self.assertEqual(list(schema.faults_of(self.made)), [])
         self.refused("token_losses/0/position", -1, "less than the minimum")
         self.refused("token_losses/0/losses", [1], "too short")
         self.refused("token_losses/0/loss", 1, "Additional properties")

@@ -72,6 +72,10 @@ class Failures(unittest.TestCase):
 3: [  FAILED  ] 1 test, listed below:
 3: [  FAILED  ] Plans.AreFound
 [  FAILED  ] Every/Rule.Holds/2, where GetParam() = 4-byte object (3 ms)
+[  FAILED  ] Types/A/0.Holds, where TypeParam = int (3 ms)
+The following tests FAILED:
+\t  3 - plan (SEGFAULT)
+ERROR: Could not find a version
 FAIL: test_a (tests.cli.test_x.Y.test_a)
 ERROR: test_b (tests.cli.test_x.Y.test_b)
 \x1b[31m FAIL \x1b[39m test/browser/plan.test.ts\x1b[2m > \x1b[22ma plan > is shown
@@ -84,6 +88,8 @@ ok
             [
                 "Plans.AreFound",
                 "Every/Rule.Holds/2, where GetParam() = 4-byte object",
+                "Types/A/0.Holds, where TypeParam = int",
+                "plan (SEGFAULT)",
                 "test_a (tests.cli.test_x.Y.test_a)",
                 "test_b (tests.cli.test_x.Y.test_b)",
                 "test/browser/plan.test.ts > a plan > is shown",

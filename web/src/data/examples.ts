@@ -19,7 +19,8 @@ export interface Example {
 export interface TokenLoss {
   document: number;
   position: number; // 0-based
-  losses: number[]; // nats, along the dim of the interventions; the original's first
+  // Nats, along the dim of the interventions, the original's first; null where undefined.
+  losses: (number | null)[];
   task?: string; // if the token is part of the answer of a case
 }
 

@@ -74,8 +74,11 @@ export function answerPredictors(results: Results): AnswerPredictor[] {
 
 export function answerValidity(results: Results): HTMLElement {
   const heads = retrievalHeads(results);
+  const losing = new Set(heads.map(({ place }) => place)).size;
   const predictors = answerPredictors(results);
-  const predicting = predictors.filter(({ under }) => under.some(({ predicts }) => predicts)).length;
+  const doesPredict = ({ under }: AnswerPredictor): boolean => under.some(({ predicts }) => predicts);
+  const predicting = predictors.filter(doesPredict).length;
+  const listed = predictors.filter((row, k) => k < ROWS_SHOWN || doesPredict(row));
   return element(
     "section",
     { class: "answer-validity", "aria-labelledby": "answer-validity" },
@@ -85,15 +88,16 @@ export function answerValidity(results: Results): HTMLElement {
       {},
       heads.length === 0
         ? "No head is shown to lose answers of the tasks when it alone is changed."
-        : `${count(heads.length, "head is", "heads are")} shown to lose answers of the tasks, each changed alone.`,
+        : `${count(losing, "head is", "heads are")} shown to lose answers of the tasks, each changed alone.`,
       predicting === 0
         ? " No metric and no flag is shown to predict that loss."
         : ` ${count(predicting, "metric or flag predicts", "metrics and flags predict")} that loss.`,
     ),
     heads.length > 0 && headTable(heads.slice(0, ROWS_SHOWN), interventionsOf(results).length > 1),
-    heads.length > ROWS_SHOWN && counted(heads.length, "heads"),
-    predictors.length > 0 && predictorTable(results, predictors.slice(0, ROWS_SHOWN)),
-    predictors.length > ROWS_SHOWN && counted(predictors.length, "metrics and flags"),
+    heads.length > ROWS_SHOWN && counted(heads.length, "rows"),
+    listed.length > 0 && predictorTable(results, listed),
+    listed.length < predictors.length &&
+      element("p", { class: "note" }, `${listed.length} of ${predictors.length} metrics and flags: the largest, and all that predict.`),
   );
 }
 

@@ -24,7 +24,7 @@ export interface TokenRow {
 export function tokenRows(tokens: readonly TokenLoss[], intervention: number): TokenRow[] {
   return tokens
     .map(({ document, position, losses, task = "" }) => {
-      const [before = NaN, after = NaN] = [losses[0], losses[intervention]];
+      const [before, after] = [losses[0] ?? NaN, losses[intervention] ?? NaN];
       return { task, document, position, before, after, change: after - before };
     })
     .filter(({ change }) => Number.isFinite(change))
@@ -94,7 +94,8 @@ function columnsOf(all: Examples, names: readonly string[]): Column<TokenRow>[] 
     numeric: true,
     key: ({ document, position }) => document * 1e9 + position,
     show: ({ task, document, position }) => {
-      const name = task === "" && names.length > 1 ? (names[document] ?? "") : task;
+      const ofText = names.length > 1 ? (names[document] ?? "") : "";
+      const name = task === "" ? ofText : `${task} ${document + 1 - names.length}`;
       return name === "" ? grouped(position) : `${name}: ${grouped(position)}`;
     },
   };

@@ -19,7 +19,7 @@ import { count, shown } from "./words";
 export const validity: View = {
   id: "validity",
   title: "Validity",
-  has: (results) => results.has("prediction_rank_correlation"),
+  has: (results) => results.has("prediction_rank_correlation") || hasAnswerValidity(results),
   open,
 };
 
@@ -42,6 +42,7 @@ export function chosenPair(results: Results, query: Readonly<Record<string, stri
 async function open(page: Page): Promise<Opened> {
   const { results } = page;
   const answered = hasAnswerValidity(results);
+  if (!results.has("prediction_rank_correlation")) return ofAnswersAlone(page);
   await results.need(...VALIDITY_NEEDS, ...(answered ? ANSWER_NEEDS : []));
   const rows = predictorRows(results);
   const all = [...rows.metrics, ...rows.flags];
@@ -98,6 +99,13 @@ async function open(page: Page): Promise<Opened> {
     if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
   };
   return { node, update };
+}
+
+// Without a text there are no losses but those of answers.
+async function ofAnswersAlone({ results }: Page): Promise<Opened> {
+  await results.need(...ANSWER_NEEDS);
+  const heading = element("h1", {}, "What predicts the loss of answers");
+  return { node: element("div", {}, heading, answerValidity(results)) };
 }
 
 const chosenText = (results: Results, name: string | undefined): number | undefined => {
