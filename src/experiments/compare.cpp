@@ -323,7 +323,7 @@ class Comparison {
   }
 
   void write_token_losses(Results& results) const {
-    if (options_.each != Each::none || *plan_.options.examples == 0) return;
+    if (*plan_.options.examples == 0) return;
     results.token_losses = find_token_losses(source_.info(), predicted_, *plan_.options.examples);
     results.passages = passages_around(results.token_losses, source_);
   }

@@ -19,12 +19,11 @@ bool is_larger(const TokenChange& a, const TokenChange& b) {
   return a.size != b.size ? a.size > b.size : a.place < b.place;
 }
 
-// Returns the change of every loss that both predictions have.
-std::vector<TokenChange> changes_of(const SourceInfo& source, const Predictions& original,
-                                    const Predictions& changed) {
+// Returns the change of every loss that both predictions have; those of controls are of the
+// original alone.
+std::vector<TokenChange> changes_of(const Predictions& original, const Predictions& changed) {
   std::vector<TokenChange> changes;
   for (Index d = 0; d < std::min(std::ssize(original), std::ssize(changed)); ++d) {
-    if (source.is_control(d)) continue;
     const std::vector<double>& before = original[d].losses;
     const std::vector<double>& after = changed[d].losses;
     for (Index t = 0; t < std::min(std::ssize(before), std::ssize(after)); ++t) {
@@ -41,7 +40,7 @@ std::vector<TokenLoss> find_token_losses(const SourceInfo& source,
                                          std::span<const Predictions> predictions, Index most) {
   std::set<Place> chosen;
   for (std::size_t k = 1; k < predictions.size(); ++k) {
-    std::vector<TokenChange> changes = changes_of(source, predictions[0], predictions[k]);
+    std::vector<TokenChange> changes = changes_of(predictions[0], predictions[k]);
     const Index kept = std::min(most, std::ssize(changes));
     std::ranges::partial_sort(changes, changes.begin() + kept, is_larger);
     for (Index i = 0; i < kept; ++i) chosen.insert(changes[i].place);

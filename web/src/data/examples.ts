@@ -51,7 +51,7 @@ export interface Run {
   tokens: ShownToken[];
 }
 
-const AROUND = 8; // tokens on either side of a query and its heaviest keys
+export const AROUND = 8; // tokens on either side of a query and its heaviest keys, or of a token
 const HEAVIEST = 8; // of the other keys there may be many, and each is shown with its neighbours:
 const BESIDE = 2;
 const SHORTEST_GAP = 3; // shorter gaps are shown in full
@@ -70,6 +70,18 @@ export function textsOf({ passages }: Pick<Examples, "passages">, document: numb
     passage.tokens.forEach((text, k) => texts.set(passage.first + k, text));
   }
   return texts;
+}
+
+// Returns the same as a function of the document; each document is looked up once.
+export function textsByDocument(
+  all: Pick<Examples, "passages">,
+): (document: number) => ReadonlyMap<number, string> {
+  const known = new Map<number, Map<number, string>>();
+  return (document) => {
+    const texts = known.get(document) ?? textsOf(all, document);
+    known.set(document, texts);
+    return texts;
+  };
 }
 
 // Returns the visible part of an example in the order of the text: its query, its keys and the

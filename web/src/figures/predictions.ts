@@ -65,7 +65,7 @@ export const predictionsOf = (results: Results, predictor: number): Prediction[]
   );
 
 // Returns the largest |rho| under any intervention; -1 if there is none.
-export const largestRho = (predictions: readonly Prediction[]): number =>
+export const largestRho = (predictions: readonly Pick<Prediction, "rho">[]): number =>
   predictions.reduce((most, { rho }) => (Math.abs(rho) > most ? Math.abs(rho) : most), -1);
 
 export interface PredictorRow {

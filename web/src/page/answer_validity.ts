@@ -3,11 +3,12 @@
 import type { MetricName } from "../catalogue/catalogue";
 import type { Results } from "../data/results";
 import {
-  headsOf, interventionsOf, isFlag, predictorsOf, predictorTitle, signed,
+  headsOf, interventionsOf, isFlag, largestRho, predictorsOf, predictorTitle, signed, type Prediction,
 } from "../figures/predictions";
 import { element } from "./element";
+import { intervalAndP, starred } from "./rank_correlation";
 import { table, type Column } from "./table";
-import { count, headLink, shown } from "./words";
+import { count, headLink } from "./words";
 
 export const ANSWER_NEEDS: readonly MetricName[] = [
   "validated_answer_change", "retrieval_head", "answer_rank_correlation",
@@ -45,7 +46,7 @@ export function retrievalHeads(results: Results): RetrievalHead[] {
 
 export interface AnswerPredictor {
   title: string;
-  under: { rho: number; low: number; high: number; p: number; predicts: boolean }[]; // by intervention
+  under: Pick<Prediction, "rho" | "low" | "high" | "p" | "predicts">[]; // by intervention
 }
 
 // Returns the predictors that have a correlation, the largest under any intervention first, metrics
@@ -65,11 +66,9 @@ export function answerPredictors(results: Results): AnswerPredictor[] {
       };
     }),
   }));
-  const largest = ({ under }: AnswerPredictor): number =>
-    Math.max(-1, ...under.map(({ rho }) => Math.abs(rho)).filter(Number.isFinite));
   return rows
-    .filter((row) => largest(row) >= 0)
-    .sort((a, b) => Number(a.flag) - Number(b.flag) || largest(b) - largest(a));
+    .filter(({ under }) => largestRho(under) >= 0)
+    .sort((a, b) => Number(a.flag) - Number(b.flag) || largestRho(b.under) - largestRho(a.under));
 }
 
 export function answerValidity(results: Results): HTMLElement {
@@ -132,22 +131,10 @@ function predictorTable(results: Results, rows: readonly AnswerPredictor[]): HTM
         title: label,
         numeric: true,
         key: ({ under }) => Math.abs(under[k]!.rho),
-        show: ({ under }) => correlation(under[k]!),
+        show: ({ under }) =>
+          Number.isNaN(under[k]!.rho) ? "–" : element("span", {}, ...starred(under[k]!), intervalAndP(under[k]!)),
       })),
     ],
     rows,
   });
-}
-
-function correlation({ rho, low, high, p, predicts }: AnswerPredictor["under"][number]): Node | string {
-  if (Number.isNaN(rho)) return "–";
-  const range = Number.isFinite(low) ? `${signed(low)} to ${signed(high)}, ` : "";
-  return element(
-    "span",
-    {},
-    signed(rho),
-    predicts && element("span", { "aria-hidden": "true" }, "*"),
-    predicts && element("span", { class: "unseen" }, " predicts"),
-    element("span", { class: "note" }, `${range}p ${shown(p, 2)}`),
-  );
 }

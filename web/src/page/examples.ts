@@ -3,7 +3,7 @@
 import {
   examplesOf,
   runsOf,
-  textsOf,
+  textsByDocument,
   visible,
   type Example,
   type Examples,
@@ -73,11 +73,11 @@ class Viewer {
     { type: "button", onclick: () => this.show(this.place + 1) },
     "Next query →",
   );
-  private readonly texts = new Map<number, Map<number, string>>(); // by document
+  private readonly textsIn: (document: number) => ReadonlyMap<number, string>;
 
   constructor(
     private readonly results: Results,
-    private readonly all: Examples,
+    all: Examples,
     private readonly own: readonly Example[],
   ) {
     this.node = element(
@@ -92,6 +92,7 @@ class Viewer {
       element("div", { class: "controls" }, this.previous, this.next, this.number),
       this.shownQuery,
     );
+    this.textsIn = textsByDocument(all);
     this.show(0);
   }
 
@@ -115,12 +116,6 @@ class Viewer {
     fill(this.shownQuery, ...this.parts(example));
     // The focused element is gone; move the focus so that the next arrow key works.
     if (inText) this.shownQuery.querySelector<HTMLElement>("button")?.focus();
-  }
-
-  private textsIn(document: number): Map<number, string> {
-    const known = this.texts.get(document) ?? textsOf(this.all, document);
-    this.texts.set(document, known);
-    return known;
   }
 
   private parts(example: Example): HTMLElement[] {

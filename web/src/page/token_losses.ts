@@ -1,5 +1,5 @@
 // Shows the tokens whose loss an intervention of `headgauge compare` changes most, in their text.
-import { textsOf, visible, type Examples, type TokenLoss } from "../data/examples";
+import { AROUND, textsByDocument, visible, type Examples, type TokenLoss } from "../data/examples";
 import { variants } from "../figures/critical";
 import { signed } from "../figures/predictions";
 import { changed } from "./address";
@@ -9,7 +9,6 @@ import { formatOrder, parseOrder, table, type Column } from "./table";
 import { grouped, shown } from "./words";
 
 const ROWS_SHOWN = 50;
-const AROUND = 8; // tokens shown on either side
 
 export interface TokenRow {
   task: string; // empty for a text
@@ -77,12 +76,7 @@ export async function tokenLosses(page: Page): Promise<HTMLElement | null> {
 }
 
 function columnsOf(all: Examples, names: readonly string[]): Column<TokenRow>[] {
-  const texts = new Map<number, Map<number, string>>(); // by document
-  const textsIn = (document: number) => {
-    const known = texts.get(document) ?? textsOf(all, document);
-    texts.set(document, known);
-    return known;
-  };
+  const textsIn = textsByDocument(all);
   const number = (
     id: "change" | "before" | "after",
     title: string,

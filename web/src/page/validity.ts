@@ -13,6 +13,7 @@ import { choice, element, fill, type Option } from "./element";
 import { filterBox, filtered, parseFilter, refill } from "./filter";
 import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
+import { intervalAndP, starred } from "./rank_correlation";
 import { formatOrder, parseOrder, table, type Column } from "./table";
 import { count, shown } from "./words";
 
@@ -101,7 +102,7 @@ async function open(page: Page): Promise<Opened> {
   return { node, update };
 }
 
-// Without a text there are no losses but those of answers.
+// A run without a text has the losses of answers alone.
 async function ofAnswersAlone({ results }: Page): Promise<Opened> {
   await results.need(...ANSWER_NEEDS);
   const heading = element("h1", {}, "What predicts the loss of answers");
@@ -219,20 +220,12 @@ function predictionTable(
 }
 
 function correlationCell(found: Prediction): Node | string {
-  if (Number.isNaN(found.rho)) return "–";
-  const range =
-    Number.isFinite(found.low) ? `${signed(found.low)} to ${signed(found.high)}, ` : "";
-  return element(
-    "span",
-    {},
-    pairLink(found, "pair"),
-    element("span", { class: "note" }, `${range}p ${shown(found.p, 2)}`),
-  );
+  return Number.isNaN(found.rho) ? "–" : element("span", {}, pairLink(found, "pair"), intervalAndP(found));
 }
 
 // Makes the link to a pair; mark() sets its address.
 function pairLink(found: Prediction, kind: string): HTMLElement {
-  const { predictor, intervention, rho, predicts } = found;
+  const { predictor, intervention, predicts } = found;
   return element(
     "a",
     {
@@ -241,9 +234,7 @@ function pairLink(found: Prediction, kind: string): HTMLElement {
       "data-predictor": predictor,
       "data-intervention": intervention,
     },
-    signed(rho),
-    predicts && element("span", { "aria-hidden": "true" }, "*"),
-    predicts && element("span", { class: "unseen" }, " predicts"),
+    ...starred(found),
   );
 }
 

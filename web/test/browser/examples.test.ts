@@ -19,7 +19,7 @@ function tokensOf(kind: string): string[] {
 const statusOf = ({ page }: Tab) => page.textContent(".examples .controls .note");
 const readoutOf = ({ page }: Tab) => page.textContent(".examples .readout");
 
-// At the last query the button says that it is disabled, and does nothing: a click would wait.
+// The button of the last query is disabled and does nothing: a real click would wait for it.
 const next = ({ page }: Tab) => page.dispatchEvent("text=Next query", "click");
 
 // What the shaded keys say of themselves: position and weight, in the order of the text.
