@@ -139,16 +139,37 @@ def parse_vitest(text: str) -> Counts | None:
 
 
 def failures(output: str) -> list[str]:
-    """The names of the tests that failed, as GoogleTest, ctest, unittest and Vitest print them, each once."""
+    """The names of the tests that failed, as GoogleTest, ctest and unittest print them, each once."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", output)
     patterns = (
         r"^(?:\d+: )?\[  FAILED  \] (?=\S+\.\S)(.*?)(?: \(\d+ ms\))?$",  # GoogleTest
         r"^\s+\d+ - (\S+ \((?!Not Run|Disabled)[^)]+\))$",  # ctest: programs
         r"^(?:FAIL|ERROR): (\S+ \(\S+\).*)$",  # unittest
-        r"^ FAIL +(.*)$",  # Vitest
     )
     names = [name for pattern in patterns for name in re.findall(pattern, plain, re.MULTILINE)]
     return list(dict.fromkeys(names))
+
+
+def vitest_failures(text: str) -> tuple[list[str], list[str]]:
+    """The tests of Vitest's JSON report that failed, and those that failed once and then passed, each with
+    the message; files that could not be loaded are among the first."""
+    failed: list[str] = []
+    retried: list[str] = []
+    try:
+        files = json.loads(text)["testResults"]
+    except (ValueError, KeyError):
+        return failed, retried
+    for file in files:
+        name = Path(file["name"]).name
+        tests = file["assertionResults"]
+        if file["status"] == "failed" and not tests:
+            failed.append(f"{name}: {file.get('message', '')}")
+        for test in tests:
+            if messages := test["failureMessages"]:
+                said = messages[0].split("\n    at ")[0]
+                into = failed if test["status"] == "failed" else retried
+                into.append(f"{name} > {test['fullName']}: {said}")
+    return failed, retried
 
 
 def judge(counts: Counts | None, status: int, skippable: bool = False) -> tuple[Counts, str]:
@@ -201,6 +222,7 @@ class Session:
         self.jobs = jobs
         self.rows: list[tuple[str, Counts, float, str]] = []
         self.failed: list[str] = []
+        self.retried: list[str] = []
 
     def record(self, name: str, judged: tuple[Counts, str], start: float, output: str = "") -> None:
         self.rows.append((name, judged[0], time.monotonic() - start, judged[1]))
@@ -283,6 +305,9 @@ class Session:
             command += ["--reporter=default", "--reporter=json", f"--outputFile={report}"]
             status, output = run(command, title=name)
             text = report.read_text() if report.exists() else ""
+        failed, retried = vitest_failures(text)
+        self.failed += failed
+        self.retried += retried
         self.record(name, judge(parse_vitest(text), status), start, output)
 
     def beside_each_other(self, tasks: list[Callable[[], None]]) -> None:
@@ -305,6 +330,8 @@ class Session:
             total += counts
         for name in self.failed:
             print(f"failed: {name}")
+        for name in self.retried:
+            print(f"failed once: {name}")
         return total
 
 

@@ -10,5 +10,6 @@ export default defineConfig({
     fileParallelism: false, // one browser at a time: times are measured
     testTimeout: 180_000,
     hookTimeout: 180_000,
+    retry: 1, // on a crowded machine; tests/run.py says which tests failed once
   },
 });

@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "plan/decisions.hpp"
 #include "plan/rivals.hpp"
 
 namespace headgauge {
@@ -65,12 +66,15 @@ void confirm_budget(BudgetResult& budget, const PlanSpace& space, Starts& starts
   try_plan(Method::converge, starts.budgets_within(share));
   try_plan(Method::heaviest_keys, heaviest_keys(space, share));
 
+  std::vector<double> costs;
   for (int draw = 0; draw < random_plans; ++draw) {
     tick(method_text(Method::random));
     budget.draws.push_back(
         loss.change(dealt(space, budget.plan, seed, static_cast<std::uint32_t>(draw))));
+    costs.push_back(loss.cost(budget.draws.back()));
   }
   if (budget.draws.empty()) return;
+  budget.dealt_p = dealt_p(loss.cost(of(budget, Method::plan).change), costs);
   of(budget, Method::random) = {{}, budget.share, mean_draw(budget.draws)};
 }
 

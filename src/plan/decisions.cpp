@@ -13,11 +13,10 @@ std::size_t shown_below(std::span<const ByDocument> changes, double rise) {
   return static_cast<std::size_t>(failed - changes.begin());
 }
 
-double dealt_p(const Judged& own, std::span<const Judged> dealt) {
-  const double change = cost(own);
+double dealt_p(double cost, std::span<const double> costs_of_dealt) {
   const auto as_low =
-      std::ranges::count_if(dealt, [&](const Judged& other) { return cost(other) <= change; });
-  return static_cast<double>(1 + as_low) / static_cast<double>(1 + dealt.size());
+      std::ranges::count_if(costs_of_dealt, [&](double other) { return other <= cost; });
+  return static_cast<double>(1 + as_low) / static_cast<double>(1 + costs_of_dealt.size());
 }
 
 bool stays_below(const Judged& change, const Allowances& allowed) {

@@ -16,9 +16,9 @@ inline constexpr double kShown = 0.05;
 std::size_t shown_below(std::span<const ByDocument> changes, double rise);
 
 // Returns the p-value of the plan's rank under the null hypothesis that it does not matter which
-// head gets which entry: the share of `dealt` plans and the plan itself whose cost() is at most the
+// head gets which entry: the share of dealt plans and the plan itself whose cost is at most the
 // plan's.
-double dealt_p(const Judged& own, std::span<const Judged> dealt);
+double dealt_p(double cost, std::span<const double> costs_of_dealt);
 
 // The largest allowed rises in nats.
 struct Allowances {

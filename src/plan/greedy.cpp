@@ -27,6 +27,7 @@ GreedyFinder::GreedyFinder(const PlanSpace& space, JointChange& loss, Starts& st
                            HeadSource& texts, const PlanOptions& options, Parts& progress,
                            std::stop_token stop)
     : space_(space),
+      loss_(loss),
       starts_(starts),
       texts_(texts),
       options_(options),
@@ -50,7 +51,7 @@ void GreedyFinder::screen() {
     auto& changes = screening_.changes(groups[g].layer, groups[g].heads.front());
     for (int choice = 1; choice < space_.size(); ++choice) {
       const Judged& one = found[g][static_cast<std::size_t>(choice)];
-      effects.push_back(one.text.empty() ? kUndefined : cost(one));
+      effects.push_back(one.text.empty() ? kUndefined : loss_.cost(one));
       changes.push_back(one.text);
     }
   }
@@ -86,7 +87,7 @@ Effects GreedyFinder::layer_effects() {
   for (const auto& found : search_.alone(layers, {})) {
     std::vector<double>& of_layer = effects.emplace_back(1, 0.0);
     for (int choice = 1; choice < space_.size(); ++choice) {
-      of_layer.push_back(cost(found[static_cast<std::size_t>(choice)]));
+      of_layer.push_back(loss_.cost(found[static_cast<std::size_t>(choice)]));
     }
   }
   return effects;

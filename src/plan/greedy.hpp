@@ -35,6 +35,7 @@ class GreedyFinder final : public Finder {
   Effects layer_effects();
 
   const PlanSpace& space_;
+  const JointChange& loss_;
   Starts& starts_;
   HeadSource& texts_;
   const PlanOptions& options_;

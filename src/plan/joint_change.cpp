@@ -36,13 +36,6 @@ double mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-double cost(const Judged& changes) {
-  double sum = mean(changes.text);
-  if (!changes.replay.empty()) sum += mean(changes.replay);
-  for (const ByDocument& task : changes.answers) sum += mean(task);
-  return sum;
-}
-
 JointChange::JointChange(const PlanDocuments& documents, std::string set, Evaluations& known,
                          std::stop_token stop)
     : parts_{{&require_model(documents.texts), true}},
@@ -85,6 +78,7 @@ void JointChange::find_tasks(const SourceInfo& cases) {
     }
     judged_.cases[static_cast<std::size_t>(place)].push_back(c);
   }
+  task_weights_.assign(tasks_.size(), 1.0);
 }
 
 const SourceInfo& JointChange::source() const {
@@ -97,7 +91,28 @@ void JointChange::judge_only(bool replay, const std::vector<std::string>& tasks)
     if (std::ranges::count(tasks, tasks_[t]) > 0) continue;
     tasks_.erase(tasks_.begin() + static_cast<std::ptrdiff_t>(t));
     judged_.cases.erase(judged_.cases.begin() + static_cast<std::ptrdiff_t>(t));
+    task_weights_.erase(task_weights_.begin() + static_cast<std::ptrdiff_t>(t));
   }
+}
+
+void JointChange::weigh_by(const PerHead<HeadPlan>& plan) {
+  if (!judges_replay_ && tasks_.empty()) return;
+  const Judged lost = change(plan);
+  const auto at_stake = [](const ByDocument& rises) { return std::max(mean(rises), kLeastStake); };
+  const double of_text = at_stake(lost.text);
+  if (judges_replay_) replay_weight_ = of_text / at_stake(lost.replay);
+  for (std::size_t t = 0; t < tasks_.size(); ++t) {
+    task_weights_[t] = of_text / at_stake(lost.answers[t]);
+  }
+}
+
+double JointChange::cost(const Judged& changes) const {
+  double sum = mean(changes.text);
+  if (!changes.replay.empty()) sum += replay_weight_ * mean(changes.replay);
+  for (std::size_t t = 0; t < changes.answers.size(); ++t) {
+    sum += task_weights_[t] * mean(changes.answers[t]);
+  }
+  return sum;
 }
 
 Index JointChange::numbers() const {

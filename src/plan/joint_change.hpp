@@ -33,12 +33,9 @@ struct Judged {
   bool operator==(const Judged&) const = default;
 };
 
-// Returns what a search lowers: the mean rise of the loss of text, plus that of the replay, plus
-// that of the answers of each task.
-double cost(const Judged& changes);
-
 class JointChange {
  public:
+  static constexpr double kLeastStake = 0.1;  // nats
   // `set` is the name of the documents in `known`. Throws UnsupportedError if a source is not a
   // model.
   JointChange(const PlanDocuments& documents, std::string set, Evaluations& known,
@@ -50,6 +47,13 @@ class JointChange {
   const std::vector<std::string>& tasks() const { return tasks_; }
   // Leaves the replay out from now on, and all tasks but these.
   void judge_only(bool replay, const std::vector<std::string>& tasks);
+
+  // Weighs replay and tasks by what is at stake in each from now on: what it loses under this plan.
+  // The weight is the share of what text loses; what loses less than kLeastStake counts as that.
+  void weigh_by(const PerHead<HeadPlan>& plan);
+  // Returns what a search lowers: the mean rise of the loss of text, plus the weighted rises of the
+  // replay and of the answers of each task.
+  double cost(const Judged& changes) const;
 
   // Returns what the model itself has.
   Judged original() const { return view(original_, judged_); }
@@ -101,6 +105,8 @@ class JointChange {
   Index texts_ = 0, cases_ = 0, replayed_ = 0;
   std::vector<std::string> tasks_;
   Documents judged_;
+  double replay_weight_ = 1;
+  std::vector<double> task_weights_;
   std::vector<Index> replayed_from_;  // by piece: the token of the context that is replayed first
   bool judges_replay_ = false;
   std::string set_;

@@ -40,6 +40,7 @@ struct BudgetResult {
   double check_change = 0;            // on the check texts
   std::vector<MethodResult> methods;  // by Method
   std::vector<Judged> draws;          // one per dealt plan
+  double dealt_p = kUndefined;        // of the plan's cost among theirs
 };
 
 struct Screening {

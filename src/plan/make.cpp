@@ -23,6 +23,7 @@ namespace {
 
 constexpr double kDefaultMemory = 0.5;
 constexpr double kLeastShare = 0.02;  // share at which paths end if none was requested
+constexpr double kStakesShare = 1.0 / 8;
 constexpr std::size_t kChecked = 24;  // maximum number of plans checked for `allow`
 
 void require(bool fits, const char* option, const char* expected, double found) {
@@ -124,6 +125,8 @@ class PlanMaker {
     replay_ = replays(loss_.original(), check_.original());
     loss_.judge_only(replay_, tasks_.done);
     check_.judge_only(replay_, tasks_.done);
+    loss_.weigh_by(stakes());
+    check_.weigh_by(stakes());
     options_.objective == PlanObjective::loss ? lower_the_loss() : fit_into_memory();
     confirm();
     return write_plan_results(
@@ -156,6 +159,9 @@ class PlanMaker {
     return cache_share(plan, space_.source(), context_);
   }
 
+  // Returns the plan whose losses are at stake: all heads see little of the context.
+  PerHead<HeadPlan> stakes() const { return equal_windows(space_, kStakesShare, true); }
+
   // Requires a share in which every head can have a window of one key.
   void require_room(double share) const {
     const double least = share_of(equal_windows(space_, share, false));
@@ -171,7 +177,7 @@ class PlanMaker {
     const FoundPlan* best = nullptr;
     double least = kUndefined;
     for (const FoundPlan& one : found) {
-      const double change = cost(check_.change(one.plan));
+      const double change = check_.cost(check_.change(one.plan));
       if (best != nullptr && !(change < least)) continue;
       best = &one;
       least = change;
@@ -259,7 +265,7 @@ class PlanMaker {
     std::vector<Offer> all;
     const auto add = [&](const FoundPlan& found) {
       const Judged change = loss_.change(found.plan);
-      all.push_back({found, share_of(found.plan), cost(change), mean(change.text)});
+      all.push_back({found, share_of(found.plan), loss_.cost(change), mean(change.text)});
     };
     for (const SearchPoint& point : finder_->all()) add({space_.plan(point.choices), "a path"});
     for (const FoundPlan& found : found_) add(found);
@@ -298,6 +304,7 @@ class PlanMaker {
                     static_cast<double>(budgets_.size()) * confirmed_losses(options_.random_plans));
     JointChange confirm(texts_.confirm, "confirm", known_, stop_);
     confirm.judge_only(replay_, tasks_.done);
+    confirm.weigh_by(stakes());
     for (BudgetResult& budget : budgets_) {
       confirm_budget(budget, space_, starts_, finder_->by_layer(budget.allowed), confirm,
                      options_.random_plans, options_.seed,

@@ -210,7 +210,7 @@ class PlanWriter {
       for (Index draw = 0; draw < std::ssize(budget.draws); ++draw) {
         change.set({b, draw}, estimate_of(budget.draws[static_cast<std::size_t>(draw)].text));
       }
-      rank({b}) = dealt_p(budget.methods.front().change, budget.draws);
+      rank({b}) = budget.dealt_p;
     }
   }
 

@@ -151,7 +151,7 @@ Choices RegressionFinder::cheapest(const Costs& costs, const std::vector<HeadGro
 }
 
 void RegressionFinder::measure(const Choices& choices) {
-  SearchPoint point{choices, space_.share(choices), cost(loss_.change(space_.plan(choices)))};
+  SearchPoint point{choices, space_.share(choices), loss_.cost(loss_.change(space_.plan(choices)))};
   progress_.step(point.share);
   const auto is_same = [&](const SearchPoint& other) {
     return std::ranges::equal(other.choices, choices);
@@ -160,7 +160,7 @@ void RegressionFinder::measure(const Choices& choices) {
 }
 
 double RegressionFinder::measure_on_sample(const Choices& choices, int sample) {
-  const double change = cost(loss_.change_on_sample(space_.plan(choices), sample));
+  const double change = loss_.cost(loss_.change_on_sample(space_.plan(choices), sample));
   const double share = space_.share(choices);
   sampled_.push_back({choices, share, change});
   progress_.step(share, kStepOfSample);

@@ -20,7 +20,7 @@ double rise_a_key(double change, double saved) {
 }  // namespace
 
 SearchPoint PlanSearch::point(const Choices& choices) {
-  return {choices, space_.share(choices), cost(loss_.change(space_.plan(choices)))};
+  return {choices, space_.share(choices), loss_.cost(loss_.change(space_.plan(choices)))};
 }
 
 std::vector<std::vector<Judged>> PlanSearch::alone(std::span<const HeadGroup> groups,
@@ -83,7 +83,8 @@ void PlanSearch::measure(const SearchPoint& at, std::span<const HeadGroup> group
     variants.push_back(space_.plan(moved(at.choices, groups[move.group], move.choice)));
   }
   const auto changes = loss_.changes_near(space_.plan(at.choices), variants);
-  for (std::size_t m = 0; m < moves.size(); ++m) moves[m].change = cost(changes[m]) - at.change;
+  for (std::size_t m = 0; m < moves.size(); ++m)
+    moves[m].change = loss_.cost(changes[m]) - at.change;
 }
 
 std::vector<SearchPoint> PlanSearch::walk(const Choices& from, std::span<const HeadGroup> groups,

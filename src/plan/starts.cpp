@@ -70,7 +70,7 @@ PerHead<HeadPlan> Starts::better_of(std::vector<PerHead<HeadPlan>> plans) {
   double least = kUndefined;
   for (PerHead<HeadPlan>& plan : plans) {
     if (plan.empty()) continue;
-    const double change = cost(loss_.change(plan));
+    const double change = loss_.cost(loss_.change(plan));
     if (!best.empty() && !(change < least)) continue;
     best = std::move(plan);
     least = change;

@@ -32,9 +32,9 @@ TEST(ShownBelow, StopsAtTheFirstThatIsNotShown) {
 }
 
 TEST(DealtP, CountsThePlanItself) {
-  const std::vector<Judged> dealt = {{{1, 2}}, {{3, 4}}, {{-1, 0}}, {{0, 1}}};
-  EXPECT_DOUBLE_EQ(dealt_p({{0, 1}}, dealt), 3.0 / 5);
-  EXPECT_DOUBLE_EQ(dealt_p({{-5, 1}}, dealt), 1.0 / 5);
+  const std::vector<double> dealt = {1.5, 3.5, -.5, .5};
+  EXPECT_DOUBLE_EQ(dealt_p(.5, dealt), 3.0 / 5);
+  EXPECT_DOUBLE_EQ(dealt_p(-2, dealt), 1.0 / 5);
 }
 
 TEST(PlanCalibration, GoesTooFarInNoMoreWorldsThanItSays) {
@@ -60,9 +60,9 @@ TEST(PlanCalibration, GoesFarWhereThereIsRoom) {
 
 TEST(PlanCalibration, RanksOfPlansThatAreNoBetterAreUniform) {
   expect_level([](World& world) {
-    const Judged own{world.normals(kDocuments)};
-    std::vector<Judged> dealt;
-    for (int draw = 0; draw < 99; ++draw) dealt.push_back({world.normals(kDocuments)});
+    const double own = mean(world.normals(kDocuments));
+    std::vector<double> dealt;
+    for (int draw = 0; draw < 99; ++draw) dealt.push_back(mean(world.normals(kDocuments)));
     return dealt_p(own, dealt);
   });
 }

@@ -95,7 +95,7 @@ TEST(JointChange, JudgesReplayAndAnswers) {
   }
   const double parts =
       mean(change.text) + mean(change.replay) + mean(change.answers[0]) + mean(change.answers[1]);
-  EXPECT_DOUBLE_EQ(cost(change), parts);
+  EXPECT_DOUBLE_EQ(loss.cost(change), parts);
 
   // A pass that changes one layer gives the same numbers.
   PerHead<HeadPlan> base = plan;
@@ -120,7 +120,41 @@ TEST(JointChange, JudgesReplayAndAnswers) {
   EXPECT_TRUE(less.replay.empty());
   ASSERT_EQ(less.answers.size(), 1U);
   EXPECT_EQ(less.answers[0], change.answers[1]);
-  EXPECT_DOUBLE_EQ(cost(less), mean(change.text) + mean(change.answers[1]));
+  EXPECT_DOUBLE_EQ(loss.cost(less), mean(change.text) + mean(change.answers[1]));
+}
+
+// What loses four times as much as the text when little of the context is seen counts a quarter.
+TEST(JointChange, WeighsReplayAndAnswersByWhatIsAtStake) {
+  const auto texts = tiny_source(2);
+  std::vector<Document> documents;
+  for (int c = 0; c < 4; ++c) {
+    documents.push_back(make_case(std::vector<int>(30, 5 + c), std::vector{c, 7},
+                                  {.task = c == 1 ? "second" : "first"}, "cases"));
+  }
+  const auto cases = testing::tiny_model(documents);
+  Evaluations known;
+  JointChange loss({*texts, cases.get(), 20}, "search", known, {});
+  PerHead<HeadPlan> narrow = mixed(texts->info());
+  narrow.each([](int, int, HeadPlan& head) { head = {"window:size=1", ""}; });
+  const Judged lost = loss.change(narrow);
+  ASSERT_GT(mean(lost.answers[0]), 2 * mean(lost.text));
+  const auto stake = [](const ByDocument& rises) {
+    return std::max(mean(rises), JointChange::kLeastStake);
+  };
+  const Judged change = loss.change(mixed(texts->info()));
+  const auto weighed = [&](const ByDocument& rises, const ByDocument& at_stake) {
+    return stake(lost.text) / stake(at_stake) * mean(rises);
+  };
+  loss.weigh_by(narrow);
+  EXPECT_NEAR(loss.cost(change),
+              mean(change.text) + weighed(change.replay, lost.replay) +
+                  weighed(change.answers[0], lost.answers[0]) +
+                  weighed(change.answers[1], lost.answers[1]),
+              1e-12);
+  loss.judge_only(false, {"second"});
+  const Judged less = loss.change(mixed(texts->info()));
+  EXPECT_NEAR(loss.cost(less), mean(change.text) + weighed(change.answers[1], lost.answers[1]),
+              1e-12);
 }
 
 std::unique_ptr<HeadSource> without_loss() {

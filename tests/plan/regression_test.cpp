@@ -32,7 +32,7 @@ struct Search {
         if ((code >> h & 1) != 0) choices = moved(std::move(choices), heads[h], 1);
       }
       if (space.share(choices) > kShare) continue;
-      costs.push_back(cost(loss.change(space.plan(choices))));
+      costs.push_back(loss.cost(loss.change(space.plan(choices))));
     }
     std::ranges::sort(costs);
     return costs;
@@ -53,7 +53,8 @@ TEST(Regression, FindsAPlanAmongTheBestAndMeasuresFewOnAllDocuments) {
     EXPECT_NE(finder.by_layer(kShare), nullptr);
     ASSERT_FALSE(found.empty());
     std::vector<double> offered;
-    for (const FoundPlan& plan : found) offered.push_back(cost(search.loss.change(plan.plan)));
+    for (const FoundPlan& plan : found)
+      offered.push_back(search.loss.cost(search.loss.change(plan.plan)));
     EXPECT_TRUE(std::ranges::is_sorted(offered));
     const std::vector<double> all = search.all_costs();
     ASSERT_EQ(all.size(), 93u);

@@ -14,7 +14,16 @@ from pathlib import Path
 from unittest import mock
 
 from tests import run
-from tests.run import Counts, failures, judge, parse_ctest, parse_gtest, parse_unittest, parse_vitest
+from tests.run import (
+    Counts,
+    failures,
+    judge,
+    parse_ctest,
+    parse_gtest,
+    parse_unittest,
+    parse_vitest,
+    vitest_failures,
+)
 
 # What ctest writes with --output-junit, without what the programs printed.
 CTEST = """\
@@ -78,7 +87,7 @@ The following tests FAILED:
 ERROR: Could not find a version
 FAIL: test_a (tests.cli.test_x.Y.test_a)
 ERROR: test_b (tests.cli.test_x.Y.test_b)
-\x1b[31m FAIL \x1b[39m test/browser/plan.test.ts\x1b[2m > \x1b[22ma plan > is shown
+\x1b[31mFAIL: test_c (tests.cli.test_x.Y.test_c)\x1b[39m
 FAILED (failures=1, errors=1)
 [       OK ] Plans.AreKept (1 ms)
 ok
@@ -92,7 +101,7 @@ ok
                 "plan (SEGFAULT)",
                 "test_a (tests.cli.test_x.Y.test_a)",
                 "test_b (tests.cli.test_x.Y.test_b)",
-                "test/browser/plan.test.ts > a plan > is shown",
+                "test_c (tests.cli.test_x.Y.test_c)",
             ],
         )
 
@@ -193,11 +202,14 @@ class Vitest(unittest.TestCase):
         results = [
             {
                 "status": "failed" if "failed" in file else "passed",
-                "assertionResults": [{"status": status} for status in file],
+                "name": "a.test.ts",
+                "assertionResults": [
+                    {"status": status, "fullName": "a", "failureMessages": []} for status in file
+                ],
             }
             for file in files
         ]
-        results += [{"status": "failed", "assertionResults": []}] * broken
+        results += [{"status": "failed", "name": "b.test.ts", "assertionResults": []}] * broken
         return json.dumps(
             {
                 "numTotalTests": len(tests),
@@ -217,6 +229,26 @@ class Vitest(unittest.TestCase):
     def test_no_report(self) -> None:
         self.assertIsNone(parse_vitest(""))
         self.assertIsNone(parse_vitest("{}"))
+        self.assertEqual(vitest_failures(""), ([], []))
+        self.assertEqual(vitest_failures("{}"), ([], []))
+
+    def test_says_what_failed_and_what_failed_once(self) -> None:
+        def test(name: str, status: str, *messages: str) -> dict[str, object]:
+            said = [f"Error: {message}\n    at file.ts:1:2" for message in messages]
+            return {"fullName": name, "status": status, "failureMessages": said}
+
+        tests = [test("good", "passed"), test("bad", "failed", "b1", "b2"), test("late", "passed", "l1")]
+        files = [
+            {"name": "/x/a.test.ts", "status": "failed", "assertionResults": tests},
+            {"name": "/x/b.test.ts", "status": "failed", "assertionResults": [], "message": "no such module"},
+        ]
+        self.assertEqual(
+            vitest_failures(json.dumps({"testResults": files})),
+            (
+                ["a.test.ts > bad: Error: b1", "b.test.ts: no such module"],
+                ["a.test.ts > late: Error: l1"],
+            ),
+        )
 
 
 class Judgement(unittest.TestCase):

@@ -117,7 +117,9 @@ export function legend(results: Results): string {
     tasks &&
       "Kept: the share of the right answers of a task that stay right, with 95 % intervals of Clopper and " +
         "Pearson over cases.",
-    others !== "" && `The cost of a plan is the change of the loss of text plus that of ${others}.`,
+    others !== "" &&
+      `The cost of a plan is the change of the loss of text plus that of ${others}, each weighed by what is at stake: ` +
+        "what it loses when every head keeps an eighth of the keys.",
   ];
   return sentences.filter((sentence) => sentence !== false).join(" ");
 }

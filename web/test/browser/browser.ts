@@ -9,6 +9,7 @@ import type { ResultsJson } from "./embed";
 const ARGUMENTS = [
   "--no-sandbox",
   "--disable-gpu",
+  "--disable-dev-shm-usage", // small in containers: pages would crash
   "--disable-quic",
   "--no-first-run",
   "--disable-background-networking",
@@ -113,21 +114,19 @@ export async function arrived(page: Page, part: string): Promise<void> {
   );
 }
 
-// Scrolls through the whole view, a screen at a time, so that every figure of it is drawn: those
-// near the screen are, too.
+// Scrolls to every figure of the view that is not drawn, until all are. A figure that is drawn moves
+// those below it, so one scroll through the view may miss some.
 export async function drawAll(page: Page): Promise<void> {
-  await page.evaluate(async () => {
-    const frame = () => new Promise((done) => requestAnimationFrame(done));
+  await page.evaluate(() => {
     for (const more of document.querySelectorAll<HTMLDetailsElement>("details.aside")) more.open = true;
-    for (let y = 0; y < document.body.scrollHeight; y += innerHeight) {
-      scrollTo(0, y);
-      await frame();
-      await frame();
-    }
-    scrollTo(0, 0);
   });
   await page.waitForFunction(
-    () => [...document.querySelectorAll(".drawing")].every((place) => place.childElementCount > 0),
+    () => {
+      const empty = [...document.querySelectorAll(".drawing")].find((place) => !place.firstChild);
+      if (empty) empty.scrollIntoView();
+      else scrollTo(0, 0);
+      return !empty;
+    },
     null,
     { timeout: WAIT },
   );
