@@ -16,6 +16,8 @@
 
 namespace headgauge {
 
+class Checkpoint;
+
 // How plans are searched for (docs/mathematics.md 7e).
 enum class PlanSearchKind {
   regression,  // by the losses of random plans; for models of any size
@@ -127,16 +129,17 @@ std::vector<SummaryLine> summarize_plan(const Results& results);
 enum class PlanFormat {
   duo,      // the folder of DuoAttention: full_attention_heads.tsv, config.json, and sizes by head
   kvpress,  // headgauge_press.py, a press of NVIDIA's kvpress, and the plan.json that it reads
+  hf,       // a folder that transformers loads, with modeling_headgauge.py, which serves the plan
 };
 
 // The format of a name. UsageError, which lists the names and calls itself `option`, for one that
 // is not known.
 PlanFormat plan_format(const std::string& name, const std::string& option = "PlanFormat");
-// "duo, kvpress".
+// "duo, kvpress, hf".
 std::string plan_format_names();
 
-// What the formats cannot say of heads that attend so; empty: they can.
-std::string not_exported(const HeadPlan& head);
+// What a format cannot say of heads that attend so; empty: it can.
+std::string not_exported(const HeadPlan& head, PlanFormat format);
 
 // Leaves to a search only what all of the formats can say: UsageError for a pattern or a normalizer
 // of the options that one cannot, and no normalizers where the options leave them open. Returns
@@ -149,7 +152,8 @@ std::vector<std::string> keep_exportable(PlanOptions& options,
 // Throws UnsupportedError, which names the first head, if the format cannot say what it does, and
 // if the tool would keep more of the cache than the plan was allowed, or all of it; ResourceError
 // for files that cannot be written. Files before one that failed stay.
+// The format hf needs the checkpoint of the model.
 PlanExport export_plan(const AttentionPlan& plan, PlanFormat format, const SourceInfo& source,
-                       const std::string& folder);
+                       const std::string& folder, const Checkpoint* checkpoint = nullptr);
 
 }  // namespace headgauge

@@ -70,6 +70,8 @@ class Model {
   // Returns the sizes of the model, which must not have its own queries. Throws as
   // summarize_model() does.
   const ModelSummary& summary() const;
+  // Returns the files of a model that has a name and is no dump.
+  const Checkpoint& checkpoint() const;
   bool has_tokenizer() const;
   // Throws UsageError for a CustomModel: the program has its tokenizer.
   Tokenizer tokenizer() const;
@@ -82,8 +84,6 @@ class Model {
                                    const SourceOptions& options) const;
 
  private:
-  const Checkpoint& checkpoint() const;
-
   std::string name_;
   std::shared_ptr<CustomModel> own_;
   std::shared_ptr<HeadSource> heads_;

@@ -12,6 +12,7 @@ from headgauge._own import Measure, Normalizer, Pattern
 from headgauge.results import Results
 
 if TYPE_CHECKING:
+    from headgauge._prove import prove
     from headgauge._swap import use
     from headgauge._weights import normalize
     from headgauge.monitor import HeadgaugeCallback, Monitor
@@ -20,6 +21,7 @@ _OF_TORCH = {
     "HeadgaugeCallback": "headgauge.monitor",
     "Monitor": "headgauge.monitor",
     "normalize": "headgauge._weights",
+    "prove": "headgauge._prove",
     "use": "headgauge._swap",
 }
 
@@ -53,6 +55,7 @@ __all__ = [
     "merge",
     "normalize",
     "plan",
+    "prove",
     "reproduce",
     "scan",
     "task",

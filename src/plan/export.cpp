@@ -14,7 +14,8 @@
 #include "headgauge/patterns.hpp"
 #include "headgauge/plan.hpp"
 #include "headgauge/text.hpp"
-#include "plan/press_text.hpp"
+#include "plan/embedded_text.hpp"
+#include "plan/export_hf.hpp"
 #include "results/value_or.hpp"
 
 namespace headgauge {
@@ -24,7 +25,8 @@ using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 constexpr std::array kFormats = {std::pair{"duo", PlanFormat::duo},
-                                 std::pair{"kvpress", PlanFormat::kvpress}};
+                                 std::pair{"kvpress", PlanFormat::kvpress},
+                                 std::pair{"hf", PlanFormat::hf}};
 // What DuoAttention trains with; of no effect where no head streams.
 constexpr Index kDuoSinks = 64, kDuoRecent = 256;
 constexpr const char* kFolderAdvice = "choose another folder";
@@ -66,16 +68,30 @@ std::string press() {
 }
 
 const char* tool_of(PlanFormat format) {
-  return format == PlanFormat::duo ? "DuoAttention" : "kvpress";
+  switch (format) {
+    case PlanFormat::duo:
+      return "DuoAttention";
+    case PlanFormat::kvpress:
+      return "kvpress";
+    case PlanFormat::hf:
+      return "the code for transformers";
+  }
+  return "";
+}
+
+// Whether the tool can keep the sum of a head's values, for a running mean.
+bool does_means(PlanFormat format) {
+  return format == PlanFormat::hf;
 }
 
 void require_exported(const AttentionPlan& plan, PlanFormat format) {
   plan.heads.each([&](int layer, int head, const HeadPlan& of_head) {
-    const std::string what = not_exported(of_head);
+    const std::string what = not_exported(of_head, format);
     if (what.empty()) return;
     throw UnsupportedError(
         fault(fmt::format("key-value head {}.{}", layer, head),
-              fmt::format("sinks, window or full attention, which {} can do", tool_of(format)),
+              fmt::format("sinks, window{} or full attention, which {} can do",
+                          does_means(format) ? ", uniform" : "", tool_of(format)),
               what, "make a plan of windows alone"));
   });
 }
@@ -222,7 +238,8 @@ std::string plan_format_names() {
   return names;
 }
 
-std::string not_exported(const HeadPlan& head) {
+std::string not_exported(const HeadPlan& head, PlanFormat format) {
+  if (does_means(format) && head.pattern.empty() && head.normalizer == "uniform") return {};
   if (!head.normalizer.empty()) return "the normalizer " + head.normalizer;
   if (head.pattern.empty() || streaming(head.pattern)) return {};
   return "the pattern " + head.pattern;
@@ -232,10 +249,11 @@ std::vector<std::string> keep_exportable(PlanOptions& options,
                                          const std::vector<PlanFormat>& formats,
                                          const SourceInfo& source) {
   std::vector<std::string> notices;
+  const std::vector<std::string> given = options.normalizers;
   for (const PlanFormat format : formats) {
     require_family(source, format);
     const auto require = [&](const HeadPlan& head, const char* option) {
-      const std::string what = not_exported(head);
+      const std::string what = not_exported(head, format);
       if (what.empty()) return;
       throw UsageError(fault(option, fmt::format("what {} can do", tool_of(format)), what,
                              "leave it out, or the export"));
@@ -243,10 +261,14 @@ std::vector<std::string> keep_exportable(PlanOptions& options,
     for (const std::string& pattern : options.patterns) {
       require({pattern, ""}, "PlanOptions::patterns");
     }
-    for (const std::string& normalizer : options.normalizers) {
+    for (const std::string& normalizer : given) {
       if (normalizer != "softmax") require({"", normalizer}, "PlanOptions::normalizers");
     }
-    if (!options.normalizers.empty()) continue;
+    if (!given.empty()) continue;
+    if (does_means(format)) {
+      if (options.normalizers.empty()) options.normalizers = {"uniform"};
+      continue;
+    }
     options.normalizers = {"softmax"};
     notices.push_back(fmt::format("no normalizer is tried: {} has none", tool_of(format)));
   }
@@ -254,10 +276,16 @@ std::vector<std::string> keep_exportable(PlanOptions& options,
 }
 
 PlanExport export_plan(const AttentionPlan& plan, PlanFormat format, const SourceInfo& source,
-                       const std::string& folder) {
+                       const std::string& folder, const Checkpoint* checkpoint) {
   require_family(source, format);
   require_exported(plan, format);
-  Exporter exporter(plan, source, (fs::path(folder) / name_of(format)).string());
+  const std::string of_format = (fs::path(folder) / name_of(format)).string();
+  if (format == PlanFormat::hf) {
+    if (checkpoint != nullptr) return export_hf(plan, source, *checkpoint, of_format);
+    throw UnsupportedError(fault("hf", "a checkpoint with files", source.name + ", a live model",
+                                 "save the model, and export the plan of its folder"));
+  }
+  Exporter exporter(plan, source, of_format);
   return format == PlanFormat::duo ? exporter.duo() : exporter.kvpress();
 }
 

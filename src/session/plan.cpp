@@ -58,10 +58,11 @@ std::vector<PlanFormat> plan_formats(const std::vector<std::string>& names) {
 }
 
 PlanExport export_plan(const AttentionPlan& plan, const std::vector<PlanFormat>& formats,
-                       const SourceInfo& source, const std::string& folder) {
+                       const SourceInfo& source, const std::string& folder,
+                       const Checkpoint* checkpoint) {
   PlanExport all;
   for (const PlanFormat format : formats) {
-    const PlanExport one = export_plan(plan, format, source, folder);
+    const PlanExport one = export_plan(plan, format, source, folder, checkpoint);
     all.files.insert(all.files.end(), one.files.begin(), one.files.end());
     all.shares.insert(all.shares.end(), one.shares.begin(), one.shares.end());
     all.notices.insert(all.notices.end(), one.notices.begin(), one.notices.end());
@@ -110,7 +111,8 @@ PlanResults Session::plan(PlanRequest request) {
                                           : plan_file(run_.out, one.budget));
       write_plan(one.plan, written_.back());
     }
-    made.exported = export_plan(made.plans.front().plan, formats, confirm.info(), run_.out);
+    made.exported = export_plan(made.plans.front().plan, formats, confirm.info(), run_.out,
+                                model_.has_name() ? &model_.checkpoint() : nullptr);
     written_.insert(written_.end(), made.exported.files.begin(), made.exported.files.end());
     remarks_ = made.exported.notices;
     for (std::string& line : older_plans(run_.out, written_)) remarks_.push_back(std::move(line));
@@ -130,7 +132,8 @@ PlanExport export_plan(const Model& model, const std::string& file,
   text.tokens = {0, 0};
   const auto source = open_documents(input, {text});
   make_interventions(plan, *source, file);
-  return export_plan(plan, known, source->info(), folder);
+  return export_plan(plan, known, source->info(), folder,
+                     model.has_name() ? &model.checkpoint() : nullptr);
 }
 
 }  // namespace headgauge

@@ -1,0 +1,258 @@
+"""The folder of `headgauge plan --export hf`: transformers loads it, and decodes what the plan says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any, ClassVar
+
+from commands import BINARY
+from test_live import MISSING
+
+import headgauge
+from headgauge import errors
+
+if not MISSING:
+    import torch
+    import transformers
+    from transformers import AutoModelForCausalLM
+    from transformers.cache_utils import DynamicCache, StaticCache
+
+VOCABULARY = 41
+SIZES = {"vocab_size": VOCABULARY, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
+         "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 512,
+         "initializer_range": 0.2}  # fmt: skip
+FAMILIES: dict[str, dict[str, Any]] = {
+    "Llama": SIZES,
+    "Qwen2": SIZES,
+    "Mistral": {**SIZES, "sliding_window": 24},
+    "GPT2": {"vocab_size": VOCABULARY, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 512,
+             "initializer_range": 0.2},
+}  # fmt: skip
+# By layer and key-value head: what the plan says, and what it is in config.json.
+KINDS = [[("sinks:sinks=2,window=6", [2, 6]), ("", None)], [("uniform", "mean"), ("window:size=9", [0, 9])]]
+WINDOWED = [KINDS[0], [("sinks:sinks=3,window=5", [3, 5]), ("window:size=9", [0, 9])]]
+
+
+def made(family: str) -> Any:
+    torch.manual_seed(5)
+    config = getattr(transformers, f"{family}Config")(**FAMILIES[family])
+    name = "GPT2LMHeadModel" if family == "GPT2" else f"{family}ForCausalLM"
+    return getattr(transformers, name)(config).eval()
+
+
+def kinds_of(family: str) -> Any:
+    kinds = WINDOWED if family == "Mistral" else KINDS
+    return [2 * of_layer for of_layer in kinds] if family == "GPT2" else kinds
+
+
+def exported(folder: Path, family: str, model: Any) -> Path:
+    """The folder that the program writes for a plan of these kinds."""
+    transformers.logging.disable_progress_bar()
+    model.save_pretrained(folder / "model")
+    kinds = kinds_of(family)
+    heads = [
+        {"layer": layer, "kv_head": head, "normalizer" if said == "uniform" else "pattern": said}
+        for layer, of_layer in enumerate(kinds)
+        for head, (said, _) in enumerate(of_layer)
+        if said
+    ]
+    sizes = {"layers": 2, "heads": 4, "kv_heads": len(kinds[0])}
+    plan = {"schema": "headgauge.plan/1", "model": sizes, "context": 96, "heads": heads}
+    (folder / "plan.json").write_text(json.dumps(plan))
+    call = [BINARY, "plan", folder / "model", "--plan", folder / "plan.json", "--export", "hf"]
+    subprocess.run([*call, "--out", folder, "--quiet"], check=True, stdout=subprocess.DEVNULL)
+    return folder / "hf"
+
+
+def by_hand(kinds: Any) -> Any:
+    """Attention with a mask for each head, whole."""
+
+    def attend(module: Any, query: Any, key: Any, value: Any, mask: Any, scaling: float, **_: Any) -> Any:
+        shared, length = query.shape[1] // key.shape[1], query.shape[2]
+        at, to = torch.arange(length)[:, None], torch.arange(length)
+        own = getattr(module.config, "sliding_window", None) or length
+        outputs = []
+        for head in range(query.shape[1]):
+            kind = kinds[module.layer_idx][head // shared][1]
+            seen = (to <= at) & (to > at - own)
+            scores = query[0, head] @ key[0, head // shared].T * scaling
+            if kind == "mean":
+                scores = scores * 0
+            elif kind:
+                seen = seen & ((to < kind[0]) | (to > at - kind[1]))
+            weights = torch.softmax(scores.masked_fill(~seen, -1e30), dim=-1)
+            outputs.append(weights @ value[0, head // shared])
+        return torch.stack(outputs)[None].transpose(1, 2), None
+
+    return attend
+
+
+class Exported(unittest.TestCase):
+    folders: ClassVar[dict[str, Path]] = {}
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.scratch.cleanup)
+        for family in FAMILIES:
+            folder = Path(cls.scratch.name) / family
+            folder.mkdir()
+            cls.folders[family] = exported(folder, family, made(family))
+
+    def ids(self, length: int) -> Any:
+        return torch.randint(0, VOCABULARY, (1, length), generator=torch.Generator().manual_seed(3))
+
+
+@unittest.skipIf(MISSING, MISSING)
+@unittest.skipUnless(BINARY.exists(), f"there is no {BINARY}, which writes the folder")
+class Served(Exported):
+    def load(self, family: str) -> Any:
+        return AutoModelForCausalLM.from_pretrained(self.folders[family], trust_remote_code=True).eval()
+
+    def logits(self, family: str, ids: Any) -> Any:
+        """What the plan says, with other code."""
+        model = made(family)
+        transformers.AttentionInterface.register("by hand", by_hand(kinds_of(family)))
+        model.set_attn_implementation("by hand")
+        with torch.no_grad():
+            return model(ids, use_cache=False).logits
+
+    def fed(self, model: Any, ids: Any, parts: list[int], **given: Any) -> tuple[Any, Any]:
+        """The logits and the cache after passes of so many tokens."""
+        cache, logits, at = DynamicCache(config=model.config), [], 0
+        mask, positions = given.get("attention_mask"), given.get("position_ids")
+        for count in parts:
+            more: dict[str, Any] = {model.cache_name: cache}
+            if mask is not None:
+                more["attention_mask"] = mask[:, : at + count]
+                more["position_ids"] = positions[:, at : at + count]
+            with torch.no_grad():
+                logits.append(model(ids[:, at : at + count], use_cache=True, **more).logits)
+            at += count
+        return torch.cat(logits, dim=1), cache
+
+    def test_config_says_the_plan(self) -> None:
+        config = json.loads((self.folders["Llama"] / "config.json").read_text())
+        self.assertEqual(config["headgauge_plan"], [[kind for _, kind in of_layer] for of_layer in KINDS])
+        self.assertEqual(config["model_type"], "headgauge_llama")
+        self.assertTrue((self.folders["Llama"] / "model.safetensors").is_symlink())
+
+    def test_logits_are_those_of_the_plan_however_the_text_is_fed(self) -> None:
+        ids = self.ids(300)  # more than a block of queries
+        for family in FAMILIES:
+            model, expected = self.load(family), self.logits(family, ids)
+            for parts in ([300], [*[1] * 60, 240], [280, *[1] * 20], [3, 1, 1, 290, *[1] * 5], [7, 7, 286]):
+                with self.subTest(family, parts=parts[:4]):
+                    found, _ = self.fed(model, ids, parts)
+                    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+            with self.subTest(family, parts="no cache"), torch.no_grad():
+                found = model(ids, use_cache=False).logits
+                torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+
+    def test_padding_changes_nothing(self) -> None:
+        ids = self.ids(80)
+        for family in FAMILIES:
+            model, expected = self.load(family), self.logits(family, ids)
+            for padding in (1, 5, 30):
+                shorter = torch.cat([torch.zeros(1, padding, dtype=torch.long), ids[:, : 80 - padding]], dim=1)
+                batch = torch.cat([shorter, ids])
+                mask = torch.ones_like(batch)
+                mask[0, :padding] = 0
+                positions = (mask.cumsum(dim=1) - 1).clamp_min(0)
+                for parts in ([80], [padding + 2, *[1] * (78 - padding)], [50, 20, *[1] * 10]):
+                    with self.subTest(family, padding=padding, parts=parts[:2]):
+                        found, _ = self.fed(model, batch, parts, attention_mask=mask, position_ids=positions)
+                        torch.testing.assert_close(
+                            found[0, padding:], expected[0, : 80 - padding], atol=1e-4, rtol=1e-4
+                        )
+                        torch.testing.assert_close(found[1], expected[0], atol=1e-4, rtol=1e-4)
+
+    def test_cache_holds_no_more_than_the_plan_keeps(self) -> None:
+        model = self.load("Llama")
+        _, cache = self.fed(model, self.ids(200), [150, *[1] * 50])
+        head_dim, both = 16, 2
+        kept = both * (2 + 6) + both * 9 + 1  # sinks, window, the sum of the values
+        full = both * (151 + 128)  # room is made for more
+        self.assertEqual(sum(layer.nbytes for layer in cache.layers), 4 * head_dim * (kept + full))
+
+    def test_generates_what_it_scores(self) -> None:
+        model, ids = self.load("Llama"), self.ids(50)
+        found = model.generate(ids, max_new_tokens=20, do_sample=False, pad_token_id=0,
+                               attention_mask=torch.ones_like(ids))  # fmt: skip
+        expected = ids
+        for _ in range(20):
+            best = self.logits("Llama", expected)[:, -1:].argmax(dim=-1)
+            expected = torch.cat([expected, best], dim=1)
+        end = found.shape[1]  # it may have ended by itself
+        self.assertGreater(end, 60)
+        self.assertEqual(found.tolist(), expected[:, :end].tolist())
+
+    def test_beams_are_those_of_a_model_without_a_cache(self) -> None:
+        model, ids = self.load("Llama"), self.ids(30)
+        options: dict[str, Any] = {"max_new_tokens": 12, "num_beams": 3, "do_sample": False, "pad_token_id": 0,
+                                   "attention_mask": torch.ones_like(ids)}  # fmt: skip
+        with_cache = model.generate(ids, use_cache=True, **options)
+        self.assertEqual(with_cache.tolist(), model.generate(ids, use_cache=False, **options).tolist())
+
+    def test_caches_that_cannot_hold_a_plan_are_refused(self) -> None:
+        model, ids = self.load("Llama"), self.ids(10)
+        other = StaticCache(config=model.config, max_cache_len=32)
+        with self.assertRaisesRegex(ValueError, "found a StaticCache"):
+            model(ids, use_cache=True, **{model.cache_name: other})
+        _, cache = self.fed(model, ids, [10])
+        with self.assertRaisesRegex(NotImplementedError, "only goes on"):
+            cache.crop(5)
+
+    def test_is_saved_and_loaded_again(self) -> None:
+        model, ids = self.load("Llama"), self.ids(40)
+        with tempfile.TemporaryDirectory() as folder:
+            model.save_pretrained(folder)
+            again = AutoModelForCausalLM.from_pretrained(folder, trust_remote_code=True).eval()
+            with torch.no_grad():
+                torch.testing.assert_close(again(ids).logits, model(ids).logits)
+
+
+@unittest.skipIf(MISSING, MISSING)
+@unittest.skipUnless(BINARY.exists(), f"there is no {BINARY}, which writes the folder")
+class Prove(Exported):
+    def setUp(self) -> None:
+        self.tasks = Path(self.scratch.name) / "tasks.jsonl"
+        ids = self.ids(120)[0].tolist()
+        cases = [{"task": "keys", "prompt": ids[k : k + 60], "answer": ids[k + 60 : k + 63]} for k in range(3)]
+        self.tasks.write_text("".join(json.dumps(case) + "\n" for case in cases))
+
+    def test_holds_of_every_family(self) -> None:
+        text = self.ids(200)[0].tolist()
+        for family, folder in self.folders.items():
+            with self.subTest(family):
+                proof = headgauge.prove(folder, [text], self.tasks, pieces=1)
+                self.assertTrue(proof.holds, str(proof))
+                self.assertEqual((proof.documents, proof.tokens), (4, 95 + 3 * 3))
+                self.assertEqual(proof.answers["keys"].cases, 3)
+                self.assertAlmostEqual(proof.decoded_change, proof.measured_change, delta=1e-4)
+                self.assertNotAlmostEqual(proof.measured_change, 0, delta=1e-3)
+                self.assertLess(proof.held_bytes, proof.whole_bytes)
+                self.assertIn("4 documents, 104 losses", str(proof))
+
+    def test_does_not_hold_of_another_plan(self) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = exported(Path(scratch), "Llama", made("Llama"))
+            config = json.loads((folder / "config.json").read_text())
+            config["headgauge_plan"][0][0] = [2, 7]
+            (folder / "config.json").write_text(json.dumps(config))
+            proof = headgauge.prove(folder, [self.ids(96)[0].tolist()])
+            self.assertFalse(proof.holds, str(proof))
+
+    def test_bad_input(self) -> None:
+        with self.assertRaisesRegex(errors.BadInputError, "expected texts or tasks"):
+            headgauge.prove(self.folders["Llama"])
+        with self.assertRaisesRegex(errors.BadInputError, "expected a folder of headgauge plan --export hf"):
+            headgauge.prove(self.folders["Llama"].parent / "model", [[1, 2, 3]])
+
+
+if __name__ == "__main__":
+    unittest.main()
