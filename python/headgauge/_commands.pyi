@@ -736,7 +736,7 @@ def plan(
     seed: int
         Seed of every random draw (default 0).
     export: str | Sequence[str]
-        Write the plan for other tools too, into out: duo, kvpress. See docs/plan.md.
+        Write the plan for other tools too, into out: duo, kvpress, hf. See docs/plan.md.
     text: TextOrIds
         Texts, in place of `text_or_ids`.
     tokens: TextOrIds

@@ -16,6 +16,7 @@ from transformers.cache_utils import DynamicCache
 from headgauge._swap import use
 from headgauge.errors import BadInputError
 
+
 @dataclass(frozen=True)
 class _Case:
     """Tokens, of which the last `answer` ones are judged; a text has no task and is judged whole."""
@@ -118,7 +119,8 @@ def prove(
     ]
     if not documents:
         raise BadInputError("prove: expected texts or tasks, found none")
-    return _compared(model, plan, documents, tolerance)
+    with torch.no_grad():
+        return _compared(model, plan, documents, tolerance)
 
 
 def _listed(given: Any) -> list[Any]:
@@ -162,7 +164,6 @@ def _pieces(texts: Iterable[list[int]], length: int, most: int) -> Iterator[_Cas
                 yield _Case(piece, len(piece) - 1)
 
 
-@torch.no_grad()
 def _compared(model: Any, plan: Any, documents: Sequence[_Case], tolerance: float) -> Proof:
     proof = Proof(documents=len(documents), tolerance=tolerance)
     changes: list[tuple[float, float]] = []

@@ -158,7 +158,9 @@ class Served(Exported):
         for family in FAMILIES:
             model, expected = self.load(family), self.logits(family, ids)
             for padding in (1, 5, 30):
-                shorter = torch.cat([torch.zeros(1, padding, dtype=torch.long), ids[:, : 80 - padding]], dim=1)
+                shorter = torch.cat(
+                    [torch.zeros(1, padding, dtype=torch.long), ids[:, : 80 - padding]], dim=1
+                )
                 batch = torch.cat([shorter, ids])
                 mask = torch.ones_like(batch)
                 mask[0, :padding] = 0
@@ -222,7 +224,9 @@ class Prove(Exported):
     def setUp(self) -> None:
         self.tasks = Path(self.scratch.name) / "tasks.jsonl"
         ids = self.ids(120)[0].tolist()
-        cases = [{"task": "keys", "prompt": ids[k : k + 60], "answer": ids[k + 60 : k + 63]} for k in range(3)]
+        cases = [
+            {"task": "keys", "prompt": ids[k : k + 60], "answer": ids[k + 60 : k + 63]} for k in range(3)
+        ]
         self.tasks.write_text("".join(json.dumps(case) + "\n" for case in cases))
 
     def test_holds_of_every_family(self) -> None:

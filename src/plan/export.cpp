@@ -264,12 +264,13 @@ std::vector<std::string> keep_exportable(PlanOptions& options,
     for (const std::string& normalizer : given) {
       if (normalizer != "softmax") require({"", normalizer}, "PlanOptions::normalizers");
     }
-    if (!given.empty()) continue;
+    const std::vector<std::string> none = {"softmax"};
+    if (!given.empty() || options.normalizers == none) continue;
     if (does_means(format)) {
       if (options.normalizers.empty()) options.normalizers = {"uniform"};
       continue;
     }
-    options.normalizers = {"softmax"};
+    options.normalizers = none;
     notices.push_back(fmt::format("no normalizer is tried: {} has none", tool_of(format)));
   }
   return notices;

@@ -88,7 +88,8 @@ std::string rows_of(const Json& measured) {
   const double share = value_or(measured, "cache_share", kUndefined);
   if (!std::isnan(share)) rows += fmt::format("| cache kept | {:.1f} % |\n", 100 * share);
   row(measured, "loss of text, nats", "loss_change", "", nats);
-  row(measured, "loss of a passage that comes again, nats", "replay_change", "replay_change_", nats);
+  row(measured, "loss of a passage that comes again, nats", "replay_change", "replay_change_",
+      nats);
   const auto tasks = measured.find("answers");
   if (tasks == measured.end() || !tasks->is_object()) return rows;
   for (const auto& [task, answers] : tasks->items()) {
@@ -102,7 +103,8 @@ std::string card(const AttentionPlan& plan, const std::string& tokenizer) {
   const auto found = plan.measured.find("measured");
   const std::string rows = found == plan.measured.end() ? "" : rows_of(*found);
   std::string text = "---\nlibrary_name: transformers\ntags: [headgauge]\n---\n";
-  text += fmt::format("# {} under a plan of headgauge\n\n", fs::path(plan.model.name.value_or("A model")).filename().string());
+  text += fmt::format("# {} under a plan of headgauge\n\n",
+                      fs::path(plan.model.name.value_or("A model")).filename().string());
   text +=
       "Each key-value head keeps only the keys that plan.json names. Load it by\n\n"
       "    AutoModelForCausalLM.from_pretrained(FOLDER, trust_remote_code=True)\n";
@@ -151,7 +153,8 @@ class HfFolder {
     std::vector<TensorData> tensors;
     for (const std::string_view name : checkpoint_.names()) {
       const TensorView& view = *checkpoint_.find(name);
-      AlignedVector<float>& widened = values.emplace_back(static_cast<std::size_t>(view.elements()));
+      AlignedVector<float>& widened =
+          values.emplace_back(static_cast<std::size_t>(view.elements()));
       view.widen(widened);
       tensors.push_back(float_tensor(std::string(name), view.shape, widened));
     }
@@ -169,8 +172,8 @@ class HfFolder {
     if (fs::is_symlink(path(name))) fs::remove(path(name), error);
     if (!error) fs::create_symlink(to, path(name), error);
     if (error) {
-      throw ResourceError(fault(path(name), "a link to " + to.string(), error.message(),
-                                "choose another folder"));
+      throw ResourceError(
+          fault(path(name), "a link to " + to.string(), error.message(), "choose another folder"));
     }
     done.files.push_back(path(name));
   }
@@ -200,12 +203,12 @@ PlanExport export_hf(const AttentionPlan& plan, const SourceInfo& source,
   hf.write("config.json", json_text(config, 1) + "\n");
   hf.write("modeling_headgauge.py", with_base(base));
   hf.write("plan.json", plan_text(plan));
-  hf.write("README.md",
-           card(plan, gguf ? fs::path(checkpoint.model().weights.front()).filename().string()
-                           : ""));
+  hf.write(
+      "README.md",
+      card(plan, gguf ? fs::path(checkpoint.model().weights.front()).filename().string() : ""));
   if (std::ranges::count(kServed, base) == 0) {
-    hf.done.notices.push_back(fmt::format(
-        "hf: {} is not among the families that the export is tested with", base));
+    hf.done.notices.push_back(
+        fmt::format("hf: {} is not among the families that the export is tested with", base));
   }
   return hf.done;
 }

@@ -41,15 +41,7 @@ class Heads:
         self.keys: torch.Tensor | None = None
         self.values: torch.Tensor | None = None
 
-    def attend(
-        self,
-        query: torch.Tensor,
-        key: torch.Tensor,
-        value: torch.Tensor,
-        past: int,
-        begin: torch.Tensor | None,
-        scale: float | None,
-    ) -> torch.Tensor:
+    def attend(self, query, key, value, past, begin, scale) -> torch.Tensor:
         raise NotImplementedError
 
     def each(self, change: Any) -> None:
@@ -72,7 +64,10 @@ class AllKeys(Heads):
         if new == 1 and begin is None:
             return grouped(query, key, value, None, scale)
         device = query.device
-        at, to = torch.arange(past, past + new, device=device)[:, None], torch.arange(past + new, device=device)
+        at, to = (
+            torch.arange(past, past + new, device=device)[:, None],
+            torch.arange(past + new, device=device),
+        )
         return grouped(query, key, value, visible(at, to, begin, 0, past + new, None), scale)
 
     def append(self, key, value, past):
@@ -83,7 +78,9 @@ class AllKeys(Heads):
         total = past + key.shape[2]
         if total > self.keys.shape[2]:
             self.keys, self.values = (
-                torch.cat([held[:, :, :past], new, new.new_empty((*new.shape[:2], ROOM, new.shape[3]))], dim=2)
+                torch.cat(
+                    [held[:, :, :past], new, new.new_empty((*new.shape[:2], ROOM, new.shape[3]))], dim=2
+                )
                 for held, new in ((self.keys, key), (self.values, value))
             )
         else:
@@ -212,7 +209,9 @@ def with_new(held, new, places):
     """Puts the new tokens at these places (batch or 1, held tokens) among the held ones; places outside
     the new tokens hold what they held."""
     inside = (places >= 0) & (places < new.shape[2])
-    index = places.clamp(0, new.shape[2] - 1)[:, None, :, None].expand(new.shape[0], new.shape[1], -1, new.shape[3])
+    index = places.clamp(0, new.shape[2] - 1)[:, None, :, None].expand(
+        new.shape[0], new.shape[1], -1, new.shape[3]
+    )
     return torch.where(inside[:, None, :, None], new.gather(2, index), held)
 
 
@@ -334,7 +333,9 @@ def attention(
 ):  # fmt: skip
     """What the attention of a layer calls."""
     if softcap is not None or s_aux is not None:
-        raise NotImplementedError("expected scores of queries and keys alone, found a cap or a sink of its own")
+        raise NotImplementedError(
+            "expected scores of queries and keys alone, found a cap or a sink of its own"
+        )
     if attention_mask is not None and attention_mask.dim() != 2:
         raise NotImplementedError("expected a mask of tokens, found one of queries and keys")
     layer, updated.layer = updated.layer, None
@@ -392,7 +393,9 @@ def hold_what_is_needed(model: Any, args: tuple[Any, ...], given: dict[str, Any]
     if any(isinstance(layer, HeldLayer) for layer in past.layers):
         return args, given
     if not isinstance(past, DynamicCache) or past.get_seq_length() > 0:
-        raise ValueError(f"expected an empty DynamicCache or one of this model, found a {type(past).__name__}")
+        raise ValueError(
+            f"expected an empty DynamicCache or one of this model, found a {type(past).__name__}"
+        )
     past.layers[:] = [HeldLayer() for _ in range(layers)]
     past.layer_class_to_replicate = None
     return args, given

@@ -8,8 +8,9 @@ import unittest
 
 import numpy
 
-from tests.cli.checkpoints import copy_golden
+from tests.cli.checkpoints import copy_golden, read_weights
 from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE, CommandTest, run
+from tests.cli.test_gguf import gguf, metadata
 
 EXISTING = ("plan", "model", "--plan", "plan.json", "--export")
 
@@ -103,6 +104,72 @@ class PlanExport(CommandTest):
             "out",
             says="a plan",
         )
+
+    def test_a_folder_for_transformers(self) -> None:
+        plan = json.loads((self.folder / "plan.json").read_text())
+        plan["heads"].append({"layer": 1, "kv_head": 1, "normalizer": "uniform"})
+        plan["measured"] = {
+            "cache_share": 0.5,
+            "loss_change": 0.0125,
+            "low": 0.01,
+            "high": 0.015,
+            "replay_change": "none",
+            "answers": {"keys": {"kept": 0.75, "kept_low": 0.5, "kept_high": 0.9}, "odd": 3},
+        }
+        self.write("plan.json", json.dumps(plan))
+        (self.folder / "model/notes.txt").write_text("kept")
+        done = self.succeed(*EXISTING, "hf", "--out", "out")
+        self.assertEqual(done.err, "")
+        hf = self.folder / "out/hf"
+        config = json.loads((hf / "config.json").read_text())
+        self.assertEqual(config["headgauge_plan"], [[None, [4, 12]], [[0, 24], "mean"]])
+        before = json.loads((self.folder / "model/config.json").read_text())
+        changed = {"model_type", "architectures", "auto_map", "headgauge_plan"}
+        self.assertEqual({key: config[key] for key in before if key not in changed},
+                         {key: before[key] for key in before if key not in changed})  # fmt: skip
+        self.assertIn('\nBASE = "llama"  #', (hf / "modeling_headgauge.py").read_text())
+        for name in ("model.safetensors", "notes.txt"):
+            self.assertTrue((hf / name).is_symlink(), name)
+            self.assertTrue((hf / name).samefile(self.folder / "model" / name), name)
+        card = (hf / "README.md").read_text()
+        for row in ("cache kept | 50.0 %", "loss of text, nats | +0.013 (+0.010 to +0.015)",
+                    "right answers of keys that stay right | 75 % (50 % to 90 %)"):  # fmt: skip
+            self.assertIn(f"\n| {row} |\n", card)
+        self.assertNotIn("comes again", card)
+        self.succeed(*EXISTING, "hf", "--out", "out")  # once more, over the links
+
+    def test_a_folder_for_transformers_out_of_a_gguf_file(self) -> None:
+        file = self.folder / "tiny.gguf"
+        file.write_bytes(gguf(metadata()))
+        sizes = {"layers": 1, "heads": 2, "kv_heads": 2}
+        self.write("gguf.json", json.dumps({"schema": "headgauge.plan/1", "model": sizes, "heads": []}))
+        done = self.succeed("plan", "tiny.gguf", "--plan", "gguf.json", "--export", "hf", "--out", "out")
+        self.assertIn("out/hf/model.safetensors", done.out)
+        header, _ = read_weights(self.folder / "out/hf/model.safetensors")
+        self.assertEqual(header["model.layers.0.self_attn.q_proj.weight"]["shape"], [32, 32])
+        self.assertEqual(header["__metadata__"], {"format": "pt"})
+        self.assertTrue((self.folder / "out/hf/tiny.gguf").samefile(file))
+        self.assertIn(f'gguf_file="{file.name}"', (self.folder / "out/hf/README.md").read_text())
+
+    def test_models_that_the_folder_cannot_serve(self) -> None:
+        for name, heads, says in (
+            ("gemma2-plain", [], "whose scores are capped"),
+            ("mistral-window", [{"layer": 1, "kv_head": 0, "normalizer": "uniform"}], "key-value head 1.0"),
+        ):
+            with self.subTest(name):
+                copy_golden(f"llama/{name}", self.folder / name)
+                config = json.loads((self.folder / name / "config.json").read_text())
+                sizes = {
+                    "layers": config["num_hidden_layers"],
+                    "heads": config["num_attention_heads"],
+                    "kv_heads": config["num_key_value_heads"],
+                }
+                self.write(
+                    "one.json", json.dumps({"schema": "headgauge.plan/1", "model": sizes, "heads": heads})
+                )
+                call = ("plan", name, "--plan", "one.json", "--export", "hf", "--out", "none")
+                self.refuse(UNSUPPORTED, *call, says=says)
+                self.assertFalse((self.folder / "none").exists())
 
     def test_kvpress_does_not_know_gpt2(self) -> None:
         copy_golden("gpt2/plain", self.folder / "gpt2")

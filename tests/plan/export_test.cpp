@@ -203,15 +203,38 @@ TEST_F(ExportTest, ASearchKeepsToWhatCanBeExported) {
   EXPECT_THROW(keep_exportable(options, formats, source_), UsageError);
 }
 
+TEST_F(ExportTest, ASearchForTransformersKeepsMeans) {
+  PlanOptions options;
+  EXPECT_TRUE(keep_exportable(options, {PlanFormat::hf}, source_).empty());
+  EXPECT_EQ(options.normalizers, std::vector<std::string>{"uniform"});
+  EXPECT_TRUE(keep_exportable(options, {PlanFormat::hf}, source_).empty());
+  options.normalizers = {"sparsemax"};
+  EXPECT_THROW(keep_exportable(options, {PlanFormat::hf}, source_), UsageError);
+  for (const auto& formats : {std::vector{PlanFormat::hf, PlanFormat::duo},
+                              std::vector{PlanFormat::duo, PlanFormat::hf}}) {
+    options.normalizers = {};
+    EXPECT_EQ(keep_exportable(options, formats, source_).size(), 1u);
+    EXPECT_EQ(options.normalizers, std::vector<std::string>{"softmax"});
+  }
+}
+
+TEST_F(ExportTest, TransformersNeedsACheckpoint) {
+  EXPECT_THROW(write(PlanFormat::hf), UnsupportedError);
+  plan_.heads(0, 1) = {"topk:k=8", ""};
+  expect_refused(PlanFormat::hf, "0.1", "the pattern topk:k=8");
+  plan_.heads(0, 1) = {"window:size=8", "uniform"};
+  expect_refused(PlanFormat::hf, "0.1", "the normalizer uniform");
+}
+
 TEST(PlanFormats, AreNamed) {
   EXPECT_EQ(plan_format("kvpress"), PlanFormat::kvpress);
-  EXPECT_EQ(plan_format_names(), "duo, kvpress");
+  EXPECT_EQ(plan_format_names(), "duo, kvpress, hf");
   try {
     plan_format("vllm", "--export");
     FAIL() << "nothing was thrown";
   } catch (const UsageError& error) {
     EXPECT_STREQ(error.what(),
-                 "--export: expected one of duo, kvpress, found \"vllm\"; correct the format");
+                 "--export: expected one of duo, kvpress, hf, found \"vllm\"; correct the format");
   }
 }
 
