@@ -12,6 +12,7 @@
 #include "base/file.hpp"
 #include "base/strict_json.hpp"
 #include "headgauge/checkpoint.hpp"
+#include "headgauge/metric_names.hpp"
 #include "headgauge/model.hpp"
 #include "headgauge/patterns.hpp"
 #include "plan/embedded_text.hpp"
@@ -87,7 +88,7 @@ std::string rows_of(const Json& measured) {
   const auto percent = [](double value) { return fmt::format("{:.0f} %", 100 * value); };
   const double share = value_or(measured, "cache_share", kUndefined);
   if (!std::isnan(share)) rows += fmt::format("| cache kept | {:.1f} % |\n", 100 * share);
-  row(measured, "loss of text, nats", "loss_change", "", nats);
+  row(measured, "loss of text, nats", metric::loss_change, "", nats);
   row(measured, "loss of a passage that comes again, nats", "replay_change", "replay_change_",
       nats);
   const auto tasks = measured.find("answers");
