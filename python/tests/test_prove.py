@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import subprocess
 import tempfile
@@ -208,6 +209,40 @@ class Served(Exported):
         _, cache = self.fed(model, ids, [10])
         with self.assertRaisesRegex(NotImplementedError, "only goes on"):
             cache.crop(5)
+
+    def test_padding_after_a_text_is_scored_and_not_continued(self) -> None:
+        model, ids = self.load("Llama"), self.ids(40)
+        batch = torch.cat([ids, torch.cat([ids[:, :30], torch.zeros(1, 10, dtype=torch.long)], dim=1)])
+        mask = torch.ones_like(batch)
+        mask[1, 30:] = 0
+        with torch.no_grad():
+            found = model(batch, attention_mask=mask).logits
+        expected = self.logits("Llama", ids)
+        torch.testing.assert_close(found[0], expected[0], atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(found[1, :30], expected[0, :30], atol=1e-4, rtol=1e-4)
+        more = torch.cat([mask, torch.ones(2, 1, dtype=torch.long)], dim=1)
+        cache = DynamicCache(config=model.config)
+        model(batch, attention_mask=mask, use_cache=True, **{model.cache_name: cache})
+        with self.assertRaisesRegex(ValueError, "padding before the texts"):
+            model(batch[:, :1], attention_mask=more, use_cache=True, **{model.cache_name: cache})
+
+    def test_gradients_go_through(self) -> None:
+        model, ids = self.load("Llama").train(), self.ids(30)
+        model(ids, labels=ids).loss.backward()
+        for weight in (model.model.layers[0].self_attn.v_proj.weight, model.model.embed_tokens.weight):
+            self.assertTrue(bool(torch.isfinite(weight.grad).all()))
+            self.assertGreater(float(weight.grad.abs().max()), 0)
+
+    def test_a_copy_of_a_cache_goes_on_by_itself(self) -> None:
+        model, ids = self.load("Llama"), self.ids(60)
+        _, cache = self.fed(model, ids, [40])
+        with torch.no_grad():
+            outputs = [
+                model(ids[:, 40:], use_cache=True, **{model.cache_name: copy.deepcopy(cache)}).logits
+                for _ in range(2)
+            ]
+        torch.testing.assert_close(outputs[0], outputs[1])
+        torch.testing.assert_close(outputs[0], self.logits("Llama", ids)[:, 40:], atol=1e-4, rtol=1e-4)
 
     def test_is_saved_and_loaded_again(self) -> None:
         model, ids = self.load("Llama"), self.ids(40)

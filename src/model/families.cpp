@@ -38,9 +38,12 @@ const Family& find_family(const Checkpoint& checkpoint) {
     if (type == family.model_type) return family;
     known += (known.empty() ? "" : ", ") + std::string(family.model_type);
   }
+  const bool is_export = type.starts_with("headgauge_");  // of plan --export hf
   throw UnsupportedError(fault(config.where("model_type"),
                                "a family that headgauge runs (" + known + ")", "\"" + type + "\"",
-                               "dump its queries and keys and scan the dump file instead"));
+                               is_export
+                                   ? "give the model that was exported, with its plan as --plan"
+                                   : "dump its queries and keys and scan the dump file instead"));
 }
 
 // Refuses sizes and layer counts that cannot match these tensors, naming the config field, before

@@ -288,6 +288,8 @@ class HeldLayer(CacheLayerMixin):
         if mask is not None and past == 0:
             self.begin = mask.int().argmax(dim=1)
             self.begin[~mask.any(dim=1)] = mask.shape[1]
+        elif mask is not None and bool((mask.sum(dim=1) != (mask.shape[1] - self.begin).clamp_min(0)).any()):
+            raise ValueError("expected padding before the texts alone, found some after them")
         if len(self.groups) == 1:
             return self.groups[0].attend(query, key, value, past, self.begin, scale)
         # Query heads that share a key-value head stand together: (batch, heads, shared, tokens, d).

@@ -137,6 +137,8 @@ class PlanExport(CommandTest):
             self.assertIn(f"\n| {row} |\n", card)
         self.assertNotIn("comes again", card)
         self.succeed(*EXISTING, "hf", "--out", "out")  # once more, over the links
+        scan = ("scan", "out/hf", "--tokens", self.ids(64, 31).name)
+        self.refuse(UNSUPPORTED, *scan, says=("headgauge_llama", "give the model that was exported"))
 
     def test_a_folder_for_transformers_out_of_a_gguf_file(self) -> None:
         file = self.folder / "tiny.gguf"

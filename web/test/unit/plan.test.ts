@@ -234,7 +234,7 @@ describe("the replay and the answers of tasks", () => {
       expect(legend(judged)).toContain(word);
       expect(legend(results)).not.toContain(word);
     }
-    expect(legend(judged)).toContain("that of the replay and the answers of each task.");
+    expect(legend(judged)).toContain("that of the replay and the answers of each task, each weighed by what is at stake");
   });
 
   it("are part of the cost by which the plan ranks among random ones", () => {
