@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +15,9 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.cache_utils import DynamicCache
 
+from headgauge import _core
 from headgauge._swap import use
+from headgauge._texts import TextOrIds, as_ids, split, texts_of
 from headgauge.errors import BadInputError
 
 
@@ -67,7 +71,7 @@ class Proof:
             f"{self.documents} documents, {self.tokens} losses: decoded and measured differ by {self.largest_difference:.1e} nats at most",
             f"cache: {self.held_bytes / self.whole_bytes:.1%} of {self.whole_bytes / 2**20:.1f} MiB",
         ]
-        if self.measured_change == self.measured_change:
+        if not math.isnan(self.measured_change):
             lines.append(
                 f"loss of text: {self.measured_change:+.4f} nats measured, {self.decoded_change:+.4f} decoded"
             )
@@ -80,7 +84,7 @@ class Proof:
 
 def prove(
     folder: str | os.PathLike[str],
-    texts: str | os.PathLike[str] | Sequence[Any] = (),
+    texts: TextOrIds = (),
     tasks: str | os.PathLike[str] | Sequence[Any] = (),
     *,
     length: int | None = None,
@@ -95,12 +99,13 @@ def prove(
     headgauge.use(), which shares no code with the export, computes under the same plan with the whole text
     in view. Tells the bytes of the cache.
 
-    `texts`: strings, paths of text files or lists of ids; of each at most `pieces` pieces of `length`
+    `texts`: texts, paths of text files or lists of ids, as scan() takes them; of each at most `pieces` pieces of `length`
     tokens (by default the context of the plan), spread over it. `tasks`: task files (docs/tasks.md), at
     most `cases` cases of each. `tokenizer`: by default that of the folder; ids need none. `tolerance`:
     nats that two ways of computing the same loss may differ by, in float32.
 
-    Raises BadInputError for a folder without a plan, and for texts and tasks that hold nothing.
+    Raises BadInputError for a folder without a plan, for texts and tasks that hold nothing, and for a
+    line of a task file without a prompt and an answer.
     """
     place = Path(folder)
     try:
@@ -114,17 +119,15 @@ def prove(
     length = length or int(plan.get("context") or 512)
     read = _Reader(place, tokenizer)
     documents = [
-        *_pieces((read.text(text) for text in _listed(texts)), length, pieces),
-        *(case for file in _listed(tasks) for case in read.tasks(Path(file), cases)),
+        *_pieces(
+            (read.text(text) for text in texts_of(texts, "texts")) if split(texts) else (), length, pieces
+        ),
+        *(case for file in split(tasks) for case in read.tasks(Path(file), cases)),
     ]
     if not documents:
         raise BadInputError("prove: expected texts or tasks, found none")
     with torch.no_grad():
         return _compared(model, plan, documents, tolerance)
-
-
-def _listed(given: Any) -> list[Any]:
-    return [given] if isinstance(given, str | os.PathLike) else list(given)
 
 
 class _Reader:
@@ -138,20 +141,33 @@ class _Reader:
             self._tokenizer = AutoTokenizer.from_pretrained(self._folder, trust_remote_code=True, **given)
         return list(self._tokenizer(text, add_special_tokens=special)["input_ids"])
 
-    def text(self, given: Any) -> list[int]:
-        if isinstance(given, os.PathLike) or (isinstance(given, str) and os.path.isfile(given)):
-            with open(given, encoding="utf-8", newline="") as file:
-                given = file.read()
-        return self._ids(given, True) if isinstance(given, str) else [int(token) for token in given]
+    def text(self, text: _core.Text) -> list[int]:
+        if text.ids is not None:
+            return text.ids
+        return self._ids("".join(_lines(Path(text.name))) if text.utf8 is None else text.utf8, True)
 
     def tasks(self, file: Path, most: int) -> Iterator[_Case]:
-        with file.open(encoding="utf-8") as lines:
-            for _, line in zip(range(most), lines, strict=False):
+        for number, line in enumerate(itertools.islice(_lines(file), most), 1):
+            try:
                 case = json.loads(line)
                 prompt, answer = case["prompt"], case["answer"]
-                prompt = self._ids(prompt, True) if isinstance(prompt, str) else prompt
-                answer = self._ids(answer, False) if isinstance(answer, str) else answer
-                yield _Case([*prompt, *answer], len(answer), case.get("task", file.stem))
+                task = case.get("task", file.stem)
+            except (ValueError, TypeError, KeyError, AttributeError) as error:
+                raise BadInputError(
+                    f"{file}: line {number}: expected a prompt and an answer, found {line[:80]!r}; see docs/tasks.md"
+                ) from error
+            prompt = self._ids(prompt, True) if isinstance(prompt, str) else as_ids(prompt)
+            answer = self._ids(answer, False) if isinstance(answer, str) else as_ids(answer)
+            yield _Case([*prompt, *answer], len(answer), task)
+
+
+def _lines(file: Path) -> Iterator[str]:
+    """Reads a file as it is, line by line."""
+    try:
+        with file.open(encoding="utf-8", newline="") as lines:
+            yield from lines
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInputError(f"{file}: expected a text file, found: {error}") from error
 
 
 def _pieces(texts: Iterable[list[int]], length: int, most: int) -> Iterator[_Case]:

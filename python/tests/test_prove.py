@@ -33,7 +33,7 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "GPT2": {"vocab_size": VOCABULARY, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 512,
              "initializer_range": 0.2},
 }  # fmt: skip
-# By layer and key-value head: what the plan says, and what it is in config.json.
+# Each layer has, for every key-value head, what the plan says and what config.json says.
 KINDS = [[("sinks:sinks=2,window=6", [2, 6]), ("", None)], [("uniform", "mean"), ("window:size=9", [0, 9])]]
 WINDOWED = [KINDS[0], [("sinks:sinks=3,window=5", [3, 5]), ("window:size=9", [0, 9])]]
 
@@ -166,7 +166,13 @@ class Served(Exported):
                 mask = torch.ones_like(batch)
                 mask[0, :padding] = 0
                 positions = (mask.cumsum(dim=1) - 1).clamp_min(0)
-                for parts in ([80], [padding + 2, *[1] * (78 - padding)], [50, 20, *[1] * 10]):
+                # The last begins with a pass in which the shorter text may have no token yet.
+                for parts in (
+                    [80],
+                    [padding + 2, *[1] * (78 - padding)],
+                    [50, 20, *[1] * 10],
+                    [3, 20, *[1] * 57],
+                ):
                     with self.subTest(family, padding=padding, parts=parts[:2]):
                         found, _ = self.fed(model, batch, parts, attention_mask=mask, position_ids=positions)
                         torch.testing.assert_close(
@@ -291,6 +297,12 @@ class Prove(Exported):
             headgauge.prove(self.folders["Llama"])
         with self.assertRaisesRegex(errors.BadInputError, "expected a folder of headgauge plan --export hf"):
             headgauge.prove(self.folders["Llama"].parent / "model", [[1, 2, 3]])
+        for line in ('{"prompt": [1, 2]}', "[1]", "no json"):
+            self.tasks.write_text('{"prompt": [1, 2], "answer": [3]}\n' + line)
+            with self.assertRaisesRegex(errors.BadInputError, "tasks.jsonl: line 2: expected a prompt"):
+                headgauge.prove(self.folders["Llama"], tasks=self.tasks)
+        with self.assertRaisesRegex(errors.BadInputError, "none.jsonl: expected a text file"):
+            headgauge.prove(self.folders["Llama"], tasks="none.jsonl")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@
 #include "headgauge/plan.hpp"
 #include "headgauge/text.hpp"
 #include "plan/embedded_text.hpp"
+#include "plan/export_folder.hpp"
 #include "plan/export_hf.hpp"
 #include "results/value_or.hpp"
 
@@ -29,7 +30,6 @@ constexpr std::array kFormats = {std::pair{"duo", PlanFormat::duo},
                                  std::pair{"hf", PlanFormat::hf}};
 // What DuoAttention trains with; of no effect where no head streams.
 constexpr Index kDuoSinks = 64, kDuoRecent = 256;
-constexpr const char* kFolderAdvice = "choose another folder";
 
 using Streaming = Pattern::FirstAndLast;
 
@@ -146,38 +146,35 @@ class Exporter {
                          {"recent_size", most.last},
                          {"threshold", 0.5},
                          {"sparsity", static_cast<double>(streaming_heads) / heads}};
-    const MadeFolder made(folder_, kFolderAdvice);
-    write("full_attention_heads.tsv",
-          head_table(plan_, [](const HeadPlan& head) { return head.changes() ? 0 : 1; }));
-    write("config.json", json_text(config, 1) + "\n");
+    folder_.write("full_attention_heads.tsv",
+                  head_table(plan_, [](const HeadPlan& head) { return head.changes() ? 0 : 1; }));
+    folder_.write("config.json", json_text(config, 1) + "\n");
     const auto own = [&](Index Streaming::*size) {
       return head_table(plan_, [size](const HeadPlan& head) -> Index {
         return head.changes() ? (*streaming(head.pattern)).*size : -1;
       });
     };
-    write("sink_sizes.tsv", own(&Streaming::first));
-    write("recent_sizes.tsv", own(&Streaming::last));
+    folder_.write("sink_sizes.tsv", own(&Streaming::first));
+    folder_.write("recent_sizes.tsv", own(&Streaming::last));
     if (sizes.size() > 1) {
-      done_.notices.push_back(
+      folder_.done.notices.push_back(
           fmt::format("duo: streaming heads have {} sizes, and DuoAttention has one: config.json "
                       "has the largest (sinks {}, window {}); those of each head are in "
                       "sink_sizes.tsv and recent_sizes.tsv",
                       sizes.size(), most.first, most.last));
     }
-    return done_;
+    return folder_.done;
   }
 
   PlanExport kvpress() {
     constexpr std::array kTested = {"llama", "mistral", "qwen2", "qwen3"};
     if (std::ranges::count(kTested, source_.family) == 0) {
-      done_.notices.push_back(fmt::format(
+      folder_.done.notices.push_back(fmt::format(
           "kvpress: {} is not among the families that kvpress is tested with", source_.family));
     }
-    const MadeFolder made(folder_, kFolderAdvice);
-    write("headgauge_press.py", press());
-    write_plan(plan_, path("plan.json"));
-    done_.files.push_back(path("plan.json"));
-    return done_;
+    folder_.write("headgauge_press.py", press());
+    folder_.write("plan.json", plan_text(plan_));
+    return folder_.done;
   }
 
  private:
@@ -202,21 +199,13 @@ class Exporter {
                     100 * share, sizes),
                 "export it as kvpress, which has a size for each head"));
     }
-    done_.shares.push_back(
+    folder_.done.shares.push_back(
         fmt::format("duo keeps {:.3g} % of the cache, the plan {:.3g} %", 100 * share, 100 * own));
-  }
-
-  std::string path(const char* name) const { return (fs::path(folder_) / name).string(); }
-
-  void write(const char* name, std::string_view text) {
-    write_atomically(path(name), text);
-    done_.files.push_back(path(name));
   }
 
   const AttentionPlan& plan_;
   const SourceInfo& source_;
-  std::string folder_;
-  PlanExport done_;
+  ExportFolder folder_;
 };
 
 }  // namespace
@@ -248,8 +237,6 @@ std::string not_exported(const HeadPlan& head, PlanFormat format) {
 std::vector<std::string> keep_exportable(PlanOptions& options,
                                          const std::vector<PlanFormat>& formats,
                                          const SourceInfo& source) {
-  std::vector<std::string> notices;
-  const std::vector<std::string> given = options.normalizers;
   for (const PlanFormat format : formats) {
     require_family(source, format);
     const auto require = [&](const HeadPlan& head, const char* option) {
@@ -261,19 +248,18 @@ std::vector<std::string> keep_exportable(PlanOptions& options,
     for (const std::string& pattern : options.patterns) {
       require({pattern, ""}, "PlanOptions::patterns");
     }
-    for (const std::string& normalizer : given) {
+    for (const std::string& normalizer : options.normalizers) {
       if (normalizer != "softmax") require({"", normalizer}, "PlanOptions::normalizers");
     }
-    const std::vector<std::string> none = {"softmax"};
-    if (!given.empty() || options.normalizers == none) continue;
-    if (does_means(format)) {
-      if (options.normalizers.empty()) options.normalizers = {"uniform"};
-      continue;
-    }
-    options.normalizers = none;
-    notices.push_back(fmt::format("no normalizer is tried: {} has none", tool_of(format)));
   }
-  return notices;
+  if (formats.empty() || !options.normalizers.empty()) return {};
+  const auto without = std::ranges::find_if_not(formats, does_means);
+  if (without == formats.end()) {
+    options.normalizers = {"uniform"};
+    return {};
+  }
+  options.normalizers = {"softmax"};
+  return {fmt::format("no normalizer is tried: {} has none", tool_of(*without))};
 }
 
 PlanExport export_plan(const AttentionPlan& plan, PlanFormat format, const SourceInfo& source,

@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "base/file.hpp"
 #include "base/strict_json.hpp"
 #include "headgauge/checkpoint.hpp"
 #include "headgauge/metric_names.hpp"
 #include "headgauge/model.hpp"
 #include "headgauge/patterns.hpp"
 #include "plan/embedded_text.hpp"
+#include "plan/export_folder.hpp"
 #include "results/value_or.hpp"
 
 namespace headgauge {
@@ -120,79 +120,55 @@ std::string card(const AttentionPlan& plan, const std::string& tokenizer) {
   return text + "\nAnother context length, or another kind of text, is not shown by this.\n";
 }
 
-class HfFolder {
- public:
-  HfFolder(const Checkpoint& checkpoint, std::string folder)
-      : checkpoint_(checkpoint), folder_(std::move(folder)) {}
-
-  void write(const std::string& name, std::string_view text) {
-    write_atomically(path(name), text);
-    done.files.push_back(path(name));
+void link(const fs::path& to, ExportFolder& folder) {
+  const std::string path = folder.path(to.filename().string());
+  std::error_code error;
+  if (fs::is_symlink(path)) fs::remove(path, error);
+  if (!error) fs::create_symlink(fs::absolute(to), path, error);
+  if (error) {
+    throw ResourceError(
+        fault(path, "a link to " + to.string(), error.message(), ExportFolder::kAdvice));
   }
+  folder.done.files.push_back(path);
+}
 
-  // Links the files of the checkpoint that are not written here.
-  void link_files() {
-    const ResolvedModel& model = checkpoint_.model();
-    std::vector<fs::path> files;
-    if (model.gguf) {
-      files.emplace_back(model.weights.front());
-    } else {
-      for (const auto& entry : fs::directory_iterator(model.folder)) files.push_back(entry.path());
-    }
-    std::ranges::sort(files);
-    for (const fs::path& file : files) {
-      const std::string name = file.filename().string();
-      constexpr std::array kWritten = {"config.json", "README.md", "plan.json"};
-      if (std::ranges::count(kWritten, name) > 0 || !fs::is_regular_file(file)) continue;
-      link(fs::absolute(file), name);
-    }
+// Links the files of the checkpoint that are not written here.
+void link_files(const ResolvedModel& model, ExportFolder& folder) {
+  if (model.gguf) return link(model.weights.front(), folder);
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(model.folder)) files.push_back(entry.path());
+  std::ranges::sort(files);
+  constexpr std::array kWritten = {"config.json", "README.md", "plan.json"};
+  for (const fs::path& file : files) {
+    if (std::ranges::count(kWritten, file.filename().string()) > 0) continue;
+    if (fs::is_regular_file(file)) link(file, folder);
   }
+}
 
-  // A GGUF file has quantised weights in an order of its own.
-  void write_weights() {
-    std::vector<AlignedVector<float>> values;
-    std::vector<TensorData> tensors;
-    for (const std::string_view name : checkpoint_.names()) {
-      const TensorView& view = *checkpoint_.find(name);
-      AlignedVector<float>& widened =
-          values.emplace_back(static_cast<std::size_t>(view.elements()));
-      view.widen(widened);
-      tensors.push_back(float_tensor(std::string(name), view.shape, widened));
-    }
-    write_safetensors(path("model.safetensors"), tensors, {{"format", "pt"}});
-    done.files.push_back(path("model.safetensors"));
+// A GGUF file has quantised weights in an order of its own.
+void write_weights(const Checkpoint& checkpoint, ExportFolder& folder) {
+  std::vector<AlignedVector<float>> values;
+  std::vector<TensorData> tensors;
+  for (const std::string_view name : checkpoint.names()) {
+    const TensorView& view = *checkpoint.find(name);
+    AlignedVector<float>& widened = values.emplace_back(static_cast<std::size_t>(view.elements()));
+    view.widen(widened);
+    tensors.push_back(float_tensor(std::string(name), view.shape, widened));
   }
-
-  PlanExport done = {};
-
- private:
-  std::string path(const std::string& name) const { return (fs::path(folder_) / name).string(); }
-
-  void link(const fs::path& to, const std::string& name) {
-    std::error_code error;
-    if (fs::is_symlink(path(name))) fs::remove(path(name), error);
-    if (!error) fs::create_symlink(to, path(name), error);
-    if (error) {
-      throw ResourceError(
-          fault(path(name), "a link to " + to.string(), error.message(), "choose another folder"));
-    }
-    done.files.push_back(path(name));
-  }
-
-  const Checkpoint& checkpoint_;
-  std::string folder_;
-};
+  const std::string path = folder.path("model.safetensors");
+  write_safetensors(path, tensors, {{"format", "pt"}});
+  folder.done.files.push_back(path);
+}
 
 }  // namespace
 
 PlanExport export_hf(const AttentionPlan& plan, const SourceInfo& source,
                      const Checkpoint& checkpoint, const std::string& folder) {
   require_served(plan, source, checkpoint);
-  const MadeFolder made(folder, "choose another folder");
-  HfFolder hf(checkpoint, folder);
+  ExportFolder hf(folder);
   const bool gguf = checkpoint.model().gguf;
-  hf.link_files();
-  if (gguf) hf.write_weights();
+  link_files(checkpoint.model(), hf);
+  if (gguf) write_weights(checkpoint, hf);
   Json config = checkpoint.config().json();
   const std::string base = config.at("model_type");
   config["model_type"] = "headgauge_" + base;

@@ -46,8 +46,7 @@ class Heads:
 
     def each(self, change: Any) -> None:
         """Changes the batch of all tensors."""
-        if self.keys is not None:
-            self.keys, self.values = change(self.keys), change(self.values)
+        self.keys, self.values = (None if t is None else change(t) for t in (self.keys, self.values))
 
     @property
     def nbytes(self) -> int:
@@ -169,10 +168,6 @@ class Mean(Heads):
         means = (sums / counts.clamp_min(1)[:, None, :, None]).to(value.dtype)
         return means.repeat_interleave(query.shape[1] // value.shape[1], dim=1)
 
-    def each(self, change: Any) -> None:
-        if self.values is not None:
-            self.values = change(self.values)
-
 
 def places(heads: list[int]) -> slice | list[int]:
     """An index of these heads: a slice, which copies nothing, where they are neighbours."""
@@ -226,7 +221,6 @@ class HeldLayer(CacheLayerMixin):
         super().__init__()
         self.token_count = 0
         self.groups: list[Heads] | None = None
-        self.begin: torch.Tensor | None = None
         self.token_bytes = 0  # of the keys and values of all heads
 
     def lazy_initialization(self, *_: Any) -> None:
@@ -257,8 +251,6 @@ class HeldLayer(CacheLayerMixin):
     def _each(self, change: Any) -> None:
         for group in self.groups or []:
             group.each(change)
-        if self.begin is not None:
-            self.begin = change(self.begin)
 
     def reorder_cache(self, beam_idx: torch.Tensor) -> None:
         self._each(lambda t: t.index_select(0, beam_idx.to(t.device)))
@@ -273,32 +265,27 @@ class HeldLayer(CacheLayerMixin):
         raise NotImplementedError("expected generation that only goes on, found one that takes tokens back")
 
     def reset(self) -> None:
-        self.token_count, self.groups, self.begin, self.is_initialized = 0, None, None, False
+        self.token_count, self.groups, self.is_initialized = 0, None, False
 
     def offload(self) -> None:
         """Does nothing: the keys stay where they are."""
 
     prefetch = offload
 
-    def attend(self, kinds, window, query, key, value, mask, scale):
+    def attend(self, kinds, window, query, key, value, begin, scale):
         """Returns the output (batch, heads, tokens, d) of a layer whose heads are of these kinds."""
         past = self.token_count - query.shape[2]
         if self.groups is None:
             self.groups = groups_of(kinds, window)
-        if mask is not None and past == 0:
-            self.begin = mask.int().argmax(dim=1)
-            self.begin[~mask.any(dim=1)] = mask.shape[1]
-        elif mask is not None and bool((mask.sum(dim=1) != (mask.shape[1] - self.begin).clamp_min(0)).any()):
-            raise ValueError("expected padding before the texts alone, found some after them")
         if len(self.groups) == 1:
-            return self.groups[0].attend(query, key, value, past, self.begin, scale)
+            return self.groups[0].attend(query, key, value, past, begin, scale)
         # Query heads that share a key-value head stand together: (batch, heads, shared, tokens, d).
         queries = query.unflatten(1, (key.shape[1], -1))
         output = value.new_empty((*queries.shape[:4], value.shape[3]))
         for group in self.groups:
             at = group.heads
             of_group = queries[:, at].flatten(1, 2)
-            found = group.attend(of_group, key[:, at], value[:, at], past, self.begin, scale)
+            found = group.attend(of_group, key[:, at], value[:, at], past, begin, scale)
             output[:, at] = found.unflatten(1, (-1, queries.shape[2]))
         return output.flatten(1, 2)
 
@@ -338,7 +325,7 @@ def attention(
         raise NotImplementedError(
             "expected scores of queries and keys alone, found a cap or a sink of its own"
         )
-    if attention_mask is not None and attention_mask.dim() != 2:
+    if attention_mask is not None and attention_mask.dim() != 1:
         raise NotImplementedError("expected a mask of tokens, found one of queries and keys")
     layer, updated.layer = updated.layer, None
     if layer is None:
@@ -351,17 +338,26 @@ def attention(
     return output.transpose(1, 2).contiguous(), None
 
 
-def mask_of_tokens(attention_mask=None, q_offset=0, allow_is_causal_skip=True, **_: Any):
-    """(batch, tokens): true for a token of the text, and false for padding; None: there is no padding."""
+def begin_of_texts(attention_mask=None, q_length=None, allow_is_causal_skip=True, **_: Any):
+    """What stands for the mask: (batch,), the number of padding tokens before each text; None: there is
+    no padding. Padding after a text may only be scored."""
     if attention_mask is None:
         if not allow_is_causal_skip:
             raise NotImplementedError("expected one text a row, found several or a mask of another shape")
         return None
-    return None if bool(attention_mask.all()) else attention_mask
+    if bool(attention_mask.all()):
+        return None
+    tokens = attention_mask.shape[1]
+    begin = attention_mask.int().argmax(dim=1)
+    begin[~attention_mask.any(dim=1)] = tokens
+    goes_on = q_length is not None and tokens > q_length  # transformers before 5.24 may not say
+    if goes_on and bool((attention_mask.sum(dim=1) != tokens - begin).any()):
+        raise ValueError("expected padding before the texts alone, found some after them")
+    return begin
 
 
 AttentionInterface.register(NAME, attention)
-AttentionMaskInterface.register(NAME, mask_of_tokens)
+AttentionMaskInterface.register(NAME, begin_of_texts)
 
 
 class HeadgaugeConfig(CONFIG_MAPPING[BASE]):
@@ -401,8 +397,3 @@ def hold_what_is_needed(model: Any, args: tuple[Any, ...], given: dict[str, Any]
     past.layers[:] = [HeldLayer() for _ in range(layers)]
     past.layer_class_to_replicate = None
     return args, given
-
-
-def cache_bytes(cache: Any) -> int:
-    """The bytes that a cache of this model holds."""
-    return sum(layer.nbytes for layer in cache.layers)

@@ -1,25 +1,12 @@
 #include "report/bundle.hpp"
 
+#include "base/embed.hpp"
 #include "headgauge/base.hpp"
 #include "headgauge/report.hpp"
 
 #ifdef HEADGAUGE_PAGE
-// The assembler embeds the files unchanged: as C++ arrays they would take minutes to compile.
-asm(R"(
-  .section .rodata
-  .global headgauge_page_begin, headgauge_page_end, headgauge_figures_begin, headgauge_figures_end
-  .hidden headgauge_page_begin, headgauge_page_end, headgauge_figures_begin, headgauge_figures_end
-headgauge_page_begin:
-  .incbin ")" HEADGAUGE_PAGE R"("
-headgauge_page_end:
-headgauge_figures_begin:
-  .incbin ")" HEADGAUGE_FIGURES R"("
-headgauge_figures_end:
-  .byte 0
-  .previous
-)");
-extern "C" const char headgauge_page_begin[], headgauge_page_end[], headgauge_figures_begin[],
-    headgauge_figures_end[];
+HEADGAUGE_EMBED(page, HEADGAUGE_PAGE);
+HEADGAUGE_EMBED(figures, HEADGAUGE_FIGURES);
 #endif
 
 namespace headgauge {
@@ -27,7 +14,7 @@ namespace report {
 
 std::string_view page_template() {
 #ifdef HEADGAUGE_PAGE
-  return {headgauge_page_begin, headgauge_page_end};
+  return HEADGAUGE_EMBEDDED(page);
 #else
   return {};
 #endif
@@ -35,7 +22,7 @@ std::string_view page_template() {
 
 std::string_view figures_script() {
 #ifdef HEADGAUGE_PAGE
-  return {headgauge_figures_begin, headgauge_figures_end};
+  return HEADGAUGE_EMBEDDED(figures);
 #else
   return {};
 #endif

@@ -1,22 +1,13 @@
 #include "results/catalogue_text.hpp"
 
-// The assembler embeds the file unchanged.
-asm(R"(
-  .section .rodata
-  .global headgauge_catalogue_begin, headgauge_catalogue_end
-  .hidden headgauge_catalogue_begin, headgauge_catalogue_end
-headgauge_catalogue_begin:
-  .incbin ")" HEADGAUGE_CATALOGUE R"("
-headgauge_catalogue_end:
-  .byte 0
-  .previous
-)");
-extern "C" const char headgauge_catalogue_begin[], headgauge_catalogue_end[];
+#include "base/embed.hpp"
+
+HEADGAUGE_EMBED(catalogue, HEADGAUGE_CATALOGUE);
 
 namespace headgauge {
 
 std::string_view catalogue_text() {
-  return {headgauge_catalogue_begin, headgauge_catalogue_end};
+  return HEADGAUGE_EMBEDDED(catalogue);
 }
 
 }  // namespace headgauge

@@ -47,6 +47,11 @@ Results described(const PlanTexts& texts) {
   return all;
 }
 
+// Null for a live model.
+const Checkpoint* files_of(const Model& model) {
+  return model.has_name() ? &model.checkpoint() : nullptr;
+}
+
 }  // namespace
 
 std::vector<PlanFormat> plan_formats(const std::vector<std::string>& names) {
@@ -111,8 +116,8 @@ PlanResults Session::plan(PlanRequest request) {
                                           : plan_file(run_.out, one.budget));
       write_plan(one.plan, written_.back());
     }
-    made.exported = export_plan(made.plans.front().plan, formats, confirm.info(), run_.out,
-                                model_.has_name() ? &model_.checkpoint() : nullptr);
+    made.exported =
+        export_plan(made.plans.front().plan, formats, confirm.info(), run_.out, files_of(model_));
     written_.insert(written_.end(), made.exported.files.begin(), made.exported.files.end());
     remarks_ = made.exported.notices;
     for (std::string& line : older_plans(run_.out, written_)) remarks_.push_back(std::move(line));
@@ -132,8 +137,7 @@ PlanExport export_plan(const Model& model, const std::string& file,
   text.tokens = {0, 0};
   const auto source = open_documents(input, {text});
   make_interventions(plan, *source, file);
-  return export_plan(plan, known, source->info(), folder,
-                     model.has_name() ? &model.checkpoint() : nullptr);
+  return export_plan(plan, known, source->info(), folder, files_of(model));
 }
 
 }  // namespace headgauge

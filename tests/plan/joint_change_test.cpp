@@ -57,15 +57,20 @@ TEST(JointChange, NearAPlanHasTheBitsOfTheWholePass) {
   }
 }
 
-TEST(JointChange, JudgesReplayAndAnswers) {
-  constexpr Index kReplayed = 20;
-  const auto texts = tiny_source(2);
+// The second is of the task "second", the others are of "first".
+auto four_cases() {
   std::vector<Document> documents;
   for (int c = 0; c < 4; ++c) {
     documents.push_back(make_case(std::vector<int>(30, 5 + c), std::vector{c, 7},
                                   {.task = c == 1 ? "second" : "first"}, "cases"));
   }
-  const auto cases = testing::tiny_model(documents);
+  return testing::tiny_model(documents);
+}
+
+TEST(JointChange, JudgesReplayAndAnswers) {
+  constexpr Index kReplayed = 20;
+  const auto texts = tiny_source(2);
+  const auto cases = four_cases();
   Evaluations known, other;
   JointChange loss({*texts, cases.get(), kReplayed}, "search", known, {});
   const PerHead<HeadPlan> plan = mixed(texts->info());
@@ -126,12 +131,7 @@ TEST(JointChange, JudgesReplayAndAnswers) {
 // What loses four times as much as the text when little of the context is seen counts a quarter.
 TEST(JointChange, WeighsReplayAndAnswersByWhatIsAtStake) {
   const auto texts = tiny_source(2);
-  std::vector<Document> documents;
-  for (int c = 0; c < 4; ++c) {
-    documents.push_back(make_case(std::vector<int>(30, 5 + c), std::vector{c, 7},
-                                  {.task = c == 1 ? "second" : "first"}, "cases"));
-  }
-  const auto cases = testing::tiny_model(documents);
+  const auto cases = four_cases();
   Evaluations known;
   JointChange loss({*texts, cases.get(), 20}, "search", known, {});
   PerHead<HeadPlan> narrow = mixed(texts->info());
