@@ -13,6 +13,7 @@
 
 #include "headgauge/base.hpp"
 #include "headgauge/normalize.hpp"
+#include "headgauge/parallel.hpp"
 
 namespace headgauge {
 
@@ -125,6 +126,8 @@ struct HeadInput {
   MatrixView<const float> queries;  // L x d
   MatrixView<const float> keys;     // L x d
   MatrixView<const float> values;   // L x d
+  // The queries of all heads that share the keys, this one's among them; empty if no other does.
+  std::vector<MatrixView<const float>> group_queries;
   // Queries and keys before rotary positions and after any norm; empty if they equal `queries` and
   // `keys`.
   MatrixView<const float> unrotated_queries;
@@ -163,8 +166,8 @@ struct HeadIntervention {
   std::shared_ptr<const Normalizer> normalizer;
   std::shared_ptr<const Pattern> pattern;
   // Sets normalizer and visibility of a head that has queries and keys, and saves the old ones in
-  // HeadInput::own.
-  void apply(HeadInput& head) const;
+  // HeadInput::own. `alike`: a head with the same visibility, if the pattern gives both one mask.
+  void apply(HeadInput& head, const HeadInput* alike = nullptr) const;
   // Returns notices for readers of the numbers, for a context of `longest` tokens.
   std::vector<std::string> notices(const SourceInfo& source, Index longest) const;
   bool changes() const { return normalizer != nullptr || pattern != nullptr; }
@@ -214,6 +217,11 @@ class PerHead {
 
 // One intervention for each head; empty if there are none.
 using HeadInterventions = PerHead<HeadIntervention>;
+
+// Sets HeadInput::group_queries of the heads of a layer, ascending by `head`, and applies the
+// intervention of each.
+void intervene_in_layer(std::span<HeadInput> heads, const HeadInterventions& interventions,
+                        ThreadPool& pool);
 
 // Returns the first layer with a changed head, or the number of layers if no head is changed.
 int first_changed_layer(const HeadInterventions& interventions);

@@ -9,6 +9,9 @@
 
 namespace headgauge {
 
+// Returns the number of threads that an option asks for: at least one, and one per core for 0.
+int thread_count(int asked);
+
 // A fixed number of threads that run loops.
 class ThreadPool {
  public:

@@ -30,6 +30,8 @@ class Pattern {
   // that the head itself shows them. The mask owns what it needs. Throws UsageError if the head
   // lacks a tensor that the pattern reads.
   virtual std::shared_ptr<const KeyMask> mask(const HeadInput& head) const = 0;
+  // Returns whether heads that share keys keep the same ones, so that one mask serves them all.
+  virtual bool same_for_shared_keys() const { return false; }
   // Returns how many keys a decoder must hold for the queries after `context` tokens of a causal
   // model. It is all of them if any key may be used again.
   virtual Index cached_keys(Index context) const { return context; }

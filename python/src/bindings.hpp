@@ -62,5 +62,6 @@ void bind_results(nb::module_& module);
 void bind_session(nb::module_& module);
 void bind_rule(nb::module_& module);
 void bind_pattern(nb::module_& module);
+void bind_tasks(nb::module_& module);
 
 }  // namespace headgauge::python

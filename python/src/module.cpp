@@ -11,4 +11,5 @@ NB_MODULE(_core, module) {
   headgauge::python::bind_session(module);
   headgauge::python::bind_rule(module);
   headgauge::python::bind_pattern(module);
+  headgauge::python::bind_tasks(module);
 }

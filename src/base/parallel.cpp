@@ -9,6 +9,7 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <thread>
 
 namespace headgauge {
 
@@ -54,6 +55,10 @@ class FirstFailure {
 };
 
 }  // namespace
+
+int thread_count(int asked) {
+  return std::max(1, asked > 0 ? asked : static_cast<int>(std::thread::hardware_concurrency()));
+}
 
 ThreadPool::ThreadPool(int threads)
     : threads_(std::max(1, threads)), arena_(std::make_unique<Threads>(threads_)) {}

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include "headgauge/parallel.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <thread>
 
 #include "base/memory.hpp"
 
@@ -86,8 +86,7 @@ void fill_in(SyntheticOptions& o) {
   o.points = static_cast<int>(o.grid.size());
   check_list(o.grid, "SyntheticOptions::grid", "ascending numbers of tokens from 2 to 1000000",
              [](int n) { return n >= 2 && n <= kMostTokens; });
-  if (o.threads <= 0)
-    o.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  o.threads = thread_count(o.threads);
 }
 
 // Makes the normalizer, and detects whether it is equivalent to softmax.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <thread>
 
 #include "headgauge/parallel.hpp"
 #include "results/declared.hpp"
@@ -41,8 +40,7 @@ void write_predictions(const PredictionTables& tables, const PredictionNames& na
   const std::size_t pairs = tables.predictors.size() * tables.outcomes.size();
   std::vector<Threshold> thresholds(pairs);
   std::vector<Prediction> found(pairs);
-  const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  ThreadPool pool(std::max(1, threads > 0 ? threads : cores));
+  ThreadPool pool(thread_count(threads));
   pool.for_each(std::ssize(found), [&](Index i) {
     const HeadTable& predictor = tables.predictors[i / count];
     const HeadTable& outcome = tables.outcomes[i % count];

@@ -9,12 +9,61 @@
 
 namespace headgauge {
 
-void HeadIntervention::apply(HeadInput& head) const {
+namespace {
+
+// Sets group_queries of heads that stand together.
+void share_queries(std::span<HeadInput> heads) {
+  std::vector<MatrixView<const float>> queries;
+  for (const HeadInput& head : heads) queries.push_back(head.queries);
+  for (std::size_t h = 0; h < heads.size();) {
+    const auto end =
+        std::find_if(heads.begin() + static_cast<std::ptrdiff_t>(h), heads.end(),
+                     [&](const HeadInput& head) { return head.kv_head != heads[h].kv_head; });
+    const auto first = queries.begin() + static_cast<std::ptrdiff_t>(h);
+    const auto count = static_cast<std::size_t>(end - heads.begin()) - h;
+    for (std::size_t k = 0; count > 1 && k < count; ++k) {
+      heads[h + k].group_queries.assign(first, first + static_cast<std::ptrdiff_t>(count));
+    }
+    h += count;
+  }
+}
+
+}  // namespace
+
+void HeadIntervention::apply(HeadInput& head, const HeadInput* alike) const {
   if (changes() && !head.own) head.own = OwnAttention{head.normalizer, head.visibility};
   if (normalizer != nullptr) head.normalizer = normalizer.get();
   if (pattern == nullptr) return;
   require_all_keys(head, pattern->info().name);
-  head.visibility = head.visibility.masked(pattern->mask(head));
+  head.visibility =
+      alike != nullptr ? alike->visibility : head.visibility.masked(pattern->mask(head));
+}
+
+void intervene_in_layer(std::span<HeadInput> heads, const HeadInterventions& interventions,
+                        ThreadPool& pool) {
+  share_queries(heads);
+  if (interventions.empty()) return;
+  // The first head with the same keys and pattern, if its mask serves both.
+  const auto alike = [&](Index h) {
+    const HeadInput& head = heads[h];
+    const Pattern* pattern = interventions(head.layer, head.head).pattern.get();
+    if (pattern == nullptr || !pattern->same_for_shared_keys()) return h;
+    return std::ranges::find_if(heads,
+                                [&](const HeadInput& other) {
+                                  return other.kv_head == head.kv_head &&
+                                         interventions(other.layer, other.head).pattern.get() ==
+                                             pattern;
+                                }) -
+           heads.begin();
+  };
+  const auto count = std::ssize(heads);
+  pool.for_each(count, [&](Index h) {
+    if (alike(h) == h) interventions(heads[h].layer, heads[h].head).apply(heads[h]);
+  });
+  for (Index h = 0; h < count; ++h) {
+    const Index first = alike(h);
+    if (first != h) interventions(heads[h].layer, heads[h].head).apply(heads[h], &heads[first]);
+  }
 }
 
 void require_all_keys(const HeadInput& head, const std::string& changed_by) {

@@ -18,6 +18,7 @@ using PatternEntries = std::vector<PatternEntry>;
 PatternEntries window_patterns();
 PatternEntries strided_patterns();
 PatternEntries content_patterns();
+PatternEntries eviction_patterns();
 
 // Domains that several parameters share: numbers of keys, and seeds.
 inline constexpr NumberDomain kAnyCount{.lowest = 0, .highest = 1e9, .whole = true};

@@ -8,8 +8,9 @@ namespace {
 using PatternRegistry = Registry<PatternInfo, Pattern>;
 
 const PatternRegistry& registry() {
-  static const PatternRegistry all({"pattern", "list patterns"},
-                                   {window_patterns(), strided_patterns(), content_patterns()});
+  static const PatternRegistry all(
+      {"pattern", "list patterns"},
+      {window_patterns(), strided_patterns(), content_patterns(), eviction_patterns()});
   return all;
 }
 

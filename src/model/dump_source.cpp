@@ -56,7 +56,9 @@ class FloatTensor {
 class DumpSource final : public HeadSource {
  public:
   DumpSource(const ResolvedModel& model, const SourceOptions& options)
-      : dump_(model.weights.front()), by_value_(options.x == XSource::value) {
+      : dump_(model.weights.front()),
+        by_value_(options.x == XSource::value),
+        pool_(thread_count(options.threads)) {
     fill_info(model);
   }
 
@@ -78,6 +80,7 @@ class DumpSource final : public HeadSource {
     if (!info_.has_attention(layer)) return heads_;
     load(layer);
     for (int h = 0; h < info_.heads; ++h) heads_.push_back(make_head(layer, document, h));
+    intervene_in_layer(heads_, interventions_, pool_);
     return heads_;
   }
 
@@ -173,7 +176,6 @@ class DumpSource final : public HeadSource {
     }
     if (info_.has_values) head.values = in_context(values_.matrix(head.kv_head));
     if (info_.has_x) head.x = vectors(layer, head.kv_head);
-    if (!interventions_.empty()) interventions_(layer, h).apply(head);
     return head;
   }
 
@@ -196,6 +198,7 @@ class DumpSource final : public HeadSource {
 
   DumpFile dump_;
   bool by_value_;
+  ThreadPool pool_;
   SourceInfo info_;
   std::string weights_sha256_ = dump_.file().sha256();
   HeadInterventions interventions_;

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
-#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -28,8 +27,7 @@ class TransformerSource final : public ModelSource {
         x_(options.x),
         variant_bytes_(options.variant_bytes),
         stream_bytes_(options.stream_bytes),
-        pool_(options.threads > 0 ? options.threads
-                                  : static_cast<int>(std::thread::hardware_concurrency())),
+        pool_(thread_count(options.threads)),
         info_(model_->info()),
         states_(documents_.size()) {
     // Checks the weights first: if they alone do not fit, an error must not suggest a shorter
@@ -259,7 +257,7 @@ class TransformerSource final : public ModelSource {
     model_->enter(state.residual);
   }
 
-  // Sets document, x and intervention of a projected head.
+  // Sets document and x of a projected head.
   void complete(HeadInput& head, int document, const DocumentState& state) const {
     head.document = document;
     head.tokens = state.tokens;
@@ -278,7 +276,6 @@ class TransformerSource final : public ModelSource {
                   (static_cast<std::uint64_t>(head.kv_head + 1) << 40) | layer_key | document_key};
         break;
     }
-    intervention(head).apply(head);
   }
 
   // Returns the head's intervention from intervene().
@@ -323,6 +320,7 @@ class TransformerSource final : public ModelSource {
     model_->project(entered_, heads_, pool_);
     const DocumentState& state = begun(document);
     for (HeadInput& head : heads_) complete(head, document, state);
+    intervene_in_layer(heads_, interventions_, pool_);
   }
 
   // Within the layer, only the outputs of the changed heads are computed again.
@@ -351,7 +349,7 @@ class TransformerSource final : public ModelSource {
       for (Matrix<float>& stream : streams) {
         std::vector<HeadInput> heads;
         model_->project(stream, heads, pool_);
-        for (HeadInput& head : heads) intervention(head).apply(head);
+        intervene_in_layer(heads, interventions_, pool_);
         attend(heads, branched_, attention_, pool_);
         model_->finish(branched_, stream, pool_);
       }

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <numeric>
-#include <thread>
 #include <utility>
 
 #include "headgauge/metric_names.hpp"
+#include "headgauge/parallel.hpp"
 #include "heads/tool.hpp"
 #include "plan/decisions.hpp"
 #include "results/declared.hpp"
@@ -57,9 +57,7 @@ class PlanWriter {
  private:
   void describe() {
     results_.command = Command::plan;
-    const int threads = run_.options.threads;
-    results_.tool = describe_tool(
-        threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency()));
+    results_.tool = describe_tool(thread_count(run_.options.threads));
     results_.model = empty_plan(run_.texts.search.texts).model;
     run_.texts.confirm.texts.describe(results_);
     if (run_.texts.cases != nullptr) {

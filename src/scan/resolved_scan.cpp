@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include "headgauge/parallel.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <thread>
 
 namespace headgauge {
 namespace {
@@ -178,9 +178,7 @@ ResolvedScan resolve_scan(const ScanOptions& given, const SourceInfo& source) {
   const bool weighs = options.own_normalizer != nullptr || options.normalizer != "softmax";
   using enum MeasureOptions::Changed;
   options.measure.changed = masks ? pattern : weighs ? normalizer : nothing;
-  if (options.threads < 1) {
-    options.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  }
+  options.threads = thread_count(options.threads);
   resolve_measures(options, source);
   if (!options.queries) {
     options.queries = options.lengths.back() > kLongestWithAllRows ? kSampledQueries : 0;

@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "headgauge/parallel.hpp"
@@ -86,7 +85,7 @@ void read_several(const Texts& texts, const Reader& reader, int threads, Read& r
   for (std::size_t i = 0; i < texts.size(); ++i) {
     if (is_readable_again(texts[i])) (is_short(texts[i]) ? together : alone).push_back(i);
   }
-  ThreadPool pool(threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency()));
+  ThreadPool pool(thread_count(threads));
   pool.for_each(std::ssize(together),
                 [&](Index k) { try_to_read(together[static_cast<std::size_t>(k)]); });
   for (const std::size_t i : alone) try_to_read(i);
