@@ -143,16 +143,20 @@ std::string not_exported(const HeadPlan& head, PlanFormat format);
 
 // Leaves to a search only what all of the formats can say: UsageError for a pattern or a normalizer
 // of the options that one cannot, and no normalizers where the options leave them open. Returns
-// notices of what is not tried. UnsupportedError for a model that the tool does not know.
+// notices of what is not tried.
 std::vector<std::string> keep_exportable(PlanOptions& options,
                                          const std::vector<PlanFormat>& formats,
                                          const SourceInfo& source);
 
+// Throws UnsupportedError for a model that one of the tools does not know, whatever the plan. hf
+// needs the checkpoint of the model.
+void require_exportable(const std::vector<PlanFormat>& formats, const SourceInfo& source,
+                        const Checkpoint* checkpoint);
+
 // Writes a plan for another tool, into a folder of its name in `folder`, which is made if need be.
 // Throws UnsupportedError, which names the first head, if the format cannot say what it does, and
 // if the tool would keep more of the cache than the plan was allowed, or all of it; ResourceError
-// for files that cannot be written. Files before one that failed stay.
-// The format hf needs the checkpoint of the model.
+// for files that cannot be written. Files before one that failed stay. hf needs the checkpoint.
 PlanExport export_plan(const AttentionPlan& plan, PlanFormat format, const SourceInfo& source,
                        const std::string& folder, const Checkpoint* checkpoint = nullptr);
 

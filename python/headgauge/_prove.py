@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM
 from transformers.cache_utils import DynamicCache
 
 from headgauge import _core
 from headgauge._swap import use
-from headgauge._texts import TextOrIds, as_ids, split, texts_of
-from headgauge.errors import BadInputError
+from headgauge._texts import TextOrIds, checked_path, split, texts_of
+from headgauge.errors import BadInputError, UsageError
 
 
 @dataclass(frozen=True)
 class _Case:
-    """Tokens, of which the last `answer` ones are judged; a text has no task and is judged whole."""
+    """Tokens, of which the last `answer` ones are judged: all but the first of a text."""
 
     ids: list[int]
     answer: int
-    task: str = ""
+    task: str | None
+    """None: a piece of a text."""
 
 
 @dataclass
@@ -38,6 +38,8 @@ class Answers:
     unchanged: int = 0
     measured: int = 0
     decoded: int = 0
+    differ: int = 0
+    """Cases that are right only as measured, or only decoded."""
 
 
 @dataclass
@@ -57,13 +59,13 @@ class Proof:
     held_bytes: int = 0
     """Bytes of the cache after the longest document."""
     whole_bytes: int = 0
-    """Bytes of the model's own cache after as many tokens."""
+    """Bytes of the model's own cache after as many tokens; its layers with a window keep only that."""
     tolerance: float = 0
 
     @property
     def holds(self) -> bool:
         """Returns whether every token's loss and every answer is, decoded, what headgauge measures."""
-        same = all(task.measured == task.decoded for task in self.answers.values())
+        same = all(task.differ == 0 for task in self.answers.values())
         return self.documents > 0 and same and self.largest_difference <= self.tolerance
 
     def __str__(self) -> str:
@@ -77,6 +79,7 @@ class Proof:
             )
         lines += [
             f"{name}: {task.unchanged} of {task.cases} right unchanged, {task.measured} measured, {task.decoded} decoded"
+            + (f"; {task.differ} differ" if task.differ else "")
             for name, task in self.answers.items()
         ]
         return "\n".join(lines)
@@ -91,7 +94,6 @@ def prove(
     pieces: int = 4,
     cases: int = 16,
     device: str = "cpu",
-    tokenizer: Any = None,
     tolerance: float = 1e-3,
 ) -> Proof:
     """Decodes by a folder that `headgauge plan --export hf` wrote, as a user does: texts token by token, and
@@ -99,90 +101,99 @@ def prove(
     headgauge.use(), which shares no code with the export, computes under the same plan with the whole text
     in view. Tells the bytes of the cache.
 
-    `texts`: texts, paths of text files or lists of ids, as scan() takes them; of each at most `pieces` pieces of `length`
-    tokens (by default the context of the plan), spread over it. `tasks`: task files (docs/tasks.md), at
-    most `cases` cases of each. `tokenizer`: by default that of the folder; ids need none. `tolerance`:
-    nats that two ways of computing the same loss may differ by, in float32.
+    `texts`: texts, paths of text files or lists of ids, as scan() takes them; of each at most `pieces` pieces
+    of `length` tokens (by default the context of the plan), spread over it. `tasks`: task files
+    (docs/tasks.md), of each at most `cases` cases, spread over it. headgauge's tokenizer, which measured the
+    plan, reads the texts. `tolerance`: nats that two ways of computing the same loss may differ by, in
+    float32.
 
-    Raises BadInputError for a folder without a plan, for texts and tasks that hold nothing, and for a
-    line of a task file without a prompt and an answer.
+    Raises BadInputError for a folder that is no export, for texts and tasks that hold nothing, and for task
+    files as scan() does; UsageError for numbers that are too small.
     """
     place = Path(folder)
-    try:
-        plan = json.loads((place / "plan.json").read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadInputError(
-            f"{place}: expected a folder of headgauge plan --export hf, found: {error}"
-        ) from error
+    plan, config = (_object(place / name) for name in ("plan.json", "config.json"))
+    if not str(config.get("model_type")).startswith("headgauge_"):
+        raise BadInputError(f"{place}: expected {_EXPORT}, found another model")
+    length = int(plan.get("context") or 512) if length is None else length
+    for name, value, least in (("length", length, 2), ("pieces", pieces, 1), ("cases", cases, 1)):
+        if value < least:
+            raise UsageError(f"{name}: expected at least {least}, found {value}")
     model = AutoModelForCausalLM.from_pretrained(place, trust_remote_code=True, dtype=torch.float32).eval()
     model.to(device)
-    length = length or int(plan.get("context") or 512)
-    read = _Reader(place, tokenizer)
     documents = [
-        *_pieces(
-            (read.text(text) for text in texts_of(texts, "texts")) if split(texts) else (), length, pieces
-        ),
-        *(case for file in split(tasks) for case in read.tasks(Path(file), cases)),
+        *_pieces(place, split(texts), length, pieces),
+        *_cases(place, split(tasks), model.config.vocab_size, cases),
     ]
     if not documents:
         raise BadInputError("prove: expected texts or tasks, found none")
+    for case in documents:
+        if max(case.ids) >= model.config.vocab_size:
+            raise BadInputError(
+                f"ids: expected ids from 0 to {model.config.vocab_size - 1}, found {max(case.ids)}; "
+                "use the model's own tokenizer"
+            )
     with torch.no_grad():
         return _compared(model, plan, documents, tolerance)
 
 
-class _Reader:
-    def __init__(self, folder: Path, tokenizer: Any) -> None:
-        self._folder, self._tokenizer = folder, tokenizer
-
-    def _ids(self, text: str, special: bool) -> list[int]:
-        if self._tokenizer is None:
-            gguf = [file.name for file in self._folder.glob("*.gguf")]
-            given = {"gguf_file": gguf[0]} if gguf else {}
-            self._tokenizer = AutoTokenizer.from_pretrained(self._folder, trust_remote_code=True, **given)
-        return list(self._tokenizer(text, add_special_tokens=special)["input_ids"])
-
-    def text(self, text: _core.Text) -> list[int]:
-        if text.ids is not None:
-            return text.ids
-        return self._ids("".join(_lines(Path(text.name))) if text.utf8 is None else text.utf8, True)
-
-    def tasks(self, file: Path, most: int) -> Iterator[_Case]:
-        for number, line in enumerate(itertools.islice(_lines(file), most), 1):
-            try:
-                case = json.loads(line)
-                prompt, answer = case["prompt"], case["answer"]
-                task = case.get("task", file.stem)
-            except (ValueError, TypeError, KeyError, AttributeError) as error:
-                raise BadInputError(
-                    f"{file}: line {number}: expected a prompt and an answer, found {line[:80]!r}; see docs/tasks.md"
-                ) from error
-            prompt = self._ids(prompt, True) if isinstance(prompt, str) else as_ids(prompt)
-            answer = self._ids(answer, False) if isinstance(answer, str) else as_ids(answer)
-            yield _Case([*prompt, *answer], len(answer), task)
+_EXPORT = "a folder of headgauge plan --export hf"
 
 
-def _lines(file: Path) -> Iterator[str]:
-    """Reads a file as it is, line by line."""
+def _object(file: Path) -> dict[str, Any]:
     try:
-        with file.open(encoding="utf-8", newline="") as lines:
-            yield from lines
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInputError(f"{file}: expected a text file, found: {error}") from error
+        found = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadInputError(f"{file.parent}: expected {_EXPORT}, found: {error}") from error
+    if not isinstance(found, dict):
+        raise BadInputError(f"{file}: expected an object, as in {_EXPORT}, found another value")
+    return found
 
 
-def _pieces(texts: Iterable[list[int]], length: int, most: int) -> Iterator[_Case]:
-    for ids in texts:
+def _tokenizer(folder: Path) -> _core.Tokenizer:
+    """Returns headgauge's tokenizer, which measured the plan."""
+    own = any((folder / name).exists() for name in ("tokenizer.json", "vocab.json", "vocab.txt"))
+    return _core.Tokenizer.load(checked_path(folder if own else next(folder.glob("*.gguf"), folder)))
+
+
+def _pieces(folder: Path, texts: Sequence[Any], length: int, most: int) -> Iterator[_Case]:
+    tokenizer = None
+    for text in texts_of(texts, "texts") if texts else ():
+        ids = text.ids
+        if ids is None:
+            tokenizer = tokenizer or _tokenizer(folder)
+            ids = tokenizer.encode(_whole(Path(text.name)) if text.utf8 is None else text.utf8)
         whole = max(len(ids) // length, 1)
         for k in range(min(whole, most)):
             first = k * whole // min(whole, most) * length
             piece = ids[first : first + length]
             if len(piece) > 1:
-                yield _Case(piece, len(piece) - 1)
+                yield _Case(piece, len(piece) - 1, None)
+
+
+def _whole(file: Path) -> str:
+    """Reads a file as it is, without its byte order mark."""
+    try:
+        return file.read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInputError(f"{file}: expected a text file, found: {error}") from error
+
+
+def _cases(folder: Path, files: Sequence[Any], vocabulary: int, most: int) -> Iterator[_Case]:
+    tokenizer = None
+    if files:
+        try:
+            tokenizer = _tokenizer(folder)
+        except BadInputError:  # the folder has none: ids need none
+            pass
+    for file in files:
+        for task, prompt, answer in _core.task_cases(checked_path(file), tokenizer, vocabulary, most):
+            yield _Case([*prompt, *answer], len(answer), task)
 
 
 def _compared(model: Any, plan: Any, documents: Sequence[_Case], tolerance: float) -> Proof:
     proof = Proof(documents=len(documents), tolerance=tolerance)
-    changes: list[tuple[float, float]] = []
+    changes = torch.zeros(2, dtype=torch.float64)
+    of_text = 0
     planned = model.config._attn_implementation
     for case in documents:
         ids = torch.tensor([case.ids], device=model.device)
@@ -197,18 +208,18 @@ def _compared(model: Any, plan: Any, documents: Sequence[_Case], tolerance: floa
         proof.largest_difference = max(proof.largest_difference, float((decoded - measured).abs().max()))
         if whole > proof.whole_bytes:
             proof.held_bytes, proof.whole_bytes = held, whole
-        if case.task:
+        if case.task is not None:
             of_task = proof.answers.setdefault(case.task, Answers())
             of_task.cases += 1
             of_task.unchanged += right
             of_task.measured += right_measured
             of_task.decoded += right_decoded
+            of_task.differ += right_measured != right_decoded
         else:
-            changes.append((float((measured - unchanged).mean()), float((decoded - unchanged).mean())))
-    if changes:
-        proof.measured_change, proof.decoded_change = (
-            sum(of) / len(changes) for of in zip(*changes, strict=True)
-        )
+            changes += torch.stack([(found - unchanged).sum() for found in (measured, decoded)])
+            of_text += len(unchanged)
+    if of_text:
+        proof.measured_change, proof.decoded_change = (changes / of_text).tolist()
     return proof
 
 
@@ -224,9 +235,11 @@ def _decoded(model: Any, ids: torch.Tensor, case: _Case) -> tuple[torch.Tensor, 
     """Returns the logits through the cache, its bytes, and those of the model's own. The tokens come one
     by one, the prompt of a task in one pass."""
     cache, logits = DynamicCache(config=model.config), []
+    windows = [getattr(layer, "sliding_window", None) for layer in cache.layers]  # the model holds one less
     prompt = len(case.ids) - case.answer
     for part in (ids[:, :prompt], *ids[:, prompt:].split(1, dim=1)):
         logits.append(model(part, use_cache=True, **{model.cache_name: cache}).logits)
     held = sum(layer.nbytes for layer in cache.layers)
-    of_token = sum(layer.token_bytes for layer in cache.layers)
-    return torch.cat(logits, dim=1), held, of_token * ids.shape[1]
+    tokens = (ids.shape[1] if window is None else min(ids.shape[1], window - 1) for window in windows)
+    whole = sum(layer.token_bytes * count for layer, count in zip(cache.layers, tokens, strict=True))
+    return torch.cat(logits, dim=1), held, whole

@@ -24,11 +24,10 @@ std::vector<Case> task_cases(const std::string& path, const Tokenizer* tokenizer
                              Index most) {
   const nb::gil_scoped_release released;
   std::vector<Case> cases;
-  read_task_cases(path, {.tokenizer = tokenizer, .vocabulary = vocabulary, .most = most},
-                  [&](TaskCase one) {
-                    cases.emplace_back(std::move(one.task), std::move(one.prompt),
-                                       std::move(one.answer));
-                  });
+  read_task_cases(
+      path, {.tokenizer = tokenizer, .vocabulary = vocabulary, .most = most}, [&](TaskCase one) {
+        cases.emplace_back(std::move(one.task), std::move(one.prompt), std::move(one.answer));
+      });
   return cases;
 }
 

@@ -84,6 +84,11 @@ bool does_means(PlanFormat format) {
   return format == PlanFormat::hf;
 }
 
+// The same in every layer of the model: a head that has a window of its own has no running mean.
+bool does_means(PlanFormat format, const SourceInfo& source) {
+  return does_means(format) && std::ranges::all_of(source.windows, [](Index w) { return w == 0; });
+}
+
 void require_exported(const AttentionPlan& plan, PlanFormat format) {
   plan.heads.each([&](int layer, int head, const HeadPlan& of_head) {
     const std::string what = not_exported(of_head, format);
@@ -238,9 +243,11 @@ std::vector<std::string> keep_exportable(PlanOptions& options,
                                          const std::vector<PlanFormat>& formats,
                                          const SourceInfo& source) {
   for (const PlanFormat format : formats) {
-    require_family(source, format);
     const auto require = [&](const HeadPlan& head, const char* option) {
-      const std::string what = not_exported(head, format);
+      std::string what = not_exported(head, format);
+      if (what.empty() && head.normalizer == "uniform" && !does_means(format, source)) {
+        what = "running means in a model with windows of its own";
+      }
       if (what.empty()) return;
       throw UsageError(fault(option, fmt::format("what {} can do", tool_of(format)), what,
                              "leave it out, or the export"));
@@ -253,25 +260,31 @@ std::vector<std::string> keep_exportable(PlanOptions& options,
     }
   }
   if (formats.empty() || !options.normalizers.empty()) return {};
-  const auto without = std::ranges::find_if_not(formats, does_means);
+  const auto without = std::ranges::find_if_not(
+      formats, [&](PlanFormat format) { return does_means(format, source); });
   if (without == formats.end()) {
     options.normalizers = {"uniform"};
     return {};
   }
   options.normalizers = {"softmax"};
-  return {fmt::format("no normalizer is tried: {} has none", tool_of(*without))};
+  return {fmt::format("no normalizer is tried: {} has none{}", tool_of(*without),
+                      does_means(*without) ? " in a model with windows of its own" : "")};
+}
+
+void require_exportable(const std::vector<PlanFormat>& formats, const SourceInfo& source,
+                        const Checkpoint* checkpoint) {
+  for (const PlanFormat format : formats) {
+    require_family(source, format);
+    if (format == PlanFormat::hf) require_served(source, checkpoint);
+  }
 }
 
 PlanExport export_plan(const AttentionPlan& plan, PlanFormat format, const SourceInfo& source,
                        const std::string& folder, const Checkpoint* checkpoint) {
-  require_family(source, format);
   require_exported(plan, format);
+  require_exportable({format}, source, checkpoint);
   const std::string of_format = (fs::path(folder) / name_of(format)).string();
-  if (format == PlanFormat::hf) {
-    if (checkpoint != nullptr) return export_hf(plan, source, *checkpoint, of_format);
-    throw UnsupportedError(fault("hf", "a checkpoint with files", source.name + ", a live model",
-                                 "save the model, and export the plan of its folder"));
-  }
+  if (format == PlanFormat::hf) return export_hf(plan, source, *checkpoint, of_format);
   Exporter exporter(plan, source, of_format);
   return format == PlanFormat::duo ? exporter.duo() : exporter.kvpress();
 }

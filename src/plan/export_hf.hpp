@@ -9,9 +9,15 @@ namespace headgauge {
 
 class Checkpoint;
 
+// Throws UnsupportedError for a model that modeling_headgauge.py cannot serve. `checkpoint`: null
+// for a live model.
+void require_served(const SourceInfo& source, const Checkpoint* checkpoint);
+
 // Writes config.json, modeling_headgauge.py, plan.json and README.md, and links to the checkpoint's
-// other files; the weights of a GGUF file are written as float32. The heads must be in a form that
-// not_exported() finds nothing in. Throws UnsupportedError for a model that the file cannot serve.
+// other files. Writes the weights of a GGUF file as float32, and its special tokens. Removes what
+// an earlier export linked or wrote as weights. The model is one that require_served() lets pass,
+// and not_exported() finds nothing in the heads. Throws UnsupportedError for running means in
+// layers with a window, and UsageError if `folder` is the model's own.
 PlanExport export_hf(const AttentionPlan& plan, const SourceInfo& source,
                      const Checkpoint& checkpoint, const std::string& folder);
 

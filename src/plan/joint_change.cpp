@@ -106,6 +106,13 @@ void JointChange::weigh_by(const PerHead<HeadPlan>& plan) {
   }
 }
 
+nlohmann::ordered_json JointChange::weights() const {
+  nlohmann::ordered_json weights;
+  if (judges_replay_) weights["replay"] = replay_weight_;
+  for (std::size_t t = 0; t < tasks_.size(); ++t) weights["answers"][tasks_[t]] = task_weights_[t];
+  return weights;
+}
+
 double JointChange::cost(const Judged& changes) const {
   double sum = mean(changes.text);
   if (!changes.replay.empty()) sum += replay_weight_ * mean(changes.replay);

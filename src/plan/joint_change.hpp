@@ -2,6 +2,7 @@
 // loss, on its output.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -51,6 +52,8 @@ class JointChange {
   // Weighs replay and tasks by what is at stake in each from now on: what it loses under this plan.
   // The weight is the share of what text loses; what loses less than kLeastStake counts as that.
   void weigh_by(const PerHead<HeadPlan>& plan);
+  // The weights of the losses beside that of text, whose weight is 1; empty if there are none.
+  nlohmann::ordered_json weights() const;
   // Returns what a search lowers: the mean rise of the loss of text, plus the weighted rises of the
   // replay and of the answers of each task.
   double cost(const Judged& changes) const;

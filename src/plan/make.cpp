@@ -129,9 +129,10 @@ class PlanMaker {
     check_.weigh_by(stakes());
     options_.objective == PlanObjective::loss ? lower_the_loss() : fit_into_memory();
     confirm();
-    return write_plan_results(
-        {texts_, options_, space_, finder_->screening(), budgets_, tasks_, confirmed_tasks_,
-         confirmed_original_, loss_.computed() + check_.computed() + confirmed_, watch_.seconds()});
+    return write_plan_results({texts_, options_, space_, finder_->screening(), budgets_, tasks_,
+                               confirmed_tasks_, confirmed_original_, loss_.weights(),
+                               loss_.computed() + check_.computed() + confirmed_,
+                               watch_.seconds()});
   }
 
  private:

@@ -6,8 +6,9 @@ headgauge writes this file beside the model. It needs PyTorch and transformers 5
 
 `headgauge_plan` in config.json has an entry for every layer and key-value head: [first, last] for the
 first keys of a text and the last ones, the query's own among them; "mean" for the mean of all values,
-which is kept as their sum; null for the model's own attention. The cache holds no more than that.
-PyTorch computes attention on the keys that are held, one call for the heads of a kind.
+which is kept as their sum; null for the model's own attention. The cache holds no more than that, but
+for room for up to 128 further tokens in heads that keep all keys. PyTorch computes attention on the keys
+that are held, one call for the heads of a kind.
 """
 
 from __future__ import annotations
@@ -18,7 +19,12 @@ from typing import Any
 
 import torch
 from torch.nn.functional import scaled_dot_product_attention
-from transformers import CONFIG_MAPPING, MODEL_FOR_CAUSAL_LM_MAPPING, AttentionInterface
+from transformers import (
+    CONFIG_MAPPING,
+    MODEL_FOR_CAUSAL_LM_MAPPING,
+    TOKENIZER_MAPPING,
+    AttentionInterface,
+)
 from transformers.cache_utils import Cache, CacheLayerMixin, DynamicCache
 from transformers.masking_utils import AttentionMaskInterface
 
@@ -43,6 +49,12 @@ class Heads:
 
     def attend(self, query, key, value, past, begin, scale) -> torch.Tensor:
         raise NotImplementedError
+
+    def put(self, tokens: slice, key: torch.Tensor, value: torch.Tensor) -> None:
+        """Puts new tokens there. Gradients need the old tensors as they were."""
+        if torch.is_grad_enabled():
+            self.keys, self.values = self.keys.clone(), self.values.clone()
+        self.keys[:, :, tokens], self.values[:, :, tokens] = key, value
 
     def each(self, change: Any) -> None:
         """Changes the batch of all tensors."""
@@ -72,7 +84,7 @@ class AllKeys(Heads):
     def append(self, key, value, past):
         """Returns all keys and values so far."""
         if self.keys is None:
-            self.keys, self.values = key, value
+            self.keys, self.values = alone(key), alone(value)
             return key, value
         total = past + key.shape[2]
         if total > self.keys.shape[2]:
@@ -83,7 +95,7 @@ class AllKeys(Heads):
                 for held, new in ((self.keys, key), (self.values, value))
             )
         else:
-            self.keys[:, :, past:total], self.values[:, :, past:total] = key, value
+            self.put(slice(past, total), key, value)
         return self.keys[:, :, :total], self.values[:, :, :total]
 
 
@@ -106,8 +118,7 @@ class FirstAndLast(Heads):
         always = first == 0 or not self.window  # every query sees the first keys
         if query.shape[2] == 1 and always and past >= padding + first + last:  # no key is both
             place = first + self.oldest
-            self.keys[:, :, place] = key[:, :, 0]
-            self.values[:, :, place] = value[:, :, 0]
+            self.put(slice(place, place + 1), key, value)
             self.oldest = (self.oldest + 1) % last
             return grouped(query, self.keys, self.values, None, scale)
 
@@ -173,6 +184,11 @@ def places(heads: list[int]) -> slice | list[int]:
     """An index of these heads: a slice, which copies nothing, where they are neighbours."""
     first, last = heads[0], heads[-1]
     return slice(first, last + 1) if last - first + 1 == len(heads) else heads
+
+
+def alone(tensor: torch.Tensor) -> torch.Tensor:
+    """Returns a copy of a view, which would keep all of the memory behind it."""
+    return tensor if tensor.untyped_storage().nbytes() == tensor.nbytes else tensor.clone()
 
 
 def grouped(query, key, value, mask, scale, is_causal=False):
@@ -340,7 +356,7 @@ def attention(
 
 def begin_of_texts(attention_mask=None, q_length=None, allow_is_causal_skip=True, **_: Any):
     """What stands for the mask: (batch,), the number of padding tokens before each text; None: there is
-    no padding. Padding after a text may only be scored."""
+    no padding. A text with padding after it may be scored, but does not go on."""
     if attention_mask is None:
         if not allow_is_causal_skip:
             raise NotImplementedError("expected one text a row, found several or a mask of another shape")
@@ -351,8 +367,9 @@ def begin_of_texts(attention_mask=None, q_length=None, allow_is_causal_skip=True
     begin = attention_mask.int().argmax(dim=1)
     begin[~attention_mask.any(dim=1)] = tokens
     goes_on = q_length is not None and tokens > q_length  # transformers before 5.24 may not say
-    if goes_on and bool((attention_mask.sum(dim=1) != tokens - begin).any()):
-        raise ValueError("expected padding before the texts alone, found some after them")
+    after = 0 if goes_on else attention_mask.flip(1).int().argmax(dim=1)
+    if bool((begin + attention_mask.sum(dim=1) + after != tokens).any()):
+        raise ValueError("expected padding before the texts, or after their ends, found some within a text")
     return begin
 
 
@@ -362,6 +379,10 @@ AttentionMaskInterface.register(NAME, begin_of_texts)
 
 class HeadgaugeConfig(CONFIG_MAPPING[BASE]):
     model_type = f"headgauge_{BASE}"
+
+
+if CONFIG_MAPPING[BASE] in TOKENIZER_MAPPING:
+    TOKENIZER_MAPPING.register(HeadgaugeConfig, TOKENIZER_MAPPING[CONFIG_MAPPING[BASE]], exist_ok=True)
 
 
 class HeadgaugeForCausalLM(MODEL_FOR_CAUSAL_LM_MAPPING[CONFIG_MAPPING[BASE]]):
@@ -378,22 +399,42 @@ class HeadgaugeForCausalLM(MODEL_FOR_CAUSAL_LM_MAPPING[CONFIG_MAPPING[BASE]]):
 def hold_what_is_needed(model: Any, args: tuple[Any, ...], given: dict[str, Any]) -> Any:
     """Gives an empty cache, or a pass that asks for one, the layers above."""
     updated.layer = None  # of a pass that failed
+    given = {**inspect.signature(model.forward).bind_partial(*args).arguments, **given}
     name = next((name for name in ("cache", "past_key_values") if name in given), model.cache_name)
     past = given.get(name)
-    layers = model.config.num_hidden_layers
+    held = any(isinstance(layer, HeldLayer) for layer in getattr(past, "layers", ()))
+    if model.config._attn_implementation != NAME:  # the model itself serves, with a cache of its own
+        if held:
+            raise ValueError(
+                f"expected the attention of the cache's plan, found {model.config._attn_implementation}"
+            )
+        return None
+    require_one_text(given.get("position_ids"), given.get("attention_mask"))
+    if held:
+        return (), given
+    layers = [HeldLayer() for _ in range(model.config.num_hidden_layers)]
     if past is None:
         wanted = given.get("use_cache")
         if wanted is None:
             wanted = model.config.use_cache and not model.training
-        if wanted:
-            given = {**given, name: Cache(layers=[HeldLayer() for _ in range(layers)])}
-        return args, given
-    if any(isinstance(layer, HeldLayer) for layer in past.layers):
-        return args, given
+        return (), {**given, name: Cache(layers=layers)} if wanted else given
     if not isinstance(past, DynamicCache) or past.get_seq_length() > 0:
         raise ValueError(
             f"expected an empty DynamicCache or one of this model, found a {type(past).__name__}"
         )
-    past.layers[:] = [HeldLayer() for _ in range(layers)]
+    past.layers[:] = layers
     past.layer_class_to_replicate = None
-    return args, given
+    return (), given
+
+
+def require_one_text(positions: torch.Tensor | None, mask: torch.Tensor | None) -> None:
+    """Refuses a row in which positions begin again: transformers reads it as several texts only if there
+    is neither a mask nor a cache. Padding has any positions."""
+    if positions is None or positions.shape[-1] == 1:
+        return
+    again = positions.diff() <= 0
+    if mask is not None and mask.dim() == 2:
+        texts = mask[:, -positions.shape[-1] :].bool()
+        again = again & texts[:, 1:] & texts[:, :-1]
+    if bool(again.any()):
+        raise NotImplementedError("expected one text a row, found several")

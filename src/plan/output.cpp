@@ -68,6 +68,7 @@ class PlanWriter {
     PlanOptions options = run_.options;
     write_settings(options_of(options), results_.settings);
     results_.settings["judged_by"] = info_.has_loss ? "loss" : "output";
+    if (!run_.weights.empty()) results_.settings["weights"] = run_.weights;
     results_.settings["select_text"] = text_of(run_.texts.search.texts);
     results_.settings["check_text"] = text_of(run_.texts.check.texts);
     results_.layers_done = static_cast<int>(layers_.size());

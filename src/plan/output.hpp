@@ -19,6 +19,7 @@ struct PlanRun {
   const MeasuredTasks& tasks;
   const std::vector<std::string>& confirmed_tasks;  // those of the cases of --confirm
   const Judged& original;                           // of the confirmation documents
+  nlohmann::ordered_json weights = {};              // of the losses that the search lowered
   int computed = 0;                                 // number of losses computed
   double seconds = 0;
 };

@@ -95,6 +95,7 @@ PlanResults Session::plan(PlanRequest request) {
     throw UnsupportedError(fault("tasks", "a model that predicts next tokens", confirm.info().name,
                                  "leave the tasks out"));
   }
+  require_exportable(formats, confirm.info(), files_of(model_));
   const std::vector<std::string> untried =
       keep_exportable(request.options, formats, confirm.info());
   notices.insert(notices.end(), untried.begin(), untried.end());

@@ -114,7 +114,10 @@ class PlanExport(CommandTest):
             "low": 0.01,
             "high": 0.015,
             "replay_change": "none",
-            "answers": {"keys": {"kept": 0.75, "kept_low": 0.5, "kept_high": 0.9}, "odd": 3},
+            "answers": {
+                "keys": {"kept": 0.75, "kept_low": 0.5, "kept_high": 0.9, "change": 0.1},
+                "odd": 3,
+            },
         }
         self.write("plan.json", json.dumps(plan))
         (self.folder / "model/notes.txt").write_text("kept")
@@ -136,7 +139,9 @@ class PlanExport(CommandTest):
                     "right answers of keys that stay right | 75 % (50 % to 90 %)"):  # fmt: skip
             self.assertIn(f"\n| {row} |\n", card)
         self.assertNotIn("comes again", card)
+        self.assertIn("\n| loss of the answers of keys, nats | +0.100 |\n", card)  # without an interval
         self.succeed(*EXISTING, "hf", "--out", "out")  # once more, over the links
+        self.assertTrue((hf / "notes.txt").is_symlink())
         scan = ("scan", "out/hf", "--tokens", self.ids(64, 31).name)
         self.refuse(UNSUPPORTED, *scan, says=("headgauge_llama", "give the model that was exported"))
 
@@ -152,6 +157,43 @@ class PlanExport(CommandTest):
         self.assertEqual(header["__metadata__"], {"format": "pt"})
         self.assertTrue((self.folder / "out/hf/tiny.gguf").samefile(file))
         self.assertIn(f'gguf_file="{file.name}"', (self.folder / "out/hf/README.md").read_text())
+        # Generation ends at any token that ends a text or a turn.
+        ids = {"bos": 1, "eos": 2, "padding": 2, "eot": 3, "eom": 3}
+        file.write_bytes(
+            gguf(metadata() | {f"tokenizer.ggml.{name}_token_id": number for name, number in ids.items()})
+        )
+        self.succeed("plan", "tiny.gguf", "--plan", "gguf.json", "--export", "hf", "--out", "out")
+        tokens = {"eos_token_id": [2, 3], "bos_token_id": 1, "pad_token_id": 2}
+        for name in ("config.json", "generation_config.json"):
+            written = json.loads((self.folder / "out/hf" / name).read_text())
+            self.assertEqual({key: written.get(key) for key in tokens}, tokens)
+
+    def test_a_folder_is_of_the_last_model_alone(self) -> None:
+        copy_golden("llama/llama-sharded", self.folder / "sharded")
+        (self.folder / "model/tokenizer.json").write_text("{}")
+        self.succeed(*EXISTING, "hf", "--out", "out")
+        config = json.loads((self.folder / "sharded/config.json").read_text())
+        self.plan(name="sharded.json", layers=config["num_hidden_layers"],
+                  heads=config["num_attention_heads"], kv_heads=config["num_key_value_heads"])  # fmt: skip
+        self.succeed("plan", "sharded", "--plan", "sharded.json", "--export", "hf", "--out", "out")
+        linked = {file.name for file in (self.folder / "out/hf").iterdir() if file.is_symlink()}
+        given = {file.name for file in (self.folder / "sharded").iterdir()} - {"config.json"}
+        self.assertEqual(linked, given)
+        # A file of weights gets the name that transformers reads.
+        (self.folder / "model/model.safetensors").rename(self.folder / "model/mine.safetensors")
+        self.succeed("plan", "model/mine.safetensors", *EXISTING[2:], "hf", "--out", "out")
+        self.assertTrue(
+            (self.folder / "out/hf/model.safetensors").samefile(self.folder / "model/mine.safetensors")
+        )
+        self.assertFalse((self.folder / "out/hf/mine.safetensors").exists())
+
+    def test_folders_that_are_not_written_to(self) -> None:
+        (self.folder / "mine/hf").mkdir(parents=True)
+        (self.folder / "mine/hf/model.safetensors").write_text("mine")
+        self.refuse(USAGE, *EXISTING, "hf", "--out", "mine", says="one of an earlier export")
+        self.assertEqual((self.folder / "mine/hf/model.safetensors").read_text(), "mine")
+        (self.folder / "model").rename(self.folder / "hf")
+        self.refuse(USAGE, "plan", "hf", *EXISTING[2:], "hf", "--out", ".", says="another folder than")
 
     def test_models_that_the_folder_cannot_serve(self) -> None:
         for name, heads, says in (
@@ -172,6 +214,22 @@ class PlanExport(CommandTest):
                 call = ("plan", name, "--plan", "one.json", "--export", "hf", "--out", "none")
                 self.refuse(UNSUPPORTED, *call, says=says)
                 self.assertFalse((self.folder / "none").exists())
+
+    def test_a_search_is_refused_before_it_begins(self) -> None:
+        draw = random.Random(4)
+        for name in ("a.txt", "b.txt"):
+            self.write(name, " ".join(str(draw.randrange(31)) for _ in range(256)))
+        search = ("--tokens", "a.txt", "--confirm", "b.txt", "--lengths", "64", "--random-plans", "1",
+                  "--memory", "0.5", "--pattern", "window:size=8", "--out", "out", "--export", "hf")  # fmt: skip
+        copy_golden("llama/gemma2-plain", self.folder / "gemma2")
+        copy_golden("llama/mistral-window", self.folder / "mistral")
+        self.refuse(UNSUPPORTED, "plan", "gemma2", *search, says="whose scores are capped")
+        means = ("--normalizer", "uniform")
+        self.refuse(USAGE, "plan", "mistral", *search, *means, says="running means in a model with windows")
+        self.assertFalse((self.folder / "out").exists())
+        done = self.succeed("plan", "mistral", *search)
+        self.assertIn("no normalizer is tried: the code for transformers has none in a model", done.err)
+        self.assertTrue((self.folder / "out/hf/config.json").exists())
 
     def test_kvpress_does_not_know_gpt2(self) -> None:
         copy_golden("gpt2/plain", self.folder / "gpt2")

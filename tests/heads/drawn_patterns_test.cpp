@@ -3,23 +3,12 @@
 
 #include <cmath>
 #include <numeric>
-#include <random>
 
 #include "base/random.hpp"
 #include "heads/asked_masks.hpp"
 
 namespace headgauge {
 namespace {
-
-Matrix<float> normal_rows(Index rows, Index cols, unsigned seed) {
-  std::mt19937 generator(seed);
-  std::normal_distribution<float> normal;
-  Matrix<float> matrix(rows, cols);
-  for (Index r = 0; r < rows; ++r) {
-    for (float& v : matrix.row(r)) v = normal(generator);
-  }
-  return matrix;
-}
 
 bool contains(const Keys& keys, Index key) {
   return std::ranges::binary_search(keys, static_cast<std::uint32_t>(key));

@@ -103,7 +103,7 @@ TEST(Patterns, GiveEveryQueryAKeyAndNoneOfTheFuture) {
 }
 
 TEST(Patterns, HaveTheDefaultsThatTheListNames) {
-  ASSERT_EQ(patterns().size(), 7u);
+  ASSERT_EQ(patterns().size(), 10u);
   for (const PatternInfo& info : patterns()) {
     EXPECT_FALSE(info.formula.empty());
     EXPECT_FALSE(info.source.empty());
@@ -138,6 +138,7 @@ TEST(Patterns, RefuseWhatTheyCannotRead) {
   expect("sinks:window=0", "of at least 1");
   expect("strided:stride=0", "of at least 1");
   expect("fixed:stride=8,summary=9", "of at least 1 up to 8");
+  expect("h2o:keys=8,recent=9", "of at least 1 up to 8");
   expect("lsh:buckets=3", "an even number");
   expect("lsh:buckets=0", "an even number");
   expect("lsh:rounds=0", "of at least 1 up to 64");

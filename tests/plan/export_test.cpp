@@ -205,6 +205,13 @@ TEST_F(ExportTest, ASearchKeepsToWhatCanBeExported) {
 
 TEST_F(ExportTest, ASearchForTransformersKeepsMeans) {
   PlanOptions options;
+  ASSERT_EQ(std::ranges::count(source_.windows, 0), 1);
+  EXPECT_EQ(keep_exportable(options, {PlanFormat::hf}, source_).size(), 1u);
+  EXPECT_EQ(options.normalizers, std::vector<std::string>{"softmax"});
+  options.normalizers = {"uniform"};
+  EXPECT_THROW(keep_exportable(options, {PlanFormat::hf}, source_), UsageError);
+  source_.windows = {0, 0};
+  options.normalizers = {};
   EXPECT_TRUE(keep_exportable(options, {PlanFormat::hf}, source_).empty());
   EXPECT_EQ(options.normalizers, std::vector<std::string>{"uniform"});
   EXPECT_TRUE(keep_exportable(options, {PlanFormat::hf}, source_).empty());
