@@ -221,6 +221,7 @@ LANGUAGES = {
         "bigbird:window=2,random=3,global=1,seed=9",
         "strided:stride=3",
         "fixed:stride=4,summary=2",
+        "h2o:keys=4,recent=2",
     ],
     "normalizer": [
         "softmax:t=2",

@@ -160,9 +160,15 @@ class Attention:
     def _selected_by_core(
         self, change: Change, heads: list[int], query: Any, keys: Any, logits: Any, places: torch.Tensor
     ) -> torch.Tensor:
-        """Applies the pattern to one batch row and one head at a time, without the keys before the text."""
+        """Applies the pattern to one batch row and one head at a time, without the keys before the text. One
+        answer serves the heads that share keys, if the pattern keeps the same for them."""
         at, selector = self.places(), change.selector
         assert selector is not None
+        if selector.follows_queries and self.past > 0:
+            raise UnsupportedError(
+                f"{self.inputs.name}: expected a text in one pass, found one that goes on: what {selector.name} "
+                "evicts depends on all queries, and the cache keeps none"
+            )
         if selector.name == "bigbird" and not isinstance(selector, Selector):
             self._require_neighbours()
         batch, count, queries, _ = logits.shape
@@ -174,7 +180,8 @@ class Attention:
         scores = scores.masked_fill(~visible, torch.finfo(logits.dtype).min).detach().float().cpu()
         whole = keys.new_zeros((batch, keys.shape[1], self.total, keys.shape[3]))
         whole[:, :, places] = keys
-        whole, asked = whole.detach().float().cpu(), query.detach().float().cpu()
+        whole = whole.detach().float().cpu()
+        asked = (self.inputs.query if selector.shared else query).detach().float().cpu()
         begin, some = visible.int().argmax(dim=-1).cpu().numpy(), visible.any(dim=-1).cpu().numpy()
         selected = np.zeros(shape, dtype=bool)
         for b in range(batch):
@@ -186,9 +193,16 @@ class Attention:
             ranges = np.zeros((queries, 2), dtype=np.int64)
             ranges[:, 0] = np.where(some[b, 0], begin[b, 0] - text, 0)
             ranges[:, 1] = np.where(some[b, 0], last + 1, 0)
+            of_group: dict[int, Any] = {}
             for h, head in enumerate(heads):
-                of_text = np.zeros((self.total - text, keys.shape[3]), dtype=np.float32)
-                of_text[-rows:] = asked[b, h, -rows:]
+                group = head // self.shared
+                if group in of_group:
+                    selected[b, h] = of_group[group]
+                    continue
+                first = group * self.shared if selector.shared else h
+                sharing = asked[b, first : first + (self.shared if selector.shared else 1), -rows:]
+                of_text = np.zeros((len(sharing), self.total - text, keys.shape[3]), dtype=np.float32)
+                of_text[:, -rows:] = sharing
                 selected[b, h, queries - rows :, text:] = selector.select(
                     of_text,
                     whole[b, h, text:].contiguous().numpy(),
@@ -197,9 +211,13 @@ class Attention:
                     head,
                     self.document + b,
                     self.inputs.causal,
+                    self.inputs.window,
                     self.inputs.scale,
+                    self.inputs.softcap,
                     scores[b, h, queries - rows :, text:].contiguous().numpy(),
                 )
+                if selector.shared:
+                    of_group[group] = selected[b, h]
         return torch.from_numpy(selected).to(self.device)[..., places]
 
     def _require_neighbours(self) -> None:

@@ -78,6 +78,10 @@ class Pattern:
     def name(self) -> str: ...
     @property
     def first_and_last(self) -> tuple[int, int] | None: ...
+    @property
+    def shared(self) -> bool: ...
+    @property
+    def follows_queries(self) -> bool: ...
     def parameter(self, key: str) -> float: ...
     def select(
         self,
@@ -88,7 +92,9 @@ class Pattern:
         head: int,
         document: int,
         causal: bool,
+        window: int,
         scale: float,
+        softcap: float,
         logits: Any | None,
     ) -> Any: ...
 

@@ -150,6 +150,7 @@ class Selector:
     """A Pattern as use() takes patterns: for the last queries of a text."""
 
     first_and_last = None  # it may keep any key, so a decoder's cache holds all
+    shared = follows_queries = False
 
     def __init__(self, own: Pattern) -> None:
         self._own, self.name = own, own.name
@@ -163,11 +164,13 @@ class Selector:
         head: int,
         document: int,
         causal: bool,
+        window: int,
         scale: float,
+        softcap: float,
         logits: Floats | None,
     ) -> Mask:
-        """Returns (rows, keys): the keys of `ranges` (rows, 2) that the pattern keeps for the last queries,
-        one for each range."""
+        """Returns (rows, keys): the keys of `ranges` (rows, 2) that the pattern keeps for the last queries
+        of `queries` (1, keys, d), one for each range."""
         count, rows = len(keys), len(ranges)
         places = np.arange(count)
         visible = (places >= ranges[:, :1]) & (places < ranges[:, 1:])
@@ -177,7 +180,7 @@ class Selector:
         for first in range(0, rows, BLOCK):
             block = slice(first, min(first + BLOCK, rows))
             query = places[count - rows :][block]
-            asked = Queries(layer, head, document, query, queries[query], keys, scale, visible[block])
+            asked = Queries(layer, head, document, query, queries[0, query], keys, scale, visible[block])
             kept[block] = selected(self._own, asked) & visible[block]
         return kept
 

@@ -160,8 +160,9 @@ def _pieces(folder: Path, texts: Sequence[Any], length: int, most: int) -> Itera
     for text in texts_of(texts, "texts") if texts else ():
         ids = text.ids
         if ids is None:
+            content = _whole(Path(text.name)) if text.utf8 is None else text.utf8
             tokenizer = tokenizer or _tokenizer(folder)
-            ids = tokenizer.encode(_whole(Path(text.name)) if text.utf8 is None else text.utf8)
+            ids = tokenizer.encode(content)
         whole = max(len(ids) // length, 1)
         for k in range(min(whole, most)):
             first = k * whole // min(whole, most) * length

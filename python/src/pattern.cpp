@@ -23,6 +23,7 @@ namespace headgauge::python {
 namespace {
 
 using Rows = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Heads = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Ranges = nb::ndarray<const std::int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
 using Mask = nb::ndarray<nb::numpy, bool, nb::ndim<2>>;
 
@@ -41,15 +42,22 @@ class LivePattern {
     if (!kept) return std::nullopt;
     return std::pair(kept->first, kept->last);
   }
+  // Heads that share keys keep the same ones.
+  bool shared() const { return pattern_->same_for_shared_keys(); }
+  // What a query keeps depends on the queries before it.
+  bool follows_queries() const { return shared() && pattern_->info().by_weight; }
   double parameter(const std::string& key) const { return pattern_->info().parameters.number(key); }
 
   // Returns the keys of `ranges` that the pattern keeps, for the last queries, one per range.
-  // `logits`: those of these queries, for patterns that need them.
-  Mask select(const Rows& queries, const Rows& keys, const Ranges& ranges, int layer, int head,
-              int document, bool causal, float scale, std::optional<Rows> logits) const {
+  // `queries`: (heads, tokens, d), those of the heads that the answer is for. `window`: keys that
+  // the model's own window leaves; 0: all. `logits`: those of the last queries, for patterns that
+  // need them.
+  Mask select(const Heads& queries, const Rows& keys, const Ranges& ranges, int layer, int head,
+              int document, bool causal, Index window, float scale, float softcap,
+              std::optional<Rows> logits) const {
     const std::size_t count = keys.shape(0);
     const std::size_t rows = ranges.shape(0);
-    if (queries.shape(0) != count || queries.shape(1) != keys.shape(1) || rows > count ||
+    if (queries.shape(1) != count || queries.shape(2) != keys.shape(1) || rows > count ||
         (logits && (logits->shape(0) != rows || logits->shape(1) != count))) {
       throw BadInputError("pattern: expected queries, keys and logits of one text, found others");
     }
@@ -57,10 +65,18 @@ class LivePattern {
     input.layer = layer;
     input.head = input.kv_head = head;
     input.document = document;
-    input.queries = view(queries);
+    for (std::size_t h = 0; h < queries.shape(0); ++h) {
+      input.group_queries.emplace_back(queries.data() + h * count * keys.shape(1),
+                                       static_cast<Index>(count),
+                                       static_cast<Index>(keys.shape(1)));
+    }
+    input.queries = input.group_queries.front();
     input.keys = view(keys);
     input.scale = scale;
-    input.visibility = causal ? Visibility::causal() : Visibility::full();
+    input.softcap = softcap;
+    input.visibility = !causal      ? Visibility::full()
+                       : window > 0 ? Visibility::sliding_window(window)
+                                    : Visibility::causal();
     Mask left = zeros<bool>(rows, count);
     const nb::gil_scoped_release released;
     const std::shared_ptr<const KeyMask> mask = pattern_->mask(input);
@@ -110,10 +126,12 @@ void bind_pattern(nb::module_& module) {
       .def(nb::init<const std::string&>())
       .def_prop_ro("name", &LivePattern::name)
       .def_prop_ro("first_and_last", &LivePattern::first_and_last)
+      .def_prop_ro("shared", &LivePattern::shared)
+      .def_prop_ro("follows_queries", &LivePattern::follows_queries)
       .def("parameter", &LivePattern::parameter)
       .def("select", &LivePattern::select, nb::arg("queries"), nb::arg("keys"), nb::arg("ranges"),
            nb::arg("layer"), nb::arg("head"), nb::arg("document"), nb::arg("causal"),
-           nb::arg("scale"), nb::arg("logits").none());
+           nb::arg("window"), nb::arg("scale"), nb::arg("softcap"), nb::arg("logits").none());
   module.def("plan_texts", &plan_texts);
 }
 

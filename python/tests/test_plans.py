@@ -57,7 +57,8 @@ class Patterns(unittest.TestCase):
         model = demo()
         tokens = ids(model, LENGTH)
         patterns = ["window:size=12", "sinks:sinks=3,window=9", "strided:stride=8", "fixed:stride=16",
-                    "bigbird:window=6,random=4,global=2", "lsh:buckets=4,rounds=2", "topk:k=8"]  # fmt: skip
+                    "bigbird:window=6,random=4,global=2", "lsh:buckets=4,rounds=2", "topk:k=8",
+                    "keydiff:keys=9", "tova:keys=9", "h2o:keys=9,recent=4"]  # fmt: skip
         options: dict[str, Any] = {"lengths": [LENGTH], "measures": ["weights", "model"]}
         compared = headgauge.compare(ROOT / "demo/model", tokens, pattern=patterns, **options)
         for pattern, expected in zip(patterns, compared["loss"].values[1:, 0], strict=True):
@@ -80,10 +81,34 @@ class Patterns(unittest.TestCase):
             expected = model(torch.tensor(tokens)[None], attention_mask=near[None, None]).last_hidden_state
         torch.testing.assert_close(found[0], expected, atol=1e-5, rtol=1e-5)
 
+    def test_evictions_where_heads_share_keys_and_in_windows(self) -> None:
+        for family, options in (("llama", {}), ("mistral", {"sliding_window": 20})):
+            model, tokens = make(family, **options), any_ids()
+            with tempfile.TemporaryDirectory() as folder:
+                model.save_pretrained(folder)
+                patterns = ["keydiff:keys=8", "tova:keys=8", "h2o:keys=8,recent=3"]
+                compared = headgauge.compare(
+                    folder, tokens, pattern=patterns, lengths=[len(tokens)], measures=["weights", "model"]
+                )
+            self.assertGreater(np.ptp(compared["loss"].values[:, 0]), 1e-3)
+            for pattern, expected in zip(patterns, compared["loss"].values[1:, 0], strict=True):
+                with self.subTest(family, pattern=pattern), headgauge.use(model, pattern=pattern):
+                    self.assertAlmostEqual(loss(model, tokens), expected, delta=1e-4)
+
+    def test_evictions_by_weight_need_the_text_in_one_pass(self) -> None:
+        model = demo()
+        tokens = torch.tensor(ids(model, 20))[None]
+        with headgauge.use(model, pattern="keydiff:keys=8"):
+            self.assertEqual(generated(model, tokens).sequences.shape, (1, 32))
+        with headgauge.use(model, pattern="tova:keys=8"):
+            with self.assertRaisesRegex(errors.UnsupportedError, "a text in one pass.*what tova evicts"):
+                generated(model, tokens)
+
     def test_padding_changes_nothing(self) -> None:
         model = demo()
         tokens = torch.tensor(ids(model, 30))[None]
-        for pattern in ("sinks:sinks=2,window=5", "fixed:stride=8", "bigbird:window=6,random=4,global=2"):
+        for pattern in ("sinks:sinks=2,window=5", "fixed:stride=8", "bigbird:window=6,random=4,global=2",
+                        "keydiff:keys=6", "tova:keys=6"):  # fmt: skip
             with self.subTest(pattern), headgauge.use(model, pattern=pattern), torch.no_grad():
                 alone = model(tokens).logits
                 beside = model(**left_padded(tokens, 6)).logits[:, 6:]

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import copy
 import json
+import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
 from typing import Any, ClassVar
+from unittest import mock
 
-from commands import BINARY
+from commands import BINARY, ROOT
 from test_live import MISSING
 
 import headgauge
@@ -19,8 +22,10 @@ from headgauge import errors
 if not MISSING:
     import torch
     import transformers
-    from transformers import AutoModelForCausalLM
+    from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.cache_utils import DynamicCache, StaticCache
+
+    from headgauge import _prove
 
 VOCABULARY = 41
 SIZES = {"vocab_size": VOCABULARY, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
@@ -50,10 +55,12 @@ def kinds_of(family: str) -> Any:
     return [2 * of_layer for of_layer in kinds] if family == "GPT2" else kinds
 
 
-def exported(folder: Path, family: str, model: Any) -> Path:
-    """The folder that the program writes for a plan of these kinds."""
+def exported(folder: Path, family: str, model: Any, more: dict[str, str] | None = None) -> Path:
+    """The folder that the program writes for a plan of these kinds. `more`: further files of the model."""
     transformers.logging.disable_progress_bar()
     model.save_pretrained(folder / "model")
+    for name, content in (more or {}).items():
+        (folder / "model" / name).write_text(content)
     kinds = kinds_of(family)
     heads = [
         {"layer": layer, "kv_head": head, "normalizer" if said == "uniform" else "pattern": said}
@@ -181,12 +188,16 @@ class Served(Exported):
                         torch.testing.assert_close(found[1], expected[0], atol=1e-4, rtol=1e-4)
 
     def test_cache_holds_no_more_than_the_plan_keeps(self) -> None:
-        model = self.load("Llama")
-        _, cache = self.fed(model, self.ids(200), [150, *[1] * 50])
         head_dim, both = 16, 2
         kept = both * (2 + 6) + both * 9 + 1  # sinks, window, the sum of the values
-        full = both * (151 + 128)  # room is made for more
-        self.assertEqual(sum(layer.nbytes for layer in cache.layers), 4 * head_dim * (kept + full))
+        for family, times in (("Llama", 1), ("GPT2", 2)):  # GPT-2 computes queries, keys and values as one
+            model = self.load(family)
+            # After the first new token, room is made for more.
+            for parts, full in ([150], 150), ([150, *[1] * 50], 151 + 128):
+                with self.subTest(family, parts=parts[:2]):
+                    _, cache = self.fed(model, self.ids(200), parts)
+                    expected = times * 4 * head_dim * (kept + both * full)
+                    self.assertEqual(sum(layer.nbytes for layer in cache.layers), expected)
 
     def test_generates_what_it_scores(self) -> None:
         model, ids = self.load("Llama"), self.ids(50)
@@ -232,12 +243,89 @@ class Served(Exported):
         with self.assertRaisesRegex(ValueError, "padding before the texts"):
             model(batch[:, :1], attention_mask=more, use_cache=True, **{model.cache_name: cache})
 
+    def test_a_mask_with_a_hole_is_refused(self) -> None:
+        model, ids = self.load("Llama"), self.ids(40)
+        mask = torch.ones(1, 40, dtype=torch.long)
+        mask[0, 10:13] = 0
+        for padding in (0, 5):
+            mask[0, :padding] = 0
+            for use_cache in (True, False):
+                with self.assertRaisesRegex(ValueError, "found some within a text"):
+                    model(ids, attention_mask=mask, use_cache=use_cache)
+
+    def test_several_texts_in_a_row_are_refused(self) -> None:
+        model, ids = self.load("Llama"), self.ids(40)
+        positions = torch.cat([torch.arange(25), torch.arange(15)])[None]
+        mask = torch.ones_like(ids)
+        for given in (
+            {"use_cache": False},
+            {"use_cache": True},
+            {"use_cache": False, "attention_mask": mask},
+        ):
+            with self.subTest(given), self.assertRaisesRegex(NotImplementedError, "one text a row"):
+                model(ids, position_ids=positions, **given)
+        # Padding has any positions.
+        batch = torch.cat([ids[:, :7], ids], dim=1)
+        mask = torch.ones_like(batch)
+        mask[0, :7] = 0
+        positions = (mask.cumsum(dim=1) - 1).masked_fill(mask == 0, 1)
+        found, _ = self.fed(model, batch, [30, 10, *[1] * 7], attention_mask=mask, position_ids=positions)
+        torch.testing.assert_close(found[:, 7:], self.logits("Llama", ids), atol=1e-4, rtol=1e-4)
+
+    def test_another_attention_keeps_a_cache_of_its_own(self) -> None:
+        model, ids, parts = self.load("Llama"), self.ids(40), [30, *[1] * 10]
+        planned = model.config._attn_implementation
+        _, cache = self.fed(model, ids, [30])
+        model.set_attn_implementation("sdpa")
+        found, _ = self.fed(model, ids, parts)
+        with torch.no_grad():
+            torch.testing.assert_close(found, made("Llama")(ids).logits, atol=1e-4, rtol=1e-4)
+        with self.assertRaisesRegex(ValueError, "the attention of the cache's plan, found sdpa"):
+            model(ids[:, :1], use_cache=True, **{model.cache_name: cache})
+        model.set_attn_implementation(planned)
+        found, _ = self.fed(model, ids, parts)
+        torch.testing.assert_close(found, self.logits("Llama", ids), atol=1e-4, rtol=1e-4)
+
+    def test_a_cache_may_be_given_by_its_place(self) -> None:
+        model, ids = self.load("Llama"), self.ids(40)
+        cache = DynamicCache(config=model.config)
+        with torch.no_grad():
+            found = [model(part, None, None, cache).logits for part in (ids[:, :30], ids[:, 30:])]
+        torch.testing.assert_close(torch.cat(found, 1), self.logits("Llama", ids), atol=1e-4, rtol=1e-4)
+
+    def test_a_pass_that_failed_leaves_nothing_behind(self) -> None:
+        model, ids = self.load("Llama"), self.ids(40)
+        mask = torch.ones(1, 1, 10, 10, dtype=torch.bool).tril()
+        with self.assertRaisesRegex(NotImplementedError, "found one of queries and keys"):
+            model(ids[:, :10], attention_mask=mask, use_cache=True)
+        with torch.no_grad():
+            found = model(ids, use_cache=False).logits
+        torch.testing.assert_close(found, self.logits("Llama", ids), atol=1e-4, rtol=1e-4)
+
+    def test_scores_with_a_cap_or_a_sink_are_refused(self) -> None:
+        attention = sys.modules[type(self.load("Llama")).__module__].attention
+        one = torch.zeros(1, 2, 3, 4)
+        for more in ({"softcap": 30.0}, {"s_aux": torch.zeros(2)}):
+            with self.assertRaisesRegex(NotImplementedError, "a cap or a sink"):
+                attention(None, one, one, one, None, **more)
+
     def test_gradients_go_through(self) -> None:
         model, ids = self.load("Llama").train(), self.ids(30)
         model(ids, labels=ids).loss.backward()
         for weight in (model.model.layers[0].self_attn.v_proj.weight, model.model.embed_tokens.weight):
             self.assertTrue(bool(torch.isfinite(weight.grad).all()))
             self.assertGreater(float(weight.grad.abs().max()), 0)
+
+    def test_gradients_go_through_a_cache(self) -> None:
+        ids, gradients = self.ids(40), []
+        for parts in ([40], [20, *[1] * 20]):
+            model = self.load("Llama")
+            cache, total = DynamicCache(config=model.config), 0
+            for part in ids.split(parts, dim=1):
+                total = total + model(part, use_cache=True, **{model.cache_name: cache}).logits.square().sum()
+            (total / 1000).backward()
+            gradients.append([weight.grad for weight in model.parameters()])
+        torch.testing.assert_close(gradients[0], gradients[1], atol=1e-4, rtol=1e-3)
 
     def test_a_copy_of_a_cache_goes_on_by_itself(self) -> None:
         model, ids = self.load("Llama"), self.ids(60)
@@ -292,17 +380,100 @@ class Prove(Exported):
             proof = headgauge.prove(folder, [self.ids(96)[0].tolist()])
             self.assertFalse(proof.holds, str(proof))
 
+    def test_an_answer_that_differs_in_a_case_is_no_proof(self) -> None:
+        """As many are right decoded as measured."""
+        judged, right = _prove._judged, iter([True, True, False, True, False, True, True, True, True])
+        with mock.patch.object(_prove, "_judged", lambda *given: (judged(*given)[0], next(right))):
+            proof = headgauge.prove(self.folders["Llama"], tasks=self.tasks)
+        self.assertEqual(proof.answers["keys"], _prove.Answers(3, 3, measured=2, decoded=2, differ=2))
+        self.assertLess(proof.largest_difference, proof.tolerance)
+        self.assertFalse(proof.holds)
+        self.assertIn("2 measured, 2 decoded; 2 differ", str(proof))
+
+    def test_change_is_the_mean_over_tokens(self) -> None:
+        texts = [self.ids(count)[0, -count:].tolist() for count in (96, 10)]
+        long, short = (headgauge.prove(self.folders["Llama"], [text]) for text in texts)
+        both = headgauge.prove(self.folders["Llama"], (text for text in texts))  # one by one
+        self.assertEqual(both.documents, 2)
+        for name in ("measured_change", "decoded_change"):
+            expected = (95 * getattr(long, name) + 9 * getattr(short, name)) / (95 + 9)
+            self.assertAlmostEqual(getattr(both, name), expected, places=6)
+
+    def test_whole_bytes_are_those_of_the_model_s_own_cache(self) -> None:
+        for family in ("Llama", "Mistral"):
+            model, ids = made(family), self.ids(60)
+            cache = DynamicCache(config=model.config)
+            with torch.no_grad():
+                for part in ids.split(1, dim=1):
+                    model(part, None, None, cache)
+            expected = sum(t.nbytes for layer in cache.layers for t in (layer.keys, layer.values))
+            proof = headgauge.prove(self.folders[family], ids.tolist(), length=60)
+            self.assertEqual(proof.whole_bytes, expected)
+
+    def test_texts_are_read_by_the_tokenizer_that_measured(self) -> None:
+        vocabulary = {letter: k for k, letter in enumerate("abcdefghijklmnopqrstuvwxyzĠ")}
+        files = {"vocab.json": json.dumps(vocabulary), "merges.txt": "#version: 0.2\n",
+                 "tokenizer_config.json": "{}"}  # fmt: skip
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = exported(Path(scratch), "GPT2", made("GPT2"), files)
+            own, its = (
+                AutoTokenizer.from_pretrained(place, trust_remote_code=True)
+                for place in (Path(scratch) / "model", folder)
+            )
+            self.assertIs(type(own), type(its))
+            self.assertEqual(own("a line of text")["input_ids"], its("a line of text")["input_ids"])
+            text, tasks = "a line of text and another line", Path(scratch) / "words.jsonl"
+            (Path(scratch) / "text.txt").write_text("\ufeff" + text)
+            tasks.write_text('{"input": "the key is seven", "outputs": ["seven"]}\n\n')
+            proofs = [
+                headgauge.prove(folder, given, tasks)
+                for given in (text, Path(scratch) / "text.txt", its(text)["input_ids"])
+            ]
+            self.assertEqual({proof.tokens for proof in proofs}, {len(text) - 1 + len("seven")})
+            self.assertEqual(len({proof.measured_change for proof in proofs}), 1)
+            self.assertEqual(proofs[0].answers["words"].cases, 1)
+
+    def test_a_tokenizer_in_a_gguf_file_is_read(self) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = shutil.copytree(self.folders["Llama"], Path(scratch) / "hf")
+            (folder / "tiny.gguf").symlink_to(ROOT / "fuzz/corpus/gguf/llama.gguf")  # a, b and ab
+            found, expected = (headgauge.prove(folder, given) for given in ("ababbaba", [2, 2, 1, 2, 0]))
+            self.assertEqual(found, expected)
+
     def test_bad_input(self) -> None:
+        folder, ids = self.folders["Llama"], [1, 2, 3]
         with self.assertRaisesRegex(errors.BadInputError, "expected texts or tasks"):
-            headgauge.prove(self.folders["Llama"])
-        with self.assertRaisesRegex(errors.BadInputError, "expected a folder of headgauge plan --export hf"):
-            headgauge.prove(self.folders["Llama"].parent / "model", [[1, 2, 3]])
-        for line in ('{"prompt": [1, 2]}', "[1]", "no json"):
+            headgauge.prove(folder)
+        for line in ('{"prompt": [1, 2]}', "[1]", "no json", '{"prompt": [1], "answer": [41]}'):
             self.tasks.write_text('{"prompt": [1, 2], "answer": [3]}\n' + line)
-            with self.assertRaisesRegex(errors.BadInputError, "tasks.jsonl: line 2: expected a prompt"):
-                headgauge.prove(self.folders["Llama"], tasks=self.tasks)
-        with self.assertRaisesRegex(errors.BadInputError, "none.jsonl: expected a text file"):
-            headgauge.prove(self.folders["Llama"], tasks="none.jsonl")
+            with self.assertRaisesRegex(errors.BadInputError, "tasks.jsonl line 2"):
+                headgauge.prove(folder, tasks=self.tasks)
+        self.tasks.write_text('{"prompt": "a text", "answer": "another"}')
+        with self.assertRaisesRegex(errors.BadInputError, "the model has no tokenizer"):
+            headgauge.prove(folder, tasks=self.tasks)
+        for given, message in (
+            ("a text", "expected a tokenizer.json"),
+            (Path("none.txt"), "none.txt: expected a text file"),
+            ([1, 41], "expected ids from 0 to 40, found 41"),
+        ):
+            with self.assertRaisesRegex(errors.BadInputError, message):
+                headgauge.prove(folder, given)
+        for option, least in (("length", 2), ("pieces", 1), ("cases", 1)):
+            with self.assertRaisesRegex(errors.UsageError, f"{option}: expected at least {least}"):
+                headgauge.prove(folder, [ids], **{option: least - 1})
+
+    def test_folders_that_are_no_export_are_refused(self) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            plain = shutil.copytree(self.folders["Llama"].parent / "model", Path(scratch) / "plain")
+            for content, message in (
+                (None, "expected a folder of headgauge plan --export hf"),
+                ("[]", "expected an object"),
+                ("{}", "expected a folder of headgauge plan --export hf, found another model"),
+            ):
+                if content:
+                    (plain / "plan.json").write_text(content)
+                with self.assertRaisesRegex(errors.BadInputError, message):
+                    headgauge.prove(plain, [[1, 2, 3]])
 
 
 if __name__ == "__main__":

@@ -263,12 +263,12 @@ PatternEntries eviction_patterns() {
       {{"tova",
         "a cache of `keys` keys: each token evicts the key to which its queries give the least "
         "weight; the last `recent` keys stay",
-        cache_parameters(1), "TOVA; Oren et al. 2024"},
+        cache_parameters(1), "TOVA; Oren et al. 2024", true},
        make_eviction<Worth::attended>},
       {{"h2o",
         "a cache of `keys` keys: each token evicts the key that got the least weight in sum; the "
         "last `recent` keys stay",
-        cache_parameters(64), "H2O; Zhang et al. 2023"},
+        cache_parameters(64), "H2O; Zhang et al. 2023", true},
        make_eviction<Worth::attended_in_sum>},
   };
 }

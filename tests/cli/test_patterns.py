@@ -61,6 +61,9 @@ class Patterns(CommandTest):
             "bigbird": "window=5,random=5,global=2",
             "lsh": "buckets=8,rounds=1",
             "topk": "k=9",
+            "keydiff": "keys=9,recent=2",
+            "tova": "keys=9,recent=1",
+            "h2o": "keys=9,recent=4",
         }
         plain = self.scan("none")["metrics"]
         self.assertNotIn("kept_mass", plain)
@@ -126,8 +129,8 @@ class Patterns(CommandTest):
         arguments = ("scan", "d.safetensors", "--lengths", "8")
         for pattern in self.listed():
             with self.subTest(pattern["name"]):
-                if pattern["name"] == "lsh":
-                    self.refuse(2, *arguments, "--pattern", "lsh", says="queries and keys")
+                if pattern["name"] in ("lsh", "keydiff", "tova", "h2o"):
+                    self.refuse(2, *arguments, "--pattern", pattern["name"], says="queries and keys")
                     continue
                 done = self.succeed(*arguments, "--pattern", pattern["name"], "--json")
                 metrics = json.loads(done.out)["metrics"]

@@ -165,7 +165,7 @@ void expect_definition(const HeadInput& head) {
 }
 
 TEST(Evictions, AreTheirDefinition) {
-  for (std::uint32_t seed = 1; seed <= 5; ++seed) expect_definition(Group(seed).head());
+  for (std::uint32_t seed = 1; seed <= 2; ++seed) expect_definition(Group(seed).head());
 }
 
 TEST(Evictions, OfAHeadAlone) {
