@@ -46,9 +46,12 @@ struct PlanOptions {
   // at least 16. Empty normalizers: "uniform"; for the objective `loss` also temperatures.
   std::vector<std::string> patterns;
   std::vector<std::string> normalizers;
+  // All key-value heads of a layer are changed alike, for engines that cannot tell them apart.
+  bool whole_layers = false;
   // The regression is for the objective `memory`; the objective `loss` is searched greedily.
   PlanSearchKind search = PlanSearchKind::regression;
-  int samples = 0;  // random plans of the regression; 0: four for each head, 128 to 512 in all
+  int samples = 0;        // random plans of the regression; 0: four for each head or layer that is
+                          // changed alone, 128 to 512 in all
   int random_plans = 20;  // random assignments of the plan's entries to other heads
   // Number of pairs of head and candidate whose loss is measured one by one before the search;
   // those that change the head's output least come first. 0: all.

@@ -13,11 +13,9 @@ class Checkpoint;
 // for a live model.
 void require_served(const SourceInfo& source, const Checkpoint* checkpoint);
 
-// Writes config.json, modeling_headgauge.py, plan.json and README.md, and links to the checkpoint's
-// other files. Writes the weights of a GGUF file as float32, and its special tokens. Removes what
-// an earlier export linked or wrote as weights. The model is one that require_served() lets pass,
-// and not_exported() finds nothing in the heads. Throws UnsupportedError for running means in
-// layers with a window, and UsageError if `folder` is the model's own.
+// Writes a folder (HfFolder) with modeling_headgauge.py. The model is one that require_served()
+// lets pass, and not_exported() finds nothing in the heads. Throws UnsupportedError for running
+// means in layers with a window.
 PlanExport export_hf(const AttentionPlan& plan, const SourceInfo& source,
                      const Checkpoint& checkpoint, const std::string& folder);
 

@@ -79,6 +79,10 @@ PlanOptions checked(PlanOptions options, const PlanTexts& texts) {
   }
   const bool greedy =
       options.search == PlanSearchKind::greedy || options.objective == PlanObjective::loss;
+  if (options.whole_layers && greedy) {
+    throw UsageError(fault("PlanOptions::whole_layers", "the regression and the objective memory",
+                           "the greedy search", "leave it out"));
+  }
   if (options.screen > 0 && !greedy) {
     throw UsageError(fault("PlanOptions::screen", "the greedy search", "the regression",
                            "search greedily, or leave it out"));
@@ -113,7 +117,8 @@ class PlanMaker {
         context_(common_length({&texts.search.texts, &texts.check.texts, &texts.confirm.texts},
                                "plan", 2)),
         known_(options_.journal),
-        space_(source(), context_, candidates_of(options_, shares(), source(), context_)),
+        space_(source(), context_, candidates_of(options_, shares(), source(), context_),
+               options_.whole_layers),
         loss_(texts.search, "search", known_, stop),
         check_(texts.check, "check", known_, stop),
         converged_(converge_budgets()),
@@ -165,11 +170,14 @@ class PlanMaker {
 
   // Requires a share in which every head can have a window of one key.
   void require_room(double share) const {
-    const double least = share_of(equal_windows(space_, share, false));
+    const double least = options_.whole_layers ? space_.share(space_.smallest())
+                                               : share_of(equal_windows(space_, share, false));
     if (least <= share + 1e-12) return;
     const bool asked = options_.memory && *options_.memory == share;
     throw UsageError(fault(asked ? "PlanOptions::memory" : "PlanOptions::curve",
-                           fmt::format("a share of at least {:.4f}, one key for each head", least),
+                           fmt::format("a share of at least {:.4f}, {}", least,
+                                       options_.whole_layers ? "the smallest choice in all layers"
+                                                             : "one key for each head"),
                            fmt::format("{}", share), "ask for more, or give longer texts"));
   }
 
@@ -186,13 +194,20 @@ class PlanMaker {
     return *best;
   }
 
+  // Rivals of heads are no plans of whole layers.
+  bool is_offered(const PerHead<HeadPlan>& plan) const {
+    return !options_.whole_layers || space_.holds(plan);
+  }
+
   BudgetResult within(double share) {
     std::vector<FoundPlan> found = starts_.rivals_within(share);
     for (FoundPlan& one : finder_->within(share)) found.push_back(std::move(one));
     for (const BudgetResult& smaller : budgets_) {
       found.push_back({smaller.plan, fmt::format("the plan of {}", smaller.label)});
     }
-    std::erase_if(found, [&](const FoundPlan& one) { return share_of(one.plan) > share + 1e-12; });
+    std::erase_if(found, [&](const FoundPlan& one) {
+      return share_of(one.plan) > share + 1e-12 || !is_offered(one.plan);
+    });
     const FoundPlan best = best_on_check(found);
     found_.insert(found_.end(), found.begin(), found.end());
     BudgetResult result = made(share_label(share), best.plan, best.start);
@@ -273,7 +288,9 @@ class PlanMaker {
     for (int choice = 1; choice < space_.size(); ++choice) {
       const double share = space_.share(space_.same(choice));
       if (share >= 1) continue;
-      for (const FoundPlan& found : starts_.rivals_within(share)) add(found);
+      for (const FoundPlan& found : starts_.rivals_within(share)) {
+        if (is_offered(found.plan)) add(found);
+      }
     }
     std::ranges::stable_sort(all, {}, &Offer::share);
     std::vector<Offer> front;

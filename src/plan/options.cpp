@@ -65,6 +65,12 @@ std::vector<Option> options_of(PlanOptions& o) {
                "for --objective loss temperatures too)",
        .none = "uniform",
        .named = "normalizer"},
+      {.member = "PlanOptions::whole_layers",
+       .value = &o.whole_layers,
+       .form = "true|false",
+       .group = option_group::searched,
+       .help = "Change all heads of a layer alike, for engines that cannot tell them apart "
+               "(default {})"},
       {.member = "PlanOptions::search",
        .value = choice(o.search, {"regression", "greedy"}),
        .form = "regression|greedy",

@@ -15,10 +15,10 @@ namespace {
 constexpr double kUsualShare = 1.0 / 8;  // of the keys, that a changed head keeps
 constexpr int kHalvings = 60;
 constexpr int kTurn = 4;
-constexpr int kSamplesOfHead = 4;
+constexpr int kSamplesOfUnit = 4;
 constexpr int kFewestSamples = 128;
 constexpr int kMostSamples = 512;
-constexpr int kHeadRounds = 4;   // for a share, by head
+constexpr int kUnitRounds = 4;   // for a share
 constexpr int kRoundPlans = 16;  // plans of a round
 constexpr int kLayerRounds = 1;  // for a share, by whole layers
 constexpr int kLayerPlans = 8;
@@ -42,7 +42,7 @@ RegressionFinder::RegressionFinder(const PlanSpace& space, JointChange& loss, St
       seed_(options.seed),
       samples_(options.samples > 0
                    ? options.samples
-                   : std::clamp(kSamplesOfHead * static_cast<int>(std::ssize(space.single_heads())),
+                   : std::clamp(kSamplesOfUnit * static_cast<int>(std::ssize(space.units())),
                                 kFewestSamples, kMostSamples)),
       progress_(progress) {
   for (int layer = 0; layer < space_.layers(); ++layer) {
@@ -167,23 +167,23 @@ double RegressionFinder::measure_on_sample(const Choices& choices, int sample) {
   return change;
 }
 
-// Half of the heads of a random plan are changed, and all of these to one choice: whether a head
-// must see all keys is what matters most, and this tells it with the fewest plans. Random plans
-// differ from each other far more than the means over few documents do from those over many. So the
-// same work tells most if each plan is measured on the fewest documents.
+// Half of the heads (or layers) of a random plan are changed, and all of these to one choice:
+// whether a head must see all keys is what matters most, and this tells it with the fewest plans.
+// Random plans differ from each other far more than the means over few documents do from those over
+// many. So the same work tells most if each plan is measured on the fewest documents.
 void RegressionFinder::explore(int plans) {
   const std::vector<int> tried = tried_choices();
-  std::vector<HeadGroup> heads = space_.single_heads();
+  std::vector<HeadGroup> units = space_.units();
   for (int p = 0; p < plans; ++p) {
-    shuffle(heads, RandomStream(seed_, RandomDomain::random_plans, draws_++, 0));
+    shuffle(units, RandomStream(seed_, RandomDomain::random_plans, draws_++, 0));
     // Three of four plans have the first choice; the others take turns.
     const auto turn =
         static_cast<std::size_t>(p) / kTurn % std::max<std::size_t>(tried.size() - 1, 1);
     const bool is_first = p % kTurn != kTurn - 1 || tried.size() == 1;
     const int changed = is_first ? tried.front() : tried[1 + turn];
     Choices choices = space_.same(0);
-    for (std::size_t i = 0; i < heads.size() / 2; ++i) {
-      choices = moved(std::move(choices), heads[i], changed);
+    for (std::size_t i = 0; i < units.size() / 2; ++i) {
+      choices = moved(std::move(choices), units[i], changed);
     }
     measure_on_sample(choices, p);
   }
@@ -270,7 +270,7 @@ std::vector<SearchPoint> RegressionFinder::measured_within(double share, std::si
 }
 
 double RegressionFinder::steps_of_share() const {
-  const double sampled = (kHeadRounds + 2) * kRoundPlans + kLayerRounds * kLayerPlans;
+  const double sampled = (kUnitRounds + 2) * kRoundPlans + kLayerRounds * kLayerPlans;
   return kStepOfSample * (sampled + kLayerPlans) + kOffered + kOfferedLayers;
 }
 
@@ -300,11 +300,13 @@ std::vector<FoundPlan> RegressionFinder::within(double share) {
   for (Starts::Start& start : starts_.choices_within(share)) {
     candidates.push_back(std::move(start.choices));
   }
-  for (const Choices& choices :
-       race(refine(share, space_.whole_layers(), kLayerRounds, kLayerPlans), kOfferedLayers)) {
-    measure(choices);
+  if (!space_.by_layer()) {
+    for (const Choices& choices :
+         race(refine(share, space_.whole_layers(), kLayerRounds, kLayerPlans), kOfferedLayers)) {
+      measure(choices);
+    }
   }
-  std::ranges::move(refine(share, space_.single_heads(), kHeadRounds, kRoundPlans),
+  std::ranges::move(refine(share, space_.units(), kUnitRounds, kRoundPlans),
                     std::back_inserter(candidates));
   for (const Choices& choices : race(std::move(candidates), kOffered)) measure(choices);
   keep_layers();

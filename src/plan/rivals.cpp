@@ -73,20 +73,22 @@ PerHead<HeadPlan> heaviest_keys(const PlanSpace& space, double share) {
 
 PerHead<HeadPlan> dealt(const PlanSpace& space, const PerHead<HeadPlan>& plan, std::uint64_t seed,
                         std::uint32_t draw) {
+  const std::vector<HeadGroup> units = space.units();
   std::map<Index, std::vector<HeadPlan>> entries;  // by the number of keys that heads of their
                                                    // layer see
-  plan.each(
-      [&](int layer, int, const HeadPlan& head) { entries[space.keys(layer, 0)].push_back(head); });
+  for (const HeadGroup& unit : units) {
+    entries[space.keys(unit.layer, 0)].push_back(plan(unit.layer, unit.heads.front()));
+  }
   std::uint32_t group = 0;
   for (auto& [keys, of_group] : entries) {
     shuffle(of_group, RandomStream(seed, RandomDomain::dealt_plans, draw, group++));
   }
   PerHead<HeadPlan> other(plan.layers(), plan.heads());
-  other.each([&](int layer, int, HeadPlan& head) {
-    std::vector<HeadPlan>& left = entries[space.keys(layer, 0)];
-    head = std::move(left.back());
+  for (const HeadGroup& unit : units) {
+    std::vector<HeadPlan>& left = entries[space.keys(unit.layer, 0)];
+    for (const int head : unit.heads) other(unit.layer, head) = left.back();
     left.pop_back();
-  });
+  }
   return other;
 }
 

@@ -81,8 +81,9 @@ std::vector<HeadPlan> candidates_of(const PlanOptions& options, const std::vecto
   return candidates;
 }
 
-PlanSpace::PlanSpace(const SourceInfo& source, Index context, const std::vector<HeadPlan>& choices)
-    : source_(source), context_(context), choices_{HeadPlan{}} {
+PlanSpace::PlanSpace(const SourceInfo& source, Index context, const std::vector<HeadPlan>& choices,
+                     bool by_layer)
+    : source_(source), context_(context), choices_{HeadPlan{}}, by_layer_(by_layer) {
   choices_.insert(choices_.end(), choices.begin(), choices.end());
   for (int layer = 0; layer < layers(); ++layer) {
     std::vector<Index>& of_layer = keys_.emplace_back();
@@ -128,6 +129,18 @@ double PlanSpace::share_change(const Choices& from, const HeadGroup& group, int 
     change += keys(group.layer, choice) - keys(group.layer, from(group.layer, head));
   }
   return static_cast<double>(change) / all_keys_;
+}
+
+bool PlanSpace::holds(const PerHead<HeadPlan>& plan) const {
+  bool all = true;
+  plan.each([&](int layer, int, const HeadPlan& head) {
+    all = all && std::ranges::count(choices_, head) > 0 && (!by_layer_ || head == plan(layer, 0));
+  });
+  return all;
+}
+
+std::vector<HeadGroup> PlanSpace::units() const {
+  return by_layer_ ? whole_layers() : single_heads();
 }
 
 std::vector<HeadGroup> PlanSpace::single_heads() const {

@@ -18,10 +18,13 @@ struct HeadGroup {
 
 class PlanSpace {
  public:
-  // `choices` are added to full attention, which is choice 0.
-  PlanSpace(const SourceInfo& source, Index context, const std::vector<HeadPlan>& choices);
+  // `choices` are added to full attention, which is choice 0. `by_layer`: all heads of a layer have
+  // the same choice.
+  PlanSpace(const SourceInfo& source, Index context, const std::vector<HeadPlan>& choices,
+            bool by_layer = false);
 
   const SourceInfo& source() const { return source_; }
+  bool by_layer() const { return by_layer_; }
   Index context() const { return context_; }
   int layers() const { return source_.layers; }
   int heads() const { return source_.kv_heads; }
@@ -40,6 +43,11 @@ class PlanSpace {
   // Returns the change of share() when a group takes a choice.
   double share_change(const Choices& from, const HeadGroup& group, int choice) const;
 
+  // Returns whether the plan is one of this space.
+  bool holds(const PerHead<HeadPlan>& plan) const;
+  // The groups of heads that choose apart: whole_layers() if the space is by layer, else
+  // single_heads().
+  std::vector<HeadGroup> units() const;
   std::vector<HeadGroup> single_heads() const;
   std::vector<HeadGroup> whole_layers() const;
 
@@ -49,6 +57,7 @@ class PlanSpace {
   std::vector<HeadPlan> choices_;
   std::vector<std::vector<Index>> keys_;  // by layer and choice
   double all_keys_ = 0;
+  bool by_layer_ = false;
 };
 
 // Returns the choices after a group takes a new one.

@@ -61,6 +61,8 @@ std::vector<Starts::Start> Starts::choices_within(double share) {
   if (const auto budgets = budgets_within(share); !budgets.empty()) {
     if (const auto start = rounded(budgets)) starts.push_back({*start, "converge budgets"});
   }
+  std::erase_if(starts,
+                [&](const Start& start) { return !space_.holds(space_.plan(start.choices)); });
   return starts;
 }
 
