@@ -133,33 +133,36 @@ enum class PlanFormat {
   duo,      // the folder of DuoAttention: full_attention_heads.tsv, config.json, and sizes by head
   kvpress,  // headgauge_press.py, a press of NVIDIA's kvpress, and the plan.json that it reads
   hf,       // a folder that transformers loads, with modeling_headgauge.py, which serves the plan
+  hf_layers,  // the same for plans of whole layers, served by transformers itself
 };
 
 // The format of a name. UsageError, which lists the names and calls itself `option`, for one that
 // is not known.
 PlanFormat plan_format(const std::string& name, const std::string& option = "PlanFormat");
-// "duo, kvpress, hf".
+// "duo, kvpress, hf, hf-layers".
 std::string plan_format_names();
 
 // What a format cannot say of heads that attend so; empty: it can.
 std::string not_exported(const HeadPlan& head, PlanFormat format);
 
 // Leaves to a search only what all of the formats can say: UsageError for a pattern or a normalizer
-// of the options that one cannot, and no normalizers where the options leave them open. Returns
-// notices of what is not tried.
+// of the options that one cannot, and no normalizers where the options leave them open. For a
+// format of whole layers, the search is by layer, with one size of window: an eighth of the context
+// where the options leave it open. Returns notices of what is not tried.
 std::vector<std::string> keep_exportable(PlanOptions& options,
                                          const std::vector<PlanFormat>& formats,
                                          const SourceInfo& source);
 
 // Throws UnsupportedError for a model that one of the tools does not know, whatever the plan. hf
-// needs the checkpoint of the model.
+// and hf_layers need the checkpoint of the model.
 void require_exportable(const std::vector<PlanFormat>& formats, const SourceInfo& source,
                         const Checkpoint* checkpoint);
 
 // Writes a plan for another tool, into a folder of its name in `folder`, which is made if need be.
 // Throws UnsupportedError, which names the first head, if the format cannot say what it does, and
 // if the tool would keep more of the cache than the plan was allowed, or all of it; ResourceError
-// for files that cannot be written. Files before one that failed stay. hf needs the checkpoint.
+// for files that cannot be written. Files before one that failed stay. hf and hf_layers need the
+// checkpoint.
 PlanExport export_plan(const AttentionPlan& plan, PlanFormat format, const SourceInfo& source,
                        const std::string& folder, const Checkpoint* checkpoint = nullptr);
 

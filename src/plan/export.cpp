@@ -17,6 +17,7 @@
 #include "plan/embedded_text.hpp"
 #include "plan/export_folder.hpp"
 #include "plan/export_hf.hpp"
+#include "plan/export_layers.hpp"
 #include "results/value_or.hpp"
 
 namespace headgauge {
@@ -25,9 +26,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-constexpr std::array kFormats = {std::pair{"duo", PlanFormat::duo},
-                                 std::pair{"kvpress", PlanFormat::kvpress},
-                                 std::pair{"hf", PlanFormat::hf}};
+constexpr std::array kFormats = {
+    std::pair{"duo", PlanFormat::duo}, std::pair{"kvpress", PlanFormat::kvpress},
+    std::pair{"hf", PlanFormat::hf}, std::pair{"hf-layers", PlanFormat::hf_layers}};
+constexpr Index kLeastWindow = 16;  // keys of the default window of whole layers
 // What DuoAttention trains with; of no effect where no head streams.
 constexpr Index kDuoSinks = 64, kDuoRecent = 256;
 
@@ -75,6 +77,8 @@ const char* tool_of(PlanFormat format) {
       return "kvpress";
     case PlanFormat::hf:
       return "the code for transformers";
+    case PlanFormat::hf_layers:
+      return "transformers without code";
   }
   return "";
 }
@@ -89,15 +93,19 @@ bool does_means(PlanFormat format, const SourceInfo& source) {
   return does_means(format) && std::ranges::all_of(source.windows, [](Index w) { return w == 0; });
 }
 
+// What the tool can do, for messages.
+std::string able(PlanFormat format) {
+  if (format == PlanFormat::hf_layers) return "a window without sinks or full attention";
+  return fmt::format("sinks, window{} or full attention", does_means(format) ? ", uniform" : "");
+}
+
 void require_exported(const AttentionPlan& plan, PlanFormat format) {
   plan.heads.each([&](int layer, int head, const HeadPlan& of_head) {
     const std::string what = not_exported(of_head, format);
     if (what.empty()) return;
-    throw UnsupportedError(
-        fault(fmt::format("key-value head {}.{}", layer, head),
-              fmt::format("sinks, window{} or full attention, which {} can do",
-                          does_means(format) ? ", uniform" : "", tool_of(format)),
-              what, "make a plan of windows alone"));
+    throw UnsupportedError(fault(fmt::format("key-value head {}.{}", layer, head),
+                                 fmt::format("{}, which {} can do", able(format), tool_of(format)),
+                                 what, "make a plan of windows alone"));
   });
 }
 
@@ -235,8 +243,10 @@ std::string plan_format_names() {
 std::string not_exported(const HeadPlan& head, PlanFormat format) {
   if (does_means(format) && head.pattern.empty() && head.normalizer == "uniform") return {};
   if (!head.normalizer.empty()) return "the normalizer " + head.normalizer;
-  if (head.pattern.empty() || streaming(head.pattern)) return {};
-  return "the pattern " + head.pattern;
+  if (head.pattern.empty()) return {};
+  const auto kept = streaming(head.pattern);
+  const bool fits = kept && (format != PlanFormat::hf_layers || kept->first == 0);
+  return fits ? "" : "the pattern " + head.pattern;
 }
 
 std::vector<std::string> keep_exportable(PlanOptions& options,
@@ -259,6 +269,18 @@ std::vector<std::string> keep_exportable(PlanOptions& options,
       if (normalizer != "softmax") require({"", normalizer}, "PlanOptions::normalizers");
     }
   }
+  if (std::ranges::count(formats, PlanFormat::hf_layers) > 0) {
+    options.whole_layers = true;
+    if (options.patterns.size() > 1) {
+      throw UsageError(fault("PlanOptions::patterns", "one size of window for all layers",
+                             fmt::format("{} patterns", options.patterns.size()),
+                             "leave the others out, or the export"));
+    }
+    if (options.patterns.empty()) {
+      const Index context = std::ranges::max(source.documents);
+      options.patterns = {fmt::format("window:size={}", std::max(kLeastWindow, context / 8))};
+    }
+  }
   if (formats.empty() || !options.normalizers.empty()) return {};
   const auto without = std::ranges::find_if_not(
       formats, [&](PlanFormat format) { return does_means(format, source); });
@@ -276,6 +298,7 @@ void require_exportable(const std::vector<PlanFormat>& formats, const SourceInfo
   for (const PlanFormat format : formats) {
     require_family(source, format);
     if (format == PlanFormat::hf) require_served(source, checkpoint);
+    if (format == PlanFormat::hf_layers) require_served_by_layer(source, checkpoint);
   }
 }
 
@@ -285,6 +308,7 @@ PlanExport export_plan(const AttentionPlan& plan, PlanFormat format, const Sourc
   require_exportable({format}, source, checkpoint);
   const std::string of_format = (fs::path(folder) / name_of(format)).string();
   if (format == PlanFormat::hf) return export_hf(plan, source, *checkpoint, of_format);
+  if (format == PlanFormat::hf_layers) return export_layers(plan, source, *checkpoint, of_format);
   Exporter exporter(plan, source, of_format);
   return format == PlanFormat::duo ? exporter.duo() : exporter.kvpress();
 }

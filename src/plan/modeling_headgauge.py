@@ -354,9 +354,9 @@ def attention(
     return output.transpose(1, 2).contiguous(), None
 
 
-def begin_of_texts(attention_mask=None, q_length=None, allow_is_causal_skip=True, **_: Any):
+def begin_of_texts(attention_mask=None, allow_is_causal_skip=True, **_: Any):
     """What stands for the mask: (batch,), the number of padding tokens before each text; None: there is
-    no padding. A text with padding after it may be scored, but does not go on."""
+    no padding. A text with padding after it does not go on."""
     if attention_mask is None:
         if not allow_is_causal_skip:
             raise NotImplementedError("expected one text a row, found several or a mask of another shape")
@@ -366,10 +366,9 @@ def begin_of_texts(attention_mask=None, q_length=None, allow_is_causal_skip=True
     tokens = attention_mask.shape[1]
     begin = attention_mask.int().argmax(dim=1)
     begin[~attention_mask.any(dim=1)] = tokens
-    goes_on = q_length is not None and tokens > q_length  # transformers before 5.24 may not say
-    after = 0 if goes_on else attention_mask.flip(1).int().argmax(dim=1)
+    after = attention_mask.flip(1).int().argmax(dim=1)
     if bool((begin + attention_mask.sum(dim=1) + after != tokens).any()):
-        raise ValueError("expected padding before the texts, or after their ends, found some within a text")
+        raise ValueError("expected padding before and after the texts, found some within a text")
     return begin
 
 

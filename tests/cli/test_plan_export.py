@@ -168,6 +168,85 @@ class PlanExport(CommandTest):
             written = json.loads((self.folder / "out/hf" / name).read_text())
             self.assertEqual({key: written.get(key) for key in tokens}, tokens)
 
+    def test_whole_layers_without_code(self) -> None:
+        windows = [{"layer": 1, "kv_head": head, "pattern": "window:size=24"} for head in (0, 1)]
+        plan = json.loads((self.folder / "plan.json").read_text()) | {"heads": windows}
+        self.write("plan.json", json.dumps(plan))
+        done = self.succeed(*EXISTING, "hf-layers", "--out", "out")
+        folder = self.folder / "out/hf-layers"
+        config = json.loads((folder / "config.json").read_text())
+        self.assertEqual(config["model_type"], "ministral")
+        self.assertEqual(config["layer_types"], ["full_attention", "sliding_attention"])
+        self.assertEqual(config["sliding_window"], 24)
+        self.assertNotIn("auto_map", config)
+        self.assertEqual(
+            {file.name for file in folder.iterdir()},
+            {"config.json", "plan.json", "README.md", "model.safetensors"},
+        )
+        self.assertIn("from_pretrained(FOLDER)\n", (folder / "README.md").read_text())
+        self.assertIn("out/hf-layers/config.json", done.out)
+
+    def test_what_is_no_plan_of_whole_layers(self) -> None:
+        def refuse(heads, says) -> None:
+            plan = json.loads((self.folder / "plan.json").read_text()) | {"heads": heads}
+            self.write("odd.json", json.dumps(plan))
+            call = ("plan", "model", "--plan", "odd.json", "--export", "hf-layers", "--out", "out")
+            self.refuse(UNSUPPORTED, *call, says=says)
+            self.assertFalse((self.folder / "out").exists())
+
+        def entry(layer, head, pattern):
+            return {"layer": layer, "kv_head": head, "pattern": pattern}
+
+        refuse([entry(0, 1, "window:size=24")], "layer 0: expected heads that are changed alike")
+        refuse([entry(0, 0, "sinks:sinks=4,window=20")], "a window without sinks or full attention")
+        different = [entry(layer, head, f"window:size={20 + layer}") for layer in (0, 1) for head in (0, 1)]
+        refuse(different, "layer 1: expected a window of 20 keys")
+        copy_golden("llama/gemma-plain", self.folder / "gemma")
+        gemma = json.loads((self.folder / "gemma/config.json").read_text())
+        self.plan(name="gemma.json", family="gemma", layers=gemma["num_hidden_layers"],
+                  heads=gemma["num_attention_heads"], kv_heads=gemma["num_key_value_heads"])  # fmt: skip
+        call = ("plan", "gemma", "--plan", "gemma.json", "--export", "hf-layers", "--out", "out")
+        self.refuse(UNSUPPORTED, *call, says="one of llama, mistral, qwen2, qwen3, found gemma")
+        copy_golden("llama/llama-biases", self.folder / "biases")
+        self.plan(name="none.json")
+        call = ("plan", "biases", "--plan", "none.json", "--export", "hf-layers", "--out", "out")
+        self.refuse(UNSUPPORTED, *call, says="a model without biases")
+
+    def test_a_search_by_layer(self) -> None:
+        draw = random.Random(5)
+        for name in ("a.txt", "b.txt"):
+            self.write(name, " ".join(str(draw.randrange(31)) for _ in range(512)))
+        search = ("plan", "model", "--tokens", "a.txt", "--confirm", "b.txt", "--lengths", "128",
+                  "--random-plans", "1", "--memory", "0.6", "--curve", "0.6", "--out", "out")  # fmt: skip
+        self.succeed(*search, "--export", "hf-layers")
+        plan = json.loads((self.folder / "out/plan.json").read_text())
+        self.assertTrue(plan["heads"])
+        for head in plan["heads"]:
+            self.assertEqual(head["pattern"], "window:size=16")
+        by_layer = [sorted(head["kv_head"] for head in plan["heads"] if head["layer"] == layer)
+                    for layer in (0, 1)]  # fmt: skip
+        self.assertIn(by_layer, ([[0, 1], []], [[], [0, 1]], [[0, 1], [0, 1]]))
+        config = json.loads((self.folder / "out/hf-layers/config.json").read_text())
+        self.assertEqual(config["sliding_window"], 16)
+        self.assertEqual(
+            config["layer_types"],
+            ["sliding_attention" if heads else "full_attention" for heads in by_layer],
+        )
+        results = json.loads((self.folder / "out/results.json").read_text())
+        self.assertIs(results["settings"]["whole_layers"], True)
+        self.refuse(USAGE, *search[:-5], "0.05", "--curve", "0.05", "--out", "out", "--export", "hf-layers",
+                    says="the smallest choice in all layers")  # fmt: skip
+        two = ("--pattern", "window:size=16,window:size=32")
+        self.refuse(USAGE, *search, "--export", "hf-layers", *two, says="one size of window for all layers")
+        greedy = ("--search", "greedy", "--whole-layers", "true")
+        self.refuse(USAGE, *search, *greedy, says="--whole-layers: expected the regression")
+        # Any patterns, where no export limits them.
+        self.succeed(*search, "--whole-layers", "true", "--pattern", "sinks:sinks=2,window=30,window:size=9")
+        plan = json.loads((self.folder / "out/plan.json").read_text())
+        entries = {(head["layer"], head["kv_head"]): head.get("pattern") for head in plan["heads"]}
+        for layer in (0, 1):
+            self.assertEqual(entries.get((layer, 0)), entries.get((layer, 1)))
+
     def test_a_folder_is_of_the_last_model_alone(self) -> None:
         copy_golden("llama/llama-sharded", self.folder / "sharded")
         (self.folder / "model/tokenizer.json").write_text("{}")

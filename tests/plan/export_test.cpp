@@ -235,13 +235,14 @@ TEST_F(ExportTest, TransformersNeedsACheckpoint) {
 
 TEST(PlanFormats, AreNamed) {
   EXPECT_EQ(plan_format("kvpress"), PlanFormat::kvpress);
-  EXPECT_EQ(plan_format_names(), "duo, kvpress, hf");
+  EXPECT_EQ(plan_format_names(), "duo, kvpress, hf, hf-layers");
   try {
     plan_format("vllm", "--export");
     FAIL() << "nothing was thrown";
   } catch (const UsageError& error) {
     EXPECT_STREQ(error.what(),
-                 "--export: expected one of duo, kvpress, hf, found \"vllm\"; correct the format");
+                 "--export: expected one of duo, kvpress, hf, hf-layers, found \"vllm\"; correct "
+                 "the format");
   }
 }
 
