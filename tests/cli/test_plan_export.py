@@ -21,17 +21,18 @@ class PlanExport(CommandTest):
         copy_golden("llama/llama-plain", self.folder / "model")
         self.plan()
 
-    def plan(self, *, name: str = "plan.json", **model) -> None:
-        heads = [
-            {"layer": 0, "kv_head": 1, "pattern": "sinks:sinks=4,window=12"},
-            {"layer": 1, "kv_head": 0, "pattern": "window:size=24"},
-        ]
+    def plan(self, *, name: str = "plan.json", changes: list | None = None, **model) -> None:
+        if changes is None:
+            changes = [
+                {"layer": 0, "kv_head": 1, "pattern": "sinks:sinks=4,window=12"},
+                {"layer": 1, "kv_head": 0, "pattern": "window:size=24"},
+            ]
         described = {"name": "m", "family": "llama", "layers": 2, "heads": 6, "kv_heads": 2}
         plan = {
             "schema": "headgauge.plan/1",
             "model": described | model,
             "context": 64,
-            "heads": heads,
+            "heads": changes,
         }
         self.write(name, json.dumps(plan))
 
@@ -170,8 +171,7 @@ class PlanExport(CommandTest):
 
     def test_whole_layers_without_code(self) -> None:
         windows = [{"layer": 1, "kv_head": head, "pattern": "window:size=24"} for head in (0, 1)]
-        plan = json.loads((self.folder / "plan.json").read_text()) | {"heads": windows}
-        self.write("plan.json", json.dumps(plan))
+        self.plan(changes=windows)
         done = self.succeed(*EXISTING, "hf-layers", "--out", "out")
         folder = self.folder / "out/hf-layers"
         config = json.loads((folder / "config.json").read_text())
@@ -188,8 +188,7 @@ class PlanExport(CommandTest):
 
     def test_what_is_no_plan_of_whole_layers(self) -> None:
         def refuse(heads, says) -> None:
-            plan = json.loads((self.folder / "plan.json").read_text()) | {"heads": heads}
-            self.write("odd.json", json.dumps(plan))
+            self.plan(name="odd.json", changes=heads)
             call = ("plan", "model", "--plan", "odd.json", "--export", "hf-layers", "--out", "out")
             self.refuse(UNSUPPORTED, *call, says=says)
             self.assertFalse((self.folder / "out").exists())
@@ -203,12 +202,12 @@ class PlanExport(CommandTest):
         refuse(different, "layer 1: expected a window of 20 keys")
         copy_golden("llama/gemma-plain", self.folder / "gemma")
         gemma = json.loads((self.folder / "gemma/config.json").read_text())
-        self.plan(name="gemma.json", family="gemma", layers=gemma["num_hidden_layers"],
+        self.plan(name="gemma.json", changes=[], family="gemma", layers=gemma["num_hidden_layers"],
                   heads=gemma["num_attention_heads"], kv_heads=gemma["num_key_value_heads"])  # fmt: skip
         call = ("plan", "gemma", "--plan", "gemma.json", "--export", "hf-layers", "--out", "out")
         self.refuse(UNSUPPORTED, *call, says="one of llama, mistral, qwen2, qwen3, found gemma")
         copy_golden("llama/llama-biases", self.folder / "biases")
-        self.plan(name="none.json")
+        self.plan(name="none.json", changes=[], heads=4)
         call = ("plan", "biases", "--plan", "none.json", "--export", "hf-layers", "--out", "out")
         self.refuse(UNSUPPORTED, *call, says="a model without biases")
 
