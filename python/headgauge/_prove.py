@@ -118,8 +118,8 @@ def prove(
     for name, value, least in (("length", length, 2), ("pieces", pieces, 1), ("cases", cases, 1)):
         if value < least:
             raise UsageError(f"{name}: expected at least {least}, found {value}")
-    model = AutoModelForCausalLM.from_pretrained(place, trust_remote_code=True, dtype=torch.float32).eval()
-    model.to(device)
+    model: Any = AutoModelForCausalLM.from_pretrained(place, trust_remote_code=True, dtype=torch.float32)
+    model.eval().to(device)
     documents = [
         *_pieces(place, split(texts), length, pieces),
         *_cases(place, split(tasks), model.config.vocab_size, cases),
@@ -232,10 +232,11 @@ def _judged(logits: torch.Tensor, case: _Case) -> tuple[torch.Tensor, bool]:
     return losses, bool((asked.argmax(dim=-1) == targets).all())
 
 
-def _decoded(model: Any, ids: torch.Tensor, case: _Case) -> tuple[torch.Tensor, int, int]:
+def _decoded(model: Any, ids: Any, case: _Case) -> tuple[torch.Tensor, int, int]:
     """Returns the logits through the cache, its bytes, and those of the model's own. The tokens come one
     by one, the prompt of a task in one pass."""
-    cache, logits = DynamicCache(config=model.config), []
+    cache: Any = DynamicCache(config=model.config)
+    logits = []
     windows = [getattr(layer, "sliding_window", None) for layer in cache.layers]  # the model holds one less
     prompt = len(case.ids) - case.answer
     for part in (ids[:, :prompt], *ids[:, prompt:].split(1, dim=1)):

@@ -232,15 +232,15 @@ class Served(Exported):
         batch = torch.cat([ids, torch.cat([ids[:, :30], torch.zeros(1, 10, dtype=torch.long)], dim=1)])
         mask = torch.ones_like(batch)
         mask[1, 30:] = 0
-        with torch.no_grad():
-            found = model(batch, attention_mask=mask).logits
-        expected = self.logits("Llama", ids)
-        torch.testing.assert_close(found[0], expected[0], atol=1e-4, rtol=1e-4)
-        torch.testing.assert_close(found[1, :30], expected[0, :30], atol=1e-4, rtol=1e-4)
+        expected, positions = self.logits("Llama", ids), torch.arange(40).expand(2, -1)
+        for parts in ([40], [25, 15], [30, 10]):
+            found, _ = self.fed(model, batch, parts, attention_mask=mask, position_ids=positions)
+            torch.testing.assert_close(found[0], expected[0], atol=1e-4, rtol=1e-4)
+            torch.testing.assert_close(found[1, :30], expected[0, :30], atol=1e-4, rtol=1e-4)
         more = torch.cat([mask, torch.ones(2, 1, dtype=torch.long)], dim=1)
         cache = DynamicCache(config=model.config)
         model(batch, attention_mask=mask, use_cache=True, **{model.cache_name: cache})
-        with self.assertRaisesRegex(ValueError, "padding before the texts"):
+        with self.assertRaisesRegex(ValueError, "found some within a text"):
             model(batch[:, :1], attention_mask=more, use_cache=True, **{model.cache_name: cache})
 
     def test_a_mask_with_a_hole_is_refused(self) -> None:
@@ -264,6 +264,8 @@ class Served(Exported):
         ):
             with self.subTest(given), self.assertRaisesRegex(NotImplementedError, "one text a row"):
                 model(ids, position_ids=positions, **given)
+        with self.assertRaisesRegex(NotImplementedError, "one text a row"):
+            model.model(ids, position_ids=positions, use_cache=False)
         # Padding has any positions.
         batch = torch.cat([ids[:, :7], ids], dim=1)
         mask = torch.ones_like(batch)
@@ -411,7 +413,7 @@ class Prove(Exported):
             self.assertEqual(proof.whole_bytes, expected)
 
     def test_texts_are_read_by_the_tokenizer_that_measured(self) -> None:
-        vocabulary = {letter: k for k, letter in enumerate("abcdefghijklmnopqrstuvwxyzĠ")}
+        vocabulary = {letter: k for k, letter in enumerate("abcdefghijklmnopqrstuvwxyzĠï»¿")}
         files = {"vocab.json": json.dumps(vocabulary), "merges.txt": "#version: 0.2\n",
                  "tokenizer_config.json": "{}"}  # fmt: skip
         with tempfile.TemporaryDirectory() as scratch:
