@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import os
@@ -96,10 +97,10 @@ def prove(
     device: str = "cpu",
     tolerance: float = 1e-3,
 ) -> Proof:
-    """Decodes by a folder that `headgauge plan --export hf` wrote, as a user does: texts token by token, and
-    answers after the prompt in one pass. Compares the loss of every token and the answers with what
-    headgauge.use(), which shares no code with the export, computes under the same plan with the whole text
-    in view. Tells the bytes of the cache.
+    """Decodes by a folder that `headgauge plan --export hf` or `hf-layers` wrote, as a user does: a prompt in
+    one pass, then token by token. The prompt of a text is its first half. Compares the loss of every token
+    and the answers with what headgauge.use(), which shares no code with the export, computes under the same
+    plan with the whole text in view. Tells the bytes of the cache.
 
     `texts`: texts, paths of text files or lists of ids, as scan() takes them; of each at most `pieces` pieces
     of `length` tokens (by default the context of the plan), spread over it. `tasks`: task files
@@ -112,14 +113,23 @@ def prove(
     """
     place = Path(folder)
     plan, config = (_object(place / name) for name in ("plan.json", "config.json"))
-    if not str(config.get("model_type")).startswith("headgauge_"):
+    has_code = str(config.get("model_type")).startswith("headgauge_")
+    if not (has_code or config.get("layer_types")):
         raise BadInputError(f"{place}: expected {_EXPORT}, found another model")
     length = int(plan.get("context") or 512) if length is None else length
     for name, value, least in (("length", length, 2), ("pieces", pieces, 1), ("cases", cases, 1)):
         if value < least:
             raise UsageError(f"{name}: expected at least {least}, found {value}")
-    model: Any = AutoModelForCausalLM.from_pretrained(place, trust_remote_code=True, dtype=torch.float32)
-    model.eval().to(device)
+
+    def loaded(**changed: Any) -> Any:
+        model: Any = AutoModelForCausalLM.from_pretrained(
+            place, trust_remote_code=True, dtype=torch.float32, **changed
+        )
+        return model.eval().to(device)
+
+    model = loaded()
+    # The model as it is, which is measured under the plan.
+    whole = model if has_code else loaded(layer_types=["full_attention"] * model.config.num_hidden_layers)
     documents = [
         *_pieces(place, split(texts), length, pieces),
         *_cases(place, split(tasks), model.config.vocab_size, cases),
@@ -133,10 +143,10 @@ def prove(
                 "use the model's own tokenizer"
             )
     with torch.no_grad():
-        return _compared(model, plan, documents, tolerance)
+        return _compared(model, whole, plan, documents, tolerance)
 
 
-_EXPORT = "a folder of headgauge plan --export hf"
+_EXPORT = "a folder of headgauge plan --export hf or hf-layers"
 
 
 def _object(file: Path) -> dict[str, Any]:
@@ -191,24 +201,24 @@ def _cases(folder: Path, files: Sequence[Any], vocabulary: int, most: int) -> It
             yield _Case([*prompt, *answer], len(answer), task)
 
 
-def _compared(model: Any, plan: Any, documents: Sequence[_Case], tolerance: float) -> Proof:
+def _compared(model: Any, whole: Any, plan: Any, documents: Sequence[_Case], tolerance: float) -> Proof:
     proof = Proof(documents=len(documents), tolerance=tolerance)
     changes = torch.zeros(2, dtype=torch.float64)
     of_text = 0
     planned = model.config._attn_implementation
     for case in documents:
         ids = torch.tensor([case.ids], device=model.device)
-        model.set_attn_implementation("sdpa")
-        unchanged, right = _judged(model(ids, use_cache=False).logits, case)
-        with use(model, plan):
-            measured, right_measured = _judged(model(ids, use_cache=False).logits, case)
+        whole.set_attn_implementation("sdpa")
+        unchanged, right = _judged(whole(ids, use_cache=False).logits, case)
+        with use(whole, plan):
+            measured, right_measured = _judged(whole(ids, use_cache=False).logits, case)
         model.set_attn_implementation(planned)
-        logits, held, whole = _decoded(model, ids, case)
+        logits, held, of_whole = _decoded(model, ids, case, DynamicCache(config=whole.config))
         decoded, right_decoded = _judged(logits, case)
         proof.tokens += len(decoded)
         proof.largest_difference = max(proof.largest_difference, float((decoded - measured).abs().max()))
-        if whole > proof.whole_bytes:
-            proof.held_bytes, proof.whole_bytes = held, whole
+        if of_whole > proof.whole_bytes:
+            proof.held_bytes, proof.whole_bytes = held, of_whole
         if case.task is not None:
             of_task = proof.answers.setdefault(case.task, Answers())
             of_task.cases += 1
@@ -232,16 +242,28 @@ def _judged(logits: torch.Tensor, case: _Case) -> tuple[torch.Tensor, bool]:
     return losses, bool((asked.argmax(dim=-1) == targets).all())
 
 
-def _decoded(model: Any, ids: Any, case: _Case) -> tuple[torch.Tensor, int, int]:
-    """Returns the logits through the cache, its bytes, and those of the model's own. The tokens come one
-    by one, the prompt of a task in one pass."""
+def _decoded(model: Any, ids: Any, case: _Case, own: Any) -> tuple[torch.Tensor, int, int]:
+    """Returns the logits through the cache, its bytes, and those of `own`, the cache of the model as it is.
+    The prompt comes in one pass, then token by token; the prompt of a text is its first half."""
     cache: Any = DynamicCache(config=model.config)
     logits = []
-    windows = [getattr(layer, "sliding_window", None) for layer in cache.layers]  # the model holds one less
-    prompt = len(case.ids) - case.answer
+    name = "cache" if "cache" in inspect.signature(type(model).forward).parameters else "past_key_values"
+    prompt = len(case.ids) // 2 if case.task is None else len(case.ids) - case.answer
     for part in (ids[:, :prompt], *ids[:, prompt:].split(1, dim=1)):
-        logits.append(model(part, use_cache=True, **{model.cache_name: cache}).logits)
-    held = sum(layer.nbytes for layer in cache.layers)
+        logits.append(model(part, use_cache=True, **{name: cache}).logits)
+    windows = [getattr(layer, "sliding_window", None) for layer in own.layers]  # the model holds one less
     tokens = (ids.shape[1] if window is None else min(ids.shape[1], window - 1) for window in windows)
-    whole = sum(layer.token_bytes * count for layer, count in zip(cache.layers, tokens, strict=True))
+    held = sum(_bytes(layer) for layer in cache.layers)
+    whole = sum(_token_bytes(layer) * count for layer, count in zip(cache.layers, tokens, strict=True))
     return torch.cat(logits, dim=1), held, whole
+
+
+def _bytes(layer: Any) -> int:
+    """Returns what a layer of the cache holds: one of the export's code, or of transformers."""
+    return int(layer.nbytes if hasattr(layer, "nbytes") else layer.keys.nbytes + layer.values.nbytes)
+
+
+def _token_bytes(layer: Any) -> int:
+    if hasattr(layer, "token_bytes"):
+        return int(layer.token_bytes)
+    return sum(t[:, :, 0].numel() * t.element_size() for t in (layer.keys, layer.values))

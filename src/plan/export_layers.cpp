@@ -28,6 +28,8 @@ constexpr std::array kServedByLayer = {
     Served{"qwen3", "qwen3", "Qwen3ForCausalLM", true},
 };
 
+constexpr Index kNoWindow = 4096;  // the default of transformers
+
 const Served* served(const SourceInfo& source) {
   const auto found = std::ranges::find(kServedByLayer, source.family, &Served::family);
   return found == kServedByLayer.end() ? nullptr : &*found;
@@ -90,7 +92,8 @@ PlanExport export_layers(const AttentionPlan& plan, const SourceInfo& source,
   hf.config["model_type"] = as.model_type;
   hf.config["architectures"] = {as.architecture};
   hf.config["layer_types"] = types;
-  hf.config["sliding_window"] = size ? nlohmann::ordered_json(*size) : nullptr;
+  // Ministral needs a size, even where no layer has a window.
+  hf.config["sliding_window"] = size.value_or(kNoWindow);
   if (as.has_switch) hf.config["use_sliding_window"] = size.has_value();
   if (!hf.config.contains("head_dim")) hf.config["head_dim"] = source.head_dim;
   return hf.finish(plan, "AutoModelForCausalLM.from_pretrained(FOLDER)");

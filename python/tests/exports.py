@@ -1,0 +1,124 @@
+"""Folders that `headgauge plan --export` writes for transformers, of small random models."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any, ClassVar
+
+from commands import BINARY
+from test_live import MISSING
+
+if not MISSING:
+    import torch
+    import transformers
+
+VOCABULARY = 41
+SIZES = {"vocab_size": VOCABULARY, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
+         "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 512,
+         "initializer_range": 0.2}  # fmt: skip
+FAMILIES: dict[str, dict[str, Any]] = {
+    "Llama": SIZES,
+    "Qwen2": SIZES,
+    "Mistral": {**SIZES, "sliding_window": 24},
+    "GPT2": {"vocab_size": VOCABULARY, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 512,
+             "initializer_range": 0.2},
+}  # fmt: skip
+# Each layer has, for every key-value head, what the plan says and what config.json says.
+KINDS = [[("sinks:sinks=2,window=6", [2, 6]), ("", None)], [("uniform", "mean"), ("window:size=9", [0, 9])]]
+WINDOWED = [KINDS[0], [("sinks:sinks=3,window=5", [3, 5]), ("window:size=9", [0, 9])]]
+
+
+def made(family: str) -> Any:
+    torch.manual_seed(5)
+    config = getattr(transformers, f"{family}Config")(**FAMILIES[family])
+    name = "GPT2LMHeadModel" if family == "GPT2" else f"{family}ForCausalLM"
+    return getattr(transformers, name)(config).eval()
+
+
+def kinds_of(family: str) -> Any:
+    kinds = WINDOWED if family == "Mistral" else KINDS
+    return [2 * of_layer for of_layer in kinds] if family == "GPT2" else kinds
+
+
+def exported(folder: Path, family: str, model: Any, more: dict[str, str] | None = None) -> Path:
+    """The folder that the program writes for a plan of these kinds. `more`: further files of the model."""
+    transformers.logging.disable_progress_bar()
+    model.save_pretrained(folder / "model")
+    for name, content in (more or {}).items():
+        (folder / "model" / name).write_text(content)
+    kinds = kinds_of(family)
+    heads = [
+        {"layer": layer, "kv_head": head, "normalizer" if said == "uniform" else "pattern": said}
+        for layer, of_layer in enumerate(kinds)
+        for head, (said, _) in enumerate(of_layer)
+        if said
+    ]
+    sizes = {"layers": 2, "heads": 4, "kv_heads": len(kinds[0])}
+    return written(folder, heads, sizes, "hf")
+
+
+def written(folder: Path, heads: list[dict[str, Any]], sizes: dict[str, int], form: str) -> Path:
+    """The folder that the program writes for a plan of the model in `folder`/model."""
+    plan = {"schema": "headgauge.plan/1", "model": sizes, "context": 96, "heads": heads}
+    (folder / "plan.json").write_text(json.dumps(plan))
+    call = [BINARY, "plan", folder / "model", "--plan", folder / "plan.json", "--export", form]
+    subprocess.run([*call, "--out", folder, "--quiet"], check=True, stdout=subprocess.DEVNULL)
+    return folder / form
+
+
+def exported_layers(folder: Path, family: str, model: Any, windows: list[int]) -> Path:
+    """The same for windows of whole layers; 0: none."""
+    transformers.logging.disable_progress_bar()
+    model.save_pretrained(folder / "model")
+    kv_heads = model.config.num_key_value_heads
+    heads = [
+        {"layer": layer, "kv_head": head, "pattern": f"window:size={window}"}
+        for layer, window in enumerate(windows)
+        for head in range(kv_heads)
+        if window
+    ]
+    sizes = {"layers": len(windows), "heads": model.config.num_attention_heads, "kv_heads": kv_heads}
+    return written(folder, heads, sizes, "hf-layers")
+
+
+def by_hand(kinds: Any) -> Any:
+    """Attention with a mask for each head, whole."""
+
+    def attend(module: Any, query: Any, key: Any, value: Any, mask: Any, scaling: float, **_: Any) -> Any:
+        shared, length = query.shape[1] // key.shape[1], query.shape[2]
+        at, to = torch.arange(length)[:, None], torch.arange(length)
+        own = getattr(module.config, "sliding_window", None) or length
+        outputs = []
+        for head in range(query.shape[1]):
+            kind = kinds[module.layer_idx][head // shared][1]
+            seen = (to <= at) & (to > at - own)
+            scores = query[0, head] @ key[0, head // shared].T * scaling
+            if kind == "mean":
+                scores = scores * 0
+            elif kind:
+                seen = seen & ((to < kind[0]) | (to > at - kind[1]))
+            weights = torch.softmax(scores.masked_fill(~seen, -1e30), dim=-1)
+            outputs.append(weights @ value[0, head // shared])
+        return torch.stack(outputs)[None].transpose(1, 2), None
+
+    return attend
+
+
+class Exported(unittest.TestCase):
+    folders: ClassVar[dict[str, Path]] = {}
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.scratch.cleanup)
+        for family in FAMILIES:
+            folder = Path(cls.scratch.name) / family
+            folder.mkdir()
+            cls.folders[family] = exported(folder, family, made(family))
+
+    def ids(self, length: int) -> Any:
+        return torch.randint(0, VOCABULARY, (1, length), generator=torch.Generator().manual_seed(3))
