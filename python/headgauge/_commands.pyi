@@ -652,6 +652,7 @@ def plan(
     curve: float | Sequence[float] | str | None = None,
     pattern: str | Sequence[str] | None = None,
     normalizer: str | Sequence[str] | None = None,
+    whole_layers: bool | None = None,
     search: Literal['regression', 'greedy'] | None = None,
     samples: int | Literal['auto'] | None = None,
     screen: int | Literal['all'] | None = None,
@@ -718,6 +719,8 @@ def plan(
     normalizer: str | Sequence[str]
         Normalizers that a head may get (default: uniform, whose cache is a running mean; for objective
         loss temperatures too).
+    whole_layers: bool
+        Change all heads of a layer alike, for engines that cannot tell them apart (default false).
     search: Literal['regression', 'greedy']
         How plans are searched for: by regression on the losses of random plans (the default), or head
         by head, which takes hours beyond a hundred heads. `objective loss` always searches head by
@@ -736,7 +739,7 @@ def plan(
     seed: int
         Seed of every random draw (default 0).
     export: str | Sequence[str]
-        Write the plan for other tools too, into out: duo, kvpress, hf. See docs/plan.md.
+        Write the plan for other tools too, into out: duo, kvpress, hf, hf-layers. See docs/plan.md.
     text: TextOrIds
         Texts, in place of `text_or_ids`.
     tokens: TextOrIds
