@@ -449,8 +449,8 @@ def converge(
         Other texts on which the budgets for a rise of the loss are measured once. They may not have 64
         tokens in a row in common with the text.
     tasks: str | Sequence[str]
-        Task files, whose cases the model answers beside the text or without one. Each line is a case: a
-        prompt and its answer. See docs/tasks.md.
+        Task files, whose cases the model answers beside the text. Each line is a case: a prompt and its
+        answer. See docs/tasks.md.
     probe: str | Sequence[str]
         Tasks of headgauge task whose cases the run generates itself, as long as its longest length:
         replay, repeats .... The text of the run is the haystack. See docs/tasks.md.
@@ -790,8 +790,8 @@ def reproduce(
     seed: int
         Seed of every random draw (default 0).
     tasks: str | Sequence[str]
-        Task files, whose cases the model answers beside the text or without one. Each line is a case: a
-        prompt and its answer. See docs/tasks.md.
+        Task files, whose cases the model answers beside the text. Each line is a case: a prompt and its
+        answer. See docs/tasks.md.
     probe: str | Sequence[str]
         Tasks of headgauge task whose cases the run generates itself, as long as its longest length:
         replay, repeats .... The text of the run is the haystack. See docs/tasks.md.

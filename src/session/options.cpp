@@ -24,13 +24,14 @@ Option plan_option(const char* member, std::string& plan) {
           .names_files = true};
 }
 
-// `owner`: "ScanRequest::".
-std::vector<Option> options_of(TaskFiles& tasks, const std::string& owner) {
+// `owner`: "ScanRequest::". `alone`: the experiment can run on tasks without a text.
+std::vector<Option> options_of(TaskFiles& tasks, const std::string& owner, bool alone = false) {
   return {{.member = owner + "tasks",
            .value = &tasks.files,
            .form = "FILE...",
            .group = option_group::input,
-           .help = "Task files, whose cases the model answers beside the text or without one",
+           .help = std::string("Task files, whose cases the model answers beside the text") +
+                   (alone ? " or without one" : ""),
            .details = "Each line is a case: a prompt and its answer. See [tasks.md](tasks.md)",
            .expects = "a file",
            .none = "none",
@@ -60,7 +61,7 @@ std::vector<Option> options_of(TaskFiles& tasks, const std::string& owner) {
 std::vector<Option> options_of(ScanRequest& request) {
   std::vector<Option> options = options_of(request.options);
   options.push_back(plan_option("ScanRequest::plan", request.plan));
-  append(options, options_of(request.tasks, "ScanRequest::"));
+  append(options, options_of(request.tasks, "ScanRequest::", true));
   return options;
 }
 
@@ -97,7 +98,7 @@ std::vector<Option> options_of(CompareRequest& request) {
                "alone and all together; only a change that lowers it there too is recommended",
            .details = "It must differ from the text that is measured and from that of `--fit`",
            .expects = "a file"}});
-  append(options, options_of(request.tasks, "CompareRequest::"));
+  append(options, options_of(request.tasks, "CompareRequest::", true));
   return options;
 }
 
@@ -120,7 +121,7 @@ std::vector<Option> options_of(ConvergeRequest& request) {
 
 std::vector<Option> options_of(ValidateRequest& request) {
   std::vector<Option> options = options_of(request.options);
-  append(options, options_of(request.tasks, "ValidateRequest::"));
+  append(options, options_of(request.tasks, "ValidateRequest::", true));
   return options;
 }
 
