@@ -219,7 +219,7 @@ class PerHead {
 using HeadInterventions = PerHead<HeadIntervention>;
 
 // Sets HeadInput::group_queries of the heads of a layer, ascending by `head`, and applies the
-// intervention of each.
+// intervention of each. Every HeadSource calls it, also without interventions.
 void intervene_in_layer(std::span<HeadInput> heads, const HeadInterventions& interventions,
                         ThreadPool& pool);
 

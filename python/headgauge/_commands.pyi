@@ -727,7 +727,7 @@ def plan(
         head.
     samples: int | Literal['auto']
         Number of random plans of the regression; auto, the default, is four times the number of key-
-        value heads, from 128 to 512.
+        value heads or whole layers, from 128 to 512.
     screen: int | Literal['all']
         For search greedy: measure the loss of only the first N heads under a candidate one by one,
         those whose output it changes least (default all). The search begins with those. Use it if

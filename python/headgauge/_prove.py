@@ -100,7 +100,8 @@ def prove(
     """Decodes by a folder that `headgauge plan --export hf` or `hf-layers` wrote, as a user does: a prompt in
     one pass, then token by token. The prompt of a text is its first half. Compares the loss of every token
     and the answers with what headgauge.use(), which shares no code with the export, computes under the same
-    plan with the whole text in view. Tells the bytes of the cache.
+    plan with the whole text in view. Tells the bytes of the cache. `hf-layers` may have another class than the
+    model, which then computes both: the proof is of its windows and its cache.
 
     `texts`: texts, paths of text files or lists of ids, as scan() takes them; of each at most `pieces` pieces
     of `length` tokens (by default the context of the plan), spread over it. `tasks`: task files
@@ -116,7 +117,7 @@ def prove(
     has_code = str(config.get("model_type")).startswith("headgauge_")
     if not (has_code or config.get("layer_types")):
         raise BadInputError(f"{place}: expected {_EXPORT}, found another model")
-    length = int(plan.get("context") or 512) if length is None else length
+    length = _context(place, plan) if length is None else length
     for name, value, least in (("length", length, 2), ("pieces", pieces, 1), ("cases", cases, 1)):
         if value < least:
             raise UsageError(f"{name}: expected at least {least}, found {value}")
@@ -147,6 +148,15 @@ def prove(
 
 
 _EXPORT = "a folder of headgauge plan --export hf or hf-layers"
+
+
+def _context(folder: Path, plan: dict[str, Any]) -> int:
+    context = plan.get("context") or 512
+    if not isinstance(context, int):
+        raise BadInputError(
+            f"{folder / 'plan.json'}: context: expected a number of tokens, found {context!r}"
+        )
+    return context
 
 
 def _object(file: Path) -> dict[str, Any]:

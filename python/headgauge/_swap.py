@@ -271,7 +271,9 @@ def _kind(changes: list[Change | None], inputs: AttentionInputs) -> Kind:
     window = inputs.window if inputs.causal else 0
     needs: list[Kind] = []
     for change in changes:
-        if change is not None and change.is_mean and not window:
+        if change is not None and change.selector is not None and change.selector.shared:
+            needs.append("all")  # what was evicted depends on keys that the window has left
+        elif change is not None and change.is_mean and not window:
             needs.append("mean")
         elif change is not None and change.first_and_last is not None and inputs.causal:
             first, last = change.first_and_last

@@ -202,6 +202,7 @@ class PythonSource final : public ModelSource {
     for (const double b : layer_->sinks)
       sinks_.push_back(make_normalizer(fmt::format("sink:b={}", b)));
     for (int h = 0; h < info_.heads; ++h) heads_.push_back(make_head(layer, document, h));
+    intervene_in_layer(heads_, interventions_, pool_);
     return heads_;
   }
 
@@ -306,7 +307,6 @@ class PythonSource final : public ModelSource {
       head.visibility = head.visibility.masked(std::make_shared<Reach>(layer_->reach));
     }
     if (!sinks_.empty()) head.normalizer = sinks_[h].get();
-    if (!interventions_.empty()) interventions_(layer, h).apply(head);
     return head;
   }
 
@@ -314,6 +314,7 @@ class PythonSource final : public ModelSource {
   Held object_;
   std::vector<Document> documents_;
   HeadInterventions interventions_;
+  ThreadPool pool_{1};
   bool has_reference_ = false;
   Index context_ = 0;  // 0: the whole document
   std::optional<Layer> layer_;

@@ -90,10 +90,30 @@ class Patterns(unittest.TestCase):
                 compared = headgauge.compare(
                     folder, tokens, pattern=patterns, lengths=[len(tokens)], measures=["weights", "model"]
                 )
+                for pattern in patterns:
+                    options: dict[str, Any] = {"pattern": pattern, "lengths": [len(tokens)]}
+                    options["measures"] = ["weights", "counterfactual"]
+                    live = headgauge.scan(model, tokens, **options)
+                    read = headgauge.scan(folder, tokens, **options)
+                    for name in ("kept_mass", "entropy"):
+                        np.testing.assert_allclose(live[name].values, read[name].values, atol=1e-5)
             self.assertGreater(np.ptp(compared["loss"].values[:, 0]), 1e-3)
             for pattern, expected in zip(patterns, compared["loss"].values[1:, 0], strict=True):
                 with self.subTest(family, pattern=pattern), headgauge.use(model, pattern=pattern):
                     self.assertAlmostEqual(loss(model, tokens), expected, delta=1e-4)
+
+    def test_evictions_by_key_go_on_in_windows(self) -> None:
+        model = make("mistral", sliding_window=20)
+        tokens = torch.tensor(any_ids())[None]
+        with headgauge.use(model, pattern="keydiff:keys=8"), torch.no_grad():
+            whole = model(tokens, use_cache=False).logits
+            cache: Any = None
+            found = []
+            for part in (tokens[:, :30], *tokens[:, 30:].split(1, dim=1)):
+                output = model(part, use_cache=True, past_key_values=cache)
+                cache = output.past_key_values
+                found.append(output.logits)
+        torch.testing.assert_close(torch.cat(found, dim=1), whole, atol=1e-4, rtol=1e-4)
 
     def test_evictions_by_weight_need_the_text_in_one_pass(self) -> None:
         model = demo()

@@ -149,6 +149,13 @@ class Prove(Exported):
             with self.assertRaisesRegex(errors.UsageError, f"{option}: expected at least {least}"):
                 headgauge.prove(folder, [ids], **{option: least - 1})
 
+    def test_a_context_that_is_no_number_is_refused(self) -> None:
+        folder = Path(self.scratch.name) / "odd"
+        shutil.copytree(self.folders["Llama"], folder, symlinks=True)
+        (folder / "plan.json").write_text('{"context": "many"}')
+        with self.assertRaisesRegex(errors.BadInputError, "context: expected a number of tokens"):
+            headgauge.prove(folder, [1, 2, 3])
+
     def test_folders_that_are_no_export_are_refused(self) -> None:
         with tempfile.TemporaryDirectory() as scratch:
             plain = shutil.copytree(self.folders["Llama"].parent / "model", Path(scratch) / "plain")

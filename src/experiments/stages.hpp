@@ -55,12 +55,13 @@ class HeadsUnder final : public HeadSource {
  private:
   std::span<const HeadInput> under(std::span<const HeadInput> heads) {
     heads_.assign(heads.begin(), heads.end());
-    for (HeadInput& head : heads_) interventions_(head.layer, head.head).apply(head);
+    intervene_in_layer(heads_, interventions_, pool_);
     return heads_;
   }
 
   HeadSource& source_;
   const HeadInterventions& interventions_;
+  ThreadPool pool_{1};
   std::vector<HeadInput> heads_;
 };
 

@@ -38,8 +38,8 @@ struct CacheShape {
 };
 
 // A cache of one head, token by token. A key stays in its slot until it is evicted. All sums run
-// over one dimension after the other in float64, where products of float32 are exact, so that what
-// is evicted does not depend on the SIMD level.
+// over one dimension after the other, in float64, so that what is evicted does not depend on the
+// SIMD level.
 class Cache {
  public:
   Cache(const HeadInput& head, CacheShape shape)
@@ -57,6 +57,7 @@ class Cache {
   std::vector<Index> run() {
     const Index length = head_.keys.rows();
     std::vector<Index> gone(static_cast<std::size_t>(length), length);
+    if (shape_.size >= length) return gone;
     for (Index query = 0; query < length; ++query) {
       // Keys that the model's own window leaves behind.
       const Index begin = head_.visibility.range(query, length).begin;
@@ -64,10 +65,9 @@ class Cache {
         if (slots_[s] < begin) gone[evict(s)] = query;
       }
       hold(query);
-      if (query + 1 < length) {
-        see(query);
-        if (held_ == shape_.size) gone[evict(least(query))] = query + 1;
-      }
+      const bool evicts = held_ == shape_.size && query + 1 < length;
+      if (evicts || remembers()) see(query);
+      if (evicts) gone[evict(least(query))] = query + 1;
     }
     return gone;
   }
@@ -76,6 +76,8 @@ class Cache {
   // Called after the key of `query` was put into the last slot in use: updates worth(), from which
   // the key of least worth is evicted; of equal ones the earliest.
   virtual void see(Index query) = 0;
+  // Whether worth() depends on the queries before; else see() is called only before an eviction.
+  virtual bool remembers() const { return false; }
   virtual void put(Index slot, std::span<const float> key) {
     for (Index d = 0; d < columns_.rows(); ++d)
       columns_(d, slot) = key[static_cast<std::size_t>(d)];
@@ -177,6 +179,7 @@ class AttendedKeys final : public Cache {
       : Cache(head, shape), adds_up_(adds_up) {}
 
  protected:
+  bool remembers() const override { return adds_up_; }
   void see(Index query) override {
     if (!adds_up_) std::ranges::fill(worth(), 0.0);
     if (head().group_queries.empty()) return add(head().queries.row(query), query);
@@ -211,9 +214,7 @@ enum class Worth { attended, attended_in_sum, different };
 class Eviction final : public Pattern {
  public:
   Eviction(PatternInfo info, Worth worth)
-      : info_(std::move(info)),
-        shape_{info_.parameters.whole("keys"), info_.parameters.whole("recent")},
-        worth_(worth) {}
+      : info_(std::move(info)), shape_(shape_of(info_.parameters)), worth_(worth) {}
   const PatternInfo& info() const override { return info_; }
   std::shared_ptr<const KeyMask> mask(const HeadInput& head) const override {
     if (head.keys.empty() || (head.queries.empty() && worth_ != Worth::different)) {
@@ -231,6 +232,12 @@ class Eviction final : public Pattern {
   Index cached_keys(Index context) const override { return std::min(context, shape_.size); }
 
  private:
+  static CacheShape shape_of(const Parameters& parameters) {
+    const Index keys = parameters.whole("keys");
+    const bool given = parameters.is_number("recent");
+    return {keys, given ? parameters.whole("recent") : std::max<Index>(1, keys / 2)};
+  }
+
   std::vector<Index> evictions(const HeadInput& head) const {
     if (worth_ == Worth::different) return DifferentKeys(head, shape_).run();
     return AttendedKeys(head, shape_, worth_ == Worth::attended_in_sum).run();
@@ -246,9 +253,13 @@ std::unique_ptr<Pattern> make_eviction(const PatternInfo& info) {
   return std::make_unique<Eviction>(info, worth);
 }
 
-Parameters cache_parameters(double recent) {
+Parameters cache_parameters(const ParameterValue& recent) {
   return {{.key = "keys", .initial = 128.0, .domain = kPositiveCount},
-          {.key = "recent", .initial = recent, .domain = kPositiveCount, .at_most = "keys"}};
+          {.key = "recent",
+           .initial = recent,
+           .domain = kPositiveCount,
+           .words = {"half"},
+           .at_most = "keys"}};
 }
 
 }  // namespace
@@ -258,17 +269,17 @@ PatternEntries eviction_patterns() {
       {{"keydiff",
         "a cache of `keys` keys: each token evicts the key whose direction is most like the mean "
         "direction of all; the last `recent` keys stay",
-        cache_parameters(1), "KeyDiff; Park et al. 2025"},
+        cache_parameters(1.0), "KeyDiff; Park et al. 2025"},
        make_eviction<Worth::different>},
       {{"tova",
         "a cache of `keys` keys: each token evicts the key to which its queries give the least "
         "weight; the last `recent` keys stay",
-        cache_parameters(1), "TOVA; Oren et al. 2024", true},
+        cache_parameters(1.0), "TOVA; Oren et al. 2024", true},
        make_eviction<Worth::attended>},
       {{"h2o",
         "a cache of `keys` keys: each token evicts the key that got the least weight in sum; the "
         "last `recent` keys stay",
-        cache_parameters(64), "H2O; Zhang et al. 2023", true},
+        cache_parameters("half"), "H2O; Zhang et al. 2023", true},
        make_eviction<Worth::attended_in_sum>},
   };
 }

@@ -271,6 +271,10 @@ std::vector<std::string> keep_exportable(PlanOptions& options,
   }
   if (std::ranges::count(formats, PlanFormat::hf_layers) > 0) {
     options.whole_layers = true;
+    if (options.search == PlanSearchKind::greedy || options.objective == PlanObjective::loss) {
+      throw UsageError(fault("hf-layers", "the regression and the objective memory",
+                             "the greedy search", "leave it out, or the export"));
+    }
     if (options.patterns.size() > 1) {
       throw UsageError(fault("PlanOptions::patterns", "one size of window for all layers",
                              fmt::format("{} patterns", options.patterns.size()),
@@ -278,7 +282,8 @@ std::vector<std::string> keep_exportable(PlanOptions& options,
     }
     if (options.patterns.empty()) {
       const Index context = std::ranges::max(source.documents);
-      options.patterns = {fmt::format("window:size={}", std::max(kLeastWindow, context / 8))};
+      const Index size = std::max(std::min(kLeastWindow, context / 2), context / 8);
+      options.patterns = {fmt::format("window:size={}", size)};
     }
   }
   if (formats.empty() || !options.normalizers.empty()) return {};

@@ -68,7 +68,8 @@ void require_served_by_layer(const SourceInfo& source, const Checkpoint* checkpo
   }
   for (const char* bias : {"attention_bias", "mlp_bias"}) {
     const auto& config = checkpoint->config().json();
-    if (config.value(bias, false)) refuse("a model without biases", std::string(bias) + ": true");
+    if (config.contains(bias) && config.at(bias) == true)
+      refuse("a model without biases", std::string(bias) + ": true");
   }
 }
 
@@ -95,7 +96,13 @@ PlanExport export_layers(const AttentionPlan& plan, const SourceInfo& source,
   // Ministral needs a size, even where no layer has a window.
   hf.config["sliding_window"] = size.value_or(kNoWindow);
   if (as.has_switch) hf.config["use_sliding_window"] = size.has_value();
-  if (!hf.config.contains("head_dim")) hf.config["head_dim"] = source.head_dim;
+  // What a config of Llama may leave to its class has other defaults in Ministral.
+  const auto state = [&](const char* key, const nlohmann::ordered_json& value) {
+    if (!hf.config.contains(key) || hf.config.at(key).is_null()) hf.config[key] = value;
+  };
+  state("head_dim", source.head_dim);
+  state("num_key_value_heads", source.kv_heads);
+  if (source.trained_length > 0) state("max_position_embeddings", source.trained_length);
   return hf.finish(plan, "AutoModelForCausalLM.from_pretrained(FOLDER)");
 }
 

@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kPlan = "plan.json";
+constexpr const char* kGeneration = "generation_config.json";
 constexpr const char* kWeights = "model.safetensors";  // where transformers looks first
 
 // Rows of the table: what was measured of the plan, with 95 % intervals. A plan file may say
@@ -94,11 +95,18 @@ void clear(const std::string& folder, const ResolvedModel& model) {
     throw UsageError(fault(folder, "no folder, or one of an earlier export", "other files",
                            ExportFolder::kAdvice));
   }
-  std::vector<fs::path> old;
+  std::vector<fs::path> old = {fs::path(folder) / kWeights, fs::path(folder) / kGeneration};
   for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.is_symlink() || entry.path().filename() == kWeights) old.push_back(entry.path());
+    if (entry.is_symlink()) old.push_back(entry.path());
   }
-  for (const fs::path& file : old) fs::remove(file);
+  for (const fs::path& file : old) {
+    std::error_code error;
+    fs::remove(file, error);
+    if (error) {
+      throw ResourceError(fault(file.string(), "a file of an earlier export to remove",
+                                error.message(), ExportFolder::kAdvice));
+    }
+  }
 }
 
 // Links the files of the checkpoint that are not written here.
@@ -121,10 +129,20 @@ void link_files(const ResolvedModel& model, ExportFolder& folder) {
 
 // The special tokens that a GGUF file names, as config.json does. Generation ends with any of those
 // that end a text, a turn or a message.
-Json special_tokens(const Gguf& file) {
+Json special_tokens(const ResolvedModel& model, const Json& config) {
+  if (!model.gguf) return {};
+  const Gguf file = Gguf::open(model.weights.front());
+  const Index vocabulary = config.at("vocab_size");
   const auto id = [&](const char* name) -> Json {
-    const GgufValue* found = file.find(fmt::format("tokenizer.ggml.{}_token_id", name));
-    return found == nullptr || found->is_list() ? Json() : Json(found->scalar);
+    const std::string key = fmt::format("tokenizer.ggml.{}_token_id", name);
+    const GgufValue* found = file.find(key);
+    if (found == nullptr) return {};
+    if (found->scalar.is_number_unsigned() &&
+        found->scalar.get<std::uint64_t>() < static_cast<std::uint64_t>(vocabulary)) {
+      return Json(found->scalar);
+    }
+    throw BadInputError(fault(file.where(key), fmt::format("a token below {}", vocabulary),
+                              found->summary(), "fetch the file again"));
   };
   Json tokens = Json::object(), ends = Json::array();
   for (const char* end : {"eos", "eot", "eom"}) {
@@ -160,16 +178,17 @@ ExportFolder cleared(const std::string& folder, const ResolvedModel& model) {
 }  // namespace
 
 HfFolder::HfFolder(const Checkpoint& checkpoint, const std::string& folder)
-    : config(checkpoint.config().json()), folder_(cleared(folder, checkpoint.model())) {
+    : config(checkpoint.config().json()),
+      tokens_(special_tokens(checkpoint.model(), config)),
+      folder_(cleared(folder, checkpoint.model())) {
   const ResolvedModel& model = checkpoint.model();
   link_files(model, folder_);
   if (!model.gguf) return;
   gguf_ = fs::path(model.weights.front()).filename().string();
   write_weights(checkpoint, folder_);
   config["dtype"] = "float32";
-  const Json tokens = special_tokens(Gguf::open(model.weights.front()));
-  config.update(tokens);
-  write("generation_config.json", json_text(tokens, 1) + "\n");
+  config.update(tokens_);
+  write(kGeneration, json_text(tokens_, 1) + "\n");
 }
 
 PlanExport HfFolder::finish(const AttentionPlan& plan, const std::string& load) {

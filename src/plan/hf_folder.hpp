@@ -26,6 +26,7 @@ class HfFolder {
   std::vector<std::string> notices;  // of the export
 
  private:
+  nlohmann::ordered_json tokens_;  // special ones, of a GGUF file; else null
   ExportFolder folder_;
   std::string gguf_;  // name of the GGUF file, which has the tokenizer; empty: none
 };

@@ -153,6 +153,16 @@ class PlanMaker {
     return once;
   }
 
+  // The shares of the default curve that the smallest choice in all layers does not fit into are
+  // left out.
+  std::vector<double> shares_with_room() const {
+    std::vector<double> all = shares();
+    if (!options_.whole_layers || options_.curve != PlanOptions().curve) return all;
+    const double least = space_.share(space_.smallest()) - 1e-12;
+    std::erase_if(all, [&](double share) { return share < least && share != options_.memory; });
+    return all;
+  }
+
   GreedyFinder& search_greedily() {
     auto finder = std::make_unique<GreedyFinder>(space_, loss_, starts_, texts_.search.texts,
                                                  options_, progress_, stop_);
@@ -178,7 +188,9 @@ class PlanMaker {
                            fmt::format("a share of at least {:.4f}, {}", least,
                                        options_.whole_layers ? "the smallest choice in all layers"
                                                              : "one key for each head"),
-                           fmt::format("{}", share), "ask for more, or give longer texts"));
+                           fmt::format("{}", share),
+                           options_.whole_layers ? "ask for more, or give a smaller pattern"
+                                                 : "ask for more, or give longer texts"));
   }
 
   // Returns the plan with the lowest cost on the check documents.
@@ -194,20 +206,14 @@ class PlanMaker {
     return *best;
   }
 
-  // Rivals of heads are no plans of whole layers.
-  bool is_offered(const PerHead<HeadPlan>& plan) const {
-    return !options_.whole_layers || space_.holds(plan);
-  }
-
   BudgetResult within(double share) {
-    std::vector<FoundPlan> found = starts_.rivals_within(share);
+    std::vector<FoundPlan> found;
+    if (!options_.whole_layers) found = starts_.rivals_within(share);
     for (FoundPlan& one : finder_->within(share)) found.push_back(std::move(one));
     for (const BudgetResult& smaller : budgets_) {
       found.push_back({smaller.plan, fmt::format("the plan of {}", smaller.label)});
     }
-    std::erase_if(found, [&](const FoundPlan& one) {
-      return share_of(one.plan) > share + 1e-12 || !is_offered(one.plan);
-    });
+    std::erase_if(found, [&](const FoundPlan& one) { return share_of(one.plan) > share + 1e-12; });
     const FoundPlan best = best_on_check(found);
     found_.insert(found_.end(), found.begin(), found.end());
     BudgetResult result = made(share_label(share), best.plan, best.start);
@@ -228,7 +234,7 @@ class PlanMaker {
   }
 
   void fit_into_memory() {
-    const std::vector<double> asked = shares();
+    const std::vector<double> asked = shares_with_room();
     std::vector<double> all = asked;
     std::ranges::sort(all);
     const double least = all.empty() ? kLeastShare : all.front();
@@ -285,12 +291,11 @@ class PlanMaker {
     };
     for (const SearchPoint& point : finder_->all()) add({space_.plan(point.choices), "a path"});
     for (const FoundPlan& found : found_) add(found);
-    for (int choice = 1; choice < space_.size(); ++choice) {
+    // These have windows for heads, which are no plans of whole layers.
+    for (int choice = 1; !options_.whole_layers && choice < space_.size(); ++choice) {
       const double share = space_.share(space_.same(choice));
       if (share >= 1) continue;
-      for (const FoundPlan& found : starts_.rivals_within(share)) {
-        if (is_offered(found.plan)) add(found);
-      }
+      for (const FoundPlan& found : starts_.rivals_within(share)) add(found);
     }
     std::ranges::stable_sort(all, {}, &Offer::share);
     std::vector<Offer> front;
@@ -335,7 +340,7 @@ class PlanMaker {
 
   std::optional<ConvergeBudgets> converge_budgets() {
     // Fails early, before the expensive work.
-    for (const double share : shares()) require_room(share);
+    for (const double share : shares_with_room()) require_room(share);
     if (context_ < kShortestContext) return std::nullopt;
     return ConvergeBudgets(texts_.search.texts, context_, options_.seed, options_.threads, nullptr,
                            stop_);

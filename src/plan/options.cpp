@@ -83,7 +83,7 @@ std::vector<Option> options_of(PlanOptions& o) {
        .form = "N|auto",
        .group = option_group::searched,
        .help = "Number of random plans of the regression; auto, the default, is four times the "
-               "number of key-value heads, from 128 to 512",
+               "number of key-value heads or whole layers, from 128 to 512",
        .least = 8,
        .none = "auto"},
       {.member = "PlanOptions::screen",

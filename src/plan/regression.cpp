@@ -270,8 +270,9 @@ std::vector<SearchPoint> RegressionFinder::measured_within(double share, std::si
 }
 
 double RegressionFinder::steps_of_share() const {
-  const double sampled = (kUnitRounds + 2) * kRoundPlans + kLayerRounds * kLayerPlans;
-  return kStepOfSample * (sampled + kLayerPlans) + kOffered + kOfferedLayers;
+  const double of_units = kStepOfSample * (kUnitRounds + 2) * kRoundPlans + kOffered;
+  if (space_.by_layer()) return of_units;
+  return of_units + kStepOfSample * (kLayerRounds + 1) * kLayerPlans + kOfferedLayers;
 }
 
 void RegressionFinder::prepare(double /*least*/, double /*most*/) {

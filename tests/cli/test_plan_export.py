@@ -158,6 +158,7 @@ class PlanExport(CommandTest):
         self.assertEqual(header["__metadata__"], {"format": "pt"})
         self.assertTrue((self.folder / "out/hf/tiny.gguf").samefile(file))
         self.assertIn(f'gguf_file="{file.name}"', (self.folder / "out/hf/README.md").read_text())
+        self.assertEqual(json.loads((self.folder / "out/hf/generation_config.json").read_text()), {})
         # Generation ends at any token that ends a text or a turn.
         ids = {"bos": 1, "eos": 2, "padding": 2, "eot": 3, "eom": 3}
         file.write_bytes(
@@ -168,6 +169,12 @@ class PlanExport(CommandTest):
         for name in ("config.json", "generation_config.json"):
             written = json.loads((self.folder / "out/hf" / name).read_text())
             self.assertEqual({key: written.get(key) for key in tokens}, tokens)
+        # Nothing of it is left for another model.
+        self.succeed(*EXISTING, "hf", "--out", "out")
+        self.assertFalse((self.folder / "out/hf/generation_config.json").exists())
+        file.write_bytes(gguf(metadata() | {"tokenizer.ggml.eos_token_id": 4_000_000_000}))
+        call = ("plan", "tiny.gguf", "--plan", "gguf.json", "--export", "hf", "--out", "out")
+        self.refuse(BAD_INPUT, *call, says="tokenizer.ggml.eos_token_id")
 
     def test_whole_layers_without_code(self) -> None:
         windows = [{"layer": 1, "kv_head": head, "pattern": "window:size=24"} for head in (0, 1)]
@@ -206,6 +213,15 @@ class PlanExport(CommandTest):
                   heads=gemma["num_attention_heads"], kv_heads=gemma["num_key_value_heads"])  # fmt: skip
         call = ("plan", "gemma", "--plan", "gemma.json", "--export", "hf-layers", "--out", "out")
         self.refuse(UNSUPPORTED, *call, says="one of llama, mistral, qwen2, qwen3, found gemma")
+        config = json.loads((self.folder / "model/config.json").read_text())
+        config |= {"attention_bias": None, "mlp_bias": None, "head_dim": None}
+        del config["max_position_embeddings"]
+        (self.folder / "model/config.json").write_text(json.dumps(config))
+        self.plan(name="none.json", changes=[])
+        self.succeed("plan", "model", "--plan", "none.json", "--export", "hf-layers", "--out", "nulls")
+        written = json.loads((self.folder / "nulls/hf-layers/config.json").read_text())
+        self.assertEqual(written["max_position_embeddings"], 2048)
+        self.assertEqual(written["head_dim"], config["hidden_size"] // 6)
         copy_golden("llama/llama-biases", self.folder / "biases")
         self.plan(name="none.json", changes=[], heads=4)
         call = ("plan", "biases", "--plan", "none.json", "--export", "hf-layers", "--out", "out")
@@ -235,8 +251,14 @@ class PlanExport(CommandTest):
         self.assertIs(results["settings"]["whole_layers"], True)
         self.refuse(USAGE, *search[:-5], "0.05", "--curve", "0.05", "--out", "out", "--export", "hf-layers",
                     says="the smallest choice in all layers")  # fmt: skip
+        # Of the default curve, 25 % has no room for windows of 64 keys in all layers.
+        self.succeed(*search[:-4], "--pattern", "window:size=64", "--out", "out", "--export", "hf-layers")
+        results = json.loads((self.folder / "out/results.json").read_text())
+        self.assertEqual(results["coords"]["budget"], ["60 %", "75 %", "50 %"])
         two = ("--pattern", "window:size=16,window:size=32")
         self.refuse(USAGE, *search, "--export", "hf-layers", *two, says="one size of window for all layers")
+        self.refuse(USAGE, *search, "--search", "greedy", "--export", "hf-layers",
+                    says="hf-layers: expected the regression")  # fmt: skip
         greedy = ("--search", "greedy", "--whole-layers", "true")
         self.refuse(USAGE, *search, *greedy, says="--whole-layers: expected the regression")
         # Any patterns, where no export limits them.

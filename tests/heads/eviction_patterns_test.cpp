@@ -209,6 +209,17 @@ TEST(Evictions, KeepTheLastKeysThatTheyMust) {
   }
 }
 
+TEST(Evictions, GiveHalfOfH2oToRecentKeys) {
+  Group group(14);
+  for (const auto& [half, given] :
+       {std::pair{"h2o:keys=20", "h2o:keys=20,recent=10"}, {"h2o:keys=1", "h2o:keys=1,recent=1"}}) {
+    for (Index query = 0; query < kLength; ++query) {
+      EXPECT_EQ(asked(half, group.head(), query, kLength),
+                asked(given, group.head(), query, kLength));
+    }
+  }
+}
+
 TEST(Evictions, HoldWhatTheySay) {
   for (const Rule& rule : rules()) {
     const auto pattern = make_pattern(spec(rule, 20, 3));
