@@ -304,6 +304,8 @@ struct NextTokens {
   std::vector<double> losses;  // -log p(x_{t+1} | x_1..x_t), t = 1..L-1, nats; empty: not known
   // 1 if x_{t+1} is the most likely token, t = 1..L-1; a token as likely as the best counts.
   std::vector<std::uint8_t> right = {};
+  // The most likely token x_{t+1}, t = 1..L-1; of equally likely ones the lowest id.
+  std::vector<int> likeliest = {};
   // KL(reference || this) of the next token at t = 1..L, nats; empty without a reference and for a
   // document with an answer.
   std::vector<double> divergence = {};

@@ -439,6 +439,7 @@ class LiveSource:
         return NextTokens(
             _next_tokens.losses(logits, ids),
             _next_tokens.right(logits, ids),
+            logits[:-1].argmax(dim=1).tolist(),
             [] if reference is None else _next_tokens.divergence(logits, reference),
         )
 

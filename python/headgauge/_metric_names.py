@@ -128,6 +128,7 @@ MetricName = Literal[
     "loss_change_confirmed",
     "loss_change_together",
     "kl",
+    "same_token",
     "fitted_parameter",
     "loss",
     "loss_by_gap",

@@ -20,6 +20,8 @@ class NextTokens:
     """-log p of the tokens 2 to L in nats; empty: not known."""
     right: list[bool] = field(default_factory=list)
     """Whether each of the tokens 2 to L is the most likely one; empty: not known."""
+    likeliest: list[int] = field(default_factory=list)
+    """The most likely one for each of the tokens 2 to L; empty: not known."""
     divergence: list[float] = field(default_factory=list)
     """KL(reference || this) of each next token, L of them, in nats; empty: there is no reference."""
     output_change: list[float] = field(default_factory=list)

@@ -150,7 +150,8 @@ NextTokens next_tokens_of(const nb::handle& said) {
     return nb::cast<std::vector<double>>(said.attr(name));
   };
   return {numbers("losses"), nb::cast<std::vector<std::uint8_t>>(said.attr("right")),
-          numbers("divergence"), numbers("output_change")};
+          nb::cast<std::vector<int>>(said.attr("likeliest")), numbers("divergence"),
+          numbers("output_change")};
 }
 
 class PythonSource final : public ModelSource {

@@ -18,6 +18,21 @@ Series divergences(const Predictions& predictions) {
   return series;
 }
 
+// Returns 1 where both predict the same most likely token, else 0.
+Series agreements(const SourceInfo& source, const Predictions& of, const Predictions& with) {
+  Series series(of.size());
+  for (std::size_t d = 0; d < of.size(); ++d) {
+    if (!source.is_text(static_cast<Index>(d))) continue;
+    if (of[d].likeliest.size() != with[d].likeliest.size()) {
+      throw DamagedPartError("as many predictions as the model itself has", "another number");
+    }
+    for (std::size_t t = 0; t < of[d].likeliest.size(); ++t) {
+      series[d].push_back(of[d].likeliest[t] == with[d].likeliest[t] ? 1 : 0);
+    }
+  }
+  return series;
+}
+
 Series differences(const Series& of, const Series& from) {
   Series series = of;
   for (std::size_t d = 0; d < series.size(); ++d) {
@@ -46,6 +61,7 @@ NextTokenMetrics::NextTokenMetrics(const SourceInfo& source, std::vector<std::st
   change_ = add(metric::loss_change);
   change_->change_of = metric::loss;
   divergence_ = add(metric::kl);
+  same_token_ = add(metric::same_token);
   if (!repeats.known()) return;
   results.set_coord("gap", repeats.labels());
   dims.back() = "gap";
@@ -65,6 +81,7 @@ void NextTokenMetrics::put(std::span<const Index> cell, const Predictions& origi
   const Series own = text_losses(source_, intervention);
   const Series change = differences(own, text_losses(source_, original));
   const Series divergence = divergences(intervention);
+  const Series same = agreements(source_, intervention, original);
   std::vector<Index> full(cell.begin(), cell.end());
   full.push_back(0);
   const auto lengths = results_.coord_numbers("length");
@@ -74,6 +91,7 @@ void NextTokenMetrics::put(std::span<const Index> cell, const Predictions& origi
     loss_->set(full, series_statistics(own, length - 1));
     change_->set(full, series_statistics(change, length - 1));
     divergence_->set(full, series_statistics(divergence, length));
+    same_token_->set(full, series_statistics(same, length - 1));
   }
   if (by_gap_ == nullptr) return;
   const std::vector<Estimate> changes = repeats_.means(change);

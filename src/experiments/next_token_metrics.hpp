@@ -33,6 +33,7 @@ class NextTokenMetrics {
   LabelledArray* loss_ = nullptr;         // these three are null without a text
   LabelledArray* change_ = nullptr;
   LabelledArray* divergence_ = nullptr;
+  LabelledArray* same_token_ = nullptr;
   const RepeatGaps& repeats_;
   LabelledArray* by_gap_ = nullptr;  // these three are null if no tokens are known
   LabelledArray* change_by_gap_ = nullptr;

@@ -25,6 +25,7 @@ struct RowSums {
   double partition = kNothing;  // log sum exp of the model's own logits
   double target = 0;            // logit of the next token
   double largest = kNothing;    // logit of the most likely token
+  int likeliest = 0;            // that token
   double difference = 0;        // mean over the reference's distribution of l_reference - l
 };
 
@@ -86,7 +87,12 @@ class NextTokenSums {
         RowSums& sum = sums_[h][at];
         const WeightSums chunk = softmax_row(logits.row(r), {});
         sum.partition = log_add(sum.partition, chunk.log_sum_exp);
-        sum.largest = std::max(sum.largest, chunk.max_logit);
+        if (chunk.max_logit > sum.largest) {
+          sum.largest = chunk.max_logit;
+          const auto row_of = logits.row(r);
+          const auto at_most = std::ranges::max_element(row_of) - row_of.begin();
+          sum.likeliest = static_cast<int>(first + at_most);
+        }
         const Index local = at < std::ssize(targets_) ? targets_[at] - first : -1;
         if (local >= 0 && local < size) sum.target = logits(r, local);
         if (!compares()) continue;
@@ -106,6 +112,7 @@ class NextTokenSums {
         const RowSums& sum = sums_[h][r];
         found[h].losses.push_back(sum.partition - sum.target);
         found[h].right.push_back(sum.target >= sum.largest ? 1 : 0);
+        found[h].likeliest.push_back(sum.likeliest);
       }
       for (std::size_t r = 0; compares() && r < partition_.size(); ++r) {
         // E[l - l'] - Z + Z', which is only negative by rounding.

@@ -24,6 +24,7 @@ Bytes write_next_tokens(std::span<const NextTokens> list) {
   for (const NextTokens& next : list) {
     part.put_list(next.losses);
     part.put_list(next.right);
+    part.put_list(next.likeliest);
     part.put_list(next.divergence);
     part.put_list(next.output_change);
   }
@@ -52,10 +53,12 @@ std::vector<NextTokens> read_next_tokens(const Bytes& bytes, std::size_t variant
   for (NextTokens& next : list) {
     next.losses = part.take_list<double>();
     next.right = part.take_list<std::uint8_t>();
+    next.likeliest = part.take_list<int>();
     next.divergence = part.take_list<double>();
     next.output_change = part.take_list<double>();
     require_values(next.losses, source.predicted(document));
     require_values(next.right, std::ssize(next.losses));
+    require_values(next.likeliest, std::ssize(next.losses));
     require_values(next.divergence, tokens);
     require_values(next.output_change, tokens);
   }

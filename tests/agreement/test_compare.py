@@ -64,7 +64,7 @@ class CompareAgreement(unittest.TestCase):
         self.assertLessEqual(abs(found - expected), tolerance * max(1.0, abs(expected)), what)
 
     def check_losses(self, cell: dict, interventions: dict, what: str) -> None:
-        """`cell` has values and standard errors by length of loss, loss_change and kl."""
+        """`cell` has values and standard errors by length of loss, loss_change, kl and same_token."""
         outcome = self.reference.under(interventions)
         original = self.reference.trace.next_token_loss
         self.check_gaps(cell, outcome.losses, "loss_by_gap", what)
@@ -74,6 +74,7 @@ class CompareAgreement(unittest.TestCase):
                 ("loss", outcome.losses, length - 1, LOSS),
                 ("loss_change", outcome.losses - original, length - 1, LOSS),
                 ("kl", outcome.divergence, length, DIVERGENCE),
+                ("same_token", outcome.same_token, length - 1, LOSS),
             ):
                 mean, error = mean_up_to(values, rows)
                 label = f"{what}: {name} at {length}"
@@ -115,7 +116,7 @@ class CompareAgreement(unittest.TestCase):
 
         return {
             name: (of(results["metrics"][name]["values"]), of(results["metrics"][name]["stderr"]))
-            for name in ("loss", "loss_change", "kl", "loss_by_gap", "loss_change_by_gap")
+            for name in ("loss", "loss_change", "kl", "same_token", "loss_by_gap", "loss_change_by_gap")
         }
 
     def test_all_heads_at_once(self) -> None:

@@ -101,6 +101,7 @@ class Outcome:
 
     losses: Array  # (L-1,)
     divergence: Array  # (L,)
+    same_token: Array  # (L-1,): 1 where the most likely next token is the original's
 
 
 class Counterfactual:
@@ -115,7 +116,8 @@ class Counterfactual:
         model = self.model.under(interventions)
         trace = model.forward(self.ids)
         p, q = self.model.log_probabilities, model.log_probabilities
-        return Outcome(trace.next_token_loss, (np.exp(p) * (p - q)).sum(axis=1))
+        same = (p.argmax(axis=1) == q.argmax(axis=1))[:-1].astype(float)
+        return Outcome(trace.next_token_loss, (np.exp(p) * (p - q)).sum(axis=1), same)
 
     def output_changes(self, layer: int, intervention: Intervention) -> Array:
         """(H, L): ||o' - o|| / ||o|| of every row of every head, NaN where ||o|| = 0."""

@@ -125,6 +125,7 @@ export type DeclaredMetric =
   | "loss_change_confirmed"
   | "loss_change_together"
   | "kl"
+  | "same_token"
   | "fitted_parameter"
   | "loss"
   | "loss_by_gap"
