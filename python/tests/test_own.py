@@ -177,7 +177,7 @@ class Own(unittest.TestCase):
         logits[:, 2] = np.finfo(np.float32).min
         ranges = np.array([[0, query + 1] for query in range(count)])
         vectors = np.ones((count, 4), np.float32)
-        kept = Selector(own).select(vectors, vectors, ranges, 0, 0, 0, True, 1.0, logits)
+        kept = Selector(own).select(vectors[None], vectors, ranges, 0, 0, 0, True, 0, 1.0, 0.0, logits)
         self.assertFalse(own.visible[:, 2].any())
         np.testing.assert_array_equal(kept.sum(axis=1), [1, 2, 2, 3, 4, 5])
 
