@@ -11,20 +11,13 @@ namespace headgauge {
 
 namespace {
 
-// Sets group_queries of heads that stand together.
 void share_queries(std::span<HeadInput> heads) {
-  std::vector<MatrixView<const float>> queries;
-  for (const HeadInput& head : heads) queries.push_back(head.queries);
-  for (std::size_t h = 0; h < heads.size();) {
-    const auto end =
-        std::find_if(heads.begin() + static_cast<std::ptrdiff_t>(h), heads.end(),
-                     [&](const HeadInput& head) { return head.kv_head != heads[h].kv_head; });
-    const auto first = queries.begin() + static_cast<std::ptrdiff_t>(h);
-    const auto count = static_cast<std::size_t>(end - heads.begin()) - h;
-    for (std::size_t k = 0; count > 1 && k < count; ++k) {
-      heads[h + k].group_queries.assign(first, first + static_cast<std::ptrdiff_t>(count));
+  for (HeadInput& head : heads) {
+    head.group_queries.clear();
+    for (const HeadInput& other : heads) {
+      if (other.kv_head == head.kv_head) head.group_queries.push_back(other.queries);
     }
-    h += count;
+    if (head.group_queries.size() == 1) head.group_queries.clear();
   }
 }
 

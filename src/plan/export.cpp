@@ -125,6 +125,25 @@ void require_family(const SourceInfo& source, PlanFormat format) {
                                "kvpress does not know its layers"));
 }
 
+// Makes the search one of whole layers, with one size of window.
+void search_by_layer(PlanOptions& options, const SourceInfo& source) {
+  options.whole_layers = true;
+  if (options.search == PlanSearchKind::greedy || options.objective == PlanObjective::loss) {
+    throw UsageError(fault("hf-layers", "the regression and the objective memory",
+                           "the greedy search", "leave it out, or the export"));
+  }
+  if (options.patterns.size() > 1) {
+    throw UsageError(fault("PlanOptions::patterns", "one size of window for all layers",
+                           fmt::format("{} patterns", options.patterns.size()),
+                           "leave the others out, or the export"));
+  }
+  if (options.patterns.empty()) {
+    const Index context = std::ranges::max(source.documents);
+    const Index size = std::max(std::min(kLeastWindow, context / 2), context / 8);
+    options.patterns = {fmt::format("window:size={}", size)};
+  }
+}
+
 // Lines of one row a layer and one column a key-value head.
 std::string head_table(const AttentionPlan& plan,
                        const std::function<Index(const HeadPlan&)>& value) {
@@ -269,23 +288,7 @@ std::vector<std::string> keep_exportable(PlanOptions& options,
       if (normalizer != "softmax") require({"", normalizer}, "PlanOptions::normalizers");
     }
   }
-  if (std::ranges::count(formats, PlanFormat::hf_layers) > 0) {
-    options.whole_layers = true;
-    if (options.search == PlanSearchKind::greedy || options.objective == PlanObjective::loss) {
-      throw UsageError(fault("hf-layers", "the regression and the objective memory",
-                             "the greedy search", "leave it out, or the export"));
-    }
-    if (options.patterns.size() > 1) {
-      throw UsageError(fault("PlanOptions::patterns", "one size of window for all layers",
-                             fmt::format("{} patterns", options.patterns.size()),
-                             "leave the others out, or the export"));
-    }
-    if (options.patterns.empty()) {
-      const Index context = std::ranges::max(source.documents);
-      const Index size = std::max(std::min(kLeastWindow, context / 2), context / 8);
-      options.patterns = {fmt::format("window:size={}", size)};
-    }
-  }
+  if (std::ranges::count(formats, PlanFormat::hf_layers) > 0) search_by_layer(options, source);
   if (formats.empty() || !options.normalizers.empty()) return {};
   const auto without = std::ranges::find_if_not(
       formats, [&](PlanFormat format) { return does_means(format, source); });

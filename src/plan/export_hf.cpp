@@ -83,11 +83,13 @@ PlanExport export_hf(const AttentionPlan& plan, const SourceInfo& source,
                            {"AutoModelForCausalLM", "modeling_headgauge.HeadgaugeForCausalLM"}};
   hf.config["headgauge_plan"] = kinds_of(plan);
   hf.write("modeling_headgauge.py", with_base(base));
+  PlanExport done =
+      hf.finish(plan, "AutoModelForCausalLM.from_pretrained(FOLDER, trust_remote_code=True)");
   if (std::ranges::count(kServed, base) == 0) {
-    hf.notices.push_back(
+    done.notices.push_back(
         fmt::format("hf: {} is not among the families that the export is tested with", base));
   }
-  return hf.finish(plan, "AutoModelForCausalLM.from_pretrained(FOLDER, trust_remote_code=True)");
+  return done;
 }
 
 }  // namespace headgauge

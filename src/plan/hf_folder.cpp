@@ -195,7 +195,6 @@ PlanExport HfFolder::finish(const AttentionPlan& plan, const std::string& load) 
   write("config.json", json_text(config, 1) + "\n");
   write(kPlan, plan_text(plan));
   write("README.md", card(plan, load, gguf_));
-  folder_.done.notices = notices;
   return folder_.done;
 }
 

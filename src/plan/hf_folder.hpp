@@ -22,8 +22,7 @@ class HfFolder {
   // Writes config.json, plan.json and README.md, which says how the model is loaded.
   PlanExport finish(const AttentionPlan& plan, const std::string& load);
 
-  nlohmann::ordered_json config;     // the model's, to be changed before finish()
-  std::vector<std::string> notices;  // of the export
+  nlohmann::ordered_json config;  // the model's, to be changed before finish()
 
  private:
   nlohmann::ordered_json tokens_;  // special ones, of a GGUF file; else null

@@ -35,6 +35,10 @@ class PlanAnswers(CommandTest):
         done = self.succeed(*self.words)
         results = validate(self.folder / "out/results.json")
         self.assertEqual(results["coords"]["task"], ["said", "also"])
+        # What the search weighed beside the text, which has no replay here.
+        self.assertEqual(list(results["settings"]["weights"]), ["answers"])
+        self.assertEqual(list(results["settings"]["weights"]["answers"]), ["said"])
+        self.assertGreater(results["settings"]["weights"]["answers"]["said"], 0)
         change = results["metrics"]["planned_answer_change"]
         self.assertEqual(change["rows"][0][0][1], 16)
         self.assertIsNone(change["values"][0][0][0], "not confirmed on what was searched")

@@ -36,6 +36,11 @@ class PlanExport(CommandTest):
         }
         self.write(name, json.dumps(plan))
 
+    def write_texts(self, seed: int, tokens: int) -> None:
+        draw = random.Random(seed)
+        for name in ("a.txt", "b.txt"):
+            self.write(name, " ".join(str(draw.randrange(31)) for _ in range(tokens)))
+
     def test_an_existing_plan_in_every_format(self) -> None:
         done = self.succeed(*EXISTING, "duo,kvpress", "--out", "out")
         written = [
@@ -228,9 +233,7 @@ class PlanExport(CommandTest):
         self.refuse(UNSUPPORTED, *call, says="a model without biases")
 
     def test_a_search_by_layer(self) -> None:
-        draw = random.Random(5)
-        for name in ("a.txt", "b.txt"):
-            self.write(name, " ".join(str(draw.randrange(31)) for _ in range(512)))
+        self.write_texts(5, 512)
         search = ("plan", "model", "--tokens", "a.txt", "--confirm", "b.txt", "--lengths", "128",
                   "--random-plans", "1", "--memory", "0.6", "--curve", "0.6", "--out", "out")  # fmt: skip
         self.succeed(*search, "--export", "hf-layers")
@@ -251,7 +254,7 @@ class PlanExport(CommandTest):
         self.assertIs(results["settings"]["whole_layers"], True)
         self.refuse(USAGE, *search[:-5], "0.05", "--curve", "0.05", "--out", "out", "--export", "hf-layers",
                     says="the smallest choice in all layers")  # fmt: skip
-        # Of the default curve, 25 % has no room for windows of 64 keys in all layers.
+        # Windows of 64 keys in all layers have no room in 25 %, a share of the default curve.
         self.succeed(*search[:-4], "--pattern", "window:size=64", "--out", "out", "--export", "hf-layers")
         results = json.loads((self.folder / "out/results.json").read_text())
         self.assertEqual(results["coords"]["budget"], ["60 %", "75 %", "50 %"])
@@ -316,9 +319,7 @@ class PlanExport(CommandTest):
                 self.assertFalse((self.folder / "none").exists())
 
     def test_a_search_is_refused_before_it_begins(self) -> None:
-        draw = random.Random(4)
-        for name in ("a.txt", "b.txt"):
-            self.write(name, " ".join(str(draw.randrange(31)) for _ in range(256)))
+        self.write_texts(4, 256)
         search = ("--tokens", "a.txt", "--confirm", "b.txt", "--lengths", "64", "--random-plans", "1",
                   "--memory", "0.5", "--pattern", "window:size=8", "--out", "out", "--export", "hf")  # fmt: skip
         copy_golden("llama/gemma2-plain", self.folder / "gemma2")
@@ -355,9 +356,7 @@ class PlanExport(CommandTest):
         )
 
     def test_beside_a_search(self) -> None:
-        draw = random.Random(3)
-        for name in ("a.txt", "b.txt"):
-            self.write(name, " ".join(str(draw.randrange(31)) for _ in range(256)))
+        self.write_texts(3, 256)
         search = (
             "plan",
             "model",

@@ -229,8 +229,8 @@ TEST(Evictions, HoldWhatTheySay) {
   }
 }
 
-// Of equal keys the earliest goes: then the policies of content are windows.
-TEST(Evictions, OfEqualKeysTheEarliestGoes) {
+// The earliest of equal keys goes: then the policies of content are windows.
+TEST(Evictions, DropTheEarliestOfEqualKeys) {
   Matrix<float> same(kLength, 3);
   for (Index i = 0; i < kLength; ++i) same(i, 1) = 1;
   HeadInput head;

@@ -1,0 +1,59 @@
+// Predictions over a vocabulary of several chunks, against all logits at once.
+#include "model/next_token.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace headgauge {
+namespace {
+
+constexpr Index kVocabulary = 4500, kWidth = 6, kTokens = 40;
+
+Matrix<float> normal_matrix(Index rows, Index cols, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<float> normal;
+  Matrix<float> matrix(rows, cols);
+  for (Index r = 0; r < rows; ++r) {
+    for (float& x : matrix.row(r)) x = normal(generator);
+  }
+  return matrix;
+}
+
+TEST(NextToken, FindsTheLikeliestInEveryChunk) {
+  const Matrix<float> weight = normal_matrix(kVocabulary, kWidth, 1);
+  const Matrix<float> hidden = normal_matrix(kTokens, kWidth, 2);
+  TensorView view;
+  view.shape = {kVocabulary, kWidth};
+  view.bytes = std::as_bytes(std::span(weight.data(), kVocabulary * kWidth));
+  std::vector<int> targets;
+  for (Index t = 0; t + 1 < kTokens; ++t)
+    targets.push_back(static_cast<int>(113 * t % kVocabulary));
+  ThreadPool pool(2);
+  const std::vector<MatrixView<const float>> models = {hidden.view()};
+  const NextTokens found = compare_next_tokens({}, models, view, targets, 0, pool).front();
+  ASSERT_EQ(found.likeliest.size(), targets.size());
+  std::vector<int> in_chunk(3);
+  for (std::size_t t = 0; t < targets.size(); ++t) {
+    std::vector<double> logits;
+    double sum = 0;
+    for (Index v = 0; v < kVocabulary; ++v) {
+      double logit = 0;
+      for (Index d = 0; d < kWidth; ++d) {
+        logit += double{hidden(static_cast<Index>(t), d)} * double{weight(v, d)};
+      }
+      logits.push_back(logit);
+      sum += std::exp(logit);
+    }
+    const Index best = std::ranges::max_element(logits) - logits.begin();
+    EXPECT_EQ(found.likeliest[t], best) << t;
+    const double own = logits[static_cast<std::size_t>(targets[t])];
+    EXPECT_NEAR(found.losses[t], std::log(sum) - own, 1e-4);
+    ++in_chunk[static_cast<std::size_t>(best / 2016)];
+  }
+  for (const int count : in_chunk) EXPECT_GT(count, 0);
+}
+
+}  // namespace
+}  // namespace headgauge
