@@ -18,6 +18,7 @@ from transformers.cache_utils import (
 )
 
 from headgauge._config import any_of
+from headgauge._held_heads import HeldHeads
 from headgauge.errors import UnsupportedError
 
 Kind = tuple[int, int] | str
@@ -57,6 +58,10 @@ class KeysAndValues:
             torch.cat([self.positions, positions]),
         )
 
+    def until(self, token_count: int) -> KeysAndValues:
+        """Returns the keys of the first tokens."""
+        return self._at((self.positions < token_count).nonzero().reshape(-1))
+
     def keep_first_and_last(
         self, first: int, last: int, token_count: int, padding: torch.Tensor
     ) -> KeysAndValues:
@@ -66,9 +71,14 @@ class KeysAndValues:
         keep = (self.positions >= low) & (self.positions < high + first) | (
             self.positions > token_count - last
         )
-        at = keep.nonzero().reshape(-1)
+        return self._at(keep.nonzero().reshape(-1))
+
+    def _at(self, places: torch.Tensor) -> KeysAndValues:
         return KeysAndValues(
-            self.heads, self.keys.index_select(2, at), self.values.index_select(2, at), self.positions[at]
+            self.heads,
+            self.keys.index_select(2, places),
+            self.values.index_select(2, places),
+            self.positions[places],
         )
 
 
@@ -83,8 +93,9 @@ class Total:
 
 @dataclass
 class LayerState:
-    """The cache of a layer."""
+    """The cache of a layer: of all heads, or by what they need."""
 
+    heads: HeldHeads | None = None
     held: dict[Kind, KeysAndValues] = field(default_factory=dict)
     total: Total | None = None
     padding: torch.Tensor | None = None
@@ -97,10 +108,12 @@ class PrunedLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignor
 
     is_sliding = False
     is_compileable = False
+    is_croppable = True
 
-    def __init__(self, owner: Any) -> None:
+    def __init__(self, owner: Any, record_past: bool) -> None:
         super().__init__()  # type: ignore[no-untyped-call,unused-ignore]
         self.owner, self.token_count, self.state = owner, 0, LayerState()
+        self.record_past = record_past  # nothing is dropped until crop()
         self._token_bytes = 0
 
     def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor | None = None) -> None:
@@ -142,6 +155,7 @@ class PrunedLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignor
     def nbytes(self) -> int:
         state = self.state
         held = sum(_bytes(h.keys, h.values, h.positions) for h in state.held.values())
+        held += state.heads.nbytes if state.heads else 0
         return held + (_bytes(state.total.values, state.total.count) if state.total else 0)
 
     @property
@@ -151,6 +165,8 @@ class PrunedLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignor
 
     def _each_batch(self, change: Callable[[torch.Tensor], torch.Tensor]) -> None:
         state = self.state
+        if state.heads is not None:
+            state.heads.each(change)
         for held in state.held.values():
             held.keys, held.values = change(held.keys), change(held.values)
         if state.total is not None:
@@ -167,13 +183,26 @@ class PrunedLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignor
     def batch_select_indices(self, indices: torch.Tensor) -> None:
         self._each_batch(lambda tensor: tensor[indices.to(tensor.device)])
 
-    def crop(self, *_: Any) -> None:
-        raise UnsupportedError(
-            "use: expected generation that only goes on, found one that takes tokens back, whose keys are gone"
-        )
+    def activate_past_recording(self) -> None:
+        self.record_past = True
+        if self.state.heads is not None:
+            self.state.heads.record()
+
+    def crop(self, tokens_to_remove: int) -> None:
+        """Takes the last -tokens_to_remove tokens back: what transformers calls since 5.24."""
+        if tokens_to_remove > 0 or (tokens_to_remove < 0 and not self.record_past):
+            raise UnsupportedError(
+                "use: expected generation that only goes on, found one that takes tokens back, whose keys are gone; "
+                "give use() record_past=True, with transformers 5.24 or later"
+            )
+        self.token_count += tokens_to_remove
+        if self.state.heads is not None and self.record_past:
+            self.state.heads.crop(-tokens_to_remove)
+        for kind, held in self.state.held.items():
+            self.state.held[kind] = held.until(self.token_count)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> PrunedLayer:
-        copied = PrunedLayer(self.owner)
+        copied = PrunedLayer(self.owner, self.record_past)
         copied.token_count, copied._token_bytes = self.token_count, self._token_bytes
         copied.state, copied.is_initialized = copy.deepcopy(self.state, memo), self.is_initialized
         return copied
@@ -213,10 +242,13 @@ def can_prune(model: Any) -> bool:
     return all(type(layer) in (DynamicLayer, DynamicSlidingWindowLayer) for layer in own.layers)
 
 
-def with_pruned_layers(past: Any, owner: Any, layers: int) -> tuple[Any, list[PrunedLayer]]:
+def with_pruned_layers(
+    past: Any, owner: Any, layers: int, record_past: bool
+) -> tuple[Any, list[PrunedLayer]]:
     """Returns a cache with kept layers to use instead of an empty cache or None. A DynamicCache is
     changed in place; other kinds, which have a fixed size, are replaced."""
-    kept = [PrunedLayer(owner) for _ in range(layers)]
+    record_past |= any(getattr(layer, "record_past", False) for layer in getattr(past, "layers", ()))
+    kept = [PrunedLayer(owner, record_past) for _ in range(layers)]
     if type(past) is not DynamicCache:
         return Cache(layers=list(kept)), kept
     past.layers[:] = kept

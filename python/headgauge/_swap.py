@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from headgauge import _held_attention
 from headgauge._adapters import adapt
 from headgauge._attention import (
     add_swap,
@@ -54,9 +55,15 @@ class use:
     than that; cache_bytes gives its size. restore() restores the model. If several of these objects
     change one model, the last one created that is still active applies, in whatever order they end.
 
-    Scores are computed in float32 or better, weights of normalizers in float64 on the CPU and in
-    the type of the scores on a GPU. All weights of a layer are in memory at once, so this is for
-    measuring, tuning and trying, not for speed.
+    Heads that need only first and last keys, all keys or a mean run by PyTorch's kernels, in the
+    model's own type, if all query heads of a key-value head do. Otherwise scores are computed in
+    float32 or better, weights of normalizers in float64 on the CPU and in the type of the scores on
+    a GPU, and all weights of a layer are in memory at once: for measuring, tuning and trying, not
+    for speed.
+
+    `record_past`: for assisted generation, with this model as the one that drafts or that verifies.
+    The cache drops nothing until transformers (5.24 or later) takes the tokens back that were not
+    accepted.
 
     Raises UsageError for an unknown rule, pattern or head; from the model's first forward pass also
     for heads of layers without attention (hybrid models). Raises BadInputError for a plan of
@@ -72,6 +79,7 @@ class use:
         heads: Iterable[tuple[int, int]] | None = None,
         *,
         pattern: str | Pattern | None = None,
+        record_past: bool = False,
     ) -> None:
         if not isinstance(model, torch.nn.Module) or not hasattr(model, "config"):
             raise UsageError(f"model: expected a transformers model, found {type(model).__name__}")
@@ -92,6 +100,7 @@ class use:
         self._layers: list[PrunedLayer] = []
         self._cache_bytes: CacheBytes | None = None
         self._past = 0
+        self._records = record_past
         self._model = model
         self._parameters = [*inspect.signature(model.forward).parameters]
         known = [name for name in cache_names if name in self._parameters]
@@ -169,7 +178,7 @@ class use:
             return args, given
         if past is not None and getattr(module, "_cache", None) is past:
             del module._cache  # transformers 4 would reuse it in the next generation
-        past, self._layers = with_pruned_layers(past, self, self._changes.layers)
+        past, self._layers = with_pruned_layers(past, self, self._changes.layers, self._records)
         return args, {**given, name: past}
 
     def _end(self, module: Any) -> None:
@@ -217,9 +226,13 @@ class use:
         changes = self._changes.of(layer, count)
         if kept is None and not any(changes):
             return own()
+        output = _held_attention.attend(inputs, changes, kept, self._past)
+        if output is not None:
+            return output, None
         call = Attention(inputs, own, kept, layer, self._past)
         parts = []
-        for kind, key_heads in self._kinds(changes, call, kept is not None).items():
+        prunes = kept is not None and not kept.record_past
+        for kind, key_heads in self._kinds(changes, call, prunes).items():
             of_kind = [head for head in range(count) if head // call.shared in key_heads]
             if kind == "mean":
                 parts.append((of_kind, call.mean(key_heads, of_kind)))

@@ -123,6 +123,23 @@ class Served(Exported):
         with_cache = model.generate(ids, use_cache=True, **options)
         self.assertEqual(with_cache.tolist(), model.generate(ids, use_cache=False, **options).tolist())
 
+    def test_drafts_and_verifies(self) -> None:
+        options: dict[str, Any] = {"max_new_tokens": 20, "do_sample": False}
+        ids = self.ids(60)
+        options["attention_mask"] = torch.ones_like(ids)
+        for family in FAMILIES:
+            model, plain = self.load(family), made(family)
+            expected = plain.generate(ids, **options).tolist()
+            under_plan = model.generate(ids, **options).tolist()
+            self.assertNotEqual(expected, under_plan)
+            with self.subTest(family):
+                found = plain.generate(ids, assistant_model=model, **options)
+                self.assertEqual(found.tolist(), expected)
+                found = model.generate(ids, assistant_model=plain, **options)
+                self.assertEqual(found.tolist(), under_plan)
+                found = model.generate(ids, prompt_lookup_num_tokens=4, **options)
+                self.assertEqual(found.tolist(), under_plan)
+
     def test_caches_that_cannot_hold_a_plan_are_refused(self) -> None:
         model, ids = self.load("Llama"), self.ids(10)
         other = StaticCache(config=model.config, max_cache_len=32)

@@ -4,6 +4,7 @@
 
 HEADGAUGE_EMBED(press, HEADGAUGE_PRESS);
 HEADGAUGE_EMBED(modeling, HEADGAUGE_MODELING);
+HEADGAUGE_EMBED(held_heads, HEADGAUGE_HELD_HEADS);
 
 namespace headgauge {
 
@@ -11,8 +12,12 @@ std::string_view press_text() {
   return HEADGAUGE_EMBEDDED(press);
 }
 
-std::string_view modeling_text() {
-  return HEADGAUGE_EMBEDDED(modeling);
+std::string modeling_text() {
+  constexpr std::string_view kImport = "from headgauge._held_heads import HeldHeads\n";
+  std::string_view held = HEADGAUGE_EMBEDDED(held_heads);
+  held.remove_prefix(held.find("from torch.nn"));  // the imports before it stand above
+  std::string text(HEADGAUGE_EMBEDDED(modeling));
+  return text.replace(text.find(kImport), kImport.size(), held);
 }
 
 }  // namespace headgauge

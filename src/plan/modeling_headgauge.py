@@ -18,7 +18,6 @@ import threading
 from typing import Any
 
 import torch
-from torch.nn.functional import scaled_dot_product_attention
 from transformers import (
     CONFIG_MAPPING,
     MODEL_FOR_CAUSAL_LM_MAPPING,
@@ -28,202 +27,13 @@ from transformers import (
 from transformers.cache_utils import Cache, CacheLayerMixin, DynamicCache
 from transformers.masking_utils import AttentionMaskInterface
 
+from headgauge._held_heads import HeldHeads
+
 BASE = "llama"  # the model type that is served
 NAME = f"headgauge of {__name__}"  # several such files may serve in one program
-BLOCK = 256  # queries of a long text that are computed together
-ROOM = 128  # tokens that a cache of all keys has room for when it grows
 
-
-class Heads:
-    """Key-value heads of a layer that keep the same keys. Tensors are (batch, heads, tokens, d).
-
-    attend() takes the queries of the heads that share them and the new keys and values, and returns
-    the output. `past` counts the tokens before the new ones. `begin` has the number of padding tokens
-    before each text, as (batch,); None: there is no padding.
-    """
-
-    def __init__(self, heads: list[int]) -> None:
-        self.heads = places(heads)
-        self.keys: torch.Tensor | None = None
-        self.values: torch.Tensor | None = None
-
-    def attend(self, query, key, value, past, begin, scale) -> torch.Tensor:
-        raise NotImplementedError
-
-    def put(self, tokens: slice, key: torch.Tensor, value: torch.Tensor) -> None:
-        """Puts new tokens there. Gradients need the old tensors as they were."""
-        if torch.is_grad_enabled():
-            self.keys, self.values = self.keys.clone(), self.values.clone()
-        self.keys[:, :, tokens], self.values[:, :, tokens] = key, value
-
-    def each(self, change: Any) -> None:
-        """Changes the batch of all tensors."""
-        self.keys, self.values = (None if t is None else change(t) for t in (self.keys, self.values))
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the memory behind the tensors: a view keeps all of it."""
-        return sum(t.untyped_storage().nbytes() for t in (self.keys, self.values) if t is not None)
-
-
-class AllKeys(Heads):
-    def attend(self, query, key, value, past, begin, scale):
-        key, value = self.append(key, value, past)
-        if past == 0 and begin is None:
-            return grouped(query, key, value, None, scale, is_causal=True)
-        new = query.shape[2]
-        if new == 1 and begin is None:
-            return grouped(query, key, value, None, scale)
-        device = query.device
-        at, to = (
-            torch.arange(past, past + new, device=device)[:, None],
-            torch.arange(past + new, device=device),
-        )
-        return grouped(query, key, value, visible(at, to, begin, 0, past + new, None), scale)
-
-    def append(self, key, value, past):
-        """Returns all keys and values so far."""
-        if self.keys is None:
-            self.keys, self.values = alone(key), alone(value)
-            return key, value
-        total = past + key.shape[2]
-        if total > self.keys.shape[2]:
-            self.keys, self.values = (
-                torch.cat(
-                    [held[:, :, :past], new, new.new_empty((*new.shape[:2], ROOM, new.shape[3]))], dim=2
-                )
-                for held, new in ((self.keys, key), (self.values, value))
-            )
-        else:
-            self.put(slice(past, total), key, value)
-        return self.keys[:, :, :total], self.values[:, :, :total]
-
-
-class FirstAndLast(Heads):
-    """Holds the first keys, then the last ones: once there are `last` of these, a new key takes the
-    place of the oldest. `window`: keys that the model itself lets a query see; None: all."""
-
-    def __init__(self, heads: list[int], first: int, last: int, window: int | None) -> None:
-        super().__init__(heads)
-        self.first, self.last, self.window = first, min(last, window or last), window
-        self.oldest = 0  # its place among the last keys
-
-    def attend(self, query, key, value, past, begin, scale):
-        padding = 0 if begin is None else int(begin.max())
-        if self.window and self.first and past >= padding + self.first + self.window:
-            # No query from here on sees the first keys.
-            self.keys, self.values = (t[:, :, self.first :].clone() for t in (self.keys, self.values))
-            self.first = 0
-        first, last = self.first, self.last
-        always = first == 0 or not self.window  # every query sees the first keys
-        if query.shape[2] == 1 and always and past >= padding + first + last:  # no key is both
-            place = first + self.oldest
-            self.put(slice(place, place + 1), key, value)
-            self.oldest = (self.oldest + 1) % last
-            return grouped(query, self.keys, self.values, None, scale)
-
-        if self.keys is None:
-            self.keys, self.values = (t.new_zeros((*t.shape[:2], first, t.shape[3])) for t in (key, value))
-        starts = begin if begin is not None else torch.zeros(1, dtype=torch.long, device=key.device)
-        first_at = starts[:, None] + torch.arange(first, device=key.device)  # (batch or 1, first)
-        firsts = [
-            with_new(old[:, :, :first], new, first_at - past)
-            for old, new in ((self.keys, key), (self.values, value))
-        ]
-        lasts = [
-            torch.cat([old[:, :, first:].roll(-self.oldest, 2), new], dim=2)
-            for old, new in ((self.keys, key), (self.values, value))
-        ]
-        total, new = past + query.shape[2], query.shape[2]
-        lowest = total - lasts[0].shape[2]
-        parts = []
-        for low in range(0, new, BLOCK):
-            high = min(low + BLOCK, new)
-            to = max(lowest, past + low - last + 1)
-            at = torch.arange(past + low, past + high, device=key.device)[:, None]
-            seen = torch.arange(to, past + high, device=key.device)
-            near = visible(at, seen, begin, first, last, self.window)
-            # The first keys that are not among those of the block.
-            far = (first_at < to)[:, None, None].expand(-1, 1, high - low, first)
-            if self.window:
-                far = far & (first_at[:, None, None] > at - self.window)
-            near = near.expand(far.shape[0], -1, -1, -1)
-            keys, values = (
-                torch.cat([held, of_last[:, :, to - lowest : past + high - lowest]], dim=2)
-                for held, of_last in zip(firsts, lasts, strict=True)
-            )
-            mask = torch.cat([far, near], dim=3)
-            parts.append(grouped(query[:, :, low:high], keys, values, mask, scale))
-        self.keys, self.values = (
-            torch.cat([held, of_last[:, :, -last:]], dim=2)
-            for held, of_last in zip(firsts, lasts, strict=True)
-        )
-        self.oldest = 0
-        return torch.cat(parts, dim=2)
-
-
-class Mean(Heads):
-    """Holds the sum of the values; the keys are not needed."""
-
-    def attend(self, query, key, value, past, begin, scale):
-        new = query.shape[2]
-        sums = value.to(torch.promote_types(value.dtype, torch.float32))
-        counts = torch.arange(past + 1, past + new + 1, device=value.device)[None]
-        if begin is not None:
-            counts = (counts - begin[:, None]).clamp_min(0)
-            sums = sums * (counts > 0)[:, None, :, None]
-        sums = sums.cumsum(dim=2)
-        if self.values is not None:
-            sums = sums + self.values
-        self.values = sums[:, :, -1:].clone()
-        means = (sums / counts.clamp_min(1)[:, None, :, None]).to(value.dtype)
-        return means.repeat_interleave(query.shape[1] // value.shape[1], dim=1)
-
-
-def places(heads: list[int]) -> slice | list[int]:
-    """An index of these heads: a slice, which copies nothing, where they are neighbours."""
-    first, last = heads[0], heads[-1]
-    return slice(first, last + 1) if last - first + 1 == len(heads) else heads
-
-
-def alone(tensor: torch.Tensor) -> torch.Tensor:
-    """Returns a copy of a view, which would keep all of the memory behind it."""
-    return tensor if tensor.untyped_storage().nbytes() == tensor.nbytes else tensor.clone()
-
-
-def grouped(query, key, value, mask, scale, is_causal=False):
-    """Attention of several query heads on each key-value head."""
-    batch, heads, queries, dim = query.shape
-    if queries == 1 and mask is None:  # the query heads of a key-value head as its queries
-        folded = query.reshape(batch, key.shape[1], -1, dim)
-        output = scaled_dot_product_attention(folded, key, value, scale=scale)
-        return output.reshape(batch, heads, 1, -1)
-    shared = heads // key.shape[1]
-    if shared > 1:
-        key, value = (t.repeat_interleave(shared, dim=1) for t in (key, value))
-    return scaled_dot_product_attention(query, key, value, mask, scale=scale, is_causal=is_causal)
-
-
-def visible(at, to, begin, first, last, window):
-    """(batch or 1, 1, queries, keys): the tokens `to` that queries at the tokens `at` see. Padding sees
-    itself, so that it has some output."""
-    starts = 0 if begin is None else begin.reshape(-1, 1, 1, 1)
-    seen = (to <= at) & ((to > at - last) | (to < starts + first)) & (to >= starts)
-    if window:
-        seen = seen & (to > at - window)
-    if begin is not None:
-        seen = seen | ((at < starts) & (to == at))
-    return seen if seen.dim() == 4 else seen[None, None]
-
-
-def with_new(held, new, places):
-    """Puts the new tokens at these places (batch or 1, held tokens) among the held ones; places outside
-    the new tokens hold what they held."""
-    inside = (places >= 0) & (places < new.shape[2])
-    index = places.clamp(0, new.shape[2] - 1)[:, None, :, None].expand(
-        new.shape[0], new.shape[1], -1, new.shape[3]
-    )
-    return torch.where(inside[:, None, :, None], new.gather(2, index), held)
+TAKES_BACK = ("assistant_model", "is_assistant", "prompt_lookup_num_tokens", "assistant_early_exit")
+"""Arguments of generate(), or of its config, that make it take tokens back."""
 
 
 class HeldLayer(CacheLayerMixin):
@@ -232,11 +42,13 @@ class HeldLayer(CacheLayerMixin):
 
     is_sliding = False
     is_compileable = False
+    is_croppable = True
 
-    def __init__(self) -> None:
+    def __init__(self, record_past: bool = False) -> None:
         super().__init__()
         self.token_count = 0
-        self.groups: list[Heads] | None = None
+        self.held: HeldHeads | None = None
+        self.record_past = record_past  # nothing is dropped until crop()
         self.token_bytes = 0  # of the keys and values of all heads
 
     def lazy_initialization(self, *_: Any) -> None:
@@ -262,11 +74,11 @@ class HeldLayer(CacheLayerMixin):
 
     @property
     def nbytes(self) -> int:
-        return sum(group.nbytes for group in self.groups or [])
+        return self.held.nbytes if self.held else 0
 
     def _each(self, change: Any) -> None:
-        for group in self.groups or []:
-            group.each(change)
+        if self.held:
+            self.held.each(change)
 
     def reorder_cache(self, beam_idx: torch.Tensor) -> None:
         self._each(lambda t: t.index_select(0, beam_idx.to(t.device)))
@@ -277,11 +89,24 @@ class HeldLayer(CacheLayerMixin):
     def batch_select_indices(self, indices: torch.Tensor) -> None:
         self._each(lambda t: t[indices.to(t.device)])
 
-    def crop(self, *_: Any) -> None:
-        raise NotImplementedError("expected generation that only goes on, found one that takes tokens back")
+    def activate_past_recording(self) -> None:
+        self.record_past = True
+        if self.held:
+            self.held.record()
+
+    def crop(self, tokens_to_remove: int) -> None:
+        """Takes the last -tokens_to_remove tokens back: what transformers calls since 5.24."""
+        if tokens_to_remove > 0 or (tokens_to_remove < 0 and not self.record_past):
+            raise NotImplementedError(
+                "expected generation that only goes on, or assisted generation in transformers 5.24 or later, found "
+                "tokens that are taken back"
+            )
+        if self.held and self.record_past:
+            self.held.crop(-tokens_to_remove)
+        self.token_count += tokens_to_remove
 
     def reset(self) -> None:
-        self.token_count, self.groups, self.is_initialized = 0, None, False
+        self.token_count, self.held, self.is_initialized = 0, None, False
 
     def offload(self) -> None:
         """Does nothing: the keys stay where they are."""
@@ -290,20 +115,10 @@ class HeldLayer(CacheLayerMixin):
 
     def attend(self, kinds, window, query, key, value, begin, scale):
         """Returns the output (batch, heads, tokens, d) of a layer whose heads are of these kinds."""
+        if self.held is None:
+            self.held = HeldHeads(kinds, window, self.record_past)
         past = self.token_count - query.shape[2]
-        if self.groups is None:
-            self.groups = groups_of(kinds, window)
-        if len(self.groups) == 1:
-            return self.groups[0].attend(query, key, value, past, begin, scale)
-        # Query heads that share a key-value head stand together: (batch, heads, shared, tokens, d).
-        queries = query.unflatten(1, (key.shape[1], -1))
-        output = value.new_empty((*queries.shape[:4], value.shape[3]))
-        for group in self.groups:
-            at = group.heads
-            of_group = queries[:, at].flatten(1, 2)
-            found = group.attend(of_group, key[:, at], value[:, at], past, begin, scale)
-            output[:, at] = found.unflatten(1, (-1, queries.shape[2]))
-        return output.flatten(1, 2)
+        return self.held.attend(query, key, value, past, begin, scale)
 
 
 class Updated(threading.local):
@@ -313,23 +128,6 @@ class Updated(threading.local):
 
 
 updated = Updated()
-
-
-def groups_of(kinds: list[Any], window: int | None) -> list[Heads]:
-    heads: dict[Any, list[int]] = {}
-    for head, kind in enumerate(kinds):
-        if kind is None and window:
-            kind = (0, window)
-        heads.setdefault(tuple(kind) if isinstance(kind, list) else kind, []).append(head)
-    groups: list[Heads] = []
-    for kind, of_kind in heads.items():
-        if kind is None:
-            groups.append(AllKeys(of_kind))
-        elif kind == "mean":
-            groups.append(Mean(of_kind))
-        else:
-            groups.append(FirstAndLast(of_kind, *kind, window))
-    return groups
 
 
 def attention(
@@ -392,7 +190,17 @@ class HeadgaugeForCausalLM(MODEL_FOR_CAUSAL_LM_MAPPING[CONFIG_MAPPING[BASE]]):
         self.config._attn_implementation = NAME
         names = inspect.signature(type(self).forward).parameters
         self.cache_name = "cache" if "cache" in names else "past_key_values"  # before transformers 5.24
+        self.record_past = False
         self.register_forward_pre_hook(hold_what_is_needed, with_kwargs=True)
+
+    def generate(self, *args: Any, **kwargs: Any) -> Any:
+        """Keeps what assisted generation may take back, for transformers 5.24 or later."""
+        config = kwargs.get("generation_config") or self.generation_config
+        self.record_past = any(kwargs.get(name) or getattr(config, name, None) for name in TAKES_BACK)
+        try:
+            return super().generate(*args, **kwargs)
+        finally:
+            self.record_past = False
 
 
 def hold_what_is_needed(model: Any, args: tuple[Any, ...], given: dict[str, Any]) -> Any:
@@ -411,7 +219,10 @@ def hold_what_is_needed(model: Any, args: tuple[Any, ...], given: dict[str, Any]
     require_one_text(given.get("position_ids"), given.get("attention_mask"))
     if held:
         return (), given
-    layers = [HeldLayer() for _ in range(model.config.num_hidden_layers)]
+    record = model.record_past or any(
+        getattr(layer, "record_past", False) for layer in getattr(past, "layers", ())
+    )
+    layers = [HeldLayer(record) for _ in range(model.config.num_hidden_layers)]
     if past is None:
         wanted = given.get("use_cache")
         if wanted is None:

@@ -1,0 +1,348 @@
+"""Attention on the keys that a plan keeps, and what the cache of such heads holds.
+
+The folder that `--export hf` writes has this code, too: it needs PyTorch alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.nn.functional import scaled_dot_product_attention
+
+BLOCK = 256  # queries of a long text that are computed together
+ROOM = 128  # tokens that a cache of all keys has room for when it grows
+
+
+class Heads:
+    """Key-value heads of a layer that keep the same keys. Tensors are (batch, heads, tokens, d).
+
+    attend() takes the queries of the heads that share them and the new keys and values, and returns
+    the output. `past` counts the tokens before the new ones. `begin` has the number of padding tokens
+    before each text, as (batch,); None: there is no padding. `record`: nothing is dropped until
+    crop(), which takes tokens back.
+    """
+
+    def __init__(self, heads: list[int]) -> None:
+        self.heads = places(heads)
+        self.record = False
+        self.keys: Any = None
+        self.values: Any = None
+
+    def attend(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        past: int,
+        begin: torch.Tensor | None,
+        scale: float | None,
+    ) -> torch.Tensor:
+        raise NotImplementedError
+
+    def put(self, tokens: slice, key: torch.Tensor, value: torch.Tensor) -> None:
+        """Puts new tokens there. Gradients need the old tensors as they were."""
+        if torch.is_grad_enabled():
+            self.keys, self.values = self.keys.clone(), self.values.clone()
+        self.keys[:, :, tokens], self.values[:, :, tokens] = key, value
+
+    def each(self, change: Any) -> None:
+        """Changes the batch of all tensors."""
+        self.keys, self.values = (None if t is None else change(t) for t in (self.keys, self.values))
+
+    def crop(self, tokens: int) -> None:
+        """Takes the last tokens back, and drops what the others do not need."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the memory behind the tensors: a view keeps all of it."""
+        return sum(t.untyped_storage().nbytes() for t in (self.keys, self.values) if t is not None)
+
+
+class AllKeys(Heads):
+    def attend(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        past: int,
+        begin: torch.Tensor | None,
+        scale: float | None,
+    ) -> torch.Tensor:
+        key, value = self.append(key, value, past)
+        if past == 0 and begin is None:
+            return grouped(query, key, value, None, scale, is_causal=True)
+        new = query.shape[2]
+        if new == 1 and begin is None:
+            return grouped(query, key, value, None, scale)
+        device = query.device
+        at, to = (
+            torch.arange(past, past + new, device=device)[:, None],
+            torch.arange(past + new, device=device),
+        )
+        return grouped(query, key, value, visible(at, to, begin, 0, past + new, None), scale)
+
+    def append(self, key: torch.Tensor, value: torch.Tensor, past: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Returns all keys and values so far. Those of tokens that were taken back are overwritten."""
+        if self.keys is None:
+            self.keys, self.values = alone(key), alone(value)
+            return key, value
+        total = past + key.shape[2]
+        if total > self.keys.shape[2]:
+            self.keys, self.values = (
+                torch.cat(
+                    [held[:, :, :past], new, new.new_empty((*new.shape[:2], ROOM, new.shape[3]))], dim=2
+                )
+                for held, new in ((self.keys, key), (self.values, value))
+            )
+        else:
+            self.put(slice(past, total), key, value)
+        return self.keys[:, :, :total], self.values[:, :, :total]
+
+
+class FirstAndLast(Heads):
+    """Holds the first keys, then the last ones: once there are `last` of these, a new key takes the
+    place of the oldest. `window`: keys that the model itself lets a query see; None: all."""
+
+    def __init__(self, heads: list[int], first: int, last: int, window: int | None) -> None:
+        super().__init__(heads)
+        self.first, self.last, self.window = first, min(last, window or last), window
+        self.oldest = 0  # its place among the last keys
+
+    def attend(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        past: int,
+        begin: torch.Tensor | None,
+        scale: float | None,
+    ) -> torch.Tensor:
+        padding = 0 if begin is None else int(begin.max())
+        if self.window and self.first and past >= padding + self.first + self.window and not self.record:
+            # No query from here on sees the first keys.
+            self.keys, self.values = (t[:, :, self.first :].clone() for t in (self.keys, self.values))
+            self.first = 0
+        first, last = self.first, self.last
+        always = first == 0 or not self.window  # every query sees the first keys
+        if query.shape[2] == 1 and always and past >= padding + first + last:  # no key is both
+            if not self.record:
+                place = first + self.oldest
+                self.put(slice(place, place + 1), key, value)
+                self.oldest = (self.oldest + 1) % last
+                return grouped(query, self.keys, self.values, None, scale)
+            self.in_order()
+            self.keys, self.values = (
+                torch.cat(held, dim=2) for held in ((self.keys, key), (self.values, value))
+            )
+            keys, values = (
+                torch.cat([t[:, :, :first], t[:, :, max(first, t.shape[2] - last) :]], dim=2)
+                for t in (self.keys, self.values)
+            )
+            return grouped(query, keys, values, None, scale)
+
+        if self.keys is None:
+            self.keys, self.values = (t.new_zeros((*t.shape[:2], first, t.shape[3])) for t in (key, value))
+        self.in_order()
+        starts = begin if begin is not None else torch.zeros(1, dtype=torch.long, device=key.device)
+        first_at = starts[:, None] + torch.arange(first, device=key.device)  # (batch or 1, first)
+        firsts = [
+            with_new(old[:, :, :first], new, first_at - past)
+            for old, new in ((self.keys, key), (self.values, value))
+        ]
+        lasts = [
+            torch.cat([old[:, :, first:], new], dim=2)
+            for old, new in ((self.keys, key), (self.values, value))
+        ]
+        total, new = past + query.shape[2], query.shape[2]
+        lowest = total - lasts[0].shape[2]
+        parts = []
+        for low in range(0, new, BLOCK):
+            high = min(low + BLOCK, new)
+            to = max(lowest, past + low - last + 1)
+            at = torch.arange(past + low, past + high, device=key.device)[:, None]
+            seen = torch.arange(to, past + high, device=key.device)
+            near = visible(at, seen, begin, first, last, self.window)
+            # The first keys that are not among those of the block.
+            far = (first_at < to)[:, None, None].expand(-1, 1, high - low, first)
+            if self.window:
+                far = far & (first_at[:, None, None] > at - self.window)
+            near = near.expand(far.shape[0], -1, -1, -1)
+            keys, values = (
+                torch.cat([held, of_last[:, :, to - lowest : past + high - lowest]], dim=2)
+                for held, of_last in zip(firsts, lasts, strict=True)
+            )
+            mask = torch.cat([far, near], dim=3)
+            parts.append(grouped(query[:, :, low:high], keys, values, mask, scale))
+        self.keys, self.values = (
+            torch.cat([held, of_last if self.record else of_last[:, :, -last:]], dim=2)
+            for held, of_last in zip(firsts, lasts, strict=True)
+        )
+        return torch.cat(parts, dim=2)
+
+    def in_order(self) -> None:
+        """Puts the last keys in the order of their tokens."""
+        if self.oldest == 0:
+            return
+        self.keys, self.values = (
+            torch.cat([t[:, :, : self.first], t[:, :, self.first :].roll(-self.oldest, 2)], dim=2)
+            for t in (self.keys, self.values)
+        )
+        self.oldest = 0
+
+    def crop(self, tokens: int) -> None:
+        self.in_order()
+        low, high = self.first, self.keys.shape[2] - tokens
+        self.keys, self.values = (
+            torch.cat([t[:, :, :low], t[:, :, max(low, high - self.last) : high]], dim=2)
+            for t in (self.keys, self.values)
+        )
+
+
+class Mean(Heads):
+    """Holds the sum of the values; the keys are not needed."""
+
+    def attend(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        past: int,
+        begin: torch.Tensor | None,
+        scale: float | None,
+    ) -> torch.Tensor:
+        new = query.shape[2]
+        sums = value.to(torch.promote_types(value.dtype, torch.float32))
+        counts = torch.arange(past + 1, past + new + 1, device=value.device)[None]
+        if begin is not None:
+            counts = (counts - begin[:, None]).clamp_min(0)
+            sums = sums * (counts > 0)[:, None, :, None]
+        sums = sums.cumsum(dim=2)
+        if self.values is not None:
+            sums = sums + self.values[:, :, -1:]
+        if not self.record:
+            self.values = sums[:, :, -1:].clone()
+        else:
+            self.values = sums if self.values is None else torch.cat([self.values, sums], dim=2)
+        means = (sums / counts.clamp_min(1)[:, None, :, None]).to(value.dtype)
+        return means.repeat_interleave(query.shape[1] // value.shape[1], dim=1)
+
+    def crop(self, tokens: int) -> None:
+        count = self.values.shape[2] - tokens
+        self.values = self.values[:, :, count - 1 : count].clone() if count > 0 else None
+
+
+def places(heads: list[int]) -> slice | list[int]:
+    """An index of these heads: a slice, which copies nothing, where they are neighbours."""
+    first, last = heads[0], heads[-1]
+    return slice(first, last + 1) if last - first + 1 == len(heads) else heads
+
+
+def alone(tensor: torch.Tensor) -> torch.Tensor:
+    """Returns a copy of a view, which would keep all of the memory behind it."""
+    return tensor if tensor.untyped_storage().nbytes() == tensor.nbytes else tensor.clone()
+
+
+def grouped(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor | None,
+    scale: float | None,
+    is_causal: bool = False,
+) -> torch.Tensor:
+    """Attention of several query heads on each key-value head."""
+    batch, heads, queries, dim = query.shape
+    if queries == 1 and mask is None:  # the query heads of a key-value head as its queries
+        folded = query.reshape(batch, key.shape[1], -1, dim)
+        output = scaled_dot_product_attention(folded, key, value, scale=scale)
+        return output.reshape(batch, heads, 1, -1)
+    shared = heads // key.shape[1]
+    if shared > 1:
+        key, value = (t.repeat_interleave(shared, dim=1) for t in (key, value))
+    return scaled_dot_product_attention(query, key, value, mask, scale=scale, is_causal=is_causal)
+
+
+def visible(
+    at: torch.Tensor, to: torch.Tensor, begin: torch.Tensor | None, first: int, last: int, window: int | None
+) -> torch.Tensor:
+    """(batch or 1, 1, queries, keys): the tokens `to` that queries at the tokens `at` see. Padding sees
+    itself, so that it has some output."""
+    starts = 0 if begin is None else begin.reshape(-1, 1, 1, 1)
+    seen = (to <= at) & ((to > at - last) | (to < starts + first)) & (to >= starts)
+    if window:
+        seen = seen & (to > at - window)
+    if begin is not None:
+        seen = seen | ((at < starts) & (to == at))
+    return seen if seen.dim() == 4 else seen[None, None]
+
+
+def with_new(held: torch.Tensor, new: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+    """Puts the new tokens at these places (batch or 1, held tokens) among the held ones; places outside
+    the new tokens hold what they held."""
+    inside = (places >= 0) & (places < new.shape[2])
+    index = places.clamp(0, new.shape[2] - 1)[:, None, :, None].expand(
+        new.shape[0], new.shape[1], -1, new.shape[3]
+    )
+    return torch.where(inside[:, None, :, None], new.gather(2, index), held)
+
+
+class HeldHeads:
+    """What the heads of a layer hold. `kinds`: for each key-value head [first, last], "mean" or None, all
+    keys. `window`: keys that the model itself lets a query see; None: all. `record`: nothing is dropped
+    until crop(), which takes tokens back."""
+
+    def __init__(self, kinds: list[Any], window: int | None = None, record: bool = False) -> None:
+        heads: dict[Any, list[int]] = {}
+        for head, kind in enumerate(kinds):
+            if kind is None and window:
+                kind = (0, window)
+            heads.setdefault(tuple(kind) if isinstance(kind, list) else kind, []).append(head)
+        self.groups: list[Heads] = []
+        for kind, of_kind in heads.items():
+            if kind is None:
+                self.groups.append(AllKeys(of_kind))
+            elif kind == "mean":
+                self.groups.append(Mean(of_kind))
+            else:
+                first, last = kind
+                self.groups.append(FirstAndLast(of_kind, first, last, window))
+        self.record(record)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(group.nbytes for group in self.groups)
+
+    def record(self, record: bool = True) -> None:
+        for group in self.groups:
+            group.record = record
+
+    def each(self, change: Any) -> None:
+        for group in self.groups:
+            group.each(change)
+
+    def crop(self, tokens: int) -> None:
+        for group in self.groups:
+            group.crop(tokens)
+
+    def attend(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        past: int,
+        begin: torch.Tensor | None,
+        scale: float | None,
+    ) -> torch.Tensor:
+        """Returns the output (batch, heads, tokens, d) of all heads."""
+        if len(self.groups) == 1:
+            return self.groups[0].attend(query, key, value, past, begin, scale)
+        # Query heads that share a key-value head stand together: (batch, heads, shared, tokens, d).
+        queries = query.unflatten(1, (key.shape[1], -1))
+        output = value.new_empty((*queries.shape[:4], value.shape[3]))
+        for group in self.groups:
+            at = group.heads
+            of_group = queries[:, at].flatten(1, 2)
+            found = group.attend(of_group, key[:, at], value[:, at], past, begin, scale)
+            output[:, at] = found.unflatten(1, (-1, queries.shape[2]))
+        return output.flatten(1, 2)

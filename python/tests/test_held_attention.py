@@ -1,0 +1,231 @@
+"""Heads that keep first and last keys, all keys or a mean: PyTorch's kernels beside weights in memory."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any
+from unittest import mock
+
+from test_caches import row, sharp
+from test_live import MISSING, make
+from test_plans import generated, plan
+
+import headgauge
+from headgauge import errors
+
+if not MISSING:
+    import torch
+    import transformers
+
+ENTRIES = [{"pattern": "sinks:sinks=2,window=6"}, {}, {"normalizer": "uniform"}, {"pattern": "window:size=9"}]
+WITH_RULE = [{"pattern": "sinks:sinks=2,window=6"}, {"normalizer": "ssmax"}, {}]
+BOTH = [{"pattern": "sinks:sinks=2,window=6", "normalizer": "yarn:factor=2"}, {}]
+
+
+def plan_of(model: Any, entries: Any = ENTRIES) -> dict[str, Any]:
+    config = model.config
+    count = getattr(config, "num_key_value_heads", config.num_attention_heads)
+    made = plan(config.num_hidden_layers, count, entries)
+    made["model"]["heads"] = config.num_attention_heads
+    return made
+
+
+def by_weights() -> Any:
+    """Leaves attention to the code that has all weights in memory."""
+    return mock.patch("headgauge._held_attention.attend", return_value=None)
+
+
+def by_kernels() -> Any:
+    """Refuses weights in memory."""
+    return mock.patch("headgauge._swap.Attention", side_effect=AssertionError("weights in memory"))
+
+
+def fed(model: Any, tokens: Any, parts: list[int], mask: Any = None) -> Any:
+    """The logits of a text that is given in such parts, through a cache."""
+    past, logits, at = transformers.DynamicCache(config=model.config), [], 0
+    for count in parts:
+        more = {}
+        if mask is not None:
+            more["attention_mask"] = mask[:, : at + count]
+            more["position_ids"] = (mask.cumsum(1) - 1).clamp_min(0)[:, at : at + count]
+        part = tokens[:, at : at + count]
+        with torch.no_grad():
+            logits.append(model(part, past_key_values=past, **more).logits)
+        at += count
+    return torch.cat(logits, dim=1)
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Kernels(unittest.TestCase):
+    def test_agree_with_weights_however_a_text_is_fed(self) -> None:
+        tokens = row(300)  # more than a block of queries
+        for kind in ("llama", "gpt2", "mistral", "gemma3_text"):
+            model = sharp(make(kind, **({"max_position_embeddings": 512} if kind == "gpt2" else {})))
+            entries = ENTRIES if kind in ("llama", "gpt2") else [e for e in ENTRIES if "normalizer" not in e]
+            with headgauge.use(model, plan_of(model, entries)), by_weights():
+                expected = fed(model, tokens, [300])
+            for parts in ([300], [40, *[1] * 30, 230], [280, *[1] * 20]):
+                with (
+                    self.subTest(kind, parts=parts[:3]),
+                    headgauge.use(model, plan_of(model, entries)),
+                    by_kernels(),
+                ):
+                    torch.testing.assert_close(fed(model, tokens, parts), expected, atol=1e-4, rtol=1e-4)
+
+    def test_agree_for_texts_of_a_padded_batch(self) -> None:
+        tokens, mask = torch.cat([row(60), row(60).flip(1)]), torch.ones(2, 60, dtype=torch.long)
+        mask[1, :13] = tokens[1, :13] = 0
+        for kind in ("llama", "mistral"):
+            model = sharp(make(kind))
+            entries = ENTRIES if kind in ("llama", "gpt2") else [e for e in ENTRIES if "normalizer" not in e]
+            with headgauge.use(model, plan_of(model, entries)), by_weights():
+                expected = fed(model, tokens, [60], mask)
+            for parts in ([60], [40, *[1] * 20], [8, 5, 30, *[1] * 17]):
+                with (
+                    self.subTest(kind, parts=parts[:3]),
+                    headgauge.use(model, plan_of(model, entries)),
+                    by_kernels(),
+                ):
+                    found = fed(model, tokens, parts, mask)[mask.bool()]
+                    torch.testing.assert_close(found, expected[mask.bool()], atol=1e-4, rtol=1e-4)
+
+    def test_have_the_gradients_of_weights(self) -> None:
+        model, found = sharp(make("llama")), []
+        for path in (by_weights, by_kernels):
+            model.zero_grad()
+            with headgauge.use(model, plan_of(model)), path():
+                model(row(40), labels=row(40), use_cache=False).loss.backward()
+            found.append([weight.grad.clone() for weight in model.parameters()])
+        for one, other in zip(*found, strict=True):
+            torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-3)
+
+    def test_hold_what_the_plan_says(self) -> None:
+        model = sharp(make("llama"))
+        with headgauge.use(model, plan_of(model, [{"pattern": "sinks:sinks=2,window=6"}])) as changed:
+            fed(model, row(300), [200, *[1] * 100])
+        assert changed.cache_bytes is not None
+        self.assertEqual(changed.cache_bytes.held * 300, changed.cache_bytes.whole * 8)
+        past, entries = transformers.DynamicCache(), [{"pattern": "sinks:sinks=2,window=6"}]
+        with headgauge.use(model, plan_of(model, entries), record_past=True) as changed, torch.no_grad():
+            for tokens, taken, held in ((200, 5, 8), (4, 0, 8), (9, 0, 8)):
+                model(row(tokens), past_key_values=past)
+                past.crop(-taken)
+                assert changed.cache_bytes is not None
+                self.assertEqual(
+                    changed.cache_bytes.held * past.get_seq_length(), changed.cache_bytes.whole * held
+                )
+
+    def test_leave_other_changes_to_weights(self) -> None:
+        model = sharp(make("llama"))
+        for entries in (WITH_RULE, BOTH, [{"pattern": "topk:k=4"}], [{"pattern": "fixed:stride=8"}]):
+            with (
+                self.subTest(str(entries)),
+                headgauge.use(model, plan_of(model, entries)),
+                by_kernels(),
+                self.assertRaisesRegex(AssertionError, "weights in memory"),
+            ):
+                model(row(40))
+        windows = sharp(make("mistral"))  # a mean of the keys that a window of the model's own shows
+        with (
+            headgauge.use(windows, plan_of(windows)),
+            by_kernels(),
+            self.assertRaisesRegex(AssertionError, "weights in memory"),
+        ):
+            windows(row(40))
+        one_of_two = [(0, 0)]  # query heads that share keys are changed alike, or by weights
+        with headgauge.use(model, pattern="window:size=4", heads=one_of_two), by_kernels():
+            shared = model.config.num_attention_heads // model.config.num_key_value_heads
+            self.assertGreater(shared, 1)
+            with self.assertRaisesRegex(AssertionError, "weights in memory"):
+                model(row(40))
+        model.train()
+        model.config.attention_dropout = 0.5
+        for layer in model.model.layers:
+            layer.self_attn.attention_dropout = 0.5
+        with (
+            headgauge.use(model, plan_of(model)),
+            by_kernels(),
+            self.assertRaisesRegex(AssertionError, "weights in memory"),
+        ):
+            model(row(40))
+
+    def test_leave_a_text_to_the_weights_that_began_it(self) -> None:
+        model, tokens = sharp(make("llama", attention_dropout=1e-12)), row(40)
+        past = transformers.DynamicCache(config=model.config)
+        with headgauge.use(model, plan_of(model)), torch.no_grad():
+            expected = model(tokens, use_cache=False).logits[:, 30:]
+            model.train()(tokens[:, :30], past_key_values=past, use_cache=True)
+            found = model.eval()(tokens[:, 30:], past_key_values=past).logits
+        torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+
+    def test_leave_keys_of_a_cache_of_fixed_size_to_weights(self) -> None:
+        model = sharp(make("llama"))
+        past = transformers.StaticCache(config=model.config, max_cache_len=48)
+        with (
+            mock.patch("headgauge._swap.can_prune", return_value=False),
+            headgauge.use(model, plan_of(model)),
+            torch.no_grad(),
+            self.assertRaisesRegex(errors.UnsupportedError, "expected 40 keys, found 48"),
+        ):
+            model(row(40), past_key_values=past)
+
+    def test_refuse_tokens_that_are_hidden_within_a_text_that_goes_on(self) -> None:
+        model, mask = sharp(make("llama")), torch.ones(1, 41, dtype=torch.long)
+        mask[0, 20:30] = 0
+        past = transformers.DynamicCache(config=model.config)
+        with headgauge.use(model, plan_of(model)), torch.no_grad():
+            model(row(40), past_key_values=past)
+            with self.assertRaisesRegex(errors.UnsupportedError, "hidden within a text"):
+                model(row(1), past_key_values=past, attention_mask=mask)
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Assisted(unittest.TestCase):
+    """Tokens that are taken back, as assisted generation does."""
+
+    def test_what_was_taken_back_leaves_no_trace(self) -> None:
+        tokens = row(60)
+        for kind, entries in (("llama", ENTRIES), ("llama", WITH_RULE), ("mistral", ENTRIES[:2])):
+            model = sharp(make(kind))
+            with headgauge.use(model, plan_of(model, entries)), torch.no_grad():
+                expected = model(tokens, use_cache=False).logits
+            for wrong in (1, 4, 12):
+                past = transformers.DynamicCache(config=model.config)
+                change = headgauge.use(model, plan_of(model, entries), record_past=True)
+                with self.subTest(kind, entries=entries, wrong=wrong), change, torch.no_grad():
+                    model(tokens[:, :8], past_key_values=past)
+                    past.crop(0)
+                    for at in range(8, 60, 4):
+                        model(tokens[:, :wrong], past_key_values=past)  # as one verifies
+                        past.crop(-wrong)
+                        for k in range(wrong):  # as one drafts
+                            model(tokens[:, k : k + 1], past_key_values=past)
+                        past.crop(-wrong)
+                        found = model(tokens[:, at : at + 4], past_key_values=past).logits
+                        past.crop(0)
+                        torch.testing.assert_close(found, expected[:, at : at + 4], atol=1e-4, rtol=1e-4)
+
+    def test_drafts_and_verifies(self) -> None:
+        model, drafter, tokens = sharp(make("llama")), sharp(make("llama")), row(40)
+        plain = generated(model, tokens).sequences
+        with headgauge.use(drafter, plan_of(drafter), record_past=True):
+            found = model.generate(tokens, max_new_tokens=12, do_sample=False, pad_token_id=0,
+                                   attention_mask=torch.ones_like(tokens), assistant_model=drafter)  # fmt: skip
+        self.assertEqual(found.tolist(), plain.tolist())
+        with headgauge.use(model, plan_of(model), record_past=True):
+            changed = generated(model, tokens).sequences
+            found = model.generate(tokens, max_new_tokens=12, do_sample=False, pad_token_id=0,
+                                   attention_mask=torch.ones_like(tokens), assistant_model=drafter)  # fmt: skip
+        self.assertEqual(found.tolist(), changed.tolist())
+        self.assertNotEqual(plain.tolist(), changed.tolist())
+
+    def test_is_refused_without_a_record(self) -> None:
+        model, past = sharp(make("llama")), transformers.DynamicCache()
+        with headgauge.use(model, plan_of(model)), torch.no_grad():
+            model(row(40), past_key_values=past)
+            with self.assertRaisesRegex(errors.UnsupportedError, "record_past=True"):
+                past.crop(-1)
+
+
+if __name__ == "__main__":
+    unittest.main()
