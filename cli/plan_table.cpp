@@ -86,6 +86,7 @@ class PlanTable {
   std::string retrieval(Index budget) const {
     std::vector<TextColumn> columns = {left_column("", kLabelWidth)};
     const bool has_replay = results_.metric(metric::planned_replay_change) != nullptr;
+    columns.push_back({"same token", 11});
     if (has_replay) columns.push_back({"replay change (95 %)", 29});
     std::vector<Index> tasks;
     const Index count = results_.coord("task") == nullptr ? 0 : results_.coord_size("task");
@@ -101,6 +102,9 @@ class PlanTable {
           find_cell(results_, metric::planned_cache_share, {{"method", m}, {"budget", budget}});
       if (!share) continue;
       std::vector<TextCell> row = {{methods_[m], m == 0 ? Style::bold : Style::plain}};
+      const auto same =
+          find_cell(results_, metric::planned_same_token, {{"method", m}, {"budget", budget}});
+      row.emplace_back(same ? fmt::format("{:.1f} %", 100 * same->value) : "-");
       if (has_replay) row.emplace_back(interval(metric::planned_replay_change, m, budget));
       for (const Index task : tasks) {
         const auto change = of_task(metric::planned_answer_change, m, budget, task);
@@ -154,8 +158,11 @@ class PlanTable {
            say("*  the plan's change is shown to be another (paired t test over documents, false "
                "discovery rate 5 % over all lines)") +
            (judges_retrieval()
-                ? say("replay: the last tokens of each document, which repeat its first; kept: the "
-                      "share of the right answers of --confirm-tasks that stay right")
+                ? say("same token: how often the model under the plan predicts the token that it "
+                      "predicts without") +
+                      say("replay: the last tokens of each document, which repeat its first; kept: "
+                          "the "
+                          "share of the right answers of --confirm-tasks that stay right")
                 : "") +
            say("heaviest keys is an oracle: it reads that share of the keys of every query, and a "
                "decoder would have to hold all of them");

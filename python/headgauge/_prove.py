@@ -99,7 +99,7 @@ def prove(
 ) -> Proof:
     """Decodes by a folder that `headgauge plan --export hf` or `hf-layers` wrote, as a user does: a prompt in
     one pass, then token by token. The prompt of a text is its first half. Compares the loss of every token
-    and the answers with what headgauge.use(), which shares no code with the export, computes under the same
+    and the answers with what headgauge.use() with all weights in memory, which shares no code with the export, computes under the same
     plan with the whole text in view. Tells the bytes of the cache. `hf-layers` may have another class than the
     model, which then computes both: the proof is of its windows and its cache.
 
@@ -220,7 +220,8 @@ def _compared(model: Any, whole: Any, plan: Any, documents: Sequence[_Case], tol
         ids = torch.tensor([case.ids], device=model.device)
         whole.set_attn_implementation("sdpa")
         unchanged, right = _judged(whole(ids, use_cache=False).logits, case)
-        with use(whole, plan):
+        with use(whole, plan) as change:
+            change.by_kernels = False
             measured, right_measured = _judged(whole(ids, use_cache=False).logits, case)
         model.set_attn_implementation(planned)
         logits, held, of_whole = _decoded(model, ids, case, DynamicCache(config=whole.config))

@@ -101,6 +101,9 @@ class use:
         self._cache_bytes: CacheBytes | None = None
         self._past = 0
         self._records = record_past
+        self.by_kernels = (
+            True  # where they can; False: all weights in memory, which shares no code with a folder
+        )
         self._model = model
         self._parameters = [*inspect.signature(model.forward).parameters]
         known = [name for name in cache_names if name in self._parameters]
@@ -226,7 +229,7 @@ class use:
         changes = self._changes.of(layer, count)
         if kept is None and not any(changes):
             return own()
-        output = _held_attention.attend(inputs, changes, kept, self._past)
+        output = _held_attention.attend(inputs, changes, kept, self._past) if self.by_kernels else None
         if output is not None:
             return output, None
         call = Attention(inputs, own, kept, layer, self._past)

@@ -24,6 +24,7 @@ Judged mean_draw(std::span<const Judged> draws) {
   for (const Judged& draw : draws.subspan(1)) {
     add(sum.text, draw.text);
     add(sum.replay, draw.replay);
+    add(sum.same_token, draw.same_token);
     for (std::size_t t = 0; t < sum.answers.size(); ++t) {
       add(sum.answers[t], draw.answers[t]);
       add(sum.right[t], draw.right[t]);
@@ -34,6 +35,7 @@ Judged mean_draw(std::span<const Judged> draws) {
   };
   divide(sum.text);
   divide(sum.replay);
+  divide(sum.same_token);
   std::ranges::for_each(sum.answers, divide);
   std::ranges::for_each(sum.right, divide);
   return sum;

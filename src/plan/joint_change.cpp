@@ -52,8 +52,13 @@ JointChange::JointChange(const PlanDocuments& documents, std::string set, Evalua
     parts_.push_back({&require_model(*documents.cases), false});
     find_tasks(documents.cases->info());
   }
-  original_ = by_loss() ? level({source().layers, source().kv_heads})
-                        : Levels(static_cast<std::size_t>(numbers()), 0.0);
+  if (by_loss()) {
+    Levels levels = level({source().layers, source().kv_heads});
+    std::fill(levels.begin() + before_same_tokens(), levels.end(), 0.0);  // a share is no change
+    original_ = std::move(levels);
+  } else {
+    original_.assign(static_cast<std::size_t>(numbers()), 0.0);
+  }
 }
 
 // Special tokens may stand before a piece.
@@ -123,7 +128,7 @@ double JointChange::cost(const Judged& changes) const {
 }
 
 Index JointChange::numbers() const {
-  return before_answers() + 2 * cases_;
+  return before_same_tokens() + (by_loss() ? texts_ : 0);
 }
 
 JointChange::Documents JointChange::sample(int k) const {
@@ -159,31 +164,48 @@ void JointChange::run(const PerHead<HeadPlan>& plan, const Documents& documents)
   }
 }
 
-// Sets the reference for outputs if it is missing: another scan of the source removes it.
+// Sets the reference for outputs if it is missing, because another scan of the source removes it;
+// and the likeliest tokens if the losses without a plan were known from an earlier run.
 void JointChange::set_reference() {
-  if (by_loss() || parts_.front().model->has_reference()) return;
-  run({source().layers, source().kv_heads}, judged_);
-  parts_.front().model->set_reference();
+  const PerHead<HeadPlan> none(source().layers, source().kv_heads);
+  ModelSource& model = *parts_.front().model;
+  if (by_loss() && is_measured() && likeliest_.empty()) {
+    run(none, {.texts = judged_.texts, .cases = {}});
+    Levels levels(static_cast<std::size_t>(numbers()));
+    for (const Index d : judged_.texts) put_text(d, model.next_tokens(static_cast<int>(d)), levels);
+  }
+  if (by_loss() || model.has_reference()) return;
+  run(none, judged_);
+  model.set_reference();
 }
 
-void JointChange::put(const Part& part, Index document, const NextTokens& next,
-                      Levels& levels) const {
-  const std::span<const double> numbers = by_loss() ? next.losses : next.output_change;
-  const Index d = document;
-  if (part.is_text) {
-    const auto replayed = static_cast<std::size_t>(replayed_);
-    levels[d] = mean(numbers.first(numbers.size() - replayed));
-    if (replayed == 0) return;
-    // Number t is of token t + 1 of the context.
-    const auto judged = replayed - static_cast<std::size_t>(kReplayCue);
-    const auto first = static_cast<std::size_t>(replayed_from_[d] + kReplayCue - 1);
-    levels[texts_ + d] = mean(numbers.last(judged));
-    levels[2 * texts_ + d] = mean(numbers.subspan(first, judged));
-    return;
-  }
+void JointChange::put(const Part& part, Index document, const NextTokens& next, Levels& levels) {
+  if (part.is_text) return put_text(document, next, levels);
   const Index before = before_answers();
-  levels[before + d] = mean(numbers);
-  levels[before + cases_ + d] = is_right(next) ? 1 : 0;
+  levels[before + document] = mean(next.losses);
+  levels[before + cases_ + document] = is_right(next) ? 1 : 0;
+}
+
+void JointChange::put_text(Index d, const NextTokens& next, Levels& levels) {
+  const std::span<const double> numbers = by_loss() ? next.losses : next.output_change;
+  const auto replayed = static_cast<std::size_t>(replayed_);
+  const std::size_t read = numbers.size() - replayed;
+  levels[d] = mean(numbers.first(read));
+  if (by_loss()) {
+    // The first plan that is measured is none.
+    likeliest_.resize(static_cast<std::size_t>(texts_));
+    std::vector<int>& likeliest = likeliest_[static_cast<std::size_t>(d)];
+    if (likeliest.empty()) likeliest = next.likeliest;
+    Index same = 0;
+    for (std::size_t t = 0; t < read; ++t) same += next.likeliest[t] == likeliest[t] ? 1 : 0;
+    levels[before_same_tokens() + d] = static_cast<double>(same) / static_cast<double>(read);
+  }
+  if (replayed == 0) return;
+  // Number t is of token t + 1 of the context.
+  const auto judged = replayed - static_cast<std::size_t>(kReplayCue);
+  const auto first = static_cast<std::size_t>(replayed_from_[d] + kReplayCue - 1);
+  levels[texts_ + d] = mean(numbers.last(judged));
+  levels[2 * texts_ + d] = mean(numbers.subspan(first, judged));
 }
 
 Judged JointChange::view(const Levels& levels, const Documents& documents) const {
@@ -197,6 +219,7 @@ Judged JointChange::view(const Levels& levels, const Documents& documents) const
     judged.replay = at(texts_, documents.texts);
     judged.first_reading = at(2 * texts_, documents.texts);
   }
+  if (by_loss()) judged.same_token = at(before_same_tokens(), documents.texts);
   for (const std::vector<Index>& of_task : documents.cases) {
     judged.answers.push_back(at(before_answers(), of_task));
     judged.right.push_back(at(before_answers() + cases_, of_task));

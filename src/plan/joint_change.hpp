@@ -30,6 +30,9 @@ struct Judged {
   ByDocument first_reading = {};      // of the same tokens where they stand first
   std::vector<ByDocument> answers{};  // by task and case
   std::vector<ByDocument> right{};    // 1 for an answer that is right, 0; by task and case
+  // The share of the tokens of each piece whose next token is predicted as without a plan: no
+  // change.
+  ByDocument same_token = {};
 
   bool operator==(const Judged&) const = default;
 };
@@ -74,7 +77,7 @@ class JointChange {
   int computed() const { return computed_; }
 
  private:
-  // The numbers of all documents: text, replay, first reading, answers, right answers.
+  // The numbers of all documents: text, replay, first reading, answers, right answers, same tokens.
   using Levels = std::vector<double>;
   // One of the sources.
   struct Part {
@@ -91,14 +94,17 @@ class JointChange {
   bool by_loss() const { return source().has_loss; }
   Index numbers() const;
   Index before_answers() const { return texts_ * (replayed_ > 0 ? 3 : 1); }
+  Index before_same_tokens() const { return before_answers() + 2 * cases_; }
   // Measures the plan unless it was measured before as `set`; the numbers of other documents are 0.
   Levels level(const std::string& set, const PerHead<HeadPlan>& plan, const Documents& documents);
   Levels level(const PerHead<HeadPlan>& plan) { return level(set_, plan, judged_); }
   Documents sample(int k) const;
-  void put(const Part& part, Index document, const NextTokens& next, Levels& levels) const;
+  void put(const Part& part, Index document, const NextTokens& next, Levels& levels);
+  void put_text(Index document, const NextTokens& next, Levels& levels);
   Judged view(const Levels& levels, const Documents& documents) const;
   Judged change_of(Levels levels, const Documents& documents) const;
   void set_reference();
+  bool is_measured() const { return !original_.empty(); }
   void run(const PerHead<HeadPlan>& plan, const Documents& documents);
   static std::vector<Index> of_part(const Part& part, const Documents& documents);
   void run_layer(const Part& part, int layer, Index document);
@@ -116,6 +122,7 @@ class JointChange {
   Evaluations& known_;
   std::stop_token stop_;
   Levels original_;
+  std::vector<std::vector<int>> likeliest_;  // without a plan, by piece; empty: not known yet
   int computed_ = 0;
 };
 

@@ -44,6 +44,7 @@ class PlanWriter {
     write_screening();
     write_budgets();
     write_methods();
+    write_same_tokens();
     write_draws();
     write_tasks(run_.tasks, run_.confirmed_tasks, run_.original, run_.budgets, results_);
     if (!info_.has_loss) say_outputs();
@@ -188,6 +189,19 @@ class PlanWriter {
     p = adjusted_p_values(p);
     for (std::size_t i = 0; i < p.size(); ++i) {
       adjusted.values[static_cast<std::size_t>(adjusted.offset(cells[i]))] = p[i];
+    }
+  }
+
+  void write_same_tokens() {
+    if (!info_.has_loss) return;
+    LabelledArray& same = add_declared(results_, metric::planned_same_token).with_standard_errors();
+    same.with_rows();
+    for (Index b = 0; b < std::ssize(run_.budgets); ++b) {
+      const auto& methods = run_.budgets[static_cast<std::size_t>(b)].methods;
+      for (Index m = 0; m < kMethods; ++m) {
+        const ByDocument& shares = methods[static_cast<std::size_t>(m)].change.same_token;
+        if (!shares.empty()) same.set({m, b}, estimate_of(shares));
+      }
     }
   }
 

@@ -114,6 +114,10 @@ class Sentences {
     } else {
       line.say("no change is shown");
     }
+    if (const auto same = cell(metric::planned_same_token, 0, 0)) {
+      line.say("; at ").number(*same, 100);
+      line.say(" % of the tokens it predicts the same next token");
+    }
     add_retrieval(line);
     const std::vector<std::string> lost = shown_to_be_lost();
     if (!lost.empty()) line.say(fmt::format(". It is shown to harm {}", fmt::join(lost, ", ")));

@@ -69,6 +69,9 @@ TEST(MakePlan, SaysWhatCompareMeasuresOnTheConfirmingTexts) {
     // Four documents are four batches of compare() too.
     EXPECT_NEAR(found.standard_error, change.at({1, 0}).standard_error, 1e-12);
     EXPECT_EQ(found.degrees_of_freedom, 3);
+    const Estimate same = results.require_metric("planned_same_token").at({0, b});
+    EXPECT_NEAR(same.value, expected.at("same_token", {1, 0}), 1e-12);
+    EXPECT_LT(same.value, 1) << "otherwise this shows nothing";
     const double share = results.at("planned_cache_share", {0, b});
     EXPECT_DOUBLE_EQ(share, cache_share(plan.heads, confirm->info(), 96));
     EXPECT_LE(share, b == 0 ? 0.5 : 0.25);

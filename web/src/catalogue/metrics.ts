@@ -216,6 +216,7 @@ export type DeclaredMetric =
   | "plan_difference_low"
   | "plan_difference_high"
   | "plan_difference_p"
+  | "planned_same_token"
   | "planned_replay_change"
   | "planned_replay_change_low"
   | "planned_replay_change_high"

@@ -8,7 +8,7 @@ export const PLAN_NEEDS: readonly MetricName[] = [
   "kept_keys", "planned_cache_share", "planned_change", "planned_change_low",
   "planned_change_high", "plan_difference", "plan_difference_low", "plan_difference_high",
   "plan_difference_p", "planned_replay_change", "planned_replay_change_low",
-  "planned_replay_change_high", "planned_answers_kept", "planned_answers_kept_low",
+  "planned_replay_change_high", "planned_same_token", "planned_answers_kept", "planned_answers_kept_low",
   "planned_answers_kept_high", "random_change", "random_plans_p",
 ];
 
@@ -35,6 +35,7 @@ export interface Confirmed {
   difference: WithInterval; // the plan's change minus this one's; NaN for the plan itself
   p: number; // adjusted
   verdict: "lower" | "higher" | ""; // how the plan's loss compares, if that is significant
+  sameToken: number; // share of the next tokens that are predicted as without a plan
   replay: WithInterval; // change of the loss of the replay; NaN if it is not judged
   kept: WithInterval[]; // by task, the share of the right answers that stay right; NaN if it is not judged
 }
@@ -67,6 +68,7 @@ export function confirmed(results: Results, budget: number): Confirmed[] {
         difference,
         p,
         verdict: p <= LEVEL && difference.value !== 0 ? (difference.value < 0 ? "lower" : "higher") : "",
+        sameToken: results.value("planned_same_token", at),
         replay: withInterval(results, "planned_replay_change", at),
         kept: results.coord("task").map((_, task) => withInterval(results, "planned_answers_kept", { ...at, task })),
       };

@@ -113,6 +113,8 @@ export function legend(results: Results): string {
       `${count(documents, "document")} that had no part in making the plans, with 95 % intervals by Student's t over documents.`,
     `* the plan's change of the ${what} is shown to be lower or higher than the method's (paired t test ` +
       "over documents, false discovery rate 5 % over all lines); p is of the same test.",
+    results.has("planned_same_token") &&
+      "Same token: how often the model under a plan predicts the token that it predicts without.",
     replay && "Replay: the last tokens of each document, which repeat its first.",
     tasks &&
       "Kept: the share of the right answers of a task that stay right, with 95 % intervals of Clopper and " +
@@ -166,6 +168,7 @@ export const columnsOf = (results: Results): Column<Confirmed>[] => [
   number("change", judgedByLoss(results) ? "Loss change" : "Output change", ({ change }) => valueCell(change, asChange)),
   number("difference", "Plan less it", differenceCell),
   number("p", "p", ({ p }) => shown(p, 2)),
+  ...(results.has("planned_same_token") ? [number("same", "Same token", ({ sameToken }) => shareOr(sameToken))] : []),
   ...(judgedByReplay(results) ? [number("replay", "Replay change", ({ replay }) => valueCell(replay, asChange))] : []),
   ...judgedTasks(results).map(({ name, place }) =>
     number(`kept-${place}`, `${name} kept`, ({ kept }) => valueCell(kept[place]!, asShare)),
@@ -174,6 +177,8 @@ export const columnsOf = (results: Results): Column<Confirmed>[] => [
 
 const asChange = (value: number): string => signed(value, 4);
 const asShare = (value: number): string => formatShare(value, 2);
+
+const shareOr = (value: number): string => (Number.isNaN(value) ? "–" : formatShare(value));
 
 const valueCell = (of: WithInterval, show: (value: number) => string): Node | string =>
   Number.isNaN(of.value) ? "–" : withNote(show(of.value), range(of, show));

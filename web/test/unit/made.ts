@@ -371,6 +371,10 @@ export function madeJudgedPlan(): Made {
     coords: { ...made.coords, task: ["keys", "passkey 8"] },
     metrics: {
       ...made.metrics,
+      planned_same_token: {
+        dims: ["method", "budget"], unit: "1",
+        value: ({ method, budget }) => (method === 4 && budget === 1 ? null : 1 - (method! + budget!) / 16),
+      },
       planned_replay_change: replay(0),
       planned_replay_change_low: replay(-0.5),
       planned_replay_change_high: replay(0.5),

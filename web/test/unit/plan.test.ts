@@ -34,7 +34,7 @@ describe("a plan beside other methods", () => {
       method: "equal windows", budget: 0, cache: 0.5, read: 0.5,
       change: { value: 0.25, low: 0.21875, high: 0.28125 },
       difference: { value: -0.3125, low: -0.375, high: -0.25 }, p: 0.05, verdict: "lower",
-      replay: { value: NaN, low: NaN, high: NaN }, kept: [],
+      replay: { value: NaN, low: NaN, high: NaN }, sameToken: NaN, kept: [],
     });
     expect(confirmed(results, 0)[0]!.difference.value).toBeNaN();
   });
@@ -165,6 +165,7 @@ describe("the replay and the answers of tasks", () => {
 
   it("are read with their intervals, a task without a verdict as undefined", () => {
     expect(confirmed(judged, 1)[1]).toMatchObject({
+      sameToken: 0.875,
       replay: { value: 2, low: 1.5, high: 2.5 },
       kept: [{ value: NaN, low: NaN, high: NaN }, { value: 0.25, low: 0.125, high: 0.5 }],
     });
@@ -229,8 +230,8 @@ describe("the replay and the answers of tasks", () => {
   it("have columns in the table, and words in the legend", () => {
     const titles = (of: Results) => columnsOf(of).map(({ title }) => title);
     expect(titles(results)).toEqual(["Method", "Cache", "Loss change", "Plan less it", "p"]);
-    expect(titles(judged)).toEqual([...titles(results), "Replay change", "passkey 8 kept"]);
-    for (const word of ["Replay", "Kept", "cost"]) {
+    expect(titles(judged)).toEqual([...titles(results), "Same token", "Replay change", "passkey 8 kept"]);
+    for (const word of ["Same token", "Replay", "Kept", "cost"]) {
       expect(legend(judged)).toContain(word);
       expect(legend(results)).not.toContain(word);
     }
