@@ -103,7 +103,10 @@ PlanExport export_layers(const AttentionPlan& plan, const SourceInfo& source,
   state("head_dim", source.head_dim);
   state("num_key_value_heads", source.kv_heads);
   if (source.trained_length > 0) state("max_position_embeddings", source.trained_length);
-  return hf.finish(plan, "AutoModelForCausalLM.from_pretrained(FOLDER)");
+  return hf.finish(plan,
+                   "AutoModelForCausalLM.from_pretrained(FOLDER)\n"
+                   "    python -m vllm.entrypoints.openai.api_server --model FOLDER "
+                   "--model-impl transformers");
 }
 
 }  // namespace headgauge
