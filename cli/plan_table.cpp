@@ -161,8 +161,7 @@ class PlanTable {
                 ? say("same token: how often the model under the plan predicts the token that it "
                       "predicts without") +
                       say("replay: the last tokens of each document, which repeat its first; kept: "
-                          "the "
-                          "share of the right answers of --confirm-tasks that stay right")
+                          "the share of the right answers of --confirm-tasks that stay right")
                 : "") +
            say("heaviest keys is an oracle: it reads that share of the keys of every query, and a "
                "decoder would have to hold all of them");

@@ -113,7 +113,7 @@ class PrunedLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignor
     def __init__(self, owner: Any, record_past: bool) -> None:
         super().__init__()  # type: ignore[no-untyped-call,unused-ignore]
         self.owner, self.token_count, self.state = owner, 0, LayerState()
-        self.record_past = record_past  # nothing is dropped until crop()
+        self._record_past = record_past
         self._token_bytes = 0
 
     def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor | None = None) -> None:
@@ -183,21 +183,41 @@ class PrunedLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignor
     def batch_select_indices(self, indices: torch.Tensor) -> None:
         self._each_batch(lambda tensor: tensor[indices.to(tensor.device)])
 
+    @property
+    def record_past(self) -> bool:
+        """Whether nothing is dropped until crop()."""
+        return self._record_past
+
+    @record_past.setter
+    def record_past(self, records: bool) -> None:
+        state = self.state
+        if records and (state.total is not None or any(kind != "all" for kind in state.held)):
+            raise UnsupportedError(
+                "use: expected an empty key-value cache, found one that has dropped keys; give use() record_past=True"
+            )
+        self._record_past = records
+        if state.heads is not None:
+            state.heads.set_records(records)
+
     def activate_past_recording(self) -> None:
         self.record_past = True
-        if self.state.heads is not None:
-            self.state.heads.record()
 
     def crop(self, tokens_to_remove: int) -> None:
         """Takes the last -tokens_to_remove tokens back: what transformers calls since 5.24."""
-        if tokens_to_remove > 0 or (tokens_to_remove < 0 and not self.record_past):
+        heads = self.state.heads
+        recorded = self.token_count if heads is None else heads.recorded
+        if (
+            tokens_to_remove > 0
+            or (tokens_to_remove < 0 and not self.record_past)
+            or -tokens_to_remove > recorded
+        ):
             raise UnsupportedError(
                 "use: expected generation that only goes on, found one that takes tokens back, whose keys are gone; "
                 "give use() record_past=True, with transformers 5.24 or later"
             )
         self.token_count += tokens_to_remove
-        if self.state.heads is not None and self.record_past:
-            self.state.heads.crop(-tokens_to_remove)
+        if heads is not None and self.record_past:
+            heads.crop(-tokens_to_remove)
         for kind, held in self.state.held.items():
             self.state.held[kind] = held.until(self.token_count)
 

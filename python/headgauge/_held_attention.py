@@ -10,7 +10,7 @@ import torch
 
 from headgauge._cache import PrunedLayer
 from headgauge._change import Change
-from headgauge._held_heads import HeldHeads, visible
+from headgauge._held_heads import HeldHeads, NewTokens, visible
 from headgauge._masks import AttentionInputs
 from headgauge.errors import UnsupportedError
 
@@ -41,7 +41,7 @@ def attend(
         held = HeldHeads(kinds, inputs.window or None, kept is not None and kept.record_past)
         if kept is not None:
             kept.state.heads = held
-    output = held.attend(inputs.query, inputs.key, inputs.value, past, begin, inputs.scale)
+    output = held.attend(NewTokens(inputs.query, inputs.key, inputs.value, past, begin, inputs.scale))
     return output.transpose(1, 2).contiguous()
 
 
@@ -77,6 +77,10 @@ def _begin_of_texts(
     """Returns whether the mask hides later keys and padding alone, and the number of padding tokens before
     each text, (batch,); None: there is none."""
     if inputs.mask is None:
+        if kept is not None:
+            kept.state.padding = torch.zeros(
+                inputs.query.shape[0], dtype=torch.long, device=inputs.query.device
+            )
         return True, None
     new = inputs.query.shape[2]
     allowed = inputs.allowed(past + new)
@@ -92,4 +96,6 @@ def _begin_of_texts(
     expected = visible(at[:, None], to, begin, 0, past + new, inputs.window or None)[:, 0]
     real = allowed[:, torch.arange(new, device=allowed.device), at] & (at >= begin[:, None])
     plain = bool(((allowed == expected) | ~real[..., None]).all())
+    if kept is not None and kept.state.heads is None:  # padding after a text would be hidden within it
+        plain = plain and bool((real[:, -1] | (begin == past + new)).all())
     return plain, begin if bool((begin > 0).any()) else None

@@ -5,7 +5,7 @@ The folder that `--export hf` writes has this code, too: it needs PyTorch alone.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.nn.functional import scaled_dot_product_attention
@@ -14,14 +14,22 @@ BLOCK = 256  # queries of a long text that are computed together
 ROOM = 128  # tokens that a cache of all keys has room for when it grows
 
 
-class Heads:
-    """Key-value heads of a layer that keep the same keys. Tensors are (batch, heads, tokens, d).
+class NewTokens(NamedTuple):
+    """Queries, and the new keys and values of the heads that they share: (batch, heads, tokens, d)."""
 
-    attend() takes the queries of the heads that share them and the new keys and values, and returns
-    the output. `past` counts the tokens before the new ones. `begin` has the number of padding tokens
-    before each text, as (batch,); None: there is no padding. `record`: nothing is dropped until
-    crop(), which takes tokens back.
-    """
+    query: torch.Tensor
+    key: torch.Tensor
+    value: torch.Tensor
+    past: int
+    """Number of tokens before them."""
+    begin: torch.Tensor | None
+    """(batch,): number of padding tokens before each text; None: there is no padding."""
+    scale: float | None
+
+
+class Heads:
+    """Key-value heads of a layer that keep the same keys; attend() returns the output of the query
+    heads. `record`: nothing is dropped until crop(), which takes tokens back."""
 
     def __init__(self, heads: list[int]) -> None:
         self.heads = places(heads)
@@ -29,20 +37,16 @@ class Heads:
         self.keys: Any = None
         self.values: Any = None
 
-    def attend(
-        self,
-        query: torch.Tensor,
-        key: torch.Tensor,
-        value: torch.Tensor,
-        past: int,
-        begin: torch.Tensor | None,
-        scale: float | None,
-    ) -> torch.Tensor:
+    def attend(self, given: NewTokens) -> torch.Tensor:
         raise NotImplementedError
 
     def put(self, tokens: slice, key: torch.Tensor, value: torch.Tensor) -> None:
         """Puts new tokens there. Gradients need the old tensors as they were."""
-        if torch.is_grad_enabled():
+        held = (self.keys, self.values)
+        fixed = any(
+            t.requires_grad or (t.is_inference() and not torch.is_inference_mode_enabled()) for t in held
+        )
+        if fixed or torch.is_grad_enabled():
             self.keys, self.values = self.keys.clone(), self.values.clone()
         self.keys[:, :, tokens], self.values[:, :, tokens] = key, value
 
@@ -60,15 +64,8 @@ class Heads:
 
 
 class AllKeys(Heads):
-    def attend(
-        self,
-        query: torch.Tensor,
-        key: torch.Tensor,
-        value: torch.Tensor,
-        past: int,
-        begin: torch.Tensor | None,
-        scale: float | None,
-    ) -> torch.Tensor:
+    def attend(self, given: NewTokens) -> torch.Tensor:
+        query, key, value, past, begin, scale = given
         key, value = self.append(key, value, past)
         if past == 0 and begin is None:
             return grouped(query, key, value, None, scale, is_causal=True)
@@ -109,15 +106,8 @@ class FirstAndLast(Heads):
         self.first, self.last, self.window = first, min(last, window or last), window
         self.oldest = 0  # its place among the last keys
 
-    def attend(
-        self,
-        query: torch.Tensor,
-        key: torch.Tensor,
-        value: torch.Tensor,
-        past: int,
-        begin: torch.Tensor | None,
-        scale: float | None,
-    ) -> torch.Tensor:
+    def attend(self, given: NewTokens) -> torch.Tensor:
+        query, key, value, past, begin, scale = given
         padding = 0 if begin is None else int(begin.max())
         if self.window and self.first and past >= padding + self.first + self.window and not self.record:
             # No query from here on sees the first keys.
@@ -202,15 +192,8 @@ class FirstAndLast(Heads):
 class Mean(Heads):
     """Holds the sum of the values; the keys are not needed."""
 
-    def attend(
-        self,
-        query: torch.Tensor,
-        key: torch.Tensor,
-        value: torch.Tensor,
-        past: int,
-        begin: torch.Tensor | None,
-        scale: float | None,
-    ) -> torch.Tensor:
+    def attend(self, given: NewTokens) -> torch.Tensor:
+        query, value, past, begin = given.query, given.value, given.past, given.begin
         new = query.shape[2]
         sums = value.to(torch.promote_types(value.dtype, torch.float32))
         counts = torch.arange(past + 1, past + new + 1, device=value.device)[None]
@@ -289,10 +272,10 @@ def with_new(held: torch.Tensor, new: torch.Tensor, places: torch.Tensor) -> tor
 
 class HeldHeads:
     """What the heads of a layer hold. `kinds`: for each key-value head [first, last], "mean" or None, all
-    keys. `window`: keys that the model itself lets a query see; None: all. `record`: nothing is dropped
+    keys. `window`: keys that the model itself lets a query see; None: all. `records`: nothing is dropped
     until crop(), which takes tokens back."""
 
-    def __init__(self, kinds: list[Any], window: int | None = None, record: bool = False) -> None:
+    def __init__(self, kinds: list[Any], window: int | None = None, records: bool = False) -> None:
         heads: dict[Any, list[int]] = {}
         for head, kind in enumerate(kinds):
             if kind is None and window:
@@ -307,42 +290,46 @@ class HeldHeads:
             else:
                 first, last = kind
                 self.groups.append(FirstAndLast(of_kind, first, last, window))
-        self.record(record)
+        self.recorded = 0  # tokens that crop() can take back
+        self.set_records(records)
 
     @property
     def nbytes(self) -> int:
         return sum(group.nbytes for group in self.groups)
 
-    def record(self, record: bool = True) -> None:
+    def set_records(self, records: bool) -> None:
+        self.records = records
         for group in self.groups:
-            group.record = record
+            group.record = records
 
     def each(self, change: Any) -> None:
         for group in self.groups:
             group.each(change)
 
     def crop(self, tokens: int) -> None:
+        """Takes the last tokens back, at most `recorded`."""
         for group in self.groups:
             group.crop(tokens)
+        self.recorded = 0
 
-    def attend(
-        self,
-        query: torch.Tensor,
-        key: torch.Tensor,
-        value: torch.Tensor,
-        past: int,
-        begin: torch.Tensor | None,
-        scale: float | None,
-    ) -> torch.Tensor:
+    def attend(self, given: NewTokens) -> torch.Tensor:
         """Returns the output (batch, heads, tokens, d) of all heads."""
-        if len(self.groups) == 1:
-            return self.groups[0].attend(query, key, value, past, begin, scale)
+        query, past, begin = given.query, given.past, given.begin
+        output = self.groups[0].attend(given) if len(self.groups) == 1 else self._by_groups(given)
+        self.recorded = self.recorded + query.shape[2] if self.records else 0
+        if begin is None:
+            return output
+        at = torch.arange(past, past + query.shape[2], device=query.device)
+        return output.masked_fill((at < begin[:, None])[:, None, :, None], 0)  # padding sees nothing
+
+    def _by_groups(self, given: NewTokens) -> torch.Tensor:
+        query, key, value = given.query, given.key, given.value
         # Query heads that share a key-value head stand together: (batch, heads, shared, tokens, d).
         queries = query.unflatten(1, (key.shape[1], -1))
         output = value.new_empty((*queries.shape[:4], value.shape[3]))
         for group in self.groups:
             at = group.heads
             of_group = queries[:, at].flatten(1, 2)
-            found = group.attend(of_group, key[:, at], value[:, at], past, begin, scale)
+            found = group.attend(given._replace(query=of_group, key=key[:, at], value=value[:, at]))
             output[:, at] = found.unflatten(1, (-1, queries.shape[2]))
         return output.flatten(1, 2)

@@ -221,7 +221,7 @@ def _compared(model: Any, whole: Any, plan: Any, documents: Sequence[_Case], tol
         whole.set_attn_implementation("sdpa")
         unchanged, right = _judged(whole(ids, use_cache=False).logits, case)
         with use(whole, plan) as change:
-            change.by_kernels = False
+            change._by_kernels = False
             measured, right_measured = _judged(whole(ids, use_cache=False).logits, case)
         model.set_attn_implementation(planned)
         logits, held, of_whole = _decoded(model, ids, case, DynamicCache(config=whole.config))

@@ -101,9 +101,8 @@ class use:
         self._cache_bytes: CacheBytes | None = None
         self._past = 0
         self._records = record_past
-        self.by_kernels = (
-            True  # where they can; False: all weights in memory, which shares no code with a folder
-        )
+        # Where they can; otherwise all weights are in memory, which shares no code with an exported folder.
+        self._by_kernels = True
         self._model = model
         self._parameters = [*inspect.signature(model.forward).parameters]
         known = [name for name in cache_names if name in self._parameters]
@@ -229,9 +228,14 @@ class use:
         changes = self._changes.of(layer, count)
         if kept is None and not any(changes):
             return own()
-        output = _held_attention.attend(inputs, changes, kept, self._past) if self.by_kernels else None
+        output = _held_attention.attend(inputs, changes, kept, self._past) if self._by_kernels else None
         if output is not None:
             return output, None
+        if kept is not None and kept.state.heads is not None:
+            raise UnsupportedError(
+                f"{inputs.name}: expected a text that goes on as it began, found another mode or mask beside its "
+                "key-value cache; generate with use_cache=False"
+            )
         call = Attention(inputs, own, kept, layer, self._past)
         parts = []
         prunes = kept is not None and not kept.record_past

@@ -139,6 +139,14 @@ class Served(Exported):
                 self.assertEqual(found.tolist(), under_plan)
                 found = model.generate(ids, prompt_lookup_num_tokens=4, **options)
                 self.assertEqual(found.tolist(), under_plan)
+                config = transformers.GenerationConfig(
+                    **{k: v for k, v in options.items() if k != "attention_mask"}
+                )
+                found = model.generate(ids, config, attention_mask=options["attention_mask"])
+                self.assertEqual(found.tolist(), under_plan)
+                if family == "Llama":
+                    found = model.generate(ids, assistant_early_exit=1, **options)
+                    self.assertEqual(found.tolist(), under_plan)
 
     def test_caches_that_cannot_hold_a_plan_are_refused(self) -> None:
         model, ids = self.load("Llama"), self.ids(10)

@@ -169,6 +169,61 @@ class Kernels(unittest.TestCase):
         ):
             model(row(40), past_key_values=past)
 
+    def test_leave_padding_as_the_model_does(self) -> None:
+        model, tokens, mask = (
+            sharp(make("llama")),
+            torch.cat([row(), row()]),
+            torch.ones(2, 40, dtype=torch.long),
+        )
+        mask[1, :13] = 0
+        with torch.no_grad():
+            expected = model(tokens, attention_mask=mask).logits
+            with headgauge.use(model, pattern="window:size=200"), by_kernels():
+                torch.testing.assert_close(model(tokens, attention_mask=mask).logits, expected)
+
+    def test_go_on_after_padding_at_the_end_by_weights(self) -> None:
+        model, tokens, mask = (
+            sharp(make("llama")),
+            torch.cat([row(50), row(50)]),
+            torch.ones(2, 50, dtype=torch.long),
+        )
+        mask[1, 20:30] = 0
+        with headgauge.use(model, plan_of(model, [{"pattern": "window:size=9"}, {}])):
+            with by_weights():
+                expected = fed(model, tokens, [30, 20], mask)[mask.bool()]
+            found = fed(model, tokens, [30, 20], mask)[mask.bool()]
+        torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+
+    def test_refuse_to_change_how_a_text_is_computed(self) -> None:
+        model = sharp(make("llama", attention_dropout=1e-12))
+        past = transformers.DynamicCache(config=model.config)
+        with headgauge.use(model, plan_of(model)), torch.no_grad():
+            model(row(40), past_key_values=past)
+            with self.assertRaisesRegex(errors.UnsupportedError, "goes on as it began"):
+                model.train()(row(5), past_key_values=past, use_cache=True)
+        model.eval()
+        past, mask = transformers.DynamicCache(config=model.config), torch.ones(1, 41, dtype=torch.long)
+        mask[0, :5] = 0  # of tokens that a pass before it saw
+        with headgauge.use(model, plan_of(model)), torch.no_grad():
+            model(row(40), past_key_values=past)
+            with self.assertRaisesRegex(errors.UnsupportedError, "hidden within a text"):
+                model(row(1), past_key_values=past, attention_mask=mask)
+
+    def test_write_to_no_tensor_that_others_need(self) -> None:
+        model, entries = sharp(make("llama")), plan_of(sharp(make("llama")))
+        with headgauge.use(model, entries):
+            past = transformers.DynamicCache(config=model.config)
+            with torch.inference_mode():
+                model(row(40), past_key_values=past)
+            with torch.no_grad():
+                model(row(1), past_key_values=past)
+            past = transformers.DynamicCache(config=model.config)
+            loss = model(row(40), past_key_values=past, labels=row(40)).loss
+            with torch.no_grad():
+                for _ in range(2):
+                    model(row(1), past_key_values=past)
+            loss.backward()
+
     def test_refuse_tokens_that_are_hidden_within_a_text_that_goes_on(self) -> None:
         model, mask = sharp(make("llama")), torch.ones(1, 41, dtype=torch.long)
         mask[0, 20:30] = 0
@@ -218,6 +273,22 @@ class Assisted(unittest.TestCase):
                                    attention_mask=torch.ones_like(tokens), assistant_model=drafter)  # fmt: skip
         self.assertEqual(found.tolist(), changed.tolist())
         self.assertNotEqual(plain.tolist(), changed.tolist())
+
+    def test_no_more_than_what_came_since_the_last_time(self) -> None:
+        model, past = sharp(make("llama")), transformers.DynamicCache()
+        with headgauge.use(model, plan_of(model), record_past=True), torch.no_grad():
+            model(row(40), past_key_values=past)
+            past.crop(-2)
+            for more in (1, 50):
+                with self.assertRaisesRegex(errors.UnsupportedError, "keys are gone"):
+                    past.crop(-more)
+            model(row(3), past_key_values=past)
+            past.crop(-3)
+        past = transformers.DynamicCache()
+        with headgauge.use(model, plan_of(model, BOTH)), torch.no_grad():
+            model(row(40), past_key_values=past)
+            with self.assertRaisesRegex(errors.UnsupportedError, "has dropped keys"):
+                past.activate_past_recording()
 
     def test_is_refused_without_a_record(self) -> None:
         model, past = sharp(make("llama")), transformers.DynamicCache()

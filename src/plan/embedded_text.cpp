@@ -13,9 +13,9 @@ std::string_view press_text() {
 }
 
 std::string modeling_text() {
-  constexpr std::string_view kImport = "from headgauge._held_heads import HeldHeads\n";
+  constexpr std::string_view kImport = "from headgauge._held_heads import HeldHeads, NewTokens\n";
   std::string_view held = HEADGAUGE_EMBEDDED(held_heads);
-  held.remove_prefix(held.find("from torch.nn"));  // the imports before it stand above
+  held = held.substr(held.find("from typing"));  // past its title
   std::string text(HEADGAUGE_EMBEDDED(modeling));
   return text.replace(text.find(kImport), kImport.size(), held);
 }

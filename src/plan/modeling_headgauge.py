@@ -27,7 +27,7 @@ from transformers import (
 from transformers.cache_utils import Cache, CacheLayerMixin, DynamicCache
 from transformers.masking_utils import AttentionMaskInterface
 
-from headgauge._held_heads import HeldHeads
+from headgauge._held_heads import HeldHeads, NewTokens
 
 BASE = "llama"  # the model type that is served
 NAME = f"headgauge of {__name__}"  # several such files may serve in one program
@@ -48,7 +48,7 @@ class HeldLayer(CacheLayerMixin):
         super().__init__()
         self.token_count = 0
         self.held: HeldHeads | None = None
-        self.record_past = record_past  # nothing is dropped until crop()
+        self._record_past = record_past
         self.token_bytes = 0  # of the keys and values of all heads
 
     def lazy_initialization(self, *_: Any) -> None:
@@ -89,14 +89,28 @@ class HeldLayer(CacheLayerMixin):
     def batch_select_indices(self, indices: torch.Tensor) -> None:
         self._each(lambda t: t[indices.to(t.device)])
 
+    @property
+    def record_past(self) -> bool:
+        """Whether nothing is dropped until crop()."""
+        return self._record_past
+
+    @record_past.setter
+    def record_past(self, records: bool) -> None:
+        self._record_past = records
+        if self.held:
+            self.held.set_records(records)
+
     def activate_past_recording(self) -> None:
         self.record_past = True
-        if self.held:
-            self.held.record()
 
     def crop(self, tokens_to_remove: int) -> None:
         """Takes the last -tokens_to_remove tokens back: what transformers calls since 5.24."""
-        if tokens_to_remove > 0 or (tokens_to_remove < 0 and not self.record_past):
+        recorded = self.held.recorded if self.held else 0
+        if (
+            tokens_to_remove > 0
+            or (tokens_to_remove < 0 and not self.record_past)
+            or -tokens_to_remove > recorded
+        ):
             raise NotImplementedError(
                 "expected generation that only goes on, or assisted generation in transformers 5.24 or later, found "
                 "tokens that are taken back"
@@ -118,7 +132,7 @@ class HeldLayer(CacheLayerMixin):
         if self.held is None:
             self.held = HeldHeads(kinds, window, self.record_past)
         past = self.token_count - query.shape[2]
-        return self.held.attend(query, key, value, past, begin, scale)
+        return self.held.attend(NewTokens(query, key, value, past, begin, scale))
 
 
 class Updated(threading.local):
@@ -193,14 +207,15 @@ class HeadgaugeForCausalLM(MODEL_FOR_CAUSAL_LM_MAPPING[CONFIG_MAPPING[BASE]]):
         self.record_past = False
         self.register_forward_pre_hook(hold_what_is_needed, with_kwargs=True)
 
-    def generate(self, *args: Any, **kwargs: Any) -> Any:
+    def generate(self, inputs: Any = None, generation_config: Any = None, *more: Any, **kwargs: Any) -> Any:
         """Keeps what assisted generation may take back, for transformers 5.24 or later."""
-        config = kwargs.get("generation_config") or self.generation_config
-        self.record_past = any(kwargs.get(name) or getattr(config, name, None) for name in TAKES_BACK)
+        config, before = generation_config or self.generation_config, self.record_past
+        takes_back = any(kwargs.get(name) or getattr(config, name, None) for name in TAKES_BACK)
+        self.record_past = before or takes_back
         try:
-            return super().generate(*args, **kwargs)
+            return super().generate(inputs, generation_config, *more, **kwargs)
         finally:
-            self.record_past = False
+            self.record_past = before
 
 
 def hold_what_is_needed(model: Any, args: tuple[Any, ...], given: dict[str, Any]) -> Any:

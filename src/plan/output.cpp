@@ -158,16 +158,8 @@ class PlanWriter {
     LabelledArray& low = add_declared(results_, metric::planned_change_low);
     LabelledArray& high = add_declared(results_, metric::planned_change_high);
     LabelledArray& by_document = add_declared(results_, metric::planned_change_by_document);
-    LabelledArray& ahead = add_declared(results_, metric::plan_difference).with_standard_errors();
-    ahead.with_rows();
-    LabelledArray& ahead_low = add_declared(results_, metric::plan_difference_low);
-    LabelledArray& ahead_high = add_declared(results_, metric::plan_difference_high);
-    LabelledArray& adjusted = add_declared(results_, metric::plan_difference_p);
-    std::vector<double> p;
-    std::vector<std::vector<Index>> cells;
     for (Index b = 0; b < std::ssize(run_.budgets); ++b) {
       const auto& methods = run_.budgets[static_cast<std::size_t>(b)].methods;
-      const ByDocument& of_plan = methods.front().change.text;
       for (Index m = 0; m < kMethods; ++m) {
         const MethodResult& method = methods[static_cast<std::size_t>(m)];
         if (method.change.text.empty()) continue;
@@ -178,10 +170,39 @@ class PlanWriter {
         for (Index d = 0; d < documents_; ++d) {
           by_document({m, b, d}) = method.change.text[static_cast<std::size_t>(d)];
         }
-        if (m == 0) continue;
-        const Estimate gain = estimate_of(difference(of_plan, method.change.text));
+      }
+    }
+    LabelledArray& ahead =
+        write_differences(&Judged::text, metric::plan_difference, metric::plan_difference_p);
+    LabelledArray& ahead_low = add_declared(results_, metric::plan_difference_low);
+    LabelledArray& ahead_high = add_declared(results_, metric::plan_difference_high);
+    for (Index b = 0; b < std::ssize(run_.budgets); ++b) {
+      for (Index m = 1; m < kMethods; ++m) {
+        if (!std::isnan(ahead({m, b}))) {
+          put_interval(ahead.at({m, b}), {m, b}, ahead_low, ahead_high);
+        }
+      }
+    }
+    if (run_.original.replay.empty()) return;
+    write_differences(&Judged::replay, metric::plan_replay_difference,
+                      metric::plan_replay_difference_p);
+  }
+
+  // Writes what the plan loses less what the other methods of its budget lose, and the p-values of
+  // paired t tests, which are adjusted over all methods and budgets.
+  LabelledArray& write_differences(ByDocument Judged::*part, const char* name, const char* p_name) {
+    LabelledArray& ahead = add_declared(results_, name).with_standard_errors();
+    ahead.with_rows();
+    LabelledArray& adjusted = add_declared(results_, p_name);
+    std::vector<double> p;
+    std::vector<std::vector<Index>> cells;
+    for (Index b = 0; b < std::ssize(run_.budgets); ++b) {
+      const auto& methods = run_.budgets[static_cast<std::size_t>(b)].methods;
+      for (Index m = 1; m < kMethods; ++m) {
+        const ByDocument& of_method = methods[static_cast<std::size_t>(m)].change.*part;
+        if (of_method.empty()) continue;
+        const Estimate gain = estimate_of(difference(methods.front().change.*part, of_method));
         ahead.set({m, b}, gain);
-        put_interval(gain, {m, b}, ahead_low, ahead_high);
         p.push_back(t_test(mean_of(gain)).p);
         cells.push_back({m, b});
       }
@@ -190,6 +211,7 @@ class PlanWriter {
     for (std::size_t i = 0; i < p.size(); ++i) {
       adjusted.values[static_cast<std::size_t>(adjusted.offset(cells[i]))] = p[i];
     }
+    return ahead;
   }
 
   void write_same_tokens() {

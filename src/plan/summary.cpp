@@ -37,13 +37,14 @@ class Sentences {
     std::vector<SummaryLine> lines;
     for (const MaybeLine& line :
          {explained(act(), act_means(), next::kUnderPlan),
-          explained(rivals(0),
-                    judges_more()
-                        ? "These tests are of the loss of text alone: the tables have what each "
-                          "plan does to replay and answers."
-                        : "A plan that does not beat simple rules of the same size is not "
-                          "worth its search.",
-                    next::kDropKeys),
+          explained(
+              rivals(0),
+              judges_more()
+                  ? "A plan that does not beat simple rules of the same size in either is not "
+                    "worth its search. The tables have the answers of tasks."
+                  : "A plan that does not beat simple rules of the same size is not "
+                    "worth its search.",
+              next::kDropKeys),
           explained(assignments(0),
                     "The same entries at other heads are the control: they say whether the plan "
                     "knows its heads.",
@@ -237,32 +238,43 @@ class Sentences {
   }
 
   MaybeLine rivals(Index budget) const {
+    Line line;
+    line.say("Compared with plans that may keep the same share, ");
+    const char* what = !by_loss_       ? "its change of the output is "
+                       : judges_more() ? "its loss of text is "
+                                       : "its loss is ";
+    if (!add_rivals(line, what, budget, metric::plan_difference, metric::plan_difference_p)) {
+      return std::nullopt;
+    }
+    add_rivals(line, ". Its loss of a passage that comes again is ", budget,
+               metric::plan_replay_difference, metric::plan_replay_difference_p);
+    return line.say(".").done();
+  }
+
+  // Says from which methods the plan is shown to differ, and how; returns false if none was
+  // compared.
+  bool add_rivals(Line& line, const char* what, Index budget, const char* difference_name,
+                  const char* p_name) const {
     std::vector<std::string> better, worse, open;
     for (Index m = 1; m < std::ssize(methods_); ++m) {
       if (m == static_cast<Index>(Method::random)) continue;  // assignments() says more about it
-      const auto p = cell(metric::plan_difference_p, m, budget);
-      const auto difference = cell(metric::plan_difference, m, budget);
+      const auto p = cell(p_name, m, budget);
+      const auto difference = cell(difference_name, m, budget);
       if (!p || !difference) continue;
       const std::string name(methods_[static_cast<std::size_t>(m)]);
       (p->value > kLevel ? open : difference->value < 0 ? better : worse).push_back(name);
     }
-    if (better.empty() && worse.empty() && open.empty()) return std::nullopt;
-    Line line;
-    line.say("Compared with plans that may keep the same share, ");
-    line.say(!by_loss_       ? "its change of the output is "
-             : judges_more() ? "its loss of text is "
-                             : "its loss is ");
     bool some = false;
-    const auto add = [&](const char* what, const std::vector<std::string>& names) {
+    const auto add = [&](const char* how, const std::vector<std::string>& names) {
       if (names.empty()) return;
-      line.say(some ? "; " : "").say(what);
+      line.say(some ? "; " : what).say(how);
       for (std::size_t i = 0; i < names.size(); ++i) line.say(i > 0 ? "; " : "").say(names[i]);
       some = true;
     };
     add("shown to be lower than under: ", better);
     add("shown to be higher than under: ", worse);
     add("not shown to differ from: ", open);
-    return line.say(".").done();
+    return some;
   }
 
   MaybeLine assignments(Index budget) const {

@@ -101,7 +101,8 @@ void add_retrieval_json(const Results& results, Index budget, nlohmann::ordered_
   };
   put(measured, "replay_change", metric::planned_replay_change,
       {{"method", 0}, {"budget", budget}});
-  put(measured, metric::same_token, metric::planned_same_token, {{"method", 0}, {"budget", budget}});
+  put(measured, metric::same_token, metric::planned_same_token,
+      {{"method", 0}, {"budget", budget}});
   const std::vector<std::string> names = task_names(results);
   for (Index t = 0; t < std::ssize(names); ++t) {
     const std::initializer_list<Pick> cell = {{"method", 0}, {"budget", budget}, {"task", t}};

@@ -220,6 +220,8 @@ export type DeclaredMetric =
   | "planned_replay_change"
   | "planned_replay_change_low"
   | "planned_replay_change_high"
+  | "plan_replay_difference"
+  | "plan_replay_difference_p"
   | "planned_answer_change"
   | "planned_answer_change_low"
   | "planned_answer_change_high"
