@@ -23,7 +23,7 @@ def attend(
     held = kept.state.heads if kept is not None else None
     if held is None and past > 0:
         return None
-    kinds = _kinds(inputs, changes)
+    kinds = _held_kinds(inputs, changes)
     if kinds is None or (kept is None and "sdpa" not in inputs.implementation and None in kinds):
         return None
     new = inputs.query.shape[2]
@@ -45,7 +45,7 @@ def attend(
     return output.transpose(1, 2).contiguous()
 
 
-def _kinds(inputs: AttentionInputs, changes: Sequence[Change | None]) -> list[Any] | None:
+def _held_kinds(inputs: AttentionInputs, changes: Sequence[Change | None]) -> list[Any] | None:
     """Returns what each key-value head holds, as HeldHeads takes it; None: something else."""
     options, module = inputs.options, inputs.module
     if not inputs.causal or inputs.softcap or inputs.sinks:

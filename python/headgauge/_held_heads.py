@@ -250,7 +250,7 @@ def visible(
     at: torch.Tensor, to: torch.Tensor, begin: torch.Tensor | None, first: int, last: int, window: int | None
 ) -> torch.Tensor:
     """(batch or 1, 1, queries, keys): the tokens `to` that queries at the tokens `at` see. Padding sees
-    itself, so that it has some output."""
+    itself, because a row of no keys has no softmax."""
     starts = 0 if begin is None else begin.reshape(-1, 1, 1, 1)
     seen = (to <= at) & ((to > at - last) | (to < starts + first)) & (to >= starts)
     if window:

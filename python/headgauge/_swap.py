@@ -101,7 +101,7 @@ class use:
         self._cache_bytes: CacheBytes | None = None
         self._past = 0
         self._records = record_past
-        # Where they can; otherwise all weights are in memory, which shares no code with an exported folder.
+        # False: all weights are in memory, and nothing is computed by the code of an exported folder.
         self._by_kernels = True
         self._model = model
         self._parameters = [*inspect.signature(model.forward).parameters]

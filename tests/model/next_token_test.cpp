@@ -4,26 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <random>
+
+#include "normal_rows.hpp"
 
 namespace headgauge {
 namespace {
 
 constexpr Index kVocabulary = 4500, kWidth = 6, kTokens = 40;
 
-Matrix<float> normal_matrix(Index rows, Index cols, unsigned seed) {
-  std::mt19937 generator(seed);
-  std::normal_distribution<float> normal;
-  Matrix<float> matrix(rows, cols);
-  for (Index r = 0; r < rows; ++r) {
-    for (float& x : matrix.row(r)) x = normal(generator);
-  }
-  return matrix;
-}
-
 TEST(NextToken, FindsTheLikeliestInEveryChunk) {
-  const Matrix<float> weight = normal_matrix(kVocabulary, kWidth, 1);
-  const Matrix<float> hidden = normal_matrix(kTokens, kWidth, 2);
+  const Matrix<float> weight = normal_rows(kVocabulary, kWidth, 1);
+  const Matrix<float> hidden = normal_rows(kTokens, kWidth, 2);
   TensorView view;
   view.shape = {kVocabulary, kWidth};
   view.bytes = std::as_bytes(std::span(weight.data(), kVocabulary * kWidth));

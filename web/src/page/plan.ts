@@ -168,7 +168,7 @@ export const columnsOf = (results: Results): Column<Confirmed>[] => [
   number("change", judgedByLoss(results) ? "Loss change" : "Output change", ({ change }) => valueCell(change, asChange)),
   number("difference", "Plan less it", differenceCell),
   number("p", "p", ({ p }) => shown(p, 2)),
-  ...(results.has("planned_same_token") ? [number("same", "Same token", ({ sameToken }) => shareOr(sameToken))] : []),
+  ...(results.has("planned_same_token") ? [number("same", "Same token", ({ sameToken }) => valueCell({ value: sameToken, low: NaN, high: NaN }, asShare))] : []),
   ...(judgedByReplay(results) ? [number("replay", "Replay change", ({ replay }) => valueCell(replay, asChange))] : []),
   ...judgedTasks(results).map(({ name, place }) =>
     number(`kept-${place}`, `${name} kept`, ({ kept }) => valueCell(kept[place]!, asShare)),
@@ -177,8 +177,6 @@ export const columnsOf = (results: Results): Column<Confirmed>[] => [
 
 const asChange = (value: number): string => signed(value, 4);
 const asShare = (value: number): string => formatShare(value, 2);
-
-const shareOr = (value: number): string => (Number.isNaN(value) ? "–" : formatShare(value));
 
 const valueCell = (of: WithInterval, show: (value: number) => string): Node | string =>
   Number.isNaN(of.value) ? "–" : withNote(show(of.value), range(of, show));
