@@ -23,6 +23,7 @@ Claim proportional_margin_collapses(const Results& results);
 Claim proportional_separability_falls(const Results& results);
 Claim separability_settles(const Results& results);
 Claim separability_bound_tracks(const Results& results);
+Claim separability_bound_without_sphere(const Results& results);
 Claim sensitivity_follows_temperature(const Results& results);
 Claim sensitivity_falls_by_two_orders(const Results& results);
 Claim steps_agree(const Results& results);

@@ -1,5 +1,8 @@
 #include "measures/selection_measure.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -14,6 +17,7 @@
 #include "measures/critical.hpp"
 #include "measures/distance_rows.hpp"
 #include "measures/gram.hpp"
+#include "measures/key_moments.hpp"
 #include "measures/selection_sums.hpp"
 #include "measures/separability.hpp"
 #include "measures/separability_nulls.hpp"
@@ -21,6 +25,8 @@
 
 namespace headgauge {
 namespace {
+
+constexpr Index kMasked = -1;  // in place of a window
 
 int critical_depth(const MeasureOptions& options) {
   const int longest = options.lengths.empty() ? options.critical_max + 1 : options.lengths.back();
@@ -63,6 +69,7 @@ SelectionRequest make_plan(const MeasureOptions& options, SelectionGroups groups
 // wanted.
 struct SeparabilityMetrics {
   MetricHandle separability, lower, model_lower, model_upper, lower_paper, upper_paper;
+  MetricHandle mean_cosine;
   SeparabilityNulls::Metrics nulls;
 
   void declare(MetricRegistry& metrics) {
@@ -77,6 +84,8 @@ struct SeparabilityMetrics {
     nulls.local.value = metrics.add(metric::separability_null_local);
     nulls.local.excess = metrics.add(metric::separability_excess_local);
     nulls.sphere.value = metrics.add(metric::separability_sphere);
+    nulls.any.lower = metrics.add(metric::separability_null_lower);
+    mean_cosine = metrics.add(metric::mean_cosine);
   }
   void declare_hidden(MetricRegistry& metrics) {
     MetricInfo hidden = metric_info(metric::separability);
@@ -127,6 +136,8 @@ class SelectionMeasure : public Measure {
   void use_vectors(const HeadInput& head, Index length, ThreadPool& pool);
   void use_sphere(Index length, ThreadPool& pool);
   std::span<const double> closest_keys(const Visibility& visibility, ThreadPool& pool);
+  void use_moments(const Visibility& visibility);
+  void tell_left_out(Results& results) const;
   void derive_sampled_error(std::span<const LayerStatistics* const> layers, Results& results) const;
   void measure_separability(const RowBlock& rows, int slot, RowSink& sink);
   // Return M and delta^2 of Assumption 2 for a row.
@@ -149,6 +160,7 @@ class SelectionMeasure : public Measure {
   std::unique_ptr<Gram> sphere_;
   std::map<Index, std::vector<double>> closest_;  // by window
   std::vector<double> nearest_;  // from nearest_positions(), once a head has a mask
+  std::map<Index, std::vector<KeyMoments>> moments_;  // by window, or kMasked
   SelectionSpace space_;
   NullSpaces nulls_;
   bool left_out_ = false;  // some Gram matrix did not fit
@@ -211,7 +223,10 @@ void SelectionMeasure::begin_head(const HeadInput& head, ThreadPool& pool) {
   if (groups_.separability) {
     nulls_.text = space_;
     if (nulls_.all) use_sphere(length, pool);
-    if (plan_.bounds) space_.closest = closest_keys(head.visibility, pool);
+    if (plan_.bounds) {
+      space_.closest = closest_keys(head.visibility, pool);
+      use_moments(head.visibility);
+    }
   }
   if (coverage_) coverage_->begin_head(head, length);
 }
@@ -226,6 +241,7 @@ void SelectionMeasure::use_vectors(const HeadInput& head, Index length, ThreadPo
   left_out_ = left_out_ || !gram_->has_products();
   closest_.clear();
   nearest_.clear();
+  moments_.clear();
   key_ = head.x.key;
   length_ = length;
 }
@@ -255,6 +271,21 @@ std::span<const double> SelectionMeasure::closest_keys(const Visibility& visibil
     found = closest_.emplace(window, closest_pairs(*gram_, window, plan_.unit_sphere, pool)).first;
   }
   return found->second;
+}
+
+// Cosines are those of the unit sphere, and a mask that reads the logits has no keys without them.
+void SelectionMeasure::use_moments(const Visibility& visibility) {
+  nulls_.moments = {};
+  const KeyMask* mask = visibility.mask();
+  if (!plan_.unit_sphere || !gram_->has_products()) return;
+  if (mask != nullptr && mask->needs_logits()) return;
+  if (mask != nullptr) moments_.erase(kMasked);
+  const Index window = mask != nullptr ? kMasked : visibility.window();
+  auto found = moments_.find(window);
+  if (found == moments_.end()) {
+    found = moments_.emplace(window, key_moments(*gram_, visibility, length_)).first;
+  }
+  nulls_.moments = found->second;
 }
 
 void SelectionMeasure::observe(const RowBlock& block, int slot, RowSink& sink) {
@@ -300,6 +331,9 @@ void SelectionMeasure::measure_separability(const RowBlock& rows, int slot, RowS
     const auto& line = work.block.line(r);
     if (coverage_) coverage_->sets().add_row(slot, row);
     work.separator.begin(work.sums, r, row, *rows.normalizer);
+    if (!nulls_.moments.empty() && groups_.separability) {
+      sink.set(r, metrics.mean_cosine, nulls_.moments[row.query].cosine);
+    }
     const bool bounded = groups_.separability && plan_.bounds && line.sizes > 0;
     const double largest = bounded ? largest_norm(line) : kUndefined;
     const double closest2 = bounded ? closest_pair(rows, row, work.closest) : kUndefined;
@@ -326,17 +360,24 @@ void SelectionMeasure::derive(std::span<const LayerStatistics* const> layers, Re
   if (groups_.proportion) return;
   if (groups_.distance) derive_critical(layers, distance_.critical, options_, results);
   if (groups_.distance && plan_.draws > 0) derive_sampled_error(layers, results);
-  if (groups_.distance && left_out_) {
-    std::string left_out = "critical N and distance_bound_paper are left out";
-    if (plan_.draws > 0) {
-      left_out =
-          "critical N, distance_bound_paper and the check of the expected distance by "
-          "MeasureOptions::expected_draws are left out";
-    }
-    results.notices.push_back("The products of all vectors x would not fit in memory: " + left_out +
-                              ", and distance_bound uses only the simpler of its two bounds.");
-  }
+  if (left_out_) tell_left_out(results);
   if (coverage_) coverage_->derive(results);
+}
+
+void SelectionMeasure::tell_left_out(Results& results) const {
+  std::vector<std::string> names;
+  if (groups_.distance) names = {"critical N", metric::distance_bound_paper};
+  if (groups_.distance && plan_.draws > 0) {
+    names.emplace_back("the check of the expected distance by MeasureOptions::expected_draws");
+  }
+  if (groups_.separability) {
+    names.insert(names.end(), {metric::separability_null_lower, metric::mean_cosine});
+  }
+  if (names.empty()) return;
+  results.notices.push_back(fmt::format(
+      "The products of all vectors x would not fit in memory. Left out: {}.{}",
+      fmt::join(names, ", "),
+      groups_.distance ? " distance_bound uses only the simpler of its two bounds." : ""));
 }
 
 // Derives the Monte-Carlo error of the mean: draws of different rows are independent.

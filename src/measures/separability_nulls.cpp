@@ -1,6 +1,21 @@
 #include "measures/separability_nulls.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 namespace headgauge {
+
+namespace {
+
+double largest_outside(const SelectionBlock::Line& line, int size) {
+  float largest = 0;
+  for (Index j = 0; j < std::ssize(line.attention); ++j) {
+    if (line.rank[j] >= size) largest = std::max(largest, line.attention[j]);
+  }
+  return largest;
+}
+
+}  // namespace
 
 SelectionRequest null_plan(const SelectionRequest& plan, bool unit_sphere) {
   SelectionRequest null;
@@ -94,18 +109,31 @@ void SeparabilityNulls::measure(MatrixView<const int> found, const Metrics& metr
   separate(sphere_, any_rows_, found, metrics.sphere, sink);
 }
 
+// The bound needs weights that are not negative.
+bool SeparabilityNulls::bounded(const NullMetrics& metrics) const {
+  return metrics.lower && !spaces_->moments.empty() && !rows_->normalizer->traits().is_signed;
+}
+
 void SeparabilityNulls::separate(Null& null, const PairedRows& paired, MatrixView<const int> found,
                                  const NullMetrics& metrics, RowSink& sink) {
   const SelectionRequest& plan = null.block.plan();
+  const bool with_bound = bounded(metrics);
   for (Index i = 0; i < null.block.rows(); ++i) {
     const Index r = paired.source(i);
+    const KeyMoments moments = with_bound ? spaces_->moments[rows_->rows[r].query] : KeyMoments{};
     separator_.begin(null.sums, i, rows_->rows[r], *rows_->normalizer, paired.pairing(i));
     for (int s = 0; s < null.block.line(i).sizes; ++s) {
       if (!plan.stands_for(s, null.block.line(i).n)) continue;
       const int count = separator_.separate(s).distinguishable;
-      const auto size = static_cast<double>(null.block.sizes_of(i)[s]);
+      const int members = null.block.sizes_of(i)[s];
+      const auto size = static_cast<double>(members);
       sink.set(r, metrics.value, s, count / size);
       sink.set(r, metrics.excess, s, (found(r, s) - count) / size);
+      if (std::isnan(moments.cosine)) continue;
+      const auto weights = null.block.member_weights(i, PrefixKind::attention).first(members);
+      sink.set(
+          r, metrics.lower, s,
+          dealt_separability_lower(weights, largest_outside(null.block.line(i), members), moments));
     }
   }
 }

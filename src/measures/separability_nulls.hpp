@@ -2,8 +2,10 @@
 // vector (docs/mathematics.md 7a): some rows are measured again with their weights permuted.
 #pragma once
 
+#include <span>
 #include <vector>
 
+#include "measures/key_moments.hpp"
 #include "measures/pairings.hpp"
 #include "measures/selection_sums.hpp"
 #include "measures/separability.hpp"
@@ -15,9 +17,10 @@ inline constexpr Index kNullRows = 2;
 inline constexpr Index kLocalRows = 8;
 inline constexpr Index kSphereRows = 8;
 
-// The metrics of a null: its value, and by how much the row exceeds it (if needed).
+// The metrics of a null: its value, by how much the row exceeds it, and a lower bound of its
+// expectation (the last two if needed).
 struct NullMetrics {
-  MetricHandle value, excess;
+  MetricHandle value, excess, lower;
 };
 
 // The vectors that the nulls of a head are measured against.
@@ -26,7 +29,8 @@ struct NullSpaces {
   SelectionSpace sphere;  // random points instead of x
   SelectionRequest plan;  // of separability only
   SelectionRequest sphere_plan;
-  bool all = true;  // measure the local null and the sphere too
+  bool all = true;                      // measure the local null and the sphere too
+  std::span<const KeyMoments> moments;  // by query; empty if there is no lower bound
 };
 // Returns the plan of the nulls for rows that are measured under `plan`.
 SelectionRequest null_plan(const SelectionRequest& plan, bool unit_sphere);
@@ -57,6 +61,7 @@ class SeparabilityNulls {
   bool has(Index r, Index every) const;
   bool has_others(Index r, Index every) const;
   RandomStream random(Index r, RandomDomain domain) const;
+  bool bounded(const NullMetrics& metrics) const;
   void separate(Null& null, const PairedRows& paired, MatrixView<const int> found,
                 const NullMetrics& metrics, RowSink& sink);
 

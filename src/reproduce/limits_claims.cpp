@@ -341,6 +341,7 @@ std::vector<Claim> limits_claims(const Results& results) {
           proportional_separability_falls(results),
           separability_settles(results),
           separability_bound_tracks(results),
+          separability_bound_without_sphere(results),
           coverage_is_independent(results),
           gradient_bound_is_safe(results),
           gradient_is_within_quarter(results),

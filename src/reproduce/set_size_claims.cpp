@@ -19,6 +19,7 @@ constexpr double kFirstN = 5;                    // at N = 1 the bound equals th
 constexpr double kNearFrom = 50, kNearTo = 100;  // "near 100": the largest N there
 constexpr double kConverged = 0.05;              // tolerance of the ratio of two distances
 constexpr double kTracks = 0.1;                  // tolerance of a share of the set
+constexpr double kBelowLevel = 0.05;
 constexpr double kNoGain = 0.02;  // change of a share of the set that counts as no gain
 
 // Returns the index of the largest N from 50 to 100 with fewer than L - 1 selected keys, and of the
@@ -200,6 +201,77 @@ Claim separability_bound_tracks(const Results& results) {
       "The bound is {}{} (means over the heads, in brackets the error of the gap and the head of "
       "the largest).",
       parts.front(), parts.size() > 1 ? ", " + parts.back() : "");
+  return claim;
+}
+
+Claim separability_bound_without_sphere(const Results& results) {
+  Claim claim = claim_of("A", "separability_bound_without_sphere", "Theorem 2, limitations",
+                         "Separability has a lower bound without the assumption that the vectors "
+                         "lie evenly on a sphere.");
+  claim.theorem = true;
+  claim.reading =
+      "The paper names this bound as future work; headgauge's theorem T2d (docs/mathematics.md 3) "
+      "has one, with r as measured, for keys that are dealt to the weights at random. So we "
+      "compare it with separability_null, which deals them once in each row.";
+  claim.test = fmt::format(
+      "Over all heads, at every L and every N from {:g} to {:g}: in no cell is the mean of "
+      "separability_null below that of separability_null_lower by a one-sided t test at {:g} over "
+      "the number of cells.",
+      kFirstN, kNearTo, kBelowLevel);
+  const auto labels = numbers(results, "top_n");
+  std::vector<double> p, bounds, nulls;
+  double below_printed = 0;
+  const auto judged = judged_top_n(results);
+  const Index lengths = results.coord_size("length");
+  for (const HeadName& head : measured_heads(results)) {
+    for (Index l = 0; l < lengths; ++l) {
+      for (Index n = 0; n < std::ssize(labels); ++n) {
+        if (labels[n] < kFirstN || labels[n] > kNearTo) continue;
+        const auto cell = [&](std::string_view metric) {
+          return find_cell(results, metric,
+                           {{"layer", head.layer_index},
+                            {"head", head.head_index},
+                            {"length", l},
+                            {"top_n", n}});
+        };
+        const auto null = cell(metric::separability_null);
+        const auto bound = cell(metric::separability_null_lower);
+        if (!null || !bound || std::isnan(null->standard_error)) continue;
+        p.push_back(t_test({.value = null->value,
+                            .standard_error = null->standard_error,
+                            .degrees_of_freedom = null->degrees_of_freedom},
+                           bound->value, Tail::below)
+                        .p);
+        const auto printed = cell(metric::separability_lower_paper);
+        below_printed += printed && printed->value <= 0 ? 1 : 0;
+        if (l + 1 != lengths || !judged || n != *judged) continue;
+        bounds.push_back(bound->value);
+        nulls.push_back(null->value);
+      }
+    }
+  }
+  if (p.empty()) {
+    return not_tested(claim,
+                      "No separability_null_lower with an error was measured: scan with "
+                      "ScanOptions::measures = separability and MeasureOptions::top_n = 5,20,100.");
+  }
+  const auto cells = static_cast<double>(p.size());
+  const auto below = static_cast<double>(
+      std::ranges::count_if(p, [&](double value) { return value < kBelowLevel / cells; }));
+  claim.verdict = below == 0 ? Verdict::holds : Verdict::does_not_hold;
+  claim.measured = fmt::format(
+      "In {} of {} cells the null is shown to be below its bound. The bound as printed is not "
+      "above 0 in {} of them.",
+      below, cells, below_printed);
+  claim.facts = {{"cells", cells}, {"cells_below", below}, {"cells_printed_empty", below_printed}};
+  if (bounds.empty()) return claim;
+  const double bound = mean_with_error(bounds).value, null = mean_with_error(nulls).value;
+  claim.measured += fmt::format(
+      " At N = {:g} of the longest L headgauge's bound is {:.2f} and the null {:.2f} "
+      "(means over {} heads).",
+      labels[*judged], bound, null, bounds.size());
+  claim.facts.push_back({"bound", bound});
+  claim.facts.push_back({"null", null});
   return claim;
 }
 

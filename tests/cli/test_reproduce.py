@@ -18,7 +18,7 @@ from tests.results.schema import validate, validate_text
 DEMO = (str(ROOT / "demo/model"), "--text", str(ROOT / "demo/text.txt"))
 ALGORITHMS = ["growing L", "growing N", "critical N", "separability", "sensitivity"]
 PAPER_SECONDS = [24 * 60, 37 * 60, 17 * 3600 + 4 * 60, 7 * 60, 60]
-THEOREMS = {"distance_bound_is_safe", "gradient_bound_is_safe"}
+THEOREMS = {"distance_bound_is_safe", "gradient_bound_is_safe", "separability_bound_without_sphere"}
 OF_TASKS = {
     "answers_are_lost_with_context",
     "growing_entropy_loses_answers",

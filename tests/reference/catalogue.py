@@ -95,6 +95,8 @@ _SINGLE = {
     "sensitivity_bound": Tolerance(1e-12, 1.0),
     "sensitivity_bound_paper": Tolerance(1e-12, 1.0),
     "separability_lower_paper": Tolerance(1e-2, 1.0),
+    "separability_null_lower": Tolerance(0.0, absolute=2e-3),  # small weights end at single precision
+    "mean_cosine": Tolerance(0.0, absolute=1e-6),
     "entropy_slope": Tolerance(0.0, absolute=5e-5),
     "max_weight_slope": Tolerance(0.0, absolute=5e-5),
     "effective_tokens_forecast": Tolerance(2e-4, 1.0),

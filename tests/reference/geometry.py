@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -46,13 +46,34 @@ class Cloud:
     products: Array  # (L, L)
     delta: Array  # (L + 1,), the smallest distance among the first n, at [n]
     largest: Array  # (L + 1,), M of the first n, at [n]
+    unit: bool = False  # whether every point has length 1
+    found: dict[int, Array] = field(default_factory=dict)  # what moments() gave
 
     @staticmethod
     def on_sphere(points: Array) -> Cloud:
         """Points of the unit sphere: M = 1."""
         products = gram(points)
         delta = prefix_delta(squared_distances(products))
-        return Cloud(points, products, delta, np.ones(len(points) + 1))
+        unit = bool((np.diagonal(products) > 0.5).all())
+        return Cloud(points, products, delta, np.ones(len(points) + 1), unit)
+
+    def moments(self, n: int) -> Array:
+        """T2d: the means of g_jk, g_jk^2, g_jk g_jm and g_jk g_lm over distinct keys of the first n."""
+        if n not in self.found:
+            self.found[n] = self._moments(n)
+        return self.found[n]
+
+    def _moments(self, n: int) -> Array:
+        if n < 2 or not self.unit:
+            return np.full(4, np.nan)
+        g = self.products[:n, :n] * (1.0 - np.eye(n))
+        rows = g.sum(axis=1)
+        one, two = rows.sum(), (g * g).sum()
+        three = (rows * rows - (g * g).sum(axis=1)).sum()
+        four = one * one - 4.0 * three - 2.0 * two  # without the products that share a key
+        choices = np.array([n * (n - 1), n * (n - 1), n * (n - 1) * (n - 2), n * (n - 1) * (n - 2) * (n - 3)])
+        sums = np.array([one, two, three, four])
+        return np.divide(sums, choices, out=np.zeros(4), where=choices > 0)
 
     def part(self, first: int, count: int) -> Cloud:
         """Some neighbouring points, without M and delta."""

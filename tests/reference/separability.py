@@ -9,6 +9,7 @@ of the text or on random ones, in some of the rows.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,10 +34,12 @@ SCALARS = (
     "separability_null_local",
     "separability_excess_local",
     "separability_sphere",
+    "separability_null_lower",
 )
 # Each null is measured in one row of so many; in the next head those are the rows before.
 NULL_ROWS, LOCAL_ROWS, SPHERE_ROWS = 2, 8, 8
 EQUAL = 1e-12  # q this close, relatively, are equal in exact arithmetic: X_i < r is strict (D3.3)
+SMALLEST = 2.0**-126  # of the weights in single precision that are not 0
 ZERO = 1e-14  # r this small beside ||s|| is 0
 RECHECK = 1e-6  # r^2 this small beside ||s||^2 is taken from the difference vector itself
 
@@ -168,6 +171,50 @@ def bound_rows(a: Array, radius: Array, delta: Array, largest: Array, dimension:
     }
 
 
+def dealt_lower(a: Array, beyond: float, moments: Array) -> float:
+    """T2d: the bound on the mean of P(X_i < r), for the members' weights a and the next one."""
+    mean, square, shared, apart = moments
+    mass, squares = a.sum(), (a * a).sum()
+    tau = math.sqrt(max(mean * mass * mass + (1.0 - mean) * squares, 0.0))
+    if tau == 0.0:
+        return 0.0
+    share = beyond / tau
+    # W[i] is the matrix of the w_jk of member i: its row sums (i, j), and the sum of its squares.
+    rows = -share * a * (mass - a) + np.outer(a, a)
+    np.fill_diagonal(rows, (1.0 - share) * a * (mass - a))
+    pairs = squares * squares - (a**4).sum()
+    own = a * a * (squares - a * a)
+    w_squares = share * share * pairs + 2.0 * ((1.0 - share) ** 2 - share * share) * own
+    w_sum = rows.sum(axis=1)
+    w_shared = (rows * rows).sum(axis=1) - w_squares
+    w_apart = w_sum * w_sum - 4.0 * w_shared - 2.0 * w_squares
+    gap = a * a + beyond * beyond - beyond * (squares / tau + tau) + w_sum * mean
+    spread = 2.0 * w_squares * square + 4.0 * w_shared * shared + w_apart * apart - (w_sum * mean) ** 2
+    if len(a) == 1:
+        spread = np.zeros(1)
+    gap = np.where(gap > EQUAL * a * mass, gap, 0.0)
+    whole = gap * gap + np.maximum(spread, 0.0)
+    return float(np.divide(gap * gap, whole, out=np.zeros_like(gap), where=gap > 0.0).mean())
+
+
+def dealt_rows(block: RowBlock, cloud: Cloud, top_n: list[int], chosen: Array) -> Array:
+    """The bound of the rows n > N that have a null: (rows, top_n), else NaN."""
+    found = np.full((len(block.t), len(top_n)), np.nan)
+    if block.normalizer.signed:
+        return found
+    for row in np.flatnonzero(chosen):
+        n = int(block.n[row])
+        moments = cloud.moments(n)
+        if np.isnan(moments[0]):
+            continue
+        a = -np.sort(-block.weights[row, :n])
+        a[a < SMALLEST] = 0.0
+        for place, size in enumerate(top_n):
+            if size < n:
+                found[row, place] = dealt_lower(a[:size], float(a[size]), moments)
+    return found
+
+
 def shares(block: RowBlock, cloud: Cloud, top_n: list[int]) -> Array:
     """N_s / N of the rows n > N: (rows, top_n), else NaN."""
     found = np.full((len(block.t), len(top_n)), np.nan)
@@ -186,6 +233,7 @@ def null_rows(
 ) -> dict[str, Array]:
     """The nulls of a block and the excess of `real` over them, NaN in the rows left out."""
     names = [name for name in SCALARS if "null" in name or "excess" in name or "sphere" in name]
+    names.remove("separability_null_lower")
     found = {name: np.full(real.shape, np.nan) for name in names}
     for name, every, domain, points in (
         ("separability_null", NULL_ROWS, PAIRING, cloud),
@@ -240,4 +288,6 @@ def separability_rows(
         for name, column in values.items():
             found[name][use, place] = column
     found |= null_rows(block, cloud, sphere, top_n, found["separability"], draws)
+    found["separability_null_lower"] = dealt_rows(block, cloud, top_n, draws.chosen(block, NULL_ROWS))
+    found["mean_cosine"] = np.array([cloud.moments(int(n))[0] for n in block.n])
     return found, chosen

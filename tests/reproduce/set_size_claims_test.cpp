@@ -80,6 +80,43 @@ TEST(SeparabilityBoundTracks, EveryVerdict) {
   EXPECT_EQ(separability_bound_tracks(MadeScan().results).verdict, Verdict::not_tested);
 }
 
+// Every null has an error of 0.01 of 30 degrees of freedom.
+Claim bounded_with(const OfHeadAndSize& bound, const OfHeadAndSize& null) {
+  MadeScan made;
+  made.fill("separability_null", "length",
+            [&](int head, double, double n) { return null(head, n); });
+  made.fill("separability_null_lower", "length",
+            [&](int head, double, double n) { return bound(head, n); });
+  made.fill("separability_lower_paper", "length",
+            [](int, double, double n) { return 0.5 - n / 20; });
+  LabelledArray& nulls = *made.results.metric("separability_null");
+  nulls.with_standard_errors();
+  std::ranges::fill(nulls.standard_error, 0.01);
+  std::ranges::fill(nulls.degrees_of_freedom, 30);
+  return separability_bound_without_sphere(made.results);
+}
+
+TEST(SeparabilityBoundWithoutSphere, EveryVerdict) {
+  const OfHeadAndSize null = [](int head, double n) { return 0.8 - n / 300 - 1e-3 * head; };
+  const Claim below = bounded_with([](int, double) { return 0.1; }, null);
+  EXPECT_EQ(below.verdict, Verdict::holds) << below.measured;
+  EXPECT_TRUE(below.theorem);
+  EXPECT_EQ(fact(below, "cells"), 20 * 6 * 5);  // 20 heads, 6 lengths, N from 5 to 100
+  EXPECT_EQ(fact(below, "cells_printed_empty"), 20 * 6 * 4);
+  EXPECT_NEAR(fact(below, "bound"), 0.1, 1e-12);
+  EXPECT_NEAR(fact(below, "null"), 0.8 - 1.0 / 15 - 9.5e-3, 1e-12);
+  // Two errors above the null are chance among so many cells, twenty in one head are not.
+  const OfHeadAndSize near = [&](int head, double n) { return null(head, n) + 0.02; };
+  EXPECT_EQ(bounded_with(near, null).verdict, Verdict::holds);
+  const OfHeadAndSize one = [&](int head, double n) {
+    return head == 3 && n == 5 ? null(head, n) + 0.2 : 0.1;
+  };
+  const Claim broken = bounded_with(one, null);
+  EXPECT_EQ(broken.verdict, Verdict::does_not_hold) << broken.measured;
+  EXPECT_EQ(fact(broken, "cells_below"), 6);
+  EXPECT_EQ(separability_bound_without_sphere(MadeScan().results).verdict, Verdict::not_tested);
+}
+
 Verdict cold_with(const OfHeadAndSize& norm, const OfHeadAndSize& separability) {
   MadeScan made;
   LabelledArray& as_is = made.results.add_metric("jacobian_spectral", {"layer", "head"}, "1");
