@@ -11,12 +11,14 @@
 
 #include "headgauge/metric_names.hpp"
 #include "measures/coordinates.hpp"
+#include "measures/critical_temperature.hpp"
 
 namespace headgauge {
 namespace {
 
 // The values that are followed along octaves of position. Rows without weight lack the first five;
-// rows whose weights are all 0 or negative lack the last three.
+// rows whose weights are all 0 or negative lack the next three; rows of one key lack the
+// last three.
 enum OctaveValue {
   kPosition,
   kLogKeys,
@@ -26,6 +28,9 @@ enum OctaveValue {
   kLogMax,
   kLogKeysOfMax,
   kPositionOfMax,
+  kCritical,
+  kKeysOfCritical,
+  kPositionOfCritical,
 };
 constexpr std::array kOctaveMetrics = {
     metric::octave_position,
@@ -36,6 +41,9 @@ constexpr std::array kOctaveMetrics = {
     metric::octave_log_max_weight,
     metric::octave_log_keys_of_max_weight,
     metric::octave_position_of_max_weight,
+    metric::octave_critical_temperature,
+    metric::octave_keys_of_critical_temperature,
+    metric::octave_position_of_critical_temperature,
 };
 using OctaveHandles = std::array<MetricHandle, kOctaveMetrics.size()>;
 
@@ -74,6 +82,7 @@ struct Along {
 };
 constexpr Along kAlongEntropy{kPosition, kLogKeys, kEntropy, unchanged};
 constexpr Along kAlongMax{kPositionOfMax, kLogKeysOfMax, kLogMax, unchanged};
+constexpr Along kAlongCritical{kPositionOfCritical, kKeysOfCritical, kCritical, logarithm};
 constexpr Along kAlongEffective{kPosition, kKeys, kEffective, logarithm};
 
 std::vector<Octave> octaves_of(const LayerStatistics& layer, const OctaveHandles& handles,
@@ -85,7 +94,7 @@ std::vector<Octave> octaves_of(const LayerStatistics& layer, const OctaveHandles
     };
     const Octave found{std::log(mean(along.position)), along.transform(mean(along.keys)),
                        along.transform(mean(along.value))};
-    if (!std::isnan(found.value)) octaves.push_back(found);  // undefined without rows
+    if (std::isfinite(found.value)) octaves.push_back(found);  // undefined without rows
   }
   return octaves;
 }
@@ -96,7 +105,7 @@ double or_infinite(const std::optional<Index>& length) {
 
 // The results for one head along its octaves.
 struct Followed {
-  std::vector<Octave> entropy, largest, effective;
+  std::vector<Octave> entropy, largest, critical, effective;
 };
 
 // The metrics derived from octaves, with a cell for each head and, in a comparison, each
@@ -114,6 +123,7 @@ class TrendMetrics {
     std::vector<std::string> interventions(dims.begin() + 2, dims.end());
     entropy_ = &add(metric::entropy_slope, dims, "1");
     largest_ = &add(metric::max_weight_slope, dims, "1");
+    critical_ = &add(metric::critical_temperature_slope, dims, "1");
     dims.emplace_back("forecast_length");
     forecasts_ = &results.add_metric(metric::effective_tokens_forecast, dims, "keys");
     low_ = &results.add_metric(metric::effective_tokens_forecast_low, dims, "keys");
@@ -130,6 +140,7 @@ class TrendMetrics {
   void put(std::vector<Index> cell, const Followed& head, std::span<const double> positions) {
     put_slope(head.entropy, cell, *entropy_);
     put_slope(head.largest, cell, *largest_);
+    put_slope(head.critical, cell, *critical_);
     const std::optional<bool> holds = forecast_holds(head.effective);
     if (!holds) return;
     const Index intervention = cell.size() > 2 ? cell[2] : 0;
@@ -194,14 +205,14 @@ class TrendMetrics {
   double longest_;
   std::vector<double> lengths_;
   std::size_t within_ = 0;  // number of positions that the model has
-  LabelledArray *entropy_, *largest_, *forecasts_, *low_, *high_, *coverage_;
+  LabelledArray *entropy_, *largest_, *critical_, *forecasts_, *low_, *high_, *coverage_;
   std::vector<std::size_t> judged_, held_;  // per intervention
 };
 
 class DispersionMeasure final : public Measure {
  public:
-  DispersionMeasure(bool causal, bool beyond_sinks)
-      : causal_(causal), beyond_sinks_(beyond_sinks) {}
+  DispersionMeasure(bool causal, bool beyond_sinks, int slots)
+      : causal_(causal), beyond_sinks_(beyond_sinks), work_(slots) {}
 
   void declare(MetricRegistry& metrics) override {
     for (std::size_t i = 0; i < handles_.size(); ++i) {
@@ -212,17 +223,19 @@ class DispersionMeasure final : public Measure {
       }
       handles_[i] = metrics.add(metric);
     }
+    critical_ = metrics.add(metric::critical_temperature);
     for (const char* derived :
-         {metric::entropy_slope, metric::max_weight_slope, metric::effective_tokens_forecast,
-          metric::effective_tokens_forecast_low, metric::effective_tokens_forecast_high,
-          metric::forecast_coverage}) {
+         {metric::entropy_slope, metric::max_weight_slope, metric::critical_temperature_slope,
+          metric::effective_tokens_forecast, metric::effective_tokens_forecast_low,
+          metric::effective_tokens_forecast_high, metric::forecast_coverage}) {
       metrics.add(derived);
     }
   }
 
   MeasureNeeds needs() const override { return {.beyond_sinks = beyond_sinks_}; }
 
-  void observe(const RowBlock& block, int, RowSink& sink) override {
+  void observe(const RowBlock& block, int slot, RowSink& sink) override {
+    CriticalTemperature& work = work_[slot];
     for (Index r = 0; r < block.size(); ++r) {
       const Row& row = block.rows[r];
       const auto position = static_cast<double>(row.query + 1), n = static_cast<double>(row.n());
@@ -237,6 +250,13 @@ class DispersionMeasure final : public Measure {
         sink.set(r, handles_[kLogMax], std::log(row.sums.max));
         sink.set(r, handles_[kLogKeysOfMax], std::log(n));
         sink.set(r, handles_[kPositionOfMax], position);
+      }
+      const double critical = work.find(row.logits);
+      if (!std::isnan(critical)) {
+        sink.set(r, critical_, critical);
+        sink.set(r, handles_[kCritical], critical);
+        sink.set(r, handles_[kKeysOfCritical], n);
+        sink.set(r, handles_[kPositionOfCritical], position);
       }
     }
   }
@@ -255,8 +275,10 @@ class DispersionMeasure final : public Measure {
         const auto along = [&](const Along& what) {
           return octaves_of(*layers[l], handles_, heads[h], bins, what);
         };
-        metrics.put({l, h}, {along(kAlongEntropy), along(kAlongMax), along(kAlongEffective)},
-                    positions);
+        metrics.put(
+            {l, h},
+            {along(kAlongEntropy), along(kAlongMax), along(kAlongCritical), along(kAlongEffective)},
+            positions);
       }
     }
     if (bins.empty()) return;
@@ -266,6 +288,8 @@ class DispersionMeasure final : public Measure {
  private:
   bool causal_, beyond_sinks_;
   OctaveHandles handles_;
+  MetricHandle critical_;
+  std::vector<CriticalTemperature> work_;  // by slot
 };
 
 // Returns a cell's values at the lengths that serve as octaves.
@@ -281,7 +305,7 @@ std::vector<Octave> over_lengths(const Results& results, std::vector<Index> cell
     };
     const Octave octave{std::log(lengths[l]), along.transform(of(along.keys)),
                         along.transform(of(along.value))};
-    if (!std::isnan(octave.value)) octaves.push_back(octave);
+    if (std::isfinite(octave.value)) octaves.push_back(octave);
   }
   return octaves;
 }
@@ -302,7 +326,10 @@ std::vector<std::string> derive_over_lengths(Results& results) {
   keys->isel("length", 0).each([&](std::span<const Index> at, std::size_t) {
     const std::vector<Index> cell(at.begin(), at.end());
     const auto along = [&](const Along& what) { return over_lengths(results, cell, taken, what); };
-    metrics.put(cell, {along(kAlongEntropy), along(kAlongMax), along(kAlongEffective)}, positions);
+    metrics.put(
+        cell,
+        {along(kAlongEntropy), along(kAlongMax), along(kAlongCritical), along(kAlongEffective)},
+        positions);
   });
   if (taken.size() > 1) {
     std::vector<std::string> labels;
@@ -325,8 +352,8 @@ std::vector<std::string> derive_over_lengths(Results& results) {
   return derived;
 }
 
-std::unique_ptr<Measure> make_dispersion_measure(bool causal, bool beyond_sinks) {
-  return std::make_unique<DispersionMeasure>(causal, beyond_sinks);
+std::unique_ptr<Measure> make_dispersion_measure(bool causal, bool beyond_sinks, int slots) {
+  return std::make_unique<DispersionMeasure>(causal, beyond_sinks, slots);
 }
 
 }  // namespace headgauge

@@ -85,7 +85,7 @@ std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string>
   }
   if (wanted("sensitivity")) measures.push_back(make_sensitivity_measure(options, slots));
   if (wanted("dispersion"))
-    measures.push_back(make_dispersion_measure(source.causal, options.beyond_sinks));
+    measures.push_back(make_dispersion_measure(source.causal, options.beyond_sinks, slots));
   if (wanted("counterfactual")) measures.push_back(make_scan_change(options.changed, slots));
   if (wanted("roles")) measures.push_back(make_roles_measure(source));
   return measures;

@@ -11,6 +11,8 @@
 #include "headgauge/compare.hpp"
 #include "headgauge/headgauge.hpp"
 #include "plan/tiny_plan.hpp"
+#include "results/mean_of.hpp"
+#include "statistics/student.hpp"
 
 namespace headgauge {
 namespace {
@@ -290,6 +292,79 @@ std::vector<Document> done_cases(int seed, bool controls) {
   }
   if (controls) cases.insert(cases.end(), without.begin(), without.end());
   return cases;
+}
+
+// Documents whose last tokens repeat the first and are what the model predicts there, as if it
+// copied them: they are its own continuation of the tokens before them.
+std::unique_ptr<HeadSource> continued(int seed, int count, Index replayed) {
+  std::vector<Document> texts(static_cast<std::size_t>(count));
+  for (int d = 0; d < count; ++d) {
+    const std::vector<int> middle = prompt_of(seed, d);
+    std::vector<int> first(middle.begin(), middle.begin() + replayed), tokens;
+    for (int round = 0; round < 4; ++round) {
+      tokens = first;
+      tokens.insert(tokens.end(), middle.begin(), middle.begin() + 40);
+      for (Index i = 0; i < replayed; ++i) {
+        const std::vector<double> losses = losses_after(tokens);
+        tokens.push_back(static_cast<int>(std::ranges::min_element(losses) - losses.begin()));
+      }
+      const std::vector<int> last(tokens.end() - replayed, tokens.end());
+      if (last == first) break;
+      first = last;
+    }
+    std::ranges::copy(first, tokens.begin());
+    std::ranges::copy(first, tokens.end() - replayed);
+    texts[static_cast<std::size_t>(d)].tokens = tokens;
+  }
+  return testing::tiny_model(std::move(texts));
+}
+
+// Adjusts p-values as Benjamini and Hochberg do: p_(i) m / i, made to rise with i.
+std::vector<double> step_up(const std::vector<double>& p) {
+  const auto m = p.size();
+  std::vector<double> adjusted(m, 1);
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t j = 0; j < m; ++j) {
+      if (p[j] < p[i]) continue;  // the least of p_(j) m / j from the place of i on
+      const auto rank = static_cast<double>(
+          std::ranges::count_if(p, [&](double other) { return other <= p[j]; }));
+      adjusted[i] = std::min(adjusted[i], p[j] * static_cast<double>(m) / rank);
+    }
+  }
+  return adjusted;
+}
+
+TEST(MakePlan, ComparesWithRivalsByTextAndByReplay) {
+  constexpr Index kReplayed = 20;
+  const auto search = continued(1, 2, kReplayed), check = continued(2, 2, kReplayed),
+             confirm = continued(3, 3, kReplayed);
+  const PlanTexts texts{
+      {*search, nullptr, kReplayed}, {*check, nullptr, kReplayed}, {*confirm, nullptr, kReplayed}};
+  const Results results = make_plan(texts, small_options()).results;
+  const Index methods = results.coord_size("method");
+  for (const bool replay : {false, true}) {
+    const LabelledArray& change =
+        results.require_metric(replay ? "planned_replay_change" : "planned_change");
+    const LabelledArray& ahead =
+        results.require_metric(replay ? "plan_replay_difference" : "plan_difference");
+    const LabelledArray& adjusted =
+        results.require_metric(replay ? "plan_replay_difference_p" : "plan_difference_p");
+    std::vector<double> p, found;
+    for (Index b = 0; b < 2; ++b) {
+      EXPECT_TRUE(std::isnan(ahead({0, b})));
+      for (Index m = 1; m < methods; ++m) {
+        if (std::isnan(change({m, b}))) continue;
+        EXPECT_NEAR(ahead({m, b}), change({0, b}) - change({m, b}), 1e-12);
+        const Estimate gain = ahead.at({m, b});
+        EXPECT_EQ(gain.degrees_of_freedom, 2);
+        p.push_back(t_test(mean_of(gain)).p);
+        found.push_back(adjusted({m, b}));
+      }
+    }
+    ASSERT_GE(p.size(), 6U);
+    const std::vector<double> expected = step_up(p);
+    for (std::size_t i = 0; i < p.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-12);
+  }
 }
 
 TEST(MakePlan, SaysWhatCompareMeasuresOfAnswers) {
