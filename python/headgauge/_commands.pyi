@@ -102,8 +102,8 @@ def scan(
         group).
     measures: str | Sequence[str]
         Groups of metrics: weights, distance, separability, sensitivity, coverage, dispersion,
-        counterfactual, model, proportion, roles, answers (default: all that apply). `counterfactual`
-        needs `pattern` or `normalizer`.
+        counterfactual, model, proportion, roles, answers, logits (default: all that apply).
+        `counterfactual` needs `pattern` or `normalizer`.
     queries: int | Literal['all']
         Rows measured in each position bin (default: all up to length 8192, else 64). They are drawn
         evenly. The model itself always runs over all rows.
@@ -248,8 +248,8 @@ def compare(
         group).
     measures: str | Sequence[str]
         Groups of metrics: weights, distance, separability, sensitivity, coverage, dispersion,
-        counterfactual, model, proportion, roles, answers (default: all that apply). `counterfactual`
-        needs `pattern` or `normalizer`.
+        counterfactual, model, proportion, roles, answers, logits (default: all that apply).
+        `counterfactual` needs `pattern` or `normalizer`.
     queries: int | Literal['all']
         Rows measured in each position bin (default: all up to length 8192, else 64). They are drawn
         evenly. The model itself always runs over all rows.
@@ -397,8 +397,8 @@ def converge(
         group).
     measures: str | Sequence[str]
         Groups of metrics: weights, distance, separability, sensitivity, coverage, dispersion,
-        counterfactual, model, proportion, roles, answers (default: weights, distance, separability,
-        dispersion). `counterfactual` needs `pattern` or `normalizer`.
+        counterfactual, model, proportion, roles, answers, logits (default: weights, distance,
+        separability, dispersion). `counterfactual` needs `pattern` or `normalizer`.
     queries: int | Literal['all']
         Rows measured in each position bin (default: all up to length 8192, else 64). They are drawn
         evenly. The model itself always runs over all rows. Budgets look at the same rows.
@@ -583,8 +583,8 @@ def validate(
         group).
     measures: str | Sequence[str]
         Groups of metrics: weights, distance, separability, sensitivity, coverage, dispersion,
-        counterfactual, model, proportion, roles, answers (default: all that apply). `counterfactual`
-        needs `pattern` or `normalizer`.
+        counterfactual, model, proportion, roles, answers, logits (default: all that apply).
+        `counterfactual` needs `pattern` or `normalizer`.
     queries: int | Literal['all']
         Rows measured in each position bin (default: all up to length 8192, else 64). They are drawn
         evenly. The model itself always runs over all rows.
@@ -961,8 +961,8 @@ def analyze(
         group).
     measures: str | Sequence[str]
         Groups of metrics: weights, distance, separability, sensitivity, coverage, dispersion,
-        counterfactual, model, proportion, roles, answers (default: all that apply). `counterfactual`
-        needs `pattern` or `normalizer`.
+        counterfactual, model, proportion, roles, answers, logits (default: all that apply).
+        `counterfactual` needs `pattern` or `normalizer`.
     queries: int | Literal['all']
         Rows measured in each position bin (default: all up to length 8192, else 64). They are drawn
         evenly. The model itself always runs over all rows.

@@ -290,4 +290,11 @@ MetricName = Literal[
     "answers_kept",
     "answers_kept_low",
     "answers_kept_high",
+    "max_logit",
+    "max_logit_by_position",
+    "mean_logit",
+    "mean_logit_by_position",
+    "log_sum_exp",
+    "log_sum_exp_by_position",
+    "largest_logit",
 ]

@@ -22,10 +22,10 @@ from headgauge._metric_names import MetricName
 from headgauge.errors import UsageError
 from headgauge.results import Results
 
-MEASURES = ("weights", "separability", "sensitivity")
+MEASURES = ("weights", "logits", "separability", "sensitivity")
 KEPT: tuple[MetricName, ...] = (
     "entropy", "entropy_normalized", "effective_tokens", "max_weight", "sink_weight", "logit_range",
-    "separability_excess", "jacobian_spectral",
+    "largest_logit", "log_sum_exp", "separability_excess", "jacobian_spectral",
 )  # fmt: skip
 SCHEMA = "headgauge.monitor/1"
 SHORTEST = 32  # minimum number of tokens of a measured text
@@ -76,6 +76,8 @@ def drifts() -> list[Drift]:
               "entropy above 0.95 of its maximum"),
         Drift("logit growth", "logit_range", lambda now, first: (now > 50) & (now > 2 * first),
               "scores that spread over more than 50"),
+        Drift("large logits", "largest_logit", lambda now, first: now > 100,
+              "a score above 100, where QK-clip acts"),
     ]  # fmt: skip
 
 
@@ -86,7 +88,7 @@ class Monitor:
     last batch, with `queries` sampled rows in each octave of position: a forward pass without
     gradients in evaluation mode, after which the model and the random state are as before. Metrics
     per head: entropy, effective tokens, largest weight, weight on sinks, range of the logits,
-    separability above its null, spectral norm of the Jacobian (docs/formats.md).
+    largest logit, log-sum-exp, separability above its null, spectral norm of the Jacobian (docs/formats.md).
 
     `path`: a JSON Lines file to which each record is appended. `writer`: a SummaryWriter of
     TensorBoard, or an object with the same add_scalar, add_histogram and add_image. `warn`: called

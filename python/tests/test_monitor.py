@@ -209,7 +209,7 @@ class Warnings(unittest.TestCase):
     def test_name_the_step_at_which_it_began(self) -> None:
         from headgauge.monitor import drifts
 
-        collapse, dispersion, growth = drifts()
+        collapse, dispersion, growth, large = drifts()
         series = [0.5, 0.04, 0.5, 0.04, 0.04, 0.03]
         said = [collapse.look(step, np.array([[0.5, value]])) for step, value in enumerate(series)]
         self.assertEqual([bool(lines) for lines in said], [False] * 4 + [True, False])
@@ -218,6 +218,8 @@ class Warnings(unittest.TestCase):
         )
         self.assertFalse([dispersion.look(step, np.array([[0.99]])) for step in range(3)][-1])
         self.assertTrue([growth.look(step, np.array([[v]])) for step, v in enumerate((10.0, 60, 70))][-1])
+        self.assertTrue([large.look(step, np.array([[v]])) for step, v in enumerate((150.0, 101))][-1])
+        self.assertFalse([large.look(step, np.array([[99.0]])) for step in (2, 3)][-1])
 
     def test_are_given_to_the_caller(self) -> None:
         model, said = make(), []

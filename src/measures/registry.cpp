@@ -7,6 +7,7 @@
 #include "headgauge/measure.hpp"
 #include "headgauge/text.hpp"
 #include "measures/dispersion.hpp"
+#include "measures/logits.hpp"
 #include "measures/output_change.hpp"
 #include "measures/roles.hpp"
 #include "measures/selection_measure.hpp"
@@ -88,6 +89,7 @@ std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string>
     measures.push_back(make_dispersion_measure(source.causal, options.beyond_sinks, slots));
   if (wanted("counterfactual")) measures.push_back(make_scan_change(options.changed, slots));
   if (wanted("roles")) measures.push_back(make_roles_measure(source));
+  if (wanted("logits")) measures.push_back(make_logits_measure(slots));
   return measures;
 }
 

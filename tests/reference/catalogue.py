@@ -109,6 +109,7 @@ _SINGLE = {
 }
 _SIMPLE = Tolerance(2e-5, 1e-2)  # means of what single precision gets from the weights
 _BY_GROUP = {
+    "logits": Tolerance(2e-5, 1.0),
     "distance": Tolerance(1e-3, 1e-3),
     "separability": Tolerance(0.0, absolute=1e-2),
     "coverage": Tolerance(0.0, absolute=1e-2),

@@ -186,6 +186,11 @@ class Oracle:
                     cells[TWINS[name]] = self.by_position(values)
                     if doubt is not None:
                         cells[TWINS[name]].doubt = self.by_position(doubt).value
+        if self._wants("logits"):
+            rows_read = self.index.up_to(s.longest)
+            cells["largest_logit"] = Mean(
+                np.asarray(rows.values["max_logit"][rows_read].max()), np.asarray(np.nan), np.asarray(0)
+            )
         if self._wants("dispersion"):
             cells |= self.dispersion_cells(rows)
         if "distance_prefixes" in rows.values:
