@@ -51,6 +51,7 @@ void add_commands(CLI::App& app, Action& action) {
   add_converge(app, action);
   add_report(app, action);
   add_diff(app, action);
+  add_series(app, action);
   add_validate(app, action);
   add_plan(app, action);
   add_reproduce(app, action);

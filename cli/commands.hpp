@@ -14,6 +14,7 @@ void add_scan(CLI::App& app, Action& action);
 void add_compare(CLI::App& app, Action& action);
 void add_converge(CLI::App& app, Action& action);
 void add_diff(CLI::App& app, Action& action);
+void add_series(CLI::App& app, Action& action);
 void add_validate(CLI::App& app, Action& action);
 void add_merge(CLI::App& app, Action& action);
 void add_plan(CLI::App& app, Action& action);

@@ -73,7 +73,7 @@ def metrics(command: str) -> str:
     return table(["group", "metric", "dims", "unit", "meaning"], rows)
 
 
-COMMANDS = ("scan", "compare", "converge", "validate", "plan", "merge", "report", "diff", "reproduce limits", "reproduce tokens",
+COMMANDS = ("scan", "compare", "converge", "validate", "plan", "merge", "report", "diff", "series", "reproduce limits", "reproduce tokens",
             "task", "inspect", "list measures")  # fmt: skip
 Options = list[dict[str, str]]
 
@@ -123,6 +123,7 @@ def tables(program: Path) -> dict[str, Callable[[], str]]:
         "metrics_of_synthetic": lambda: metrics("converge --synthetic"),
         "metrics_of_validate": lambda: metrics("validate"),
         "metrics_of_plan": lambda: metrics("plan"),
+        "metrics_of_series": lambda: metrics("series"),
         "metrics_of_limits": lambda: metrics("reproduce limits"),
         **{f"options_of_{name.replace(' ', '_')}": options(name) for name in COMMANDS},
     }

@@ -36,6 +36,7 @@ def stub() -> str:
         "reproduce",
         "task",
         "diff",
+        "series",
         "analyze",
     ):
         function = getattr(_commands, name)

@@ -39,6 +39,7 @@
 #include "headgauge/results.hpp"
 #include "headgauge/results_folder.hpp"
 #include "headgauge/scan.hpp"
+#include "headgauge/series.hpp"
 #include "headgauge/session.hpp"
 #include "headgauge/synthetic.hpp"
 #include "headgauge/tasks.hpp"

@@ -33,6 +33,7 @@ enum class Command {
   diff,
   validate,
   plan,
+  series,
   monitor,  // headgauge.Monitor of the Python package: a model during training
 };
 // Returns the command as typed: "scan", "converge --synthetic", "reproduce limits"; empty for

@@ -24,6 +24,7 @@
 #include "headgauge/reproduce.hpp"
 #include "headgauge/results.hpp"
 #include "headgauge/scan.hpp"
+#include "headgauge/series.hpp"
 #include "headgauge/texts.hpp"
 #include "headgauge/tokenize.hpp"
 #include "headgauge/validate.hpp"
@@ -280,6 +281,10 @@ struct DiffResults {
 };
 // Throws as diff(), read_limits() and check_limits() do.
 DiffResults diff(const Results& before, const Results& after, const DiffRequest& request);
+
+// Joins runs as series() does, with the settings of the options. Throws as series() does.
+Results joined(std::span<const Results> runs, std::span<const std::string> names,
+               SeriesOptions options);
 
 // Says in one line why the results are partial, what was finished and where it is saved; empty for
 // complete results.

@@ -4,7 +4,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from headgauge import errors
-from headgauge._commands import analyze, compare, converge, diff, merge, plan, reproduce, scan, task, validate
+from headgauge._commands import (
+    analyze,
+    compare,
+    converge,
+    diff,
+    merge,
+    plan,
+    reproduce,
+    scan,
+    series,
+    task,
+    validate,
+)
 from headgauge._core import __version__
 from headgauge._dump import dump
 from headgauge._example import example_model
@@ -58,6 +70,7 @@ __all__ = [
     "prove",
     "reproduce",
     "scan",
+    "series",
     "task",
     "use",
     "validate",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from headgauge import _core
@@ -180,6 +180,21 @@ def diff(old: Any, new: Any, *, out: str | os.PathLike[str] | None = None, **opt
     if out is not None:
         results.save(out)
     return results
+
+
+@takes("series")
+def series(results: Sequence[Any], *, out: str | os.PathLike[str] | None = None, **options: Any) -> Results:
+    """Joins the results of several checkpoints of one model along the dimension `step`: Results, or
+    paths of results.json or their folders. Adds for each metric and head the change from the first
+    step to the last with its test, the slope, and the step of half the change. Raises UsageError for
+    steps that do not fit, BadInputError for results of other heads or lengths."""
+    given = checked("series", options)
+    loaded = [one if isinstance(one, Results) else Results.load(one) for one in results]
+    names = ["results" if isinstance(one, Results) else os.fspath(one) for one in results]
+    joined = Results(_core.series([one._core for one in loaded], names, given))
+    if out is not None:
+        joined.save(out)
+    return joined
 
 
 @takes("scan", without=("x", "plan"), shared=False)

@@ -880,6 +880,35 @@ def diff(
         exceeded limit has a line, and in Python an entry of `Results.exceeded`."""
     ...
 
+def series(
+    results: Sequence[Any],
+    *,
+    out: str | os.PathLike[str] | None = None,
+    steps: int | Sequence[int] | str | None = None,
+    metrics: str | Sequence[str] | None = None,
+    level: float | None = None,
+    text: TextOrIds | None = None,
+    tokens: TextOrIds | None = None,
+) -> Results:
+    """Joins the results of several checkpoints of one model along the dimension `step`: Results, or
+    paths of results.json or their folders. Adds for each metric and head the change from the first
+    step to the last with its test, the slope, and the step of half the change. Raises UsageError for
+    steps that do not fit, BadInputError for results of other heads or lengths.
+
+    Options (None leaves one at its default):
+
+    steps: int | Sequence[int] | str
+        Steps of the results, in their order (default: the last number in each name, else 1, 2, 3 ...).
+    metrics: str | Sequence[str]
+        Only these metrics (default: all metrics of heads that all results have).
+    level: float
+        Share of the listed changes that may be due to chance (default 0.05).
+    text: TextOrIds
+        Texts, in place of `text_or_ids`.
+    tokens: TextOrIds
+        Token ids or files of them, in place of `text_or_ids`."""
+    ...
+
 def analyze(
     q: Any,
     k: Any,

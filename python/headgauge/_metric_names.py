@@ -297,4 +297,8 @@ MetricName = Literal[
     "log_sum_exp",
     "log_sum_exp_by_position",
     "largest_logit",
+    "series_change",
+    "series_change_p",
+    "series_slope",
+    "series_half_step",
 ]

@@ -25,7 +25,7 @@ from headgauge.results import Results
 MEASURES = ("weights", "logits", "separability", "sensitivity")
 KEPT: tuple[MetricName, ...] = (
     "entropy", "entropy_normalized", "effective_tokens", "max_weight", "sink_weight", "logit_range",
-    "largest_logit", "log_sum_exp", "separability_excess", "jacobian_spectral",
+    "largest_logit", "mean_logit", "log_sum_exp", "separability_excess", "jacobian_spectral",
 )  # fmt: skip
 SCHEMA = "headgauge.monitor/1"
 SHORTEST = 32  # minimum number of tokens of a measured text
@@ -88,7 +88,7 @@ class Monitor:
     last batch, with `queries` sampled rows in each octave of position: a forward pass without
     gradients in evaluation mode, after which the model and the random state are as before. Metrics
     per head: entropy, effective tokens, largest weight, weight on sinks, range of the logits,
-    largest logit, log-sum-exp, separability above its null, spectral norm of the Jacobian (docs/formats.md).
+    largest logit, mean logit, log-sum-exp, separability above its null, spectral norm of the Jacobian (docs/formats.md).
 
     `path`: a JSON Lines file to which each record is appended. `writer`: a SummaryWriter of
     TensorBoard, or an object with the same add_scalar, add_histogram and add_image. `warn`: called
@@ -96,7 +96,7 @@ class Monitor:
 
     Under torch.compile the uncompiled module is measured. Under DistributedDataParallel,
     fully_shard() and FullyShardedDataParallel every process calls step() and measures a text of its
-    own; records are means over the processes, and the first process writes them. Raises what scan()
+    own; records are means over the processes (of the largest logit the largest), and the first process writes them. Raises what scan()
     raises.
     """
 
@@ -190,7 +190,7 @@ class Monitor:
             name: _of_heads(results, name) for name in KEPT if name in results.metrics
         }
         if distributed.is_initialized():
-            metrics = {name: _mean_of_processes(values) for name, values in metrics.items()}
+            metrics = {name: _over_processes(name, values) for name, values in metrics.items()}
         said = [
             line
             for drift in self._drifts if drift.metric in metrics
@@ -279,7 +279,13 @@ def _of_heads(results: Results, name: str) -> Values:
     return of_layers
 
 
-def _mean_of_processes(values: Values) -> Values:
+def _over_processes(name: str, values: Values) -> Values:
+    """The mean, but the largest of what is itself a largest value."""
+    if name == "largest_logit":
+        largest = torch.from_numpy(np.nan_to_num(values.astype(np.float64), nan=-np.inf))
+        distributed.all_reduce(largest, op=distributed.ReduceOp.MAX)
+        found = largest.numpy()
+        return np.asarray(np.where(np.isfinite(found), found, np.nan))
     known = torch.from_numpy(np.stack([np.nan_to_num(values), np.isfinite(values)]).astype(np.float64))
     distributed.all_reduce(known)
     return np.asarray((known[0] / known[1]).numpy(), dtype=np.float64)

@@ -281,6 +281,13 @@ std::pair<Results, std::vector<std::string>> difference(const Results& before, c
   return {std::move(found.results), std::move(found.exceeded)};
 }
 
+Results joined_series(const std::vector<Results>& runs, const std::vector<std::string>& names,
+                      const nb::dict& options) {
+  SeriesOptions request;
+  fill(request, options);
+  return joined(runs, names, request);
+}
+
 void task(const std::string& name, const std::string& model, const std::string& out,
           const nb::dict& options) {
   TaskOptions request{.task = name};
@@ -297,6 +304,7 @@ nb::object options(const std::string& experiment) {
     return all;
   };
   if (experiment == "task") return list(TaskOptions());
+  if (experiment == "series") return list(SeriesOptions());
   return experiment == "diff" ? list(DiffRequest()) : with_request(experiment, list);
 }
 
@@ -345,6 +353,7 @@ void bind_session(nb::module_& module) {
   module.def("merge", merged, nb::arg("folders"), nb::arg("out"), nb::arg("progress").none());
   module.def("diff", difference, nb::arg("before"), nb::arg("after"), nb::arg("old_name"),
              nb::arg("new_name"), nb::arg("options"));
+  module.def("series", joined_series, nb::arg("runs"), nb::arg("names"), nb::arg("options"));
   module.def("write_task", task, nb::arg("name"), nb::arg("model"), nb::arg("out"),
              nb::arg("options"));
   module.def("options", options, nb::arg("experiment"));

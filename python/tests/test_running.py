@@ -75,6 +75,23 @@ class OtherCommandsTest(CommandTest):
         self.assert_same(headgauge.diff(old, paths[1], out=self.folder / "diff"), found)
         self.assertTrue((self.folder / "diff" / "results.json").exists())
 
+    def test_series_takes_results_and_paths(self):
+        runs = [quick(WORDS[first : first + 3000]) for first in (0, 1000, 2000)]
+        found = headgauge.series(runs, steps=[0, 10, 40], metrics=["entropy"])
+        self.assertEqual((found.command, found.coords["step"]), ("series", [0, 10, 40]))
+        for step, run in enumerate(runs):
+            np.testing.assert_array_equal(found["entropy"].values[..., step], run["entropy"].values[..., -1])
+        change = found["entropy"].values[..., 2] - found["entropy"].values[..., 0]
+        np.testing.assert_allclose(found["series_change"].values[..., 0], change, atol=1e-12)
+        for number, run in enumerate(runs):
+            run.save(self.folder / f"run-{number}")
+        paths = [self.folder / f"run-{number}" for number in range(3)]
+        saved = headgauge.series(paths, metrics="entropy", out=self.folder / "series")
+        self.assertEqual(saved.coords["step"], [0, 1, 2])
+        self.assertTrue((self.folder / "series" / "results.json").exists())
+        with self.assertRaises(errors.UsageError):
+            headgauge.series(runs, steps=[3, 2, 1])
+
     def test_diff_says_which_limits_are_exceeded(self):
         old, new = quick(WORDS[:3000]), quick(WORDS[3000:])
         self.assertEqual(headgauge.diff(old, new).exceeded, [])

@@ -2,64 +2,75 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace headgauge {
 namespace {
 
-constexpr double kBinRounding = 1e-5;  // of a bin's width, in which float32 may miss its bin
+constexpr double kBinRounding = 1e-4;  // of a bin's width, by which float32 may miss its bin
 
 }  // namespace
 
 double CriticalTemperature::find(std::span<const float> logits) {
-  float largest = -std::numeric_limits<float>::infinity(), smallest = -largest;
-  for (const float l : logits) {
-    largest = std::max(largest, l);
-    smallest = std::min(smallest, std::isfinite(l) ? l : smallest);
-  }
-  while (std::ssize(factors_) <= std::ssize(logits)) {
+  finite_.clear();
+  std::ranges::copy_if(logits, std::back_inserter(finite_),
+                       [](float l) { return std::isfinite(l); });
+  if (finite_.size() < 2) return kUndefined;
+  const auto [least, most] = std::ranges::minmax(finite_);
+  return find(finite_, least, most);
+}
+
+double CriticalTemperature::find(std::span<const float> logits, float least, float most) {
+  if (logits.size() < 2) return kUndefined;
+  if (least == most) return 0;
+  while (factors_.size() <= logits.size()) {
     factors_.push_back(1 / std::log(static_cast<double>(factors_.size())));
   }
-  if (!std::isfinite(largest)) return kUndefined;
-  const double range = static_cast<double>(largest) - smallest;
-  scale_ = range > 0 ? (kBins - 1) / range : 0;
-  if (count(logits, largest) < 2) return kUndefined;
-  if (range == 0) return 0;
+  place(logits, most, least);
   choose();
   gaps_.clear();
-  for (const float l : logits) {
-    if (!std::isfinite(l)) continue;
-    const double gap = static_cast<double>(largest) - l;
-    const int bin = static_cast<int>(gap * scale_);
-    if (chosen_[bin]) gaps_.push_back({gap, bin});
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    if (!chosen_[bins_[i]]) continue;
+    gaps_.push_back({static_cast<double>(most) - logits[i], bins_[i]});
   }
   std::ranges::sort(gaps_, {}, &Gap::gap);
-  double least = std::numeric_limits<double>::infinity();
+  double lowest = std::numeric_limits<double>::infinity();
   Index k = 0;
   int bin = -1;
   for (const Gap& gap : gaps_) {
     if (gap.bin != bin) k = before_[gap.bin];
     bin = gap.bin;
     ++k;
-    if (k >= 2) least = std::min(least, gap.gap * factors_[k]);
+    if (k >= 2) lowest = std::min(lowest, gap.gap * factors_[k]);
   }
-  return least;
+  return lowest;
 }
 
-Index CriticalTemperature::count(std::span<const float> logits, float largest) {
-  before_.assign(kBins + 1, 0);
-  for (const float l : logits) {
-    if (std::isfinite(l))
-      ++before_[static_cast<int>((static_cast<double>(largest) - l) * scale_) + 1];
+// Larger gaps never have lower bins: differences, products and conversions keep the order.
+void CriticalTemperature::place(std::span<const float> logits, float most, float least) {
+  const double range = static_cast<double>(most) - least;
+  const auto scale = static_cast<float>((kBins - 1) / range);
+  bins_.resize(logits.size());
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    const float bin = std::min((most - logits[i]) * scale, static_cast<float>(kBins - 1));
+    bins_[i] = static_cast<std::uint8_t>(static_cast<int>(bin));
   }
-  for (int bin = 0; bin < kBins; ++bin) before_[bin + 1] += before_[bin];
-  return before_[kBins];
+  // Neighbouring keys often share a bin: counting them in turn in several tables does not wait.
+  constexpr std::size_t kTables = 4;
+  std::array<std::array<std::uint32_t, kBins>, kTables> counts{};
+  for (std::size_t i = 0; i < bins_.size(); ++i) ++counts[i % kTables][bins_[i]];
+  before_[0] = 0;
+  for (int bin = 0; bin < kBins; ++bin) {
+    Index keys = 0;
+    for (const auto& table : counts) keys += table[bin];
+    before_[bin + 1] = before_[bin] + keys;
+  }
 }
 
-// A key of bin b has gap / log k from b / scale / log(keys up to its end) on, and the last key of
-// the bin at most (b + 1) / scale / log of its k.
+// In units of a bin's width, a key of bin b has gap / log k from b / log(keys up to its end) on,
+// and the last key of the bin at most (b + 1) / log of its k.
 void CriticalTemperature::choose() {
-  chosen_.assign(kBins, false);
   double most = std::numeric_limits<double>::infinity();
   for (int bin = 0; bin < kBins; ++bin) {
     const Index keys = before_[bin + 1];
@@ -68,8 +79,8 @@ void CriticalTemperature::choose() {
   }
   for (int bin = 0; bin < kBins; ++bin) {
     const Index keys = before_[bin + 1];
-    if (keys == before_[bin]) continue;
-    chosen_[bin] = keys < 2 || (bin - kBinRounding) * factors_[keys] <= most;
+    chosen_[bin] =
+        keys > before_[bin] && keys >= 2 && (bin - kBinRounding) * factors_[keys] <= most;
   }
 }
 

@@ -2,6 +2,7 @@
 // G10).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -13,8 +14,11 @@ namespace headgauge {
 class CriticalTemperature {
  public:
   // Returns min over k >= 2 of (l_1 - l_k) / log k for the logits in falling order; undefined with
-  // fewer than two finite ones. Sorts only the logits near the minimum.
+  // fewer than two finite ones.
   double find(std::span<const float> logits);
+  // Does the same for finite logits, of which `least` and `most` are the extremes. Sorts only those
+  // near the minimum.
+  double find(std::span<const float> logits, float least, float most);
 
  private:
   static constexpr int kBins = 128;
@@ -24,15 +28,16 @@ class CriticalTemperature {
     int bin = 0;
   };
 
-  // Counts the keys of each bin of gaps; returns the number of finite logits.
-  Index count(std::span<const float> logits, float largest);
+  // Puts the logits into bins by their gap, and counts them.
+  void place(std::span<const float> logits, float most, float least);
   // Marks the bins in which the minimum may lie.
   void choose();
 
-  double scale_ = 0;             // bins for each unit of gap
-  std::vector<double> factors_;  // 1 / log k
-  std::vector<Index> before_;    // keys in the bins before each bin, and in all
-  std::vector<std::uint8_t> chosen_;
+  std::vector<float> finite_;
+  std::vector<double> factors_;            // 1 / log k
+  std::vector<std::uint8_t> bins_;         // of the logits
+  std::array<Index, kBins + 1> before_{};  // keys in the bins before each bin, and in all
+  std::array<std::uint8_t, kBins> chosen_{};
   std::vector<Gap> gaps_;
 };
 

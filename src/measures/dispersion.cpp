@@ -251,7 +251,12 @@ class DispersionMeasure final : public Measure {
         sink.set(r, handles_[kLogKeysOfMax], std::log(n));
         sink.set(r, handles_[kPositionOfMax], position);
       }
-      const double critical = work.find(row.logits);
+      // The weights of other normalizers are no softmax of the logits at any temperature.
+      const auto scale = block.normalizer->softmax_scale({row.n(), row.query});
+      const double critical =
+          scale ? *scale * work.find(row.logits, static_cast<float>(row.sums.min_logit),
+                                     static_cast<float>(row.sums.max_logit))
+                : kUndefined;
       if (!std::isnan(critical)) {
         sink.set(r, critical_, critical);
         sink.set(r, handles_[kCritical], critical);

@@ -17,14 +17,18 @@ class KeySet {
  public:
   explicit KeySet(const Gram& gram) : gram_(&gram), row_sums_(gram.columns()) {}
 
-  // Changes the set to `keys`, ascending.
-  void become(std::span<const std::uint32_t> keys) {
-    changed_.clear();
-    std::ranges::set_difference(keys_, keys, std::back_inserter(changed_));
-    for (const std::uint32_t key : changed_) remove(key);
-    changed_.clear();
-    std::ranges::set_difference(keys, keys_, std::back_inserter(changed_));
-    for (const std::uint32_t key : changed_) add(key);
+  // Changes the set to `keys`, ascending, unless more than `most` keys come or go. Returns how many
+  // do.
+  Index become(std::span<const std::uint32_t> keys, Index most) {
+    gone_.clear();
+    std::ranges::set_difference(keys_, keys, std::back_inserter(gone_));
+    come_.clear();
+    std::ranges::set_difference(keys, keys_, std::back_inserter(come_));
+    const Index changes = std::ssize(gone_) + std::ssize(come_);
+    if (changes > most) return changes;
+    for (const std::uint32_t key : gone_) remove(key);
+    for (const std::uint32_t key : come_) add(key);
+    return changes;
   }
 
   KeyMoments moments() const {
@@ -35,7 +39,7 @@ class KeySet {
     for (const std::uint32_t key : keys_) total += row_sums_[key];
     const double k = total / (n * (n - 1));
     moments.keys = n;
-    moments.cosine = k;
+    moments.cosine = std::clamp(k, -1.0, 1.0);
     if (n < 3) return moments;
     double sum = 0;  // of (R_j - mean)^2
     for (const std::uint32_t key : keys_) {
@@ -73,7 +77,7 @@ class KeySet {
   }
 
   const Gram* gram_;
-  std::vector<std::uint32_t> keys_, changed_;
+  std::vector<std::uint32_t> keys_, gone_, come_;
   std::vector<double> row_sums_;  // R_j = sum over k != j of g_jk, by position
   double squares_ = 0;            // sum over j != k of g_jk^2
   int zeros_ = 0;                 // keys of length 0
@@ -124,6 +128,7 @@ std::vector<KeyMoments> key_moments(const Gram& gram, const Visibility& visibili
   std::vector<KeyMoments> moments(length);
   KeySet set(gram);
   std::vector<std::uint32_t> keys;
+  Index left = 0;  // changes
   for (Index query = 0; query < length; ++query) {
     const KeyRange range = visibility.range(query, length);
     if (visibility.mask() != nullptr) {
@@ -132,7 +137,9 @@ std::vector<KeyMoments> key_moments(const Gram& gram, const Visibility& visibili
       keys.resize(range.size());
       std::iota(keys.begin(), keys.end(), static_cast<std::uint32_t>(range.begin));
     }
-    set.become(keys);
+    left += query == 0 ? std::ssize(keys) + kMostChanges : kMostChanges;
+    left -= set.become(keys, left);
+    if (left < 0) return {};
     moments[query] = set.moments();
   }
   return moments;

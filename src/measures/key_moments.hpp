@@ -20,8 +20,10 @@ struct KeyMoments {
 };
 
 // Computes the moments of the visible keys of the queries 0 .. length - 1, in O(length) for each
-// key that a query sees and the query before does not, or the reverse. The matrix must have its
-// products. A mask must not read the logits.
+// key that a query sees and the query before does not, or the reverse. Returns nothing if those are
+// more than kMostChanges for each query on average, because a mask chooses other keys each time.
+// The matrix must have its products. A mask must not read the logits.
+inline constexpr Index kMostChanges = 4;
 std::vector<KeyMoments> key_moments(const Gram& gram, const Visibility& visibility, Index length);
 
 // Returns a lower bound of the expected separability when the keys are dealt to the weights at

@@ -253,7 +253,9 @@ Claim separability_bound_without_sphere(const Results& results) {
   if (p.empty()) {
     return not_tested(claim,
                       "No separability_null_lower with an error was measured: scan with "
-                      "ScanOptions::measures = separability and MeasureOptions::top_n = 5,20,100.");
+                      "ScanOptions::measures = separability, MeasureOptions::top_n = 5,20,100 and "
+                      "ScanOptions::lengths = 256, on the unit sphere and without a pattern that "
+                      "chooses its keys by their scores or anew for each query.");
   }
   const auto cells = static_cast<double>(p.size());
   const auto below = static_cast<double>(

@@ -60,13 +60,6 @@ std::string holding(const Results& results) {
   return text + separator + "metrics " + named(names);
 }
 
-enum class SameTexts { unknown, yes, no };
-SameTexts compare_texts(const Results& before, const Results& after) {
-  const auto &a = before.text.sha256, &b = after.text.sha256;
-  if (a.empty() || b.empty()) return SameTexts::unknown;
-  return a == b ? SameTexts::yes : SameTexts::no;
-}
-
 // Returns whether standard errors come from the variation between documents.
 bool documents_are_batches(const Results& results) {
   return std::ssize(results.text.sha256) >= kFewestBatches;
@@ -190,6 +183,12 @@ void LeftOut::say_what_errors_hold(const Results& diff, std::vector<std::string>
                     "come from: they count as exact, so that more is listed than the level allows",
                     file));
   }
+}
+
+SameTexts compare_texts(const Results& before, const Results& after) {
+  const auto &a = before.text.sha256, &b = after.text.sha256;
+  if (a.empty() || b.empty()) return SameTexts::unknown;
+  return a == b ? SameTexts::yes : SameTexts::no;
 }
 
 std::vector<std::string> shared_names(const Results& before, const Results& after) {

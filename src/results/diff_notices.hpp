@@ -49,6 +49,10 @@ class LeftOut {
   std::string old_labels_, new_labels_;  // labels that only one run has
 };
 
+// Compares the texts of two runs, by what the results know of them.
+enum class SameTexts { unknown, yes, no };
+SameTexts compare_texts(const Results& before, const Results& after);
+
 // Returns the metrics of both runs, without those by position.
 std::vector<std::string> shared_names(const Results& before, const Results& after);
 

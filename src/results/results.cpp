@@ -55,6 +55,8 @@ std::string_view command_text(Command command) {
       return "validate";
     case Command::plan:
       return "plan";
+    case Command::series:
+      return "series";
     case Command::monitor:
       return "monitor";
   }

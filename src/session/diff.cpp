@@ -1,4 +1,4 @@
-// The changes between two results, and whether limits hold.
+// The changes between two results and over several, and whether limits hold.
 #include "headgauge/diff.hpp"
 
 #include "headgauge/session.hpp"
@@ -46,6 +46,15 @@ DiffResults diff(const Results& before, const Results& after, const DiffRequest&
   write_own_settings(options_of(written), "DiffRequest::", results.settings);
   use_option_names(results);
   return found;
+}
+
+Results joined(std::span<const Results> runs, std::span<const std::string> names,
+               SeriesOptions options) {
+  Results results = series(runs, names, options);
+  results.tool = describe_tool(1);
+  write_own_settings(options_of(options), "SeriesOptions::", results.settings);
+  use_option_names(results);
+  return results;
 }
 
 }  // namespace headgauge

@@ -45,6 +45,7 @@ const Names& names() {
     add<TokensRequest>(names);
     add<SyntheticOptions>(names);
     add<DiffRequest>(names);
+    add<SeriesOptions>(names);
     add<TaskOptions>(names);
     std::ranges::stable_sort(
         names, [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });

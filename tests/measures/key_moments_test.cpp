@@ -209,6 +209,27 @@ TEST(KeyMoments, AreThoseOfTheKeysThatEachQuerySees) {
   }
 }
 
+// Keeps every second key, now the even and now the odd ones.
+class Halves final : public KeyMask {
+ public:
+  void select(Index query, KeyRange range, std::span<const float>,
+              std::vector<std::uint32_t>& keys) const override {
+    keys.clear();
+    for (Index j = range.begin; j < range.end; ++j) {
+      if (j % 2 == query % 2) keys.push_back(static_cast<std::uint32_t>(j));
+    }
+  }
+};
+
+TEST(KeyMoments, LeftOutWhereAMaskChoosesOtherKeysEachTime) {
+  ThreadPool pool(1);
+  std::mt19937_64 random(5);
+  const Gram gram = gram_of(points_of(0, 60, random), pool);
+  const Visibility changing = Visibility::causal().masked(std::make_shared<Halves>());
+  EXPECT_TRUE(key_moments(gram, changing, 60).empty());
+  EXPECT_EQ(key_moments(gram, Visibility::full(), 60).size(), 60U);
+}
+
 TEST(KeyMoments, UndefinedBesideAKeyOfLengthZero) {
   ThreadPool pool(1);
   Points points = {{1, 0}, {0, 1}, {0, 0}, {1, 1}};

@@ -99,7 +99,7 @@ _SINGLE = {
     "mean_cosine": Tolerance(0.0, absolute=1e-6),
     "entropy_slope": Tolerance(0.0, absolute=5e-5),
     "max_weight_slope": Tolerance(0.0, absolute=5e-5),
-    "critical_temperature": Tolerance(0.0, absolute=2e-5),
+    "critical_temperature": Tolerance(2e-5, 1.0),
     "critical_temperature_slope": Tolerance(0.0, absolute=1e-3),
     "effective_tokens_forecast": Tolerance(2e-4, 1.0),
     "effective_tokens_forecast_low": Tolerance(2e-4, 1.0),

@@ -34,18 +34,26 @@ def row_values(block: RowBlock) -> dict[str, Array]:
     mass = np.abs(block.weights).sum(axis=1)
     p = np.abs(block.weights) / np.where(mass > 0.0, mass, 1.0)[:, None]
     return {
-        "critical_temperature": critical_temperature(block.logits),
+        "critical_temperature": critical_temperature(block) * scales(block),
         "entropy_spread": np.where(mass > 0.0, entropy(p), np.nan),
         "max_weight_spread": np.where(block.visible, block.weights, -np.inf).max(axis=1),
     }
 
 
-def critical_temperature(logits: Array) -> Array:
+def scales(block: RowBlock) -> Array:
+    """c of each row under softmax(c l); NaN under another normalizer."""
+    scale = block.normalizer.scale
+    if scale is None:
+        return np.full(len(block.n), np.nan)
+    return np.array([scale(int(n), int(t)) for n, t in zip(block.n, block.t, strict=True)])
+
+
+def critical_temperature(block: RowBlock) -> Array:
     """G10: min over k >= 2 of (l_1 - l_k) / log k; NaN in rows of one key."""
-    falling = -np.sort(-logits, axis=1)
+    falling = -np.sort(-block.logits, axis=1)
     gaps = falling[:, :1] - falling[:, 1:]  # infinite in the padding
     if gaps.shape[1] == 0:
-        return np.full(len(logits), np.nan)
+        return np.full(len(block.n), np.nan)
     found = (gaps / np.log(np.arange(2, falling.shape[1] + 1))).min(axis=1)
     return np.where(np.isfinite(found), found, np.nan)
 

@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tests.reference.normalizers import SOFTMAX
+from tests.reference.dispersion import scales
 from tests.reference.rows import RowBlock
 
 Array = npt.NDArray[Any]
 
 
 def row_values(block: RowBlock) -> dict[str, Array]:
-    """Largest and mean logit and log-sum-exp of each row; the last under softmax alone."""
+    """Largest and mean logit and log-sum-exp of each row; the last where the scale of softmax is 1."""
     seen = np.where(block.visible, block.logits, 0.0)
     with np.errstate(divide="ignore"):
         log_sum_exp = np.logaddexp.reduce(block.logits, axis=1)
     return {
         "max_logit": block.logits.max(axis=1),
         "mean_logit": seen.sum(axis=1) / block.n,
-        "log_sum_exp": log_sum_exp if block.normalizer is SOFTMAX else np.full(len(seen), np.nan),
+        "log_sum_exp": np.where(scales(block) == 1.0, log_sum_exp, np.nan),
     }

@@ -117,6 +117,8 @@ class Oracle:
             tops.append(clear_top(block))
             for group in s.groups:
                 part |= row_values(group, block)
+            if self._wants("logits"):
+                part["largest_logit_spread"] = np.where(block.t <= used, part["max_logit"], np.nan)
             if self._wants("sensitivity"):
                 part |= jacobian_rows(block)
                 v = top2_directions(block)
@@ -187,10 +189,8 @@ class Oracle:
                     if doubt is not None:
                         cells[TWINS[name]].doubt = self.by_position(doubt).value
         if self._wants("logits"):
-            rows_read = self.index.up_to(s.longest)
-            cells["largest_logit"] = Mean(
-                np.asarray(rows.values["max_logit"][rows_read].max()), np.asarray(np.nan), np.asarray(0)
-            )
+            largest = np.nanmax(rows.values["largest_logit_spread"])
+            cells["largest_logit"] = Mean(np.asarray(largest), np.asarray(np.nan), np.asarray(0))
         if self._wants("dispersion"):
             cells |= self.dispersion_cells(rows)
         if "distance_prefixes" in rows.values:

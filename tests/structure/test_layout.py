@@ -65,6 +65,7 @@ HEADERS = {
     "provenance": "results",
     "ranks": "statistics",
     "results_folder": "results",
+    "series": "results",
     "synthetic": "convergence",
     "text": "base",
     "texts": "base",

@@ -293,7 +293,11 @@ export type DeclaredMetric =
   | "mean_logit_by_position"
   | "log_sum_exp"
   | "log_sum_exp_by_position"
-  | "largest_logit";
+  | "largest_logit"
+  | "series_change"
+  | "series_change_p"
+  | "series_slope"
+  | "series_half_step";
 
 export type ExperimentName =
   | "gaussian"

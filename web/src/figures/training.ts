@@ -7,9 +7,10 @@ import { capital, headLabel, metricLabel } from "./format";
 import { isLogarithmic, withScale } from "./scatter";
 
 const STEP = "step";
-const CAPTION =
+const CAPTION_OF_MONITOR =
   "A line is a head, a point of it a record: one text of the batch at that step, so that what goes " +
   "up and down from record to record may be the texts'.";
+const CAPTION_OF_SERIES = "A line is a head, a point of it the result of one checkpoint.";
 
 // Returns the metrics of heads that were recorded at several steps.
 export const trainingNeeds = (results: Results): MetricName[] =>
@@ -66,11 +67,12 @@ function figureOf(
     : [];
   const curves = [...others, ...own];
   const log = isLogarithmic(results, name, curves.flatMap(({ values }) => values));
+  const about = results.command === "series" ? CAPTION_OF_SERIES : CAPTION_OF_MONITOR;
   const who = chosen ? `: ${headLabel(results, chosen.layer, chosen.head)}` : "";
   return curvesFigure({
     id: `training-${name.replace(/_/g, "-")}`,
     title: `${capital(results.title(name))} while the model trains${who}`,
-    caption: chosen ? `${CAPTION} Thin lines are the other heads.` : CAPTION,
+    caption: chosen ? `${about} Thin lines are the other heads.` : about,
     x: { column: STEP, label: STEP, values: results.numbers(STEP) },
     y: { label: withScale(metricLabel(results, name), log), log },
     curves,

@@ -1,0 +1,159 @@
+// headgauge series: joins the results of several checkpoints, and shows which heads changed.
+#include "headgauge/series.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/out_folder.hpp"
+#include "cli/print.hpp"
+#include "cli/run.hpp"
+#include "cli/stop.hpp"
+#include "cli/table_style.hpp"
+#include "cli/tables.hpp"
+#include "cli/terminal.hpp"
+#include "cli/text_table.hpp"
+#include "cli/usage.hpp"
+#include "headgauge/metric_names.hpp"
+#include "headgauge/session.hpp"
+#include "headgauge/text.hpp"
+
+namespace headgauge::cli {
+namespace {
+
+struct SeriesCommand {
+  std::vector<std::string> files;
+  SeriesOptions options;
+  OutputOptions output;
+  int top = 20;  // 0: all
+};
+
+// A head whose metric is shown to change.
+struct Row {
+  std::string metric, head;
+  double first = kUndefined, last = kUndefined, half = kUndefined, p = kUndefined;
+  Estimate change, slope;
+};
+
+std::vector<Row> changed_rows(const Results& results, double level) {
+  const auto names = results.coord_names("series_metric");
+  const LabelledArray& p = results.require_metric(metric::series_change_p);
+  std::vector<Row> rows;
+  p.each([&](std::span<const Index> at, std::size_t place) {
+    if (!(p.values[place] < level)) return;
+    Row row;
+    row.metric = names[at[2]];
+    row.head = fmt::format("{}.{}", results.coord_numbers("layer")[at[0]],
+                           results.coord_numbers("head")[at[1]]);
+    row.p = p.values[place];
+    const std::vector<Index> cell(at.begin(), at.end());
+    row.change = results.require_metric(metric::series_change).at(cell);
+    row.slope = results.require_metric(metric::series_slope).at(cell);
+    row.half = results.require_metric(metric::series_half_step).values[place];
+    const LabelledArray& values = results.require_metric(row.metric);
+    const Index steps = results.coord_size("step");
+    row.first = values.at({at[0], at[1], 0}).value;
+    row.last = values.at({at[0], at[1], steps - 1}).value;
+    rows.push_back(std::move(row));
+  });
+  const auto errors = [](const Row& row) {
+    return std::abs(row.change.value) / row.change.standard_error;
+  };
+  std::ranges::stable_sort(rows, [&](const Row& a, const Row& b) {
+    return a.p != b.p ? a.p < b.p : errors(a) > errors(b);
+  });
+  return rows;
+}
+
+std::string render(const Results& results, const SeriesCommand& command, TableOptions options) {
+  const Painter paint(options.color);
+  const std::vector<Row> rows = changed_rows(results, command.options.level);
+  std::string out;
+  for (const SummaryLine& line : results.summary) {
+    out += wrapped(line.text, options.width, 0) + "\n";
+  }
+  if (rows.empty()) return out;
+  std::vector<TextColumn> columns = {{"p"},
+                                     {"head"},
+                                     left_column("metric"),
+                                     {.title = "first", .rank = 2},
+                                     {.title = "last", .rank = 2},
+                                     {"change ± se"},
+                                     {.title = "per step", .rank = 3},
+                                     {.title = "half by step", .rank = 1}};
+  for (TextColumn& column : columns) column.gap = 2;
+  TextTable table(paint, columns);
+  const std::size_t shown =
+      command.top > 0 ? std::min(rows.size(), static_cast<std::size_t>(command.top)) : rows.size();
+  for (const Row& row : std::span(rows).first(shown)) {
+    table.row({fmt::format("{:.1g}", row.p), row.head, row.metric, fmt::format("{:.4g}", row.first),
+               fmt::format("{:.4g}", row.last),
+               fmt::format("{:+.3g} ± {:.2g}", row.change.value, row.change.standard_error),
+               fmt::format("{:+.2g}", row.slope.value),
+               std::isnan(row.half) ? "-" : fmt::format("{:g}", row.half)});
+  }
+  table.fit(options.width);
+  out += "\n" + table.text();
+  if (shown < rows.size()) {
+    out += paint(Style::faint, fmt::format("and {} more (--top all)", rows.size() - shown)) + "\n";
+  }
+  return out;
+}
+
+int run(SeriesCommand& command) {
+  const auto signal = end_on_signal();
+  std::vector<Results> runs;
+  for (std::string& file : command.files) {
+    file = results_file(file);
+    runs.push_back(read_results(file));
+  }
+  const Results results = joined(runs, command.files, command.options);
+  signal->loaded();
+  const OutputOptions& output = command.output;
+  if (!output.out.empty()) OutFolder(output.out).save(results);
+  if (output.json) {
+    print_text(results_text(results));
+  } else {
+    print_text(render(results, command, table_on_output()));
+    if (!output.out.empty()) print("\n{}", written_line(results, output.out));
+  }
+  flush_text();
+  if (!output.quiet) print_notices(results.notices);
+  return 0;
+}
+
+}  // namespace
+
+void add_series(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand(
+      "series", "Join the results of several checkpoints, and show which heads changed");
+  auto options = std::make_shared<SeriesCommand>();
+  command
+      ->add_option("RESULTS", options->files, "results.json files, or the folders that hold them")
+      ->required()
+      ->option_text("...");
+  add_options(*command, options_of(options->options));
+  add_options(*command, options_of(options->output,
+                                   "Folder for results.json and heads.csv; created if missing",
+                                   "Print no notices"));
+  add_options(*command, {{.member = "SeriesCommand::top",
+                          .value = &options->top,
+                          .form = "K|all",
+                          .group = option_group::output,
+                          .help = "Show only the first K lines of a table (default {})",
+                          .least = 1,
+                          .none = "all",
+                          .decides = false}});
+  command->footer(
+      "Example: headgauge series scan-100 scan-1000 scan-10000 --out series\n"
+      "         headgauge report series");
+  command->callback([=, &action] { action = [=] { return run(*options); }; });
+}
+
+}  // namespace headgauge::cli
