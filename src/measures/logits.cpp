@@ -74,17 +74,19 @@ class LogitsMeasure final : public Measure {
     }
   }
 
-  void end_layer(int, const LayerStatistics&, ThreadPool&) override {
-    layers_.push_back(std::exchange(of_layer_, {}));
+  void end_layer(int layer, const LayerStatistics&, ThreadPool&) override {
+    layers_[layer] = std::exchange(of_layer_, {});
   }
 
   void derive(std::span<const LayerStatistics* const>, Results& results) override {
     LabelledArray& largest = add_declared(results, metric::largest_logit);
+    const std::vector<int> layers = coordinate_numbers(results, "layer");
     const std::vector<int> heads = coordinate_numbers(results, "head");
-    for (Index l = 0; l < std::ssize(layers_); ++l) {
-      for (Index h = 0; h < std::ssize(heads); ++h) {
-        const auto found = layers_[l].find(heads[h]);
-        if (found == layers_[l].end() || found->second == kLeast) continue;
+    for (Index l = 0; l < std::ssize(layers); ++l) {
+      const auto of_layer = layers_.find(layers[l]);
+      for (Index h = 0; of_layer != layers_.end() && h < std::ssize(heads); ++h) {
+        const auto found = of_layer->second.find(heads[h]);
+        if (found == of_layer->second.end() || found->second == kLeast) continue;
         largest({l, h}) = found->second;
       }
     }
@@ -95,7 +97,7 @@ class LogitsMeasure final : public Measure {
   std::vector<double> of_slot_;                        // of the present head
   std::vector<std::pair<Index, double>> of_document_;  // by head, in the present document
   std::map<Index, double> of_layer_;                   // by head
-  std::vector<std::map<Index, double>> layers_;
+  std::map<int, std::map<Index, double>> layers_;      // by number
 };
 
 }  // namespace

@@ -168,7 +168,7 @@ TEST(Catalogue, HasTheMetricsOfEveryCommand) {
   std::set<std::string> commands;
   for (const MetricInfo& info : all_metrics()) commands.insert(info.command);
   EXPECT_EQ(commands, (std::set<std::string>{"compare", "converge", "converge --synthetic", "plan",
-                                             "reproduce limits", "scan", "validate"}));
+                                             "reproduce limits", "scan", "series", "validate"}));
   const Names& groups = measure_groups();
   EXPECT_EQ(groups.front(), "weights");
   EXPECT_EQ(std::ranges::count(groups, "convergence"), 0);

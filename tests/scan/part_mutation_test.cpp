@@ -78,7 +78,7 @@ class Mutator {
   std::size_t below(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
 
  private:
-  std::mt19937_64 random_{18};
+  std::mt19937_64 random_{5};
 };
 
 template <class Run>

@@ -182,8 +182,9 @@ TEST(ScanPattern, APatternThatKeepsAllKeysChangesNothing) {
   for (const char* all : {"window:size=150", "topk:k=150", "lsh:buckets=1", "strided:stride=1"}) {
     const Results results = scan(source, options_with(all));
     for (const auto& [name, metric] : plain.metrics) {
-      // Bounds from the nearest pair, which is looked for in another way.
-      if (name.starts_with("separability_")) continue;
+      // Bounds from the nearest pair, which is looked for in another way, and cosines of the keys,
+      // which are left out under a mask that may choose others for each query.
+      if (name.starts_with("separability_") || name.starts_with("mean_cosine")) continue;
       EXPECT_EQ(results.metric(name)->rows, metric.rows) << name;
       for (std::size_t i = 0; i < metric.values.size(); ++i) {
         if (std::isnan(metric.values[i])) continue;
