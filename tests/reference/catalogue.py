@@ -44,6 +44,7 @@ ELSEWHERE = {
     "cost": "tests/reproduce",
     "warning": "tests/cli/test_reproduce.py",
     "answers": "python/tests/test_answers.py",
+    "series": "tests/results/series_test.cpp",
 }
 GROUPS: dict[str, list[str]] = {
     file["group"]: [m["name"] for m in file["metrics"] if m["name"] in METRICS.keys() - ELSEWHERE.keys()]
