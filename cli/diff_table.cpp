@@ -205,12 +205,7 @@ class DiffTable {
       table.row(std::move(row));
     }
     table.fit(options_.width);
-    std::string out = table.text();
-    if (shown < changes.size()) {
-      out += paint_(Style::faint, fmt::format("and {} more (--top all)", changes.size() - shown)) +
-             "\n";
-    }
-    return out + "\n";
+    return table.text() + lines_left(paint_, changes.size() - shown) + "\n";
   }
 
   std::string flags(const std::string& change) const {

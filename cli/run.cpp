@@ -12,6 +12,7 @@
 #include "cli/progress.hpp"
 #include "cli/stop.hpp"
 #include "cli/terminal.hpp"
+#include "headgauge/text.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -92,6 +93,30 @@ Option top_option(int& top) {
           .least = 1,
           .none = "all",
           .decides = false};
+}
+
+Option lines_option(int& top, const std::string& command) {
+  Option option = top_option(top);
+  option.member = command + "::top";
+  option.help = "Show only the first K lines of a table (default {})";
+  return option;
+}
+
+void show_read(const Results& results, const OutputOptions& output, const std::string& table,
+               const std::vector<std::string>& verdict) {
+  if (!output.out.empty()) OutFolder(output.out).save(results);
+  if (output.json) {
+    print_text(results_text(results));
+  } else {
+    print_text(table);
+    print_sentences(verdict);
+    if (!output.out.empty()) print("\n{}", written_line(results, output.out));
+  }
+  flush_text();
+  if (!output.quiet) print_notices(results.notices);
+  for (const std::string& line : verdict) {
+    if (output.json) tell("headgauge: " + legible(line) + "\n");
+  }
 }
 
 Option shard_option(std::string& shard) {

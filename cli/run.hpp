@@ -27,6 +27,13 @@ std::vector<Option> options_of(
 
 // Makes --top: the number of heads in the table, 0 for all.
 Option top_option(int& top);
+// Makes the --top of `command` for lines instead of heads.
+Option lines_option(int& top, const std::string& command);
+
+// Writes the results of a command that reads results to --out, and prints them: the table and the
+// sentences of the verdict, or results.json, after which the verdict goes to stderr.
+void show_read(const Results& results, const OutputOptions& output, const std::string& table,
+               const std::vector<std::string>& verdict = {});
 
 struct RunOptions {
   InputOptions input;

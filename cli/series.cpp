@@ -12,7 +12,6 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/out_folder.hpp"
-#include "cli/print.hpp"
 #include "cli/run.hpp"
 #include "cli/stop.hpp"
 #include "cli/table_style.hpp"
@@ -22,7 +21,6 @@
 #include "cli/usage.hpp"
 #include "headgauge/metric_names.hpp"
 #include "headgauge/session.hpp"
-#include "headgauge/text.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -100,10 +98,7 @@ std::string render(const Results& results, const SeriesCommand& command, TableOp
   }
   table.fit(options.width);
   out += "\n" + table.text();
-  if (shown < rows.size()) {
-    out += paint(Style::faint, fmt::format("and {} more (--top all)", rows.size() - shown)) + "\n";
-  }
-  return out;
+  return out + lines_left(paint, rows.size() - shown);
 }
 
 int run(SeriesCommand& command) {
@@ -115,16 +110,7 @@ int run(SeriesCommand& command) {
   }
   const Results results = joined(runs, command.files, command.options);
   signal->loaded();
-  const OutputOptions& output = command.output;
-  if (!output.out.empty()) OutFolder(output.out).save(results);
-  if (output.json) {
-    print_text(results_text(results));
-  } else {
-    print_text(render(results, command, table_on_output()));
-    if (!output.out.empty()) print("\n{}", written_line(results, output.out));
-  }
-  flush_text();
-  if (!output.quiet) print_notices(results.notices);
+  show_read(results, command.output, render(results, command, table_on_output()));
   return 0;
 }
 
@@ -142,14 +128,7 @@ void add_series(CLI::App& app, Action& action) {
   add_options(*command, options_of(options->output,
                                    "Folder for results.json and heads.csv; created if missing",
                                    "Print no notices"));
-  add_options(*command, {{.member = "SeriesCommand::top",
-                          .value = &options->top,
-                          .form = "K|all",
-                          .group = option_group::output,
-                          .help = "Show only the first K lines of a table (default {})",
-                          .least = 1,
-                          .none = "all",
-                          .decides = false}});
+  add_options(*command, {lines_option(options->top, "SeriesCommand")});
   command->footer(
       "Example: headgauge series scan-100 scan-1000 scan-10000 --out series\n"
       "         headgauge report series");

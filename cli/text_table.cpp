@@ -1,5 +1,7 @@
 #include "cli/text_table.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -82,6 +84,11 @@ std::string TextTable::legend(std::size_t width) const {
     out += legend_line(paint_, Style::bold, column.title, column.meaning, width);
   }
   return out;
+}
+
+std::string lines_left(const Painter& paint, std::size_t count) {
+  if (count == 0) return "";
+  return paint(Style::faint, fmt::format("and {} more (--top all)", count)) + "\n";
 }
 
 }  // namespace headgauge::cli

@@ -69,4 +69,8 @@ class TextTable {
   std::vector<Row> rows_;
 };
 
+// Returns the line that says how many lines of a table --top leaves out; nothing if it leaves out
+// none.
+std::string lines_left(const Painter& paint, std::size_t count);
+
 }  // namespace headgauge::cli

@@ -26,7 +26,7 @@ std::vector<int> steps_of(std::span<const std::string> names);
 // steps (options.steps, else steps_of()). Metrics are those of heads at the longest length and the
 // judged N. Adds for each metric and head the change from the first step to the last with its test,
 // the slope against the step, and the step from which on the value stays past the middle of its
-// change (docs/mathematics.md 7j). Model, text and settings come from the last run. Throws
+// change (docs/mathematics.md 7j). Model and text come from the last run. Throws
 // UsageError for steps that do not fit the runs and for unknown metrics, BadInputError for runs
 // without a common metric, or of other heads or lengths than the first.
 Results series(std::span<const Results> runs, std::span<const std::string> names,

@@ -164,7 +164,7 @@ def task(
     _core.write_task(name, checked_path(model), checked_path(out), given)
 
 
-@takes("diff")
+@takes("diff", shared=False)
 def diff(old: Any, new: Any, *, out: str | os.PathLike[str] | None = None, **options: Any) -> Results:
     """Returns what changed between two results: Results, or paths of results.json or their folders.
     `Results.exceeded` has a sentence for each limit of limits= that a change exceeds."""
@@ -182,7 +182,7 @@ def diff(old: Any, new: Any, *, out: str | os.PathLike[str] | None = None, **opt
     return results
 
 
-@takes("series")
+@takes("series", shared=False)
 def series(results: Sequence[Any], *, out: str | os.PathLike[str] | None = None, **options: Any) -> Results:
     """Joins the results of several checkpoints of one model along the dimension `step`: Results, or
     paths of results.json or their folders. Adds for each metric and head the change from the first

@@ -887,8 +887,6 @@ def series(
     steps: int | Sequence[int] | str | None = None,
     metrics: str | Sequence[str] | None = None,
     level: float | None = None,
-    text: TextOrIds | None = None,
-    tokens: TextOrIds | None = None,
 ) -> Results:
     """Joins the results of several checkpoints of one model along the dimension `step`: Results, or
     paths of results.json or their folders. Adds for each metric and head the change from the first
@@ -902,11 +900,7 @@ def series(
     metrics: str | Sequence[str]
         Only these metrics (default: all metrics of heads that all results have).
     level: float
-        Share of the listed changes that may be due to chance (default 0.05).
-    text: TextOrIds
-        Texts, in place of `text_or_ids`.
-    tokens: TextOrIds
-        Token ids or files of them, in place of `text_or_ids`."""
+        Share of the listed changes that may be due to chance (default 0.05)."""
     ...
 
 def analyze(

@@ -54,13 +54,13 @@ def options(
         for name, option in declared(experiment).items():
             if name not in without and name not in found:
                 found[name] = annotation(option), _description(option)
-    if shared and "diff" not in experiments:
+    if shared:
         found.update(
             (name, entry)
             for name, entry in SHARED.items()
             if name not in found and (name != "shard" or any(e in SHARDED for e in experiments))
         )
-    elif not shared:
+    else:
         found["out"] = SHARED["out"]
     return found
 

@@ -88,7 +88,8 @@ class Monitor:
     last batch, with `queries` sampled rows in each octave of position: a forward pass without
     gradients in evaluation mode, after which the model and the random state are as before. Metrics
     per head: entropy, effective tokens, largest weight, weight on sinks, range of the logits,
-    largest logit, mean logit, log-sum-exp, separability above its null, spectral norm of the Jacobian (docs/formats.md).
+    largest logit, mean logit, log-sum-exp, separability above its null, spectral norm of the
+    Jacobian (docs/formats.md).
 
     `path`: a JSON Lines file to which each record is appended. `writer`: a SummaryWriter of
     TensorBoard, or an object with the same add_scalar, add_histogram and add_image. `warn`: called
@@ -96,8 +97,8 @@ class Monitor:
 
     Under torch.compile the uncompiled module is measured. Under DistributedDataParallel,
     fully_shard() and FullyShardedDataParallel every process calls step() and measures a text of its
-    own; records are means over the processes (of the largest logit the largest), and the first process writes them. Raises what scan()
-    raises.
+    own; records are means over the processes, of the largest logit the largest value, and the first
+    process writes them. Raises what scan() raises.
     """
 
     def __init__(

@@ -33,6 +33,12 @@ class Signatures(unittest.TestCase):
         for function in (headgauge.compare, headgauge.validate, headgauge.analyze, headgauge.diff):
             self.assertIn("Options (None leaves one at its default):", function.__doc__ or "")
 
+    def test_no_option_is_named_that_the_function_refuses(self) -> None:
+        for function in (headgauge.diff, headgauge.series):
+            named = set(inspect.signature(function).parameters)
+            self.assertLessEqual({"metrics", "level", "out"}, named)
+            self.assertFalse(named & {"text", "tokens", "shard"}, function)
+
     def test_the_stub_is_fresh(self) -> None:
         if not TOOL.exists():
             self.skipTest("an installed package has no tools")

@@ -47,19 +47,15 @@ class LogitsMeasure final : public Measure {
   }
 
   void end_head(const HeadInput& head, const HeadMeans&) override {
-    of_document_.emplace_back(head.head, std::ranges::max(of_slot_));
+    heads_.push_back(head.head);
+    largest_.push_back(std::ranges::max(of_slot_));
   }
 
   void write_part(int, ThreadPool&, ByteWriter& part) override {
-    std::vector<Index> heads;
-    std::vector<double> largest;
-    for (const auto& [head, value] : of_document_) {
-      heads.push_back(head);
-      largest.push_back(value);
-    }
-    part.put_list(heads);
-    part.put_list(largest);
-    of_document_.clear();
+    part.put_list(heads_);
+    part.put_list(largest_);
+    heads_.clear();
+    largest_.clear();
   }
 
   void read_part(int, ByteReader& part) override {
@@ -94,10 +90,12 @@ class LogitsMeasure final : public Measure {
 
  private:
   MetricHandle max_, mean_, log_sum_exp_;
-  std::vector<double> of_slot_;                        // of the present head
-  std::vector<std::pair<Index, double>> of_document_;  // by head, in the present document
-  std::map<Index, double> of_layer_;                   // by head
-  std::map<int, std::map<Index, double>> layers_;      // by number
+  std::vector<double> of_slot_;  // of the present head
+  // Of the present document, head by head.
+  std::vector<Index> heads_;
+  std::vector<double> largest_;
+  std::map<Index, double> of_layer_;               // by head
+  std::map<int, std::map<Index, double>> layers_;  // by number
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "headgauge/ranks.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/scan_values.hpp"
+#include "results/mean_of.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge {
@@ -237,11 +238,7 @@ Claim separability_bound_without_sphere(const Results& results) {
         const auto null = cell(metric::separability_null);
         const auto bound = cell(metric::separability_null_lower);
         if (!null || !bound || std::isnan(null->standard_error)) continue;
-        p.push_back(t_test({.value = null->value,
-                            .standard_error = null->standard_error,
-                            .degrees_of_freedom = null->degrees_of_freedom},
-                           bound->value, Tail::below)
-                        .p);
+        p.push_back(t_test(mean_of(*null), bound->value, Tail::below).p);
         const auto printed = cell(metric::separability_lower_paper);
         below_printed += printed && printed->value <= 0 ? 1 : 0;
         if (l + 1 != lengths || !judged || n != *judged) continue;

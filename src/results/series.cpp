@@ -16,6 +16,7 @@
 #include "headgauge/text.hpp"
 #include "results/declared.hpp"
 #include "results/diff_notices.hpp"
+#include "results/mean_of.hpp"
 #include "statistics/false_discoveries.hpp"
 #include "statistics/student.hpp"
 
@@ -35,10 +36,6 @@ std::optional<int> last_number(std::string_view name) {
   const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (read.ec != std::errc{}) return {};  // too large
   return number;
-}
-
-MeanWithError mean_of(const MetricCell& cell) {
-  return {cell.value, cell.standard_error, cell.degrees_of_freedom};
 }
 
 // The values of one head in one metric, where they are defined.
@@ -156,11 +153,6 @@ class Series {
     }
   }
 
-  std::optional<MetricCell> cell(std::size_t step, const std::string& metric,
-                                 const HeadName& head) const {
-    return find_judged_cell(run(step), metric, head);
-  }
-
   bool is_of_heads(const std::string& name) const {
     const LabelledArray* array = run(count() - 1).metric(name);
     if (array == nullptr || !array->has_dim("layer") || !array->has_dim("head")) return false;
@@ -202,7 +194,7 @@ class Series {
         results_.add_metric(name, {"layer", "head", kStep}, source.unit).with_standard_errors();
     for (const HeadName& head : heads_) {
       for (std::size_t step = 0; step < count(); ++step) {
-        const auto found = cell(step, name, head);
+        const auto found = find_judged_cell(run(step), name, head);
         if (!found || found->is_none) continue;
         metric.set({head.layer_index, head.head_index, static_cast<Index>(step)},
                    {.value = found->value,
@@ -213,12 +205,14 @@ class Series {
   }
 
   Curve curve_of(const std::string& name, const HeadName& head) const {
+    const LabelledArray& metric = results_.require_metric(name);
     Curve curve;
     for (std::size_t step = 0; step < count(); ++step) {
-      const auto found = cell(step, name, head);
-      if (!found || found->is_none) continue;
+      const Estimate found =
+          metric.at({head.layer_index, head.head_index, static_cast<Index>(step)});
+      if (std::isnan(found.value)) continue;
       curve.steps.push_back(steps_[step]);
-      curve.values.push_back(mean_of(*found));
+      curve.values.push_back(mean_of(found));
     }
     return curve;
   }

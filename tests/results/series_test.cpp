@@ -50,7 +50,7 @@ TEST(Series, StepsAreTheLastNumbersOfTheNames) {
 }
 
 TEST(Series, JoinsRunsInTheOrderOfTheirSteps) {
-  // At the steps 0, 10, 30 head 1.2 has 1, 4, 5, and all others stay at 2.
+  // Head 1.2 has 1, 4 and 5 at the steps 0, 10 and 30; all others stay at 2.
   const auto at = [](double moved) {
     return [moved](Index layer, Index head) { return layer == 1 && head == 2 ? moved : 2.0; };
   };
