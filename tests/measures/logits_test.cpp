@@ -78,6 +78,9 @@ TEST(Logits, OfRowsAndTheLargestOfAHead) {
     EXPECT_EQ(of_other.at("max_logit")[0], 9);
   }
   pass_part(measure, 1, pool);
+  // A later document whose logits are smaller changes nothing.
+  observe(measure, layout, 0, {{4}}, "softmax");
+  pass_part(measure, 2, pool);
   class Statistics final : public LayerStatistics {
    public:
     Estimate at(MetricHandle, Index, Index, Index) const override { return {}; }

@@ -94,6 +94,8 @@ TEST(Series, HalfStepIsWhereTheValueStays) {
   EXPECT_EQ(half_of({0, 9, 1, 9, 10}), 4) << "it went back";
   EXPECT_EQ(half_of({10, 8, 4, 0}), 3);
   EXPECT_EQ(half_of({0, 10}), 2);
+  EXPECT_EQ(half_of({0, 4, 10}), 3) << "4 is nearer to 0";
+  EXPECT_EQ(half_of({0, 6, 10}), 2);
 }
 
 // If nothing changes, a change is listed in at most a share `level` of the series.
