@@ -34,6 +34,19 @@ class Swap(Protocol):
     def attention(self, inputs: AttentionInputs, own: Callable[[], Any]) -> Any: ...
 
 
+class ModelSwap(Swap, Protocol):
+    """Changes the attention of a whole model."""
+
+    @property
+    def rule_of_all(self) -> Any:
+        """The normalizer, if it and nothing else is changed, in all heads."""
+        ...
+
+    def of(self, layer: int, heads: int) -> list[Any]:
+        """Returns the change of each query head of a layer."""
+        ...
+
+
 class Observer(Protocol):
     """Inspects the arguments of an attention call."""
 
@@ -50,7 +63,7 @@ here = _Here()
 _lock = threading.RLock()
 _users: dict[int, tuple[Any, str | None, int]] = {}  # per config: its own name, number of users
 _modes: dict[int, tuple[Any, dict[Any, bool], int]] = {}  # per model: its modules' training flags
-_swaps: weakref.WeakKeyDictionary[Any, list[Swap]] = weakref.WeakKeyDictionary()
+_swaps: weakref.WeakKeyDictionary[Any, list[ModelSwap]] = weakref.WeakKeyDictionary()
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator,unused-ignore]
@@ -148,7 +161,7 @@ def evaluating(model: Any) -> Iterator[None]:
                     module.training = training
 
 
-def add_swap(model: Any, swap: Swap) -> None:
+def add_swap(model: Any, swap: ModelSwap) -> None:
     """Makes `swap` replace the attention of the model; if several do, the last one applies."""
     with _lock:
         for module in model.modules():
@@ -199,6 +212,8 @@ def is_encoder_decoder(model: Any) -> bool:
     return "decoder_input_ids" in arguments_of(model)
 
 
-def is_swapped(model: Any) -> bool:
+def swap_of(model: Any) -> ModelSwap | None:
+    """Returns the swap that applies to the model, or to a part of it."""
     with _lock:
-        return any(module in _swaps for module in model.modules())
+        found = [_swaps[module][-1] for module in model.modules() if _swaps.get(module)]
+    return found[0] if found else None

@@ -101,6 +101,8 @@ def on_model(
             text_or_ids = live.stand_ins()
             if options.get("lengths") is None:
                 options = {**options, "lengths": [len(text_or_ids[0])]}
+        if live.swap is not None and not options.get("normalizer"):
+            options = {**options, "normalizer": live.swap.rule_of_all}
         return Call(experiment, text_or_ids, options).run(live, progress)
 
 

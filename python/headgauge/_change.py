@@ -49,6 +49,8 @@ class Changes:
         self.layers, self.heads = int(config.num_hidden_layers), max(counts)
         self._by_head: dict[tuple[int, int], Change] = {}
         self._everywhere: Change | None = None
+        self.rule_of_all: str | Normalizer | None = None
+        """The normalizer, if it and nothing else is changed, in all heads."""
         text = _plan_text(rule)
         if text is not None:
             if heads is not None or pattern is not None:
@@ -66,6 +68,7 @@ class Changes:
         change = _made(rule or "", pattern or "")
         if heads is None:
             self._everywhere = change
+            self.rule_of_all = None if pattern else rule
         else:
             self._by_head = dict.fromkeys(_checked(heads, self.layers, self.heads), change)
 

@@ -15,12 +15,13 @@ from headgauge import _next_tokens
 from headgauge._adapters import adapt
 from headgauge._attention import (
     PREFIX,
+    ModelSwap,
     arguments_of,
     evaluating,
     install,
     is_encoder_decoder,
     is_sharded,
-    is_swapped,
+    swap_of,
 )
 from headgauge._change import Change
 from headgauge._config import any_of
@@ -65,6 +66,8 @@ class LiveModel:
         """The number of layers of the model, including those without attention."""
         self.has_position_bias = self.has_loss = False
         self.cross = cross
+        self.swap: ModelSwap | None = None
+        """What use() makes of the model, which the measured passes keep."""
         self._inputs, self._command = inputs, command
         self._given, self._whole = False, is_sharded(model)
         self._sources: weakref.WeakSet[LiveSource] = weakref.WeakSet()
@@ -72,10 +75,11 @@ class LiveModel:
 
     def __enter__(self) -> LiveModel:  # noqa: PYI034 - Self is of Python 3.11
         with contextlib.ExitStack() as stack:
-            if is_swapped(self.model):
+            self.swap = swap_of(self.model)
+            if self.swap is not None and (self._command != "scan" or self.swap.rule_of_all is None):
                 raise UnsupportedError(
-                    f"{self.name}: expected the model's own attention, found it under "
-                    "headgauge.use(); restore it, and give scan() the rule as normalizer"
+                    f"{self.name}: expected the model's own attention, or for scan() one normalizer in all heads, found "
+                    f"another change under headgauge.use(); restore it, and give it to {self._command}()"
                 )
             stack.enter_context(evaluating(self.model))
             self._undo_install = stack.callback(install(self.model))
@@ -274,7 +278,10 @@ class LiveSource:
     def __init__(self, live: LiveModel, runs: list[Run], x: str, answered: list[int]) -> None:
         self._live, self._x, self._answered = live, x, answered
         self._whole = self._runs = runs
-        self._changes: dict[int, list[Change | None]] = {}
+        heads = live.layers[0]["shape"]["heads"]
+        self._changes: dict[int, list[Change | None]] = (
+            {} if live.swap is None else {layer: live.swap.of(layer, heads) for layer in live.numbers}
+        )
         self._passes: dict[int, Pass] = {}
         self._depth: dict[int, int] = {}
         self._reference: dict[int, torch.Tensor] = {}

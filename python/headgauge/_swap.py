@@ -138,6 +138,14 @@ class use:
         self.restore()
 
     @property
+    def rule_of_all(self) -> Any:
+        """The normalizer, if it and nothing else is changed, in all heads."""
+        return self._changes.rule_of_all
+
+    def of(self, layer: int, heads: int) -> list[Change | None]:
+        return self._changes.of(layer, heads)
+
+    @property
     def is_active(self) -> bool:
         return bool(self._hooks)
 

@@ -112,8 +112,9 @@ def _bisect(
     return (low + high) / 2
 
 
-def _entmax_of(rows: Rows, scaled: torch.Tensor, alpha: float) -> torch.Tensor:
-    """Returns entmax weights of `scaled`, the logits to project; gradients go through these."""
+def _entmax_of(rows: Rows, scaled: torch.Tensor, alpha: Any) -> torch.Tensor:
+    """Returns entmax weights of `scaled`, the logits to project; gradients go through these. `alpha`:
+    a number, or one for each row."""
     with torch.no_grad():
         z = torch.where(rows.visible, (alpha - 1) * scaled, LOWEST)
         z = z - z.amax(dim=-1, keepdim=True)
@@ -140,6 +141,11 @@ def _asentmax(rows: Rows, rule: _core.Rule) -> torch.Tensor:
     scale = _number(rule, "delta") + _number(rule, "beta") * _log(rows.count) ** _number(rule, "gamma")
     scale = torch.where(rows.count > 1, scale, 1.0)  # avoids 0 to a negative power
     return _entmax_of(rows, scale * rows.logits, _number(rule, "alpha"))
+
+
+def _entmax_logn(rows: Rows, rule: _core.Rule) -> torch.Tensor:
+    alpha = 2 - 1 / (1 + _number(rule, "s") * _log(rows.count.clamp_min(2)))
+    return _entmax_of(rows, rows.logits, alpha)
 
 
 def _stieltjes(rows: Rows, rule: _core.Rule) -> torch.Tensor:
@@ -258,6 +264,7 @@ RULES: dict[str, Weigh] = {
     "sparsemax": _sparsemax,
     "entmax": _entmax,
     "asentmax": _asentmax,
+    "entmax-logn": _entmax_logn,
     "softmax1": lambda rows, rule: _with_sink(rows, 0.0),
     "sink": lambda rows, rule: _with_sink(rows, _number(rule, "b")),
     "sigmoid": _sigmoid,

@@ -198,6 +198,24 @@ class Training(unittest.TestCase):
             with self.subTest(name), self.assertRaises(errors.UsageError):
                 fit(module, MonitorCallback(name))
 
+    def test_measures_the_rule_that_is_trained(self) -> None:
+        model = make().eval()
+        torch.nn.init.normal_(model.transformer.h[1].attn.c_attn.weight, std=0.5)
+        ids = batch(1)[0].tolist()
+        options = {"lengths": [64], "measures": ["weights"], "queries": 16}
+        changed = headgauge.compare(model, ids, normalizer=["entmax"], **options)
+        with headgauge.use(model, "entmax"), headgauge.Monitor(model, every=1, queries=16) as monitor:
+            scanned = headgauge.scan(model, ids, **options)
+            model(input_ids=batch(1), labels=batch(1)).loss.backward()
+            record = monitor.step()
+        assert record is not None
+        self.assertEqual(scanned.settings["normalizer"], "entmax")
+        # compare() has the model run under the rule, too.
+        entropy = changed["entropy"]
+        expected = entropy.values.take(1, axis=entropy.dims.index("normalizer"))
+        np.testing.assert_allclose(scanned["entropy"].values, expected, rtol=1e-5)
+        np.testing.assert_allclose(record["metrics"]["entropy"], expected[..., 0], rtol=1e-5)
+
     def test_arguments_that_make_no_sense(self) -> None:
         for options in ({"every": 0}, {"queries": 0}):
             with self.subTest(options), self.assertRaises(errors.UsageError):

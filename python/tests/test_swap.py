@@ -156,6 +156,29 @@ class Use(unittest.TestCase):
         with self.assertRaises(errors.UsageError):
             headgauge.use(None, "uniform")
 
+    def test_a_scan_takes_one_rule_in_all_heads(self) -> None:
+        model, text = demo(), ids(demo(), 32)
+        options: dict[str, Any] = {"lengths": [32], "measures": ["weights"]}
+        own = headgauge.scan(model, text, **options)["entropy"].values
+        with headgauge.use(model, "sparsemax"):
+            of_all = headgauge.scan(model, text, **options)
+            other = headgauge.scan(model, text, normalizer="softmax", **options)
+            with self.assertRaisesRegex(errors.UnsupportedError, "give it to compare"):
+                headgauge.compare(model, text, normalizer="ssmax", **options)
+        self.assertEqual(of_all.settings["normalizer"], "sparsemax")
+        # The first layer sees the same queries and keys, later ones do not.
+        alone = headgauge.scan(model, text, normalizer="sparsemax", **options)["entropy"].values
+        np.testing.assert_allclose(of_all["entropy"].values[0], alone[0], rtol=1e-6)
+        self.assertGreater(np.abs(of_all["entropy"].values[-1] - alone[-1]).max(), 1e-3)
+        np.testing.assert_allclose(other["entropy"].values[0], own[0], rtol=1e-6)
+        for given in ({"rule": "sparsemax", "heads": [(0, 1)]}, {"pattern": "sinks:sinks=2,window=8"}):
+            with (
+                self.subTest(given),
+                headgauge.use(model, **given),
+                self.assertRaisesRegex(errors.UnsupportedError, "one normalizer in all heads"),
+            ):
+                headgauge.scan(model, text, **options)
+
     def test_sinks_and_biases_by_position_are_refused(self) -> None:
         sinks, tokens = make("gpt_oss", "eager"), torch.tensor([[3, 4, 5]])
         with (

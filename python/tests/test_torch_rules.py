@@ -22,7 +22,8 @@ else:
 SPECS = (
     "softmax:t=0.5", "uniform", "ssmax:s=0.4,b=0.1", "logn", "logn-qwen:train=4", "logn-entropy:train=8", "yarn:factor=8",
     "cosine:g=7", "adaptive-temperature", "softcap:c=2", "sparsemax", "entmax:alpha=1.5", "entmax:alpha=1.2", "entmax:alpha=3",
-    "asentmax", "asentmax:alpha=1.3,delta=0.5,beta=0.4,gamma=2", "softmax1", "sink:b=1.5", "sigmoid", "sigmoid:b=-1",
+    "asentmax", "asentmax:alpha=1.3,delta=0.5,beta=0.4,gamma=2", "entmax-logn", "entmax-logn:s=3",
+    "softmax1", "sink:b=1.5", "sigmoid", "sigmoid:b=-1",
     "relu", "relu:power=2,alpha=0.5", "relu:h=gelu", "relu:h=softplus", "relu:h=identity", "relu:h=relu6", "relu:h=sigmoid",
     "poly", "poly:p=2", "sasoftmax", "sasoftmax-plain", "softpick", "topk:k=3", "pointwise:f=softplus", "pointwise:f=exp",
     "pointwise:f=sigmoid", "pointwise:f=1+l^2", "pointwise:f=taylor2", "taylor2", "poly-normalized:m=4", "stieltjes:q=4", "stieltjes:q=0.5",

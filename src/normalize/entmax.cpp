@@ -1,4 +1,5 @@
-// N4 sparsemax, N5 alpha-entmax and N6 its length-aware form (docs/mathematics.md 6).
+// N4 sparsemax, N5 alpha-entmax and its forms that follow the length: N6 scales the logits, N19
+// moves alpha (docs/mathematics.md 6).
 
 #include <algorithm>
 #include <cmath>
@@ -37,32 +38,38 @@ double threshold(std::span<const double> u, double p) {
   return tau;
 }
 
-// Multiplies logits by scale(context) first.
+// 2^(alpha - 2) for 1 <= alpha <= 2, attained at two equal logits; there is no bound beyond 2.
+double steepest(double alpha) {
+  return alpha <= 2 ? std::pow(2.0, alpha - 2) : std::numeric_limits<double>::infinity();
+}
+
+// Entmax at the alpha of the row, of its logits times the scale of the row.
 class Entmax final : public RidgeNormalizer {
  public:
-  using Scale = std::function<double(const RowContext&)>;
-  Entmax(NormalizerInfo info, double alpha, Scale scale, bool length_aware)
-      : info_(std::move(info)), alpha_(alpha), scale_(std::move(scale)) {
+  using OfRow = std::function<double(const RowContext&)>;
+  // `lipschitz`: the supremum over all lengths.
+  Entmax(NormalizerInfo info, OfRow alpha, OfRow scale, bool length_aware, double lipschitz)
+      : info_(std::move(info)), alpha_(std::move(alpha)), scale_(std::move(scale)) {
     traits_.sparse = true;
     traits_.length_aware = length_aware;
-    // 2^(alpha - 2) for 1 <= alpha <= 2, attained at two equal logits; there is no bound beyond 2.
-    if (alpha <= 2) constant_ = std::pow(2.0, alpha - 2);
-    if (!length_aware) traits_.lipschitz = constant_;
+    traits_.lipschitz = lipschitz;
   }
   const NormalizerInfo& info() const override { return info_; }
   NormalizerTraits traits() const override { return traits_; }
-  double lipschitz(const RowContext& context) const override { return constant_ * scale_(context); }
+  double lipschitz(const RowContext& context) const override {
+    return steepest(alpha_(context)) * scale_(context);
+  }
   WeightSums weigh_row(std::span<const float> logits, const RowContext& context,
                        std::span<float> weights) const override {
     WeightSums sums;
-    if (entmax_row(logits, alpha_, scale_(context), weights, sums)) return sums;
+    if (entmax_row(logits, alpha_(context), scale_(context), weights, sums)) return sums;
     return Normalizer::weigh_row(logits, context, weights);
   }
   void weigh_row(std::span<const double> logits, const RowContext& context,
                  std::span<double> weights) const override {
     if (logits.empty()) return;
-    const double scale = (alpha_ - 1) * scale_(context), p = 1 / (alpha_ - 1);
-    const double top = *std::ranges::max_element(logits);
+    const double alpha = alpha_(context), scale = (alpha - 1) * scale_(context);
+    const double p = 1 / (alpha - 1), top = *std::ranges::max_element(logits);
     std::vector<double> u;  // only keys that may be in the support
     for (const double l : logits) {
       if (const double x = (l - top) * scale; x > -1) u.push_back(x);
@@ -79,18 +86,32 @@ class Entmax final : public RidgeNormalizer {
 
  protected:
   double curvature(double a, const RowContext& context) const override {
-    return scale_(context) * std::pow(a, 2 - alpha_);
+    return scale_(context) * std::pow(a, 2 - alpha_(context));
   }
 
  private:
   NormalizerInfo info_;
   NormalizerTraits traits_;
-  double alpha_, constant_ = std::numeric_limits<double>::infinity();
-  Scale scale_;
+  OfRow alpha_, scale_;
 };
 
-double one(const RowContext&) {
-  return 1;
+Entmax::OfRow always(double value) {
+  return [=](const RowContext&) { return value; };
+}
+
+std::unique_ptr<Normalizer> make_entmax(const NormalizerInfo& info, double alpha) {
+  return std::make_unique<Entmax>(info, always(alpha), always(1), false, steepest(alpha));
+}
+
+// The logarithm of the number of keys, at least 2: a single key has weight 1 under any alpha > 1.
+double log_keys(const RowContext& context) {
+  return std::log(static_cast<double>(std::max<Index>(context.visible, 2)));
+}
+
+std::unique_ptr<Normalizer> make_entmax_logn(const NormalizerInfo& info) {
+  const double s = info.parameters.number("s");
+  const auto alpha = [=](const RowContext& c) { return 2 - 1 / (1 + s * log_keys(c)); };
+  return std::make_unique<Entmax>(info, alpha, always(1), true, 1.0);
 }
 
 constexpr NumberDomain kAlpha = {.lowest = 1, .highest = 4, .above = true};
@@ -104,7 +125,8 @@ std::unique_ptr<Normalizer> make_asentmax(const NormalizerInfo& info) {
     if (c.visible < 2) return std::max(delta, 1.0);
     return delta + beta * std::pow(std::log(static_cast<double>(c.visible)), gamma);
   };
-  return std::make_unique<Entmax>(info, alpha, scale, true);
+  return std::make_unique<Entmax>(info, always(alpha), scale, true,
+                                  std::numeric_limits<double>::infinity());
 }
 
 }  // namespace
@@ -118,9 +140,7 @@ NormalizerEntries entmax_normalizers() {
         "Martins and Astudillo 2016; docs/mathematics.md N4",
         "1",
         lemma},
-       [](const NormalizerInfo& info) -> std::unique_ptr<Normalizer> {
-         return std::make_unique<Entmax>(info, 2.0, one, false);
-       }},
+       [](const NormalizerInfo& info) { return make_entmax(info, 2); }},
       {{"entmax",
         "a_i = [(alpha-1) l_i - tau]_+^(1/(alpha-1)), with tau such that the weights sum to 1",
         {{.key = "alpha",
@@ -130,8 +150,8 @@ NormalizerEntries entmax_normalizers() {
         "Peters et al. 2019; docs/mathematics.md N5",
         "2^(alpha-2) for alpha <= 2; none above: not Lipschitz",
         lemma},
-       [](const NormalizerInfo& info) -> std::unique_ptr<Normalizer> {
-         return std::make_unique<Entmax>(info, info.parameters.number("alpha"), one, false);
+       [](const NormalizerInfo& info) {
+         return make_entmax(info, info.parameters.number("alpha"));
        }},
       {{"asentmax",
         "entmax_alpha((delta + beta (log n)^gamma) l)",
@@ -147,6 +167,16 @@ NormalizerEntries entmax_normalizers() {
         "2^(alpha-2) (delta + beta (log n)^gamma) for alpha <= 2",
         lemma},
        make_asentmax},
+      {{"entmax-logn",
+        "entmax_alpha(l) with alpha = 2 - 1/(1 + s log n)",
+        {{.key = "s",
+          .initial = 0.25,
+          .domain = NumberDomain{.lowest = 0.01, .highest = 1000},
+          .fit = FitRange{.low = 0.02, .high = 8, .geometric = true}}},
+        "headgauge; docs/mathematics.md N19",
+        "2^(alpha-2) < 1 for every n",
+        lemma},
+       make_entmax_logn},
   };
 }
 

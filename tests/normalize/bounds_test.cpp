@@ -5,6 +5,7 @@
 
 #include "headgauge/normalize.hpp"
 #include "kernels/levels.hpp"
+#include "normalize/every_spec.hpp"
 #include "normalize/rows.hpp"
 
 namespace headgauge {
@@ -60,6 +61,55 @@ TEST_P(Bounds, TheValidBoundsOnTheJacobianHold) {
   }
   // The bound says something: many rows come near it.
   EXPECT_GT(tight, kRows / 10);
+}
+
+// Math L3(a): every rule here treats keys alike.
+TEST(BoundsInDoublePrecision, NoRuleGivesAGapMoreThanItsGradientsAllow) {
+  std::size_t tried = 0;
+  for (const std::string& spec : every_spec()) {
+    const auto normalizer = make_normalizer(spec);
+    if (normalizer->traits().is_signed || normalizer->traits().by_position) continue;
+    for (const Index n : {2, 3, 30, 1000}) {
+      const RowContext context{n, n - 1};
+      const double k = normalizer->lipschitz(context);
+      if (std::isinf(k)) continue;
+      std::vector<double> row(n), weights(n);
+      normalizer->weigh(row, context, std::span(weights));
+      const double before = weights[0];
+      for (const double gap : {0.01, 0.3, 1.0, 4.0}) {
+        row[0] = gap;
+        normalizer->weigh(row, context, std::span(weights));
+        EXPECT_LE(weights[0], before + k * gap + 1e-12) << spec << " of " << n << " at " << gap;
+        if (normalizer->traits().simplex) {
+          EXPECT_LE(weights[0], 1.0 / static_cast<double>(n) + k * gap + 1e-12) << spec;
+        }
+        ++tried;
+      }
+    }
+  }
+  EXPECT_GT(tried, 200);
+}
+
+// Math L3(b) and (c): what a key keeps in a growing row of equal others.
+TEST(BoundsInDoublePrecision, EntmaxLognGivesAGapTheMostThatAnyRuleOfItsGradientsCan) {
+  const auto of_top = [](const char* spec, Index n, double gap) {
+    std::vector<double> row(n), weights(n);
+    row[0] = gap;
+    make_normalizer(spec)->weigh(row, {n, n - 1}, std::span(weights));
+    return weights[0];
+  };
+  for (const double gap : {0.25, 0.5, 0.9}) {
+    double last = 0;
+    for (const Index n : {Index{1000}, Index{30'000}, Index{1'000'000}}) {
+      const double found = of_top("entmax-logn:s=1", n, gap);
+      EXPECT_GT(found, last) << n;  // the longer the row, the nearer to min(1, gap)
+      EXPECT_LT(found, gap) << n;
+      last = found;
+    }
+    EXPECT_NEAR(of_top("entmax-logn:s=1000", 1'000'000, gap), gap, 2e-3);
+    EXPECT_NEAR(of_top("entmax:alpha=1.5", 1'000'000, gap), gap * gap / 4, 2e-3);
+    EXPECT_LT(of_top("softmax", 1'000'000, gap), 1e-5);
+  }
 }
 
 // Math L1 with F = exp on [-r, r]: m = e^-r, M = e^r; and Corollary 1 with D/T = r.

@@ -26,6 +26,9 @@ TEST(Golden, Weights) {
   expect("sparsemax", {-2, 0, .5}, {0, .25, .75});
   expect("entmax", {-2, 0, .5}, {0, .3260, .6740}, 5e-5);
   expect("sparsemax", {.5, .2, -1}, {.65, .35, 0});
+  // N19: alpha is 2 - 1/(1 + s log 3), 1.5234946 and 1.2154728; found by bisection.
+  expect("entmax-logn:s=1", {-2, 0, .5}, {0, .3230700, .6769300});
+  expect("entmax-logn", {-2, 0, .5}, {.0097265, .3539121, .6363614});
   expect("softpick", {1, -1}, {.731059, 0});
   expect("uniform", {1, -1, 30}, {1 / 3., 1 / 3., 1 / 3.});
   expect("sasoftmax", {1, -1}, {.880797, 0});
@@ -159,10 +162,13 @@ TEST(Golden, LipschitzConstants) {
   EXPECT_NEAR(make_normalizer("entmax:alpha=1.5")->lipschitz(two), .707, 5e-4);
   EXPECT_EQ(make_normalizer("sparsemax")->lipschitz(two), 1);
   EXPECT_TRUE(std::isinf(make_normalizer("entmax:alpha=2.5")->lipschitz(two)));
+  EXPECT_NEAR(make_normalizer("entmax-logn:s=1")->lipschitz({3, 2}), std::pow(2, -.4765054), 1e-7);
+  EXPECT_EQ(make_normalizer("entmax-logn:s=1")->traits().lipschitz, 1);
   EXPECT_NEAR(make_normalizer("ssmax")->lipschitz({100, 99}), .43 * std::log(100) / 2, 1e-12);
   EXPECT_EQ(make_normalizer("sigmoid")->lipschitz(two), .25);
   // Attained at two equal logits.
-  for (const char* spec : {"softmax:t=0.2", "entmax:alpha=1.5", "sparsemax", "stieltjes:q=4"}) {
+  for (const char* spec : {"softmax:t=0.2", "entmax:alpha=1.5", "sparsemax", "entmax-logn",
+                           "stieltjes:q=4"}) {
     const auto normalizer = make_normalizer(spec);
     Jacobian j;
     normalizer->jacobian(std::vector<double>{0.3, 0.3}, two, j);

@@ -193,6 +193,20 @@ def asentmax(alpha: float, delta: float, beta: float, gamma: float) -> Normalize
     return entmax_normalizer(alpha, scale)
 
 
+@normalizer("entmax-logn:s=0.25", ["entmax-logn", "entmax-logn:s=2"])
+def entmax_logn(s: float) -> Normalizer:
+    """N19: entmax whose alpha is that of the row's length."""
+
+    def alpha(n: int) -> float:
+        return 2.0 - 1.0 / (1.0 + s * math.log(max(n, 2)))
+
+    return _ridge(
+        lambda logits, n, t: entmax(logits, alpha(n)),
+        lambda a, n: np.where(a > 0.0, np.where(a > 0.0, a, 1.0) ** (2.0 - alpha(n)), 0.0),
+        lipschitz=lambda n: 2.0 ** (alpha(n) - 2.0),
+    )
+
+
 @normalizer("stieltjes:q=4")
 def stieltjes(q: float) -> Normalizer:
     def weigh(logits: Array, n: int, t: int) -> Array:
