@@ -89,8 +89,31 @@ class OtherCommandsTest(CommandTest):
         saved = headgauge.series(paths, metrics="entropy", out=self.folder / "series")
         self.assertEqual(saved.coords["step"], [0, 1, 2])
         self.assertTrue((self.folder / "series" / "results.json").exists())
+        frame = headgauge.Results.load(self.folder / "series").to_dataframe(long=False)
+        self.assertEqual(frame.index.names, ["layer", "head", "step"])
+        np.testing.assert_array_equal(frame["entropy"], found["entropy"].values.ravel())
         with self.assertRaises(errors.UsageError):
             headgauge.series(runs, steps=[3, 2, 1])
+
+    def test_series_names_what_it_cannot_take(self):
+        run = quick(WORDS[:3000])
+        generated = headgauge.series((one for one in (run, run)), steps=[0.5, 1e6], metrics="entropy")
+        self.assertEqual(generated.coords["step"], [0.5, 1e6])
+        self.assertEqual([one["file"] for one in generated.settings["runs"]], ["results 1", "results 2"])
+        self.assertEqual(headgauge.series([run, run], metrics="entropy").coords["step"], [1, 2])
+        for given, says in (
+            (run, "results: expected a list of Results or paths, found Results"),
+            ("scan-100", "results: expected a list of Results or paths, found str"),
+            (3, "results: expected a list of Results or paths, found int"),
+            ([run, 3], "results 2: expected Results or a path, found int"),
+            ([run, None], "results 2: expected Results or a path, found NoneType"),
+        ):
+            with self.subTest(says), self.assertRaises(errors.UsageError) as raised:
+                headgauge.series(given)
+            self.assertEqual(str(raised.exception), says)
+        with self.assertRaises(errors.BadInputError) as raised:
+            headgauge.series([run, quick(WORDS[:3000], lengths=[64])])
+        self.assertIn("results 2: expected the longest length", str(raised.exception))
 
     def test_diff_says_which_limits_are_exceeded(self):
         old, new = quick(WORDS[:3000]), quick(WORDS[3000:])

@@ -1,4 +1,4 @@
-// heads.csv: the scalar metrics of every head at every length, for a spreadsheet.
+// heads.csv: the scalar metrics of every head at every length or step, for a spreadsheet.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -76,7 +76,8 @@ std::string heads_csv_text(const Results& results) {
   for (const char* name : {"run", "normalizer", "pattern", "budget"}) {
     if (results.coord(name) != nullptr) names.emplace_back(name);
   }
-  names.emplace_back("length");
+  // Checkpoints that are joined have steps in place of lengths.
+  names.emplace_back(results.coord("length") == nullptr ? "step" : "length");
   std::string text = fmt::format("{}", fmt::join(names, ","));
   std::vector<Dimension> dims;
   for (const std::string& name : names) {

@@ -1,6 +1,7 @@
 // Pairs the values of two runs, or of the original and an intervention.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -8,11 +9,17 @@
 #include <vector>
 
 #include "headgauge/changes.hpp"
+#include "headgauge/diff.hpp"
 #include "headgauge/results.hpp"
 #include "results/mean_of.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge {
+
+// Returns whether two values differ by no more than rounding.
+inline bool is_rounding(double before, double after) {
+  return std::abs(after - before) <= kRounding * std::max(std::abs(before), std::abs(after));
+}
 
 // A value of a metric on both sides, with its indices along the dims of MetricPairs.
 struct Pair {

@@ -16,7 +16,8 @@ constexpr std::string_view kHeadsCsvBegin = "layer,head,";
 }  // namespace
 
 bool has_heads(const Results& results) {
-  return results.coord("head") != nullptr && results.coord("length") != nullptr;
+  return results.coord("head") != nullptr &&
+         (results.coord("length") != nullptr || results.coord("step") != nullptr);
 }
 
 void add_results(const Results& results, AtomicFiles& files) {

@@ -4,10 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+#include <functional>
 #include <numeric>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -17,6 +16,8 @@
 #include "results/declared.hpp"
 #include "results/diff_notices.hpp"
 #include "results/mean_of.hpp"
+#include "results/pairs.hpp"
+#include "results/series_notices.hpp"
 #include "statistics/false_discoveries.hpp"
 #include "statistics/student.hpp"
 
@@ -25,18 +26,6 @@ namespace {
 
 constexpr const char* kStep = "step";
 constexpr const char* kMetric = "series_metric";
-
-std::optional<int> last_number(std::string_view name) {
-  const std::size_t end = name.find_last_of("0123456789");
-  if (end == std::string_view::npos) return {};
-  const std::size_t before = name.find_last_not_of("0123456789", end);
-  const std::string_view digits =
-      name.substr(before == std::string_view::npos ? 0 : before + 1, end - before);
-  int number = 0;
-  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (read.ec != std::errc{}) return {};  // too large
-  return number;
-}
 
 // The values of one head in one metric, where they are defined.
 struct Curve {
@@ -63,7 +52,7 @@ Estimate slope_of(const Curve& curve) {
   return slope;
 }
 
-// Returns the first step from which on all values are nearer to the last than to the first.
+// Returns the first step from which on all values are at least as near to the last as to the first.
 double half_step(const Curve& curve) {
   const double first = curve.values.front().value, last = curve.values.back().value;
   double found = kUndefined;
@@ -78,9 +67,10 @@ class Series {
  public:
   Series(std::span<const Results> runs, std::span<const std::string> names,
          const SeriesOptions& options)
-      : runs_(runs), names_(names), options_(options) {
-    order_runs();
-    require_same_heads();
+      : options_(options) {
+    for (std::size_t i = 0; i < runs.size(); ++i) runs_.push_back({&runs[i], names[i]});
+    order_runs(names);
+    require_same_cells();
   }
 
   Results join() {
@@ -88,11 +78,17 @@ class Series {
     results_.command = Command::series;
     results_.model = last.model;
     results_.text = last.text;
+    results_.flags = last.flags;
+    results_.partial = std::ranges::any_of(runs_, [](auto& one) { return one.results->partial; });
     results_.set_coord("layer", numbers_of(last, "layer"));
     results_.set_coord("head", numbers_of(last, "head"));
+    results_.layers_done = static_cast<int>(results_.coord_size("layer"));
     results_.set_coord(kStep, steps_);
     heads_ = measured_heads(last);
     choose_metrics();
+    if (depends_on_n()) {
+      require_same("the judged N", judged_n, "scan all checkpoints with the same --top-n");
+    }
     results_.set_coord(kMetric, metrics_);
     for (const std::string& name : metrics_) add_curves(name);
     derive();
@@ -101,7 +97,7 @@ class Series {
   }
 
  private:
-  const Results& run(std::size_t step) const { return runs_[order_[step]]; }
+  const Results& run(std::size_t step) const { return *runs_[step].results; }
   std::size_t count() const { return runs_.size(); }
 
   static std::vector<double> numbers_of(const Results& results, std::string_view coord) {
@@ -109,58 +105,95 @@ class Series {
     return {numbers.begin(), numbers.end()};
   }
 
-  void order_runs() {
-    if (runs_.size() < 2) {
-      throw UsageError(fault("series", "two results or more", std::to_string(runs_.size()),
+  void order_runs(std::span<const std::string> names) {
+    if (count() < 2) {
+      throw UsageError(fault("series", "two results or more", std::to_string(count()),
                              "give the results of several checkpoints"));
     }
-    const std::vector<int> steps = options_.steps.empty() ? steps_of(names_) : options_.steps;
-    steps_.assign(steps.begin(), steps.end());
-    const std::set<int> distinct(steps.begin(), steps.end());
-    if (steps.size() != runs_.size() || distinct.size() != runs_.size() ||
-        (!options_.steps.empty() && !std::ranges::is_sorted(steps))) {
-      throw UsageError(fault(
-          "SeriesOptions::steps",
-          fmt::format("{} rising numbers, one for each of the results", runs_.size()),
-          fmt::format("{}", fmt::join(steps, ",")), "give the steps in the order of the results"));
+    steps_ = options_.steps;
+    if (steps_.empty()) steps_ = steps_of(names);
+    if (steps_.empty()) {
+      counted_ = true;
+      steps_.resize(count());
+      std::iota(steps_.begin(), steps_.end(), 1);
     }
-    order_.resize(runs_.size());
-    std::iota(order_.begin(), order_.end(), std::size_t{0});
-    std::ranges::sort(order_, {}, [&](std::size_t i) { return steps_[i]; });
+    const auto rises = std::ranges::adjacent_find(steps_, std::greater_equal()) == steps_.end();
+    if (steps_.size() != count() || (!options_.steps.empty() && !rises)) {
+      throw UsageError(fault("SeriesOptions::steps",
+                             fmt::format("{} rising numbers, one for each of the results", count()),
+                             fmt::format("{}", fmt::join(steps_, ",")),
+                             "give the steps in the order of the results"));
+    }
+    std::vector<std::size_t> order(count());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t i) { return steps_[i]; });
+    std::vector<SeriesRun> sorted;
+    for (const std::size_t i : order) sorted.push_back(runs_[i]);
+    runs_ = std::move(sorted);
     std::ranges::sort(steps_);
   }
 
-  void require_same_heads() const {
-    for (const Results& other : runs_) {
-      const std::string& name = names_[static_cast<std::size_t>(&other - runs_.data())];
+  // Returns the N at which the metrics that depend on N are read.
+  static std::optional<double> judged_n(const Results& results) {
+    const auto place = judged_top_n(results);
+    if (!place) return {};
+    return results.coord_numbers("top_n")[static_cast<std::size_t>(*place)];
+  }
+
+  bool depends_on_n() const {
+    return std::ranges::any_of(metrics_, [&](const std::string& name) {
+      return run(count() - 1).metric(name)->has_dim("top_n");
+    });
+  }
+
+  void require_same_cells() const {
+    const auto& [first, first_name] = runs_.front();
+    for (const auto& [other, name] : runs_) {
+      require_one_run(*other, name);
+      if (other->coord(kStep) != nullptr) {
+        throw BadInputError(fault(name, "the results of one checkpoint", "those of several steps",
+                                  "give the results of a scan"));
+      }
       for (const char* coord : {"layer", "head"}) {
-        if (other.coord(coord) != nullptr && runs_.front().coord(coord) != nullptr &&
-            numbers_of(other, coord) == numbers_of(runs_.front(), coord)) {
+        const auto labels = [&](const Results& results) {
+          return results.coord(coord) == nullptr ? "none"
+                                                 : labels_text(results.coord(coord)->labels());
+        };
+        if (other->coord(coord) != nullptr && first->coord(coord) != nullptr &&
+            numbers_of(*other, coord) == numbers_of(*first, coord)) {
           continue;
         }
-        throw BadInputError(fault(
-            name, fmt::format("the {}s of {}", coord, names_.front()),
-            other.coord(coord) == nullptr ? "none" : labels_text(other.coord(coord)->labels()),
-            "join runs of one model and of the same heads"));
+        throw BadInputError(
+            fault(name, fmt::format("the {}s {} of {}", coord, labels(*first), first_name),
+                  labels(*other), "join runs of one model and of the same heads"));
       }
-      if (longest_length(other) == longest_length(runs_.front())) continue;
-      const auto length = [](const Results& results) {
-        const auto longest = longest_length(results);
-        return longest ? std::to_string(*longest) : "none";
-      };
-      throw BadInputError(fault(name, "the longest length " + length(runs_.front()), length(other),
-                                "measure all checkpoints at the same lengths"));
+    }
+    require_same("the longest length", longest_length,
+                 "measure all checkpoints at the same lengths");
+  }
+
+  // Throws BadInputError if `of(run)` is not the same for all runs.
+  template <class Of>
+  void require_same(const char* what, const Of& of, const char* advice) const {
+    const auto text = [](const auto& number) {
+      return number ? fmt::format("{}", *number) : std::string("none");
+    };
+    const auto& [first, first_name] = runs_.front();
+    for (const auto& [other, name] : runs_) {
+      if (of(*other) == of(*first)) continue;
+      throw BadInputError(fault(name,
+                                fmt::format("{} {}, as in {}", what, text(of(*first)), first_name),
+                                text(of(*other)), advice));
     }
   }
 
   bool is_of_heads(const std::string& name) const {
     const LabelledArray* array = run(count() - 1).metric(name);
     if (array == nullptr || !array->has_dim("layer") || !array->has_dim("head")) return false;
-    const MetricInfo* info = find_metric_info(name);
-    if (info != nullptr && (!info->interval_of.empty() || info->identifier)) return false;
-    return std::ranges::all_of(runs_, [&](const Results& other) {
+    if (array->identifier || is_interval_end(name)) return false;
+    return std::ranges::all_of(runs_, [&](const SeriesRun& other) {
       return std::ranges::any_of(heads_, [&](const HeadName& head) {
-        return find_judged_cell(other, name, head).has_value();
+        return find_judged_cell(*other.results, name, head).has_value();
       });
     });
   }
@@ -168,6 +201,11 @@ class Series {
   void choose_metrics() {
     for (const std::string& name : options_.metrics) {
       if (is_of_heads(name)) continue;
+      if (is_interval_end(name)) {
+        throw UsageError(fault("SeriesOptions::metrics", "metrics that have an error of their own",
+                               in_quotes(name) + ", an end of an interval",
+                               "name " + find_metric_info(name)->interval_of));
+      }
       throw UsageError(fault("SeriesOptions::metrics", "metrics of heads that all results have",
                              in_quotes(name) + did_you_mean(name, names_of(run(count() - 1))),
                              "`headgauge list measures` lists them"));
@@ -178,7 +216,7 @@ class Series {
       if (wanted && is_of_heads(name)) metrics_.push_back(name);
     }
     if (!metrics_.empty()) return;
-    throw BadInputError(fault(names_.front(), "metrics of heads that all results have", "none",
+    throw BadInputError(fault(runs_.front().name, "metrics of heads that all results have", "none",
                               "scan every checkpoint with the same --measures"));
   }
 
@@ -224,59 +262,80 @@ class Series {
     LabelledArray& half = add_declared(results_, metric::series_half_step);
     std::vector<double> p;
     std::vector<std::vector<Index>> cells;
+    const auto judge = [&](const std::vector<Index>& at, double adjusted_p) {
+      adjusted.values[adjusted.offset(at)] = adjusted_p;
+      changed_ += adjusted_p < options_.level ? 1 : 0;
+      ++judged_;
+    };
     for (Index m = 0; m < std::ssize(metrics_); ++m) {
+      const std::string& name = metrics_[static_cast<std::size_t>(m)];
+      const LabelledArray& values = results_.require_metric(name);
+      const LabelledArray first = values.isel(kStep, 0), last = values.isel(kStep, -1);
+      const LabelledArray changes = difference(first, last);
       for (const HeadName& head : heads_) {
-        const Curve curve = curve_of(metrics_[static_cast<std::size_t>(m)], head);
+        const Curve curve = curve_of(name, head);
         if (curve.steps.size() < count()) continue;  // undefined at some step
         const std::vector<Index> at = {head.layer_index, head.head_index, m};
-        const TTest test = welch_test(curve.values.back(), curve.values.front());
-        change.set(at, {.value = curve.values.back().value - curve.values.front().value,
-                        .standard_error = test.standard_error,
-                        .degrees_of_freedom = test.degrees_of_freedom});
+        const Estimate found = changes.at({head.layer_index, head.head_index});
+        change.set(at, found);
         slope.set(at, slope_of(curve));
         half.values[half.offset(at)] = half_step(curve);
-        if (std::isnan(test.p)) continue;
-        p.push_back(test.p);
-        cells.push_back(at);
+        const bool same = is_rounding(curve.values.front().value, curve.values.back().value);
+        const double own_p = same ? 1 : t_test(mean_of(found)).p;
+        if (std::isnan(found.standard_error)) continue;
+        // A standard error of 0 leaves no randomness, so the change is not tested.
+        if (found.standard_error == 0) {
+          judge(at, own_p);
+        } else {
+          p.push_back(own_p);
+          cells.push_back(at);
+        }
       }
     }
     p = adjusted_p_values(p);
-    for (std::size_t i = 0; i < p.size(); ++i) {
-      adjusted.values[adjusted.offset(cells[i])] = p[i];
-      changed_ += p[i] < options_.level ? 1 : 0;
-    }
-    tested_ = p.size();
+    for (std::size_t i = 0; i < p.size(); ++i) judge(cells[i], p[i]);
   }
 
   void describe() {
+    std::string place;
+    if (const auto length = longest_length(run(0))) {
+      results_.settings["length"] = *length;
+      place += fmt::format(", at length {}", *length);
+    }
+    if (const auto n = judged_n(run(count() - 1)); n && depends_on_n()) {
+      results_.settings["judged_n"] = *n;
+      place += fmt::format(" and N = {}", *n);
+    }
     results_.summary.push_back(
-        {fmt::format("{} results from step {:g} to step {:g}: {} of {} metrics of a head are shown "
-                     "to change from the first to the last (false discovery rate {:g} %).",
-                     count(), steps_.front(), steps_.back(), changed_, tested_,
+        {fmt::format("{} results from step {} to step {}{}: {} of {} values (a metric of a head) "
+                     "are shown to change from the first to the last (false discovery rate {:g} "
+                     "%).",
+                     count(), steps_.front(), steps_.back(), place, changed_, judged_,
                      100 * options_.level),
          {},
          {}});
-    results_.settings["runs"] = nlohmann::ordered_json::array();
-    for (const std::size_t place : order_) results_.settings["runs"].push_back(names_[place]);
-    bool same = true;
-    for (std::size_t step = 1; step < count(); ++step) {
-      same = same && compare_texts(run(0), run(step)) == SameTexts::yes;
+    const auto settings = differing_settings(runs_);
+    for (std::size_t step = 0; step < count(); ++step) {
+      results_.settings["runs"].push_back(
+          described_run(run(step), runs_[step].name, settings[step]));
     }
-    results_.notices.push_back(
-        same
-            ? "All results are of the same text: errors of changes assume independent runs, so "
-              "they are too large where the runs move together"
-            : "The results are not shown to be of the same text: a change may be due to the texts");
+    if (counted_) {
+      results_.notices.push_back(
+          "the names give no steps, so the steps are 1, 2 ... in the given order "
+          "(SeriesOptions::steps sets them)");
+    }
+    for (std::string& notice : series_notices(runs_, results_)) {
+      results_.notices.push_back(std::move(notice));
+    }
   }
 
-  std::span<const Results> runs_;
-  std::span<const std::string> names_;
+  std::vector<SeriesRun> runs_;  // by step
   const SeriesOptions& options_;
   std::vector<double> steps_;
-  std::vector<std::size_t> order_;  // of the runs, by step
+  bool counted_ = false;  // the steps number the runs
   std::vector<HeadName> heads_;
   std::vector<std::string> metrics_;
-  std::size_t changed_ = 0, tested_ = 0;
+  std::size_t changed_ = 0, judged_ = 0;
   Results results_;
 };
 
@@ -287,8 +346,8 @@ std::vector<Option> options_of(SeriesOptions& options) {
            .value = &options.steps,
            .form = "S,S...",
            .group = option_group::compared,
-           .help = "Steps of the results, in their order (default: the last number in each name, "
-                   "else 1, 2, 3 ...)",
+           .help = "Steps of the results, in their order (default: the number in which the names "
+                   "differ, else 1, 2, 3 ...)",
            .least = 0},
           {.member = "SeriesOptions::metrics",
            .value = &options.metrics,
@@ -301,19 +360,6 @@ std::vector<Option> options_of(SeriesOptions& options) {
            .group = option_group::compared,
            .help = "Share of the listed changes that may be due to chance (default {})",
            .below = 1}};
-}
-
-std::vector<int> steps_of(std::span<const std::string> names) {
-  std::vector<int> steps;
-  std::set<int> distinct;
-  for (const std::string& name : names) {
-    const auto number = last_number(name);
-    if (number && distinct.insert(*number).second) steps.push_back(*number);
-  }
-  if (steps.size() == names.size()) return steps;
-  steps.resize(names.size());
-  std::iota(steps.begin(), steps.end(), 1);
-  return steps;
 }
 
 Results series(std::span<const Results> runs, std::span<const std::string> names,
