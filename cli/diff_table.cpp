@@ -92,9 +92,13 @@ class DiffTable {
       metrics += metric.has_dim("run") ? 1 : 0;
     }
     compared += fmt::format("{} metric{}", metrics, metrics == 1 ? "" : "s");
+    std::string pairs;
+    if (diff_.settings.contains("pairs")) {
+      pairs = fmt::format("changes on {} texts, each by itself", diff_.settings["pairs"].dump());
+    }
     return line("old", run_text(before)) + line("new", run_text(after)) +
            line("settings", settings_text({before["settings"], after["settings"]})) +
-           line("compared", compared) + line("loss", loss_text());
+           line("pairs", pairs) + line("compared", compared) + line("loss", loss_text());
   }
 
   // Example: "4.553 -> 4.561 (+0.0083 ± 0.12) at L = 1024".

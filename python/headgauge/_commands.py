@@ -174,13 +174,24 @@ def _loaded(one: Any, name: str) -> tuple[_core.Results, str]:
     return Results.load(path)._core, path
 
 
+def _side(given: Any, name: str) -> tuple[list[_core.Results], str]:
+    """One side of a diff: one or several results, with the name that messages give them."""
+    if isinstance(given, str | os.PathLike):
+        path = checked_path(given)
+        return [_core.read_results(file) for file in _core.results_files(path)], path
+    if isinstance(given, Iterable) and not isinstance(given, Results):
+        return [_loaded(one, f"{name} {number}")[0] for number, one in enumerate(given, 1)], name
+    return [_loaded(given, name)[0]], name
+
+
 @takes("diff", shared=False)
 def diff(old: Any, new: Any, *, out: str | os.PathLike[str] | None = None, **options: Any) -> Results:
-    """Returns what changed between two results: Results, or paths of results.json or their folders.
-    `Results.exceeded` has a sentence for each limit of limits= that a change exceeds."""
+    """Returns what changed between two results: Results, or paths of results.json or their folders. Four
+    results or more on each side, as a list or in the folders of a folder, are compared text by text
+    (docs/diff.md). `Results.exceeded` has a sentence for each limit of limits= that a change exceeds."""
     given = checked("diff", options)
-    before, old_name = _loaded(old, "old")
-    after, new_name = _loaded(new, "new")
+    before, old_name = _side(old, "old")
+    after, new_name = _side(new, "new")
     core, exceeded = _core.diff(before, after, old_name, new_name, given)
     results = Results(core)
     results.exceeded = exceeded

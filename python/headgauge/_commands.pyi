@@ -861,8 +861,9 @@ def diff(
     level: float | None = None,
     limits: str | os.PathLike[str] | None = None,
 ) -> Results:
-    """Returns what changed between two results: Results, or paths of results.json or their folders.
-    `Results.exceeded` has a sentence for each limit of limits= that a change exceeds.
+    """Returns what changed between two results: Results, or paths of results.json or their folders. Four
+    results or more on each side, as a list or in the folders of a folder, are compared text by text
+    (docs/diff.md). `Results.exceeded` has a sentence for each limit of limits= that a change exceeds.
 
     Options (None leaves one at its default):
 

@@ -269,7 +269,8 @@ nb::object merged(const std::vector<std::string>& folders, const std::string& ou
 }
 
 // Returns the results, and a sentence for each limit that is exceeded.
-std::pair<Results, std::vector<std::string>> difference(const Results& before, const Results& after,
+std::pair<Results, std::vector<std::string>> difference(const std::vector<Results>& before,
+                                                        const std::vector<Results>& after,
                                                         const std::string& old_name,
                                                         const std::string& new_name,
                                                         const nb::dict& options) {

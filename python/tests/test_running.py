@@ -75,6 +75,30 @@ class OtherCommandsTest(CommandTest):
         self.assert_same(headgauge.diff(old, paths[1], out=self.folder / "diff"), found)
         self.assertTrue((self.folder / "diff" / "results.json").exists())
 
+    def test_diff_compares_texts_in_pairs(self):
+        texts = [WORDS[first : first + 1500] for first in range(0, 6000, 1500)]
+        old = [quick(text) for text in texts]
+        new = [quick(text, normalizer="softmax:t=0.99") for text in texts]
+        found = headgauge.diff(old, reversed(new))
+        changes = np.stack([b["entropy"].values - a["entropy"].values for a, b in zip(old, new, strict=True)])
+        np.testing.assert_allclose(found["entropy_change"].values, changes.mean(0), atol=1e-12)
+        np.testing.assert_allclose(
+            found["entropy_change"].stderr, changes.std(0, ddof=1) / 2, rtol=1e-6, atol=1e-12
+        )
+        for name, runs in (("old", old), ("new", new)):
+            for number, run in enumerate(runs):
+                run.save(self.folder / name / str(number))
+        paths = (self.folder / "old", self.folder / "new")
+        np.testing.assert_array_equal(
+            headgauge.diff(*paths)["entropy_change"].values, found["entropy_change"].values
+        )
+        with self.assertRaises(errors.BadInputError) as raised:
+            headgauge.diff(old[:3], new[:3])
+        self.assertIn("old and new: expected as many results each, 4 or more", str(raised.exception))
+        with self.assertRaises(errors.UsageError) as raised:
+            headgauge.diff([old[0], 3], new)
+        self.assertEqual(str(raised.exception), "old 2: expected Results or a path, found int")
+
     def test_series_takes_results_and_paths(self):
         runs = [quick(WORDS[first : first + 3000]) for first in (0, 1000, 2000)]
         found = headgauge.series(runs, steps=[0, 10, 40], metrics=["entropy"])

@@ -77,7 +77,8 @@ std::string heads_csv_text(const Results& results) {
     if (results.coord(name) != nullptr) names.emplace_back(name);
   }
   // Checkpoints that are joined have steps in place of lengths.
-  names.emplace_back(results.coord("length") == nullptr ? "step" : "length");
+  const bool steps = results.coord("step") != nullptr && results.coord("length") == nullptr;
+  names.emplace_back(steps ? "step" : "length");
   std::string text = fmt::format("{}", fmt::join(names, ","));
   std::vector<Dimension> dims;
   for (const std::string& name : names) {
