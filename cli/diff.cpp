@@ -11,6 +11,7 @@
 #include "cli/options.hpp"
 #include "cli/out_folder.hpp"
 #include "cli/run.hpp"
+#include "cli/run_lines.hpp"
 #include "cli/stop.hpp"
 #include "cli/tables.hpp"
 #include "cli/terminal.hpp"
@@ -30,20 +31,11 @@ struct DiffCommand {
   int top = 20;  // 0: all
 };
 
-// Reads the results at a path, and names them in messages.
-std::vector<Results> read_side(const std::string& path, std::string& name) {
-  const std::vector<std::string> files = results_files(path);
-  name = files.size() == 1 ? files.front() : path;
-  std::vector<Results> runs;
-  for (const std::string& file : files) runs.push_back(read_results(file));
-  return runs;
-}
-
 int run(DiffCommand& command) {
   const auto signal = end_on_signal();
   DiffOptions& options = command.request.options;
-  const std::vector<Results> before = read_side(command.before, options.old_file);
-  const std::vector<Results> after = read_side(command.after, options.new_file);
+  const std::vector<Results> before = read_runs(options.old_file = command.before);
+  const std::vector<Results> after = read_runs(options.new_file = command.after);
   const DiffResults found = diff(before, after, command.request);
   const Results& results = found.results;
   signal->loaded();
@@ -56,8 +48,10 @@ int run(DiffCommand& command) {
 }
 
 void add_files(CLI::App& command, DiffCommand& options) {
-  command.add_option("OLD", options.before, "A results.json, the folder that holds it, or a "
-                     "folder of such folders, one for each text")
+  command
+      .add_option("OLD", options.before,
+                  "A results.json, the folder that holds it, or a "
+                  "folder of such folders, one for each text")
       ->option_text(" ")
       ->check(some_text("a file or folder"))
       ->required();

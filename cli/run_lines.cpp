@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cli/table_style.hpp"
+#include "headgauge/results_folder.hpp"
 #include "headgauge/text.hpp"
 
 namespace headgauge::cli {
@@ -24,6 +25,14 @@ std::string text_at(const Json& object, const char* key) {
 }
 
 }  // namespace
+
+std::vector<Results> read_runs(std::string& path) {
+  const std::vector<std::string> files = results_files(path);
+  if (files.size() == 1) path = files.front();
+  std::vector<Results> runs;
+  for (const std::string& file : files) runs.push_back(read_results(file));
+  return runs;
+}
 
 std::string run_text(const Json& run) {
   std::string text = shortened(text_at(run, "file"), kTableWidth) + ":";

@@ -119,11 +119,8 @@ std::string render(const Results& results, const SeriesCommand& command, TableOp
 
 int run(SeriesCommand& command) {
   const auto signal = end_on_signal();
-  std::vector<Results> runs;
-  for (std::string& file : command.files) {
-    file = results_file(file);
-    runs.push_back(read_results(file));
-  }
+  std::vector<std::vector<Results>> runs;
+  for (std::string& file : command.files) runs.push_back(read_runs(file));
   const Results results = joined(runs, command.files, command.options);
   signal->loaded();
   show_read(results, command.output, render(results, command, table_on_output()));
@@ -137,7 +134,9 @@ void add_series(CLI::App& app, Action& action) {
       "series", "Join the results of several checkpoints, and show which heads changed");
   auto options = std::make_shared<SeriesCommand>();
   command
-      ->add_option("RESULTS", options->files, "results.json files, or the folders that hold them")
+      ->add_option("RESULTS", options->files,
+                   "results.json files, the folders that hold them, or folders of such folders, "
+                   "one for each text")
       ->required()
       ->option_text("...");
   add_options(*command, options_of(options->options));

@@ -32,7 +32,12 @@ std::vector<double> steps_of(std::span<const std::string> names);
 // UsageError for steps that do not fit the runs and for unknown metrics, BadInputError for results
 // of a diff or a series, for runs without a common metric, and for runs of other heads, another
 // longest length or another judged N than the first.
-Results series(std::span<const Results> runs, std::span<const std::string> names,
+//
+// Each step has one run, or runs on the same 4 texts or more, each measured by itself. In the
+// latter case values, changes and slopes are means over the texts, and all standard errors come
+// from the scatter between the texts. Throws BadInputError, too, for a run without just one partner
+// at every step.
+Results series(std::span<const std::vector<Results>> runs, std::span<const std::string> names,
                const SeriesOptions& options = {});
 
 }  // namespace headgauge

@@ -211,8 +211,8 @@ def series(results: Iterable[Any], *, out: str | os.PathLike[str] | None = None,
     given = checked("series", options)
     if isinstance(results, Results | str | os.PathLike) or not isinstance(results, Iterable):
         raise UsageError(f"results: expected a list of Results or paths, found {type(results).__name__}")
-    runs = [_loaded(one, f"results {number}") for number, one in enumerate(results, 1)]
-    joined = Results(_core.series([core for core, _ in runs], [name for _, name in runs], given))
+    steps = [_side(one, f"results {number}") for number, one in enumerate(results, 1)]
+    joined = Results(_core.series([runs for runs, _ in steps], [name for _, name in steps], given))
     if out is not None:
         joined.save(out)
     return joined

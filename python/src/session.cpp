@@ -282,8 +282,8 @@ std::pair<Results, std::vector<std::string>> difference(const std::vector<Result
   return {std::move(found.results), std::move(found.exceeded)};
 }
 
-Results joined_series(const std::vector<Results>& runs, const std::vector<std::string>& names,
-                      const nb::dict& options) {
+Results joined_series(const std::vector<std::vector<Results>>& runs,
+                      const std::vector<std::string>& names, const nb::dict& options) {
   SeriesOptions request;
   fill(request, options);
   return joined(runs, names, request);

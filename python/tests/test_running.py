@@ -94,7 +94,7 @@ class OtherCommandsTest(CommandTest):
         )
         with self.assertRaises(errors.BadInputError) as raised:
             headgauge.diff(old[:3], new[:3])
-        self.assertIn("old and new: expected as many results each, 4 or more", str(raised.exception))
+        self.assertIn("old: expected as many results as the others, 4 or more", str(raised.exception))
         with self.assertRaises(errors.UsageError) as raised:
             headgauge.diff([old[0], 3], new)
         self.assertEqual(str(raised.exception), "old 2: expected Results or a path, found int")
@@ -125,6 +125,10 @@ class OtherCommandsTest(CommandTest):
         self.assertEqual(generated.coords["step"], [0.5, 1e6])
         self.assertEqual([one["file"] for one in generated.settings["runs"]], ["results 1", "results 2"])
         self.assertEqual(headgauge.series([run, run], metrics="entropy").coords["step"], [1, 2])
+        texts = [quick(WORDS[first : first + 1500]) for first in range(0, 6000, 1500)]
+        apart = headgauge.series([texts, texts[::-1]], metrics="entropy")
+        self.assertEqual(apart.settings["pairs"], 4)
+        self.assertTrue((apart["series_change"].values == 0).all())
         for given, says in (
             (run, "results: expected a list of Results or paths, found Results"),
             ("scan-100", "results: expected a list of Results or paths, found str"),

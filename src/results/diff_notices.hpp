@@ -1,6 +1,7 @@
 // Describes what two runs do not share.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -14,7 +15,8 @@ namespace headgauge {
 // What a reader must know of errors that take runs of the same text as independent.
 inline constexpr const char* kIndependentRuns =
     "standard errors of changes assume independent runs, so they are too large where the runs move "
-    "together, and too small where they move oppositely";
+    "together, and too small where they move oppositely (4 texts or more, each scanned by itself, "
+    "are compared in pairs: docs/diff.md)";
 
 // Collects what a diff leaves out.
 class LeftOut {
@@ -76,6 +78,17 @@ void require_one_run(const Results& results, const std::string& file);
 std::string names_text(const std::vector<std::string>& names);
 // Lists names with counts: "entropy (3), margin (12)".
 std::string counts_text(const std::map<std::string, std::int64_t>& counts);
+
+// Adds the notices of one of several runs. One that `everywhere` holds for, as all runs have it, is
+// added once; others begin with the run's name.
+template <class Everywhere>
+void add_notices(std::vector<std::string>& all, const std::vector<std::string>& notices,
+                 const std::string& name, const Everywhere& everywhere) {
+  for (const std::string& notice : notices) {
+    const std::string text = everywhere(notice) ? notice : name + ": " + notice;
+    if (std::ranges::find(all, text) == all.end()) all.push_back(text);
+  }
+}
 
 // Returns whether the results have standard errors, of which none says how many batches it comes
 // from.

@@ -38,8 +38,8 @@ class MetricPairs {
         before_(diff.require_metric(name).isel("run", 0)),
         after_(diff.require_metric(name).isel("run", 1)) {
     const LabelledArray* change = diff.metric(name + "_change");
-    change_ = change != nullptr && change->change_of == name ? *change
-                                                             : difference(before_, after_);
+    change_ =
+        change != nullptr && change->change_of == name ? *change : difference(before_, after_);
   }
   // Pairs the original with the intervention at index `place` along `dim` of a comparison.
   MetricPairs(const Results& comparison, const std::string& name, const LabelledArray& change,
@@ -90,9 +90,7 @@ class MetricPairs {
  private:
   // Returns the standard error and degrees of freedom of a change; its value is not used. If the
   // degrees of freedom are unknown, as in older files, the standard error counts as known.
-  MeanWithError change_at(std::size_t at) const {
-    return mean_of(change_.at_offset(at));
-  }
+  MeanWithError change_at(std::size_t at) const { return mean_of(change_.at_offset(at)); }
 
   std::string name_;
   LabelledArray before_, after_;

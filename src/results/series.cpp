@@ -15,11 +15,9 @@
 #include "headgauge/text.hpp"
 #include "results/declared.hpp"
 #include "results/diff_notices.hpp"
-#include "results/mean_of.hpp"
-#include "results/pairs.hpp"
+#include "results/series_changes.hpp"
 #include "results/series_notices.hpp"
-#include "statistics/false_discoveries.hpp"
-#include "statistics/student.hpp"
+#include "results/texts_apart.hpp"
 
 namespace headgauge {
 namespace {
@@ -27,48 +25,12 @@ namespace {
 constexpr const char* kStep = "step";
 constexpr const char* kMetric = "series_metric";
 
-// The values of one head in one metric, where they are defined.
-struct Curve {
-  std::vector<double> steps;
-  std::vector<MeanWithError> values;
-};
-
-// Returns the least-squares slope, with the errors of the values as independent.
-Estimate slope_of(const Curve& curve) {
-  const auto count = static_cast<double>(curve.steps.size());
-  const double mean = std::accumulate(curve.steps.begin(), curve.steps.end(), 0.0) / count;
-  double spread = 0;
-  for (const double step : curve.steps) spread += (step - mean) * (step - mean);
-  Estimate slope{.value = 0};
-  double variance = 0, freedom = kKnownError;
-  for (std::size_t i = 0; i < curve.steps.size(); ++i) {
-    const double weight = (curve.steps[i] - mean) / spread;
-    slope.value += weight * curve.values[i].value;
-    variance += weight * weight * curve.values[i].standard_error * curve.values[i].standard_error;
-    freedom = std::min(freedom, curve.values[i].degrees_of_freedom);
-  }
-  slope.standard_error = std::sqrt(variance);
-  slope.degrees_of_freedom = freedom;
-  return slope;
-}
-
-// Returns the first step from which on all values are at least as near to the last as to the first.
-double half_step(const Curve& curve) {
-  const double first = curve.values.front().value, last = curve.values.back().value;
-  double found = kUndefined;
-  for (std::size_t i = curve.steps.size(); i-- > 0;) {
-    if (std::abs(curve.values[i].value - last) > std::abs(curve.values[i].value - first)) break;
-    found = curve.steps[i];
-  }
-  return first == last ? kUndefined : found;
-}
-
 class Series {
  public:
-  Series(std::span<const Results> runs, std::span<const std::string> names,
+  Series(std::span<const Results* const> runs, std::span<const std::string> names,
          const SeriesOptions& options)
       : options_(options) {
-    for (std::size_t i = 0; i < runs.size(); ++i) runs_.push_back({&runs[i], names[i]});
+    for (std::size_t i = 0; i < runs.size(); ++i) runs_.push_back({runs[i], names[i]});
     order_runs(names);
     require_same_cells();
   }
@@ -91,7 +53,7 @@ class Series {
     }
     results_.set_coord(kMetric, metrics_);
     for (const std::string& name : metrics_) add_curves(name);
-    derive();
+    add_changes();
     describe();
     return std::move(results_);
   }
@@ -242,78 +204,27 @@ class Series {
     }
   }
 
-  Curve curve_of(const std::string& name, const HeadName& head) const {
-    const LabelledArray& metric = results_.require_metric(name);
-    Curve curve;
-    for (std::size_t step = 0; step < count(); ++step) {
-      const Estimate found =
-          metric.at({head.layer_index, head.head_index, static_cast<Index>(step)});
-      if (std::isnan(found.value)) continue;
-      curve.steps.push_back(steps_[step]);
-      curve.values.push_back(mean_of(found));
-    }
-    return curve;
-  }
-
-  void derive() {
+  void add_changes() {
     LabelledArray& change = add_declared(results_, metric::series_change).with_standard_errors();
-    LabelledArray& adjusted = add_declared(results_, metric::series_change_p);
     LabelledArray& slope = add_declared(results_, metric::series_slope).with_standard_errors();
-    LabelledArray& half = add_declared(results_, metric::series_half_step);
-    std::vector<double> p;
-    std::vector<std::vector<Index>> cells;
-    const auto judge = [&](const std::vector<Index>& at, double adjusted_p) {
-      adjusted.values[adjusted.offset(at)] = adjusted_p;
-      changed_ += adjusted_p < options_.level ? 1 : 0;
-      ++judged_;
-    };
     for (Index m = 0; m < std::ssize(metrics_); ++m) {
-      const std::string& name = metrics_[static_cast<std::size_t>(m)];
-      const LabelledArray& values = results_.require_metric(name);
-      const LabelledArray first = values.isel(kStep, 0), last = values.isel(kStep, -1);
-      const LabelledArray changes = difference(first, last);
+      const LabelledArray& values = results_.require_metric(metrics_[static_cast<std::size_t>(m)]);
+      const LabelledArray changes = difference(values.isel(kStep, 0), values.isel(kStep, -1));
       for (const HeadName& head : heads_) {
-        const Curve curve = curve_of(name, head);
+        const StepCurve curve = curve_of(results_, values, head.layer_index, head.head_index);
         if (curve.steps.size() < count()) continue;  // undefined at some step
         const std::vector<Index> at = {head.layer_index, head.head_index, m};
-        const Estimate found = changes.at({head.layer_index, head.head_index});
-        change.set(at, found);
+        change.set(at, changes.at({head.layer_index, head.head_index}));
         slope.set(at, slope_of(curve));
-        half.values[half.offset(at)] = half_step(curve);
-        const bool same = is_rounding(curve.values.front().value, curve.values.back().value);
-        const double own_p = same ? 1 : t_test(mean_of(found)).p;
-        if (std::isnan(found.standard_error)) continue;
-        // A standard error of 0 leaves no randomness, so the change is not tested.
-        if (found.standard_error == 0) {
-          judge(at, own_p);
-        } else {
-          p.push_back(own_p);
-          cells.push_back(at);
-        }
       }
     }
-    p = adjusted_p_values(p);
-    for (std::size_t i = 0; i < p.size(); ++i) judge(cells[i], p[i]);
   }
 
   void describe() {
-    std::string place;
-    if (const auto length = longest_length(run(0))) {
-      results_.settings["length"] = *length;
-      place += fmt::format(", at length {}", *length);
-    }
+    if (const auto length = longest_length(run(0))) results_.settings["length"] = *length;
     if (const auto n = judged_n(run(count() - 1)); n && depends_on_n()) {
       results_.settings["judged_n"] = *n;
-      place += fmt::format(" and N = {}", *n);
     }
-    results_.summary.push_back(
-        {fmt::format("{} results from step {} to step {}{}: {} of {} values (a metric of a head) "
-                     "are shown to change from the first to the last (false discovery rate {:g} "
-                     "%).",
-                     count(), steps_.front(), steps_.back(), place, changed_, judged_,
-                     100 * options_.level),
-         {},
-         {}});
     const auto settings = differing_settings(runs_);
     for (std::size_t step = 0; step < count(); ++step) {
       results_.settings["runs"].push_back(
@@ -335,7 +246,6 @@ class Series {
   bool counted_ = false;  // the steps number the runs
   std::vector<HeadName> heads_;
   std::vector<std::string> metrics_;
-  std::size_t changed_ = 0, judged_ = 0;
   Results results_;
 };
 
@@ -362,9 +272,38 @@ std::vector<Option> options_of(SeriesOptions& options) {
            .below = 1}};
 }
 
-Results series(std::span<const Results> runs, std::span<const std::string> names,
+Results series(std::span<const std::vector<Results>> runs, std::span<const std::string> names,
                const SeriesOptions& options) {
-  return Series(runs, names, options).join();
+  const bool apart =
+      std::ranges::any_of(runs, [](const auto& of_step) { return of_step.size() != 1; });
+  std::vector<Results> joined;
+  if (apart) {
+    std::vector<std::vector<Results>> ordered;
+    for (std::size_t step = 0; step < runs.size(); ++step) {
+      ordered.push_back(in_order_of_texts(runs[step], runs.front(), names[step]));
+    }
+    for (std::size_t text = 0; text < runs.front().size(); ++text) {
+      std::vector<const Results*> of_text;
+      for (const auto& of_step : ordered) of_text.push_back(&of_step[text]);
+      joined.push_back(Series(of_text, names, options).join());
+    }
+  } else {
+    std::vector<const Results*> of_text;
+    for (const auto& of_step : runs) of_text.push_back(&of_step.front());
+    joined.push_back(Series(of_text, names, options).join());
+  }
+  Results results = apart ? mean_over_texts(joined) : std::move(joined.front());
+  if (apart) {
+    results.settings["pairs"] = joined.size();
+    for (const Results& one : std::span(joined).subspan(1)) {
+      for (std::size_t step = 0; step < runs.size(); ++step) {
+        auto& texts = results.settings["runs"][step]["text"];
+        for (const auto& text : one.settings["runs"][step]["text"]) texts.push_back(text);
+      }
+    }
+  }
+  judge_changes(results, options.level);
+  return results;
 }
 
 }  // namespace headgauge

@@ -14,6 +14,10 @@
 namespace headgauge {
 namespace {
 
+bool is_defined(double value) {
+  return !std::isnan(value);
+}
+
 class SeriesNotices {
  public:
   SeriesNotices(const std::vector<SeriesRun>& runs, const Results& joined)
@@ -75,31 +79,24 @@ class SeriesNotices {
         names_text({names.begin(), names.end()}));
 
     std::map<std::string, std::int64_t> undefined;
-    std::vector<std::string> untested;
     const auto metrics = joined_.coord_names("series_metric");
     const LabelledArray& changes = joined_.require_metric(metric::series_change);
     for (Index m = 0; m < std::ssize(metrics); ++m) {
       const std::string& name = metrics[static_cast<std::size_t>(m)];
-      const LabelledArray change = changes.isel("series_metric", m);
       const LabelledArray& curves = joined_.require_metric(name);
-      bool tested = false, there = false;
+      const LabelledArray change = changes.isel("series_metric", m);
       change.each([&](std::span<const Index> head, std::size_t at) {
         const LabelledArray curve = curves.isel("layer", head[0]).isel("head", head[1]);
-        const auto defined = [](double value) { return !std::isnan(value); };
-        if (defined(change.values[at])) {
-          there = true;
-          tested = tested || defined(change.standard_error[at]);
-        } else if (std::ranges::any_of(curve.values, defined)) {
-          ++undefined[name];
-        }
+        const bool somewhere = std::ranges::any_of(curve.values, is_defined);
+        if (somewhere && !is_defined(change.values[at])) ++undefined[name];
       });
-      if (there && !tested) untested.push_back(name);
     }
     say("undefined at some step in this many heads, so without a change", counts_text(undefined));
-    say("without standard errors, so not tested", names_text(untested));
   }
 
   void say_what_errors_hold() {
+    const LabelledArray& change = joined_.require_metric(metric::series_change);
+    if (std::ranges::none_of(change.standard_error, is_defined)) return;
     const auto texts = [&](SameTexts found) {
       return std::ranges::all_of(runs_, [&](const SeriesRun& run) {
         return compare_texts(*runs_.front().results, *run.results) == found;
@@ -116,19 +113,15 @@ class SeriesNotices {
         where(lacks_freedom));
   }
 
-  // Keeps the runs' own notices. A notice of all runs is given once.
+  // Keeps the runs' own notices.
   void inherit() {
-    std::set<std::string> said;
     for (const SeriesRun& run : runs_) {
-      for (const std::string& notice : run.results->notices) {
-        const bool everywhere = std::ranges::all_of(runs_, [&](const SeriesRun& other) {
+      add_notices(all_, run.results->notices, legible(run.name), [&](const std::string& notice) {
+        return std::ranges::all_of(runs_, [&](const SeriesRun& other) {
           const auto& own = other.results->notices;
           return std::ranges::find(own, notice) != own.end();
         });
-        const std::string text =
-            everywhere ? notice : fmt::format("{}: {}", legible(run.name), notice);
-        if (said.insert(text).second) all_.push_back(text);
-      }
+      });
     }
   }
 
@@ -148,6 +141,21 @@ std::vector<nlohmann::ordered_json> differing_settings(const std::vector<SeriesR
     }
   }
   return all;
+}
+
+std::string untested_notice(const Results& joined) {
+  std::vector<std::string> untested;
+  const auto metrics = joined.coord_names("series_metric");
+  const LabelledArray& changes = joined.require_metric(metric::series_change);
+  for (Index m = 0; m < std::ssize(metrics); ++m) {
+    const LabelledArray change = changes.isel("series_metric", m);
+    if (std::ranges::any_of(change.values, is_defined) &&
+        std::ranges::none_of(change.standard_error, is_defined)) {
+      untested.push_back(metrics[static_cast<std::size_t>(m)]);
+    }
+  }
+  if (untested.empty()) return "";
+  return "without standard errors, so not tested: " + names_text(untested);
 }
 
 std::vector<std::string> series_notices(const std::vector<SeriesRun>& runs, const Results& joined) {

@@ -21,4 +21,7 @@ std::vector<nlohmann::ordered_json> differing_settings(const std::vector<SeriesR
 // incomplete, what was left out, and their own notices. `joined` has the curves and the changes.
 std::vector<std::string> series_notices(const std::vector<SeriesRun>& runs, const Results& joined);
 
+// Names the metrics of which no change has an error; empty if there are none.
+std::string untested_notice(const Results& joined);
+
 }  // namespace headgauge

@@ -49,7 +49,7 @@ DiffResults diff(std::span<const Results> before, std::span<const Results> after
   return found;
 }
 
-Results joined(std::span<const Results> runs, std::span<const std::string> names,
+Results joined(std::span<const std::vector<Results>> runs, std::span<const std::string> names,
                SeriesOptions options) {
   Results results = series(runs, names, options);
   results.tool = describe_tool(1);

@@ -109,17 +109,18 @@ TEST(PairedDiff, RefusesRunsWithoutAPartner) {
     return thrown<BadInputError>([&] { diff(before, after); });
   };
   const std::vector<Results> three(sides.before.begin(), sides.before.begin() + 3);
-  expect_part(refused(three, three), "4 or more, found 3 and 3");
-  expect_part(refused(sides.before, three), "as many results each");
+  expect_part(refused(three, three),
+              "old: expected as many results as the others, 4 or more, found 3");
+  expect_part(refused(sides.before, three), "new: expected as many results as the others");
   std::vector<Results> other = sides.after;
   other[0].text.sha256 = {"e"};
-  expect_part(refused(sides.before, other), "found 0 on the text d.txt");
+  expect_part(refused(sides.before, other), "one result on the text d.txt, found 0");
   other = sides.after;
   other[0].text.tokens = {32};
-  expect_part(refused(sides.before, other), "found 0 on the text d.txt");
+  expect_part(refused(sides.before, other), "one result on the text d.txt, found 0");
   other = sides.before;
   other[0] = other[1];
-  expect_part(refused(other, other), "found 2 on the text b.txt");
+  expect_part(refused(other, other), "one result on the text b.txt, found 2");
 }
 
 // Runs on four texts that differ by 1, of `heads` heads; a model's own noise is 0.01 a text.

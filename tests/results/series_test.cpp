@@ -40,6 +40,14 @@ Results run_of(const Value& value, double error = 0.1) {
   return r;
 }
 
+// Joins one run for each step.
+Results series(const std::vector<Results>& runs, const Names& names,
+               const SeriesOptions& options = {}) {
+  std::vector<std::vector<Results>> steps;
+  for (const Results& run : runs) steps.push_back({run});
+  return headgauge::series(steps, names, options);
+}
+
 TEST(Series, StepsAreTheNumbersInWhichTheNamesDiffer) {
   EXPECT_EQ(steps_of(Names{"run2/check-100/results.json", "run2/check-20/results.json"}),
             (Numbers{100, 20}));
@@ -206,7 +214,7 @@ TEST(Series, RefusesWhatCannotBeJoined) {
   const auto same = [](Index, Index) { return 1.0; };
   const std::vector<Results> runs = {run_of(same), run_of(same)};
   const Names names = {"s1", "s2"};
-  expect_part(thrown<UsageError>([&] { series(std::span(runs).first(1), names); }), "two results");
+  expect_part(thrown<UsageError>([&] { series({runs[0]}, names); }), "two results");
   for (const auto& steps : std::vector<Numbers>{{1}, {2, 1}, {1, 1}}) {
     expect_part(thrown<UsageError>([&] { series(runs, names, {.steps = steps}); }), "rising");
   }
@@ -280,6 +288,58 @@ TEST(Series, NoticesSayWhatIsNotTested) {
   expect_part(said, "without standard errors, so not tested: exact\n");
   expect_part(said, "earlier version");
   expect_part(said, "s1, s2\n");
+}
+
+// Runs of two steps on four texts that differ by far more than the steps do.
+std::vector<std::vector<Results>> steps_on_texts() {
+  std::vector<std::vector<Results>> steps;
+  for (const Numbers& moved : {Numbers{0, 0, 0, 0}, Numbers{0.1, 0.2, 0.3, 0.4}}) {
+    std::vector<Results>& runs = steps.emplace_back();
+    for (std::size_t text = 0; text < moved.size(); ++text) {
+      const double value = 10.0 * static_cast<double>(text);
+      runs.push_back(
+          run_of([&](Index, Index head) { return value + (head == 2 ? moved[text] : 0); }));
+      runs.back().text.names = {std::string(1, "abcd"[text])};
+      runs.back().text.sha256 = {std::string(1, "abcd"[text])};
+    }
+  }
+  return steps;
+}
+
+TEST(Series, ChangesOnSeveralTextsAreThoseOfEachTextByItself) {
+  std::vector<std::vector<Results>> steps = steps_on_texts();
+  std::ranges::reverse(steps[1]);
+  const Results joined = headgauge::series(steps, Names{"s0", "s10"});
+  const Estimate change = joined.require_metric("series_change").at({0, 2, 0});
+  EXPECT_NEAR(change.value, 0.25, 1e-12);
+  EXPECT_NEAR(change.standard_error, std::sqrt(0.05 / 3 / 4), 1e-12);
+  EXPECT_EQ(change.degrees_of_freedom, 3);
+  const Estimate slope = joined.require_metric("series_slope").at({0, 2, 0});
+  EXPECT_NEAR(slope.value, 0.025, 1e-12);
+  EXPECT_NEAR(slope.standard_error, change.standard_error / 10, 1e-12);
+  EXPECT_NEAR(joined.at("held", {0, 2, 1}), 15.25, 1e-12);
+  EXPECT_GT(joined.require_metric("held").at({0, 2, 1}).standard_error, 6) << "the texts differ";
+  EXPECT_NEAR(joined.at("series_change_p", {0, 2, 0}), 0.030466, 1e-4)
+      << "2 * stats.t.sf(3.873, 3)";
+  EXPECT_EQ(joined.at("series_half_step", {0, 2, 0}), 10);
+  EXPECT_EQ(joined.settings["pairs"], 4);
+  EXPECT_EQ(joined.settings["runs"][1]["text"].size(), 4U);
+  EXPECT_EQ(joined.text.sha256.size(), 4U);
+  expect_part(joined.summary.front().text,
+              "at length 64, on 4 texts, each by itself: 2 of 6 values");
+  EXPECT_TRUE(joined.notices.empty()) << joined.notices.front();
+}
+
+TEST(Series, RefusesTextsThatAStepLacks) {
+  std::vector<std::vector<Results>> steps = steps_on_texts();
+  const Names names = {"s0", "s10"};
+  const auto refused = [&] {
+    return thrown<BadInputError>([&] { headgauge::series(steps, names); });
+  };
+  steps[1][2].text.sha256 = {"e"};
+  expect_part(refused(), "s10: expected one result on the text c, found 0");
+  steps[1].pop_back();
+  expect_part(refused(), "s10: expected as many results as the others, 4 or more, found 3");
 }
 
 TEST(Series, HasTheFlagsOfTheLastStep) {
