@@ -148,7 +148,7 @@ TEST(PairedDiffCalibration, ModelsThatDifferByChanceHaveNothingListed) {
 TEST(PairedDiffCalibration, AChangeBelowTheScatterOfTextsIsFound) {
   const double share = share_of_worlds([](World& w) {
     const std::vector<double> texts = w.normals(8);
-    const auto before = drawn(w, texts, 36, 0), after = drawn(w, texts, 36, 0.1);
+    const auto before = drawn(w, texts, 36, 0), after = drawn(w, texts, 36, 0.04);
     const ChangeList list = list_changes(diff(before, after));
     return list.changed > 0 && list.measured[0].labels[1].second == "0";
   });

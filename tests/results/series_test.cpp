@@ -173,7 +173,7 @@ TEST(Series, ListsNoMoreByChanceThanTheLevel) {
   EXPECT_GE(few, 0.02);
 }
 
-// Welch's own degrees of freedom would list something in half of these series: 300 values, whose
+// Welch's own degrees of freedom list something in a third of these series: 300 values, whose
 // errors have 3 and 15 degrees of freedom.
 TEST(Series, ListsNoMoreByChanceWithFewBatchesOnOneSide) {
   EXPECT_LE(listed_by_chance(200, 50, 4, 16), 0.05 + 3 * std::sqrt(0.05 * 0.95 / 200));
