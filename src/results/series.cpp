@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
 #include "headgauge/text.hpp"
@@ -22,8 +23,16 @@
 namespace headgauge {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr const char* kStep = "step";
 constexpr const char* kMetric = "series_metric";
+
+void require_metrics(const std::vector<std::string>& metrics, const std::string& file) {
+  if (!metrics.empty()) return;
+  throw BadInputError(fault(file, "metrics of heads that all results have", "none",
+                            "scan every checkpoint with the same --measures"));
+}
 
 class Series {
  public:
@@ -177,9 +186,7 @@ class Series {
                           std::ranges::find(options_.metrics, name) != options_.metrics.end();
       if (wanted && is_of_heads(name)) metrics_.push_back(name);
     }
-    if (!metrics_.empty()) return;
-    throw BadInputError(fault(runs_.front().name, "metrics of heads that all results have", "none",
-                              "scan every checkpoint with the same --measures"));
+    require_metrics(metrics_, runs_.front().name);
   }
 
   static std::vector<std::string> names_of(const Results& results) {
@@ -249,6 +256,66 @@ class Series {
   Results results_;
 };
 
+// Joins the runs at one place of each step.
+Results join_text(std::span<const std::vector<Results>> runs, std::size_t place,
+                  std::span<const std::string> names, const SeriesOptions& options) {
+  std::vector<const Results*> of_text;
+  for (const auto& of_step : runs) of_text.push_back(&of_step[place]);
+  return Series(of_text, names, options).join();
+}
+
+// Returns the metrics that all series have.
+std::vector<std::string> shared_metrics(std::span<const Results> joined) {
+  std::vector<std::string> shared;
+  for (const std::string& name : joined.front().coord_names(kMetric)) {
+    if (std::ranges::all_of(joined, [&](const Results& one) { return one.metric(name); })) {
+      shared.push_back(name);
+    }
+  }
+  return shared;
+}
+
+// Joins the runs of each text, and returns the mean over the texts.
+Results join_texts(std::span<const std::vector<Results>> runs, std::span<const std::string> names,
+                   SeriesOptions options) {
+  std::vector<std::vector<Results>> steps;
+  for (std::size_t step = 0; step < runs.size(); ++step) {
+    steps.push_back(in_order_of_texts(runs[step], runs.front(), names[step]));
+  }
+  std::vector<Results> joined;
+  const auto join = [&] {
+    joined.clear();
+    for (std::size_t text = 0; text < steps.front().size(); ++text) {
+      joined.push_back(join_text(steps, text, names, options));
+    }
+  };
+  join();
+  // A metric may be undefined on one of the texts.
+  options.metrics = shared_metrics(joined);
+  require_metrics(options.metrics, names.front());
+  if (std::ranges::any_of(joined, [&](const Results& one) {
+        return one.coord_names(kMetric).size() > options.metrics.size();
+      })) {
+    join();
+  }
+  Results mean = mean_over_texts(joined);
+  mean.settings["pairs"] = joined.size();
+  for (const Results& one : std::span(joined).subspan(1)) {
+    for (const char* where : {"length", "judged_n"}) {
+      const auto value = [&](const Results& of) { return of.settings.value(where, Json()); };
+      if (value(one) == value(mean)) continue;
+      throw BadInputError(fault(names.front(), fmt::format("one {} for all texts", where),
+                                fmt::format("{} and {}", value(mean).dump(), value(one).dump()),
+                                "scan all texts at the same lengths, with the same --top-n"));
+    }
+    for (std::size_t step = 0; step < steps.size(); ++step) {
+      auto& texts = mean.settings["runs"][step]["text"];
+      for (const auto& text : one.settings["runs"][step]["text"]) texts.push_back(text);
+    }
+  }
+  return mean;
+}
+
 }  // namespace
 
 std::vector<Option> options_of(SeriesOptions& options) {
@@ -274,34 +341,9 @@ std::vector<Option> options_of(SeriesOptions& options) {
 
 Results series(std::span<const std::vector<Results>> runs, std::span<const std::string> names,
                const SeriesOptions& options) {
-  const bool apart =
-      std::ranges::any_of(runs, [](const auto& of_step) { return of_step.size() != 1; });
-  std::vector<Results> joined;
-  if (apart) {
-    std::vector<std::vector<Results>> ordered;
-    for (std::size_t step = 0; step < runs.size(); ++step) {
-      ordered.push_back(in_order_of_texts(runs[step], runs.front(), names[step]));
-    }
-    for (std::size_t text = 0; text < runs.front().size(); ++text) {
-      std::vector<const Results*> of_text;
-      for (const auto& of_step : ordered) of_text.push_back(&of_step[text]);
-      joined.push_back(Series(of_text, names, options).join());
-    }
-  } else {
-    std::vector<const Results*> of_text;
-    for (const auto& of_step : runs) of_text.push_back(&of_step.front());
-    joined.push_back(Series(of_text, names, options).join());
-  }
-  Results results = apart ? mean_over_texts(joined) : std::move(joined.front());
-  if (apart) {
-    results.settings["pairs"] = joined.size();
-    for (const Results& one : std::span(joined).subspan(1)) {
-      for (std::size_t step = 0; step < runs.size(); ++step) {
-        auto& texts = results.settings["runs"][step]["text"];
-        for (const auto& text : one.settings["runs"][step]["text"]) texts.push_back(text);
-      }
-    }
-  }
+  const auto alone = [](const std::vector<Results>& of_step) { return of_step.size() == 1; };
+  Results results = std::ranges::all_of(runs, alone) ? join_text(runs, 0, names, options)
+                                                     : join_texts(runs, names, options);
   judge_changes(results, options.level);
   return results;
 }

@@ -330,6 +330,24 @@ TEST(Series, ChangesOnSeveralTextsAreThoseOfEachTextByItself) {
   EXPECT_TRUE(joined.notices.empty()) << joined.notices.front();
 }
 
+TEST(Series, JoinsTheMetricsThatAllTextsHave) {
+  std::vector<std::vector<Results>> steps = steps_on_texts();
+  for (std::vector<Results>& runs : steps) {
+    for (Results& run : runs) {
+      LabelledArray& some = run.add_metric("of_some_texts", {"layer", "head"}, "1");
+      const bool defined = run.text.names.front() != "c";
+      some.values.assign(some.values.size(), defined ? 1 : kUndefined);
+    }
+  }
+  const Names names = {"s0", "s10"};
+  const Results joined = headgauge::series(steps, names);
+  EXPECT_EQ(joined.coord_names("series_metric").size(), 1U);
+  EXPECT_EQ(joined.coord_names("series_metric")[0], "held");
+  for (std::vector<Results>& runs : steps) runs[3].set_coord("length", Numbers{32, 48});
+  expect_part(thrown<BadInputError>([&] { headgauge::series(steps, names); }),
+              "s0: expected one length for all texts, found 64 and 48");
+}
+
 TEST(Series, RefusesTextsThatAStepLacks) {
   std::vector<std::vector<Results>> steps = steps_on_texts();
   const Names names = {"s0", "s10"};
