@@ -50,8 +50,7 @@ int run(DiffCommand& command) {
 void add_files(CLI::App& command, DiffCommand& options) {
   command
       .add_option("OLD", options.before,
-                  "A results.json, the folder that holds it, or a "
-                  "folder of such folders, one for each text")
+                  "A results.json, its folder, or a folder of such folders, one a text")
       ->option_text(" ")
       ->check(some_text("a file or folder"))
       ->required();

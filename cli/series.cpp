@@ -135,8 +135,7 @@ void add_series(CLI::App& app, Action& action) {
   auto options = std::make_shared<SeriesCommand>();
   command
       ->add_option("RESULTS", options->files,
-                   "results.json files, the folders that hold them, or folders of such folders, "
-                   "one for each text")
+                   "results.json files, their folders, or folders of such folders, one a text")
       ->required()
       ->option_text("...");
   add_options(*command, options_of(options->options));
