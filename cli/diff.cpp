@@ -11,6 +11,7 @@
 #include "cli/options.hpp"
 #include "cli/out_folder.hpp"
 #include "cli/run.hpp"
+#include "cli/run_lines.hpp"
 #include "cli/stop.hpp"
 #include "cli/tables.hpp"
 #include "cli/terminal.hpp"
@@ -33,10 +34,9 @@ struct DiffCommand {
 int run(DiffCommand& command) {
   const auto signal = end_on_signal();
   DiffOptions& options = command.request.options;
-  options.old_file = results_file(command.before);
-  options.new_file = results_file(command.after);
-  const DiffResults found =
-      diff(read_results(options.old_file), read_results(options.new_file), command.request);
+  const std::vector<Results> before = read_runs(options.old_file = command.before);
+  const std::vector<Results> after = read_runs(options.new_file = command.after);
+  const DiffResults found = diff(before, after, command.request);
   const Results& results = found.results;
   signal->loaded();
   std::vector<std::string> verdict = found.exceeded;
@@ -48,7 +48,9 @@ int run(DiffCommand& command) {
 }
 
 void add_files(CLI::App& command, DiffCommand& options) {
-  command.add_option("OLD", options.before, "A results.json, or the folder that holds it")
+  command
+      .add_option("OLD", options.before,
+                  "A results.json, its folder, or a folder of such folders, one a text")
       ->option_text(" ")
       ->check(some_text("a file or folder"))
       ->required();

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "cli/run_lines.hpp"
 #include "cli/table_style.hpp"
 #include "cli/tables.hpp"
 #include "cli/text_table.hpp"
@@ -19,16 +20,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kDiffLabel = 10;
-
-std::string plain(const Json& json) {
-  if (json.is_string()) return json.get<std::string>();
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-std::string text_at(const Json& object, const char* key) {
-  const auto it = object.find(key);
-  return it == object.end() ? "" : plain(*it);
-}
 
 // Shows four digits, so that a change in the third is visible.
 std::string four_digits(double value) {
@@ -88,37 +79,6 @@ class DiffTable {
     return wrapped(text, options_.width, 0) + "\n";
   }
 
-  // Example: "a/results.json: scan of gpt2 on book.txt".
-  std::string run_text(const Json& run) const {
-    std::string text = shortened(text_at(run, "file"), kTableWidth) + ":";
-    const std::string command = text_at(run, "command"), model = text_at(run, "model");
-    text += " " + (command.empty() ? "a run" : shortened(command, kTableWidth));
-    if (!model.empty()) text += " of " + shortened(model, kTableWidth);
-    const auto names = run.find("text");
-    if (names == run.end() || !names->is_array() || names->empty()) return text;
-    text += " on " + shortened(plain(names->front()), kTableWidth);
-    if (names->size() > 1) text += fmt::format(" and {} more", names->size() - 1);
-    return text;
-  }
-
-  // Example: "normalizer: softmax -> ssmax; seed: 0 -> 1".
-  std::string settings_text(const Json& before, const Json& after) const {
-    constexpr std::size_t kLongest = 40;
-    std::vector<std::string> parts;
-    const auto shown = [&](const Json& settings, const std::string& key) {
-      return shortened(settings.contains(key) ? plain(settings.at(key)) : "none", kLongest);
-    };
-    const auto add = [&](const std::string& key) {
-      parts.push_back(
-          fmt::format("{}: {} -> {}", legible(key), shown(before, key), shown(after, key)));
-    };
-    for (const auto& [key, value] : before.items()) add(key);
-    for (const auto& [key, value] : after.items()) {
-      if (!before.contains(key)) add(key);
-    }
-    return fmt::format("{}", fmt::join(parts, "; "));
-  }
-
   std::string header() const {
     const Json& before = diff_.settings["old"];
     const Json& after = diff_.settings["new"];
@@ -132,9 +92,13 @@ class DiffTable {
       metrics += metric.has_dim("run") ? 1 : 0;
     }
     compared += fmt::format("{} metric{}", metrics, metrics == 1 ? "" : "s");
+    std::string pairs;
+    if (diff_.settings.contains("pairs")) {
+      pairs = fmt::format("changes on {} texts, each by itself", diff_.settings["pairs"].dump());
+    }
     return line("old", run_text(before)) + line("new", run_text(after)) +
-           line("settings", settings_text(before["settings"], after["settings"])) +
-           line("compared", compared) + line("loss", loss_text());
+           line("settings", settings_text({before["settings"], after["settings"]})) +
+           line("pairs", pairs) + line("compared", compared) + line("loss", loss_text());
   }
 
   // Example: "4.553 -> 4.561 (+0.0083 ± 0.12) at L = 1024".

@@ -13,6 +13,7 @@
 #include "cli/options.hpp"
 #include "cli/out_folder.hpp"
 #include "cli/run.hpp"
+#include "cli/run_lines.hpp"
 #include "cli/stop.hpp"
 #include "cli/table_style.hpp"
 #include "cli/tables.hpp"
@@ -73,6 +74,21 @@ std::string render(const Results& results, const SeriesCommand& command, TableOp
   const Painter paint(options.color);
   const std::vector<Row> rows = changed_rows(results, command.options.level);
   std::string out;
+  const auto steps = results.coord_numbers("step");
+  std::vector<std::string> labels = {"settings"};
+  for (const double step : steps) labels.push_back(fmt::format("step {}", step));
+  const std::size_t indent = std::ranges::max(labels, {}, &std::string::size).size() + kGap;
+  const auto add = [&](const std::string& label, const std::string& text) {
+    out += paint.entry(Style::faint, label, text, options.width, indent);
+  };
+  std::vector<nlohmann::ordered_json> settings;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const auto& run = results.settings["runs"][i];
+    settings.push_back(run["settings"]);
+    add(labels[i + 1], run_text(run));
+  }
+  add(labels[0], settings_text(settings));
+  out += "\n";
   for (const SummaryLine& line : results.summary) {
     out += wrapped(line.text, options.width, 0) + "\n";
   }
@@ -85,16 +101,16 @@ std::string render(const Results& results, const SeriesCommand& command, TableOp
                                      {"change ± se"},
                                      {.title = "per step", .rank = 3},
                                      {.title = "half by step", .rank = 1}};
-  for (TextColumn& column : columns) column.gap = 2;
+  for (TextColumn& column : columns) column.gap = kGap;
   TextTable table(paint, columns);
   const std::size_t shown =
       command.top > 0 ? std::min(rows.size(), static_cast<std::size_t>(command.top)) : rows.size();
   for (const Row& row : std::span(rows).first(shown)) {
-    table.row({fmt::format("{:.1g}", row.p), row.head, row.metric, fmt::format("{:.4g}", row.first),
-               fmt::format("{:.4g}", row.last),
+    table.row({row.change.standard_error > 0 ? fmt::format("{:.1g}", row.p) : "exact", row.head,
+               row.metric, fmt::format("{:.4g}", row.first), fmt::format("{:.4g}", row.last),
                fmt::format("{:+.3g} ± {:.2g}", row.change.value, row.change.standard_error),
                fmt::format("{:+.2g}", row.slope.value),
-               std::isnan(row.half) ? "-" : fmt::format("{:g}", row.half)});
+               std::isnan(row.half) ? "-" : fmt::format("{}", row.half)});
   }
   table.fit(options.width);
   out += "\n" + table.text();
@@ -103,11 +119,8 @@ std::string render(const Results& results, const SeriesCommand& command, TableOp
 
 int run(SeriesCommand& command) {
   const auto signal = end_on_signal();
-  std::vector<Results> runs;
-  for (std::string& file : command.files) {
-    file = results_file(file);
-    runs.push_back(read_results(file));
-  }
+  std::vector<std::vector<Results>> runs;
+  for (std::string& file : command.files) runs.push_back(read_runs(file));
   const Results results = joined(runs, command.files, command.options);
   signal->loaded();
   show_read(results, command.output, render(results, command, table_on_output()));
@@ -121,7 +134,8 @@ void add_series(CLI::App& app, Action& action) {
       "series", "Join the results of several checkpoints, and show which heads changed");
   auto options = std::make_shared<SeriesCommand>();
   command
-      ->add_option("RESULTS", options->files, "results.json files, or the folders that hold them")
+      ->add_option("RESULTS", options->files,
+                   "results.json files, their folders, or folders of such folders, one a text")
       ->required()
       ->option_text("...");
   add_options(*command, options_of(options->options));

@@ -32,11 +32,19 @@ std::vector<Option> options_of(DiffOptions& options);
 // unknown metrics and heads.
 Results diff(const Results& before, const Results& after, const DiffOptions& options = {});
 
+// Compares two models on several texts: pairs each run before with the run after on the same texts.
+// Values and changes are means over the pairs. All standard errors come from the scatter between
+// the pairs, so what both runs of a pair share does not count. Flags are those gained or lost in
+// every pair. One run on each side is compared as above. Throws BadInputError, too, for fewer than
+// 4 pairs, and for a run without just one partner.
+Results diff(std::span<const Results> before, std::span<const Results> after,
+             const DiffOptions& options = {});
+
 // Rounding error of float32, relative to the value: a smaller difference is no change.
 inline constexpr double kRounding = 1e-6;
 
-// Lists the values of diff() or compare() that changed. Values with standard errors are tested by
-// Welch's t with the degrees of freedom of their batches, at the false discovery rate `level` over
+// Lists the values of diff() or compare() that changed. Changes with standard errors are tested by
+// t with their degrees of freedom, at the false discovery rate `level` over
 // all of them (Benjamini and Hochberg). If nothing changed, the probability of listing anything is
 // at most `level`. The commands keep the list in Results::changes.
 ChangeList list_changes(const Results& results, double level = kFalseDiscoveries);

@@ -58,8 +58,9 @@ struct Option {
   std::string group;         // see option_group; empty if none
   std::string help;          // {} is replaced by the default, {groups} by the groups of metrics
   std::string details = {};  // what the documentation adds to the help
-  // The accepted values: whole numbers from `least` to `most`; other numbers above 0 and below
-  // `below`; any text, but not an empty one if `expects` is set, which says what is expected.
+  // The accepted values: whole numbers from `least` to `most`; other numbers above 0, or from
+  // `least` on if it is set, and below `below`; any text, but not an empty one if `expects` is set,
+  // which says what is expected.
   int least = std::numeric_limits<int>::min();
   int most = std::numeric_limits<int>::max();
   double below = std::numeric_limits<double>::infinity();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "headgauge/files.hpp"
 #include "headgauge/results.hpp"
@@ -17,6 +18,9 @@ bool has_heads(const Results& results);
 // The results file in a folder, and the one that a path means: a folder stands for its results.
 std::string results_path(const std::string& folder);
 std::string results_file(const std::string& path);
+// Does the same for a folder of several results, each in a folder of its own: returns all of these,
+// sorted by name.
+std::vector<std::string> results_files(const std::string& path);
 
 // What to do about a folder that cannot be made.
 inline constexpr const char* kOutAdvice = "choose another Run::out";

@@ -280,10 +280,11 @@ struct DiffResults {
   std::vector<std::string> exceeded;  // a sentence for each limit that is exceeded
 };
 // Throws as diff(), read_limits() and check_limits() do.
-DiffResults diff(const Results& before, const Results& after, const DiffRequest& request);
+DiffResults diff(std::span<const Results> before, std::span<const Results> after,
+                 const DiffRequest& request);
 
 // Joins runs as series() does, with the settings of the options. Throws as series() does.
-Results joined(std::span<const Results> runs, std::span<const std::string> names,
+Results joined(std::span<const std::vector<Results>> runs, std::span<const std::string> names,
                SeriesOptions options);
 
 // Says in one line why the results are partial, what was finished and where it is saved; empty for

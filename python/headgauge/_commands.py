@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from headgauge import _core
@@ -164,16 +164,34 @@ def task(
     _core.write_task(name, checked_path(model), checked_path(out), given)
 
 
+def _loaded(one: Any, name: str) -> tuple[_core.Results, str]:
+    """Results or their path, with the name that messages give them."""
+    if isinstance(one, Results):
+        return one._core, name
+    if not isinstance(one, str | os.PathLike):
+        raise UsageError(f"{name}: expected Results or a path, found {type(one).__name__}")
+    path = checked_path(one)
+    return Results.load(path)._core, path
+
+
+def _side(given: Any, name: str) -> tuple[list[_core.Results], str]:
+    """One side of a diff: one or several results, with the name that messages give them."""
+    if isinstance(given, str | os.PathLike):
+        path = checked_path(given)
+        return [_core.read_results(file) for file in _core.results_files(path)], path
+    if isinstance(given, Iterable) and not isinstance(given, Results):
+        return [_loaded(one, f"{name} {number}")[0] for number, one in enumerate(given, 1)], name
+    return [_loaded(given, name)[0]], name
+
+
 @takes("diff", shared=False)
 def diff(old: Any, new: Any, *, out: str | os.PathLike[str] | None = None, **options: Any) -> Results:
-    """Returns what changed between two results: Results, or paths of results.json or their folders.
-    `Results.exceeded` has a sentence for each limit of limits= that a change exceeds."""
+    """Returns what changed between two results: Results, or paths of results.json or their folders. Four
+    results or more on each side, as a list or in the folders of a folder, are compared text by text
+    (docs/diff.md). `Results.exceeded` has a sentence for each limit of limits= that a change exceeds."""
     given = checked("diff", options)
-    pairs = [
-        (one._core, name) if isinstance(one, Results) else (Results.load(one)._core, os.fspath(one))
-        for name, one in (("old", old), ("new", new))
-    ]
-    (before, old_name), (after, new_name) = pairs
+    before, old_name = _side(old, "old")
+    after, new_name = _side(new, "new")
     core, exceeded = _core.diff(before, after, old_name, new_name, given)
     results = Results(core)
     results.exceeded = exceeded
@@ -183,15 +201,18 @@ def diff(old: Any, new: Any, *, out: str | os.PathLike[str] | None = None, **opt
 
 
 @takes("series", shared=False)
-def series(results: Sequence[Any], *, out: str | os.PathLike[str] | None = None, **options: Any) -> Results:
-    """Joins the results of several checkpoints of one model along the dimension `step`: Results, or
-    paths of results.json or their folders. Adds for each metric and head the change from the first
-    step to the last with its test, the slope, and the step of half the change. Raises UsageError for
-    steps that do not fit, BadInputError for results of other heads or lengths."""
+def series(results: Iterable[Any], *, out: str | os.PathLike[str] | None = None, **options: Any) -> Results:
+    """Joins the results of several checkpoints of one model along the dimension `step`: a list of
+    Results, or of paths of results.json or their folders. The steps of a list of Results are 1, 2, 3 ...
+    unless `steps=` gives them; those of paths are the numbers in which the paths differ. Adds for each
+    metric and head the change from the first step to the last with its test, the slope, and the step
+    of half the change. Raises UsageError for steps that do not fit, BadInputError for results of
+    other heads, another length or another judged N."""
     given = checked("series", options)
-    loaded = [one if isinstance(one, Results) else Results.load(one) for one in results]
-    names = ["results" if isinstance(one, Results) else os.fspath(one) for one in results]
-    joined = Results(_core.series([one._core for one in loaded], names, given))
+    if isinstance(results, Results | str | os.PathLike) or not isinstance(results, Iterable):
+        raise UsageError(f"results: expected a list of Results or paths, found {type(results).__name__}")
+    steps = [_side(one, f"results {number}") for number, one in enumerate(results, 1)]
+    joined = Results(_core.series([runs for runs, _ in steps], [name for _, name in steps], given))
     if out is not None:
         joined.save(out)
     return joined

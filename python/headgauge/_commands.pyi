@@ -861,8 +861,9 @@ def diff(
     level: float | None = None,
     limits: str | os.PathLike[str] | None = None,
 ) -> Results:
-    """Returns what changed between two results: Results, or paths of results.json or their folders.
-    `Results.exceeded` has a sentence for each limit of limits= that a change exceeds.
+    """Returns what changed between two results: Results, or paths of results.json or their folders. Four
+    results or more on each side, as a list or in the folders of a folder, are compared text by text
+    (docs/diff.md). `Results.exceeded` has a sentence for each limit of limits= that a change exceeds.
 
     Options (None leaves one at its default):
 
@@ -881,22 +882,25 @@ def diff(
     ...
 
 def series(
-    results: Sequence[Any],
+    results: Iterable[Any],
     *,
     out: str | os.PathLike[str] | None = None,
-    steps: int | Sequence[int] | str | None = None,
+    steps: float | Sequence[float] | str | None = None,
     metrics: str | Sequence[str] | None = None,
     level: float | None = None,
 ) -> Results:
-    """Joins the results of several checkpoints of one model along the dimension `step`: Results, or
-    paths of results.json or their folders. Adds for each metric and head the change from the first
-    step to the last with its test, the slope, and the step of half the change. Raises UsageError for
-    steps that do not fit, BadInputError for results of other heads or lengths.
+    """Joins the results of several checkpoints of one model along the dimension `step`: a list of
+    Results, or of paths of results.json or their folders. The steps of a list of Results are 1, 2, 3 ...
+    unless `steps=` gives them; those of paths are the numbers in which the paths differ. Adds for each
+    metric and head the change from the first step to the last with its test, the slope, and the step
+    of half the change. Raises UsageError for steps that do not fit, BadInputError for results of
+    other heads, another length or another judged N.
 
     Options (None leaves one at its default):
 
-    steps: int | Sequence[int] | str
-        Steps of the results, in their order (default: the last number in each name, else 1, 2, 3 ...).
+    steps: float | Sequence[float] | str
+        Steps of the results, in their order (default: the number in which the names differ, else 1, 2,
+        3 ...).
     metrics: str | Sequence[str]
         Only these metrics (default: all metrics of heads that all results have).
     level: float

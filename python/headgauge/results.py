@@ -30,7 +30,7 @@ Doubles = npt.NDArray[np.float64]
 # Coords that tell something of each label of another, and are no dims.
 OF_OTHERS = {"kv_head": "head", "layer_type": "layer", "window": "layer"}
 # The columns that tell the rows of heads.csv apart, and those along which a metric may lack values.
-OF_ROWS = ("layer", "head", "run", "normalizer", "pattern", "budget", "length")
+OF_ROWS = ("layer", "head", "run", "normalizer", "pattern", "budget", "step", "length")
 IN_LAST_ROW = ("run", "length")
 
 
@@ -230,7 +230,7 @@ class Results:
 
     def to_dataframe(self, *, long: bool | None = None) -> pandas.DataFrame:
         """What heads.csv has (docs/formats.md), and standard errors as NAME_stderr: a row for each
-        layer, head and length, and each run, normalizer, pattern or plan where there are any. A metric
+        layer, head and length or step, and each run, normalizer, pattern or plan where there are any. A metric
         without the dim length stands at the longest. Metrics of other dims have no column there: a warning
         counts them, unless long=False says that they are not wanted.
 

@@ -104,6 +104,7 @@ void bind_results(nb::module_& module) {
       .def("save", write_results_folder, released)
       .def("report", write_report, released);
   module.def("read_results", read_results, released);
+  module.def("results_files", results_files);
   module.def("parse_results", parse_results, released);
 }
 

@@ -269,7 +269,8 @@ nb::object merged(const std::vector<std::string>& folders, const std::string& ou
 }
 
 // Returns the results, and a sentence for each limit that is exceeded.
-std::pair<Results, std::vector<std::string>> difference(const Results& before, const Results& after,
+std::pair<Results, std::vector<std::string>> difference(const std::vector<Results>& before,
+                                                        const std::vector<Results>& after,
                                                         const std::string& old_name,
                                                         const std::string& new_name,
                                                         const nb::dict& options) {
@@ -281,8 +282,8 @@ std::pair<Results, std::vector<std::string>> difference(const Results& before, c
   return {std::move(found.results), std::move(found.exceeded)};
 }
 
-Results joined_series(const std::vector<Results>& runs, const std::vector<std::string>& names,
-                      const nb::dict& options) {
+Results joined_series(const std::vector<std::vector<Results>>& runs,
+                      const std::vector<std::string>& names, const nb::dict& options) {
   SeriesOptions request;
   fill(request, options);
   return joined(runs, names, request);

@@ -75,6 +75,30 @@ class OtherCommandsTest(CommandTest):
         self.assert_same(headgauge.diff(old, paths[1], out=self.folder / "diff"), found)
         self.assertTrue((self.folder / "diff" / "results.json").exists())
 
+    def test_diff_compares_texts_in_pairs(self):
+        texts = [WORDS[first : first + 1500] for first in range(0, 6000, 1500)]
+        old = [quick(text) for text in texts]
+        new = [quick(text, normalizer="softmax:t=0.99") for text in texts]
+        found = headgauge.diff(old, reversed(new))
+        changes = np.stack([b["entropy"].values - a["entropy"].values for a, b in zip(old, new, strict=True)])
+        np.testing.assert_allclose(found["entropy_change"].values, changes.mean(0), atol=1e-12)
+        np.testing.assert_allclose(
+            found["entropy_change"].stderr, changes.std(0, ddof=1) / 2, rtol=1e-6, atol=1e-12
+        )
+        for name, runs in (("old", old), ("new", new)):
+            for number, run in enumerate(runs):
+                run.save(self.folder / name / str(number))
+        paths = (self.folder / "old", self.folder / "new")
+        np.testing.assert_array_equal(
+            headgauge.diff(*paths)["entropy_change"].values, found["entropy_change"].values
+        )
+        with self.assertRaises(errors.BadInputError) as raised:
+            headgauge.diff(old[:3], new[:3])
+        self.assertIn("old: expected as many results as the others, 4 or more", str(raised.exception))
+        with self.assertRaises(errors.UsageError) as raised:
+            headgauge.diff([old[0], 3], new)
+        self.assertEqual(str(raised.exception), "old 2: expected Results or a path, found int")
+
     def test_series_takes_results_and_paths(self):
         runs = [quick(WORDS[first : first + 3000]) for first in (0, 1000, 2000)]
         found = headgauge.series(runs, steps=[0, 10, 40], metrics=["entropy"])
@@ -89,8 +113,35 @@ class OtherCommandsTest(CommandTest):
         saved = headgauge.series(paths, metrics="entropy", out=self.folder / "series")
         self.assertEqual(saved.coords["step"], [0, 1, 2])
         self.assertTrue((self.folder / "series" / "results.json").exists())
+        frame = headgauge.Results.load(self.folder / "series").to_dataframe(long=False)
+        self.assertEqual(frame.index.names, ["layer", "head", "step"])
+        np.testing.assert_array_equal(frame["entropy"], found["entropy"].values.ravel())
         with self.assertRaises(errors.UsageError):
             headgauge.series(runs, steps=[3, 2, 1])
+
+    def test_series_names_what_it_cannot_take(self):
+        run = quick(WORDS[:3000])
+        generated = headgauge.series((one for one in (run, run)), steps=[0.5, 1e6], metrics="entropy")
+        self.assertEqual(generated.coords["step"], [0.5, 1e6])
+        self.assertEqual([one["file"] for one in generated.settings["runs"]], ["results 1", "results 2"])
+        self.assertEqual(headgauge.series([run, run], metrics="entropy").coords["step"], [1, 2])
+        texts = [quick(WORDS[first : first + 1500]) for first in range(0, 6000, 1500)]
+        apart = headgauge.series([texts, texts[::-1]], metrics="entropy")
+        self.assertEqual(apart.settings["pairs"], 4)
+        self.assertTrue((apart["series_change"].values == 0).all())
+        for given, says in (
+            (run, "results: expected a list of Results or paths, found Results"),
+            ("scan-100", "results: expected a list of Results or paths, found str"),
+            (3, "results: expected a list of Results or paths, found int"),
+            ([run, 3], "results 2: expected Results or a path, found int"),
+            ([run, None], "results 2: expected Results or a path, found NoneType"),
+        ):
+            with self.subTest(says), self.assertRaises(errors.UsageError) as raised:
+                headgauge.series(given)
+            self.assertEqual(str(raised.exception), says)
+        with self.assertRaises(errors.BadInputError) as raised:
+            headgauge.series([run, quick(WORDS[:3000], lengths=[64])])
+        self.assertIn("results 2: expected the longest length", str(raised.exception))
 
     def test_diff_says_which_limits_are_exceeded(self):
         old, new = quick(WORDS[:3000]), quick(WORDS[3000:])

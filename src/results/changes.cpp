@@ -117,10 +117,9 @@ class Lister {
       if (!both_there(metric, pair)) return;
       const double error = pair.standard_error;
       const double size = std::abs(pair.after - pair.before);
-      const bool same = size <= kRounding * std::max(std::abs(pair.before), std::abs(pair.after));
       Change& best = std::isnan(error) ? unmeasured : measured;
       ++best.values;
-      if (same || adjusted_p > list_.level) return;
+      if (is_rounding(pair.before, pair.after) || adjusted_p > list_.level) return;
       ++best.changed;
       if (error > 0) list_.by_chance += 1;
       Change change = metric.described(pair);

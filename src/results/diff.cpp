@@ -18,8 +18,6 @@
 namespace headgauge {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr const char* kRun = "run";
 
 // Coordinates that describe the labels of another coordinate one by one and are no dims of a
@@ -48,8 +46,8 @@ class Difference {
       : before_(before), after_(after), options_(options), left_out_(before, after, options) {}
 
   Results run() {
-    check_input(before_, options_.old_file);
-    check_input(after_, options_.new_file);
+    require_one_run(before_, options_.old_file);
+    require_one_run(after_, options_.new_file);
     choose_metrics();
     if (chosen_.empty()) left_out_.fail_without_overlap();
     describe();
@@ -61,20 +59,6 @@ class Difference {
   }
 
  private:
-  static void check_input(const Results& results, const std::string& file) {
-    if (results.coord(kRun) != nullptr) {
-      throw BadInputError(fault(file, "the results of one run", "those of a diff",
-                                "give the two files that it was made from"));
-    }
-    for (const char* name : {"layer", "head", "length"}) {
-      const Dimension* coord = results.coord(name);
-      if (coord != nullptr && std::holds_alternative<std::vector<std::string>>(coord->labels())) {
-        throw BadInputError(fault(file + ": coords: " + name, "numbers", "names",
-                                  "give a results.json written by headgauge"));
-      }
-    }
-  }
-
   const std::vector<SharedPlace>& shared(const std::string& name) {
     const auto [it, made] = shared_.try_emplace(name);
     const Dimension* before = before_.coord(name);
@@ -147,23 +131,15 @@ class Difference {
            (options_.metrics.empty() || asked_for(of));
   }
 
-  Json described(const Results& results, const std::string& file, const Results& other) const {
-    Json object;
-    object["file"] = file;
-    object["command"] = command_text(results.command);
-    object["model"] = results.model.name.value_or("");
-    object["text"] = results.text.names;
-    object["settings"] = different_settings(results, other);
-    return object;
-  }
-
   void describe() {
     results_.command = Command::diff;
     results_.tool = after_.tool;
     results_.model = after_.model;
     results_.text = after_.text;
-    results_.settings["old"] = described(before_, options_.old_file, after_);
-    results_.settings["new"] = described(after_, options_.new_file, before_);
+    results_.settings["old"] =
+        described_run(before_, options_.old_file, different_settings(before_, after_));
+    results_.settings["new"] =
+        described_run(after_, options_.new_file, different_settings(after_, before_));
     results_.settings["metrics"] = options_.metrics;
     results_.settings["heads"] = options_.heads.empty() ? "all" : options_.heads;
     results_.partial = before_.partial || after_.partial;

@@ -18,27 +18,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr Index kFewestBatches = 4;  // documents; see BatchMeans
 
-// Lists names: "a, b and 3 more". Leaves out twins by position whose metric is named.
-std::string named(const std::vector<std::string>& names) {
-  constexpr std::size_t kShown = 8;
-  std::set<std::string> twins;
-  for (const std::string& name : names) twins.insert(twin_by_position(name));
-  std::vector<std::string> kept;
-  std::ranges::remove_copy_if(names, std::back_inserter(kept),
-                              [&](const std::string& name) { return twins.contains(name); });
-  if (kept.size() <= kShown + 1) return legible(fmt::format("{}", fmt::join(kept, ", ")));
-  const std::size_t more = kept.size() - kShown;
-  kept.resize(kShown);
-  return legible(fmt::format("{} and {} more", fmt::join(kept, ", "), more));
-}
-
-// Lists names with counts: "entropy (3), margin (12)".
-std::string counted(const std::map<std::string, std::int64_t>& counts) {
-  std::vector<std::string> parts;
-  for (const auto& [name, count] : counts) parts.push_back(fmt::format("{} ({})", name, count));
-  return named(parts);
-}
-
 std::string command_of(const Results& results) {
   const std::string_view text = command_text(results.command);
   return std::string(text.empty() ? "a run" : text);
@@ -57,11 +36,31 @@ std::string holding(const Results& results) {
   std::vector<std::string> names;
   for (const auto& [name, metric] : results.metrics) names.push_back(name);
   if (names.empty()) return text + separator + "no metrics";
-  return text + separator + "metrics " + named(names);
+  return text + separator + "metrics " + names_text(names);
 }
 
-// Returns whether standard errors come from the variation between documents.
-bool documents_are_batches(const Results& results) {
+}  // namespace
+
+std::string names_text(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 8;
+  std::set<std::string> twins;
+  for (const std::string& name : names) twins.insert(twin_by_position(name));
+  std::vector<std::string> kept;
+  std::ranges::remove_copy_if(names, std::back_inserter(kept),
+                              [&](const std::string& name) { return twins.contains(name); });
+  if (kept.size() <= kShown + 1) return legible(fmt::format("{}", fmt::join(kept, ", ")));
+  const std::size_t more = kept.size() - kShown;
+  kept.resize(kShown);
+  return legible(fmt::format("{} and {} more", fmt::join(kept, ", "), more));
+}
+
+std::string counts_text(const std::map<std::string, std::int64_t>& counts) {
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : counts) parts.push_back(fmt::format("{} ({})", name, count));
+  return names_text(parts);
+}
+
+bool errors_between_documents(const Results& results) {
   return std::ssize(results.text.sha256) >= kFewestBatches;
 }
 
@@ -75,8 +74,6 @@ bool lacks_freedom(const Results& results) {
            return std::ranges::any_of(entry.second.degrees_of_freedom, defined);
          });
 }
-
-}  // namespace
 
 void LeftOut::compare_labels(const std::string& name, const std::vector<SharedPlace>& shared) {
   // Positions are mentioned only if metrics by position were asked for.
@@ -124,10 +121,10 @@ std::vector<std::string> LeftOut::sentences(const Results& diff) const {
 
 void LeftOut::say_what_is_missing(std::vector<std::string>& all) const {
   const auto list = [&](const std::vector<std::string>& names, const std::string& text) {
-    if (!names.empty()) all.push_back(fmt::format("{}: {}", text, named(names)));
+    if (!names.empty()) all.push_back(fmt::format("{}: {}", text, names_text(names)));
   };
   const auto count = [&](const auto& counts, const std::string& text) {
-    if (!counts.empty()) all.push_back(fmt::format("{}: {}", text, counted(counts)));
+    if (!counts.empty()) all.push_back(fmt::format("{}: {}", text, counts_text(counts)));
   };
   const auto only = [&](const std::string& labels, const char* file) {
     if (labels.empty()) return;
@@ -164,12 +161,10 @@ void LeftOut::say_what_errors_hold(const Results& diff, std::vector<std::string>
   if (!errors) return;
   const SameTexts texts = compare_texts(before_, after_);
   if (texts == SameTexts::yes) {
-    all.emplace_back(
-        "both runs use the same text: standard errors of changes assume independent runs, so they "
-        "are too large where the runs are correlated");
+    all.push_back("both runs use the same text: " + std::string(kIndependentRuns));
   }
   if (texts == SameTexts::no &&
-      !(documents_are_batches(before_) && documents_are_batches(after_))) {
+      !(errors_between_documents(before_) && errors_between_documents(after_))) {
     all.push_back(
         fmt::format("the runs use different texts, and the standard errors come from blocks within "
                     "a text, so they omit the variation between texts: listed changes may be due "
@@ -213,6 +208,30 @@ Json different_settings(const Results& results, const Results& other) {
     if (there ? *it != value : same_command) differing[key] = value;
   }
   return differing;
+}
+
+Json described_run(const Results& results, const std::string& file, Json settings) {
+  Json object;
+  object["file"] = file;
+  object["command"] = command_text(results.command);
+  object["model"] = results.model.name.value_or("");
+  object["text"] = results.text.names;
+  object["settings"] = std::move(settings);
+  return object;
+}
+
+void require_one_run(const Results& results, const std::string& file) {
+  if (results.coord("run") != nullptr) {
+    throw BadInputError(fault(file, "the results of one run", "those of a diff",
+                              "give the two files that it was made from"));
+  }
+  for (const char* name : {"layer", "head", "length"}) {
+    const Dimension* coord = results.coord(name);
+    if (coord != nullptr && std::holds_alternative<std::vector<std::string>>(coord->labels())) {
+      throw BadInputError(fault(file + ": coords: " + name, "numbers", "names",
+                                "give a results.json written by headgauge"));
+    }
+  }
 }
 
 }  // namespace headgauge

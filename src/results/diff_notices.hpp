@@ -1,6 +1,7 @@
 // Describes what two runs do not share.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -10,6 +11,12 @@
 #include "headgauge/diff.hpp"
 
 namespace headgauge {
+
+// What a reader must know of errors that take runs of the same text as independent.
+inline constexpr const char* kIndependentRuns =
+    "standard errors of changes assume independent runs, so they are too large where the runs move "
+    "together, and too small where they move oppositely (4 texts or more, each scanned by itself, "
+    "are compared in pairs: docs/diff.md)";
 
 // Collects what a diff leaves out.
 class LeftOut {
@@ -58,5 +65,36 @@ std::vector<std::string> shared_names(const Results& before, const Results& afte
 
 // Returns the settings of `results` that differ in `other`, without output options.
 nlohmann::ordered_json different_settings(const Results& results, const Results& other);
+
+// Describes one of several runs by its file, command, model, texts and the given settings.
+nlohmann::ordered_json described_run(const Results& results, const std::string& file,
+                                     nlohmann::ordered_json settings);
+
+// Throws BadInputError for the results of a diff, and for layers, heads or lengths that are no
+// numbers.
+void require_one_run(const Results& results, const std::string& file);
+
+// Lists names: "a, b and 3 more". Leaves out twins by position whose metric is named.
+std::string names_text(const std::vector<std::string>& names);
+// Lists names with counts: "entropy (3), margin (12)".
+std::string counts_text(const std::map<std::string, std::int64_t>& counts);
+
+// Adds the notices of one of several runs. One that `everywhere` holds for, as all runs have it, is
+// added once; others begin with the run's name.
+template <class Everywhere>
+void add_notices(std::vector<std::string>& all, const std::vector<std::string>& notices,
+                 const std::string& name, const Everywhere& everywhere) {
+  for (const std::string& notice : notices) {
+    const std::string text = everywhere(notice) ? notice : name + ": " + notice;
+    if (std::ranges::find(all, text) == all.end()) all.push_back(text);
+  }
+}
+
+// Returns whether the results have standard errors, of which none says how many batches it comes
+// from.
+bool lacks_freedom(const Results& results);
+
+// Returns whether standard errors come from the variation between documents.
+bool errors_between_documents(const Results& results);
 
 }  // namespace headgauge

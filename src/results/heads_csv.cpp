@@ -1,4 +1,4 @@
-// heads.csv: the scalar metrics of every head at every length, for a spreadsheet.
+// heads.csv: the scalar metrics of every head at every length or step, for a spreadsheet.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -76,7 +76,9 @@ std::string heads_csv_text(const Results& results) {
   for (const char* name : {"run", "normalizer", "pattern", "budget"}) {
     if (results.coord(name) != nullptr) names.emplace_back(name);
   }
-  names.emplace_back("length");
+  // Checkpoints that are joined have steps in place of lengths.
+  const bool steps = results.coord("step") != nullptr && results.coord("length") == nullptr;
+  names.emplace_back(steps ? "step" : "length");
   std::string text = fmt::format("{}", fmt::join(names, ","));
   std::vector<Dimension> dims;
   for (const std::string& name : names) {

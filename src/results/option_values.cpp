@@ -97,8 +97,8 @@ class Setter {
   }
   void operator()(int* member) const { *member = is_none() ? 0 : whole(); }
   void operator()(std::optional<int>* member) const { *member = is_none() ? 0 : whole(); }
-  void operator()(double* member) const { *member = positive(value_); }
-  void operator()(std::optional<double>* member) const { *member = positive(value_); }
+  void operator()(double* member) const { *member = real(value_); }
+  void operator()(std::optional<double>* member) const { *member = real(value_); }
   void operator()(std::uint64_t* member) const {
     const auto number = number_in<std::uint64_t>(value_);
     if (!number) misfit("a whole number from 0 to 2^64 - 1", value_);
@@ -149,7 +149,7 @@ class Setter {
     const bool takes_range = option_.form.ends_with(kRange);
     for (const Json& item : items()) {
       if (!takes_range) {
-        numbers.push_back(positive(item));
+        numbers.push_back(real(item));
         continue;
       }
       const auto number = number_in<double>(item);
@@ -218,11 +218,15 @@ class Setter {
         option_.none.empty() ? "" : fmt::format("; give {}, or a number", option_.none);
     misfit(expected, value_, advice.c_str());
   }
-  double positive(const Json& value) const {
+  double real(const Json& value) const {
     const auto number = number_in<double>(value);
-    if (number && *number > 0 && *number < option_.below) return *number;
-    misfit(std::isinf(option_.below) ? std::string("a finite number above 0")
-                                     : fmt::format("a number above 0 and below {}", option_.below),
+    const bool bounded = option_.least != std::numeric_limits<int>::min();
+    if (number && *number < option_.below && (bounded ? *number >= option_.least : *number > 0)) {
+      return *number;
+    }
+    const std::string from = bounded ? fmt::format("of at least {}", option_.least) : "above 0";
+    misfit(std::isinf(option_.below) ? fmt::format("a finite number {}", from)
+                                     : fmt::format("a number {} and below {}", from, option_.below),
            value);
   }
   std::string text(const Json& value) const {

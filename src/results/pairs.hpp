@@ -1,6 +1,7 @@
 // Pairs the values of two runs, or of the original and an intervention.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -8,11 +9,17 @@
 #include <vector>
 
 #include "headgauge/changes.hpp"
+#include "headgauge/diff.hpp"
 #include "headgauge/results.hpp"
 #include "results/mean_of.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge {
+
+// Returns whether two values differ by no more than rounding.
+inline bool is_rounding(double before, double after) {
+  return std::abs(after - before) <= kRounding * std::max(std::abs(before), std::abs(after));
+}
 
 // A value of a metric on both sides, with its indices along the dims of MetricPairs.
 struct Pair {
@@ -29,7 +36,11 @@ class MetricPairs {
   MetricPairs(const Results& diff, const std::string& name)
       : name_(name),
         before_(diff.require_metric(name).isel("run", 0)),
-        after_(diff.require_metric(name).isel("run", 1)) {}
+        after_(diff.require_metric(name).isel("run", 1)) {
+    const LabelledArray* change = diff.metric(name + "_change");
+    change_ =
+        change != nullptr && change->change_of == name ? *change : difference(before_, after_);
+  }
   // Pairs the original with the intervention at index `place` along `dim` of a comparison.
   MetricPairs(const Results& comparison, const std::string& name, const LabelledArray& change,
               const std::string& dim, Index place)
@@ -79,22 +90,11 @@ class MetricPairs {
  private:
   // Returns the standard error and degrees of freedom of a change; its value is not used. If the
   // degrees of freedom are unknown, as in older files, the standard error counts as known.
-  MeanWithError change_at(std::size_t at) const {
-    Estimate change;
-    if (change_) {
-      change = change_->at_offset(at);
-    } else {
-      const Estimate a = before_.at_offset(at), b = after_.at_offset(at);
-      change.standard_error = std::hypot(a.standard_error, b.standard_error);
-      change.degrees_of_freedom = cautious_degrees_of_freedom(
-          a.standard_error, a.degrees_of_freedom, b.standard_error, b.degrees_of_freedom);
-    }
-    return mean_of(change);
-  }
+  MeanWithError change_at(std::size_t at) const { return mean_of(change_.at_offset(at)); }
 
   std::string name_;
   LabelledArray before_, after_;
-  std::optional<LabelledArray> change_;  // has its own standard errors
+  LabelledArray change_;
   std::optional<std::pair<std::string, std::string>> intervention_;
 };
 

@@ -1,5 +1,6 @@
 #include "headgauge/results_folder.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -16,7 +17,8 @@ constexpr std::string_view kHeadsCsvBegin = "layer,head,";
 }  // namespace
 
 bool has_heads(const Results& results) {
-  return results.coord("head") != nullptr && results.coord("length") != nullptr;
+  return results.coord("head") != nullptr &&
+         (results.coord("length") != nullptr || results.coord("step") != nullptr);
 }
 
 void add_results(const Results& results, AtomicFiles& files) {
@@ -35,6 +37,21 @@ std::string results_path(const std::string& folder) {
 std::string results_file(const std::string& path) {
   std::error_code none;  // opening the file says what is wrong with it
   return std::filesystem::is_directory(path, none) ? results_path(path) : path;
+}
+
+std::vector<std::string> results_files(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  std::vector<std::string> files;
+  if (fs::is_directory(path, none) && !fs::exists(results_path(path), none)) {
+    for (const auto& entry : fs::directory_iterator(path, none)) {
+      std::string file = results_path(entry.path().string());
+      if (fs::exists(file, none)) files.push_back(std::move(file));
+    }
+    std::ranges::sort(files);
+  }
+  if (files.empty()) files.push_back(results_file(path));
+  return files;
 }
 
 OutFolder::OutFolder(std::string path) : path_(std::move(path)), made_(path_, kOutAdvice) {

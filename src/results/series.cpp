@@ -4,83 +4,44 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+#include <functional>
 #include <numeric>
-#include <set>
 #include <utility>
 #include <vector>
 
+#include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
 #include "headgauge/text.hpp"
 #include "results/declared.hpp"
 #include "results/diff_notices.hpp"
-#include "results/mean_of.hpp"
-#include "statistics/false_discoveries.hpp"
-#include "statistics/student.hpp"
+#include "results/series_changes.hpp"
+#include "results/series_notices.hpp"
+#include "results/texts_apart.hpp"
 
 namespace headgauge {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr const char* kStep = "step";
 constexpr const char* kMetric = "series_metric";
 
-std::optional<int> last_number(std::string_view name) {
-  const std::size_t end = name.find_last_of("0123456789");
-  if (end == std::string_view::npos) return {};
-  const std::size_t before = name.find_last_not_of("0123456789", end);
-  const std::string_view digits =
-      name.substr(before == std::string_view::npos ? 0 : before + 1, end - before);
-  int number = 0;
-  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (read.ec != std::errc{}) return {};  // too large
-  return number;
-}
-
-// The values of one head in one metric, where they are defined.
-struct Curve {
-  std::vector<double> steps;
-  std::vector<MeanWithError> values;
-};
-
-// Returns the least-squares slope, with the errors of the values as independent.
-Estimate slope_of(const Curve& curve) {
-  const auto count = static_cast<double>(curve.steps.size());
-  const double mean = std::accumulate(curve.steps.begin(), curve.steps.end(), 0.0) / count;
-  double spread = 0;
-  for (const double step : curve.steps) spread += (step - mean) * (step - mean);
-  Estimate slope{.value = 0};
-  double variance = 0, freedom = kKnownError;
-  for (std::size_t i = 0; i < curve.steps.size(); ++i) {
-    const double weight = (curve.steps[i] - mean) / spread;
-    slope.value += weight * curve.values[i].value;
-    variance += weight * weight * curve.values[i].standard_error * curve.values[i].standard_error;
-    freedom = std::min(freedom, curve.values[i].degrees_of_freedom);
-  }
-  slope.standard_error = std::sqrt(variance);
-  slope.degrees_of_freedom = freedom;
-  return slope;
-}
-
-// Returns the first step from which on all values are nearer to the last than to the first.
-double half_step(const Curve& curve) {
-  const double first = curve.values.front().value, last = curve.values.back().value;
-  double found = kUndefined;
-  for (std::size_t i = curve.steps.size(); i-- > 0;) {
-    if (std::abs(curve.values[i].value - last) > std::abs(curve.values[i].value - first)) break;
-    found = curve.steps[i];
-  }
-  return first == last ? kUndefined : found;
+void require_metrics(const std::vector<std::string>& metrics, const std::string& file) {
+  if (!metrics.empty()) return;
+  throw BadInputError(fault(file, "metrics of heads that all results have", "none",
+                            "scan every checkpoint with the same --measures"));
 }
 
 class Series {
  public:
-  Series(std::span<const Results> runs, std::span<const std::string> names,
+  Series(std::span<const Results* const> runs, std::span<const std::string> names,
          const SeriesOptions& options)
-      : runs_(runs), names_(names), options_(options) {
-    order_runs();
-    require_same_heads();
+      : options_(options) {
+    for (std::size_t i = 0; i < runs.size(); ++i) runs_.push_back({runs[i], names[i]});
+    order_runs(names);
+    require_same_cells();
   }
 
   Results join() {
@@ -88,20 +49,26 @@ class Series {
     results_.command = Command::series;
     results_.model = last.model;
     results_.text = last.text;
+    results_.flags = last.flags;
+    results_.partial = std::ranges::any_of(runs_, [](auto& one) { return one.results->partial; });
     results_.set_coord("layer", numbers_of(last, "layer"));
     results_.set_coord("head", numbers_of(last, "head"));
+    results_.layers_done = static_cast<int>(results_.coord_size("layer"));
     results_.set_coord(kStep, steps_);
     heads_ = measured_heads(last);
     choose_metrics();
+    if (depends_on_n()) {
+      require_same("the judged N", judged_n, "scan all checkpoints with the same --top-n");
+    }
     results_.set_coord(kMetric, metrics_);
     for (const std::string& name : metrics_) add_curves(name);
-    derive();
+    add_changes();
     describe();
     return std::move(results_);
   }
 
  private:
-  const Results& run(std::size_t step) const { return runs_[order_[step]]; }
+  const Results& run(std::size_t step) const { return *runs_[step].results; }
   std::size_t count() const { return runs_.size(); }
 
   static std::vector<double> numbers_of(const Results& results, std::string_view coord) {
@@ -109,58 +76,95 @@ class Series {
     return {numbers.begin(), numbers.end()};
   }
 
-  void order_runs() {
-    if (runs_.size() < 2) {
-      throw UsageError(fault("series", "two results or more", std::to_string(runs_.size()),
+  void order_runs(std::span<const std::string> names) {
+    if (count() < 2) {
+      throw UsageError(fault("series", "two results or more", std::to_string(count()),
                              "give the results of several checkpoints"));
     }
-    const std::vector<int> steps = options_.steps.empty() ? steps_of(names_) : options_.steps;
-    steps_.assign(steps.begin(), steps.end());
-    const std::set<int> distinct(steps.begin(), steps.end());
-    if (steps.size() != runs_.size() || distinct.size() != runs_.size() ||
-        (!options_.steps.empty() && !std::ranges::is_sorted(steps))) {
-      throw UsageError(fault(
-          "SeriesOptions::steps",
-          fmt::format("{} rising numbers, one for each of the results", runs_.size()),
-          fmt::format("{}", fmt::join(steps, ",")), "give the steps in the order of the results"));
+    steps_ = options_.steps;
+    if (steps_.empty()) steps_ = steps_of(names);
+    if (steps_.empty()) {
+      counted_ = true;
+      steps_.resize(count());
+      std::iota(steps_.begin(), steps_.end(), 1);
     }
-    order_.resize(runs_.size());
-    std::iota(order_.begin(), order_.end(), std::size_t{0});
-    std::ranges::sort(order_, {}, [&](std::size_t i) { return steps_[i]; });
+    const auto rises = std::ranges::adjacent_find(steps_, std::greater_equal()) == steps_.end();
+    if (steps_.size() != count() || (!options_.steps.empty() && !rises)) {
+      throw UsageError(fault("SeriesOptions::steps",
+                             fmt::format("{} rising numbers, one for each of the results", count()),
+                             fmt::format("{}", fmt::join(steps_, ",")),
+                             "give the steps in the order of the results"));
+    }
+    std::vector<std::size_t> order(count());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t i) { return steps_[i]; });
+    std::vector<SeriesRun> sorted;
+    for (const std::size_t i : order) sorted.push_back(runs_[i]);
+    runs_ = std::move(sorted);
     std::ranges::sort(steps_);
   }
 
-  void require_same_heads() const {
-    for (const Results& other : runs_) {
-      const std::string& name = names_[static_cast<std::size_t>(&other - runs_.data())];
+  // Returns the N at which the metrics that depend on N are read.
+  static std::optional<double> judged_n(const Results& results) {
+    const auto place = judged_top_n(results);
+    if (!place) return {};
+    return results.coord_numbers("top_n")[static_cast<std::size_t>(*place)];
+  }
+
+  bool depends_on_n() const {
+    return std::ranges::any_of(metrics_, [&](const std::string& name) {
+      return run(count() - 1).metric(name)->has_dim("top_n");
+    });
+  }
+
+  void require_same_cells() const {
+    const auto& [first, first_name] = runs_.front();
+    for (const auto& [other, name] : runs_) {
+      require_one_run(*other, name);
+      if (other->coord(kStep) != nullptr) {
+        throw BadInputError(fault(name, "the results of one checkpoint", "those of several steps",
+                                  "give the results of a scan"));
+      }
       for (const char* coord : {"layer", "head"}) {
-        if (other.coord(coord) != nullptr && runs_.front().coord(coord) != nullptr &&
-            numbers_of(other, coord) == numbers_of(runs_.front(), coord)) {
+        const auto labels = [&](const Results& results) {
+          return results.coord(coord) == nullptr ? "none"
+                                                 : labels_text(results.coord(coord)->labels());
+        };
+        if (other->coord(coord) != nullptr && first->coord(coord) != nullptr &&
+            numbers_of(*other, coord) == numbers_of(*first, coord)) {
           continue;
         }
-        throw BadInputError(fault(
-            name, fmt::format("the {}s of {}", coord, names_.front()),
-            other.coord(coord) == nullptr ? "none" : labels_text(other.coord(coord)->labels()),
-            "join runs of one model and of the same heads"));
+        throw BadInputError(
+            fault(name, fmt::format("the {}s {} of {}", coord, labels(*first), first_name),
+                  labels(*other), "join runs of one model and of the same heads"));
       }
-      if (longest_length(other) == longest_length(runs_.front())) continue;
-      const auto length = [](const Results& results) {
-        const auto longest = longest_length(results);
-        return longest ? std::to_string(*longest) : "none";
-      };
-      throw BadInputError(fault(name, "the longest length " + length(runs_.front()), length(other),
-                                "measure all checkpoints at the same lengths"));
+    }
+    require_same("the longest length", longest_length,
+                 "measure all checkpoints at the same lengths");
+  }
+
+  // Throws BadInputError if `of(run)` is not the same for all runs.
+  template <class Of>
+  void require_same(const char* what, const Of& of, const char* advice) const {
+    const auto text = [](const auto& number) {
+      return number ? fmt::format("{}", *number) : std::string("none");
+    };
+    const auto& [first, first_name] = runs_.front();
+    for (const auto& [other, name] : runs_) {
+      if (of(*other) == of(*first)) continue;
+      throw BadInputError(fault(name,
+                                fmt::format("{} {}, as in {}", what, text(of(*first)), first_name),
+                                text(of(*other)), advice));
     }
   }
 
   bool is_of_heads(const std::string& name) const {
     const LabelledArray* array = run(count() - 1).metric(name);
     if (array == nullptr || !array->has_dim("layer") || !array->has_dim("head")) return false;
-    const MetricInfo* info = find_metric_info(name);
-    if (info != nullptr && (!info->interval_of.empty() || info->identifier)) return false;
-    return std::ranges::all_of(runs_, [&](const Results& other) {
+    if (array->identifier || is_interval_end(name)) return false;
+    return std::ranges::all_of(runs_, [&](const SeriesRun& other) {
       return std::ranges::any_of(heads_, [&](const HeadName& head) {
-        return find_judged_cell(other, name, head).has_value();
+        return find_judged_cell(*other.results, name, head).has_value();
       });
     });
   }
@@ -168,6 +172,11 @@ class Series {
   void choose_metrics() {
     for (const std::string& name : options_.metrics) {
       if (is_of_heads(name)) continue;
+      if (is_interval_end(name)) {
+        throw UsageError(fault("SeriesOptions::metrics", "metrics that have an error of their own",
+                               in_quotes(name) + ", an end of an interval",
+                               "name " + find_metric_info(name)->interval_of));
+      }
       throw UsageError(fault("SeriesOptions::metrics", "metrics of heads that all results have",
                              in_quotes(name) + did_you_mean(name, names_of(run(count() - 1))),
                              "`headgauge list measures` lists them"));
@@ -177,9 +186,7 @@ class Series {
                           std::ranges::find(options_.metrics, name) != options_.metrics.end();
       if (wanted && is_of_heads(name)) metrics_.push_back(name);
     }
-    if (!metrics_.empty()) return;
-    throw BadInputError(fault(names_.front(), "metrics of heads that all results have", "none",
-                              "scan every checkpoint with the same --measures"));
+    require_metrics(metrics_, runs_.front().name);
   }
 
   static std::vector<std::string> names_of(const Results& results) {
@@ -204,81 +211,110 @@ class Series {
     }
   }
 
-  Curve curve_of(const std::string& name, const HeadName& head) const {
-    const LabelledArray& metric = results_.require_metric(name);
-    Curve curve;
-    for (std::size_t step = 0; step < count(); ++step) {
-      const Estimate found =
-          metric.at({head.layer_index, head.head_index, static_cast<Index>(step)});
-      if (std::isnan(found.value)) continue;
-      curve.steps.push_back(steps_[step]);
-      curve.values.push_back(mean_of(found));
-    }
-    return curve;
-  }
-
-  void derive() {
+  void add_changes() {
     LabelledArray& change = add_declared(results_, metric::series_change).with_standard_errors();
-    LabelledArray& adjusted = add_declared(results_, metric::series_change_p);
     LabelledArray& slope = add_declared(results_, metric::series_slope).with_standard_errors();
-    LabelledArray& half = add_declared(results_, metric::series_half_step);
-    std::vector<double> p;
-    std::vector<std::vector<Index>> cells;
     for (Index m = 0; m < std::ssize(metrics_); ++m) {
+      const LabelledArray& values = results_.require_metric(metrics_[static_cast<std::size_t>(m)]);
+      const LabelledArray changes = difference(values.isel(kStep, 0), values.isel(kStep, -1));
       for (const HeadName& head : heads_) {
-        const Curve curve = curve_of(metrics_[static_cast<std::size_t>(m)], head);
+        const StepCurve curve = curve_of(results_, values, head.layer_index, head.head_index);
         if (curve.steps.size() < count()) continue;  // undefined at some step
         const std::vector<Index> at = {head.layer_index, head.head_index, m};
-        const TTest test = welch_test(curve.values.back(), curve.values.front());
-        change.set(at, {.value = curve.values.back().value - curve.values.front().value,
-                        .standard_error = test.standard_error,
-                        .degrees_of_freedom = test.degrees_of_freedom});
+        change.set(at, changes.at({head.layer_index, head.head_index}));
         slope.set(at, slope_of(curve));
-        half.values[half.offset(at)] = half_step(curve);
-        if (std::isnan(test.p)) continue;
-        p.push_back(test.p);
-        cells.push_back(at);
       }
     }
-    p = adjusted_p_values(p);
-    for (std::size_t i = 0; i < p.size(); ++i) {
-      adjusted.values[adjusted.offset(cells[i])] = p[i];
-      changed_ += p[i] < options_.level ? 1 : 0;
-    }
-    tested_ = p.size();
   }
 
   void describe() {
-    results_.summary.push_back(
-        {fmt::format("{} results from step {:g} to step {:g}: {} of {} metrics of a head are shown "
-                     "to change from the first to the last (false discovery rate {:g} %).",
-                     count(), steps_.front(), steps_.back(), changed_, tested_,
-                     100 * options_.level),
-         {},
-         {}});
-    results_.settings["runs"] = nlohmann::ordered_json::array();
-    for (const std::size_t place : order_) results_.settings["runs"].push_back(names_[place]);
-    bool same = true;
-    for (std::size_t step = 1; step < count(); ++step) {
-      same = same && compare_texts(run(0), run(step)) == SameTexts::yes;
+    if (const auto length = longest_length(run(0))) results_.settings["length"] = *length;
+    if (const auto n = judged_n(run(count() - 1)); n && depends_on_n()) {
+      results_.settings["judged_n"] = *n;
     }
-    results_.notices.push_back(
-        same
-            ? "All results are of the same text: errors of changes assume independent runs, so "
-              "they are too large where the runs move together"
-            : "The results are not shown to be of the same text: a change may be due to the texts");
+    const auto settings = differing_settings(runs_);
+    for (std::size_t step = 0; step < count(); ++step) {
+      results_.settings["runs"].push_back(
+          described_run(run(step), runs_[step].name, settings[step]));
+    }
+    if (counted_) {
+      results_.notices.push_back(
+          "the names give no steps, so the steps are 1, 2 ... in the given order "
+          "(SeriesOptions::steps sets them)");
+    }
+    for (std::string& notice : series_notices(runs_, results_)) {
+      results_.notices.push_back(std::move(notice));
+    }
   }
 
-  std::span<const Results> runs_;
-  std::span<const std::string> names_;
+  std::vector<SeriesRun> runs_;  // by step
   const SeriesOptions& options_;
   std::vector<double> steps_;
-  std::vector<std::size_t> order_;  // of the runs, by step
+  bool counted_ = false;  // the steps number the runs
   std::vector<HeadName> heads_;
   std::vector<std::string> metrics_;
-  std::size_t changed_ = 0, tested_ = 0;
   Results results_;
 };
+
+// Joins the runs at one place of each step.
+Results join_text(std::span<const std::vector<Results>> runs, std::size_t place,
+                  std::span<const std::string> names, const SeriesOptions& options) {
+  std::vector<const Results*> of_text;
+  for (const auto& of_step : runs) of_text.push_back(&of_step[place]);
+  return Series(of_text, names, options).join();
+}
+
+// Returns the metrics that all series have.
+std::vector<std::string> shared_metrics(std::span<const Results> joined) {
+  std::vector<std::string> shared;
+  for (const std::string& name : joined.front().coord_names(kMetric)) {
+    if (std::ranges::all_of(joined, [&](const Results& one) { return one.metric(name); })) {
+      shared.push_back(name);
+    }
+  }
+  return shared;
+}
+
+// Joins the runs of each text, and returns the mean over the texts.
+Results join_texts(std::span<const std::vector<Results>> runs, std::span<const std::string> names,
+                   SeriesOptions options) {
+  std::vector<std::vector<Results>> steps;
+  for (std::size_t step = 0; step < runs.size(); ++step) {
+    steps.push_back(in_order_of_texts(runs[step], runs.front(), names[step]));
+  }
+  std::vector<Results> joined;
+  const auto join = [&] {
+    joined.clear();
+    for (std::size_t text = 0; text < steps.front().size(); ++text) {
+      joined.push_back(join_text(steps, text, names, options));
+    }
+  };
+  join();
+  // A metric may be undefined on one of the texts.
+  options.metrics = shared_metrics(joined);
+  require_metrics(options.metrics, names.front());
+  if (std::ranges::any_of(joined, [&](const Results& one) {
+        return one.coord_names(kMetric).size() > options.metrics.size();
+      })) {
+    join();
+  }
+  Results mean = mean_over_texts(joined);
+  mean.settings["pairs"] = joined.size();
+  for (const Results& one : std::span(joined).subspan(1)) {
+    for (const char* where : {"length", "judged_n"}) {
+      const auto value = [&](const Results& of) { return of.settings.value(where, Json()); };
+      if (value(one) == value(mean)) continue;
+      throw BadInputError(fault(names.front(), fmt::format("one {} for all texts", where),
+                                fmt::format("{} and {}", value(mean).dump(), value(one).dump()),
+                                "scan all texts at the same lengths, with the same --top-n"));
+    }
+    for (std::size_t step = 0; step < steps.size(); ++step) {
+      auto& texts = mean.settings["runs"][step]["text"];
+      for (const auto& text : one.settings["runs"][step]["text"]) texts.push_back(text);
+    }
+  }
+  return mean;
+}
 
 }  // namespace
 
@@ -287,8 +323,8 @@ std::vector<Option> options_of(SeriesOptions& options) {
            .value = &options.steps,
            .form = "S,S...",
            .group = option_group::compared,
-           .help = "Steps of the results, in their order (default: the last number in each name, "
-                   "else 1, 2, 3 ...)",
+           .help = "Steps of the results, in their order (default: the number in which the names "
+                   "differ, else 1, 2, 3 ...)",
            .least = 0},
           {.member = "SeriesOptions::metrics",
            .value = &options.metrics,
@@ -303,22 +339,13 @@ std::vector<Option> options_of(SeriesOptions& options) {
            .below = 1}};
 }
 
-std::vector<int> steps_of(std::span<const std::string> names) {
-  std::vector<int> steps;
-  std::set<int> distinct;
-  for (const std::string& name : names) {
-    const auto number = last_number(name);
-    if (number && distinct.insert(*number).second) steps.push_back(*number);
-  }
-  if (steps.size() == names.size()) return steps;
-  steps.resize(names.size());
-  std::iota(steps.begin(), steps.end(), 1);
-  return steps;
-}
-
-Results series(std::span<const Results> runs, std::span<const std::string> names,
+Results series(std::span<const std::vector<Results>> runs, std::span<const std::string> names,
                const SeriesOptions& options) {
-  return Series(runs, names, options).join();
+  const auto alone = [](const std::vector<Results>& of_step) { return of_step.size() == 1; };
+  Results results = std::ranges::all_of(runs, alone) ? join_text(runs, 0, names, options)
+                                                     : join_texts(runs, names, options);
+  judge_changes(results, options.level);
+  return results;
 }
 
 }  // namespace headgauge

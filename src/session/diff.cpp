@@ -30,7 +30,8 @@ std::vector<Option> options_of(DiffRequest& request) {
   return options;
 }
 
-DiffResults diff(const Results& before, const Results& after, const DiffRequest& request) {
+DiffResults diff(std::span<const Results> before, std::span<const Results> after,
+                 const DiffRequest& request) {
   DiffResults found;
   if (!request.limits.empty()) found.limits = read_limits(request.limits);
   Results& results = found.results = diff(before, after, request.options);
@@ -48,7 +49,7 @@ DiffResults diff(const Results& before, const Results& after, const DiffRequest&
   return found;
 }
 
-Results joined(std::span<const Results> runs, std::span<const std::string> names,
+Results joined(std::span<const std::vector<Results>> runs, std::span<const std::string> names,
                SeriesOptions options) {
   Results results = series(runs, names, options);
   results.tool = describe_tool(1);

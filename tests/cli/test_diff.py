@@ -484,5 +484,58 @@ class BadFiles(DiffTest):
         self.assertIn("2 values checked; 1 undefined in the old file were not", gate.out)
 
 
+class Pairs(CommandTest):
+    """Results on several texts, each scanned by itself, in the folders of a folder."""
+
+    TEXTS = tuple(f"{i}.txt" for i in range(5))
+
+    def setUp(self) -> None:
+        super().setUp()
+        text = (ROOT / "demo/text.txt").read_text()
+        for i, name in enumerate(self.TEXTS):
+            (self.folder / name).write_text(text[1000 * i : 1000 * (i + 1)])
+
+    def scan_each(self, name: str, temperature: float, texts: tuple[str, ...]) -> str:
+        for text in texts:
+            self.succeed("scan", str(ROOT / "demo/model"), "--text", text, "--lengths", "128", "--quiet",
+                         "--layers", "0-1", "--measures", "weights", "--out", f"{name}/{text}",
+                         "--normalizer", f"softmax:t={temperature}")  # fmt: skip
+        return name
+
+    def test_compares_each_text_by_itself(self) -> None:
+        old = self.scan_each("old", 1.0, self.TEXTS)
+        new = self.scan_each("new", 0.9, self.TEXTS[::-1])
+        done = self.succeed("diff", old, new, "--metrics", "entropy", "--out", "pairs")
+        self.assertIn("pairs     changes on 5 texts, each by itself\n", done.out)
+        self.assertNotIn("independent", done.err)
+        changes = []
+        for text in self.TEXTS:
+            before, after = (validate(self.folder / side / text / "results.json") for side in (old, new))
+            of_text = cells(after, "entropy")
+            changes.append([of_text[at] - value for at, value in cells(before, "entropy").items()])
+        found = validate(self.folder / "pairs" / "results.json")
+        self.assertEqual(found["settings"]["pairs"], 5)
+        self.assertEqual(sorted(found["text"]["names"]), sorted(self.TEXTS))
+        for place, change in enumerate(cells(found, "entropy_change").values()):
+            own = [of_text[place] for of_text in changes]
+            mean = sum(own) / 5
+            self.assertAlmostEqual(change, mean)
+            error = list(cells(found, "entropy_change", "stderr").values())[place]
+            self.assertAlmostEqual(error, math.sqrt(sum((x - mean) ** 2 for x in own) / 4 / 5))
+        joined = self.succeed("series", old, new, "--metrics", "entropy", "--out", "series")
+        self.assertIn("on 5 texts, each by itself: ", joined.out)
+        series = validate(self.folder / "series" / "results.json")
+        of_series = [row[0] for layer in series["metrics"]["series_change"]["values"] for row in layer]
+        for one, other in zip(of_series, cells(found, "entropy_change").values(), strict=True):
+            self.assertAlmostEqual(one, other)
+
+    def test_refuses_texts_that_differ(self) -> None:
+        old = self.scan_each("old", 1.0, self.TEXTS[:4])
+        new = self.scan_each("new", 0.9, self.TEXTS[1:])
+        self.refuse(BAD_INPUT, "diff", old, new, says="one result on the text 0.txt, found 0")
+        few = self.scan_each("few", 0.9, self.TEXTS[:3])
+        self.refuse(BAD_INPUT, "diff", old, few, says="4 or more, found 3")
+
+
 if __name__ == "__main__":
     unittest.main()

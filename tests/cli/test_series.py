@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import unittest
 
@@ -17,6 +18,21 @@ class Series(CommandTest):
     def scan(self, name: str, temperature: float) -> str:
         out = str(self.folder / name)
         self.succeed("scan", *DEMO, *SCAN, "--normalizer", f"softmax:t={temperature}", "--out", out)
+        return out
+
+    def changed(self, one: str, two: str) -> str:
+        self.succeed("diff", one, two, "--out", str(self.folder / "diff"))
+        return str(self.folder / "diff")
+
+    def joined(self, one: str, two: str) -> str:
+        self.succeed("series", one, two, "--out", str(self.folder / "series"))
+        return str(self.folder / "series")
+
+    def of_layer_0(self) -> str:
+        out = str(self.folder / "layer-0")
+        self.succeed(
+            "scan", *DEMO, "--lengths", "1024", "--layers", "0", "--measures", "weights", "--out", out
+        )
         return out
 
     def test_joins_scans_in_the_order_of_their_numbers(self) -> None:
@@ -38,11 +54,41 @@ class Series(CommandTest):
         curve = metrics["entropy"]["values"][1][3]
         self.assertAlmostEqual(change, curve[2] - curve[0])
         self.assertLess(change, 0)  # colder
-        self.assertIn("3 results from step 5 to step 100", done.out)
+        self.assertIn("3 results from step 5 to step 100, at length 1024: ", done.out)
+        self.assertRegex(done.out, r"step 5 +\S*check-5/results\.json: scan of .*demo/model")
+        self.assertIn("normalizer: softmax:t=1.0 -> softmax:t=0.6 -> softmax:t=0.3", done.out)
         self.assertRegex(done.out, r"1\.3 +entropy")
         self.assertIn("of the same text", done.err)
+        self.assertIn("settings that differ between the results: normalizer", done.err)
+        self.assertEqual([run["file"] for run in results["settings"]["runs"]],
+                         [f"{folder}/results.json" for folder in reversed(folders)])  # fmt: skip
         self.succeed("report", str(out))
-        self.assertIn("the result of one checkpoint", (out / "report.html").read_text())
+        self.assertIn('"command":"series"', (out / "report.html").read_text())
+
+    def test_writes_a_table_of_the_steps(self) -> None:
+        folders = [self.scan("check-1000000", 0.3), self.scan("check-0.5", 1.0)]
+        out = self.folder / "series"
+        done = self.succeed("series", *folders, "--metrics", "entropy", "--out", str(out))
+        self.assertIn(f"Written: {out}/results.json, {out}/heads.csv", done.out)
+        self.assertEqual(sorted(path.name for path in out.iterdir()), ["heads.csv", "results.json"])
+        results = json.loads((out / "results.json").read_text())
+        with (out / "heads.csv").open() as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(list(rows[0]), ["layer", "head", "step", "entropy"])
+        self.assertEqual([row["step"] for row in rows], ["0.5", "1e+06"] * 12)
+        self.assertEqual(float(rows[9]["entropy"]), results["metrics"]["entropy"]["values"][0][4][1])
+        self.assertRegex(done.out, r"step 1000000 +\S*check-1000000/")
+        self.assertRegex(done.out, r"(?m)^.* 1\.3 +entropy .* 1000000$")
+
+    def test_says_when_names_give_no_steps(self) -> None:
+        files = [self.scan("f16", 1.0), self.scan("q4", 0.3)]
+        done = self.succeed("series", *files)
+        self.assertIn("from step 1 to step 2,", done.out)
+        self.assertIn("the names give no steps, so the steps are 1, 2 ...", done.err)
+        self.assertIn("(--steps sets them)", done.err)
+        done = self.succeed("series", *files, "--steps", "0,2.5")
+        self.assertIn("from step 0 to step 2.5,", done.out)
+        self.assertNotIn("no steps", done.err)
 
     def test_refuses_what_it_cannot_join(self) -> None:
         one, two = self.scan("a", 1.0), self.scan("b", 0.5)
@@ -51,6 +97,9 @@ class Series(CommandTest):
             (2, [one, two, "--steps", "5,1"], "--steps: expected 2 rising numbers"),
             (2, [one, two, "--steps", "1,-2"], "--steps"),
             (2, [one, two, "--metrics", "entropi"], "did you mean entropy?"),
+            (3, [one, self.changed(one, two)], "expected the results of one run, found those of a diff"),
+            (3, [one, self.joined(one, two)], "expected the results of one checkpoint"),
+            (3, [one, self.of_layer_0()], "expected the layers 0, 1 of"),
             (3, [one, str(self.folder / "none")], "none"),
         ):
             with self.subTest(arguments):

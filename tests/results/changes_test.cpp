@@ -65,7 +65,7 @@ TEST(Changes, FewBatchesKnowLittle) {
   const double error = 0.5 / std::sqrt(2.0);
   Results d = differing({{1, 1}, {1, 1}, {1, 1}}, {{1.5, 3}, {1, 1}, {1, 1}}, error);
   EXPECT_EQ(list_changes(d).changed, 1);
-  d.metric("m")->degrees_of_freedom.assign(12, 3);
+  d.metric("m_change")->degrees_of_freedom.assign(6, 6);
   const ChangeList list = list_changes(d);
   EXPECT_EQ(list.changed, 1);
   EXPECT_EQ(list.measured[0].degrees_of_freedom, 6);
@@ -100,8 +100,8 @@ TEST(Changes, WithoutErrorsStandApartAndBySize) {
 
 TEST(Changes, ShortLengthsWithoutErrorsAreLeftAsideWhereLongerOnesHaveSome) {
   Results d = differing({{1, 1}, {1, 1}}, {{9, 9}, {9, 9}}, 1);
-  // In place: the errors of length 32 of head 0, old and new.
-  d.metric("m")->standard_error[0] = kUndefined;
+  // In place: the error of length 32 of head 0.
+  d.metric("m_change")->standard_error[0] = kUndefined;
   const ChangeList list = list_changes(d);
   EXPECT_EQ(list.values, 3);
   EXPECT_EQ(list.too_few, 1);

@@ -145,10 +145,11 @@ def _declaration_faults(name: str, metric: dict, settings: dict):
 
 def _flag_faults(document: dict):
     coords = document["coords"]
+    longest = coords["length"][-1] if "length" in coords else document["settings"].get("length")
     for flag in document["flags"]:
         if flag["layer"] not in coords["layer"] or flag["head"] not in coords["head"]:
             yield f"flags: {flag['name']} of a head that is not there"
-        if flag["length"] != coords["length"][-1]:
+        if flag["length"] != longest:
             yield f"flags: {flag['name']} not at the longest length"
         if ("partner" in flag) != (flag["name"] == "redundant"):
             yield f"flags: a partner belongs to redundant, and only to it ({flag['name']})"

@@ -1,4 +1,4 @@
-// Draws heads while a model trains: metrics over the steps of a monitor's records.
+// Draws heads over steps: of a monitor's records while a model trains, or of a series of checkpoints.
 import type { MetricName } from "../catalogue/catalogue";
 import type { Cell, Results } from "../data/results";
 import { colourOf, curvesFigure, metricCurve, type MetricStyle } from "./curves";
@@ -7,10 +7,24 @@ import { capital, headLabel, metricLabel } from "./format";
 import { isLogarithmic, withScale } from "./scatter";
 
 const STEP = "step";
-const CAPTION_OF_MONITOR =
-  "A line is a head, a point of it a record: one text of the batch at that step, so that what goes " +
-  "up and down from record to record may be the texts'.";
-const CAPTION_OF_SERIES = "A line is a head, a point of it the result of one checkpoint.";
+// How figures speak of the steps of a monitor's records, and of a series of checkpoints.
+const WORDS = {
+  monitor: {
+    varies: "while the model trains",
+    caption:
+      "A line is a head, a point of it a record: one text of the batch at that step, so that what goes " +
+      "up and down from record to record may be the texts'.",
+  },
+  series: {
+    varies: "over the steps",
+    caption:
+      "A line is a head, a point of it the result of one checkpoint. Bands are two standard errors.",
+  },
+};
+const wordsOf = (results: Results) => WORDS[results.command === "series" ? "series" : "monitor"];
+
+// Returns the heading of all figures.
+export const trainingHeading = (results: Results): string => `Every head ${wordsOf(results).varies}`;
 
 // Returns the metrics of heads that were recorded at several steps.
 export const trainingNeeds = (results: Results): MetricName[] =>
@@ -67,12 +81,12 @@ function figureOf(
     : [];
   const curves = [...others, ...own];
   const log = isLogarithmic(results, name, curves.flatMap(({ values }) => values));
-  const about = results.command === "series" ? CAPTION_OF_SERIES : CAPTION_OF_MONITOR;
+  const { varies, caption } = wordsOf(results);
   const who = chosen ? `: ${headLabel(results, chosen.layer, chosen.head)}` : "";
   return curvesFigure({
     id: `training-${name.replace(/_/g, "-")}`,
-    title: `${capital(results.title(name))} while the model trains${who}`,
-    caption: chosen ? `${about} Thin lines are the other heads.` : about,
+    title: `${capital(results.title(name))} ${varies}${who}`,
+    caption: chosen ? `${caption} Thin lines are the other heads.` : caption,
     x: { column: STEP, label: STEP, values: results.numbers(STEP) },
     y: { label: withScale(metricLabel(results, name), log), log },
     curves,

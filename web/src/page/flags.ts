@@ -23,10 +23,14 @@ export function flagGroups(flags: readonly Flag[]): FlagGroup[] {
     .sort((a, b) => b.flags.length - a.flags.length);
 }
 
+// The flags of a series of checkpoints are those of the last.
+export const flagsTitle = (results: Results): string =>
+  results.command === "series" ? "Flags at the last step" : "Flags";
+
 export function flagsOfModel(results: Results): HTMLElement {
   const groups = flagGroups(results.header.flags ?? []);
   const box = element("section", { class: "flags", "aria-labelledby": "flags" });
-  box.append(element("h2", { id: "flags" }, "Flags"));
+  box.append(element("h2", { id: "flags" }, flagsTitle(results)));
   if (groups.length === 0) {
     box.append(
       element(

@@ -3,7 +3,7 @@ import type { Results } from "../data/results";
 import type { Figure } from "../figures/figure";
 import { hasModelFigures, modelFigures } from "../figures/model";
 import { limitsFigures, limitsNeeds, tokensFigures, tokensNeeds } from "../figures/papers";
-import { trainingFigures, trainingNeeds } from "../figures/training";
+import { trainingFigures, trainingHeading, trainingNeeds } from "../figures/training";
 import { element } from "./element";
 import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
@@ -11,7 +11,7 @@ import { picture } from "./picture";
 interface Gallery {
   id: string;
   title: string;
-  heading: string;
+  heading(results: Results): string;
   has(results: Results): boolean;
   figures(results: Results): Figure[];
 }
@@ -28,7 +28,7 @@ function gallery({ id, title, heading, has, figures }: Gallery): View {
         node: element(
           "div",
           {},
-          element("h1", {}, heading),
+          element("h1", {}, heading(results)),
           drawn.length === 0
             ? element("p", { class: "note" }, "These results have nothing to draw here.")
             : element(
@@ -45,16 +45,16 @@ function gallery({ id, title, heading, has, figures }: Gallery): View {
 export const model = gallery({
   id: "model",
   title: "Model",
-  heading: "The whole model",
+  heading: () => "The whole model",
   has: hasModelFigures,
   figures: modelFigures,
 });
 
-// Shows the records of a monitor.
+// Shows the records of a monitor, or a series of checkpoints.
 export const training = gallery({
   id: "training",
   title: "Training",
-  heading: "Every head while the model trains",
+  heading: trainingHeading,
   has: (results) => trainingNeeds(results).length > 0,
   figures: trainingFigures,
 });
@@ -64,7 +64,7 @@ export const training = gallery({
 export const papers = gallery({
   id: "papers",
   title: "Papers",
-  heading: "The papers' figures on this model",
+  heading: () => "The papers' figures on this model",
   has: (results) => limitsNeeds(results).length + tokensNeeds(results).length > 0,
   figures: (results) => [...limitsFigures(results), ...tokensFigures(results)],
 });

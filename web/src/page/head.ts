@@ -17,7 +17,7 @@ import {
 } from "./cells";
 import { choice, element, fill } from "./element";
 import { examples } from "./examples";
-import { flagsOfHead } from "./flags";
+import { flagsOfHead, flagsTitle } from "./flags";
 import { ASIDE_WORDS } from "./findings";
 import { cellWords, mainColumns } from "./heads";
 import type { Opened, Page, View } from "./page";
@@ -122,7 +122,7 @@ async function card(page: Page, found: Head): Promise<Card> {
       { class: "card" },
       heading,
       viewer && section(id("examples"), "Examples", viewer),
-      section(id("flags"), "Flags", flagsOfHead(results, flags)),
+      section(id("flags"), flagsTitle(results), flagsOfHead(results, flags)),
       figures,
     ),
     update: async () => {

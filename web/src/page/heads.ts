@@ -197,13 +197,17 @@ function headTable(page: Page, metrics: readonly MetricName[], rows: readonly He
     });
   }
   return table({
-    caption: "Values of each head at the longest length",
+    caption: captionOf(results),
     columns,
     rows,
     order: parseOrder(page.address.query["sort"]) ?? { column: "head", descending: false },
     sort: (order) => page.go(changed(page.address, { sort: formatOrder(order) })),
   });
 }
+
+// A cell shows the last label of every dim that has no choice.
+export const captionOf = (results: Results): string =>
+  `Values of each head at the ${results.coord("length").length > 0 ? "longest length" : "last step"}`;
 
 export function metricColumn(
   results: Results,

@@ -1,0 +1,132 @@
+#include "results/texts_apart.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "headgauge/text.hpp"
+#include "results/diff_notices.hpp"
+#include "statistics/inference.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr std::size_t kFewestTexts = 4;  // as for an error between documents
+
+std::string text_of(const Results& run) {
+  if (run.text.names.empty()) return "an unknown text";
+  return "the text " + legible(run.text.names.front());
+}
+
+bool same_text(const Results& a, const Results& b) {
+  return compare_texts(a, b) == SameTexts::yes && a.text.tokens == b.text.tokens;
+}
+
+Results without_errors(Results run) {
+  for (auto& [name, metric] : run.metrics) {
+    metric.standard_error.clear();
+    metric.degrees_of_freedom.clear();
+  }
+  return run;
+}
+
+// Returns the mean of the cells at one place of all arrays. Equal values have no error unless they
+// are 0: whole numbers may agree on a few texts and differ on the next.
+Estimate mean_at(std::span<const LabelledArray* const> arrays, std::size_t at) {
+  std::vector<double> values;
+  Estimate mean;
+  for (const LabelledArray* array : arrays) {
+    const double value = array->values[at];
+    if (!std::isfinite(value) || array->is_none(value)) return {};
+    values.push_back(value);
+    if (!array->rows.empty()) mean.rows += array->rows[at];
+  }
+  const MeanWithError found = mean_with_error(values);
+  mean.value = found.value;
+  const bool alike = std::ranges::all_of(values, [&](double v) { return v == values.front(); });
+  if (alike && found.value != 0) return mean;
+  mean.standard_error = found.standard_error;
+  mean.degrees_of_freedom = found.degrees_of_freedom;
+  return mean;
+}
+
+void append_text(TextRecord& all, const TextRecord& more) {
+  const auto append = [](auto& list, const auto& others) {
+    list.insert(list.end(), others.begin(), others.end());
+  };
+  append(all.names, more.names);
+  append(all.sha256, more.sha256);
+  append(all.tokens, more.tokens);
+  append(all.tokens_total, more.tokens_total);
+  all.sinks.reset();
+}
+
+}  // namespace
+
+std::vector<Results> in_order_of_texts(std::span<const Results> runs,
+                                       std::span<const Results> reference,
+                                       const std::string& file) {
+  if (runs.size() != reference.size() || runs.size() < kFewestTexts) {
+    throw BadInputError(
+        fault(file, fmt::format("as many results as the others, {} or more", kFewestTexts),
+              std::to_string(runs.size()), "scan every model on the same texts, each by itself"));
+  }
+  std::vector<Results> ordered;
+  for (const Results& of : reference) {
+    const auto same = [&](const Results& run) { return same_text(run, of); };
+    const auto count = std::ranges::count_if(runs, same);
+    if (count != 1) {
+      throw BadInputError(fault(file, "one result on " + text_of(of), std::to_string(count),
+                                "scan every model on the same texts, each by itself"));
+    }
+    ordered.push_back(without_errors(*std::ranges::find_if(runs, same)));
+  }
+  return ordered;
+}
+
+Results mean_over_texts(std::span<const Results> results) {
+  Results mean = results.front();
+  mean.metrics.clear();
+  mean.notices.clear();
+  std::vector<std::string> differing;
+  for (const auto& [name, metric] : results.front().metrics) {
+    std::vector<const LabelledArray*> arrays;
+    for (const Results& one : results) {
+      const LabelledArray* array = one.metric(name);
+      if (array != nullptr && array->dims() == metric.dims()) arrays.push_back(array);
+    }
+    if (arrays.size() < results.size()) {
+      differing.push_back(name);
+      continue;
+    }
+    LabelledArray& all = mean.add_metric(name, metric);
+    if (!metric.identifier) all.with_standard_errors();
+    metric.each(
+        [&](std::span<const Index> cell, std::size_t at) { all.set(cell, mean_at(arrays, at)); });
+  }
+  for (const Results& one : results.subspan(1)) {
+    append_text(mean.text, one.text);
+    mean.partial = mean.partial || one.partial;
+    std::erase_if(mean.flags, [&](const Flag& flag) {
+      return std::ranges::none_of(one.flags, [&](const Flag& other) {
+        return other.name == flag.name && other.layer == flag.layer && other.head == flag.head &&
+               other.change == flag.change;
+      });
+    });
+  }
+  for (const Results& one : results) {
+    add_notices(mean.notices, one.notices, text_of(one), [&](const std::string& notice) {
+      return std::ranges::all_of(results, [&](const Results& other) {
+        return std::ranges::find(other.notices, notice) != other.notices.end();
+      });
+    });
+  }
+  if (!differing.empty()) {
+    mean.notices.push_back("left out: their labels differ between the texts: " +
+                           names_text(differing));
+  }
+  return mean;
+}
+
+}  // namespace headgauge
