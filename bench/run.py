@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 import subprocess
@@ -175,7 +176,7 @@ def comparisons() -> None:
     line("  one head at a time (216 interventions), weights only", f"{each:.1f} s")
 
 
-TURNS = 2  # of the experiment on BERT and its peers, so that all meet the same machine
+TURNS = 2  # of what is compared, so that all meet the same machine
 TIMED = 10  # replicates of 500 that the peers run
 
 
@@ -300,6 +301,19 @@ def long_attention() -> None:
         line("PyTorch sdpa / headgauge", f"{ratio:.2f} x", bar(ratio, 1.5, True))
 
 
+def groups(model: Path, tokens: Path) -> None:
+    """What a group of metrics costs beside the entropy set."""
+    sets = ("weights", "weights,logits", "weights,dispersion", "weights,separability")
+    seconds = dict.fromkeys(sets, math.inf)
+    for _ in range(TURNS):
+        for measures in sets:
+            found = scan(model, tokens, "avx512", *at(LENGTH), "--measures", measures)["total_s"]
+            seconds[measures] = min(seconds[measures], found)
+    for measures in sets[1:]:
+        ratio = seconds[measures] / seconds["weights"]
+        line(f"{measures} / weights, L = {LENGTH}", f"{ratio:.2f} x")
+
+
 def whole_scans(model: Path, tokens: Path, quick: bool) -> None:
     weights = sum(f.stat().st_size for f in model.glob("*.safetensors")) / 2**20
     print(f"\nGPT-2 small's shape, random weights ({weights:.0f} MB), L = {LENGTH}")
@@ -318,6 +332,7 @@ def whole_scans(model: Path, tokens: Path, quick: bool) -> None:
             f"{entropy[length]['total_s']:.2f} s",
         )
         line("  peak memory above the weights", f"{above:.0f} MB", bar(above, limit, False) if limit else "")
+    groups(model, tokens)
     if not has_torch():
         print("  peers left out: torch and transformers are not installed")
         return

@@ -167,8 +167,8 @@ TEST(Golden, LipschitzConstants) {
   EXPECT_NEAR(make_normalizer("ssmax")->lipschitz({100, 99}), .43 * std::log(100) / 2, 1e-12);
   EXPECT_EQ(make_normalizer("sigmoid")->lipschitz(two), .25);
   // Attained at two equal logits.
-  for (const char* spec : {"softmax:t=0.2", "entmax:alpha=1.5", "sparsemax", "entmax-logn",
-                           "stieltjes:q=4"}) {
+  for (const char* spec :
+       {"softmax:t=0.2", "entmax:alpha=1.5", "sparsemax", "entmax-logn", "stieltjes:q=4"}) {
     const auto normalizer = make_normalizer(spec);
     Jacobian j;
     normalizer->jacobian(std::vector<double>{0.3, 0.3}, two, j);

@@ -1,0 +1,70 @@
+"""What headgauge says of each rule from the softmax model alone, before any other model is trained.
+
+compare() puts each rule into the trained softmax model and asks for the answers of tasks, at the
+trained length and at eight times it, and measures the heads under the rule.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from data import Tasks
+from decoder import RULES, decoder
+from train import Run
+
+import headgauge
+
+TIMES = (1, 8)
+CASES = 100  # of each task and length
+SPECS = {name: rule.spec for name, rule in RULES.items()} | {
+    # compare() does not learn a scale: these are what the papers begin with or report.
+    "ssmax": "ssmax:s=0.24",  # 1 at the trained length
+    "asentmax": "asentmax",
+}
+
+
+def write_cases(data: Tasks, times: int, count: int, path: Path) -> None:
+    """Writes texts that the models did not learn as cases: each ends in its last answer."""
+    with path.open("w", encoding="utf-8") as out:
+        for kind in data.kinds:
+            random = torch.Generator().manual_seed(2 * 10**6 + times)
+            ids, counts = data.test(kind, times * data.length, count, random)
+            for text, counted in zip(ids.tolist(), counts.tolist(), strict=True):
+                end = max(place for place, counts_here in enumerate(counted) if counts_here)
+                out.write(json.dumps({"task": kind, "prompt": text[:end], "answer": [text[end]]}) + "\n")
+
+
+def forecast(run: Run, folder: Path, cases: int = CASES) -> dict[str, Any]:
+    """Returns what compare() says of each rule in the model of a softmax run; kept in the folder."""
+    log_path = folder / f"forecast-{run.name}.json"
+    if log_path.exists():
+        return dict(json.loads(log_path.read_text("utf-8")))
+    data, own = Tasks(), RULES["softmax"]
+    model = decoder(
+        own, run.seed, vocabulary=data.vocabulary, length=data.length, layers=data.layers, width=data.width,
+        heads=data.heads,
+    )  # fmt: skip
+    model.load_state_dict(torch.load(folder / f"{run.name}.model", weights_only=True)["model"])
+    changed = {name: spec for name, spec in SPECS.items() if name != "softmax"}
+    found: dict[str, Any] = {name: {} for name in changed}
+    for times in TIMES:
+        path = folder / f"cases-{run.name}-{times}.jsonl"
+        write_cases(data, times, cases, path)
+        results = headgauge.compare(
+            model, tasks=[path], cases=10**6, normalizer=list(changed.values()), measures=["weights"],
+            lengths=[data.length * times - 1], queries=16, threads=1,
+        )  # fmt: skip
+        loss = results["answer_loss_change"].values[1:].mean(axis=1)
+        entropy = results["entropy_normalized"]
+        of_rules = np.moveaxis(entropy.values, entropy.dims.index("normalizer"), 0)[1:]
+        for place, name in enumerate(changed):
+            found[name][f"loss_change_{times}"] = round(float(loss[place]), 5)
+            found[name][f"entropy_{times}"] = round(float(np.nanmean(of_rules[place])), 5)
+        path.unlink()
+    log = {"data": data.name, "forecast": run.name, "seed": run.seed, "rules": found}
+    log_path.write_text(json.dumps(log) + "\n", "utf-8")
+    return log

@@ -1,0 +1,93 @@
+"""Trains small decoders from nothing under each rule, and keeps their logs.
+
+    python run.py [--out runs] [--text FILE] [--quick] [--workers 2]
+
+With --text the models also learn the bytes of a text. Every rule first trains with each learning
+rate from one seed; then from the other seeds with the rate of the lowest loss, and some rules twice
+as long. A run that is interrupted goes on from its last state, and finished runs are not trained
+again. `tables.py` makes the tables of docs/training.md from the logs. Needs torch and transformers.
+The whole takes hours on two cores, --quick (two rules, one seed, few steps) minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+from collections.abc import Iterable
+from pathlib import Path
+
+from data import Tasks, Text
+from decoder import RULES
+from forecast import CASES, forecast
+from train import Run, train
+
+RATES = (3e-3, 1.5e-3, 6e-3)
+SEEDS = (0, 1, 2)
+LONGER = ("softmax", "ssmax", "entmax", "entmax-logn")  # rules that are trained twice as long, too
+
+
+def one(job: tuple[Run, str | None, str, int | None]) -> str:
+    run, text, out, steps = job
+    data = Tasks() if run.data == "tasks" else Text(Path(text or ""))
+    log = train(run, data, Path(out), steps)
+    tested = log.get("test", {}).get("1", {})
+    return f"{run.name}: " + (
+        ", ".join(f"{kind} {of['loss']:.3f} nats, {of['right']:.0%} right" for kind, of in tested.items())
+        or f"failed at step {log['failed']}"
+    )
+
+
+def foresee(job: tuple[Run, str, int]) -> str:
+    run, out, cases = job
+    forecast(run, Path(out), cases)
+    return f"forecast from {run.name}"
+
+
+def best_rate(folder: Path, data: str, rule: str, rates: tuple[float, ...], seed: int) -> float:
+    """Returns the rate with the lowest loss at the trained length: longer texts choose nothing."""
+
+    def loss(rate: float) -> float:
+        log = json.loads((folder / f"{Run(data, rule, rate, seed).name}.json").read_text("utf-8"))
+        of_kinds = [of["loss"] for of in log.get("test", {}).get("1", {}).values()]
+        return sum(of_kinds) / len(of_kinds) if of_kinds else float("inf")
+
+    return min(rates, key=loss)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", default="runs", help="folder of logs and models (default runs)")
+    parser.add_argument("--text", help="a UTF-8 file whose bytes are learnt, too")
+    parser.add_argument("--quick", action="store_true", help="two rules, one seed, few steps")
+    parser.add_argument("--workers", type=int, default=2, help="runs at a time, one core each (default 2)")
+    given = parser.parse_args()
+    rules = ["softmax", "entmax-logn"] if given.quick else list(RULES)
+    rates, seeds = (RATES[:1], SEEDS[:1]) if given.quick else (RATES, SEEDS)
+    steps = 32 if given.quick else None
+    folder = Path(given.out)
+    folder.mkdir(parents=True, exist_ok=True)
+    # Processes are spawned, for torch's threads do not survive a fork.
+    with multiprocessing.get_context("spawn").Pool(given.workers) as pool:
+        for data in ["tasks", *(["text"] if given.text else [])]:
+            runs = [Run(data, rule, rate, seeds[0]) for rate in rates for rule in rules]
+            say(pool.imap(one, [(run, given.text, given.out, steps) for run in runs]))
+            best = {rule: best_rate(folder, data, rule, rates, seeds[0]) for rule in rules}
+            runs = [Run(data, rule, best[rule], seed) for seed in seeds[1:] for rule in rules]
+            if not given.quick:
+                runs += [Run(data, rule, best[rule], seed, times=2) for seed in seeds for rule in LONGER]
+            say(pool.imap(one, [(run, given.text, given.out, steps) for run in runs]))
+            if data == "tasks":
+                of_softmax = [Run(data, "softmax", best["softmax"], seed) for seed in seeds]
+                say(pool.imap(foresee, [(run, given.out, 4 if given.quick else CASES) for run in of_softmax]))
+
+
+def say(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

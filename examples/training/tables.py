@@ -1,0 +1,319 @@
+"""Makes the tables and the figure of docs/training.md from the logs of run.py.
+
+    python tables.py [--collect runs] [--logs logs.jsonl] [--page ../../docs/training.md]
+
+--collect first joins the logs of a folder into the kept file. Needs numpy and matplotlib; seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).parent
+RULES = (
+    "softmax", "ssmax", "logn", "softmax1", "sigmoid", "sasoftmax", "softpick", "sparsemax", "entmax", "asentmax",
+    "entmax-logn",
+)  # fmt: skip
+MEASURES = {
+    "entropy of max": "entropy_normalized", "effective keys": "effective_tokens", "entropy slope": "entropy_slope",
+    "separability above chance": "separability_excess", "sensitivity": "sensitivity", "norm of J": "jacobian_spectral",
+    "largest logit": "largest_logit", "on sinks": "sink_weight",
+}  # fmt: skip
+Log = dict[str, Any]
+
+
+class Logs:
+    """The logs of one kind of data."""
+
+    def __init__(self, logs: list[Log], data: str) -> None:
+        self.runs = [log for log in logs if log["data"] == data and log.get("times") == 1]
+        self.longer = [log for log in logs if log["data"] == data and log.get("times", 1) > 1]
+        self.forecasts = [log for log in logs if log["data"] == data and "forecast" in log]
+        self.rules = [rule for rule in RULES if any(run["rule"] == rule for run in self.runs)]
+        self.rates = sorted({run["rate"] for run in self.runs})
+        self.best = {rule: self._best_rate(rule) for rule in self.rules}
+
+    def _best_rate(self, rule: str) -> float:
+        first = [run for run in self.runs if run["rule"] == rule and run["seed"] == 0]
+        return float(min(first, key=lambda run: mean_of(run, "1", "loss"))["rate"])
+
+    def at_best(self, rule: str) -> list[Log]:
+        """Returns the runs of each seed that ended."""
+        found = [run for run in self.runs if run["rule"] == rule and run["rate"] == self.best[rule]]
+        return sorted((run for run in found if "test" in run), key=lambda run: run["seed"])
+
+
+def mean_of(run: Log, times: str, what: str) -> float:
+    """Returns the mean over the kinds of texts; infinite if the run failed."""
+    tested = run.get("test", {}).get(times)
+    return float(np.mean([of[what] for of in tested.values()])) if tested else float("inf")
+
+
+def shown(values: Iterable[float], digits: int = 2) -> str:
+    """Mean, and standard error over the seeds."""
+    known = np.array([v for v in values if np.isfinite(v)])
+    if known.size < 2:
+        return f"{known.mean():.{digits}f}" if known.size else "-"
+    return f"{known.mean():.{digits}f} ± {known.std(ddof=1) / np.sqrt(known.size):.{digits}f}"
+
+
+def table(head: list[str], rows: Iterable[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def lengths_table(logs: Logs, what: str) -> str:
+    times = ("1", "2", "4", "8", "16")
+    rows = [
+        [f"`{rule}`", *(shown(mean_of(run, at, what) for run in logs.at_best(rule)) for at in times)]
+        for rule in sorted(
+            logs.rules, key=lambda rule: -np.mean([mean_of(r, "8", "right") for r in logs.at_best(rule)])
+        )
+    ]
+    return table(["rule", *(f"{at} x" for at in times)], rows)
+
+
+def longer_table(logs: Logs) -> str:
+    """Right answers after twice as many steps."""
+    rows = []
+    for rule in dict.fromkeys(run["rule"] for run in logs.longer):
+        runs = [run for run in logs.longer if run["rule"] == rule]
+        rows.append(
+            [
+                f"`{rule}`",
+                *(shown(mean_of(run, at, "right") for run in runs) for at in ("1", "2", "4", "8", "16")),
+            ]
+        )
+    return table(["rule", *(f"{at} x" for at in ("1", "2", "4", "8", "16"))], rows)
+
+
+def of_heads(run: Log, metric: str) -> float:
+    known = [v for row in run.get("heads", {}).get(metric, []) for v in row if v is not None]
+    return float(np.mean(known)) if known else float("nan")
+
+
+def heads_table(logs: Logs) -> str:
+    rows = [
+        [
+            f"`{rule}`",
+            *(shown(of_heads(run, metric) for run in logs.at_best(rule)) for metric in MEASURES.values()),
+        ]
+        for rule in logs.rules
+    ]
+    return table(["rule", *MEASURES], rows)
+
+
+def rates_table(logs: Logs) -> str:
+    """The loss at the trained length for each learning rate, of the first seed."""
+    rows = []
+    for rule in logs.rules:
+        of_rule = {run["rate"]: run for run in logs.runs if run["rule"] == rule and run["seed"] == 0}
+        losses = [
+            "-"
+            if rate not in of_rule
+            else f"{mean_of(of_rule[rate], '1', 'loss'):.2f}".replace("inf", "failed")
+            for rate in logs.rates
+        ]
+        best = logs.at_best(rule)
+        norms = [max(norm for _, _, norm in run["curve"]) for run in best]
+        jacobian = [
+            max((most for _, *known in run.get("jacobian", []) for most in known), default=np.nan)
+            for run in best
+        ]
+        warned = sorted(
+            {line.split(" began")[0].split(": ", 1)[1] for run in best for line in run["warnings"]}
+        )
+        rows.append([f"`{rule}`", *losses, shown(norms, 1), shown(jacobian), ", ".join(warned) or "none"])
+    return table(
+        [
+            "rule",
+            *(f"rate {rate:g}" for rate in logs.rates),
+            "largest gradient",
+            "largest norm of J",
+            "Monitor warned of",
+        ],
+        rows,
+    )
+
+
+def ranks(values: np.ndarray) -> np.ndarray:
+    return np.array([(values < v).sum() + ((values == v).sum() - 1) / 2 for v in values])
+
+
+def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
+    return float(np.corrcoef(ranks(a), ranks(b))[0, 1])
+
+
+def forecast_table(logs: Logs) -> str:
+    """Rank correlation over the rules of what the softmax model says with what training brought; p from
+    20000 permutations of the rules, the same in all seeds."""
+    rules = [rule for rule in logs.rules if rule != "softmax"]
+    predictors = {
+        "answers lose least at 1 x": ("loss_change_1", -1), "answers lose least at 8 x": ("loss_change_8", -1),
+        "lowest entropy at 1 x": ("entropy_1", -1), "lowest entropy at 8 x": ("entropy_8", -1),
+    }  # fmt: skip
+    outcomes = {"right at 1 x": "1", "right at 8 x": "8"}
+    runs = {(run["rule"], run["seed"]): run for rule in rules for run in logs.at_best(rule)}
+    rows = []
+    for name, (key, sign) in predictors.items():
+        cells = []
+        for times in outcomes.values():
+            pairs = []
+            for each in logs.forecasts:
+                if all((rule, each["seed"]) in runs for rule in rules):
+                    said = np.array([sign * each["rules"][rule][key] for rule in rules])
+                    came = np.array([mean_of(runs[rule, each["seed"]], times, "right") for rule in rules])
+                    pairs.append((said, came))
+            cells.append(_correlation_cell(pairs, len(rules)))
+        rows.append([name, *cells])
+    return table(["the softmax model says", *outcomes], rows)
+
+
+def _correlation_cell(pairs: list[tuple[np.ndarray, np.ndarray]], count: int) -> str:
+    if not pairs:
+        return "-"
+    found = [rank_correlation(said, came) for said, came in pairs]
+    random = np.random.default_rng(0)
+    chance = []
+    for _ in range(20000):
+        order = random.permutation(count)
+        chance.append(np.mean([np.corrcoef(ranks(said), ranks(came)[order])[0, 1] for said, came in pairs]))
+    p = (1 + sum(abs(c) >= abs(np.mean(found)) - 1e-12 for c in chance)) / (1 + len(chance))
+    return f"{np.mean(found):+.2f} ({', '.join(f'{v:+.2f}' for v in found)}), p {p:.3f}"
+
+
+def forming_table(logs: Logs) -> str:
+    """The first looked-at step at which half of the final change is there, in the head that changes most."""
+    watched = {"induction": "weight_induction", "previous token": "weight_previous", "sinks": "sink_weight"}
+    rows = []
+    for rule in logs.rules:
+        cells = []
+        for metric in watched.values():
+            steps, last = [], []
+            for run in logs.at_best(rule):
+                seen = np.array([look[metric] for look in run["looks"]], dtype=float)
+                change = seen[-1] - seen[0]
+                at = np.unravel_index(np.nanargmax(change), change.shape)
+                of_head = seen[(slice(None), *at)]
+                half = (of_head[0] + of_head[-1]) / 2
+                steps.append(run["looks"][int(np.argmax(of_head >= half))]["step"])
+                last.append(of_head[-1])
+            cells.append(
+                f"{shown(last)}, by {'-'.join(f'{s}' for s in sorted({min(steps), max(steps)}))}"
+                if last
+                else "-"
+            )
+        entropy = [
+            np.nanmean(np.array(run["looks"][-1]["entropy_normalized"], dtype=float))
+            for run in logs.at_best(rule)
+        ]
+        rows.append([f"`{rule}`", *cells, shown(entropy)])
+    return table(
+        ["rule", *(f"{name}: weight, by step" for name in watched), "entropy of max at the end"], rows
+    )
+
+
+def pairs_table(logs: Logs, rule: str) -> str:
+    """Right answers of `rule` less those of the others, with the same seed."""
+    own = {run["seed"]: run for run in logs.at_best(rule)}
+    rows = []
+    for other in logs.rules:
+        both = [(own[run["seed"]], run) for run in logs.at_best(other) if run["seed"] in own]
+        if other != rule:
+            rows.append([f"`{other}`", *(
+                shown(mean_of(a, at, "right") - mean_of(b, at, "right") for a, b in both) for at in ("1", "4", "8", "16")
+            )])  # fmt: skip
+    return table([f"`{rule}` less", "1 x", "4 x", "8 x", "16 x"], rows)
+
+
+def figure(logs: Logs, path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams.update({"svg.hashsalt": "headgauge", "font.size": 9})
+    from matplotlib import pyplot
+
+    _, (by_length, by_step) = pyplot.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    styles = itertools.cycle(("-", "--", ":", "-."))
+    for place, (rule, style) in enumerate(zip(logs.rules, styles, strict=False)):
+        runs, look = logs.at_best(rule), {"color": f"C{place % 10}", "linestyle": style, "label": rule}
+        if not runs:
+            continue
+        right = [[mean_of(run, at, "right") for at in ("1", "2", "4", "8", "16")] for run in runs]
+        by_length.errorbar(
+            (1, 2, 4, 8, 16), np.mean(right, axis=0), np.std(right, axis=0), marker=".", **look
+        )
+        most = [
+            [np.nanmax(np.array(seen["weight_induction"], dtype=float)) for seen in run["looks"]]
+            for run in runs
+        ]
+        by_step.plot([seen["step"] for seen in runs[0]["looks"]], np.mean(most, axis=0), marker=".", **look)
+    by_length.set(
+        xscale="log", xlabel="length, times the trained one", ylabel="share of right answers", ylim=(0, 1)
+    )
+    by_length.set_xticks((1, 2, 4, 8, 16), ("1", "2", "4", "8", "16"))
+    by_step.set(
+        xlabel="step", ylabel="weight on what followed this token before, in the strongest head", ylim=(0, 1)
+    )
+    by_length.legend(fontsize=7)
+    pyplot.savefig(path, metadata={"Date": None})
+    pyplot.close()
+
+
+def rewrite(page: Path, parts: dict[str, str]) -> None:
+    """Puts each part between its marks on the page."""
+    text = page.read_text("utf-8")
+    for name, part in parts.items():
+        begin, end = f"<!-- training: {name} -->", "<!-- end training -->"
+        pattern = re.compile(re.escape(begin) + r".*?" + re.escape(end), re.DOTALL)
+        if not pattern.search(text):
+            raise SystemExit(f"{page}: expected the mark {begin}, found none")
+        text = pattern.sub(lambda _, new=f"{begin}\n{part}\n{end}": new, text)
+    page.write_text(text, "utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--collect", type=Path, help="folder of run.py whose logs to keep first")
+    parser.add_argument("--logs", type=Path, default=HERE / "logs.jsonl")
+    parser.add_argument("--page", type=Path, help="page whose tables to rewrite; default: print them")
+    parser.add_argument("--figure", type=Path, help="SVG file to write")
+    given = parser.parse_args()
+    if given.collect:
+        kept = [path.read_text("utf-8") for path in sorted(given.collect.glob("*.json"))]
+        given.logs.write_text("".join(kept), "utf-8")
+    logs = [json.loads(line) for line in given.logs.read_text("utf-8").splitlines()]
+    parts: dict[str, str] = {}
+    for data in dict.fromkeys(log["data"] for log in logs):
+        of = Logs(logs, data)
+        makers: dict[str, Callable[[], str]] = {
+            "right": lambda of=of: lengths_table(of, "right"), "loss": lambda of=of: lengths_table(of, "loss"),
+            "pairs": lambda of=of: pairs_table(of, "entmax-logn"), "heads": lambda of=of: heads_table(of),
+            "rates": lambda of=of: rates_table(of), "forecast": lambda of=of: forecast_table(of),
+            "forming": lambda of=of: forming_table(of), "longer": lambda of=of: longer_table(of),
+        }  # fmt: skip
+        for name, make in makers.items():
+            if name != "forecast" or of.forecasts:
+                parts[f"{data} {name}"] = make()
+    if given.page:
+        marks = given.page.read_text("utf-8")
+        rewrite(given.page, {name: part for name, part in parts.items() if f"training: {name} " in marks})
+    else:
+        for name, part in parts.items():
+            print(f"\n{name}\n\n{part}")
+    if given.figure:
+        figure(Logs(logs, "tasks"), given.figure)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""Texts of retrieval tasks, of any length, in which many answers are asked for.
+
+A text begins with a token that names its task and gives facts. Behind a separator it asks for all of
+them in random order, and then again until it is full:
+
+    copy     a b c d e f ... | c d e f  a b c d ...    pieces of four tokens; the last three are answers
+    recall   k v k v k v ... | k v  k v  k v ...       each v behind the separator is an answer
+    chains   x v z u y x ... | y x v  w z u ...        y means x, whose value is v: both are answers
+
+`headgauge task` writes the same tasks in the words of a model and asks once in each text. A model
+that learns them from nothing needs many answers in each. Facts are drawn without replacement, so
+each answer stands once among them. Half of the vocabulary are names, the other half are values.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+
+TASKS = ("copy", "recall", "chains")
+WORDS = 512
+PIECES = (4, 8, 16, 32)
+SEPARATOR = len(TASKS)
+FIRST_WORD = SEPARATOR + 1
+VOCABULARY = FIRST_WORD + WORDS
+
+
+class Texts(NamedTuple):
+    ids: torch.Tensor
+    """(texts, length) tokens."""
+    answers: torch.Tensor
+    """(length) bool: tokens that the facts before them decide."""
+
+
+def _words(count: int, size: int, random: torch.Generator) -> torch.Tensor:
+    """Draws (count, size) words; those of a text are all different."""
+    return FIRST_WORD + torch.rand((count, WORDS), generator=random).argsort(dim=1)[:, :size]
+
+
+def _copy(count: int, pairs: int, random: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+    facts = _words(count, max(2 * pairs, PIECES[0]), random)
+    piece = PIECES[int(torch.randint(len(PIECES), (), generator=random))]
+    return facts, facts.unfold(1, min(piece, facts.shape[1]), 1)
+
+
+def _recall(count: int, pairs: int, random: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+    facts = _words(count, 2 * pairs, random)
+    return facts, facts.unflatten(1, (pairs, 2))
+
+
+def _chains(count: int, pairs: int, random: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+    """Half of the names have a value, the others mean one of these names."""
+    words = _words(count, pairs + pairs // 2, random)
+    names, values = words[:, :pairs], words[:, pairs:]
+    meant = torch.randint(pairs // 2, (count, pairs - pairs // 2), generator=random)
+    told = torch.cat([values, names.gather(1, meant)], dim=1)
+    true = torch.stack([names[:, pairs // 2 :], names.gather(1, meant), values.gather(1, meant)], dim=2)
+    return torch.stack([names, told], dim=2).flatten(1), true
+
+
+_MAKERS = {"copy": _copy, "recall": _recall, "chains": _chains}
+
+
+def texts(task: str, length: int, count: int, random: torch.Generator, pairs: int | None = None) -> Texts:
+    """Draws `count` texts of `length` tokens. They have so many pairs of facts, or twice as many
+    tokens to copy; by default their facts fill half of the text."""
+    facts, parts = _MAKERS[task](count, length // 4 if pairs is None else pairs, random)
+    room, piece = length - 2 - facts.shape[1], parts.shape[2]
+    rounds = -(-room // (parts.shape[1] * piece))
+    order = torch.cat(
+        [torch.rand(parts.shape[:2], generator=random).argsort(dim=1) for _ in range(rounds)], dim=1
+    )
+    asked = parts.gather(1, order[..., None].expand(-1, -1, piece)).flatten(1)[:, :room]
+    marks = torch.tensor([TASKS.index(task), SEPARATOR]).expand(count, 2)
+    ids = torch.cat([marks[:, :1], facts, marks[:, 1:], asked], dim=1)
+    at = torch.arange(length) - facts.shape[1] - 2
+    return Texts(ids, (at >= 0) & (at % piece > 0))

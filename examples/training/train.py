@@ -1,0 +1,182 @@
+"""Trains one decoder under one rule, measures it while it learns and at the end, and logs all of it."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from data import Batch, Tasks, Text
+from decoder import RULES, Rule, decoder, use
+
+import headgauge
+
+TIMES = (1, 2, 4, 8, 16)
+TEST_TEXTS = {1: 48, 2: 32, 4: 16, 8: 8, 16: 4}
+LOOKS = (0, 1 / 16, 1 / 8, 3 / 16, 1 / 4, 3 / 8, 1 / 2, 3 / 4, 1)  # shares of the steps
+WARM_UP = 1 / 8
+LOOKED_AT = ("weight_induction", "weight_previous", "sink_weight", "entropy_normalized")
+KEPT = (
+    "entropy_normalized", "effective_tokens", "entropy_slope", "separability_excess", "sensitivity",
+    "jacobian_spectral", "largest_logit", "sink_weight",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Run:
+    data: str
+    rule: str
+    rate: float
+    seed: int
+    times: int = 1
+    """How many times as many steps as the others."""
+
+    @property
+    def name(self) -> str:
+        longer = f"-x{self.times}" if self.times > 1 else ""
+        return f"{self.data}-{self.rule}-{self.rate:g}-{self.seed}{longer}"
+
+
+def loss_of(model: Any, batch: Batch) -> torch.Tensor:
+    """Returns the loss in nats of each token that counts."""
+    ids, counts = batch
+    logits = model(input_ids=ids).logits[:, :-1][counts[:, 1:]]
+    return torch.nn.functional.cross_entropy(logits, ids[:, 1:][counts[:, 1:]], reduction="none")
+
+
+def test(model: Any, rule: Rule, data: Tasks | Text, times: int) -> dict[str, dict[str, float]]:
+    """Returns loss, and share of right answers, of each kind of text. The texts of a length are the
+    same for every model. Those of the second half of a text count, where the context is long."""
+    found = {}
+    for kind in data.kinds:
+        random = torch.Generator().manual_seed(10**6 + times)
+        ids, counts = data.test(kind, times * data.length, TEST_TEXTS[times], random)
+        counts = counts & (torch.arange(ids.shape[1]) >= ids.shape[1] // 2)
+        losses, right = [], []
+        with torch.no_grad(), use(model, rule):
+            for row in range(0, len(ids), 4):
+                logits = model(input_ids=ids[row : row + 4]).logits[:, :-1][counts[row : row + 4, 1:]]
+                answers = ids[row : row + 4, 1:][counts[row : row + 4, 1:]]
+                losses.append(torch.nn.functional.cross_entropy(logits, answers, reduction="none"))
+                right.append(logits.argmax(dim=-1) == answers)
+        found[kind] = {
+            "loss": float(torch.cat(losses).mean()), "right": float(torch.cat(right).float().mean())
+        }  # fmt: skip
+    return found
+
+
+def measure(model: Any, rule: Rule, data: Tasks | Text, texts: int, **options: Any) -> headgauge.Results:
+    """Scans the model under its rule at the trained length, on texts that it did not learn."""
+    random = torch.Generator().manual_seed(10**6)
+    ids = [data.test(kind, data.length, texts, random)[0] for kind in data.kinds]
+    with use(model, rule):
+        return headgauge.scan(model, list(torch.cat(ids).numpy()), threads=1, **options)
+
+
+def values(results: headgauge.Results, names: tuple[str, ...]) -> dict[str, Any]:
+    """Returns the values of each head at the longest length, and for metrics over N, T or eps at the
+    one in the middle."""
+    found = {}
+    for name in names:
+        if name in results.metrics:
+            metric = results[name]
+            of_heads = metric.values
+            for axis in reversed(range(2, of_heads.ndim)):
+                at = -1 if metric.dims[axis] == "length" else of_heads.shape[axis] // 2
+                of_heads = of_heads.take(at, axis=axis)
+            found[name] = [
+                [round(float(v), 5) if math.isfinite(v) else None for v in row] for row in of_heads
+            ]
+    return found
+
+
+def train(run: Run, data: Tasks | Text, folder: Path, steps: int | None = None) -> dict[str, Any]:
+    """Returns the log of the run: from `folder` if it is there, from the last state that is there if
+    it was interrupted. One thread, so that a run has the same numbers on every machine of a kind."""
+    log_path, state_path = folder / f"{run.name}.json", folder / f"{run.name}.pt"
+    if log_path.exists():
+        return dict(json.loads(log_path.read_text("utf-8")))
+    torch.set_num_threads(1)
+    steps = steps or data.steps * run.times
+    rule = RULES[run.rule]
+    model = decoder(
+        rule, run.seed, vocabulary=data.vocabulary, length=data.length, layers=data.layers, width=data.width,
+        heads=data.heads,
+    )  # fmt: skip
+    optimizer = torch.optim.AdamW(model.parameters(), lr=run.rate, weight_decay=0.01, betas=(0.9, 0.98))
+    random = torch.Generator().manual_seed(1000 + run.seed)
+    log: dict[str, Any] = {
+        **asdict(run),
+        "steps": steps,
+        "curve": [],
+        "looks": [],
+        "warnings": [],
+        "began": 0,
+    }
+    if state_path.exists():
+        state = torch.load(state_path, weights_only=True)
+        model.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+        random.set_state(state["random"])
+        log = state["log"]
+    monitor = headgauge.Monitor(
+        model, every=max(steps // 16, 1), queries=16, warn=log["warnings"].append,
+        measures=("weights", "logits", "sensitivity"),
+    )  # fmt: skip
+    looks = {round(share * steps) for share in LOOKS}
+    with monitor:
+        for step in range(log["began"], steps + 1):
+            if step in looks:
+                seen = measure(
+                    model, rule, data, 3, lengths=[data.length], measures=["weights", "roles", "logits"]
+                )
+                log["looks"].append({"step": step, **values(seen, LOOKED_AT)})
+            if step == steps:
+                break
+            share = (step + 1) / steps
+            rate = min(1.0, share / WARM_UP, 0.02 + 0.49 * (1 + math.cos(math.pi * share)))
+            for group in optimizer.param_groups:
+                group["lr"] = run.rate * rate
+            with use(model, rule):
+                loss = loss_of(model, data.batch(random)).mean()
+                optimizer.zero_grad()
+                loss.backward()
+                norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+                optimizer.step()
+                record = monitor.step(step + 1)
+            if not math.isfinite(float(norm)):
+                log["failed"] = step + 1  # no number is left to learn from
+                break
+            if step % (steps // 32 or 1) == 0:
+                log["curve"].append([step, round(float(loss), 4), round(float(norm), 4)])
+            if record is not None:
+                log["jacobian"] = [*log.get("jacobian", []), [step + 1, *_most(record, "jacobian_spectral")]]
+            if (step + 1) % max(steps // 4, 1) == 0:
+                log["began"] = step + 1
+                torch.save(
+                    {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "random": random.get_state(),
+                     "log": log}, state_path.with_suffix(".part"),
+                )  # fmt: skip
+                os.replace(state_path.with_suffix(".part"), state_path)
+    del log["began"]
+    if "failed" not in log:
+        log["test"] = {str(times): test(model, rule, data, times) for times in TIMES}
+        seen = measure(
+            model, rule, data, 8, lengths=[data.length // 4, data.length // 2, data.length],
+            measures=["weights", "dispersion", "roles", "logits", "separability", "sensitivity"],
+        )  # fmt: skip
+        log["heads"] = values(seen, KEPT)
+    torch.save({"model": model.state_dict()}, folder / f"{run.name}.model")
+    log_path.write_text(json.dumps(log) + "\n", "utf-8")
+    state_path.unlink(missing_ok=True)
+    return log
+
+
+def _most(record: dict[str, Any], metric: str) -> list[float]:
+    """Returns the largest value over the heads, as a list that is empty if none is known."""
+    known = [v for row in record["metrics"].get(metric, []) for v in row if v is not None]
+    return [round(max(known), 5)] if known else []

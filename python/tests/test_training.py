@@ -1,0 +1,160 @@
+"""examples/training: what it draws, that it trains the same bits again, and that the page has its numbers."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from test_live import MISSING, ROOT
+
+FOLDER = ROOT / "examples/training"
+sys.path.insert(0, str(FOLDER))
+import tables
+
+if not MISSING:
+    import decoder
+    import tasks
+    import torch
+    import train
+    from data import Tasks
+
+
+def program(*words: Any) -> str:
+    command = [sys.executable, "-W", "ignore", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+    if done.returncode != 0:
+        raise AssertionError(done.stderr)
+    return done.stdout
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Drawn(unittest.TestCase):
+    """Each answer follows from the facts, found here by reading the text as a person would."""
+
+    def texts(self, task: str, length: int, pairs: int | None) -> Any:
+        drawn = tasks.texts(task, length, 5, torch.Generator().manual_seed(3), pairs)
+        self.assertEqual(drawn.ids.shape, (5, length))
+        self.assertGreater(int(drawn.answers.sum()), length // 8)
+        for ids in drawn.ids.tolist():
+            end = ids.index(tasks.SEPARATOR)
+            yield ids[1:end], ids, [k for k in range(length) if drawn.answers[k]]
+
+    def test_answers_follow_from_facts(self) -> None:
+        for length, pairs in ((64, None), (64, 2), (64, 3), (1024, None)):
+            for facts, ids, at in self.texts("copy", length, pairs):
+                for k in at:
+                    self.assertEqual(ids[k], facts[facts.index(ids[k - 1]) + 1])
+            for facts, ids, at in self.texts("recall", length, pairs):
+                known = dict(zip(facts[::2], facts[1::2], strict=True))
+                for k in at:
+                    self.assertEqual(ids[k], known[ids[k - 1]])
+            for facts, ids, at in self.texts("chains", length, pairs):
+                known = dict(zip(facts[::2], facts[1::2], strict=True))
+                begin = ids.index(tasks.SEPARATOR) + 1
+                for k in at:
+                    self.assertEqual(ids[k], known[ids[k - 1]])
+                    self.assertEqual(ids[k] in known, (k - begin) % 3 == 1)  # a name, then its value
+
+    def test_facts_are_all_different(self) -> None:
+        for task in ("copy", "recall"):
+            for facts, _, _ in self.texts(task, 1024, None):
+                self.assertEqual(len(set(facts)), len(facts))
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Trained(unittest.TestCase):
+    def test_a_learned_scale_is_that_of_its_definition(self) -> None:
+        for kind in ("log", "power"):
+            queries = torch.nn.Linear(8, 6, bias=False)
+            scaled = decoder.ScaledQueries(queries, 2, kind, 64)
+            hidden = torch.randn(1, 5, 8, generator=torch.Generator().manual_seed(1))
+            found = scaled(hidden).detach().numpy()[0]
+            for t in range(5):
+                for head in range(2):
+                    if kind == "log":
+                        scale = float(scaled.s[head]) * np.log(t + 1)
+                    else:
+                        beta = np.log1p(np.exp(float(scaled.beta(hidden)[0, t, head])))
+                        gamma = 2 * np.tanh(float(scaled.gamma(hidden)[0, t, head]))
+                        scale = 1 + (beta * np.log(t + 1) ** gamma if t > 0 else 0)
+                    of_head = queries(hidden).detach().numpy()[0, t, 3 * head : 3 * head + 3]
+                    np.testing.assert_allclose(found[t, 3 * head : 3 * head + 3], scale * of_head, rtol=1e-5)
+
+    def test_an_interrupted_run_has_the_same_numbers(self) -> None:
+        run, data, steps = train.Run("tasks", "asentmax", 3e-3, 1), Tasks(), 8
+        own = train.loss_of
+        with mock.patch.object(train, "TIMES", (1, 2)), tempfile.TemporaryDirectory() as whole, \
+                tempfile.TemporaryDirectory() as parts:  # fmt: skip
+            expected = train.train(run, data, Path(whole), steps)
+            calls = 0
+
+            def fails(*given: Any) -> Any:
+                nonlocal calls
+                calls += 1
+                if calls == 6:
+                    raise KeyboardInterrupt
+                return own(*given)
+
+            with mock.patch.object(train, "loss_of", fails), self.assertRaises(KeyboardInterrupt):
+                train.train(run, data, Path(parts), steps)
+            self.assertTrue((Path(parts) / f"{run.name}.pt").exists())
+            self.assertEqual(train.train(run, data, Path(parts), steps), expected)
+            self.assertEqual([step for step, *_ in expected["curve"]], list(range(8)))
+            self.assertEqual(len(expected["looks"]), 7)
+
+    def test_measures_what_headgauge_measures_of_the_rule(self) -> None:
+        rule, data = decoder.RULES["entmax-logn"], Tasks()
+        model = decoder.decoder(rule, 0, vocabulary=data.vocabulary, length=64, layers=2, width=64, heads=4)
+        seen = train.measure(model, rule, data, 2, lengths=[16, 64], measures=["weights", "separability"])
+        self.assertEqual(seen.settings["normalizer"], "entmax-logn")
+        entropy = train.values(seen, ("entropy_normalized",))["entropy_normalized"]
+        np.testing.assert_allclose(entropy, seen["entropy_normalized"].values[..., -1], atol=1e-5)
+        excess = train.values(seen, ("separability_excess",))["separability_excess"]
+        top_n = seen["separability_excess"].dims.index("top_n")
+        expected = seen["separability_excess"].values.take(2, axis=top_n)[..., -1]
+        np.testing.assert_allclose(np.array(excess, dtype=float), expected, atol=1e-5)
+
+    def test_the_quick_run_makes_tables(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            said = program(FOLDER / "run.py", "--quick", "--out", folder)
+            self.assertEqual(len(said.splitlines()), 3, said)
+            first = {path.name: path.stat().st_mtime_ns for path in Path(folder).glob("*.json")}
+            program(FOLDER / "run.py", "--quick", "--out", folder)  # nothing is trained again
+            self.assertEqual(
+                first, {path.name: path.stat().st_mtime_ns for path in Path(folder).glob("*.json")}
+            )
+            logs = Path(folder) / "logs.jsonl"
+            found = program(FOLDER / "tables.py", "--collect", folder, "--logs", logs)
+            for name in ("tasks right", "tasks heads", "tasks rates", "tasks forming"):
+                self.assertIn(f"\n{name}\n\n| rule |", found)
+            log = json.loads((Path(folder) / "tasks-entmax-logn-0.003-0.json").read_text("utf-8"))
+            self.assertEqual(set(log["test"]), {"1", "2", "4", "8", "16"})
+            self.assertLess(log["curve"][-1][1], log["curve"][0][1])
+
+
+class Page(unittest.TestCase):
+    def test_has_the_numbers_of_the_kept_logs(self) -> None:
+        page = ROOT / "docs/training.md"
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / "training.md"
+            copy.write_bytes(page.read_bytes())
+            program(FOLDER / "tables.py", "--page", copy)
+            self.assertEqual(copy.read_text("utf-8"), page.read_text("utf-8"))
+
+    def test_ranks_and_errors(self) -> None:
+        a, b = np.array([3.0, 1.0, 2.0, 2.0]), np.array([1.0, 5.0, 2.0, 3.0])
+        np.testing.assert_array_equal(tables.ranks(a), [3, 0, 1.5, 1.5])
+        # Spearman's rho of scipy.
+        self.assertAlmostEqual(tables.rank_correlation(a, b), -0.9486832980505138)
+        self.assertEqual(tables.shown([1.0, 2.0, 3.0]), "2.00 ± 0.58")
+
+
+if __name__ == "__main__":
+    unittest.main()
