@@ -41,8 +41,8 @@ class Text:
 
     name = "text"
     vocabulary = 256
-    length, texts, steps = 128, 16, 1500
-    layers, width, heads = 4, 96, 4
+    length, texts, steps = 128, 12, 1000
+    layers, width, heads = 2, 64, 4
     kinds = ("text",)
 
     def __init__(self, path: Path) -> None:

@@ -244,7 +244,7 @@ def figure(logs: Logs, path: Path) -> None:
     _, (by_length, by_step) = pyplot.subplots(1, 2, figsize=(10, 4), layout="constrained")
     styles = itertools.cycle(("-", "--", ":", "-."))
     for place, (rule, style) in enumerate(zip(logs.rules, styles, strict=False)):
-        runs, look = logs.at_best(rule), {"color": f"C{place % 10}", "linestyle": style, "label": rule}
+        runs, look = logs.at_best(rule), {"color": f"C{place}" if place < 10 else "black", "linestyle": style, "label": rule}
         if not runs:
             continue
         right = [[mean_of(run, at, "right") for at in ("1", "2", "4", "8", "16")] for run in runs]
@@ -261,7 +261,7 @@ def figure(logs: Logs, path: Path) -> None:
     )
     by_length.set_xticks((1, 2, 4, 8, 16), ("1", "2", "4", "8", "16"))
     by_step.set(
-        xlabel="step", ylabel="weight on what followed this token before, in the strongest head", ylim=(0, 1)
+        xlabel="step", ylabel="weight of the strongest induction head", ylim=(0, 1)
     )
     by_length.legend(fontsize=7)
     pyplot.savefig(path, metadata={"Date": None})

@@ -314,6 +314,7 @@ TEST(Compare, NothingIsRecommendedForThePhantom) {
     const std::string& last = lines.back().text;
     EXPECT_EQ(last.find("too few blocks"), std::string::npos) << last;
     EXPECT_NE(last.find("No recommendation"), std::string::npos) << last;
+    EXPECT_NE(lines.back().means.find("docs/training.md"), std::string::npos);
   }
 }
 
