@@ -16,33 +16,37 @@ class Tasks:
 
     name = "tasks"
     vocabulary = tasks.VOCABULARY
-    length, texts, steps = 64, 63, 800
-    layers, width, heads = 2, 64, 4
+    length, texts, steps = 64, 63, 1000
+    layers, width, heads, window = 2, 64, 4, 32
     kinds = tasks.TASKS
 
     def batch(self, random: torch.Generator) -> Batch:
-        drawn = []
+        ids, answers = [], []
         for task in tasks.TASKS:
             pairs = int(torch.randint(2, self.length // 4 + 1, (), generator=random))
-            drawn.append(tasks.texts(task, self.length, self.texts // len(tasks.TASKS), random, pairs))
-        return _joined(drawn)
+            drawn = tasks.texts(task, self.length, self.texts // len(tasks.TASKS), random, pairs)
+            ids.append(drawn.ids)
+            answers.append(drawn.answers.expand(drawn.ids.shape))
+        return torch.cat(ids), torch.cat(answers)
 
     def test(self, kind: str, length: int, count: int, random: torch.Generator) -> Batch:
-        return _joined([tasks.texts(kind, length, count, random)])
-
-
-def _joined(drawn: list[tasks.Texts]) -> Batch:
-    answers = [each.answers.expand(len(each.ids), -1) for each in drawn]
-    return torch.cat([each.ids for each in drawn]), torch.cat(answers)
+        """Answers count when a text gives them for the first time; copied pieces are of all sizes."""
+        parts = 4 if kind == "copy" else 1
+        drawn = [
+            tasks.texts(kind, length, count // parts, random, piece=tasks.PIECES[part])
+            for part in range(parts)
+        ]
+        return torch.cat([each.ids for each in drawn]), torch.cat(list(map(tasks.first_asked, drawn)))
 
 
 class Text:
-    """The bytes of a file: its first nine tenths to learn, the rest to test."""
+    """The bytes of a file: its first nine tenths to learn, the rest to test. In tests the bytes of the
+    second half of each text count, where the context is long."""
 
     name = "text"
     vocabulary = 256
     length, texts, steps = 128, 12, 1000
-    layers, width, heads = 2, 64, 4
+    layers, width, heads, window = 2, 64, 4, 32
     kinds = ("text",)
 
     def __init__(self, path: Path) -> None:
@@ -53,7 +57,8 @@ class Text:
         return self._pieces(0, self._split, self.length, self.texts, random)
 
     def test(self, kind: str, length: int, count: int, random: torch.Generator) -> Batch:
-        return self._pieces(self._split, len(self._bytes), length, count, random)
+        ids, counts = self._pieces(self._split, len(self._bytes), length, count, random)
+        return ids, counts & (torch.arange(length) >= length // 2)
 
     def _pieces(self, begin: int, end: int, length: int, count: int, random: torch.Generator) -> Batch:
         at = torch.randint(begin, end - length, (count,), generator=random)

@@ -21,8 +21,8 @@ import headgauge
 TIMES = (1, 8)
 CASES = 100  # of each task and length
 SPECS = {name: rule.spec for name, rule in RULES.items()} | {
-    # compare() does not learn a scale: these are what the papers begin with or report.
-    "ssmax": "ssmax:s=0.24",  # 1 at the trained length
+    # compare() learns no scale: these are 1 at the trained length, and the default.
+    "ssmax": "ssmax:s=0.24",
     "asentmax": "asentmax",
 }
 
@@ -44,10 +44,7 @@ def forecast(run: Run, folder: Path, cases: int = CASES) -> dict[str, Any]:
     if log_path.exists():
         return dict(json.loads(log_path.read_text("utf-8")))
     data, own = Tasks(), RULES["softmax"]
-    model = decoder(
-        own, run.seed, vocabulary=data.vocabulary, length=data.length, layers=data.layers, width=data.width,
-        heads=data.heads,
-    )  # fmt: skip
+    model = decoder(own, run.seed, data)
     model.load_state_dict(torch.load(folder / f"{run.name}.model", weights_only=True)["model"])
     changed = {name: spec for name, spec in SPECS.items() if name != "softmax"}
     found: dict[str, Any] = {name: {} for name in changed}

@@ -5,11 +5,11 @@ them in random order, and then again until it is full:
 
     copy     a b c d e f ... | c d e f  a b c d ...    pieces of four tokens; the last three are answers
     recall   k v k v k v ... | k v  k v  k v ...       each v behind the separator is an answer
-    chains   x v z u y x ... | y x v  w z u ...        y means x, whose value is v: both are answers
+    chains   x v z u y x ... | y x v  w z u ...        y means x, whose value is v: x and v are answers
 
 `headgauge task` writes the same tasks in the words of a model and asks once in each text. A model
-that learns them from nothing needs many answers in each. Facts are drawn without replacement, so
-each answer stands once among them. Half of the vocabulary are names, the other half are values.
+that learns them from nothing needs many answers in each. Words are drawn without replacement, so
+what follows a word in the facts is known; only in chains a name stands there again, as a value.
 """
 
 from __future__ import annotations
@@ -38,9 +38,8 @@ def _words(count: int, size: int, random: torch.Generator) -> torch.Tensor:
     return FIRST_WORD + torch.rand((count, WORDS), generator=random).argsort(dim=1)[:, :size]
 
 
-def _copy(count: int, pairs: int, random: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+def _copy(count: int, pairs: int, random: torch.Generator, piece: int) -> tuple[torch.Tensor, torch.Tensor]:
     facts = _words(count, max(2 * pairs, PIECES[0]), random)
-    piece = PIECES[int(torch.randint(len(PIECES), (), generator=random))]
     return facts, facts.unfold(1, min(piece, facts.shape[1]), 1)
 
 
@@ -59,13 +58,21 @@ def _chains(count: int, pairs: int, random: torch.Generator) -> tuple[torch.Tens
     return torch.stack([names, told], dim=2).flatten(1), true
 
 
-_MAKERS = {"copy": _copy, "recall": _recall, "chains": _chains}
+_PAIRED = {"recall": _recall, "chains": _chains}
 
 
-def texts(task: str, length: int, count: int, random: torch.Generator, pairs: int | None = None) -> Texts:
+def texts(
+    task: str, length: int, count: int, random: torch.Generator, pairs: int | None = None, piece: int | None = None
+) -> Texts:
     """Draws `count` texts of `length` tokens. They have so many pairs of facts, or twice as many
-    tokens to copy; by default their facts fill half of the text."""
-    facts, parts = _MAKERS[task](count, length // 4 if pairs is None else pairs, random)
+    tokens to copy; by default their facts fill half of the text. `piece`: tokens of a piece to copy;
+    by default drawn."""
+    size = length // 4 if pairs is None else pairs
+    if task == "copy":
+        drawn = PIECES[int(torch.randint(len(PIECES), (), generator=random))]
+        facts, parts = _copy(count, size, random, piece or drawn)
+    else:
+        facts, parts = _PAIRED[task](count, size, random)
     room, piece = length - 2 - facts.shape[1], parts.shape[2]
     rounds = -(-room // (parts.shape[1] * piece))
     order = torch.cat(
@@ -76,3 +83,14 @@ def texts(task: str, length: int, count: int, random: torch.Generator, pairs: in
     ids = torch.cat([marks[:, :1], facts, marks[:, 1:], asked], dim=1)
     at = torch.arange(length) - facts.shape[1] - 2
     return Texts(ids, (at >= 0) & (at % piece > 0))
+
+
+def first_asked(drawn: Texts) -> torch.Tensor:
+    """Returns (texts, length) bool: the answers that the text has not given behind the separator yet."""
+    first = drawn.answers.expand(drawn.ids.shape).clone()
+    for row, ids in enumerate(drawn.ids.tolist()):
+        given: set[tuple[int, int]] = set()
+        for at in range(ids.index(SEPARATOR) + 2, len(ids)):
+            first[row, at] &= (ids[at - 1], ids[at]) not in given
+            given.add((ids[at - 1], ids[at]))
+    return first

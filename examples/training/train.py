@@ -9,13 +9,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from data import Batch, Tasks, Text
-from decoder import RULES, Rule, decoder, use
+from decoder import RULES, Rule, decoder, scales, use
 
 import headgauge
 
 TIMES = (1, 2, 4, 8, 16)
+TEST_SEED, CHOICE_SEED, SCAN_SEED = 10**6, 3 * 10**6, 4 * 10**6
 TEST_TEXTS = {1: 48, 2: 32, 4: 16, 8: 8, 16: 4}
 LOOKS = (0, 1 / 16, 1 / 8, 3 / 16, 1 / 4, 3 / 8, 1 / 2, 3 / 4, 1)  # shares of the steps
 WARM_UP = 1 / 8
@@ -48,14 +50,15 @@ def loss_of(model: Any, batch: Batch) -> torch.Tensor:
     return torch.nn.functional.cross_entropy(logits, ids[:, 1:][counts[:, 1:]], reduction="none")
 
 
-def test(model: Any, rule: Rule, data: Tasks | Text, times: int) -> dict[str, dict[str, float]]:
+def test(
+    model: Any, rule: Rule, data: Tasks | Text, times: int, seed: int = TEST_SEED
+) -> dict[str, dict[str, float]]:
     """Returns loss, and share of right answers, of each kind of text. The texts of a length are the
-    same for every model. Those of the second half of a text count, where the context is long."""
+    same for every model."""
     found = {}
     for kind in data.kinds:
-        random = torch.Generator().manual_seed(10**6 + times)
+        random = torch.Generator().manual_seed(seed + times)
         ids, counts = data.test(kind, times * data.length, TEST_TEXTS[times], random)
-        counts = counts & (torch.arange(ids.shape[1]) >= ids.shape[1] // 2)
         losses, right = [], []
         with torch.no_grad(), use(model, rule):
             for row in range(0, len(ids), 4):
@@ -71,7 +74,7 @@ def test(model: Any, rule: Rule, data: Tasks | Text, times: int) -> dict[str, di
 
 def measure(model: Any, rule: Rule, data: Tasks | Text, texts: int, **options: Any) -> headgauge.Results:
     """Scans the model under its rule at the trained length, on texts that it did not learn."""
-    random = torch.Generator().manual_seed(10**6)
+    random = torch.Generator().manual_seed(SCAN_SEED)
     ids = [data.test(kind, data.length, texts, random)[0] for kind in data.kinds]
     with use(model, rule):
         return headgauge.scan(model, list(torch.cat(ids).numpy()), threads=1, **options)
@@ -103,10 +106,7 @@ def train(run: Run, data: Tasks | Text, folder: Path, steps: int | None = None) 
     torch.set_num_threads(1)
     steps = steps or data.steps * run.times
     rule = RULES[run.rule]
-    model = decoder(
-        rule, run.seed, vocabulary=data.vocabulary, length=data.length, layers=data.layers, width=data.width,
-        heads=data.heads,
-    )  # fmt: skip
+    model = decoder(rule, run.seed, data)
     optimizer = torch.optim.AdamW(model.parameters(), lr=run.rate, weight_decay=0.01, betas=(0.9, 0.98))
     random = torch.Generator().manual_seed(1000 + run.seed)
     log: dict[str, Any] = {
@@ -115,6 +115,8 @@ def train(run: Run, data: Tasks | Text, folder: Path, steps: int | None = None) 
         "curve": [],
         "looks": [],
         "warnings": [],
+        "largest_gradient": 0.0,
+        "largest_jacobian": 0.0,
         "began": 0,
     }
     if state_path.exists():
@@ -151,10 +153,11 @@ def train(run: Run, data: Tasks | Text, folder: Path, steps: int | None = None) 
             if not math.isfinite(float(norm)):
                 log["failed"] = step + 1  # no number is left to learn from
                 break
+            log["largest_gradient"] = max(log["largest_gradient"], float(norm))
             if step % (steps // 32 or 1) == 0:
                 log["curve"].append([step, round(float(loss), 4), round(float(norm), 4)])
             if record is not None:
-                log["jacobian"] = [*log.get("jacobian", []), [step + 1, *_most(record, "jacobian_spectral")]]
+                log["largest_jacobian"] = max(log["largest_jacobian"], largest_jacobian(model, record))
             if (step + 1) % max(steps // 4, 1) == 0:
                 log["began"] = step + 1
                 torch.save(
@@ -165,18 +168,20 @@ def train(run: Run, data: Tasks | Text, folder: Path, steps: int | None = None) 
     del log["began"]
     if "failed" not in log:
         log["test"] = {str(times): test(model, rule, data, times) for times in TIMES}
+        log["choice"] = float(np.mean([of["loss"] for of in test(model, rule, data, 1, CHOICE_SEED).values()]))
         seen = measure(
             model, rule, data, 8, lengths=[data.length // 4, data.length // 2, data.length],
             measures=["weights", "dispersion", "roles", "logits", "separability", "sensitivity"],
         )  # fmt: skip
-        log["heads"] = values(seen, KEPT)
+        log["heads"] = values(seen, KEPT) | {"scale": [[float(f"{v:.4g}") for v in row] for row in scales(model)]}
     torch.save({"model": model.state_dict()}, folder / f"{run.name}.model")
-    log_path.write_text(json.dumps(log) + "\n", "utf-8")
+    log_path.with_suffix(".part").write_text(json.dumps(log) + "\n", "utf-8")
+    os.replace(log_path.with_suffix(".part"), log_path)
     state_path.unlink(missing_ok=True)
     return log
 
 
-def _most(record: dict[str, Any], metric: str) -> list[float]:
-    """Returns the largest value over the heads, as a list that is empty if none is known."""
-    known = [v for row in record["metrics"].get(metric, []) for v in row if v is not None]
-    return [round(max(known), 5)] if known else []
+def largest_jacobian(model: Any, record: dict[str, Any]) -> float:
+    """Returns the largest mean norm of the Jacobian of a head, by its logits before the learned scale."""
+    norms = np.array(record["metrics"].get("jacobian_spectral", []), dtype=float)
+    return round(float(np.nanmax(norms * np.array(scales(model)))), 5)

@@ -38,6 +38,9 @@ class ModelSwap(Swap, Protocol):
     """Changes the attention of a whole model."""
 
     @property
+    def model(self) -> Any: ...
+
+    @property
     def rule_of_all(self) -> Any:
         """The normalizer, if it and nothing else is changed, in all heads."""
         ...
@@ -212,8 +215,7 @@ def is_encoder_decoder(model: Any) -> bool:
     return "decoder_input_ids" in arguments_of(model)
 
 
-def swap_of(model: Any) -> ModelSwap | None:
-    """Returns the swap that applies to the model, or to a part of it."""
+def swaps_within(model: Any) -> list[ModelSwap]:
+    """Returns the swaps that apply to the model or to parts of it."""
     with _lock:
-        found = [_swaps[module][-1] for module in model.modules() if _swaps.get(module)]
-    return found[0] if found else None
+        return list({id(_swaps[m][-1]): _swaps[m][-1] for m in model.modules() if _swaps.get(m)}.values())

@@ -21,7 +21,7 @@ from headgauge._attention import (
     install,
     is_encoder_decoder,
     is_sharded,
-    swap_of,
+    swaps_within,
 )
 from headgauge._change import Change
 from headgauge._config import any_of
@@ -75,8 +75,9 @@ class LiveModel:
 
     def __enter__(self) -> LiveModel:  # noqa: PYI034 - Self is of Python 3.11
         with contextlib.ExitStack() as stack:
-            self.swap = swap_of(self.model)
-            if self.swap is not None and (self._command != "scan" or self.swap.rule_of_all is None):
+            swaps = swaps_within(self.model)
+            self.swap = swaps[0] if swaps else None
+            if swaps and not (self._command == "scan" and self._is_whole(swaps)):
                 raise UnsupportedError(
                     f"{self.name}: expected the model's own attention, or for scan() one normalizer in all heads, found "
                     f"another change under headgauge.use(); restore it, and give it to {self._command}()"
@@ -92,6 +93,10 @@ class LiveModel:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stack.close()
+
+    def _is_whole(self, swaps: list[ModelSwap]) -> bool:
+        """Returns whether all that is changed is the normalizer of all heads of this very model."""
+        return len(swaps) == 1 and swaps[0].model is self.model and swaps[0].rule_of_all is not None
 
     def _close(self) -> None:
         for source in list(self._sources):

@@ -81,9 +81,10 @@ class use:
         pattern: str | Pattern | None = None,
         record_past: bool = False,
     ) -> None:
+        if isinstance(model, torch.nn.Module):
+            model = unwrapped(model)
         if not isinstance(model, torch.nn.Module) or not hasattr(model, "config"):
             raise UsageError(f"model: expected a transformers model, found {type(model).__name__}")
-        model = unwrapped(model)
         if is_encoder_decoder(model):
             raise UnsupportedError(
                 f"{type(model).__name__}: expected a decoder or an encoder, found both; change model.get_encoder()"
@@ -136,6 +137,10 @@ class use:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.restore()
+
+    @property
+    def model(self) -> Any:
+        return self._model
 
     @property
     def rule_of_all(self) -> Any:

@@ -178,6 +178,11 @@ class Use(unittest.TestCase):
                 self.assertRaisesRegex(errors.UnsupportedError, "one normalizer in all heads"),
             ):
                 headgauge.scan(model, text, **options)
+        with headgauge.use(model, "entmax"), headgauge.use(model.transformer, "sparsemax"), \
+                self.assertRaisesRegex(errors.UnsupportedError, "one normalizer in all heads"):  # fmt: skip
+            headgauge.scan(model, text, **options)
+        with headgauge.use(model.transformer, "sparsemax"), headgauge.use(model, "entmax"):
+            self.assertEqual(headgauge.scan(model, text, **options).settings["normalizer"], "entmax")
 
     def test_sinks_and_biases_by_position_are_refused(self) -> None:
         sinks, tokens = make("gpt_oss", "eager"), torch.tensor([[3, 4, 5]])

@@ -38,9 +38,10 @@ double threshold(std::span<const double> u, double p) {
   return tau;
 }
 
-// 2^(alpha - 2) for 1 <= alpha <= 2, attained at two equal logits; there is no bound beyond 2.
+// 1 up to alpha = 2, as J <= diag(r) and r <= 1; long rows come near it (docs/mathematics.md N5).
+// There is no bound beyond 2.
 double steepest(double alpha) {
-  return alpha <= 2 ? std::pow(2.0, alpha - 2) : std::numeric_limits<double>::infinity();
+  return alpha <= 2 ? 1 : std::numeric_limits<double>::infinity();
 }
 
 // Entmax at the alpha of the row, of its logits times the scale of the row.
@@ -148,7 +149,7 @@ NormalizerEntries entmax_normalizers() {
           .domain = kAlpha,
           .fit = FitRange{.low = 1.02, .high = 2.5, .geometric = false}}},
         "Peters et al. 2019; docs/mathematics.md N5",
-        "2^(alpha-2) for alpha <= 2; none above: not Lipschitz",
+        "1 for alpha <= 2; none above: not Lipschitz",
         lemma},
        [](const NormalizerInfo& info) {
          return make_entmax(info, info.parameters.number("alpha"));
@@ -164,7 +165,7 @@ NormalizerEntries entmax_normalizers() {
          {.key = "gamma", .initial = 1.0, .domain = NumberDomain{.lowest = -2, .highest = 2}}},
         "Vasylenko et al. 2025 (arXiv 2506.16640), beta and gamma per head instead of learned "
         "functions; docs/mathematics.md N6",
-        "2^(alpha-2) (delta + beta (log n)^gamma) for alpha <= 2",
+        "delta + beta (log n)^gamma for alpha <= 2",
         lemma},
        make_asentmax},
       {{"entmax-logn",
@@ -174,7 +175,7 @@ NormalizerEntries entmax_normalizers() {
           .domain = NumberDomain{.lowest = 0.01, .highest = 1000},
           .fit = FitRange{.low = 0.02, .high = 8, .geometric = true}}},
         "headgauge; docs/mathematics.md N19",
-        "2^(alpha-2) < 1 for every n",
+        "1 for every n",
         lemma},
        make_entmax_logn},
   };

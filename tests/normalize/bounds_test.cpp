@@ -63,6 +63,37 @@ TEST_P(Bounds, TheValidBoundsOnTheJacobianHold) {
   EXPECT_GT(tight, kRows / 10);
 }
 
+// Math N5: one key of weight w beside m equal ones of weight b has the norm w^p b^p (m + 1) /
+// (w^p + m b^p), p = 2 - alpha, which comes near the bound of 1 in long rows.
+TEST(BoundsInDoublePrecision, LongRowsOfEntmaxComeNearItsBound) {
+  const auto normalizer = make_normalizer("entmax:alpha=1.5");
+  double last = std::pow(2, -0.5);  // that of two equal keys
+  for (const Index n : {64, 512, 4096}) {
+    const auto m = static_cast<double>(n - 1);
+    double largest = 0;
+    for (double w = 0.5; w < 0.999; w += 0.01) {
+      const double b = (1 - w) / m;
+      std::vector<double> row(n, 2 * std::sqrt(b));  // a = (l/2 - tau)^2 with tau = 0
+      row[0] = 2 * std::sqrt(w);
+      const RowContext context{n, n - 1};
+      Jacobian j;
+      normalizer->jacobian(row, context, j);
+      const double r = std::sqrt(w), s = std::sqrt(b);
+      EXPECT_NEAR(j.spectral(), r * s * (m + 1) / (r + m * s), 1e-9);
+      const std::vector<float> narrow(row.begin(), row.end());
+      std::vector<float> weights(n);
+      const WeightSums sums = normalizer->weigh(narrow, context, std::span(weights));
+      const auto norms = normalizer->jacobian_norms(narrow, weights, sums, context);
+      EXPECT_LE(norms.spectral, norms.bound * (1 + 1e-6));
+      largest = std::max(largest, j.spectral());
+    }
+    EXPECT_GT(largest, last) << n;
+    EXPECT_LT(largest, normalizer->lipschitz({n, n - 1})) << n;
+    last = largest;
+  }
+  EXPECT_NEAR(last, 0.9133, 1e-4);
+}
+
 // Math L3(a): every rule here treats keys alike.
 TEST(BoundsInDoublePrecision, NoRuleGivesAGapMoreThanItsGradientsAllow) {
   std::size_t tried = 0;

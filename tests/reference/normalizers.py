@@ -170,7 +170,7 @@ def entmax_normalizer(alpha: float, scale: Callable[[int], float] = lambda n: 1.
         kept = np.where(a > 0.0, a, 1.0)
         return np.asarray(np.where(a > 0.0, scale(n) * kept ** (2.0 - alpha), 0.0))
 
-    steepest = 2.0 ** (alpha - 2.0) if alpha <= 2.0 else math.inf
+    steepest = 1.0 if alpha <= 2.0 else math.inf
     project: Function = sparsemax if alpha == 2.0 else (lambda logits: entmax(logits, alpha))
     return _ridge(lambda logits, n, t: project(scale(n) * logits), r, lipschitz=lambda n: steepest * scale(n))
 
@@ -203,7 +203,7 @@ def entmax_logn(s: float) -> Normalizer:
     return _ridge(
         lambda logits, n, t: entmax(logits, alpha(n)),
         lambda a, n: np.where(a > 0.0, np.where(a > 0.0, a, 1.0) ** (2.0 - alpha(n)), 0.0),
-        lipschitz=lambda n: 2.0 ** (alpha(n) - 2.0),
+        lipschitz=lambda n: 1.0,
     )
 
 
