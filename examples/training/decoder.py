@@ -41,7 +41,9 @@ class ScaledQueries(torch.nn.Module):
     """Queries times the learned scale of their logits; n is the number of keys that a query sees, at
     most `most`."""
 
-    def __init__(self, queries: torch.nn.Linear, heads: int, kind: str, length: int, most: int | None) -> None:
+    def __init__(
+        self, queries: torch.nn.Linear, heads: int, kind: str, length: int, most: int | None
+    ) -> None:
         super().__init__()
         self.queries, self.heads, self.kind, self.most = queries, heads, kind, most
         self.last_scale: list[float] = []
@@ -53,7 +55,11 @@ class ScaledQueries(torch.nn.Module):
             self.gamma = torch.nn.Linear(queries.in_features, heads)
 
     def forward(self, hidden: torch.Tensor) -> torch.Tensor:
-        log_n = torch.arange(1, hidden.shape[1] + 1, device=hidden.device).clamp_max(self.most or hidden.shape[1]).log()[:, None]
+        log_n = (
+            torch.arange(1, hidden.shape[1] + 1, device=hidden.device)
+            .clamp_max(self.most or hidden.shape[1])
+            .log()[:, None]
+        )
         if self.kind == "log":
             scale = self.s * log_n
         else:  # Vasylenko et al. 2025: beta above 0, gamma from -2 to 2; 0 to a power has no gradient

@@ -43,26 +43,30 @@ class Logs:
 
     def _best_rate(self, rule: str) -> float:
         first = [run for run in self.runs if run["rule"] == rule and run["seed"] == 0]
-        return float(min(first, key=lambda run: mean_of(run, "1", "loss"))["rate"])
+        return float(min(first, key=lambda run: run.get("choice", np.inf))["rate"])
 
     def at_best(self, rule: str) -> list[Log]:
-        """Returns the runs of each seed that ended."""
+        """Returns the runs of each seed; one that failed has no test."""
         found = [run for run in self.runs if run["rule"] == rule and run["rate"] == self.best[rule]]
-        return sorted((run for run in found if "test" in run), key=lambda run: run["seed"])
+        return sorted(found, key=lambda run: int(run["seed"]))
 
 
 def mean_of(run: Log, times: str, what: str) -> float:
-    """Returns the mean over the kinds of texts; infinite if the run failed."""
+    """Returns the mean over the kinds of texts; NaN if the run failed."""
     tested = run.get("test", {}).get(times)
-    return float(np.mean([of[what] for of in tested.values()])) if tested else float("inf")
+    return float(np.mean([of[what] for of in tested.values()])) if tested else float("nan")
 
 
 def shown(values: Iterable[float], digits: int = 2) -> str:
-    """Mean, and standard error over the seeds."""
-    known = np.array([v for v in values if np.isfinite(v)])
-    if known.size < 2:
-        return f"{known.mean():.{digits}f}" if known.size else "-"
-    return f"{known.mean():.{digits}f} ± {known.std(ddof=1) / np.sqrt(known.size):.{digits}f}"
+    """Mean, and standard error over the seeds; it says how many failed."""
+    given = np.array(list(values), dtype=float)
+    known = given[np.isfinite(given)]
+    if not known.size:
+        return "failed" if given.size else "-"
+    error = f" ± {known.std(ddof=1) / np.sqrt(known.size):.{digits}f}" if known.size > 1 else ""
+    return f"{known.mean():.{digits}f}{error}" + (
+        f" ({known.size} of {given.size})" if known.size < given.size else ""
+    )
 
 
 def table(head: list[str], rows: Iterable[list[str]]) -> str:
@@ -70,12 +74,26 @@ def table(head: list[str], rows: Iterable[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
+def runs_table(logs: Logs) -> str:
+    """What the other tables rest on."""
+    seeds = sorted({len(logs.at_best(rule)) for rule in logs.rules})
+    cells = [
+        str(len(logs.runs) + len(logs.longer)), str(sum("failed" in run for run in logs.runs + logs.longer)),
+        str(len(logs.rules)), " to ".join(map(str, sorted({seeds[0], seeds[-1]}))),
+        ", ".join(f"{rate:g}" for rate in logs.rates),
+    ]  # fmt: skip
+    return table(
+        ["runs", "of these failed", "rules", "seeds of a rule at its best rate", "learning rates"], [cells]
+    )
+
+
 def lengths_table(logs: Logs, what: str) -> str:
     times = ("1", "2", "4", "8", "16")
     rows = [
         [f"`{rule}`", *(shown(mean_of(run, at, what) for run in logs.at_best(rule)) for at in times)]
         for rule in sorted(
-            logs.rules, key=lambda rule: -np.mean([mean_of(r, "8", "right") for r in logs.at_best(rule)])
+            logs.rules,
+            key=lambda rule: -np.nanmean([0.0, *(mean_of(run, "8", "right") for run in logs.at_best(rule))]),
         )
     ]
     return table(["rule", *(f"{at} x" for at in times)], rows)
@@ -96,8 +114,15 @@ def longer_table(logs: Logs) -> str:
 
 
 def of_heads(run: Log, metric: str) -> float:
-    known = [v for row in run.get("heads", {}).get(metric, []) for v in row if v is not None]
-    return float(np.mean(known)) if known else float("nan")
+    """Returns the mean over the heads of the last layer, which sees all keys. The Jacobian is that by
+    the logits before a learned scale."""
+    heads = run.get("heads", {})
+    if metric not in heads:
+        return float("nan")
+    of_layer = np.array(heads[metric][-1], dtype=float)
+    if metric == "jacobian_spectral":
+        of_layer = of_layer * np.array(heads["scale"][-1])
+    return float(np.nanmean(of_layer))
 
 
 def heads_table(logs: Logs) -> str:
@@ -112,36 +137,23 @@ def heads_table(logs: Logs) -> str:
 
 
 def rates_table(logs: Logs) -> str:
-    """The loss at the trained length for each learning rate, of the first seed."""
+    """The loss at the trained length for each learning rate, of the first seed; what is largest in the
+    runs of the best rate; warnings of all runs."""
     rows = []
     for rule in logs.rules:
-        of_rule = {run["rate"]: run for run in logs.runs if run["rule"] == rule and run["seed"] == 0}
+        of_rule = [run for run in logs.runs if run["rule"] == rule]
         losses = [
-            "-"
-            if rate not in of_rule
-            else f"{mean_of(of_rule[rate], '1', 'loss'):.2f}".replace("inf", "failed")
+            shown(mean_of(run, "1", "loss") for run in of_rule if run["seed"] == 0 and run["rate"] == rate)
             for rate in logs.rates
         ]
-        best = logs.at_best(rule)
-        norms = [max(norm for _, _, norm in run["curve"]) for run in best]
-        jacobian = [
-            max((most for _, *known in run.get("jacobian", []) for most in known), default=np.nan)
-            for run in best
+        largest = [
+            shown((run[f"largest_{what}"] for run in logs.at_best(rule)), digits)
+            for what, digits in (("gradient", 1), ("jacobian", 2))
         ]
-        warned = sorted(
-            {line.split(" began")[0].split(": ", 1)[1] for run in best for line in run["warnings"]}
-        )
-        rows.append([f"`{rule}`", *losses, shown(norms, 1), shown(jacobian), ", ".join(warned) or "none"])
-    return table(
-        [
-            "rule",
-            *(f"rate {rate:g}" for rate in logs.rates),
-            "largest gradient",
-            "largest norm of J",
-            "Monitor warned of",
-        ],
-        rows,
-    )
+        warned = {line.split(" began")[0].split(": ", 1)[1] for run in of_rule for line in run["warnings"]}
+        rows.append([f"`{rule}`", *losses, *largest, ", ".join(sorted(warned)) or "nothing"])
+    rates = [f"rate {rate:g}" for rate in logs.rates]
+    return table(["rule", *rates, "largest gradient", "largest norm of J", "Monitor warned of"], rows)
 
 
 def ranks(values: np.ndarray) -> np.ndarray:
@@ -181,12 +193,15 @@ def _correlation_cell(pairs: list[tuple[np.ndarray, np.ndarray]], count: int) ->
     if not pairs:
         return "-"
     found = [rank_correlation(said, came) for said, came in pairs]
+
+    def standard(values: np.ndarray) -> np.ndarray:
+        of_ranks = ranks(values)
+        return (of_ranks - of_ranks.mean()) / np.linalg.norm(of_ranks - of_ranks.mean())
+
     random = np.random.default_rng(0)
-    chance = []
-    for _ in range(20000):
-        order = random.permutation(count)
-        chance.append(np.mean([np.corrcoef(ranks(said), ranks(came)[order])[0, 1] for said, came in pairs]))
-    p = (1 + sum(abs(c) >= abs(np.mean(found)) - 1e-12 for c in chance)) / (1 + len(chance))
+    orders = np.array([random.permutation(count) for _ in range(20000)])
+    chance = np.mean([standard(came)[orders] @ standard(said) for said, came in pairs], axis=0)
+    p = (1 + np.sum(np.abs(chance) >= abs(np.mean(found)) - 1e-12)) / (1 + len(orders))
     return f"{np.mean(found):+.2f} ({', '.join(f'{v:+.2f}' for v in found)}), p {p:.3f}"
 
 
@@ -200,8 +215,8 @@ def forming_table(logs: Logs) -> str:
             steps, last = [], []
             for run in logs.at_best(rule):
                 seen = np.array([look[metric] for look in run["looks"]], dtype=float)
-                change = seen[-1] - seen[0]
-                at = np.unravel_index(np.nanargmax(change), change.shape)
+                change = np.nan_to_num(seen[-1] - seen[0], nan=-np.inf)  # a window may hide all sinks
+                at = np.unravel_index(np.argmax(change), change.shape)
                 of_head = seen[(slice(None), *at)]
                 half = (of_head[0] + of_head[-1]) / 2
                 steps.append(run["looks"][int(np.argmax(of_head >= half))]["step"])
@@ -241,29 +256,39 @@ def figure(logs: Logs, path: Path) -> None:
     matplotlib.rcParams.update({"svg.hashsalt": "headgauge", "font.size": 9})
     from matplotlib import pyplot
 
-    _, (by_length, by_step) = pyplot.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    times = (1, 2, 4, 8, 16)
+    _, panels = pyplot.subplots(2, 2, figsize=(10, 7), layout="constrained")
+    by_length, *by_step = panels.flat
+    # Of each look: what is drawn of the heads of the last layer.
+    drawn = {
+        "weight_induction": ("weight of the strongest induction head", np.nanmax),
+        "entropy_normalized": ("entropy of its maximum, mean", np.nanmean),
+        "sink_weight": ("weight on sinks, mean", np.nanmean),
+    }
     styles = itertools.cycle(("-", "--", ":", "-."))
     for place, (rule, style) in enumerate(zip(logs.rules, styles, strict=False)):
-        runs, look = logs.at_best(rule), {"color": f"C{place}" if place < 10 else "black", "linestyle": style, "label": rule}
+        runs = [run for run in logs.at_best(rule) if "test" in run]
+        look: dict[str, Any] = {
+            "color": f"C{place}" if place < 10 else "black", "linestyle": style, "label": rule, "marker": ".",
+        }  # fmt: skip
         if not runs:
             continue
-        right = [[mean_of(run, at, "right") for at in ("1", "2", "4", "8", "16")] for run in runs]
-        by_length.errorbar(
-            (1, 2, 4, 8, 16), np.mean(right, axis=0), np.std(right, axis=0), marker=".", **look
-        )
-        most = [
-            [np.nanmax(np.array(seen["weight_induction"], dtype=float)) for seen in run["looks"]]
-            for run in runs
-        ]
-        by_step.plot([seen["step"] for seen in runs[0]["looks"]], np.mean(most, axis=0), marker=".", **look)
+        right = [[mean_of(run, str(at), "right") for at in times] for run in runs]
+        error = np.std(right, axis=0, ddof=len(right) > 1) / np.sqrt(len(right))
+        by_length.errorbar(times, np.mean(right, axis=0), error, **look)
+        steps = [seen["step"] for seen in runs[0]["looks"]]
+        for panel, (metric, (_, of_heads)) in zip(by_step, drawn.items(), strict=True):
+            values = [
+                [of_heads(np.array(seen[metric][-1], dtype=float)) for seen in run["looks"]] for run in runs
+            ]
+            panel.plot(steps, np.mean(values, axis=0), **look)
     by_length.set(
         xscale="log", xlabel="length, times the trained one", ylabel="share of right answers", ylim=(0, 1)
     )
-    by_length.set_xticks((1, 2, 4, 8, 16), ("1", "2", "4", "8", "16"))
-    by_step.set(
-        xlabel="step", ylabel="weight of the strongest induction head", ylim=(0, 1)
-    )
+    by_length.set_xticks(times, [str(at) for at in times])
     by_length.legend(fontsize=7)
+    for panel, (name, _) in zip(by_step, drawn.values(), strict=True):
+        panel.set(xlabel="step", ylabel=name, ylim=(0, 1))
     pyplot.savefig(path, metadata={"Date": None})
     pyplot.close()
 
@@ -297,7 +322,7 @@ def main() -> None:
     for data in dict.fromkeys(log["data"] for log in logs):
         of = Logs(logs, data)
         makers: dict[str, Callable[[], str]] = {
-            "right": lambda of=of: lengths_table(of, "right"), "loss": lambda of=of: lengths_table(of, "loss"),
+            "runs": lambda of=of: runs_table(of), "right": lambda of=of: lengths_table(of, "right"), "loss": lambda of=of: lengths_table(of, "loss"),
             "pairs": lambda of=of: pairs_table(of, "entmax-logn"), "heads": lambda of=of: heads_table(of),
             "rates": lambda of=of: rates_table(of), "forecast": lambda of=of: forecast_table(of),
             "forming": lambda of=of: forming_table(of), "longer": lambda of=of: longer_table(of),

@@ -62,7 +62,12 @@ _PAIRED = {"recall": _recall, "chains": _chains}
 
 
 def texts(
-    task: str, length: int, count: int, random: torch.Generator, pairs: int | None = None, piece: int | None = None
+    task: str,
+    length: int,
+    count: int,
+    random: torch.Generator,
+    pairs: int | None = None,
+    piece: int | None = None,
 ) -> Texts:
     """Draws `count` texts of `length` tokens. They have so many pairs of facts, or twice as many
     tokens to copy; by default their facts fill half of the text. `piece`: tokens of a piece to copy;

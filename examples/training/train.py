@@ -168,12 +168,16 @@ def train(run: Run, data: Tasks | Text, folder: Path, steps: int | None = None) 
     del log["began"]
     if "failed" not in log:
         log["test"] = {str(times): test(model, rule, data, times) for times in TIMES}
-        log["choice"] = float(np.mean([of["loss"] for of in test(model, rule, data, 1, CHOICE_SEED).values()]))
+        log["choice"] = float(
+            np.mean([of["loss"] for of in test(model, rule, data, 1, CHOICE_SEED).values()])
+        )
         seen = measure(
             model, rule, data, 8, lengths=[data.length // 4, data.length // 2, data.length],
             measures=["weights", "dispersion", "roles", "logits", "separability", "sensitivity"],
         )  # fmt: skip
-        log["heads"] = values(seen, KEPT) | {"scale": [[float(f"{v:.4g}") for v in row] for row in scales(model)]}
+        log["heads"] = values(seen, KEPT) | {
+            "scale": [[float(f"{v:.4g}") for v in row] for row in scales(model)]
+        }
     torch.save({"model": model.state_dict()}, folder / f"{run.name}.model")
     log_path.with_suffix(".part").write_text(json.dumps(log) + "\n", "utf-8")
     os.replace(log_path.with_suffix(".part"), log_path)

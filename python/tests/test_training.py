@@ -25,6 +25,8 @@ if not MISSING:
     import train
     from data import Tasks
 
+    import headgauge
+
 
 def program(*words: Any) -> str:
     command = [sys.executable, "-W", "ignore", *map(str, words)]
@@ -40,10 +42,15 @@ class Drawn(unittest.TestCase):
 
     def texts(self, task: str, length: int, pairs: int | None) -> Any:
         drawn = tasks.texts(task, length, 5, torch.Generator().manual_seed(3), pairs)
+        first = tasks.first_asked(drawn)
         self.assertEqual(drawn.ids.shape, (5, length))
         self.assertGreater(int(drawn.answers.sum()), length // 8)
-        for ids in drawn.ids.tolist():
+        for row, ids in enumerate(drawn.ids.tolist()):
             end = ids.index(tasks.SEPARATOR)
+            asked = [(ids[k - 1], ids[k]) for k in range(end + 2, length)]
+            for k in range(end + 2, length):
+                is_new = asked.index((ids[k - 1], ids[k])) == k - end - 2
+                self.assertEqual(bool(first[row, k]), bool(drawn.answers[k]) and is_new)
             yield ids[1:end], ids, [k for k in range(length) if drawn.answers[k]]
 
     def test_answers_follow_from_facts(self) -> None:
@@ -71,21 +78,38 @@ class Drawn(unittest.TestCase):
 @unittest.skipIf(MISSING, MISSING)
 class Trained(unittest.TestCase):
     def test_a_learned_scale_is_that_of_its_definition(self) -> None:
-        for kind in ("log", "power"):
+        for kind, most in (("log", None), ("log", 3), ("power", None), ("power", 3)):
             queries = torch.nn.Linear(8, 6, bias=False)
-            scaled = decoder.ScaledQueries(queries, 2, kind, 64)
+            scaled = decoder.ScaledQueries(queries, 2, kind, 64, most)
             hidden = torch.randn(1, 5, 8, generator=torch.Generator().manual_seed(1))
             found = scaled(hidden).detach().numpy()[0]
+            scales = np.empty((5, 2))
             for t in range(5):
+                log_n = np.log(min(t + 1, most or 5))
                 for head in range(2):
                     if kind == "log":
-                        scale = float(scaled.s[head]) * np.log(t + 1)
+                        scales[t, head] = float(scaled.s[head]) * log_n
                     else:
                         beta = np.log1p(np.exp(float(scaled.beta(hidden)[0, t, head])))
                         gamma = 2 * np.tanh(float(scaled.gamma(hidden)[0, t, head]))
-                        scale = 1 + (beta * np.log(t + 1) ** gamma if t > 0 else 0)
-                    of_head = queries(hidden).detach().numpy()[0, t, 3 * head : 3 * head + 3]
-                    np.testing.assert_allclose(found[t, 3 * head : 3 * head + 3], scale * of_head, rtol=1e-5)
+                        scales[t, head] = 1 + (beta * log_n**gamma if t > 0 else 0)
+                    of_head = slice(3 * head, 3 * head + 3)
+                    expected = scales[t, head] * queries(hidden).detach().numpy()[0, t, of_head]
+                    np.testing.assert_allclose(found[t, of_head], expected, rtol=1e-5)
+            np.testing.assert_allclose(scaled.last_scale, scales.mean(axis=0), rtol=1e-5)
+
+    def test_no_head_meets_a_distance_that_it_was_not_trained_for(self) -> None:
+        """The first layer sees a window, the second all and no positions."""
+        data = Tasks()
+        model = decoder.decoder(decoder.RULES["softmax"], 0, data).eval()
+        attentions = [layer.self_attn for layer in model.model.layers]
+        self.assertEqual([bool(one.use_rope) for one in attentions], [True, False])
+        ids = tasks.texts("recall", 128, 1, torch.Generator().manual_seed(0)).ids
+        with decoder.use(model, decoder.RULES["softmax"]):
+            scan = headgauge.scan(model, ids[0].numpy(), lengths=[128], measures=["weights"])
+        effective = scan["effective_tokens"].values[..., -1]
+        self.assertLess(effective[0].max(), data.window)
+        self.assertGreater(effective[1].min(), data.window)
 
     def test_an_interrupted_run_has_the_same_numbers(self) -> None:
         run, data, steps = train.Run("tasks", "asentmax", 3e-3, 1), Tasks(), 8
@@ -111,7 +135,7 @@ class Trained(unittest.TestCase):
 
     def test_measures_what_headgauge_measures_of_the_rule(self) -> None:
         rule, data = decoder.RULES["entmax-logn"], Tasks()
-        model = decoder.decoder(rule, 0, vocabulary=data.vocabulary, length=64, layers=2, width=64, heads=4)
+        model = decoder.decoder(rule, 0, data)
         seen = train.measure(model, rule, data, 2, lengths=[16, 64], measures=["weights", "separability"])
         self.assertEqual(seen.settings["normalizer"], "entmax-logn")
         entropy = train.values(seen, ("entropy_normalized",))["entropy_normalized"]
