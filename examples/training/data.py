@@ -38,6 +38,12 @@ class Tasks:
         ]
         return torch.cat([each.ids for each in drawn]), torch.cat(list(map(tasks.first_asked, drawn)))
 
+    def few(self, length: int, count: int, random: torch.Generator) -> Batch:
+        """Texts of recall with as many pairs at every length: one less than at the trained length, so that
+        each is asked for once."""
+        drawn = tasks.scattered(length, count, random, self.length // 4 - 1)
+        return drawn.ids, drawn.answers.expand(drawn.ids.shape)
+
 
 class Text:
     """The bytes of a file: its first nine tenths to learn, the rest to test. In tests the bytes of the

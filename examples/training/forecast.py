@@ -56,10 +56,12 @@ def forecast(run: Run, folder: Path, cases: int = CASES) -> dict[str, Any]:
             lengths=[data.length * times - 1], queries=16, threads=1,
         )  # fmt: skip
         loss = results["answer_loss_change"].values[1:].mean(axis=1)
+        right = results["answer_right"].values[1:].mean(axis=1)
         entropy = results["entropy_normalized"]
         of_rules = np.moveaxis(entropy.values, entropy.dims.index("normalizer"), 0)[1:]
         for place, name in enumerate(changed):
             found[name][f"loss_change_{times}"] = round(float(loss[place]), 5)
+            found[name][f"right_{times}"] = round(float(right[place]), 5)
             found[name][f"entropy_{times}"] = round(float(np.nanmean(of_rules[place])), 5)
         path.unlink()
     log = {"data": data.name, "forecast": run.name, "seed": run.seed, "rules": found}

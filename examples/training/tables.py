@@ -22,6 +22,7 @@ RULES = (
     "softmax", "ssmax", "logn", "softmax1", "sigmoid", "sasoftmax", "softpick", "sparsemax", "entmax", "asentmax",
     "entmax-logn",
 )  # fmt: skip
+TIMES = ("1", "2", "4", "8", "16")
 MEASURES = {
     "entropy of max": "entropy_normalized", "effective keys": "effective_tokens", "entropy slope": "entropy_slope",
     "separability above chance": "separability_excess", "sensitivity": "sensitivity", "norm of J": "jacobian_spectral",
@@ -87,30 +88,37 @@ def runs_table(logs: Logs) -> str:
     )
 
 
-def lengths_table(logs: Logs, what: str) -> str:
-    times = ("1", "2", "4", "8", "16")
+def by_length(runs_of: dict[str, list[Log]], value: Callable[[Log, str], float]) -> str:
     rows = [
-        [f"`{rule}`", *(shown(mean_of(run, at, what) for run in logs.at_best(rule)) for at in times)]
-        for rule in sorted(
-            logs.rules,
-            key=lambda rule: -np.nanmean([0.0, *(mean_of(run, "8", "right") for run in logs.at_best(rule))]),
-        )
+        [f"`{rule}`", *(shown(value(run, at) for run in runs) for at in TIMES)]
+        for rule, runs in runs_of.items()
     ]
-    return table(["rule", *(f"{at} x" for at in times)], rows)
+    return table(["rule", *(f"{at} x" for at in TIMES)], rows)
+
+
+def tests_table(logs: Logs, what: str) -> str:
+    """Rules in the order of their right answers at 8 times the length."""
+    runs_of = {rule: logs.at_best(rule) for rule in logs.rules}
+
+    def right(rule: str) -> float:
+        return float(np.nanmean([0.0, *(mean_of(run, "8", "right") for run in runs_of[rule])]))
+
+    ordered = {rule: runs_of[rule] for rule in sorted(logs.rules, key=right, reverse=True)}
+    return by_length(ordered, lambda run, at: mean_of(run, at, what))
+
+
+def few_table(logs: Logs) -> str:
+    """Right answers of recall with as many facts at every length."""
+    runs_of = {rule: logs.at_best(rule) for rule in logs.rules}
+    return by_length(runs_of, lambda run, at: run.get("few", {}).get(at, {}).get("right", np.nan))
 
 
 def longer_table(logs: Logs) -> str:
     """Right answers after twice as many steps."""
-    rows = []
-    for rule in dict.fromkeys(run["rule"] for run in logs.longer):
-        runs = [run for run in logs.longer if run["rule"] == rule]
-        rows.append(
-            [
-                f"`{rule}`",
-                *(shown(mean_of(run, at, "right") for run in runs) for at in ("1", "2", "4", "8", "16")),
-            ]
-        )
-    return table(["rule", *(f"{at} x" for at in ("1", "2", "4", "8", "16"))], rows)
+    runs_of: dict[str, list[Log]] = {}
+    for run in logs.longer:
+        runs_of.setdefault(run["rule"], []).append(run)
+    return by_length(runs_of, lambda run, at: mean_of(run, at, "right"))
 
 
 def of_heads(run: Log, metric: str) -> float:
@@ -170,6 +178,7 @@ def forecast_table(logs: Logs) -> str:
     rules = [rule for rule in logs.rules if rule != "softmax"]
     predictors = {
         "answers lose least at 1 x": ("loss_change_1", -1), "answers lose least at 8 x": ("loss_change_8", -1),
+        "most right at 8 x": ("right_8", 1),
         "lowest entropy at 1 x": ("entropy_1", -1), "lowest entropy at 8 x": ("entropy_8", -1),
     }  # fmt: skip
     outcomes = {"right at 1 x": "1", "right at 8 x": "8"}
@@ -322,8 +331,8 @@ def main() -> None:
     for data in dict.fromkeys(log["data"] for log in logs):
         of = Logs(logs, data)
         makers: dict[str, Callable[[], str]] = {
-            "runs": lambda of=of: runs_table(of), "right": lambda of=of: lengths_table(of, "right"), "loss": lambda of=of: lengths_table(of, "loss"),
-            "pairs": lambda of=of: pairs_table(of, "entmax-logn"), "heads": lambda of=of: heads_table(of),
+            "runs": lambda of=of: runs_table(of), "right": lambda of=of: tests_table(of, "right"), "loss": lambda of=of: tests_table(of, "loss"),
+            "pairs": lambda of=of: pairs_table(of, "entmax-logn"), "few": lambda of=of: few_table(of), "heads": lambda of=of: heads_table(of),
             "rates": lambda of=of: rates_table(of), "forecast": lambda of=of: forecast_table(of),
             "forming": lambda of=of: forming_table(of), "longer": lambda of=of: longer_table(of),
         }  # fmt: skip

@@ -90,6 +90,25 @@ def texts(
     return Texts(ids, (at >= 0) & (at % piece > 0))
 
 
+def scattered(length: int, count: int, random: torch.Generator, pairs: int) -> Texts:
+    """Draws texts of recall with so many pairs at random places among words that are not asked for. Each
+    pair is asked for once."""
+    words = _words(count, WORDS, random)
+    facts, others = words[:, : 2 * pairs].unflatten(1, (pairs, 2)), words[:, 2 * pairs :]
+    room = (length - 2 - 2 * pairs) // 2 * 2
+    filled = others.gather(1, torch.randint(others.shape[1], (count, room), generator=random))
+    filled = filled.unflatten(1, (room // 2, 2))
+    places = (
+        torch.rand((count, room // 2), generator=random).argsort(dim=1)[:, :pairs, None].expand(-1, -1, 2)
+    )
+    filled = filled.scatter(1, places, facts).flatten(1)
+    order = torch.rand((count, pairs), generator=random).argsort(dim=1)[..., None].expand(-1, -1, 2)
+    marks = torch.tensor([TASKS.index("recall"), SEPARATOR]).expand(count, 2)
+    ids = torch.cat([marks[:, :1], filled, marks[:, 1:], facts.gather(1, order).flatten(1)], dim=1)
+    at = torch.arange(ids.shape[1]) - room - 2
+    return Texts(ids, (at >= 0) & (at % 2 > 0))
+
+
 def first_asked(drawn: Texts) -> torch.Tensor:
     """Returns (texts, length) bool: the answers that the text has not given behind the separator yet."""
     first = drawn.answers.expand(drawn.ids.shape).clone()

@@ -17,7 +17,7 @@ from decoder import RULES, Rule, decoder, scales, use
 import headgauge
 
 TIMES = (1, 2, 4, 8, 16)
-TEST_SEED, CHOICE_SEED, SCAN_SEED = 10**6, 3 * 10**6, 4 * 10**6
+TEST_SEED, CHOICE_SEED, SCAN_SEED, FEW_SEED = 10**6, 3 * 10**6, 4 * 10**6, 5 * 10**6
 TEST_TEXTS = {1: 48, 2: 32, 4: 16, 8: 8, 16: 4}
 LOOKS = (0, 1 / 16, 1 / 8, 3 / 16, 1 / 4, 3 / 8, 1 / 2, 3 / 4, 1)  # shares of the steps
 WARM_UP = 1 / 8
@@ -50,31 +50,38 @@ def loss_of(model: Any, batch: Batch) -> torch.Tensor:
     return torch.nn.functional.cross_entropy(logits, ids[:, 1:][counts[:, 1:]], reduction="none")
 
 
+def answer(model: Any, rule: Rule, batch: Batch) -> dict[str, float]:
+    """Returns the loss in nats, and the share that is right, of the tokens that count."""
+    ids, counts = batch
+    losses, right = [], []
+    with torch.no_grad(), use(model, rule):
+        for row in range(0, len(ids), 4):
+            logits = model(input_ids=ids[row : row + 4]).logits[:, :-1][counts[row : row + 4, 1:]]
+            answers = ids[row : row + 4, 1:][counts[row : row + 4, 1:]]
+            losses.append(torch.nn.functional.cross_entropy(logits, answers, reduction="none"))
+            right.append(logits.argmax(dim=-1) == answers)
+    return {"loss": float(torch.cat(losses).mean()), "right": float(torch.cat(right).float().mean())}
+
+
 def test(
     model: Any, rule: Rule, data: Tasks | Text, times: int, seed: int = TEST_SEED
 ) -> dict[str, dict[str, float]]:
-    """Returns loss, and share of right answers, of each kind of text. The texts of a length are the
-    same for every model."""
-    found = {}
-    for kind in data.kinds:
-        random = torch.Generator().manual_seed(seed + times)
-        ids, counts = data.test(kind, times * data.length, TEST_TEXTS[times], random)
-        losses, right = [], []
-        with torch.no_grad(), use(model, rule):
-            for row in range(0, len(ids), 4):
-                logits = model(input_ids=ids[row : row + 4]).logits[:, :-1][counts[row : row + 4, 1:]]
-                answers = ids[row : row + 4, 1:][counts[row : row + 4, 1:]]
-                losses.append(torch.nn.functional.cross_entropy(logits, answers, reduction="none"))
-                right.append(logits.argmax(dim=-1) == answers)
-        found[kind] = {
-            "loss": float(torch.cat(losses).mean()), "right": float(torch.cat(right).float().mean())
-        }  # fmt: skip
-    return found
+    """Returns the answers of each kind of text. The texts of a length are the same for every model."""
+    return {
+        kind: answer(
+            model, rule, data.test(kind, times * data.length, TEST_TEXTS[times], _drawn(seed + times))
+        )
+        for kind in data.kinds
+    }
+
+
+def _drawn(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
 
 
 def measure(model: Any, rule: Rule, data: Tasks | Text, texts: int, **options: Any) -> headgauge.Results:
     """Scans the model under its rule at the trained length, on texts that it did not learn."""
-    random = torch.Generator().manual_seed(SCAN_SEED)
+    random = _drawn(SCAN_SEED)
     ids = [data.test(kind, data.length, texts, random)[0] for kind in data.kinds]
     with use(model, rule):
         return headgauge.scan(model, list(torch.cat(ids).numpy()), threads=1, **options)
@@ -108,7 +115,7 @@ def train(run: Run, data: Tasks | Text, folder: Path, steps: int | None = None) 
     rule = RULES[run.rule]
     model = decoder(rule, run.seed, data)
     optimizer = torch.optim.AdamW(model.parameters(), lr=run.rate, weight_decay=0.01, betas=(0.9, 0.98))
-    random = torch.Generator().manual_seed(1000 + run.seed)
+    random = _drawn(1000 + run.seed)
     log: dict[str, Any] = {
         **asdict(run),
         "steps": steps,
@@ -168,6 +175,13 @@ def train(run: Run, data: Tasks | Text, folder: Path, steps: int | None = None) 
     del log["began"]
     if "failed" not in log:
         log["test"] = {str(times): test(model, rule, data, times) for times in TIMES}
+        if isinstance(data, Tasks):
+            log["few"] = {
+                str(times): answer(
+                    model, rule, data.few(times * data.length, TEST_TEXTS[times], _drawn(FEW_SEED))
+                )
+                for times in TIMES
+            }
         log["choice"] = float(
             np.mean([of["loss"] for of in test(model, rule, data, 1, CHOICE_SEED).values()])
         )

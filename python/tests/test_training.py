@@ -69,6 +69,19 @@ class Drawn(unittest.TestCase):
                     self.assertEqual(ids[k], known[ids[k - 1]])
                     self.assertEqual(ids[k] in known, (k - begin) % 3 == 1)  # a name, then its value
 
+    def test_scattered_facts_are_asked_for_once(self) -> None:
+        for length in (64, 1024):
+            drawn = tasks.scattered(length, 5, torch.Generator().manual_seed(3), 15)
+            self.assertEqual(drawn.ids.shape, (5, length))
+            self.assertEqual(int(drawn.answers.sum()), 15)
+            for ids in drawn.ids.tolist():
+                end = ids.index(tasks.SEPARATOR)
+                facts, asked = ids[1:end], [k for k in range(length) if drawn.answers[k]]
+                self.assertEqual(len({ids[k] for k in asked}), 15)
+                for k in asked:
+                    self.assertEqual(facts.count(ids[k - 1]), 1)
+                    self.assertEqual(facts[facts.index(ids[k - 1]) + 1], ids[k])
+
     def test_facts_are_all_different(self) -> None:
         for task in ("copy", "recall"):
             for facts, _, _ in self.texts(task, 1024, None):
