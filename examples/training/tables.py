@@ -215,34 +215,27 @@ def _correlation_cell(pairs: list[tuple[np.ndarray, np.ndarray]], count: int) ->
 
 
 def forming_table(logs: Logs) -> str:
-    """The first looked-at step at which half of the final change is there, in the head that changes most."""
+    """By headgauge.series(): in how many heads of a run the weight is shown to grow, and of the head
+    where it grows most, by how much, and from which step on half of that was there."""
     watched = {"induction": "weight_induction", "previous token": "weight_previous", "sinks": "sink_weight"}
     rows = []
     for rule in logs.rules:
         cells = []
         for metric in watched.values():
-            steps, last = [], []
+            heads, most, steps = [], [], []
             for run in logs.at_best(rule):
-                seen = np.array([look[metric] for look in run["looks"]], dtype=float)
-                change = np.nan_to_num(seen[-1] - seen[0], nan=-np.inf)  # a window may hide all sinks
-                at = np.unravel_index(np.argmax(change), change.shape)
-                of_head = seen[(slice(None), *at)]
-                half = (of_head[0] + of_head[-1]) / 2
-                steps.append(run["looks"][int(np.argmax(of_head >= half))]["step"])
-                last.append(of_head[-1])
-            cells.append(
-                f"{shown(last)}, by {'-'.join(f'{s}' for s in sorted({min(steps), max(steps)}))}"
-                if last
-                else "-"
-            )
-        entropy = [
-            np.nanmean(np.array(run["looks"][-1]["entropy_normalized"], dtype=float))
-            for run in logs.at_best(rule)
-        ]
-        rows.append([f"`{rule}`", *cells, shown(entropy)])
-    return table(
-        ["rule", *(f"{name}: weight, by step" for name in watched), "entropy of max at the end"], rows
-    )
+                of = {k: np.array(v, dtype=float) for k, v in run.get("series", {}).get(metric, {}).items()}
+                grown = (of["change"] > 0) & (of["change_p"] < 0.05) if of else np.array([])
+                heads.append(int(grown.sum()))
+                if grown.any():
+                    at = np.unravel_index(np.argmax(np.where(grown, of["change"], -np.inf)), grown.shape)
+                    most.append(of["change"][at])
+                    steps.append(of["half_step"][at])
+            of_head = f"+{shown(most)}, half by {min(steps):.0f} to {max(steps):.0f}" if most else "none"
+            cells += [shown(heads, 1), of_head]
+        rows.append([f"`{rule}`", *cells])
+    head = [part for name in watched for part in (f"{name}: heads", "most, and when")]
+    return table(["rule", *head], rows)
 
 
 def pairs_table(logs: Logs, rule: str) -> str:

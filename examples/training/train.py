@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -136,13 +137,15 @@ def train(run: Run, data: Tasks | Text, folder: Path, steps: int | None = None) 
         model, every=max(steps // 16, 1), queries=16, warn=log["warnings"].append,
         measures=("weights", "logits", "sensitivity"),
     )  # fmt: skip
-    looks = {round(share * steps) for share in LOOKS}
+    looks = sorted({round(share * steps) for share in LOOKS})
+    look_folder = folder / f"{run.name}.looks"
     with monitor:
         for step in range(log["began"], steps + 1):
             if step in looks:
                 seen = measure(
-                    model, rule, data, 3, lengths=[data.length], measures=["weights", "roles", "logits"]
-                )
+                    model, rule, data, 3, lengths=[data.length], measures=["weights", "roles", "logits"],
+                    out=look_folder / f"step-{step}",
+                )  # fmt: skip
                 log["looks"].append({"step": step, **values(seen, LOOKED_AT)})
             if step == steps:
                 break
@@ -189,6 +192,7 @@ def train(run: Run, data: Tasks | Text, folder: Path, steps: int | None = None) 
             model, rule, data, 8, lengths=[data.length // 4, data.length // 2, data.length],
             measures=["weights", "dispersion", "roles", "logits", "separability", "sensitivity"],
         )  # fmt: skip
+        log["series"] = formed(look_folder, looks)
         log["heads"] = values(seen, KEPT) | {
             "scale": [[float(f"{v:.4g}") for v in row] for row in scales(model)]
         }
@@ -196,7 +200,25 @@ def train(run: Run, data: Tasks | Text, folder: Path, steps: int | None = None) 
     log_path.with_suffix(".part").write_text(json.dumps(log) + "\n", "utf-8")
     os.replace(log_path.with_suffix(".part"), log_path)
     state_path.unlink(missing_ok=True)
+    shutil.rmtree(look_folder, ignore_errors=True)
     return log
+
+
+def formed(folder: Path, steps: list[int]) -> dict[str, Any]:
+    """Joins the scans of the steps by headgauge.series(); returns the change of each head from the first
+    to the last, its adjusted p, and the step from which on half of it was there."""
+    scans = [folder / f"step-{step}" for step in steps]
+    series = headgauge.series(scans, steps=steps, metrics=list(LOOKED_AT))
+    found: dict[str, Any] = {}
+    for place, metric in enumerate(series.coords["series_metric"]):
+        found[str(metric)] = {
+            what: [
+                [None if math.isnan(v) else float(f"{v:.4g}") for v in row] for row in of_series[..., place]
+            ]
+            for what in ("change", "change_p", "half_step")
+            for of_series in [series[f"series_{what}"].values]
+        }
+    return found
 
 
 def largest_jacobian(model: Any, record: dict[str, Any]) -> float:
