@@ -91,9 +91,10 @@ class Numbers(unittest.TestCase):
         long = headgauge.scan(model, ids(300), **QUICK)
         self.assertEqual(long.document["text"]["tokens_total"], [300])
 
-    def test_under_another_rule_it_is_refused(self) -> None:
+    def test_under_a_pattern_it_is_refused(self) -> None:
         model = make("llama")
-        with headgauge.use(model, "uniform"), self.assertRaisesRegex(errors.UnsupportedError, "use"):
+        pattern = headgauge.use(model, pattern="window:size=8")
+        with pattern, self.assertRaisesRegex(errors.UnsupportedError, "use"):
             headgauge.scan(model, ids(), **QUICK)
         headgauge.scan(model, ids(), **QUICK)
 
