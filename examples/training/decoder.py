@@ -46,8 +46,8 @@ class ScaledQueries(torch.nn.Module):
     ) -> None:
         super().__init__()
         self.queries, self.heads, self.kind, self.most = queries, heads, kind, most
-        self.last_scale: list[float] = []
-        """The scale of each head in the last pass, the mean over its queries."""
+        self.last: torch.Tensor | None = None
+        """The scales of the last pass, (texts, tokens, heads) or (tokens, heads)."""
         if kind == "log":  # 1 at the trained length
             self.s = torch.nn.Parameter(torch.full((heads,), 1 / math.log(min(length, most or length))))
         else:
@@ -66,7 +66,7 @@ class ScaledQueries(torch.nn.Module):
             beta = torch.nn.functional.softplus(self.beta(hidden))
             gamma = 2 * torch.tanh(self.gamma(hidden))
             scale = 1 + beta * torch.where(log_n > 0, log_n.clamp_min(0.1) ** gamma, 0.0)
-        self.last_scale = scale.detach().expand(*hidden.shape[:2], self.heads).mean(dim=(0, 1)).tolist()
+        self.last = scale.detach()
         found = self.queries(hidden).unflatten(-1, (self.heads, -1))
         return (found * scale[..., None]).flatten(-2)
 
@@ -94,9 +94,15 @@ def decoder(rule: Rule, seed: int, data: Any) -> SmolLM3ForCausalLM:
 
 
 def scales(model: SmolLM3ForCausalLM) -> list[list[float]]:
-    """Returns the learned scale of the logits of each head in the last pass; 1 where there is none."""
-    heads = model.config.num_attention_heads
-    return [getattr(layer.self_attn.q_proj, "last_scale", [1.0] * heads) for layer in model.model.layers]
+    """Returns the learned scale of the logits of each head, the mean over the queries of the last pass; 1
+    where there is none."""
+    queries = [layer.self_attn.q_proj for layer in model.model.layers]
+    return [
+        each.last.flatten(end_dim=-2).mean(dim=0).tolist()
+        if isinstance(each, ScaledQueries) and each.last is not None
+        else [1.0] * model.config.num_attention_heads
+        for each in queries
+    ]
 
 
 def use(model: SmolLM3ForCausalLM, rule: Rule) -> headgauge.use:

@@ -261,7 +261,7 @@ def figure(logs: Logs, path: Path) -> None:
     times = (1, 2, 4, 8, 16)
     _, panels = pyplot.subplots(2, 2, figsize=(10, 7), layout="constrained")
     by_length, *by_step = panels.flat
-    # Of each look: what is drawn of the heads of the last layer.
+    # Each panel draws one number of the heads of the last layer at every look.
     drawn = {
         "weight_induction": ("weight of the strongest induction head", np.nanmax),
         "entropy_normalized": ("entropy of its maximum, mean", np.nanmean),

@@ -78,15 +78,23 @@ def texts(
         facts, parts = _copy(count, size, random, piece or drawn)
     else:
         facts, parts = _PAIRED[task](count, size, random)
-    room, piece = length - 2 - facts.shape[1], parts.shape[2]
-    rounds = -(-room // (parts.shape[1] * piece))
-    order = torch.cat(
-        [torch.rand(parts.shape[:2], generator=random).argsort(dim=1) for _ in range(rounds)], dim=1
-    )
-    asked = parts.gather(1, order[..., None].expand(-1, -1, piece)).flatten(1)[:, :room]
-    marks = torch.tensor([TASKS.index(task), SEPARATOR]).expand(count, 2)
+    room = length - 2 - facts.shape[1]
+    rounds = -(-room // (parts.shape[1] * parts.shape[2]))
+    asked = torch.cat([_shuffled(parts, random) for _ in range(rounds)], dim=1)
+    return _joined(task, facts, asked.flatten(1)[:, :room], parts.shape[2])
+
+
+def _shuffled(parts: torch.Tensor, random: torch.Generator) -> torch.Tensor:
+    """Puts the parts (texts, parts, tokens) of each text in random order."""
+    order = torch.rand(parts.shape[:2], generator=random).argsort(dim=1)
+    return parts.gather(1, order[..., None].expand(-1, -1, parts.shape[2]))
+
+
+def _joined(task: str, facts: torch.Tensor, asked: torch.Tensor, piece: int) -> Texts:
+    """All but the first token of each piece that is asked for are answers."""
+    marks = torch.tensor([TASKS.index(task), SEPARATOR]).expand(len(facts), 2)
     ids = torch.cat([marks[:, :1], facts, marks[:, 1:], asked], dim=1)
-    at = torch.arange(length) - facts.shape[1] - 2
+    at = torch.arange(ids.shape[1]) - facts.shape[1] - 2
     return Texts(ids, (at >= 0) & (at % piece > 0))
 
 
@@ -102,11 +110,7 @@ def scattered(length: int, count: int, random: torch.Generator, pairs: int) -> T
         torch.rand((count, room // 2), generator=random).argsort(dim=1)[:, :pairs, None].expand(-1, -1, 2)
     )
     filled = filled.scatter(1, places, facts).flatten(1)
-    order = torch.rand((count, pairs), generator=random).argsort(dim=1)[..., None].expand(-1, -1, 2)
-    marks = torch.tensor([TASKS.index("recall"), SEPARATOR]).expand(count, 2)
-    ids = torch.cat([marks[:, :1], filled, marks[:, 1:], facts.gather(1, order).flatten(1)], dim=1)
-    at = torch.arange(ids.shape[1]) - room - 2
-    return Texts(ids, (at >= 0) & (at % 2 > 0))
+    return _joined("recall", filled, _shuffled(facts, random).flatten(1), 2)
 
 
 def first_asked(drawn: Texts) -> torch.Tensor:

@@ -88,6 +88,11 @@ def measure(model: Any, rule: Rule, data: Tasks | Text, texts: int, **options: A
         return headgauge.scan(model, list(torch.cat(ids).numpy()), threads=1, **options)
 
 
+def rounded(rows: list[list[float]]) -> list[list[float | None]]:
+    """Returns five decimals of each number, and None for NaN."""
+    return [[round(v, 5) if math.isfinite(v) else None for v in row] for row in rows]
+
+
 def values(results: headgauge.Results, names: tuple[str, ...]) -> dict[str, Any]:
     """Returns the values of each head at the longest length, and for metrics over N, T or eps at the
     one in the middle."""
@@ -99,9 +104,7 @@ def values(results: headgauge.Results, names: tuple[str, ...]) -> dict[str, Any]
             for axis in reversed(range(2, of_heads.ndim)):
                 at = -1 if metric.dims[axis] == "length" else of_heads.shape[axis] // 2
                 of_heads = of_heads.take(at, axis=axis)
-            found[name] = [
-                [round(float(v), 5) if math.isfinite(v) else None for v in row] for row in of_heads
-            ]
+            found[name] = rounded(of_heads.tolist())
     return found
 
 
@@ -193,9 +196,7 @@ def train(run: Run, data: Tasks | Text, folder: Path, steps: int | None = None) 
             measures=["weights", "dispersion", "roles", "logits", "separability", "sensitivity"],
         )  # fmt: skip
         log["series"] = formed(look_folder, looks)
-        log["heads"] = values(seen, KEPT) | {
-            "scale": [[float(f"{v:.4g}") for v in row] for row in scales(model)]
-        }
+        log["heads"] = values(seen, KEPT) | {"scale": rounded(scales(model))}
     torch.save({"model": model.state_dict()}, folder / f"{run.name}.model")
     log_path.with_suffix(".part").write_text(json.dumps(log) + "\n", "utf-8")
     os.replace(log_path.with_suffix(".part"), log_path)
@@ -212,11 +213,8 @@ def formed(folder: Path, steps: list[int]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for place, metric in enumerate(series.coords["series_metric"]):
         found[str(metric)] = {
-            what: [
-                [None if math.isnan(v) else float(f"{v:.4g}") for v in row] for row in of_series[..., place]
-            ]
+            what: rounded(series[f"series_{what}"].values[..., place].tolist())
             for what in ("change", "change_p", "half_step")
-            for of_series in [series[f"series_{what}"].values]
         }
     return found
 

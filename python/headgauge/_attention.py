@@ -218,4 +218,4 @@ def is_encoder_decoder(model: Any) -> bool:
 def swaps_within(model: Any) -> list[ModelSwap]:
     """Returns the swaps that apply to the model or to parts of it."""
     with _lock:
-        return list({id(_swaps[m][-1]): _swaps[m][-1] for m in model.modules() if _swaps.get(m)}.values())
+        return list(dict.fromkeys(_swaps[module][-1] for module in model.modules() if module in _swaps))

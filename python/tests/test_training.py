@@ -20,6 +20,7 @@ import tables
 
 if not MISSING:
     import decoder
+    import run
     import tasks
     import torch
     import train
@@ -109,7 +110,8 @@ class Trained(unittest.TestCase):
                     of_head = slice(3 * head, 3 * head + 3)
                     expected = scales[t, head] * queries(hidden).detach().numpy()[0, t, of_head]
                     np.testing.assert_allclose(found[t, of_head], expected, rtol=1e-5)
-            np.testing.assert_allclose(scaled.last_scale, scales.mean(axis=0), rtol=1e-5)
+            of_heads = scaled.last.expand(*hidden.shape[:2], 2).numpy().mean(axis=(0, 1))
+            np.testing.assert_allclose(of_heads, scales.mean(axis=0), rtol=1e-5)
 
     def test_no_head_meets_a_distance_that_it_was_not_trained_for(self) -> None:
         """The first layer sees a window, the second all and no positions."""
@@ -125,11 +127,11 @@ class Trained(unittest.TestCase):
         self.assertGreater(effective[1].min(), data.window)
 
     def test_an_interrupted_run_has_the_same_numbers(self) -> None:
-        run, data, steps = train.Run("tasks", "asentmax", 3e-3, 1), Tasks(), 8
+        job, data, steps = train.Run("tasks", "asentmax", 3e-3, 1), Tasks(), 8
         own = train.loss_of
         with mock.patch.object(train, "TIMES", (1, 2)), tempfile.TemporaryDirectory() as whole, \
                 tempfile.TemporaryDirectory() as parts:  # fmt: skip
-            expected = train.train(run, data, Path(whole), steps)
+            expected = train.train(job, data, Path(whole), steps)
             calls = 0
 
             def fails(*given: Any) -> Any:
@@ -140,9 +142,9 @@ class Trained(unittest.TestCase):
                 return own(*given)
 
             with mock.patch.object(train, "loss_of", fails), self.assertRaises(KeyboardInterrupt):
-                train.train(run, data, Path(parts), steps)
-            self.assertTrue((Path(parts) / f"{run.name}.pt").exists())
-            self.assertEqual(train.train(run, data, Path(parts), steps), expected)
+                train.train(job, data, Path(parts), steps)
+            self.assertTrue((Path(parts) / f"{job.name}.pt").exists())
+            self.assertEqual(train.train(job, data, Path(parts), steps), expected)
             self.assertEqual([step for step, *_ in expected["curve"]], list(range(8)))
             self.assertEqual(len(expected["looks"]), 7)
 
@@ -157,6 +159,23 @@ class Trained(unittest.TestCase):
         top_n = seen["separability_excess"].dims.index("top_n")
         expected = seen["separability_excess"].values.take(2, axis=top_n)[..., -1]
         np.testing.assert_allclose(np.array(excess, dtype=float), expected, atol=1e-5)
+
+    def test_the_largest_jacobian_is_that_before_the_learned_scale(self) -> None:
+        model = decoder.decoder(decoder.RULES["ssmax"], 0, Tasks())
+        self.assertEqual(decoder.scales(model), [[1.0] * 4] * 2)
+        queries = [layer.self_attn.q_proj for layer in model.model.layers]
+        for place, each in enumerate(queries):
+            each.last = torch.full((3, 4), 2.0 + place)
+        record = {"metrics": {"jacobian_spectral": [[0.5, 0.1, None, 0.2], [0.3, 0.1, 0.1, 0.1]]}}
+        self.assertEqual(train.largest_jacobian(model, record), 1.0)
+
+    def test_the_rate_of_the_lowest_choice_is_taken(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            for rate, log in ((1e-3, {"choice": 2.0}), (2e-3, {"choice": 1.0}), (4e-3, {"failed": 3})):
+                name = train.Run("tasks", "softmax", rate, 0).name
+                (Path(folder) / f"{name}.json").write_text(json.dumps(log), "utf-8")
+            found = run.best_rate(Path(folder), "tasks", "softmax", (1e-3, 2e-3, 4e-3), 0)
+        self.assertEqual(found, 2e-3)
 
     def test_the_quick_run_makes_tables(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -174,6 +193,59 @@ class Trained(unittest.TestCase):
             log = json.loads((Path(folder) / "tasks-entmax-logn-0.003-0.json").read_text("utf-8"))
             self.assertEqual(set(log["test"]), {"1", "2", "4", "8", "16"})
             self.assertLess(log["curve"][-1][1], log["curve"][0][1])
+
+
+class Tables(unittest.TestCase):
+    """Of logs that are made up."""
+
+    @staticmethod
+    def log(rule: str, rate: float, seed: int, right: float | None, choice: float) -> dict[str, Any]:
+        log: dict[str, Any] = {
+            "data": "tasks", "rule": rule, "rate": rate, "seed": seed, "times": 1, "warnings": [],
+            "largest_gradient": 3.0, "largest_jacobian": 0.5,
+        }  # fmt: skip
+        if right is None:
+            return {**log, "failed": 7}
+        test = {at: {"copy": {"loss": 1.0, "right": right}} for at in tables.TIMES}
+        heads = {"jacobian_spectral": [[9.0, 9.0], [0.2, 0.4]], "scale": [[9.0, 9.0], [2.0, 3.0]]}
+        series = {
+            name: {"change": [[-0.1, 0.2], [0.3, None]], "change_p": [[0.01, 0.2], [0.01, None]],
+                   "half_step": [[10, 20], [30, None]]}
+            for name in ("weight_induction", "weight_previous", "sink_weight")
+        }  # fmt: skip
+        return {**log, "test": test, "choice": choice, "heads": heads, "series": series}
+
+    def test_the_rate_is_chosen_on_other_texts_and_failures_are_said(self) -> None:
+        logs = tables.Logs(
+            [
+                self.log("softmax", 1e-3, 0, 0.9, 2.0),
+                self.log("softmax", 2e-3, 0, 0.5, 1.0),
+                self.log("softmax", 4e-3, 0, None, 0.0),
+                self.log("softmax", 2e-3, 1, 0.7, 1.0),
+                self.log("softmax", 2e-3, 2, None, 0.0),
+            ],
+            "tasks",
+        )
+        self.assertEqual(logs.best, {"softmax": 2e-3})
+        self.assertIn("| `softmax` | 0.60 ± 0.10 (2 of 3) |", tables.tests_table(logs, "right"))
+        self.assertIn("| 1.00 | 1.00 | failed |", tables.rates_table(logs))
+        self.assertIn("| 5 | 2 | 1 | 3 |", tables.runs_table(logs))
+
+    def test_the_jacobian_has_the_learned_scale_and_heads_form_where_it_is_shown(self) -> None:
+        logs = tables.Logs([self.log("ssmax", 1e-3, 0, 0.9, 2.0)], "tasks")
+        self.assertAlmostEqual(tables.of_heads(logs.runs[0], "jacobian_spectral"), (0.2 * 2 + 0.4 * 3) / 2)
+        self.assertIn("| `ssmax` | 1.0 | +0.30, half by 30 to 30 |", tables.forming_table(logs))
+
+    def test_a_forecast_is_compared_by_ranks(self) -> None:
+        rules = ("softmax", "ssmax", "entmax", "sparsemax", "logn")
+        runs = [self.log(rule, 1e-3, 0, 0.1 * place, 1.0) for place, rule in enumerate(rules)]
+        keys = ("loss_change_1", "loss_change_8", "right_8", "entropy_1", "entropy_8")
+        said = {rule: dict.fromkeys(keys, float(place)) for place, rule in enumerate(rules)}
+        forecast = {"data": "tasks", "forecast": "tasks-softmax-0.001-0", "seed": 0, "rules": said}
+        found = tables.forecast_table(tables.Logs([*runs, forecast], "tasks"))
+        # Of 24 orders of four rules 2 have the correlation 1 or -1.
+        self.assertRegex(found, r"most right at 8 x \| \+1.00 \(\+1.00\), p 0.08\d")
+        self.assertRegex(found, r"answers lose least at 8 x \| -1.00 \(-1.00\), p 0.08\d")
 
 
 class Page(unittest.TestCase):

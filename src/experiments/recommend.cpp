@@ -151,8 +151,9 @@ class Recommendations {
                     length_, gains_.tried(), gains_.tried() == 1 ? "try" : "tries",
                     label(results_, *least), who(results_, *least), with_error(least->change)),
         intervention_dimension(results_) == "normalizer"
-            ? "A normalizer costs a model that did not learn under it: docs/training.md says which "
-              "ones help small models that did."
+            ? "None of these changes is shown to help on this text; docs/training.md has small "
+              "models "
+              "that learnt under other normalizers."
             : "None of these changes is shown to help on this text.",
         all_.front().head ? next::kPlan : next::kEachLayer);
   }

@@ -91,7 +91,7 @@ class LogitsMeasure final : public Measure {
  private:
   MetricHandle max_, mean_, log_sum_exp_;
   std::vector<double> of_slot_;  // of the present head
-  // Of the present document, head by head.
+  // The heads of the present document so far, and the largest logit of each.
   std::vector<Index> heads_;
   std::vector<double> largest_;
   std::map<Index, double> of_layer_;               // by head

@@ -39,6 +39,11 @@ std::string holding(const Results& results) {
   return text + separator + "metrics " + names_text(names);
 }
 
+// Returns whether standard errors come from the variation between documents.
+bool errors_between_documents(const Results& results) {
+  return std::ssize(results.text.sha256) >= kFewestBatches;
+}
+
 }  // namespace
 
 std::string names_text(const std::vector<std::string>& names) {
@@ -60,10 +65,6 @@ std::string counts_text(const std::map<std::string, std::int64_t>& counts) {
   return names_text(parts);
 }
 
-bool errors_between_documents(const Results& results) {
-  return std::ssize(results.text.sha256) >= kFewestBatches;
-}
-
 bool lacks_freedom(const Results& results) {
   const auto defined = [](double value) { return !std::isnan(value); };
   return std::ranges::any_of(results.metrics,
@@ -73,6 +74,19 @@ bool lacks_freedom(const Results& results) {
          std::ranges::none_of(results.metrics, [&](const auto& entry) {
            return std::ranges::any_of(entry.second.degrees_of_freedom, defined);
          });
+}
+
+void inherit_notices(std::vector<std::string>& all, std::span<const NamedRun> runs) {
+  for (const NamedRun& run : runs) {
+    for (const std::string& notice : run.results->notices) {
+      const bool everywhere = std::ranges::all_of(runs, [&](const NamedRun& other) {
+        const auto& own = other.results->notices;
+        return std::ranges::find(own, notice) != own.end();
+      });
+      const std::string text = everywhere ? notice : legible(run.name) + ": " + notice;
+      if (std::ranges::find(all, text) == all.end()) all.push_back(text);
+    }
+  }
 }
 
 void LeftOut::compare_labels(const std::string& name, const std::vector<SharedPlace>& shared) {
@@ -107,15 +121,7 @@ std::vector<std::string> LeftOut::sentences(const Results& diff) const {
   if (after_.partial) all.push_back("the new run was interrupted: its results are incomplete");
   say_what_is_missing(all);
   say_what_errors_hold(diff, all);
-  const auto inherit = [&](const Results& from, const Results& other, const char* file) {
-    for (const std::string& notice : from.notices) {
-      const bool both = std::ranges::find(other.notices, notice) != other.notices.end();
-      if (both && &from == &after_) continue;
-      all.push_back(both ? notice : fmt::format("{} file: {}", file, notice));
-    }
-  };
-  inherit(before_, after_, "old");
-  inherit(after_, before_, "new");
+  inherit_notices(all, std::vector<NamedRun>{{&before_, "old file"}, {&after_, "new file"}});
   return all;
 }
 

@@ -1,9 +1,9 @@
 // Describes what two runs do not share.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -79,22 +79,17 @@ std::string names_text(const std::vector<std::string>& names);
 // Lists names with counts: "entropy (3), margin (12)".
 std::string counts_text(const std::map<std::string, std::int64_t>& counts);
 
-// Adds the notices of one of several runs. One that `everywhere` holds for, as all runs have it, is
-// added once; others begin with the run's name.
-template <class Everywhere>
-void add_notices(std::vector<std::string>& all, const std::vector<std::string>& notices,
-                 const std::string& name, const Everywhere& everywhere) {
-  for (const std::string& notice : notices) {
-    const std::string text = everywhere(notice) ? notice : name + ": " + notice;
-    if (std::ranges::find(all, text) == all.end()) all.push_back(text);
-  }
-}
+// One of several runs, and the name that notices give it.
+struct NamedRun {
+  const Results* results;
+  std::string name;
+};
+
+// Adds the notices of the runs: once if all have it, else behind the run's name.
+void inherit_notices(std::vector<std::string>& all, std::span<const NamedRun> runs);
 
 // Returns whether the results have standard errors, of which none says how many batches it comes
 // from.
 bool lacks_freedom(const Results& results);
-
-// Returns whether standard errors come from the variation between documents.
-bool errors_between_documents(const Results& results);
 
 }  // namespace headgauge

@@ -98,7 +98,7 @@ class Series {
     std::vector<std::size_t> order(count());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::sort(order, {}, [&](std::size_t i) { return steps_[i]; });
-    std::vector<SeriesRun> sorted;
+    std::vector<NamedRun> sorted;
     for (const std::size_t i : order) sorted.push_back(runs_[i]);
     runs_ = std::move(sorted);
     std::ranges::sort(steps_);
@@ -162,7 +162,7 @@ class Series {
     const LabelledArray* array = run(count() - 1).metric(name);
     if (array == nullptr || !array->has_dim("layer") || !array->has_dim("head")) return false;
     if (array->identifier || is_interval_end(name)) return false;
-    return std::ranges::all_of(runs_, [&](const SeriesRun& other) {
+    return std::ranges::all_of(runs_, [&](const NamedRun& other) {
       return std::ranges::any_of(heads_, [&](const HeadName& head) {
         return find_judged_cell(*other.results, name, head).has_value();
       });
@@ -247,7 +247,7 @@ class Series {
     }
   }
 
-  std::vector<SeriesRun> runs_;  // by step
+  std::vector<NamedRun> runs_;  // by step
   const SeriesOptions& options_;
   std::vector<double> steps_;
   bool counted_ = false;  // the steps number the runs

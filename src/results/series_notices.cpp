@@ -20,14 +20,14 @@ bool is_defined(double value) {
 
 class SeriesNotices {
  public:
-  SeriesNotices(const std::vector<SeriesRun>& runs, const Results& joined)
+  SeriesNotices(const std::vector<NamedRun>& runs, const Results& joined)
       : runs_(runs), joined_(joined) {}
 
   std::vector<std::string> sentences() {
     say_what_differs();
     say_what_is_left_out();
     say_what_errors_hold();
-    inherit();
+    inherit_notices(all_, runs_);
     return std::move(all_);
   }
 
@@ -36,7 +36,7 @@ class SeriesNotices {
   template <class Holds>
   std::string where(const Holds& holds) const {
     std::vector<std::string> names;
-    for (const SeriesRun& run : runs_) {
+    for (const NamedRun& run : runs_) {
       if (holds(*run.results)) names.push_back(run.name);
     }
     return names_text(names);
@@ -68,10 +68,10 @@ class SeriesNotices {
 
   void say_what_is_left_out() {
     std::set<std::string> names;
-    for (const SeriesRun& run : runs_) {
+    for (const NamedRun& run : runs_) {
       for (const auto& [name, metric] : run.results->metrics) {
         const bool everywhere = std::ranges::all_of(
-            runs_, [&](const SeriesRun& other) { return other.results->metric(name) != nullptr; });
+            runs_, [&](const NamedRun& other) { return other.results->metric(name) != nullptr; });
         if (!everywhere && metric.of_heads()) names.insert(name);
       }
     }
@@ -98,7 +98,7 @@ class SeriesNotices {
     const LabelledArray& change = joined_.require_metric(metric::series_change);
     if (std::ranges::none_of(change.standard_error, is_defined)) return;
     const auto texts = [&](SameTexts found) {
-      return std::ranges::all_of(runs_, [&](const SeriesRun& run) {
+      return std::ranges::all_of(runs_, [&](const NamedRun& run) {
         return compare_texts(*runs_.front().results, *run.results) == found;
       });
     };
@@ -113,30 +113,18 @@ class SeriesNotices {
         where(lacks_freedom));
   }
 
-  // Keeps the runs' own notices.
-  void inherit() {
-    for (const SeriesRun& run : runs_) {
-      add_notices(all_, run.results->notices, legible(run.name), [&](const std::string& notice) {
-        return std::ranges::all_of(runs_, [&](const SeriesRun& other) {
-          const auto& own = other.results->notices;
-          return std::ranges::find(own, notice) != own.end();
-        });
-      });
-    }
-  }
-
-  const std::vector<SeriesRun>& runs_;
+  const std::vector<NamedRun>& runs_;
   const Results& joined_;
   std::vector<std::string> all_;
 };
 
 }  // namespace
 
-std::vector<nlohmann::ordered_json> differing_settings(const std::vector<SeriesRun>& runs) {
+std::vector<nlohmann::ordered_json> differing_settings(const std::vector<NamedRun>& runs) {
   std::vector<nlohmann::ordered_json> all;
-  for (const SeriesRun& run : runs) {
+  for (const NamedRun& run : runs) {
     all.push_back(nlohmann::ordered_json::object());
-    for (const SeriesRun& other : runs) {
+    for (const NamedRun& other : runs) {
       all.back().update(different_settings(*run.results, *other.results));
     }
   }
@@ -158,7 +146,7 @@ std::string untested_notice(const Results& joined) {
   return "without standard errors, so not tested: " + names_text(untested);
 }
 
-std::vector<std::string> series_notices(const std::vector<SeriesRun>& runs, const Results& joined) {
+std::vector<std::string> series_notices(const std::vector<NamedRun>& runs, const Results& joined) {
   return SeriesNotices(runs, joined).sentences();
 }
 

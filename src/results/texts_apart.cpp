@@ -115,13 +115,9 @@ Results mean_over_texts(std::span<const Results> results) {
       });
     });
   }
-  for (const Results& one : results) {
-    add_notices(mean.notices, one.notices, text_of(one), [&](const std::string& notice) {
-      return std::ranges::all_of(results, [&](const Results& other) {
-        return std::ranges::find(other.notices, notice) != other.notices.end();
-      });
-    });
-  }
+  std::vector<NamedRun> runs;
+  for (const Results& one : results) runs.push_back({&one, text_of(one)});
+  inherit_notices(mean.notices, runs);
   if (!differing.empty()) {
     mean.notices.push_back("left out: their labels differ between the texts: " +
                            names_text(differing));
