@@ -178,6 +178,9 @@ class Use(unittest.TestCase):
                 self.assertRaisesRegex(errors.UnsupportedError, "one normalizer in all heads"),
             ):
                 headgauge.scan(model, text, **options)
+        part = headgauge.use(model.transformer, "sparsemax")
+        with part, self.assertRaisesRegex(errors.UnsupportedError, "one normalizer in all heads"):
+            headgauge.scan(model, text, **options)
         with headgauge.use(model, "entmax"), headgauge.use(model.transformer, "sparsemax"), \
                 self.assertRaisesRegex(errors.UnsupportedError, "one normalizer in all heads"):  # fmt: skip
             headgauge.scan(model, text, **options)

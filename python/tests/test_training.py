@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
@@ -20,11 +21,12 @@ import tables
 
 if not MISSING:
     import decoder
+    import forecast
     import run
     import tasks
     import torch
     import train
-    from data import Tasks
+    from data import Tasks, Text
 
     import headgauge
 
@@ -87,6 +89,58 @@ class Drawn(unittest.TestCase):
         for task in ("copy", "recall"):
             for facts, _, _ in self.texts(task, 1024, None):
                 self.assertEqual(len(set(facts)), len(facts))
+
+    def test_first_answers_count_in_pieces_of_all_sizes(self) -> None:
+        ids, counts = Tasks().test("copy", 1024, 8, torch.Generator().manual_seed(3))
+        sizes = []
+        for row in range(0, 8, 2):
+            end = ids[row].tolist().index(tasks.SEPARATOR)
+            drawn = tasks.Texts(ids[row : row + 1], torch.zeros(1024, dtype=torch.bool))
+            drawn.answers[end + 2 :] = True
+            facts = ids[row].tolist()[1:end]
+            follows = [
+                ids[row, k] == facts[(facts.index(ids[row, k - 1]) + 1) % len(facts)]
+                for k in range(end + 2, 1024)
+            ]
+            sizes.append(1 + next(k for k, within in enumerate(follows) if not within))
+            self.assertFalse(bool((counts[row] & ~tasks.first_asked(drawn)[0]).any()))
+        self.assertEqual(sizes, list(tasks.PIECES))
+
+    def test_a_text_is_tested_on_its_end_where_the_context_is_long(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "text"
+            path.write_bytes(bytes(range(250)) * 40)  # a byte says its place but for whole rounds
+            text = Text(path)
+            ids, counts = text.test("text", 64, 50, torch.Generator().manual_seed(0))
+            learnt, all_but_first = text.batch(torch.Generator().manual_seed(0))
+        self.assertEqual(counts.sum(dim=1).tolist(), [32] * 50)
+        self.assertTrue(bool(counts[:, 32:].all()))
+        self.assertEqual(learnt.shape, (text.texts, text.length))
+        self.assertEqual(int(all_but_first.sum()), text.texts * (text.length - 1))
+        self.assertTrue(bool(((ids[:, 1:] - ids[:, :-1]) % 250 == 1).all()))
+
+    def test_the_end_of_a_text_is_not_learnt(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "text"
+            path.write_bytes(b"a" * 9000 + b"b" * 1000)
+            text = Text(path)
+            self.assertEqual(set(text.batch(torch.Generator())[0].flatten().tolist()), {ord("a")})
+            ids, _ = text.test("text", 64, 50, torch.Generator())
+            self.assertEqual(set(ids.flatten().tolist()), {ord("b")})
+
+    def test_a_case_ends_before_its_answer(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "cases.jsonl"
+            forecast.write_cases(Tasks(), 1, 4, path)
+            cases = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        self.assertEqual([case["task"] for case in cases], [kind for kind in tasks.TASKS for _ in range(4)])
+        for case in cases:
+            ids, (wanted,) = case["prompt"], case["answer"]
+            facts = ids[1 : ids.index(tasks.SEPARATOR)]
+            places = [k for k, word in enumerate(facts[:-1]) if word == ids[-1]]
+            self.assertIn(wanted, [facts[k + 1] for k in places])
+            asked = ids[ids.index(tasks.SEPARATOR) + 1 :]
+            self.assertNotIn((ids[-1], wanted), list(itertools.pairwise(asked)))
 
 
 @unittest.skipIf(MISSING, MISSING)
