@@ -85,6 +85,16 @@ TEST(PairedDiff, AValueThatOneTextLacksIsUndefined) {
       << d.notices.front();
 }
 
+TEST(PairedDiff, IsPartialIfTheRunOnOneTextIs) {
+  Sides sides;
+  EXPECT_FALSE(diff(sides.before, sides.after).partial);
+  sides.before[2].partial = true;  // not the first text, whose record the mean begins with
+  const Results d = diff(sides.before, sides.after);
+  EXPECT_TRUE(d.partial);
+  EXPECT_EQ(d.notices.front(),
+            "the text c.txt: the old run was interrupted: its results are incomplete");
+}
+
 TEST(PairedDiff, KeepsTheFlagsThatEveryTextGains) {
   Sides sides;
   const auto raise = [](Results& run, const std::string& name) {
