@@ -45,6 +45,13 @@ class Tasks:
         return drawn.ids, drawn.answers.expand(drawn.ids.shape)
 
 
+class Deep(Tasks):
+    """The same for models of four layers, which learn the tasks later."""
+
+    name = "deep"
+    layers, steps = 4, 2000
+
+
 class Text:
     """The bytes of a file: its first nine tenths to learn, the rest to test. In tests the bytes of the
     second half of each text count, where the context is long."""
@@ -70,3 +77,6 @@ class Text:
         at = torch.randint(begin, end - length, (count,), generator=random)
         ids = torch.stack([self._bytes[k : k + length] for k in at.tolist()]).long()
         return ids, (torch.arange(length) > 0).expand(count, -1)
+
+
+KINDS: dict[str, type[Tasks] | type[Text]] = {kind.name: kind for kind in (Tasks, Deep, Text)}

@@ -37,6 +37,11 @@ RULES = {
 }
 
 
+def rule_of(name: str) -> Rule:
+    """Returns the rule of that name, or else the normalizer of that spec."""
+    return RULES.get(name) or Rule(name)
+
+
 class ScaledQueries(torch.nn.Module):
     """Queries times the learned scale of their logits; n is the number of keys that a query sees, at
     most `most`."""

@@ -1,7 +1,8 @@
 """What headgauge says of each rule from the softmax model alone, before any other model is trained.
 
 compare() puts each rule into the trained softmax model and asks for the answers of tasks, at the
-trained length and at eight times it, and measures the heads under the rule.
+trained length and at eight times it, and measures the heads under the rule. And the definition of
+each rule says what a longer row leaves of the weight that the strongest induction head has.
 """
 
 from __future__ import annotations
@@ -38,6 +39,22 @@ def write_cases(data: Tasks, times: int, count: int, path: Path) -> None:
                 out.write(json.dumps({"task": kind, "prompt": text[:end], "answer": [text[end]]}) + "\n")
 
 
+def kept(spec: str, weight: float, keys: int, times: int) -> float:
+    """Returns what a key's weight becomes in a row of `times` as many keys. All others have logit 0, and
+    its own logit gives it `weight` in a row of `keys`."""
+
+    def of(logit: float, count: int) -> float:
+        row = torch.zeros(count)
+        row[0] = logit
+        return float(headgauge.normalize(row, spec)[0])
+
+    low, high = 0.0, 100.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if of(middle, keys) < weight else (low, middle)
+    return of(high, times * keys)
+
+
 def forecast(run: Run, folder: Path, cases: int = CASES) -> dict[str, Any]:
     """Returns what compare() says of each rule in the model of a softmax run; kept in the folder."""
     log_path = folder / f"forecast-{run.name}.json"
@@ -47,7 +64,7 @@ def forecast(run: Run, folder: Path, cases: int = CASES) -> dict[str, Any]:
     model = decoder(own, run.seed, data)
     model.load_state_dict(torch.load(folder / f"{run.name}.model", weights_only=True)["model"])
     changed = {name: spec for name, spec in SPECS.items() if name != "softmax"}
-    found: dict[str, Any] = {name: {} for name in changed}
+    found: dict[str, Any] = {name: {} for name in SPECS}
     for times in TIMES:
         path = folder / f"cases-{run.name}-{times}.jsonl"
         write_cases(data, times, cases, path)
@@ -55,15 +72,19 @@ def forecast(run: Run, folder: Path, cases: int = CASES) -> dict[str, Any]:
             model, tasks=[path], cases=10**6, normalizer=list(changed.values()), measures=["weights"],
             lengths=[data.length * times - 1], queries=16, threads=1,
         )  # fmt: skip
-        loss = results["answer_loss_change"].values[1:].mean(axis=1)
-        right = results["answer_right"].values[1:].mean(axis=1)
+        loss = results["answer_loss_change"].values.mean(axis=1)
+        right = results["answer_right"].values.mean(axis=1)
         entropy = results["entropy_normalized"]
-        of_rules = np.moveaxis(entropy.values, entropy.dims.index("normalizer"), 0)[1:]
-        for place, name in enumerate(changed):
+        of_rules = np.moveaxis(entropy.values, entropy.dims.index("normalizer"), 0)
+        for place, name in enumerate(["softmax", *changed]):
             found[name][f"loss_change_{times}"] = round(float(loss[place]), 5)
             found[name][f"right_{times}"] = round(float(right[place]), 5)
             found[name][f"entropy_{times}"] = round(float(np.nanmean(of_rules[place])), 5)
         path.unlink()
-    log = {"data": data.name, "forecast": run.name, "seed": run.seed, "rules": found}
+    looks = json.loads((folder / f"{run.name}.json").read_text("utf-8"))["looks"]
+    weight = float(np.nanmax(np.array(looks[-1]["weight_induction"], dtype=float)))
+    for name, spec in SPECS.items():
+        found[name]["kept_8"] = round(kept(spec, weight, data.length, TIMES[-1]), 5)
+    log = {"data": data.name, "forecast": run.name, "seed": run.seed, "weight": weight, "rules": found}
     log_path.write_text(json.dumps(log) + "\n", "utf-8")
     return log

@@ -3,8 +3,8 @@
     python run.py [--out runs] [--text FILE] [--quick] [--workers 2]
 
 With --text the models also learn the bytes of a text. Every rule first trains with each learning
-rate from one seed; then from the other seeds with the rate of the lowest loss, and some rules twice
-as long. A run that is interrupted goes on from its last state, and finished runs are not trained
+rate from one seed; then from the other seeds with the rate of the lowest loss. Some rules also train
+twice as long, in deeper models, and with other parameters, at the same rates. A run that is interrupted goes on from its last state, and finished runs are not trained
 again. `tables.py` makes the tables of docs/training.md from the logs. Needs torch and transformers.
 The whole takes hours on two cores, --quick (two rules, one seed, few steps) minutes.
 """
@@ -18,20 +18,23 @@ import multiprocessing
 from collections.abc import Iterable
 from pathlib import Path
 
-from data import Tasks, Text
+from data import KINDS, Text
 from decoder import RULES
 from forecast import CASES, forecast
 from train import Run, train
 
 RATES = (3e-3, 1.5e-3, 6e-3, 1.2e-2)
 SEEDS = (0, 1, 2)
-LONGER = ("softmax", "ssmax", "entmax", "entmax-logn")  # rules that are trained twice as long, too
+# Rules that are also trained twice as long, and in deeper models.
+AGAIN = ("softmax", "logn", "entmax", "entmax-logn")
+# Other parameters of a rule.
+VARIANTS = (("entmax-logn", "entmax-logn:s=0.05"), ("entmax-logn", "entmax-logn:s=1"))
 
 
 def one(job: tuple[Run, str | None, str, int | None]) -> str:
     run, text, out, steps = job
-    data = Tasks() if run.data == "tasks" else Text(Path(text or ""))
-    log = train(run, data, Path(out), steps)
+    kind = KINDS[run.data]
+    log = train(run, Text(Path(text or "")) if kind is Text else kind(), Path(out), steps)
     tested = log.get("test", {}).get("1", {})
     return f"{run.name}: " + (
         ", ".join(f"{kind} {of['loss']:.3f} nats, {of['right']:.0%} right" for kind, of in tested.items())
@@ -71,17 +74,21 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     # Processes are spawned, for torch's threads do not survive a fork.
     with multiprocessing.get_context("spawn").Pool(given.workers) as pool:
+
+        def all_of(runs: list[Run]) -> None:
+            say(pool.imap(one, [(run, given.text, given.out, steps) for run in runs]))
+
         for data in ["tasks", *(["text"] if given.text else [])]:
-            runs = [Run(data, rule, rate, seeds[0]) for rate in rates for rule in rules]
-            say(pool.imap(one, [(run, given.text, given.out, steps) for run in runs]))
+            all_of([Run(data, rule, rate, seeds[0]) for rate in rates for rule in rules])
             best = {rule: best_rate(folder, data, rule, rates, seeds[0]) for rule in rules}
-            runs = [Run(data, rule, best[rule], seed) for seed in seeds[1:] for rule in rules]
-            if not given.quick:
-                runs += [Run(data, rule, best[rule], seed, times=2) for seed in seeds for rule in LONGER]
-            say(pool.imap(one, [(run, given.text, given.out, steps) for run in runs]))
+            all_of([Run(data, rule, best[rule], seed) for seed in seeds[1:] for rule in rules])
             if data == "tasks":
                 of_softmax = [Run(data, "softmax", best["softmax"], seed) for seed in seeds]
                 say(pool.imap(foresee, [(run, given.out, 4 if given.quick else CASES) for run in of_softmax]))
+                if not given.quick:
+                    all_of([Run("deep", rule, best[rule], seed) for seed in seeds for rule in AGAIN])
+                    all_of([Run(data, name, best[rule], seed) for seed in seeds for rule, name in VARIANTS])
+                    all_of([Run(data, rule, best[rule], seed, times=2) for seed in seeds for rule in AGAIN])
 
 
 def say(lines: Iterable[str]) -> None:

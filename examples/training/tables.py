@@ -47,8 +47,10 @@ class Logs:
         return float(min(first, key=lambda run: run.get("choice", np.inf))["rate"])
 
     def at_best(self, rule: str) -> list[Log]:
-        """Returns the runs of each seed; one that failed has no test."""
-        found = [run for run in self.runs if run["rule"] == rule and run["rate"] == self.best[rule]]
+        """Returns the runs of each seed at the best rate, which a rule has for its variants, too. A run
+        that failed has no test."""
+        rate = self.best[rule.split(":")[0]]
+        found = [run for run in self.runs if run["rule"] == rule and run["rate"] == rate]
         return sorted(found, key=lambda run: int(run["seed"]))
 
 
@@ -111,6 +113,15 @@ def few_table(logs: Logs) -> str:
     """Right answers of recall with as many facts at every length."""
     runs_of = {rule: logs.at_best(rule) for rule in logs.rules}
     return by_length(runs_of, lambda run, at: run.get("few", {}).get(at, {}).get("right", np.nan))
+
+
+def variants_table(logs: Logs) -> str:
+    """Right answers of rules with other parameters, below the rule itself."""
+    variants = sorted({run["rule"] for run in logs.runs if ":" in run["rule"]})
+    shown_rules = sorted({*variants, *(variant.split(":")[0] for variant in variants)})
+    return by_length(
+        {rule: logs.at_best(rule) for rule in shown_rules}, lambda run, at: mean_of(run, at, "right")
+    )
 
 
 def longer_table(logs: Logs) -> str:
@@ -180,6 +191,7 @@ def forecast_table(logs: Logs) -> str:
         "answers lose least at 1 x": ("loss_change_1", -1), "answers lose least at 8 x": ("loss_change_8", -1),
         "most right at 8 x": ("right_8", 1),
         "lowest entropy at 1 x": ("entropy_1", -1), "lowest entropy at 8 x": ("entropy_8", -1),
+        "a key keeps most weight at 8 x": ("kept_8", 1),
     }  # fmt: skip
     outcomes = {"right at 1 x": "1", "right at 8 x": "8"}
     runs = {(run["rule"], run["seed"]): run for rule in rules for run in logs.at_best(rule)}
@@ -196,6 +208,30 @@ def forecast_table(logs: Logs) -> str:
             cells.append(_correlation_cell(pairs, len(rules)))
         rows.append([name, *cells])
     return table(["the softmax model says", *outcomes], rows)
+
+
+def foreseen_table(logs: Logs) -> str:
+    """By rule: the weight that a key keeps, right answers in the softmax model without training, and what
+    training brought; the order is that of the first."""
+    runs = {(run["rule"], run["seed"]): run for rule in logs.rules for run in logs.at_best(rule)}
+    both = [
+        (of["rules"], {rule: runs[rule, of["seed"]] for rule in logs.rules if (rule, of["seed"]) in runs})
+        for of in logs.forecasts
+    ]
+
+    def weight(rule: str) -> float:
+        return float(np.mean([said[rule]["kept_8"] for said, _ in both]))
+
+    rows = []
+    for rule in sorted(logs.rules, key=weight, reverse=True):
+        came = [came[rule] for _, came in both if rule in came]
+        rows.append([
+            f"`{rule}`", shown(said[rule]["kept_8"] for said, _ in both),
+            *(shown(said[rule][f"right_{at}"] for said, _ in both if f"right_{at}" in said[rule]) for at in "18"),
+            *(shown(mean_of(run, at, "right") for run in came) for at in "18"),
+        ])  # fmt: skip
+    head = ["weight kept at 8 x", "not trained: right at 1 x", "at 8 x", "trained: right at 1 x", "at 8 x"]
+    return table(["rule", *head], rows)
 
 
 def _correlation_cell(pairs: list[tuple[np.ndarray, np.ndarray]], count: int) -> str:
@@ -328,9 +364,10 @@ def main() -> None:
             "pairs": lambda of=of: pairs_table(of, "entmax-logn"), "few": lambda of=of: few_table(of), "heads": lambda of=of: heads_table(of),
             "rates": lambda of=of: rates_table(of), "forecast": lambda of=of: forecast_table(of),
             "forming": lambda of=of: forming_table(of), "longer": lambda of=of: longer_table(of),
+            "foreseen": lambda of=of: foreseen_table(of), "variants": lambda of=of: variants_table(of),
         }  # fmt: skip
         for name, make in makers.items():
-            if name != "forecast" or of.forecasts:
+            if name not in ("forecast", "foreseen") or of.forecasts:
                 parts[f"{data} {name}"] = make()
     if given.page:
         marks = given.page.read_text("utf-8")

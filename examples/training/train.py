@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from data import Batch, Tasks, Text
-from decoder import RULES, Rule, decoder, scales, use
+from decoder import Rule, decoder, rule_of, scales, use
 
 import headgauge
 
@@ -33,6 +33,7 @@ KEPT = (
 class Run:
     data: str
     rule: str
+    """A rule's name or a normalizer's spec."""
     rate: float
     seed: int
     times: int = 1
@@ -41,7 +42,7 @@ class Run:
     @property
     def name(self) -> str:
         longer = f"-x{self.times}" if self.times > 1 else ""
-        return f"{self.data}-{self.rule}-{self.rate:g}-{self.seed}{longer}"
+        return f"{self.data}-{self.rule.replace(':', '-')}-{self.rate:g}-{self.seed}{longer}"
 
 
 def loss_of(model: Any, batch: Batch) -> torch.Tensor:
@@ -116,7 +117,7 @@ def train(run: Run, data: Tasks | Text, folder: Path, steps: int | None = None) 
         return dict(json.loads(log_path.read_text("utf-8")))
     torch.set_num_threads(1)
     steps = steps or data.steps * run.times
-    rule = RULES[run.rule]
+    rule = rule_of(run.rule)
     model = decoder(rule, run.seed, data)
     optimizer = torch.optim.AdamW(model.parameters(), lr=run.rate, weight_decay=0.01, betas=(0.9, 0.98))
     random = _drawn(1000 + run.seed)

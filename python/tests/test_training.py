@@ -143,6 +143,13 @@ class Drawn(unittest.TestCase):
             self.assertNotIn((ids[-1], wanted), list(itertools.pairwise(asked)))
 
 
+    def test_a_key_keeps_what_the_definition_leaves_of_it(self) -> None:
+        found = forecast.kept("softmax", 0.9, 64, 8)
+        self.assertAlmostEqual(found, 0.9 / (0.9 + 0.1 * 511 / 63), places=4)
+        found = forecast.kept("sparsemax", 0.7, 64, 8)  # 1/n + g (n - 1)/n of a gap g
+        self.assertAlmostEqual(found, 1 / 512 + (0.7 - 1 / 64) * 64 / 63 * 511 / 512, places=4)
+
+
 @unittest.skipIf(MISSING, MISSING)
 class Trained(unittest.TestCase):
     def test_a_learned_scale_is_that_of_its_definition(self) -> None:
@@ -293,13 +300,31 @@ class Tables(unittest.TestCase):
     def test_a_forecast_is_compared_by_ranks(self) -> None:
         rules = ("softmax", "ssmax", "entmax", "sparsemax", "logn")
         runs = [self.log(rule, 1e-3, 0, 0.1 * place, 1.0) for place, rule in enumerate(rules)]
-        keys = ("loss_change_1", "loss_change_8", "right_8", "entropy_1", "entropy_8")
+        keys = ("loss_change_1", "loss_change_8", "right_1", "right_8", "entropy_1", "entropy_8", "kept_8")
         said = {rule: dict.fromkeys(keys, float(place)) for place, rule in enumerate(rules)}
         forecast = {"data": "tasks", "forecast": "tasks-softmax-0.001-0", "seed": 0, "rules": said}
         found = tables.forecast_table(tables.Logs([*runs, forecast], "tasks"))
         # Of 24 orders of four rules 2 have the correlation 1 or -1.
         self.assertRegex(found, r"most right at 8 x \| \+1.00 \(\+1.00\), p 0.08\d")
         self.assertRegex(found, r"answers lose least at 8 x \| -1.00 \(-1.00\), p 0.08\d")
+        foreseen = tables.foreseen_table(tables.Logs([*runs, forecast], "tasks")).splitlines()[2:]
+        self.assertEqual(foreseen[0], "| `logn` | 4.00 | 4.00 | 4.00 | 0.40 | 0.40 |")
+        self.assertEqual(foreseen[-1], "| `softmax` | 0.00 | 0.00 | 0.00 | 0.00 | 0.00 |")
+
+    def test_variants_have_the_rate_of_their_rule(self) -> None:
+        logs = tables.Logs(
+            [
+                self.log("entmax-logn", 1e-3, 0, 0.9, 2.0),
+                self.log("entmax-logn", 2e-3, 0, 0.5, 1.0),
+                self.log("entmax-logn:s=1", 2e-3, 0, 0.7, 0.5),
+            ],
+            "tasks",
+        )
+        self.assertEqual(logs.rules, ["entmax-logn"])
+        rows = tables.variants_table(logs).splitlines()[2:]
+        self.assertEqual([row.split(" | ")[:2] for row in rows], [
+            ["| `entmax-logn`", "0.50"], ["| `entmax-logn:s=1`", "0.70"],
+        ])  # fmt: skip
 
 
 class Page(unittest.TestCase):
