@@ -23,7 +23,7 @@ from decoder import RULES
 from forecast import CASES, forecast
 from train import Run, train
 
-RATES = (3e-3, 1.5e-3, 6e-3, 1.2e-2)
+RATES = {"tasks": (3e-3, 1.5e-3, 6e-3, 1.2e-2), "text": (6e-3, 3e-3)}
 SEEDS = (0, 1, 2)
 # Rules that are also trained twice as long, and in deeper models.
 AGAIN = ("softmax", "logn", "entmax", "entmax-logn")
@@ -68,7 +68,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2, help="runs at a time, one core each (default 2)")
     given = parser.parse_args()
     rules = ["softmax", "entmax-logn"] if given.quick else list(RULES)
-    rates, seeds = (RATES[:1], SEEDS[:1]) if given.quick else (RATES, SEEDS)
+    seeds = SEEDS[:1] if given.quick else SEEDS
     steps = 32 if given.quick else None
     folder = Path(given.out)
     folder.mkdir(parents=True, exist_ok=True)
@@ -78,17 +78,19 @@ def main() -> None:
         def all_of(runs: list[Run]) -> None:
             say(pool.imap(one, [(run, given.text, given.out, steps) for run in runs]))
 
+        best: dict[str, dict[str, float]] = {}
         for data in ["tasks", *(["text"] if given.text else [])]:
+            rates = RATES[data][: 1 if given.quick else None]
             all_of([Run(data, rule, rate, seeds[0]) for rate in rates for rule in rules])
-            best = {rule: best_rate(folder, data, rule, rates, seeds[0]) for rule in rules}
-            all_of([Run(data, rule, best[rule], seed) for seed in seeds[1:] for rule in rules])
-            if data == "tasks":
-                of_softmax = [Run(data, "softmax", best["softmax"], seed) for seed in seeds]
-                say(pool.imap(foresee, [(run, given.out, 4 if given.quick else CASES) for run in of_softmax]))
-                if not given.quick:
-                    all_of([Run("deep", rule, best[rule], seed) for seed in seeds for rule in AGAIN])
-                    all_of([Run(data, name, best[rule], seed) for seed in seeds for rule, name in VARIANTS])
-                    all_of([Run(data, rule, best[rule], seed, times=2) for seed in seeds for rule in AGAIN])
+            best[data] = {rule: best_rate(folder, data, rule, rates, seeds[0]) for rule in rules}
+            all_of([Run(data, rule, best[data][rule], seed) for seed in seeds[1:] for rule in rules])
+        of_softmax = [Run("tasks", "softmax", best["tasks"]["softmax"], seed) for seed in seeds]
+        say(pool.imap(foresee, [(run, given.out, 4 if given.quick else CASES) for run in of_softmax]))
+        if not given.quick:
+            rate = best["tasks"]
+            all_of([Run("tasks", name, rate[rule], seed) for seed in seeds for rule, name in VARIANTS])
+            all_of([Run("deep", rule, rate[rule], seed) for seed in seeds for rule in AGAIN])
+            all_of([Run("tasks", rule, rate[rule], seed, times=2) for seed in seeds for rule in AGAIN])
 
 
 def say(lines: Iterable[str]) -> None:

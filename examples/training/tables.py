@@ -274,17 +274,40 @@ def forming_table(logs: Logs) -> str:
     return table(["rule", *head], rows)
 
 
-def pairs_table(logs: Logs, rule: str) -> str:
-    """Right answers of `rule` less those of the others, with the same seed."""
-    own = {run["seed"]: run for run in logs.at_best(rule)}
-    rows = []
-    for other in logs.rules:
-        both = [(own[run["seed"]], run) for run in logs.at_best(other) if run["seed"] in own]
-        if other != rule:
-            rows.append([f"`{other}`", *(
-                shown(mean_of(a, at, "right") - mean_of(b, at, "right") for a, b in both) for at in ("1", "4", "8", "16")
-            )])  # fmt: skip
-    return table([f"`{rule}` less", "1 x", "4 x", "8 x", "16 x"], rows)
+def p_of_three(differences: list[float]) -> float:
+    """Returns the two-sided p of Student's t for the mean of three numbers; 1 for any other count."""
+    if len(differences) != 3 or not np.all(np.isfinite(differences)):
+        return 1.0
+    error = np.std(differences, ddof=1) / np.sqrt(3)
+    t = abs(np.mean(differences)) / error if error > 0 else np.inf
+    return float(1 - 1 / np.sqrt(1 + 2 / t**2)) if t > 0 else 1.0
+
+
+def holm(p: list[float]) -> list[float]:
+    """Returns p adjusted for their number by Holm's method."""
+    order = np.argsort(p)
+    scaled = np.minimum(np.array(p)[order] * np.arange(len(p), 0, -1), 1)
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.maximum.accumulate(scaled)
+    return [float(value) for value in adjusted]
+
+
+def pairs_table(logs: Logs, base: str, what: str = "right") -> str:
+    """Each other rule less `base` with the same seed; the p at 8 x is that of a paired t test, adjusted for
+    the number of rules."""
+    own = {run["seed"]: run for run in logs.at_best(base)}
+    others = [rule for rule in logs.rules if rule != base]
+    cells, p = [], []
+    for other in others:
+        both = [(run, own[run["seed"]]) for run in logs.at_best(other) if run["seed"] in own]
+        less = {at: [mean_of(a, at, what) - mean_of(b, at, what) for a, b in both] for at in TIMES}
+        cells.append([shown(less[at]) for at in ("1", "4", "8", "16")])
+        p.append(p_of_three(less["8"]))
+    rows = [
+        [f"`{other}`", *of, f"{adjusted:.3f}"]
+        for other, of, adjusted in zip(others, cells, holm(p), strict=True)
+    ]
+    return table([f"less `{base}`", "1 x", "4 x", "8 x", "16 x", "p at 8 x"], rows)
 
 
 def figure(logs: Logs, path: Path) -> None:
@@ -361,13 +384,14 @@ def main() -> None:
         of = Logs(logs, data)
         makers: dict[str, Callable[[], str]] = {
             "runs": lambda of=of: runs_table(of), "right": lambda of=of: tests_table(of, "right"), "loss": lambda of=of: tests_table(of, "loss"),
-            "pairs": lambda of=of: pairs_table(of, "entmax-logn"), "few": lambda of=of: few_table(of), "heads": lambda of=of: heads_table(of),
+            "pairs": lambda of=of: pairs_table(of, "softmax"), "own pairs": lambda of=of: pairs_table(of, "entmax-logn"),
+            "loss pairs": lambda of=of: pairs_table(of, "softmax", "loss"), "few": lambda of=of: few_table(of), "heads": lambda of=of: heads_table(of),
             "rates": lambda of=of: rates_table(of), "forecast": lambda of=of: forecast_table(of),
             "forming": lambda of=of: forming_table(of), "longer": lambda of=of: longer_table(of),
             "foreseen": lambda of=of: foreseen_table(of), "variants": lambda of=of: variants_table(of),
         }  # fmt: skip
         for name, make in makers.items():
-            if name not in ("forecast", "foreseen") or of.forecasts:
+            if (name not in ("forecast", "foreseen") or of.forecasts) and (name != "own pairs" or "entmax-logn" in of.rules):
                 parts[f"{data} {name}"] = make()
     if given.page:
         marks = given.page.read_text("utf-8")
