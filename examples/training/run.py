@@ -15,7 +15,7 @@ import argparse
 import json
 import math
 import multiprocessing
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from data import KINDS, Text
@@ -24,6 +24,7 @@ from forecast import CASES, forecast
 from train import Run, train
 
 RATES = {"tasks": (3e-3, 1.5e-3, 6e-3, 1.2e-2), "text": (6e-3, 3e-3)}
+HIGHEST = 4.8e-2  # a rule whose highest rate is its best tries twice that, up to here
 SEEDS = (0, 1, 2)
 # Rules that are also trained twice as long, and in deeper models.
 AGAIN = ("softmax", "logn", "entmax", "entmax-logn")
@@ -48,14 +49,31 @@ def foresee(job: tuple[Run, str, int]) -> str:
     return f"forecast from {run.name}"
 
 
-def best_rate(folder: Path, data: str, rule: str, rates: tuple[float, ...], seed: int) -> float:
-    """Returns the rate with the lowest loss at the trained length, on texts that test nothing else."""
+def best_rates(
+    folder: Path,
+    data: str,
+    rules: list[str],
+    rates: tuple[float, ...],
+    seed: int,
+    train_all: Callable[[list[Run]], None],
+) -> dict[str, float]:
+    """Returns the rate of each rule with the lowest loss at the trained length, on texts that test nothing
+    else. A rule goes on to twice its highest rate as long as that is its best."""
 
-    def loss(rate: float) -> float:
-        log = json.loads((folder / f"{Run(data, rule, rate, seed).name}.json").read_text("utf-8"))
-        return float(log.get("choice", math.inf))
+    def loss(run: Run) -> float:
+        return float(json.loads((folder / f"{run.name}.json").read_text("utf-8")).get("choice", math.inf))
 
-    return min(rates, key=loss)
+    tried = {rule: list(rates) for rule in rules}
+    new = [Run(data, rule, rate, seed) for rate in rates for rule in rules]
+    while True:
+        train_all(new)
+        best = {rule: min(tried[rule], key=lambda rate, rule=rule: loss(Run(data, rule, rate, seed))) for rule in rules}
+        edge = [rule for rule in rules if len(rates) > 1 and best[rule] == max(tried[rule]) < HIGHEST]
+        if not edge:
+            return best
+        new = [Run(data, rule, 2 * best[rule], seed) for rule in edge]
+        for run in new:
+            tried[run.rule].append(run.rate)
 
 
 def main() -> None:
@@ -81,8 +99,7 @@ def main() -> None:
         best: dict[str, dict[str, float]] = {}
         for data in ["tasks", *(["text"] if given.text else [])]:
             rates = RATES[data][: 1 if given.quick else None]
-            all_of([Run(data, rule, rate, seeds[0]) for rate in rates for rule in rules])
-            best[data] = {rule: best_rate(folder, data, rule, rates, seeds[0]) for rule in rules}
+            best[data] = best_rates(folder, data, rules, rates, seeds[0], all_of)
             all_of([Run(data, rule, best[data][rule], seed) for seed in seeds[1:] for rule in rules])
         of_softmax = [Run("tasks", "softmax", best["tasks"]["softmax"], seed) for seed in seeds]
         say(pool.imap(foresee, [(run, given.out, 4 if given.quick else CASES) for run in of_softmax]))

@@ -230,13 +230,24 @@ class Trained(unittest.TestCase):
         record = {"metrics": {"jacobian_spectral": [[0.5, 0.1, None, 0.2], [0.3, 0.1, 0.1, 0.1]]}}
         self.assertEqual(train.largest_jacobian(model, record), 1.0)
 
-    def test_the_rate_of_the_lowest_choice_is_taken(self) -> None:
+    def test_the_rate_of_the_lowest_loss_is_taken_and_higher_ones_are_tried(self) -> None:
+        losses = {
+            "softmax": {1e-3: 2.0, 2e-3: 1.0, 4e-3: None}, "logn": {1e-3: 2.0, 2e-3: 1.5, 4e-3: 1.0, 8e-3: 0.5, 16e-3: 0.7},
+        }  # fmt: skip
+        trained: list[tuple[str, float]] = []
         with tempfile.TemporaryDirectory() as folder:
-            for rate, log in ((1e-3, {"choice": 2.0}), (2e-3, {"choice": 1.0}), (4e-3, {"failed": 3})):
-                name = train.Run("tasks", "softmax", rate, 0).name
-                (Path(folder) / f"{name}.json").write_text(json.dumps(log), "utf-8")
-            found = run.best_rate(Path(folder), "tasks", "softmax", (1e-3, 2e-3, 4e-3), 0)
-        self.assertEqual(found, 2e-3)
+
+            def learn(runs: list[Any]) -> None:
+                for job in runs:
+                    trained.append((job.rule, job.rate))
+                    loss = losses[job.rule][job.rate]
+                    log = {"failed": 3} if loss is None else {"choice": loss}
+                    (Path(folder) / f"{job.name}.json").write_text(json.dumps(log), "utf-8")
+
+            rules, rates = list(losses), (2e-3, 1e-3, 4e-3)
+            found = run.best_rates(Path(folder), "tasks", rules, rates, 0, learn)
+        self.assertEqual(found, {"softmax": 2e-3, "logn": 8e-3})
+        self.assertEqual(trained, [*((rule, rate) for rate in rates for rule in rules), ("logn", 8e-3), ("logn", 16e-3)])
 
     def test_the_quick_run_makes_tables(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
