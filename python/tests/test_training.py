@@ -244,7 +244,7 @@ class Trained(unittest.TestCase):
                     log = {"failed": 3} if loss is None else {"choice": loss}
                     (Path(folder) / f"{job.name}.json").write_text(json.dumps(log), "utf-8")
 
-            rules, rates = list(losses), (2e-3, 1e-3, 4e-3)
+            rules, rates = tuple(losses), (2e-3, 1e-3, 4e-3)
             found = run.best_rates(Path(folder), "tasks", rules, rates, 0, learn)
         self.assertEqual(found, {"softmax": 2e-3, "logn": 8e-3})
         self.assertEqual(trained, [*((rule, rate) for rate in rates for rule in rules), ("logn", 8e-3), ("logn", 16e-3)])
