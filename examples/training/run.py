@@ -3,8 +3,9 @@
     python run.py [--out runs] [--text FILE] [--quick] [--workers 2]
 
 With --text the models also learn the bytes of a text. Every rule first trains with each learning
-rate from one seed; then from the other seeds with the rate of the lowest loss. Some rules also train
-twice as long, in deeper models, and with other parameters, at the same rates. A run that is interrupted goes on from its last state, and finished runs are not trained
+rate from one seed; then from the other seeds with the rate of the lowest loss, and where a seed does not
+learn with that, with half of it. Some rules also train twice as long, in deeper models, and with
+other parameters, at the same rates. A run that is interrupted goes on from its last state, and finished runs are not trained
 again. `tables.py` makes the tables of docs/training.md from the logs. Needs torch and transformers.
 The whole takes hours on two cores, --quick (two rules, one seed, few steps) minutes.
 """
@@ -16,7 +17,9 @@ import json
 import math
 import multiprocessing
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from data import KINDS, Text
 from decoder import RULES
@@ -51,6 +54,18 @@ def foresee(job: tuple[Run, str, int]) -> str:
     return f"forecast from {run.name}"
 
 
+def log_of(folder: Path, run: Run) -> dict[str, Any]:
+    return dict(json.loads((folder / f"{run.name}.json").read_text("utf-8")))
+
+
+def train_or_slow(folder: Path, runs: list[Run], train_all: Callable[[list[Run]], None]) -> None:
+    """Trains; a run whose loss does not fall to half of its first is repeated at half the rate."""
+    train_all(runs)
+    logs = [(run, log_of(folder, run)) for run in runs]
+    failed = [run for run, log in logs if not log.get("choice", math.inf) < log["curve"][0][1] / 2]
+    train_all([replace(run, rate=run.rate / 2) for run in failed])
+
+
 def best_rates(
     folder: Path,
     data: str,
@@ -63,7 +78,7 @@ def best_rates(
     else. A rule goes on to twice its highest rate as long as that is its best."""
 
     def loss(run: Run) -> float:
-        return float(json.loads((folder / f"{run.name}.json").read_text("utf-8")).get("choice", math.inf))
+        return float(log_of(folder, run).get("choice", math.inf))
 
     tried = {rule: list(rates) for rule in rules}
     new = [Run(data, rule, rate, seed) for rate in rates for rule in rules]
@@ -98,19 +113,22 @@ def main() -> None:
         def all_of(runs: list[Run]) -> None:
             say(pool.imap(one, [(run, given.text, given.out, steps) for run in runs]))
 
+        def seeds_of(runs: list[Run]) -> None:
+            train_or_slow(folder, runs, all_of)
+
         best: dict[str, dict[str, float]] = {}
         for data in ["tasks", *(["text"] if given.text else [])]:
             rates = RATES[data][: 1 if given.quick else None]
             rules = ("softmax", "entmax-logn") if given.quick else rules_of[data]
             best[data] = best_rates(folder, data, rules, rates, seeds[0], all_of)
-            all_of([Run(data, rule, best[data][rule], seed) for seed in seeds[1:] for rule in rules])
+            seeds_of([Run(data, rule, best[data][rule], seed) for seed in seeds[1:] for rule in rules])
         of_softmax = [Run("tasks", "softmax", best["tasks"]["softmax"], seed) for seed in seeds]
         say(pool.imap(foresee, [(run, given.out, 4 if given.quick else CASES) for run in of_softmax]))
         if not given.quick:
             rate = best["tasks"]
-            all_of([Run("tasks", name, rate[rule], seed) for seed in seeds for rule, name in VARIANTS])
-            all_of([Run("deep", rule, rate[rule], seed) for seed in seeds for rule in AGAIN])
-            all_of([Run("tasks", rule, rate[rule], seed, times=2) for seed in seeds for rule in AGAIN])
+            seeds_of([Run("tasks", name, rate[rule], seed) for seed in seeds for rule, name in VARIANTS])
+            seeds_of([Run("deep", rule, rate[rule], seed) for seed in seeds for rule in AGAIN])
+            seeds_of([Run("tasks", rule, rate[rule], seed, times=2) for seed in seeds for rule in AGAIN])
 
 
 def say(lines: Iterable[str]) -> None:

@@ -40,18 +40,22 @@ class Logs:
         self.forecasts = [log for log in logs if log["data"] == data and "forecast" in log]
         self.rules = [rule for rule in RULES if any(run["rule"] == rule for run in self.runs)]
         self.rates = sorted({run["rate"] for run in self.runs})
-        self.best = {rule: self._best_rate(rule) for rule in self.rules}
-
-    def _best_rate(self, rule: str) -> float:
-        first = [run for run in self.runs if run["rule"] == rule and run["seed"] == 0]
-        return float(min(first, key=lambda run: run.get("choice", np.inf))["rate"])
 
     def at_best(self, rule: str) -> list[Log]:
-        """Returns the runs of each seed at the best rate, which a rule has for its variants, too. A run
-        that failed has no test."""
-        rate = self.best[rule.split(":")[0]]
-        found = [run for run in self.runs if run["rule"] == rule and run["rate"] == rate]
-        return sorted(found, key=lambda run: int(run["seed"]))
+        return best_of_seeds(run for run in self.runs if run["rule"] == rule)
+
+
+def best_of_seeds(runs: Iterable[Log]) -> list[Log]:
+    """Returns the run of each seed with the lowest loss: the first seed tried all rates, and the others the
+    best of these, and half of it if they did not learn. A run that failed has no test."""
+    found: dict[int, Log] = {}
+    for run in sorted(runs, key=lambda run: float(run.get("choice", np.inf))):
+        found.setdefault(seed_of(run), run)
+    return [found[seed] for seed in sorted(found)]
+
+
+def seed_of(run: Log) -> int:
+    return int(run["seed"])
 
 
 def mean_of(run: Log, times: str, what: str) -> float:
@@ -126,9 +130,8 @@ def variants_table(logs: Logs) -> str:
 
 def longer_table(logs: Logs) -> str:
     """Right answers after twice as many steps."""
-    runs_of: dict[str, list[Log]] = {}
-    for run in logs.longer:
-        runs_of.setdefault(run["rule"], []).append(run)
+    rules = dict.fromkeys(run["rule"] for run in logs.longer)
+    runs_of = {rule: best_of_seeds(run for run in logs.longer if run["rule"] == rule) for rule in rules}
     return by_length(runs_of, lambda run, at: mean_of(run, at, "right"))
 
 
@@ -156,13 +159,14 @@ def heads_table(logs: Logs) -> str:
 
 
 def rates_table(logs: Logs) -> str:
-    """The loss at the trained length for each learning rate, of the first seed; what is largest in the
-    runs of the best rate; warnings of all runs."""
+    """The loss at the trained length for each learning rate and seed; what is largest in the runs of the
+    best rate; warnings of all runs."""
     rows = []
     for rule in logs.rules:
         of_rule = [run for run in logs.runs if run["rule"] == rule]
         losses = [
-            shown(mean_of(run, "1", "loss") for run in of_rule if run["seed"] == 0 and run["rate"] == rate)
+            ", ".join(shown([mean_of(run, "1", "loss")]) for run in sorted(of_rule, key=seed_of) if run["rate"] == rate)
+            or "-"
             for rate in logs.rates
         ]
         largest = [

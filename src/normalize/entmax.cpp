@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 
 #include "kernels/threshold_normalizers.hpp"
 #include "normalize/families.hpp"
@@ -12,20 +13,30 @@
 namespace headgauge {
 namespace {
 
+// x^p; the exponents of sparsemax and of entmax-1.5 need no std::pow.
+double power_of(double x, double p) {
+  if (p == 0) return 1;
+  if (p == 0.5) return std::sqrt(x);
+  if (p == 1) return x;
+  return p == 2 ? x * x : std::pow(x, p);
+}
+
 // a = [z - tau]_+^p with p = 1/(alpha - 1), z = (alpha - 1) l, and tau such that sum a = 1. The
 // code uses u = z - max z <= 0 and tau in [-1, -n^(1 - alpha)]. f(tau) = sum [u - tau]_+^p
-// decreases; for p >= 1 it is convex, and Newton's method from the left ends after a few steps.
-// Otherwise bisection replaces steps that leave the bracket.
+// decreases; for p >= 1 it is convex, and Newton's method from the left ends after a few steps. It
+// begins at mean u - n^(1 - alpha), where f >= 1 by Jensen's inequality. Bisection replaces steps
+// that leave the bracket, for p < 1.
 double threshold(std::span<const double> u, double p) {
   const double n = static_cast<double>(u.size());
   double low = -1, high = -std::pow(n, -1 / p);
-  double tau = low;
+  const double mean = std::reduce(u.begin(), u.end()) / n;
+  double tau = p < 1 ? low : std::max(low, mean + high);
   for (int i = 0; i < 200; ++i) {
     double sum = 0, slope = 0;
     for (const double x : u) {
       const double rest = x - tau;
       if (rest <= 0) continue;
-      const double power = p == 1 ? 1.0 : std::pow(rest, p - 1);
+      const double power = power_of(rest, p - 1);
       sum += power * rest;
       slope += p * power;
     }
@@ -79,7 +90,7 @@ class Entmax final : public RidgeNormalizer {
     double sum = 0;
     for (std::size_t i = 0; i < logits.size(); ++i) {
       const double rest = (logits[i] - top) * scale - tau;
-      weights[i] = rest > 0 ? std::pow(rest, p) : 0.0;
+      weights[i] = rest > 0 ? power_of(rest, p) : 0.0;
       sum += weights[i];
     }
     for (std::size_t i = 0; i < logits.size(); ++i) weights[i] /= sum;
@@ -87,7 +98,7 @@ class Entmax final : public RidgeNormalizer {
 
  protected:
   double curvature(double a, const RowContext& context) const override {
-    return scale_(context) * std::pow(a, 2 - alpha_(context));
+    return scale_(context) * power_of(a, 2 - alpha_(context));
   }
 
  private:
