@@ -84,7 +84,10 @@ def best_rates(
     new = [Run(data, rule, rate, seed) for rate in rates for rule in rules]
     while True:
         train_all(new)
-        best = {rule: min(tried[rule], key=lambda rate, rule=rule: loss(Run(data, rule, rate, seed))) for rule in rules}
+        best = {
+            rule: min(tried[rule], key=lambda rate, rule=rule: loss(Run(data, rule, rate, seed)))
+            for rule in rules
+        }
         edge = [rule for rule in rules if len(rates) > 1 and best[rule] == max(tried[rule]) < HIGHEST]
         if not edge:
             return best

@@ -165,7 +165,11 @@ def rates_table(logs: Logs) -> str:
     for rule in logs.rules:
         of_rule = [run for run in logs.runs if run["rule"] == rule]
         losses = [
-            ", ".join(shown([mean_of(run, "1", "loss")]) for run in sorted(of_rule, key=seed_of) if run["rate"] == rate)
+            ", ".join(
+                shown([mean_of(run, "1", "loss")])
+                for run in sorted(of_rule, key=seed_of)
+                if run["rate"] == rate
+            )
             or "-"
             for rate in logs.rates
         ]
@@ -395,7 +399,9 @@ def main() -> None:
             "foreseen": lambda of=of: foreseen_table(of), "variants": lambda of=of: variants_table(of),
         }  # fmt: skip
         for name, make in makers.items():
-            if (name not in ("forecast", "foreseen") or of.forecasts) and (name != "own pairs" or "entmax-logn" in of.rules):
+            if (name not in ("forecast", "foreseen") or of.forecasts) and (
+                name != "own pairs" or "entmax-logn" in of.rules
+            ):
                 parts[f"{data} {name}"] = make()
     if given.page:
         marks = given.page.read_text("utf-8")

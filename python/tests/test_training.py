@@ -142,7 +142,6 @@ class Drawn(unittest.TestCase):
             asked = ids[ids.index(tasks.SEPARATOR) + 1 :]
             self.assertNotIn((ids[-1], wanted), list(itertools.pairwise(asked)))
 
-
     def test_a_key_keeps_what_the_definition_leaves_of_it(self) -> None:
         found = forecast.kept("softmax", 0.9, 64, 8)
         self.assertAlmostEqual(found, 0.9 / (0.9 + 0.1 * 511 / 63), places=4)
@@ -247,7 +246,9 @@ class Trained(unittest.TestCase):
             rules, rates = tuple(losses), (2e-3, 1e-3, 4e-3)
             found = run.best_rates(Path(folder), "tasks", rules, rates, 0, learn)
         self.assertEqual(found, {"softmax": 2e-3, "logn": 8e-3})
-        self.assertEqual(trained, [*((rule, rate) for rate in rates for rule in rules), ("logn", 8e-3), ("logn", 16e-3)])
+        self.assertEqual(
+            trained, [*((rule, rate) for rate in rates for rule in rules), ("logn", 8e-3), ("logn", 16e-3)]
+        )
 
     def test_a_seed_that_does_not_learn_is_repeated_at_half_the_rate(self) -> None:
         trained: list[str] = []
@@ -260,7 +261,9 @@ class Trained(unittest.TestCase):
                     log = {"curve": [[0, 6.0, 1.0]], **ends}
                     (Path(folder) / f"{job.name}.json").write_text(json.dumps(log), "utf-8")
 
-            run.train_or_slow(Path(folder), [train.Run("tasks", "logn", 2e-3, seed) for seed in range(3)], learn)
+            run.train_or_slow(
+                Path(folder), [train.Run("tasks", "logn", 2e-3, seed) for seed in range(3)], learn
+            )
         again = ["tasks-logn-0.001-1", "tasks-logn-0.001-2"]
         self.assertEqual(trained, [*(f"tasks-logn-0.002-{seed}" for seed in range(3)), *again])
 
@@ -334,9 +337,10 @@ class Tables(unittest.TestCase):
             "tasks",
         )  # fmt: skip
         # scipy.stats.ttest_rel of three seeds: p .00274 and .0742; two seeds have none.
-        rows = dict(
-            (row.split(" | ")[0], row.split(" | ")[3:]) for row in tables.pairs_table(logs, "softmax").splitlines()[2:]
-        )
+        rows = {
+            row.split(" | ")[0]: row.split(" | ")[3:]
+            for row in tables.pairs_table(logs, "softmax").splitlines()[2:]
+        }
         self.assertEqual(rows["| `logn`"], ["0.11 ± 0.01", "0.11 ± 0.01", "0.008 |"])
         self.assertEqual(rows["| `entmax`"][2], "0.148 |")
         self.assertEqual(rows["| `ssmax`"], ["0.35 ± 0.05", "0.35 ± 0.05", "1.000 |"])
