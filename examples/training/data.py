@@ -79,4 +79,4 @@ class Text:
         return ids, (torch.arange(length) > 0).expand(count, -1)
 
 
-KINDS: dict[str, type[Tasks] | type[Text]] = {kind.name: kind for kind in (Tasks, Deep, Text)}
+KINDS: dict[str, type[Tasks | Text]] = {kind.name: kind for kind in (Tasks, Deep, Text)}

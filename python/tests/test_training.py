@@ -17,6 +17,7 @@ from test_live import MISSING, ROOT
 
 FOLDER = ROOT / "examples/training"
 sys.path.insert(0, str(FOLDER))
+import logs
 import tables
 
 if not MISSING:
@@ -296,7 +297,7 @@ class Tables(unittest.TestCase):
         }  # fmt: skip
         if right is None:
             return {**log, "failed": 7}
-        test = {at: {"copy": {"loss": 1.0, "right": right}} for at in tables.TIMES}
+        test = {at: {"copy": {"loss": 1.0, "right": right}} for at in logs.TIMES}
         heads = {"jacobian_spectral": [[9.0, 9.0], [0.2, 0.4]], "scale": [[9.0, 9.0], [2.0, 3.0]]}
         series = {
             name: {"change": [[-0.1, 0.2], [0.3, None]], "change_p": [[0.01, 0.2], [0.01, None]],
@@ -306,7 +307,7 @@ class Tables(unittest.TestCase):
         return {**log, "test": test, "choice": choice, "heads": heads, "series": series}
 
     def test_the_rate_is_chosen_on_other_texts_and_failures_are_said(self) -> None:
-        logs = tables.Logs(
+        made = logs.Logs(
             [
                 self.log("softmax", 1e-3, 0, 0.9, 2.0),
                 self.log("softmax", 2e-3, 0, 0.5, 1.0),
@@ -316,17 +317,17 @@ class Tables(unittest.TestCase):
             ],
             "tasks",
         )
-        self.assertIn("| `softmax` | 0.60 ± 0.10 (2 of 3) |", tables.tests_table(logs, "right"))
-        self.assertIn("| 1.00 | 1.00, 1.00, failed | failed |", tables.rates_table(logs))
-        self.assertIn("| 5 | 2 | 1 | 3 |", tables.runs_table(logs))
+        self.assertIn("| `softmax` | 0.60 ± 0.10 (2 of 3) |", tables.tests_table(made, "right"))
+        self.assertIn("| 1.00 | 1.00, 1.00, failed | failed |", tables.rates_table(made))
+        self.assertIn("| 5 | 2 | 1 | 3 |", tables.runs_table(made))
 
     def test_the_jacobian_has_the_learned_scale_and_heads_form_where_it_is_shown(self) -> None:
-        logs = tables.Logs([self.log("ssmax", 1e-3, 0, 0.9, 2.0)], "tasks")
-        self.assertAlmostEqual(tables.of_heads(logs.runs[0], "jacobian_spectral"), (0.2 * 2 + 0.4 * 3) / 2)
-        self.assertIn("| `ssmax` | 1.0 | +0.30, half by 30 to 30 |", tables.forming_table(logs))
+        made = logs.Logs([self.log("ssmax", 1e-3, 0, 0.9, 2.0)], "tasks")
+        self.assertAlmostEqual(tables.of_heads(made.runs[0], "jacobian_spectral"), (0.2 * 2 + 0.4 * 3) / 2)
+        self.assertIn("| `ssmax` | 1.0 | +0.30, half by 30 to 30 |", tables.forming_table(made))
 
     def test_differences_are_paired_by_seed_and_adjusted_for_their_number(self) -> None:
-        logs = tables.Logs(
+        made = logs.Logs(
             [
                 self.log(rule, 1e-3, seed, right, 1.0)
                 for rule, of_seeds in {
@@ -339,12 +340,12 @@ class Tables(unittest.TestCase):
         # scipy.stats.ttest_rel of three seeds: p .00274 and .0742; two seeds have none.
         rows = {
             row.split(" | ")[0]: row.split(" | ")[3:]
-            for row in tables.pairs_table(logs, "softmax").splitlines()[2:]
+            for row in tables.pairs_table(made, "softmax").splitlines()[2:]
         }
         self.assertEqual(rows["| `logn`"], ["0.11 ± 0.01", "0.11 ± 0.01", "0.008 |"])
         self.assertEqual(rows["| `entmax`"][2], "0.148 |")
         self.assertEqual(rows["| `ssmax`"], ["0.35 ± 0.05", "0.35 ± 0.05", "1.000 |"])
-        self.assertEqual(tables.holm([0.01, 0.04, 0.03]), [0.03, 0.06, 0.06])
+        self.assertEqual(logs.holm([0.01, 0.04, 0.03]), [0.03, 0.06, 0.06])
 
     def test_a_forecast_is_compared_by_ranks(self) -> None:
         rules = ("softmax", "ssmax", "entmax", "sparsemax", "logn")
@@ -352,16 +353,16 @@ class Tables(unittest.TestCase):
         keys = ("loss_change_1", "loss_change_8", "right_1", "right_8", "entropy_1", "entropy_8", "kept_8")
         said = {rule: dict.fromkeys(keys, float(place)) for place, rule in enumerate(rules)}
         forecast = {"data": "tasks", "forecast": "tasks-softmax-0.001-0", "seed": 0, "rules": said}
-        found = tables.forecast_table(tables.Logs([*runs, forecast], "tasks"))
+        found = tables.forecast_table(logs.Logs([*runs, forecast], "tasks"))
         # Of 24 orders of four rules 2 have the correlation 1 or -1.
         self.assertRegex(found, r"most right at 8 x \| \+1.00 \(\+1.00\), p 0.08\d")
         self.assertRegex(found, r"answers lose least at 8 x \| -1.00 \(-1.00\), p 0.08\d")
-        foreseen = tables.foreseen_table(tables.Logs([*runs, forecast], "tasks")).splitlines()[2:]
+        foreseen = tables.foreseen_table(logs.Logs([*runs, forecast], "tasks")).splitlines()[2:]
         self.assertEqual(foreseen[0], "| `logn` | 4.00 | 4.00 | 4.00 | 0.40 | 0.40 |")
         self.assertEqual(foreseen[-1], "| `softmax` | 0.00 | 0.00 | 0.00 | 0.00 | 0.00 |")
 
     def test_variants_have_the_rate_of_their_rule(self) -> None:
-        logs = tables.Logs(
+        made = logs.Logs(
             [
                 self.log("entmax-logn", 1e-3, 0, 0.9, 2.0),
                 self.log("entmax-logn", 2e-3, 0, 0.5, 1.0),
@@ -369,8 +370,8 @@ class Tables(unittest.TestCase):
             ],
             "tasks",
         )
-        self.assertEqual(logs.rules, ["entmax-logn"])
-        rows = tables.variants_table(logs).splitlines()[2:]
+        self.assertEqual(made.rules, ["entmax-logn"])
+        rows = tables.variants_table(made).splitlines()[2:]
         self.assertEqual([row.split(" | ")[:2] for row in rows], [
             ["| `entmax-logn`", "0.50"], ["| `entmax-logn:s=1`", "0.70"],
         ])  # fmt: skip
@@ -387,10 +388,10 @@ class Page(unittest.TestCase):
 
     def test_ranks_and_errors(self) -> None:
         a, b = np.array([3.0, 1.0, 2.0, 2.0]), np.array([1.0, 5.0, 2.0, 3.0])
-        np.testing.assert_array_equal(tables.ranks(a), [3, 0, 1.5, 1.5])
+        np.testing.assert_array_equal(logs.ranks(a), [3, 0, 1.5, 1.5])
         # Spearman's rho of scipy.
-        self.assertAlmostEqual(tables.rank_correlation(a, b), -0.9486832980505138)
-        self.assertEqual(tables.shown([1.0, 2.0, 3.0]), "2.00 ± 0.58")
+        self.assertAlmostEqual(logs.rank_correlation(a, b), -0.9486832980505138)
+        self.assertEqual(logs.shown([1.0, 2.0, 3.0]), "2.00 ± 0.58")
 
 
 if __name__ == "__main__":

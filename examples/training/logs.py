@@ -1,0 +1,86 @@
+"""The logs of run.py: which run counts, and how its numbers are shown and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+RULES = (
+    "softmax", "ssmax", "logn", "softmax1", "sigmoid", "sasoftmax", "softpick", "sparsemax", "entmax", "asentmax",
+    "entmax-logn",
+)  # fmt: skip
+TIMES = ("1", "2", "4", "8", "16")
+Log = dict[str, Any]
+
+
+class Logs:
+    """The logs of one kind of data."""
+
+    def __init__(self, logs: list[Log], data: str) -> None:
+        self.runs = [log for log in logs if log["data"] == data and log.get("times") == 1]
+        self.longer = [log for log in logs if log["data"] == data and log.get("times", 1) > 1]
+        self.forecasts = [log for log in logs if log["data"] == data and "forecast" in log]
+        self.rules = [rule for rule in RULES if any(run["rule"] == rule for run in self.runs)]
+        self.rates = sorted({run["rate"] for run in self.runs})
+
+    def at_best(self, rule: str) -> list[Log]:
+        return best_of_seeds(run for run in self.runs if run["rule"] == rule)
+
+
+def best_of_seeds(runs: Iterable[Log]) -> list[Log]:
+    """Returns the run of each seed with the lowest loss: the first seed tried all rates, and the others the
+    best of these, and half of it if they did not learn. A run that failed has no test."""
+    found: dict[int, Log] = {}
+    for run in sorted(runs, key=lambda run: float(run.get("choice", np.inf))):
+        found.setdefault(seed_of(run), run)
+    return [found[seed] for seed in sorted(found)]
+
+
+def seed_of(run: Log) -> int:
+    return int(run["seed"])
+
+
+def mean_of(run: Log, times: str, what: str) -> float:
+    """Returns the mean over the kinds of texts; NaN if the run failed."""
+    tested = run.get("test", {}).get(times)
+    return float(np.mean([of[what] for of in tested.values()])) if tested else float("nan")
+
+
+def shown(values: Iterable[float], digits: int = 2) -> str:
+    """Mean, and standard error over the seeds; it says how many failed."""
+    given = np.array(list(values), dtype=float)
+    known = given[np.isfinite(given)]
+    if not known.size:
+        return "failed" if given.size else "-"
+    error = f" ± {known.std(ddof=1) / np.sqrt(known.size):.{digits}f}" if known.size > 1 else ""
+    return f"{known.mean():.{digits}f}{error}" + (
+        f" ({known.size} of {given.size})" if known.size < given.size else ""
+    )
+
+
+def ranks(values: np.ndarray) -> np.ndarray:
+    return np.array([(values < v).sum() + ((values == v).sum() - 1) / 2 for v in values])
+
+
+def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
+    return float(np.corrcoef(ranks(a), ranks(b))[0, 1])
+
+
+def p_of_three(differences: list[float]) -> float:
+    """Returns the two-sided p of Student's t for the mean of three numbers; 1 for any other count."""
+    if len(differences) != 3 or not np.all(np.isfinite(differences)):
+        return 1.0
+    error = np.std(differences, ddof=1) / np.sqrt(3)
+    t = abs(np.mean(differences)) / error if error > 0 else np.inf
+    return float(1 - 1 / np.sqrt(1 + 2 / t**2)) if t > 0 else 1.0
+
+
+def holm(p: list[float]) -> list[float]:
+    """Returns p adjusted for their number by Holm's method."""
+    order = np.argsort(p)
+    scaled = np.minimum(np.array(p)[order] * np.arange(len(p), 0, -1), 1)
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.maximum.accumulate(scaled)
+    return [float(value) for value in adjusted]
