@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from logs import (
-    RULES,
     TIMES,
     Log,
     Logs,
