@@ -42,6 +42,11 @@ def seed_of(run: Log) -> int:
     return int(run["seed"])
 
 
+def learnt(run: Log) -> bool:
+    """Returns whether the loss has fallen below half of its first."""
+    return float(run.get("choice", np.inf)) < run["curve"][0][1] / 2
+
+
 def mean_of(run: Log, times: str, what: str) -> float:
     """Returns the mean over the kinds of texts; NaN if the run failed."""
     tested = run.get("test", {}).get(times)

@@ -24,6 +24,7 @@ from typing import Any
 from data import KINDS, Text
 from decoder import RULES
 from forecast import CASES, forecast
+from logs import learnt
 from train import Run, train
 
 RATES = {"tasks": (3e-3, 1.5e-3, 6e-3, 1.2e-2), "text": (6e-3, 3e-3)}
@@ -61,8 +62,7 @@ def log_of(folder: Path, run: Run) -> dict[str, Any]:
 def train_or_slow(folder: Path, runs: list[Run], train_all: Callable[[list[Run]], None]) -> None:
     """Trains; a run whose loss does not fall to half of its first is repeated at half the rate."""
     train_all(runs)
-    logs = [(run, log_of(folder, run)) for run in runs]
-    failed = [run for run, log in logs if not log.get("choice", math.inf) < log["curve"][0][1] / 2]
+    failed = [run for run in runs if not learnt(log_of(folder, run))]
     train_all([replace(run, rate=run.rate / 2) for run in failed])
 
 

@@ -22,6 +22,7 @@ from logs import (
     Logs,
     best_of_seeds,
     holm,
+    learnt,
     mean_of,
     p_of_three,
     rank_correlation,
@@ -122,7 +123,7 @@ def heads_table(logs: Logs) -> str:
 
 def rates_table(logs: Logs) -> str:
     """The loss at the trained length for each learning rate and seed; what is largest in the runs of the
-    best rate; warnings of all runs."""
+    best rate."""
     rows = []
     for rule in logs.rules:
         of_rule = [run for run in logs.runs if run["rule"] == rule]
@@ -139,10 +140,31 @@ def rates_table(logs: Logs) -> str:
             shown((run[f"largest_{what}"] for run in logs.at_best(rule)), digits)
             for what, digits in (("gradient", 1), ("jacobian", 2))
         ]
-        warned = {line.split(" began")[0].split(": ", 1)[1] for run in of_rule for line in run["warnings"]}
-        rows.append([f"`{rule}`", *losses, *largest, ", ".join(sorted(warned)) or "nothing"])
+        rows.append([f"`{rule}`", *losses, *largest])
     rates = [f"rate {rate:g}" for rate in logs.rates]
-    return table(["rule", *rates, "largest gradient", "largest norm of J", "Monitor warned of"], rows)
+    return table(["rule", *rates, "largest gradient", "largest norm of J"], rows)
+
+
+def warnings_table(logs: Logs) -> str:
+    """By what the Monitor warned of: in how many runs that learnt and that did not, and from which step on."""
+    steps: dict[str, dict[bool, list[int]]] = {}
+    for run in logs.runs:
+        first: dict[str, int] = {}
+        for line in run["warnings"]:
+            step, what = re.match(r"step (\d+): (.*) began", line).groups()
+            first[what] = min(int(step), first.get(what, int(step)))
+        for what, step in first.items():
+            steps.setdefault(what, {True: [], False: []})[learnt(run)].append(step)
+    total = {which: sum(learnt(run) == which for run in logs.runs) for which in (True, False)}
+
+    def cell(found: list[int], which: bool) -> str:
+        begun = f", from step {min(found)} to {max(found)} on" if found else ""
+        return f"{len(found)} of {total[which]}{begun}"
+
+    rows = [
+        [what, *(cell(of[which], which) for which in (True, False))] for what, of in sorted(steps.items())
+    ]
+    return table(["warned of", "runs that learnt", "runs that did not"], rows)
 
 
 def forecast_table(logs: Logs) -> str:
@@ -330,7 +352,7 @@ def main() -> None:
             "runs": lambda of=of: runs_table(of), "right": lambda of=of: tests_table(of, "right"), "loss": lambda of=of: tests_table(of, "loss"),
             "pairs": lambda of=of: pairs_table(of, "softmax"), "own pairs": lambda of=of: pairs_table(of, "entmax-logn"),
             "loss pairs": lambda of=of: pairs_table(of, "softmax", "loss"), "few": lambda of=of: few_table(of), "heads": lambda of=of: heads_table(of),
-            "rates": lambda of=of: rates_table(of), "forecast": lambda of=of: forecast_table(of),
+            "rates": lambda of=of: rates_table(of), "warnings": lambda of=of: warnings_table(of), "forecast": lambda of=of: forecast_table(of),
             "forming": lambda of=of: forming_table(of), "longer": lambda of=of: longer_table(of),
             "foreseen": lambda of=of: foreseen_table(of), "variants": lambda of=of: variants_table(of),
         }  # fmt: skip

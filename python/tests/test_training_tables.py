@@ -1,0 +1,145 @@
+"""examples/training: tables of logs, and that the page has the numbers of the kept ones."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from test_live import ROOT
+from test_training import FOLDER, program
+
+sys.path.insert(0, str(FOLDER))
+import logs
+import tables
+
+
+class Tables(unittest.TestCase):
+    """Of logs that are made up."""
+
+    @staticmethod
+    def log(rule: str, rate: float, seed: int, right: float | None, choice: float) -> dict[str, Any]:
+        log: dict[str, Any] = {
+            "data": "tasks", "rule": rule, "rate": rate, "seed": seed, "times": 1, "warnings": [], "curve": [[0, 6.0, 1.0]],
+            "largest_gradient": 3.0, "largest_jacobian": 0.5,
+        }  # fmt: skip
+        if right is None:
+            return {**log, "failed": 7}
+        test = {at: {"copy": {"loss": 1.0, "right": right}} for at in logs.TIMES}
+        heads = {"jacobian_spectral": [[9.0, 9.0], [0.2, 0.4]], "scale": [[9.0, 9.0], [2.0, 3.0]]}
+        series = {
+            name: {"change": [[-0.1, 0.2], [0.3, None]], "change_p": [[0.01, 0.2], [0.01, None]],
+                   "half_step": [[10, 20], [30, None]]}
+            for name in ("weight_induction", "weight_previous", "sink_weight")
+        }  # fmt: skip
+        return {**log, "test": test, "choice": choice, "heads": heads, "series": series}
+
+    def test_the_rate_is_chosen_on_other_texts_and_failures_are_said(self) -> None:
+        made = logs.Logs(
+            [
+                self.log("softmax", 1e-3, 0, 0.9, 2.0),
+                self.log("softmax", 2e-3, 0, 0.5, 1.0),
+                self.log("softmax", 4e-3, 0, None, 0.0),
+                self.log("softmax", 2e-3, 1, 0.7, 1.0),
+                self.log("softmax", 2e-3, 2, None, 0.0),
+            ],
+            "tasks",
+        )
+        self.assertIn("| `softmax` | 0.60 ± 0.10 (2 of 3) |", tables.tests_table(made, "right"))
+        self.assertIn("| 1.00 | 1.00, 1.00, failed | failed |", tables.rates_table(made))
+        self.assertIn("| 5 | 2 | 1 | 3 |", tables.runs_table(made))
+
+    def test_the_jacobian_has_the_learned_scale_and_heads_form_where_it_is_shown(self) -> None:
+        made = logs.Logs([self.log("ssmax", 1e-3, 0, 0.9, 2.0)], "tasks")
+        self.assertAlmostEqual(tables.of_heads(made.runs[0], "jacobian_spectral"), (0.2 * 2 + 0.4 * 3) / 2)
+        self.assertIn("| `ssmax` | 1.0 | +0.30, half by 30 to 30 |", tables.forming_table(made))
+
+    def test_differences_are_paired_by_seed_and_adjusted_for_their_number(self) -> None:
+        made = logs.Logs(
+            [
+                self.log(rule, 1e-3, seed, right, 1.0)
+                for rule, of_seeds in {
+                    "softmax": (0.5, 0.6, 0.7), "logn": (0.6, 0.72, 0.81), "entmax": (0.6, 0.8, 1.0), "ssmax": (0.9, 0.9),
+                }.items()
+                for seed, right in enumerate(of_seeds)
+            ],
+            "tasks",
+        )  # fmt: skip
+        # scipy.stats.ttest_rel of three seeds: p .00274 and .0742; two seeds have none.
+        rows = {
+            row.split(" | ")[0]: row.split(" | ")[3:]
+            for row in tables.pairs_table(made, "softmax").splitlines()[2:]
+        }
+        self.assertEqual(rows["| `logn`"], ["0.11 ± 0.01", "0.11 ± 0.01", "0.008 |"])
+        self.assertEqual(rows["| `entmax`"][2], "0.148 |")
+        self.assertEqual(rows["| `ssmax`"], ["0.35 ± 0.05", "0.35 ± 0.05", "1.000 |"])
+        self.assertEqual(logs.holm([0.01, 0.04, 0.03]), [0.03, 0.06, 0.06])
+
+    def test_a_forecast_is_compared_by_ranks(self) -> None:
+        rules = ("softmax", "ssmax", "entmax", "sparsemax", "logn")
+        runs = [self.log(rule, 1e-3, 0, 0.1 * place, 1.0) for place, rule in enumerate(rules)]
+        keys = ("loss_change_1", "loss_change_8", "right_1", "right_8", "entropy_1", "entropy_8", "kept_8")
+        said = {rule: dict.fromkeys(keys, float(place)) for place, rule in enumerate(rules)}
+        forecast = {"data": "tasks", "forecast": "tasks-softmax-0.001-0", "seed": 0, "rules": said}
+        found = tables.forecast_table(logs.Logs([*runs, forecast], "tasks"))
+        # Of 24 orders of four rules 2 have the correlation 1 or -1.
+        self.assertRegex(found, r"most right at 8 x \| \+1.00 \(\+1.00\), p 0.08\d")
+        self.assertRegex(found, r"answers lose least at 8 x \| -1.00 \(-1.00\), p 0.08\d")
+        foreseen = tables.foreseen_table(logs.Logs([*runs, forecast], "tasks")).splitlines()[2:]
+        self.assertEqual(foreseen[0], "| `logn` | 4.00 | 4.00 | 4.00 | 0.40 | 0.40 |")
+        self.assertEqual(foreseen[-1], "| `softmax` | 0.00 | 0.00 | 0.00 | 0.00 | 0.00 |")
+
+    def test_warnings_are_counted_by_whether_the_run_learnt(self) -> None:
+        runs = [self.log("softmax", 1e-3, seed, 0.9, choice) for seed, choice in enumerate((2.0, 2.0, 4.0))]
+        runs[0]["warnings"] = [
+            "step 70: logit growth began in head 1.2: x",
+            "step 9: logit growth began in head 0.2: x",
+        ]
+        runs[2]["warnings"] = [
+            "step 30: entropy collapse began in head 1.2: x",
+            "step 20: logit growth began in head 1.1: x",
+        ]
+        rows = tables.warnings_table(logs.Logs(runs, "tasks")).splitlines()[2:]
+        self.assertEqual(rows, [
+            "| entropy collapse | 0 of 2 | 1 of 1, from step 30 to 30 on |",
+            "| logit growth | 1 of 2, from step 9 to 9 on | 1 of 1, from step 20 to 20 on |",
+        ])  # fmt: skip
+
+    def test_variants_have_the_rate_of_their_rule(self) -> None:
+        made = logs.Logs(
+            [
+                self.log("entmax-logn", 1e-3, 0, 0.9, 2.0),
+                self.log("entmax-logn", 2e-3, 0, 0.5, 1.0),
+                self.log("entmax-logn:s=1", 2e-3, 0, 0.7, 0.5),
+            ],
+            "tasks",
+        )
+        self.assertEqual(made.rules, ["entmax-logn"])
+        rows = tables.variants_table(made).splitlines()[2:]
+        self.assertEqual([row.split(" | ")[:2] for row in rows], [
+            ["| `entmax-logn`", "0.50"], ["| `entmax-logn:s=1`", "0.70"],
+        ])  # fmt: skip
+
+
+class Page(unittest.TestCase):
+    def test_has_the_numbers_of_the_kept_logs(self) -> None:
+        page = ROOT / "docs/training.md"
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / "training.md"
+            copy.write_bytes(page.read_bytes())
+            program(FOLDER / "tables.py", "--page", copy)
+            self.assertEqual(copy.read_text("utf-8"), page.read_text("utf-8"))
+
+    def test_ranks_and_errors(self) -> None:
+        a, b = np.array([3.0, 1.0, 2.0, 2.0]), np.array([1.0, 5.0, 2.0, 3.0])
+        np.testing.assert_array_equal(logs.ranks(a), [3, 0, 1.5, 1.5])
+        # Spearman's rho of scipy.
+        self.assertAlmostEqual(logs.rank_correlation(a, b), -0.9486832980505138)
+        self.assertEqual(logs.shown([1.0, 2.0, 3.0]), "2.00 ± 0.58")
+
+
+if __name__ == "__main__":
+    unittest.main()
