@@ -218,6 +218,27 @@ def foreseen_table(logs: Logs) -> str:
     return table(["rule", *head], rows)
 
 
+def contrast_table(logs: Logs) -> str:
+    """Right answers of the rules by whose definition a key keeps half of its weight at 8 x, less those of
+    the others, with the same seed: one t test. Rules that did not learn with every seed are left out."""
+    rules = [rule for rule in logs.rules if all(learnt(run) for run in logs.at_best(rule))]
+    runs = {(rule, seed_of(run)): run for rule in rules for run in logs.at_best(rule)}
+    said = [of["rules"] for of in logs.forecasts]
+    keep = {rule: float(np.mean([of[rule]["kept_8"] for of in said])) >= 0.5 for rule in rules}
+
+    def mean(seed: int, at: str, which: bool) -> float:
+        return float(
+            np.mean([mean_of(runs[rule, seed], at, "right") for rule in rules if keep[rule] == which])
+        )
+
+    seeds = sorted({seed for _, seed in runs if all((rule, seed) in runs for rule in rules)})
+    less = {at: [mean(seed, at, True) - mean(seed, at, False) for seed in seeds] for at in TIMES}
+    cells = [*(shown(less[at]) for at in TIMES), f"{p_of_three(less['8']):.4f}"]
+    names = [f"`{rule}`" for rule in rules if not keep[rule]]
+    head = [f"keep less {', '.join(names)}", *(f"{at} x" for at in TIMES), "p at 8 x"]
+    return table(head, [[f"{sum(keep.values())} rules", *cells]])
+
+
 def _correlation_cell(pairs: list[tuple[np.ndarray, np.ndarray]], count: int) -> str:
     if not pairs:
         return "-"
@@ -284,7 +305,7 @@ def figure(logs: Logs, path: Path) -> None:
     from matplotlib import pyplot
 
     times = (1, 2, 4, 8, 16)
-    _, panels = pyplot.subplots(2, 2, figsize=(10, 7), layout="constrained")
+    whole, panels = pyplot.subplots(2, 2, figsize=(10, 7), layout="constrained")
     by_length, *by_step = panels.flat
     # Each panel draws one number of the heads of the last layer at every look.
     drawn = {
@@ -313,9 +334,9 @@ def figure(logs: Logs, path: Path) -> None:
         xscale="log", xlabel="length, times the trained one", ylabel="share of right answers", ylim=(0, 1)
     )
     by_length.set_xticks(times, [str(at) for at in times])
-    by_length.legend(fontsize=7)
+    whole.legend(*by_length.get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=8)
     for panel, (name, _) in zip(by_step, drawn.values(), strict=True):
-        panel.set(xlabel="step", ylabel=name, ylim=(0, 1))
+        panel.set(xlabel="step", ylabel=name, ylim=(0, None))
     pyplot.savefig(path, metadata={"Date": None})
     pyplot.close()
 
@@ -352,12 +373,12 @@ def main() -> None:
             "runs": lambda of=of: runs_table(of), "right": lambda of=of: tests_table(of, "right"), "loss": lambda of=of: tests_table(of, "loss"),
             "pairs": lambda of=of: pairs_table(of, "softmax"), "own pairs": lambda of=of: pairs_table(of, "entmax-logn"),
             "loss pairs": lambda of=of: pairs_table(of, "softmax", "loss"), "few": lambda of=of: few_table(of), "heads": lambda of=of: heads_table(of),
-            "rates": lambda of=of: rates_table(of), "warnings": lambda of=of: warnings_table(of), "forecast": lambda of=of: forecast_table(of),
+            "rates": lambda of=of: rates_table(of), "warnings": lambda of=of: warnings_table(of), "contrast": lambda of=of: contrast_table(of), "forecast": lambda of=of: forecast_table(of),
             "forming": lambda of=of: forming_table(of), "longer": lambda of=of: longer_table(of),
             "foreseen": lambda of=of: foreseen_table(of), "variants": lambda of=of: variants_table(of),
         }  # fmt: skip
         for name, make in makers.items():
-            if (name not in ("forecast", "foreseen") or of.forecasts) and (
+            if (name not in ("forecast", "foreseen", "contrast") or of.forecasts) and (
                 name != "own pairs" or "entmax-logn" in of.rules
             ):
                 parts[f"{data} {name}"] = make()

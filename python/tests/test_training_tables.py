@@ -108,6 +108,25 @@ class Tables(unittest.TestCase):
             "| logit growth | 1 of 2, from step 9 to 9 on | 1 of 1, from step 20 to 20 on |",
         ])  # fmt: skip
 
+    def test_rules_that_keep_a_weight_are_set_against_the_others(self) -> None:
+        right = {
+            "softmax": (0.5, 0.6, 0.7),
+            "softmax1": (0.5, 0.6, 0.7),
+            "logn": (0.6, 0.72, 0.81),
+            "sigmoid": (0.1, 0.1, 0.1),
+        }
+        runs = [
+            self.log(rule, 1e-3, seed, value, 4.0 if rule == "sigmoid" else 1.0)
+            for rule, values in right.items()
+            for seed, value in enumerate(values)
+        ]
+        said = {"softmax": 0.2, "softmax1": 0.2, "logn": 0.8, "sigmoid": 0.2}
+        rules = {rule: {"kept_8": kept} for rule, kept in said.items()}
+        made = logs.Logs([*runs, {"data": "tasks", "forecast": "x", "seed": 0, "rules": rules}], "tasks")
+        head, _, row = tables.contrast_table(made).splitlines()
+        self.assertIn("| keep less `softmax`, `softmax1` |", head)
+        self.assertEqual(row, "| 1 rules |" + " 0.11 ± 0.01 |" * 5 + " 0.0027 |")
+
     def test_variants_have_the_rate_of_their_rule(self) -> None:
         made = logs.Logs(
             [
