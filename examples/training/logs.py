@@ -28,6 +28,10 @@ class Logs:
     def at_best(self, rule: str) -> list[Log]:
         return best_of_seeds(run for run in self.runs if run["rule"] == rule)
 
+    def learnt(self, rules: list[str]) -> list[str]:
+        """Returns the rules that learnt with every seed."""
+        return [rule for rule in rules if all(map(learnt, self.at_best(rule)))]
+
 
 def best_of_seeds(runs: Iterable[Log]) -> list[Log]:
     """Returns the run of each seed with the lowest loss: the first seed tried all rates, and the others the
@@ -73,17 +77,32 @@ def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.corrcoef(ranks(a), ranks(b))[0, 1])
 
 
+def p_of_ranks(pairs: list[tuple[np.ndarray, np.ndarray]]) -> float:
+    """Returns the two-sided p of the mean rank correlation of the pairs, from 20000 permutations, each the
+    same in all pairs."""
+
+    def standard(values: np.ndarray) -> np.ndarray:
+        of_ranks = ranks(values)
+        return (of_ranks - of_ranks.mean()) / np.linalg.norm(of_ranks - of_ranks.mean())
+
+    random = np.random.default_rng(0)
+    orders = np.array([random.permutation(len(pairs[0][0])) for _ in range(20000)])
+    chance = np.mean([standard(came)[orders] @ standard(said) for said, came in pairs], axis=0)
+    found = np.mean([rank_correlation(said, came) for said, came in pairs])
+    return float((1 + np.sum(np.abs(chance) >= abs(found) - 1e-12)) / (1 + len(orders)))
+
+
 def p_of_three(differences: list[float]) -> float:
-    """Returns the two-sided p of Student's t for the mean of three numbers; 1 for any other count."""
+    """Returns the two-sided p of Student's t for the mean of three numbers; NaN for any other count."""
     if len(differences) != 3 or not np.all(np.isfinite(differences)):
-        return 1.0
+        return float("nan")
     error = np.std(differences, ddof=1) / np.sqrt(3)
     t = abs(np.mean(differences)) / error if error > 0 else np.inf
     return float(1 - 1 / np.sqrt(1 + 2 / t**2)) if t > 0 else 1.0
 
 
 def holm(p: list[float]) -> list[float]:
-    """Returns p adjusted for their number by Holm's method."""
+    """Returns p adjusted for their number by Holm's method; those that are NaN stay so."""
     order = np.argsort(p)
     scaled = np.minimum(np.array(p)[order] * np.arange(len(p), 0, -1), 1)
     adjusted = np.empty(len(p))

@@ -30,10 +30,11 @@ from train import Run, train
 RATES = {"tasks": (3e-3, 1.5e-3, 6e-3, 1.2e-2), "text": (6e-3, 3e-3)}
 # Rules that also learn a text.
 OF_TEXT = ("softmax", "ssmax", "logn", "softmax1", "sparsemax", "entmax-logn")
-HIGHEST = 4.8e-2  # a rule whose highest rate is its best tries twice that, up to here
+# A rule whose highest or lowest rate is its best tries twice or half of that, within these.
+LOWEST, HIGHEST = 3.75e-4, 4.8e-2
 SEEDS = (0, 1, 2)
 # Rules that are also trained twice as long, and in deeper models.
-AGAIN = ("softmax", "logn", "sparsemax", "entmax-logn")
+AGAIN = ("softmax", "logn")
 # Other parameters of a rule.
 VARIANTS = (("entmax-logn", "entmax-logn:s=0.05"), ("entmax-logn", "entmax-logn:s=1"))
 
@@ -75,7 +76,7 @@ def best_rates(
     train_all: Callable[[list[Run]], None],
 ) -> dict[str, float]:
     """Returns the rate of each rule with the lowest loss at the trained length, on texts that test nothing
-    else. A rule goes on to twice its highest rate as long as that is its best."""
+    else. A rule whose best rate is at an end of those it has tried goes on to twice or half of it."""
 
     def loss(run: Run) -> float:
         return float(log_of(folder, run).get("choice", math.inf))
@@ -88,12 +89,14 @@ def best_rates(
             rule: min(tried[rule], key=lambda rate, rule=rule: loss(Run(data, rule, rate, seed)))
             for rule in rules
         }
-        edge = [rule for rule in rules if len(rates) > 1 and best[rule] == max(tried[rule]) < HIGHEST]
-        if not edge:
+        new = []
+        for rule, rate in best.items():
+            further = {max(tried[rule]): 2 * rate, min(tried[rule]): rate / 2}.get(rate, 0.0)
+            if len(rates) > 1 and LOWEST <= further <= HIGHEST:
+                tried[rule].append(further)
+                new.append(Run(data, rule, further, seed))
+        if not new:
             return best
-        new = [Run(data, rule, 2 * best[rule], seed) for rule in edge]
-        for run in new:
-            tried[run.rule].append(run.rate)
 
 
 def main() -> None:

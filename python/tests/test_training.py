@@ -228,9 +228,10 @@ class Trained(unittest.TestCase):
         record = {"metrics": {"jacobian_spectral": [[0.5, 0.1, None, 0.2], [0.3, 0.1, 0.1, 0.1]]}}
         self.assertEqual(train.largest_jacobian(model, record), 1.0)
 
-    def test_the_rate_of_the_lowest_loss_is_taken_and_higher_ones_are_tried(self) -> None:
+    def test_the_rate_of_the_lowest_loss_is_taken_and_those_beyond_an_end_are_tried(self) -> None:
         losses = {
-            "softmax": {1e-3: 2.0, 2e-3: 1.0, 4e-3: None}, "logn": {1e-3: 2.0, 2e-3: 1.5, 4e-3: 1.0, 8e-3: 0.5, 16e-3: 0.7},
+            "softmax": {1e-3: 2.0, 2e-3: 1.0, 4e-3: None}, "ssmax": {0.5e-3: 1.5, 1e-3: 1.0, 2e-3: 1.5, 4e-3: 2.0},
+            "logn": {1e-3: 2.0, 2e-3: 1.5, 4e-3: 1.0, 8e-3: 0.5, 16e-3: 0.7},
         }  # fmt: skip
         trained: list[tuple[str, float]] = []
         with tempfile.TemporaryDirectory() as folder:
@@ -244,10 +245,9 @@ class Trained(unittest.TestCase):
 
             rules, rates = tuple(losses), (2e-3, 1e-3, 4e-3)
             found = run.best_rates(Path(folder), "tasks", rules, rates, 0, learn)
-        self.assertEqual(found, {"softmax": 2e-3, "logn": 8e-3})
-        self.assertEqual(
-            trained, [*((rule, rate) for rate in rates for rule in rules), ("logn", 8e-3), ("logn", 16e-3)]
-        )
+        self.assertEqual(found, {"softmax": 2e-3, "ssmax": 1e-3, "logn": 8e-3})
+        further = [("ssmax", 0.5e-3), ("logn", 8e-3), ("logn", 16e-3)]
+        self.assertEqual(trained, [*((rule, rate) for rate in rates for rule in rules), *further])
 
     def test_a_seed_that_does_not_learn_is_repeated_at_half_the_rate(self) -> None:
         trained: list[str] = []
