@@ -8,14 +8,13 @@
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from figure import figure
 from logs import (
     TIMES,
     Log,
@@ -143,6 +142,23 @@ def rates_table(logs: Logs) -> str:
         rows.append([f"`{rule}`", *losses, *largest])
     rates = [f"rate {rate:g}" for rate in logs.rates]
     return table(["rule", *rates, "largest gradient", "largest norm of J"], rows)
+
+
+def same_rate_table(logs: Logs) -> str:
+    """Right answers at 16 x of the first seed, by the learning rate."""
+    rows = []
+    for rule in logs.rules:
+        first = {run["rate"]: run for run in logs.runs if run["rule"] == rule and seed_of(run) == 0}
+        rows.append(
+            [
+                f"`{rule}`",
+                *(
+                    shown([mean_of(first[rate], "16", "right")]) if rate in first else "-"
+                    for rate in logs.rates
+                ),
+            ]
+        )
+    return table(["rule", *(f"rate {rate:g}" for rate in logs.rates)], rows)
 
 
 def warnings_table(logs: Logs) -> str:
@@ -298,50 +314,6 @@ def pairs_table(logs: Logs, base: str, what: str = "right") -> str:
     return table([f"less `{base}`", "1 x", "4 x", "8 x", "16 x", "p at 1 x", "p at 8 x"], rows)
 
 
-def figure(logs: Logs, path: Path) -> None:
-    import matplotlib
-
-    matplotlib.use("svg")
-    matplotlib.rcParams.update({"svg.hashsalt": "headgauge", "font.size": 9})
-    from matplotlib import pyplot
-
-    times = (1, 2, 4, 8, 16)
-    whole, panels = pyplot.subplots(2, 2, figsize=(10, 7), layout="constrained")
-    by_length, *by_step = panels.flat
-    # Each panel draws one number of the heads of the last layer at every look.
-    drawn = {
-        "weight_induction": ("weight of the strongest induction head", np.nanmax),
-        "entropy_normalized": ("entropy of its maximum, mean", np.nanmean),
-        "sink_weight": ("weight on sinks, mean", np.nanmean),
-    }
-    styles = itertools.cycle(("-", "--", ":", "-."))
-    for place, (rule, style) in enumerate(zip(logs.rules, styles, strict=False)):
-        runs = [run for run in logs.at_best(rule) if "test" in run]
-        look: dict[str, Any] = {
-            "color": f"C{place}" if place < 10 else "black", "linestyle": style, "label": rule, "marker": ".",
-        }  # fmt: skip
-        if not runs:
-            continue
-        right = [[mean_of(run, str(at), "right") for at in times] for run in runs]
-        error = np.std(right, axis=0, ddof=len(right) > 1) / np.sqrt(len(right))
-        by_length.errorbar(times, np.mean(right, axis=0), error, **look)
-        steps = [seen["step"] for seen in runs[0]["looks"]]
-        for panel, (metric, (_, of_heads)) in zip(by_step, drawn.items(), strict=True):
-            values = [
-                [of_heads(np.array(seen[metric][-1], dtype=float)) for seen in run["looks"]] for run in runs
-            ]
-            panel.plot(steps, np.mean(values, axis=0), **look)
-    by_length.set(
-        xscale="log", xlabel="length, times the trained one", ylabel="share of right answers", ylim=(0, 1)
-    )
-    by_length.set_xticks(times, [str(at) for at in times])
-    whole.legend(*by_length.get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=8)
-    for panel, (name, _) in zip(by_step, drawn.values(), strict=True):
-        panel.set(xlabel="step", ylabel=name, ylim=(0, None))
-    pyplot.savefig(path, metadata={"Date": None})
-    pyplot.close()
-
-
 def rewrite(page: Path, parts: dict[str, str]) -> None:
     """Puts each part between its marks on the page."""
     text = page.read_text("utf-8")
@@ -374,7 +346,7 @@ def main() -> None:
             "runs": lambda of=of: runs_table(of), "right": lambda of=of: tests_table(of, "right"), "loss": lambda of=of: tests_table(of, "loss"),
             "pairs": lambda of=of: pairs_table(of, "softmax"), "own pairs": lambda of=of: pairs_table(of, "entmax-logn"),
             "loss pairs": lambda of=of: pairs_table(of, "softmax", "loss"), "few": lambda of=of: few_table(of), "heads": lambda of=of: heads_table(of),
-            "rates": lambda of=of: rates_table(of), "warnings": lambda of=of: warnings_table(of), "contrast": lambda of=of: contrast_table(of), "forecast": lambda of=of: forecast_table(of),
+            "rates": lambda of=of: rates_table(of), "warnings": lambda of=of: warnings_table(of), "same rate": lambda of=of: same_rate_table(of), "contrast": lambda of=of: contrast_table(of), "forecast": lambda of=of: forecast_table(of),
             "forming": lambda of=of: forming_table(of), "longer": lambda of=of: longer_table(of),
             "foreseen": lambda of=of: foreseen_table(of), "variants": lambda of=of: variants_table(of),
         }  # fmt: skip

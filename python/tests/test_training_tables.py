@@ -51,6 +51,7 @@ class Tables(unittest.TestCase):
         self.assertIn("| `softmax` | 0.60 ± 0.10 (2 of 3) |", tables.tests_table(made, "right"))
         self.assertIn("| 1.00 | 1.00, 1.00, failed | failed |", tables.rates_table(made))
         self.assertIn("| 5 | 2 | 1 | 3 |", tables.runs_table(made))
+        self.assertIn("| `softmax` | 0.90 | 0.50 | failed |", tables.same_rate_table(made))
 
     def test_the_jacobian_has_the_learned_scale_and_heads_form_where_it_is_shown(self) -> None:
         made = logs.Logs([self.log("ssmax", 1e-3, 0, 0.9, 2.0)], "tasks")

@@ -151,10 +151,9 @@ class Recommendations {
                     length_, gains_.tried(), gains_.tried() == 1 ? "try" : "tries",
                     label(results_, *least), who(results_, *least), with_error(least->change)),
         intervention_dimension(results_) == "normalizer"
-            ? "None of these changes is shown to help on this text. Small models that were trained "
-              "under a rule by which a key keeps its weight in a longer row, such as logn or "
-              "entmax, "
-              "kept more answers there: docs/training.md."
+            ? "None of these changes is shown to help on this text. Small models that learnt under "
+              "ssmax, logn or entmax kept more answers beyond their trained length: "
+              "docs/training.md."
             : "None of these changes is shown to help on this text.",
         all_.front().head ? next::kPlan : next::kEachLayer);
   }
