@@ -19,8 +19,7 @@ class Logs:
     """The logs of one kind of data."""
 
     def __init__(self, logs: list[Log], data: str) -> None:
-        self.runs = [log for log in logs if log["data"] == data and log.get("times") == 1]
-        self.longer = [log for log in logs if log["data"] == data and log.get("times", 1) > 1]
+        self.runs = [log for log in logs if log["data"] == data and "rule" in log]
         self.forecasts = [log for log in logs if log["data"] == data and "forecast" in log]
         self.rules = [rule for rule in RULES if any(run["rule"] == rule for run in self.runs)]
         self.rates = sorted({run["rate"] for run in self.runs})

@@ -4,8 +4,8 @@
 
 With --text the models also learn the bytes of a text. Every rule first trains with each learning
 rate from one seed; then from the other seeds with the rate of the lowest loss, and where a seed does not
-learn with that, with half of it. Some rules also train twice as long, in deeper models, and with
-other parameters, at the same rates. A run that is interrupted goes on from its last state, and finished runs are not trained
+learn with that, with half of it. Some rules also train in deeper models, at half the rates, and with
+other parameters. A run that is interrupted goes on from its last state, and finished runs are not trained
 again. `tables.py` makes the tables of docs/training.md from the logs. Needs torch and transformers.
 The whole takes hours on two cores, --quick (two rules, one seed, few steps) minutes.
 """
@@ -33,8 +33,8 @@ OF_TEXT = ("softmax", "ssmax", "logn", "softmax1", "sparsemax", "entmax-logn")
 # A rule whose highest or lowest rate is its best tries twice or half of that, within these.
 LOWEST, HIGHEST = 3.75e-4, 4.8e-2
 SEEDS = (0, 1, 2)
-# Rules that are also trained twice as long, and in deeper models.
-AGAIN = ("softmax", "logn")
+# Rules that also learn in deeper models, which need lower rates.
+DEEPER = ("softmax", "logn")
 # Other parameters of a rule.
 VARIANTS = (("entmax-logn", "entmax-logn:s=0.05"), ("entmax-logn", "entmax-logn:s=1"))
 
@@ -133,8 +133,7 @@ def main() -> None:
         if not given.quick:
             rate = best["tasks"]
             seeds_of([Run("tasks", name, rate[rule], seed) for seed in seeds for rule, name in VARIANTS])
-            seeds_of([Run("deep", rule, rate[rule], seed) for seed in seeds for rule in AGAIN])
-            seeds_of([Run("tasks", rule, rate[rule], seed, times=2) for seed in seeds for rule in AGAIN])
+            seeds_of([Run("deep", rule, rate[rule] / 2, seed) for seed in seeds for rule in DEEPER])
 
 
 def say(lines: Iterable[str]) -> None:

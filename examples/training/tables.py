@@ -19,7 +19,6 @@ from logs import (
     TIMES,
     Log,
     Logs,
-    best_of_seeds,
     holm,
     learnt,
     mean_of,
@@ -47,12 +46,13 @@ def runs_table(logs: Logs) -> str:
     """What the other tables rest on."""
     seeds = sorted({len(logs.at_best(rule)) for rule in logs.rules})
     cells = [
-        str(len(logs.runs) + len(logs.longer)), str(sum("failed" in run for run in logs.runs + logs.longer)),
+        str(len(logs.runs)), str(sum(not learnt(run) for run in logs.runs)),
         str(len(logs.rules)), " to ".join(map(str, sorted({seeds[0], seeds[-1]}))),
         ", ".join(f"{rate:g}" for rate in logs.rates),
     ]  # fmt: skip
     return table(
-        ["runs", "of these failed", "rules", "seeds of a rule at its best rate", "learning rates"], [cells]
+        ["runs", "of these did not learn", "rules", "seeds of a rule at its best rate", "learning rates"],
+        [cells],
     )
 
 
@@ -88,13 +88,6 @@ def variants_table(logs: Logs) -> str:
     return by_length(
         {rule: logs.at_best(rule) for rule in shown_rules}, lambda run, at: mean_of(run, at, "right")
     )
-
-
-def longer_table(logs: Logs) -> str:
-    """Right answers after twice as many steps."""
-    rules = dict.fromkeys(run["rule"] for run in logs.longer)
-    runs_of = {rule: best_of_seeds(run for run in logs.longer if run["rule"] == rule) for rule in rules}
-    return by_length(runs_of, lambda run, at: mean_of(run, at, "right"))
 
 
 def of_heads(run: Log, metric: str) -> float:
@@ -347,7 +340,7 @@ def main() -> None:
             "pairs": lambda of=of: pairs_table(of, "softmax"), "own pairs": lambda of=of: pairs_table(of, "entmax-logn"),
             "loss pairs": lambda of=of: pairs_table(of, "softmax", "loss"), "few": lambda of=of: few_table(of), "heads": lambda of=of: heads_table(of),
             "rates": lambda of=of: rates_table(of), "warnings": lambda of=of: warnings_table(of), "same rate": lambda of=of: same_rate_table(of), "contrast": lambda of=of: contrast_table(of), "forecast": lambda of=of: forecast_table(of),
-            "forming": lambda of=of: forming_table(of), "longer": lambda of=of: longer_table(of),
+            "forming": lambda of=of: forming_table(of), 
             "foreseen": lambda of=of: foreseen_table(of), "variants": lambda of=of: variants_table(of),
         }  # fmt: skip
         for name, make in makers.items():

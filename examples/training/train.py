@@ -36,13 +36,10 @@ class Run:
     """A rule's name or a normalizer's spec."""
     rate: float
     seed: int
-    times: int = 1
-    """How many times as many steps as the others."""
 
     @property
     def name(self) -> str:
-        longer = f"-x{self.times}" if self.times > 1 else ""
-        return f"{self.data}-{self.rule.replace(':', '-')}-{self.rate:g}-{self.seed}{longer}"
+        return f"{self.data}-{self.rule.replace(':', '-')}-{self.rate:g}-{self.seed}"
 
 
 def loss_of(model: Any, batch: Batch) -> torch.Tensor:
@@ -116,7 +113,7 @@ def train(run: Run, data: Tasks | Text, folder: Path, steps: int | None = None) 
     if log_path.exists():
         return dict(json.loads(log_path.read_text("utf-8")))
     torch.set_num_threads(1)
-    steps = steps or data.steps * run.times
+    steps = steps or data.steps
     rule = rule_of(run.rule)
     model = decoder(rule, run.seed, data)
     optimizer = torch.optim.AdamW(model.parameters(), lr=run.rate, weight_decay=0.01, betas=(0.9, 0.98))

@@ -23,7 +23,7 @@ class Tables(unittest.TestCase):
     @staticmethod
     def log(rule: str, rate: float, seed: int, right: float | None, choice: float) -> dict[str, Any]:
         log: dict[str, Any] = {
-            "data": "tasks", "rule": rule, "rate": rate, "seed": seed, "times": 1, "warnings": [], "curve": [[0, 6.0, 1.0]],
+            "data": "tasks", "rule": rule, "rate": rate, "seed": seed, "warnings": [], "curve": [[0, 6.0, 1.0]],
             "largest_gradient": 3.0, "largest_jacobian": 0.5,
         }  # fmt: skip
         if right is None:
