@@ -151,8 +151,8 @@ class Recommendations {
                     length_, gains_.tried(), gains_.tried() == 1 ? "try" : "tries",
                     label(results_, *least), who(results_, *least), with_error(least->change)),
         intervention_dimension(results_) == "normalizer"
-            ? "None of these changes is shown to help on this text. Small models that learnt under "
-              "ssmax, logn or entmax kept more answers beyond their trained length: "
+            ? "None of these changes is shown to help on this text. Models of two layers that "
+              "learnt under ssmax, logn or entmax kept more answers beyond their trained length: "
               "docs/training.md."
             : "None of these changes is shown to help on this text.",
         all_.front().head ? next::kPlan : next::kEachLayer);
