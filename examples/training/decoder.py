@@ -3,43 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import torch
+from rules import Rule
 from transformers import SmolLM3Config, SmolLM3ForCausalLM
 
 import headgauge
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A normalizer, and the scale of its logits if the model learns one."""
-
-    spec: str
-    scale: str | None = None
-    """"log": s log n with s of each head. "power": 1 + beta (log n)^gamma with beta and gamma of each
-    head and token. None: the logits are not scaled further."""
-
-
-RULES = {
-    "softmax": Rule("softmax"),
-    "ssmax": Rule("softmax", "log"),
-    "logn": Rule("logn"),
-    "entmax": Rule("entmax"),
-    "asentmax": Rule("entmax", "power"),
-    "entmax-logn": Rule("entmax-logn"),
-    "sparsemax": Rule("sparsemax"),
-    "softmax1": Rule("softmax1"),
-    "sigmoid": Rule("sigmoid"),
-    "sasoftmax": Rule("sasoftmax"),
-    "softpick": Rule("softpick"),
-}
-
-
-def rule_of(name: str) -> Rule:
-    """Returns the rule of that name, or else the normalizer of that spec."""
-    return RULES.get(name) or Rule(name)
 
 
 class ScaledQueries(torch.nn.Module):

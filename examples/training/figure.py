@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from logs import Logs, mean_of
+from logs import TIMES, Logs, mean_of
 
 
 def figure(logs: Logs, path: Path) -> None:
@@ -17,7 +17,7 @@ def figure(logs: Logs, path: Path) -> None:
     matplotlib.rcParams.update({"svg.hashsalt": "headgauge", "font.size": 9})
     from matplotlib import pyplot
 
-    times = (1, 2, 4, 8, 16)
+    times = [int(at) for at in TIMES]
     whole, panels = pyplot.subplots(2, 2, figsize=(10, 7), layout="constrained")
     by_length, *by_step = panels.flat
     # Each panel draws one number of the heads of the last layer at every look.
@@ -34,7 +34,7 @@ def figure(logs: Logs, path: Path) -> None:
         }  # fmt: skip
         if not runs:
             continue
-        right = [[mean_of(run, str(at), "right") for at in times] for run in runs]
+        right = [[mean_of(run, at, "right") for at in TIMES] for run in runs]
         error = np.std(right, axis=0, ddof=len(right) > 1) / np.sqrt(len(right))
         by_length.errorbar(times, np.mean(right, axis=0), error, **look)
         steps = [seen["step"] for seen in runs[0]["looks"]]
@@ -46,7 +46,7 @@ def figure(logs: Logs, path: Path) -> None:
     by_length.set(
         xscale="log", xlabel="length, times the trained one", ylabel="share of right answers", ylim=(0, 1)
     )
-    by_length.set_xticks(times, [str(at) for at in times])
+    by_length.set_xticks(times, TIMES)
     whole.legend(*by_length.get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=8)
     for panel, (name, _) in zip(by_step, drawn.values(), strict=True):
         panel.set(xlabel="step", ylabel=name, ylim=(0, None))

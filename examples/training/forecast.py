@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import torch
 from data import Tasks
-from decoder import RULES, decoder
+from decoder import decoder
+from rules import RULES
 from train import Run
 
 import headgauge

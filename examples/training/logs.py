@@ -6,11 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from rules import RULES
 
-RULES = (
-    "softmax", "ssmax", "logn", "softmax1", "sigmoid", "sasoftmax", "softpick", "sparsemax", "entmax", "asentmax",
-    "entmax-logn",
-)  # fmt: skip
 TIMES = ("1", "2", "4", "8", "16")
 Log = dict[str, Any]
 
@@ -72,22 +69,24 @@ def ranks(values: np.ndarray) -> np.ndarray:
     return np.array([(values < v).sum() + ((values == v).sum() - 1) / 2 for v in values])
 
 
+def standard_ranks(values: np.ndarray) -> np.ndarray:
+    """Returns ranks less their mean, of length 1: the product of two is their rank correlation."""
+    centred = ranks(values) - (len(values) - 1) / 2
+    return np.asarray(centred / np.linalg.norm(centred))
+
+
 def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
-    return float(np.corrcoef(ranks(a), ranks(b))[0, 1])
+    return float(standard_ranks(a) @ standard_ranks(b))
 
 
 def p_of_ranks(pairs: list[tuple[np.ndarray, np.ndarray]]) -> float:
     """Returns the two-sided p of the mean rank correlation of the pairs, from 20000 permutations, each the
     same in all pairs."""
-
-    def standard(values: np.ndarray) -> np.ndarray:
-        of_ranks = ranks(values)
-        return (of_ranks - of_ranks.mean()) / np.linalg.norm(of_ranks - of_ranks.mean())
-
     random = np.random.default_rng(0)
     orders = np.array([random.permutation(len(pairs[0][0])) for _ in range(20000)])
-    chance = np.mean([standard(came)[orders] @ standard(said) for said, came in pairs], axis=0)
-    found = np.mean([rank_correlation(said, came) for said, came in pairs])
+    standard = [(standard_ranks(said), standard_ranks(came)) for said, came in pairs]
+    chance = np.mean([came[orders] @ said for said, came in standard], axis=0)
+    found = np.mean([came @ said for said, came in standard])
     return float((1 + np.sum(np.abs(chance) >= abs(found) - 1e-12)) / (1 + len(orders)))
 
 

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from data import KINDS, Text
-from decoder import RULES
 from forecast import CASES, forecast
 from logs import learnt
+from rules import RULES
 from train import Run, train
 
 RATES = {"tasks": (3e-3, 1.5e-3, 6e-3, 1.2e-2), "text": (6e-3, 3e-3)}

@@ -141,16 +141,12 @@ def same_rate_table(logs: Logs) -> str:
     """Right answers at 16 x of the first seed, by the learning rate."""
     rows = []
     for rule in logs.rules:
-        first = {run["rate"]: run for run in logs.runs if run["rule"] == rule and seed_of(run) == 0}
-        rows.append(
-            [
-                f"`{rule}`",
-                *(
-                    shown([mean_of(first[rate], "16", "right")]) if rate in first else "-"
-                    for rate in logs.rates
-                ),
-            ]
-        )
+        right = {
+            run["rate"]: shown([mean_of(run, "16", "right")])
+            for run in logs.runs
+            if run["rule"] == rule and seed_of(run) == 0
+        }
+        rows.append([f"`{rule}`", *(right.get(rate, "-") for rate in logs.rates)])
     return table(["rule", *(f"rate {rate:g}" for rate in logs.rates)], rows)
 
 
@@ -233,7 +229,7 @@ def foreseen_table(logs: Logs) -> str:
         came = [came[rule] for _, came in both if rule in came]
         rows.append([
             f"`{rule}`", shown(said[rule]["kept_8"] for said, _ in both),
-            *(shown(said[rule][f"right_{at}"] for said, _ in both if f"right_{at}" in said[rule]) for at in "18"),
+            *(shown(said[rule][f"right_{at}"] for said, _ in both) for at in "18"),
             *(shown(mean_of(run, at, "right") for run in came) for at in "18"),
         ])  # fmt: skip
     head = ["weight kept at 8 x", "not trained: right at 1 x", "at 8 x", "trained: right at 1 x", "at 8 x"]
@@ -307,6 +303,27 @@ def pairs_table(logs: Logs, base: str, what: str = "right") -> str:
     return table([f"less `{base}`", "1 x", "4 x", "8 x", "16 x", "p at 1 x", "p at 8 x"], rows)
 
 
+MAKERS: dict[str, Callable[[Logs], str]] = {
+    "runs": runs_table,
+    "right": lambda logs: tests_table(logs, "right"),
+    "loss": lambda logs: tests_table(logs, "loss"),
+    "pairs": lambda logs: pairs_table(logs, "softmax"),
+    "own pairs": lambda logs: pairs_table(logs, "entmax-logn"),
+    "loss pairs": lambda logs: pairs_table(logs, "softmax", "loss"),
+    "few": few_table,
+    "foreseen": foreseen_table,
+    "forecast": forecast_table,
+    "contrast": contrast_table,
+    "heads": heads_table,
+    "rates": rates_table,
+    "same rate": same_rate_table,
+    "warnings": warnings_table,
+    "forming": forming_table,
+    "variants": variants_table,
+}
+OF_FORECASTS = ("foreseen", "forecast", "contrast")
+
+
 def rewrite(page: Path, parts: dict[str, str]) -> None:
     """Puts each part between its marks on the page."""
     text = page.read_text("utf-8")
@@ -335,19 +352,9 @@ def main() -> None:
     parts: dict[str, str] = {}
     for data in dict.fromkeys(log["data"] for log in logs):
         of = Logs(logs, data)
-        makers: dict[str, Callable[[], str]] = {
-            "runs": lambda of=of: runs_table(of), "right": lambda of=of: tests_table(of, "right"), "loss": lambda of=of: tests_table(of, "loss"),
-            "pairs": lambda of=of: pairs_table(of, "softmax"), "own pairs": lambda of=of: pairs_table(of, "entmax-logn"),
-            "loss pairs": lambda of=of: pairs_table(of, "softmax", "loss"), "few": lambda of=of: few_table(of), "heads": lambda of=of: heads_table(of),
-            "rates": lambda of=of: rates_table(of), "warnings": lambda of=of: warnings_table(of), "same rate": lambda of=of: same_rate_table(of), "contrast": lambda of=of: contrast_table(of), "forecast": lambda of=of: forecast_table(of),
-            "forming": lambda of=of: forming_table(of), 
-            "foreseen": lambda of=of: foreseen_table(of), "variants": lambda of=of: variants_table(of),
-        }  # fmt: skip
-        for name, make in makers.items():
-            if (name not in ("forecast", "foreseen", "contrast") or of.forecasts) and (
-                name != "own pairs" or "entmax-logn" in of.rules
-            ):
-                parts[f"{data} {name}"] = make()
+        for name, make in MAKERS.items():
+            if name not in OF_FORECASTS or of.forecasts:
+                parts[f"{data} {name}"] = make(of)
     if given.page:
         marks = given.page.read_text("utf-8")
         rewrite(given.page, {name: part for name, part in parts.items() if f"training: {name} " in marks})

@@ -10,14 +10,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import logs
 import numpy as np
 import torch
 from data import Batch, Tasks, Text
-from decoder import Rule, decoder, rule_of, scales, use
+from decoder import decoder, scales, use
+from rules import Rule, rule_of
 
 import headgauge
 
-TIMES = (1, 2, 4, 8, 16)
+TIMES = tuple(map(int, logs.TIMES))
 TEST_SEED, CHOICE_SEED, SCAN_SEED, FEW_SEED = 10**6, 3 * 10**6, 4 * 10**6, 5 * 10**6
 TEST_TEXTS = {1: 48, 2: 32, 4: 16, 8: 8, 16: 4}
 LOOKS = (0, 1 / 16, 1 / 8, 3 / 16, 1 / 4, 3 / 8, 1 / 2, 3 / 4, 1)  # shares of the steps

@@ -21,6 +21,7 @@ sys.path.insert(0, str(FOLDER))
 if not MISSING:
     import decoder
     import forecast
+    import rules
     import run
     import tasks
     import torch
@@ -175,11 +176,11 @@ class Trained(unittest.TestCase):
     def test_no_head_meets_a_distance_that_it_was_not_trained_for(self) -> None:
         """The first layer sees a window, the second all and no positions."""
         data = Tasks()
-        model = decoder.decoder(decoder.RULES["softmax"], 0, data).eval()
+        model = decoder.decoder(rules.RULES["softmax"], 0, data).eval()
         attentions = [layer.self_attn for layer in model.model.layers]
         self.assertEqual([bool(one.use_rope) for one in attentions], [True, False])
         ids = tasks.texts("recall", 128, 1, torch.Generator().manual_seed(0)).ids
-        with decoder.use(model, decoder.RULES["softmax"]):
+        with decoder.use(model, rules.RULES["softmax"]):
             scan = headgauge.scan(model, ids[0].numpy(), lengths=[128], measures=["weights"])
         effective = scan["effective_tokens"].values[..., -1]
         self.assertLess(effective[0].max(), data.window)
@@ -208,7 +209,7 @@ class Trained(unittest.TestCase):
             self.assertEqual(len(expected["looks"]), 7)
 
     def test_measures_what_headgauge_measures_of_the_rule(self) -> None:
-        rule, data = decoder.RULES["entmax-logn"], Tasks()
+        rule, data = rules.RULES["entmax-logn"], Tasks()
         model = decoder.decoder(rule, 0, data)
         seen = train.measure(model, rule, data, 2, lengths=[16, 64], measures=["weights", "separability"])
         self.assertEqual(seen.settings["normalizer"], "entmax-logn")
@@ -220,7 +221,7 @@ class Trained(unittest.TestCase):
         np.testing.assert_allclose(np.array(excess, dtype=float), expected, atol=1e-5)
 
     def test_the_largest_jacobian_is_that_before_the_learned_scale(self) -> None:
-        model = decoder.decoder(decoder.RULES["ssmax"], 0, Tasks())
+        model = decoder.decoder(rules.RULES["ssmax"], 0, Tasks())
         self.assertEqual(decoder.scales(model), [[1.0] * 4] * 2)
         queries = [layer.self_attn.q_proj for layer in model.model.layers]
         for place, each in enumerate(queries):

@@ -99,6 +99,7 @@ class Tables(unittest.TestCase):
         runs[0]["warnings"] = [
             "step 70: logit growth began in head 1.2: x",
             "step 9: logit growth began in head 0.2: x",
+            "step 80: logit growth began in head 0.2: x",
         ]
         runs[2]["warnings"] = [
             "step 30: entropy collapse began in head 1.2: x",

@@ -151,9 +151,9 @@ class Recommendations {
                     length_, gains_.tried(), gains_.tried() == 1 ? "try" : "tries",
                     label(results_, *least), who(results_, *least), with_error(least->change)),
         intervention_dimension(results_) == "normalizer"
-            ? "None of these changes is shown to help on this text. Models of two layers that "
-              "learnt under ssmax, logn or entmax kept more answers beyond their trained length: "
-              "docs/training.md."
+            ? "None of these changes is shown to help on this text. Whether a large model that "
+              "learns "
+              "under one of them gains is not known; docs/training.md has small ones."
             : "None of these changes is shown to help on this text.",
         all_.front().head ? next::kPlan : next::kEachLayer);
   }
