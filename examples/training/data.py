@@ -19,6 +19,7 @@ class Tasks:
     length, texts, steps = 64, 63, 1000
     layers, width, heads, window = 2, 64, 4, 32
     kinds = tasks.TASKS
+    test_seed = 10**6
 
     def batch(self, random: torch.Generator) -> Batch:
         ids, answers = [], []
@@ -45,6 +46,20 @@ class Tasks:
         return drawn.ids, drawn.answers.expand(drawn.ids.shape)
 
 
+class Fresh(Tasks):
+    """The same with other texts to test, for rules that were chosen by the first ones."""
+
+    name = "fresh"
+    test_seed = 6 * 10**6
+
+
+class Longer(Tasks):
+    """The same with three times the steps."""
+
+    name = "longer"
+    steps = 3000
+
+
 class Deep(Tasks):
     """The same for models of four layers, which learn the tasks later."""
 
@@ -61,6 +76,7 @@ class Text:
     length, texts, steps = 128, 12, 1000
     layers, width, heads, window = 2, 64, 4, 32
     kinds = ("text",)
+    test_seed = 10**6
 
     def __init__(self, path: Path) -> None:
         self._bytes = torch.frombuffer(bytearray(path.read_bytes()), dtype=torch.uint8)
@@ -79,4 +95,4 @@ class Text:
         return ids, (torch.arange(length) > 0).expand(count, -1)
 
 
-KINDS: dict[str, type[Tasks | Text]] = {kind.name: kind for kind in (Tasks, Deep, Text)}
+KINDS: dict[str, type[Tasks | Text]] = {kind.name: kind for kind in (Tasks, Fresh, Longer, Deep, Text)}

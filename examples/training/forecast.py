@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from data import Tasks
+from data import KINDS, Tasks
 from decoder import decoder
 from rules import RULES
 from train import Run
@@ -33,7 +33,7 @@ def write_cases(data: Tasks, times: int, count: int, path: Path) -> None:
     """Writes texts that the models did not learn as cases: each ends in its last answer."""
     with path.open("w", encoding="utf-8") as out:
         for kind in data.kinds:
-            random = torch.Generator().manual_seed(2 * 10**6 + times)
+            random = torch.Generator().manual_seed(data.test_seed + 10**6 + times)
             ids, counts = data.test(kind, times * data.length, count, random)
             for text, counted in zip(ids.tolist(), counts.tolist(), strict=True):
                 end = max(place for place, counts_here in enumerate(counted) if counts_here)
@@ -56,16 +56,19 @@ def kept(spec: str, weight: float, keys: int, times: int) -> float:
     return of(high, times * keys)
 
 
-def forecast(run: Run, folder: Path, cases: int = CASES) -> dict[str, Any]:
-    """Returns what compare() says of each rule in the model of a softmax run; kept in the folder."""
+def forecast(run: Run, folder: Path, cases: int = CASES, rules: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Returns what compare() says of each rule, or of those given, in the model of a softmax run; kept in
+    the folder."""
     log_path = folder / f"forecast-{run.name}.json"
     if log_path.exists():
         return dict(json.loads(log_path.read_text("utf-8")))
-    data, own = Tasks(), RULES["softmax"]
-    model = decoder(own, run.seed, data)
+    data = KINDS[run.data]()
+    if not isinstance(data, Tasks):
+        raise TypeError(f"forecast: expected a run on tasks, found {run.data}")
+    model = decoder(RULES["softmax"], run.seed, data)
     model.load_state_dict(torch.load(folder / f"{run.name}.model", weights_only=True)["model"])
-    changed = {name: spec for name, spec in SPECS.items() if name != "softmax"}
-    found: dict[str, Any] = {name: {} for name in SPECS}
+    changed = {name: SPECS[name] for name in rules or SPECS if name != "softmax"}
+    found: dict[str, Any] = {name: {} for name in ("softmax", *changed)}
     for times in TIMES:
         path = folder / f"cases-{run.name}-{times}.jsonl"
         write_cases(data, times, cases, path)
@@ -77,15 +80,15 @@ def forecast(run: Run, folder: Path, cases: int = CASES) -> dict[str, Any]:
         right = results["answer_right"].values.mean(axis=1)
         entropy = results["entropy_normalized"]
         of_rules = np.moveaxis(entropy.values, entropy.dims.index("normalizer"), 0)
-        for place, name in enumerate(["softmax", *changed]):
+        for place, name in enumerate(found):
             found[name][f"loss_change_{times}"] = round(float(loss[place]), 5)
             found[name][f"right_{times}"] = round(float(right[place]), 5)
             found[name][f"entropy_{times}"] = round(float(np.nanmean(of_rules[place])), 5)
         path.unlink()
     looks = json.loads((folder / f"{run.name}.json").read_text("utf-8"))["looks"]
     weight = float(np.nanmax(np.array(looks[-1]["weight_induction"], dtype=float)))
-    for name, spec in SPECS.items():
-        found[name]["kept_8"] = round(kept(spec, weight, data.length, TIMES[-1]), 5)
+    for name, of_rule in found.items():
+        of_rule["kept_8"] = round(kept(SPECS[name], weight, data.length, TIMES[-1]), 5)
     log = {"data": data.name, "forecast": run.name, "seed": run.seed, "weight": weight, "rules": found}
     log_path.write_text(json.dumps(log) + "\n", "utf-8")
     return log

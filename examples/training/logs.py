@@ -65,6 +65,11 @@ def shown(values: Iterable[float], digits: int = 2) -> str:
     )
 
 
+def table(head: list[str], rows: Iterable[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
 def ranks(values: np.ndarray) -> np.ndarray:
     return np.array([(values < v).sum() + ((values == v).sum() - 1) / 2 for v in values])
 
@@ -90,13 +95,20 @@ def p_of_ranks(pairs: list[tuple[np.ndarray, np.ndarray]]) -> float:
     return float((1 + np.sum(np.abs(chance) >= abs(found) - 1e-12)) / (1 + len(orders)))
 
 
-def p_of_three(differences: list[float]) -> float:
-    """Returns the two-sided p of Student's t for the mean of three numbers; NaN for any other count."""
-    if len(differences) != 3 or not np.all(np.isfinite(differences)):
+def p_of_mean(differences: list[float]) -> float:
+    """Returns the two-sided p of Student's t for the mean of three numbers or more, else NaN. t of k degrees
+    of freedom is sqrt(k) tan(angle), and the density of the angle goes as cos(angle)^(k - 1)."""
+    count = len(differences)
+    if count < 3 or not np.all(np.isfinite(differences)):
         return float("nan")
-    error = np.std(differences, ddof=1) / np.sqrt(3)
-    t = abs(np.mean(differences)) / error if error > 0 else np.inf
-    return float(1 - 1 / np.sqrt(1 + 2 / t**2)) if t > 0 else 1.0
+    error = np.std(differences, ddof=1) / np.sqrt(count)
+    angle = np.arctan2(abs(np.mean(differences)), error * np.sqrt(count - 1))
+
+    def up_to(end: float) -> float:
+        places = np.linspace(0, end, 2001)
+        return float(np.trapezoid(np.cos(places) ** (count - 2), places))
+
+    return max(0.0, 1 - up_to(angle) / up_to(np.pi / 2))
 
 
 def holm(p: list[float]) -> list[float]:

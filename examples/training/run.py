@@ -4,8 +4,8 @@
 
 With --text the models also learn the bytes of a text. Every rule first trains with each learning
 rate from one seed; then from the other seeds with the rate of the lowest loss, and where a seed does not
-learn with that, with half of it. Some rules also train in deeper models, at half the rates, and with
-other parameters. A run that is interrupted goes on from its last state, and finished runs are not trained
+learn with that, with half of it. Some rules also train with other parameters, from more seeds with other
+texts to test, with more steps, and in deeper models. A run that is interrupted goes on from its last state, and finished runs are not trained
 again. `tables.py` makes the tables of docs/training.md from the logs. Needs torch and transformers.
 The whole takes hours on two cores, --quick (two rules, one seed, few steps) minutes.
 """
@@ -33,8 +33,14 @@ OF_TEXT = ("softmax", "ssmax", "logn", "softmax1", "sparsemax", "entmax-logn")
 # A rule whose highest or lowest rate is its best tries twice or half of that, within these.
 LOWEST, HIGHEST = 3.75e-4, 4.8e-2
 SEEDS = (0, 1, 2)
-# Rules that also learn in deeper models, which need lower rates.
-DEEPER = ("softmax", "logn")
+# Rules whose results are tested once more, and the seeds, which had no part in them.
+ONCE_MORE, FRESH_SEEDS = ("softmax", "logn", "ssmax", "entmax-logn"), tuple(range(3, 9))
+# Rules whose answers without training are tested once more.
+UNTRAINED = ("ssmax", "softpick", "sasoftmax", "entmax", "entmax-logn")
+# Rules that also learn with more steps, and in deeper models, and the seeds there.
+FURTHER, DEEP_SEEDS = ("softmax", "logn"), tuple(range(5))
+# Rates of deeper models: the better one of each seed counts.
+DEEP_RATES = (3e-3, 6e-3)
 # Other parameters of a rule.
 VARIANTS = (("entmax-logn", "entmax-logn:s=0.05"), ("entmax-logn", "entmax-logn:s=1"))
 
@@ -50,9 +56,9 @@ def one(job: tuple[Run, str | None, str, int | None]) -> str:
     )
 
 
-def foresee(job: tuple[Run, str, int]) -> str:
-    run, out, cases = job
-    forecast(run, Path(out), cases)
+def foresee(job: tuple[Run, str, int, tuple[str, ...]]) -> str:
+    run, out, cases, rules = job
+    forecast(run, Path(out), cases, rules)
     return f"forecast from {run.name}"
 
 
@@ -128,12 +134,20 @@ def main() -> None:
             rules = ("softmax", "entmax-logn") if given.quick else rules_of[data]
             best[data] = best_rates(folder, data, rules, rates, seeds[0], all_of)
             seeds_of([Run(data, rule, best[data][rule], seed) for seed in seeds[1:] for rule in rules])
-        of_softmax = [Run("tasks", "softmax", best["tasks"]["softmax"], seed) for seed in seeds]
-        say(pool.imap(foresee, [(run, given.out, 4 if given.quick else CASES) for run in of_softmax]))
+        rate, cases = best["tasks"], 4 if given.quick else CASES
+
+        def foresee_all(data: str, seeds: tuple[int, ...], rules: tuple[str, ...] = ()) -> None:
+            runs = [Run(data, "softmax", rate["softmax"], seed) for seed in seeds]
+            say(pool.imap(foresee, [(run, given.out, cases, rules) for run in runs]))
+
+        foresee_all("tasks", seeds)
         if not given.quick:
-            rate = best["tasks"]
             seeds_of([Run("tasks", name, rate[rule], seed) for seed in seeds for rule, name in VARIANTS])
-            seeds_of([Run("deep", rule, rate[rule] / 2, seed) for seed in seeds for rule in DEEPER])
+            seeds_of([Run("fresh", rule, rate[rule], seed) for seed in FRESH_SEEDS for rule in ONCE_MORE])
+            foresee_all("fresh", FRESH_SEEDS, UNTRAINED)
+            seeds_of([Run("longer", rule, rate[rule], seed) for seed in seeds for rule in FURTHER])
+            for deep_rate in DEEP_RATES:
+                seeds_of([Run("deep", rule, deep_rate, seed) for seed in DEEP_SEEDS for rule in FURTHER])
 
 
 def say(lines: Iterable[str]) -> None:

@@ -10,24 +10,13 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from figure import figure
-from logs import (
-    TIMES,
-    Log,
-    Logs,
-    holm,
-    learnt,
-    mean_of,
-    p_of_ranks,
-    p_of_three,
-    rank_correlation,
-    seed_of,
-    shown,
-)
+from forecast_tables import contrast_table, forecast_table, foreseen_table, untrained_table
+from logs import TIMES, Log, Logs, holm, learnt, mean_of, p_of_mean, seed_of, shown, table
 
 HERE = Path(__file__).parent
 MEASURES = {
@@ -35,11 +24,6 @@ MEASURES = {
     "separability above chance": "separability_excess", "sensitivity": "sensitivity", "norm of J": "jacobian_spectral",
     "largest logit": "largest_logit", "on sinks": "sink_weight",
 }  # fmt: skip
-
-
-def table(head: list[str], rows: Iterable[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def runs_table(logs: Logs) -> str:
@@ -79,6 +63,17 @@ def few_table(logs: Logs) -> str:
     """Right answers of recall with as many facts at every length."""
     runs_of = {rule: logs.at_best(rule) for rule in logs.rules}
     return by_length(runs_of, lambda run, at: run.get("few", {}).get(at, {}).get("right", np.nan))
+
+
+def learnt_table(logs: Logs) -> str:
+    """Right answers of the seeds that learnt, and how many did."""
+    rows = []
+    for rule in logs.rules:
+        runs = logs.at_best(rule)
+        well = [run for run in runs if learnt(run)]
+        cells = [shown(mean_of(run, at, "right") for run in well) for at in TIMES]
+        rows.append([f"`{rule}`", f"{len(well)} of {len(runs)}", *cells])
+    return table(["rule", "seeds that learnt", *(f"{at} x" for at in TIMES)], rows)
 
 
 def variants_table(logs: Logs) -> str:
@@ -173,90 +168,6 @@ def warnings_table(logs: Logs) -> str:
     return table(["warned of", "runs that learnt", "runs that did not"], rows)
 
 
-def forecast_table(logs: Logs) -> str:
-    """Rank correlation over the rules of what the softmax model says with the answers after training, of
-    the rules that learnt with every seed and of all; p from 20000 permutations of the rules, the same in
-    all seeds, and adjusted for the number of forecasts."""
-    predictors = {
-        "answers lose least at 1 x": ("loss_change_1", -1), "answers lose least at 8 x": ("loss_change_8", -1),
-        "most right at 8 x": ("right_8", 1),
-        "lowest entropy at 1 x": ("entropy_1", -1), "lowest entropy at 8 x": ("entropy_8", -1),
-        "a key keeps most weight at 8 x": ("kept_8", 1),
-    }  # fmt: skip
-    others = [rule for rule in logs.rules if rule != "softmax"]
-    columns: dict[str, tuple[list[str], str]] = {
-        "learnt: right at 1 x": (logs.learnt(others), "1"), "learnt: right at 8 x": (logs.learnt(others), "8"),
-        "all: right at 8 x": (others, "8"),
-    }  # fmt: skip
-    runs = {(rule, run["seed"]): run for rule in others for run in logs.at_best(rule)}
-    cells: list[list[str]] = []
-    for rules, times in columns.values():
-        found: list[list[float]] = []
-        p: list[float] = []
-        for key, sign in predictors.values():
-            pairs = []
-            for each in logs.forecasts:
-                if all((rule, each["seed"]) in runs for rule in rules):
-                    said = np.array([sign * each["rules"][rule][key] for rule in rules])
-                    came = np.array([mean_of(runs[rule, each["seed"]], times, "right") for rule in rules])
-                    pairs.append((said, came))
-            found.append([rank_correlation(said, came) for said, came in pairs])
-            p.append(p_of_ranks(pairs))
-        cells.append([
-            f"{np.mean(each):+.2f} ({', '.join(f'{v:+.2f}' for v in each)}), p {raw:.3f}, adjusted {adjusted:.3f}"
-            for each, raw, adjusted in zip(found, p, holm(p), strict=True)
-        ])  # fmt: skip
-    return table(
-        ["the softmax model says", *columns],
-        ([name, *of] for name, *of in zip(predictors, *cells, strict=True)),
-    )
-
-
-def foreseen_table(logs: Logs) -> str:
-    """By rule: the weight that a key keeps, right answers in the softmax model without training, and what
-    training brought; the order is that of the first."""
-    runs = {(run["rule"], run["seed"]): run for rule in logs.rules for run in logs.at_best(rule)}
-    both = [
-        (of["rules"], {rule: runs[rule, of["seed"]] for rule in logs.rules if (rule, of["seed"]) in runs})
-        for of in logs.forecasts
-    ]
-
-    def weight(rule: str) -> float:
-        return float(np.mean([said[rule]["kept_8"] for said, _ in both]))
-
-    rows = []
-    for rule in sorted(logs.rules, key=weight, reverse=True):
-        came = [came[rule] for _, came in both if rule in came]
-        rows.append([
-            f"`{rule}`", shown(said[rule]["kept_8"] for said, _ in both),
-            *(shown(said[rule][f"right_{at}"] for said, _ in both) for at in "18"),
-            *(shown(mean_of(run, at, "right") for run in came) for at in "18"),
-        ])  # fmt: skip
-    head = ["weight kept at 8 x", "not trained: right at 1 x", "at 8 x", "trained: right at 1 x", "at 8 x"]
-    return table(["rule", *head], rows)
-
-
-def contrast_table(logs: Logs) -> str:
-    """Right answers of the rules by whose definition a key keeps a weight of .5 at 8 x, less those of
-    the others, with the same seed: one t test. Rules that did not learn with every seed are left out."""
-    rules = logs.learnt(logs.rules)
-    runs = {(rule, seed_of(run)): run for rule in rules for run in logs.at_best(rule)}
-    said = [of["rules"] for of in logs.forecasts]
-    keep = {rule: float(np.mean([of[rule]["kept_8"] for of in said])) >= 0.5 for rule in rules}
-
-    def mean(seed: int, at: str, which: bool) -> float:
-        return float(
-            np.mean([mean_of(runs[rule, seed], at, "right") for rule in rules if keep[rule] == which])
-        )
-
-    seeds = sorted({seed for _, seed in runs if all((rule, seed) in runs for rule in rules)})
-    less = {at: [mean(seed, at, True) - mean(seed, at, False) for seed in seeds] for at in TIMES}
-    cells = [*(shown(less[at]) for at in TIMES), f"{p_of_three(less['8']):.4f}"]
-    names = [f"`{rule}`" for rule in rules if not keep[rule]]
-    head = [f"keep less {', '.join(names)}", *(f"{at} x" for at in TIMES), "p at 8 x"]
-    return table(head, [[f"{sum(keep.values())} rules", *cells]])
-
-
 def forming_table(logs: Logs) -> str:
     """By headgauge.series(): in how many heads of a run the weight is shown to grow, and of the head
     where it grows most, by how much, and from which step on half of that was there."""
@@ -291,7 +202,7 @@ def pairs_table(logs: Logs, base: str, what: str = "right") -> str:
         both = [(run, own[run["seed"]]) for run in logs.at_best(other) if run["seed"] in own]
         for at in TIMES:
             less[at].append([mean_of(a, at, what) - mean_of(b, at, what) for a, b in both])
-    tested = {at: holm([p_of_three(values) for values in less[at]]) for at in ("1", "8")}
+    tested = {at: holm([p_of_mean(values) for values in less[at]]) for at in ("1", "8")}
     rows = [
         [
             f"`{other}`",
@@ -311,7 +222,9 @@ MAKERS: dict[str, Callable[[Logs], str]] = {
     "own pairs": lambda logs: pairs_table(logs, "entmax-logn"),
     "loss pairs": lambda logs: pairs_table(logs, "softmax", "loss"),
     "few": few_table,
+    "learnt right": learnt_table,
     "foreseen": foreseen_table,
+    "untrained": untrained_table,
     "forecast": forecast_table,
     "contrast": contrast_table,
     "heads": heads_table,
@@ -322,6 +235,13 @@ MAKERS: dict[str, Callable[[Logs], str]] = {
     "variants": variants_table,
 }
 OF_FORECASTS = ("foreseen", "forecast", "contrast")
+
+
+def tables_of(logs: Logs) -> dict[str, str]:
+    """Returns every table that the logs have the runs for."""
+    foretold = bool(logs.forecasts) and all(set(logs.rules) <= set(of["rules"]) for of in logs.forecasts)
+    without = () if foretold else OF_FORECASTS if logs.forecasts else (*OF_FORECASTS, "untrained")
+    return {name: make(logs) for name, make in MAKERS.items() if name not in without}
 
 
 def rewrite(page: Path, parts: dict[str, str]) -> None:
@@ -351,10 +271,7 @@ def main() -> None:
     logs = [json.loads(line) for line in given.logs.read_text("utf-8").splitlines()]
     parts: dict[str, str] = {}
     for data in dict.fromkeys(log["data"] for log in logs):
-        of = Logs(logs, data)
-        for name, make in MAKERS.items():
-            if name not in OF_FORECASTS or of.forecasts:
-                parts[f"{data} {name}"] = make(of)
+        parts |= {f"{data} {name}": part for name, part in tables_of(Logs(logs, data)).items()}
     if given.page:
         marks = given.page.read_text("utf-8")
         rewrite(given.page, {name: part for name, part in parts.items() if f"training: {name} " in marks})

@@ -26,7 +26,7 @@ if not MISSING:
     import tasks
     import torch
     import train
-    from data import Tasks, Text
+    from data import Deep, Fresh, Longer, Tasks, Text
 
     import headgauge
 
@@ -141,6 +141,36 @@ class Drawn(unittest.TestCase):
             self.assertIn(wanted, [facts[k + 1] for k in places])
             asked = ids[ids.index(tasks.SEPARATOR) + 1 :]
             self.assertNotIn((ids[-1], wanted), list(itertools.pairwise(asked)))
+
+    def test_texts_that_test_once_more_are_others(self) -> None:
+        def tested(data: Tasks) -> Any:
+            with mock.patch.object(train, "answer", lambda model, rule, batch: batch[0]):
+                of_kinds = train.test(None, rules.RULES["logn"], data, 1, data.test_seed)
+            return of_kinds["recall"]
+
+        with tempfile.TemporaryDirectory() as folder:
+            cases = []
+            for data in (Tasks(), Fresh()):
+                forecast.write_cases(data, 1, 4, Path(folder) / data.name)
+                cases.append((Path(folder) / data.name).read_text("utf-8").splitlines())
+        self.assertFalse(set(cases[0]) & set(cases[1]))
+        first, again = (set(map(tuple, tested(data).tolist())) for data in (Tasks(), Fresh()))
+        self.assertFalse(first & again)
+        for kind in (Longer, Deep):
+            self.assertTrue(torch.equal(tested(kind()), tested(Tasks())))
+
+    def test_foretells_of_the_rules_asked_for(self) -> None:
+        job = train.Run("fresh", "softmax", 3e-3, 3)
+        with tempfile.TemporaryDirectory() as folder:
+            model = decoder.decoder(rules.RULES["softmax"], 3, Fresh())
+            torch.save({"model": model.state_dict()}, Path(folder) / f"{job.name}.model")
+            looks = json.dumps({"looks": [{"weight_induction": [[0.1, None], [0.9, 0.2]]}]})
+            (Path(folder) / f"{job.name}.json").write_text(looks, "utf-8")
+            found = forecast.forecast(job, Path(folder), 1, ("logn", "entmax"))
+            self.assertEqual(forecast.forecast(job, Path(folder)), found)
+        self.assertEqual((found["data"], list(found["rules"])), ("fresh", ["softmax", "logn", "entmax"]))
+        self.assertEqual(found["rules"]["softmax"]["loss_change_8"], 0.0)
+        self.assertAlmostEqual(found["rules"]["logn"]["kept_8"], forecast.kept("logn", 0.9, 64, 8), places=4)
 
     def test_a_key_keeps_what_the_definition_leaves_of_it(self) -> None:
         found = forecast.kept("softmax", 0.9, 64, 8)

@@ -13,6 +13,7 @@ from test_live import ROOT
 from test_training import FOLDER, program
 
 sys.path.insert(0, str(FOLDER))
+import forecast_tables
 import logs
 import tables
 
@@ -78,6 +79,48 @@ class Tables(unittest.TestCase):
         self.assertEqual(rows["| `entmax`"][2:], ["0.148", "0.148 |"])
         self.assertEqual(rows["| `ssmax`"], ["0.35 ± 0.05", "0.35 ± 0.05", "-", "- |"])
         self.assertEqual(logs.holm([0.01, 0.04, 0.03]), [0.03, 0.06, 0.06])
+        # scipy.stats.ttest_1samp
+        found = logs.p_of_mean([0.1, 0.12, 0.11, 0.2, 0.05, 0.14])
+        self.assertAlmostEqual(found, 0.0019156365970127598, places=7)
+        self.assertAlmostEqual(logs.p_of_mean([1.0, -0.5, 0.25, 0.125]), 0.5285171863688882, places=7)
+        self.assertEqual(logs.p_of_mean([0.0, 0.0, 0.0]), 1.0)
+        self.assertTrue(np.isnan(logs.p_of_mean([0.1, 0.2])))
+
+    def test_seeds_that_do_not_learn_are_counted_and_left_out(self) -> None:
+        made = logs.Logs(
+            [
+                self.log("softmax", 1e-3, 0, 0.9, 1.0),
+                self.log("softmax", 1e-3, 1, 0.1, 4.0),
+                self.log("softmax", 5e-4, 1, 0.2, 3.5),
+                self.log("softmax", 1e-3, 2, 0.1, 4.0),
+                self.log("softmax", 2e-3, 2, 0.7, 1.0),
+                self.log("logn", 1e-3, 0, None, 0.0),
+            ],
+            "tasks",
+        )
+        found = tables.learnt_table(made).splitlines()[2:]
+        self.assertEqual(found[0], "| `softmax` | 2 of 3 |" + " 0.80 ± 0.10 |" * 5)
+        self.assertEqual(found[1], "| `logn` | 0 of 1 |" + " - |" * 5)
+
+    def test_answers_without_training_are_paired_by_seed(self) -> None:
+        right = {"softmax": (0.5, 0.6, 0.7), "logn": (0.6, 0.72, 0.81), "entmax": (0.6, 0.8, 1.0)}
+        said = [
+            {
+                "data": "fresh", "forecast": f"fresh-softmax-0.001-{seed}", "seed": seed,
+                "rules": {rule: {"right_1": 0.9, "right_8": of[seed]} for rule, of in right.items()},
+            }
+            for seed in range(3)
+        ]  # fmt: skip
+        runs = [{**self.log(rule, 1e-3, 0, 0.9, 1.0), "data": "fresh"} for rule in ("softmax", "ssmax")]
+        made = tables.tables_of(logs.Logs([*runs, *said], "fresh"))
+        # scipy.stats.ttest_rel: p .00274 and .0742, adjusted for two.
+        self.assertEqual(made["untrained"].splitlines()[2:], [
+            "| `softmax` | 0.900 ± 0.000 | 0.600 ± 0.058 | - | - |",
+            "| `logn` | 0.900 ± 0.000 | 0.710 ± 0.061 | 0.110 ± 0.006 | 0.0055 |",
+            "| `entmax` | 0.900 ± 0.000 | 0.800 ± 0.115 | 0.200 ± 0.058 | 0.0742 |",
+        ])  # fmt: skip
+        self.assertNotIn("forecast", made)  # nothing is foretold of ssmax
+        self.assertNotIn("untrained", tables.tables_of(logs.Logs(runs, "fresh")))
 
     def test_a_forecast_is_compared_by_ranks(self) -> None:
         rules = ("softmax", "ssmax", "entmax", "sparsemax", "logn")
@@ -85,12 +128,12 @@ class Tables(unittest.TestCase):
         keys = ("loss_change_1", "loss_change_8", "right_1", "right_8", "entropy_1", "entropy_8", "kept_8")
         said = {rule: dict.fromkeys(keys, float(place)) for place, rule in enumerate(rules)}
         forecast = {"data": "tasks", "forecast": "tasks-softmax-0.001-0", "seed": 0, "rules": said}
-        found = tables.forecast_table(logs.Logs([*runs, forecast], "tasks"))
+        found = forecast_tables.forecast_table(logs.Logs([*runs, forecast], "tasks"))
         # Of 24 orders of four rules 2 have the correlation 1 or -1.
         cell = r"\+1.00 \(\+1.00\), p (0.08\d), adjusted 0.[45]\d\d"
         self.assertRegex(found, rf"most right at 8 x \| {cell} \| {cell} \| {cell} \|")
         self.assertRegex(found, r"answers lose least at 8 x \| -1.00 \(-1.00\), p 0.08\d")
-        foreseen = tables.foreseen_table(logs.Logs([*runs, forecast], "tasks")).splitlines()[2:]
+        foreseen = forecast_tables.foreseen_table(logs.Logs([*runs, forecast], "tasks")).splitlines()[2:]
         self.assertEqual(foreseen[0], "| `logn` | 4.00 | 4.00 | 4.00 | 0.40 | 0.40 |")
         self.assertEqual(foreseen[-1], "| `softmax` | 0.00 | 0.00 | 0.00 | 0.00 | 0.00 |")
 
@@ -126,7 +169,7 @@ class Tables(unittest.TestCase):
         said = {"softmax": 0.2, "softmax1": 0.2, "logn": 0.8, "sigmoid": 0.2}
         rules = {rule: {"kept_8": kept} for rule, kept in said.items()}
         made = logs.Logs([*runs, {"data": "tasks", "forecast": "x", "seed": 0, "rules": rules}], "tasks")
-        head, _, row = tables.contrast_table(made).splitlines()
+        head, _, row = forecast_tables.contrast_table(made).splitlines()
         self.assertIn("| keep less `softmax`, `softmax1` |", head)
         self.assertEqual(row, "| 1 rules |" + " 0.11 ± 0.01 |" * 5 + " 0.0027 |")
 
