@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 
 namespace headgauge {
@@ -11,15 +10,6 @@ namespace {
 constexpr double kBinRounding = 1e-4;  // of a bin's width, by which float32 may miss its bin
 
 }  // namespace
-
-double CriticalTemperature::find(std::span<const float> logits) {
-  finite_.clear();
-  std::ranges::copy_if(logits, std::back_inserter(finite_),
-                       [](float l) { return std::isfinite(l); });
-  if (finite_.size() < 2) return kUndefined;
-  const auto [least, most] = std::ranges::minmax(finite_);
-  return find(finite_, least, most);
-}
 
 double CriticalTemperature::find(std::span<const float> logits, float least, float most) {
   if (logits.size() < 2) return kUndefined;

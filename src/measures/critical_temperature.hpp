@@ -13,11 +13,9 @@ namespace headgauge {
 
 class CriticalTemperature {
  public:
-  // Returns min over k >= 2 of (l_1 - l_k) / log k for the logits in falling order; undefined with
-  // fewer than two finite ones.
-  double find(std::span<const float> logits);
-  // Does the same for finite logits, of which `least` and `most` are the extremes. Sorts only those
-  // near the minimum.
+  // Returns min over k >= 2 of (l_1 - l_k) / log k for the logits in falling order, all finite, of
+  // which `least` and `most` are the extremes; undefined for fewer than two. Sorts only those near
+  // the minimum.
   double find(std::span<const float> logits, float least, float most);
 
  private:
@@ -33,7 +31,6 @@ class CriticalTemperature {
   // Marks the bins in which the minimum may lie.
   void choose();
 
-  std::vector<float> finite_;
   std::vector<double> factors_;            // 1 / log k
   std::vector<std::uint8_t> bins_;         // of the logits
   std::array<Index, kBins + 1> before_{};  // keys in the bins before each bin, and in all

