@@ -60,6 +60,7 @@ def forecast_table(logs: Logs) -> str:
             found.append([rank_correlation(said, came) for said, came in pairs])
             p.append(p_of_ranks(pairs))
         cells.append([
+            "-" if np.isnan(raw) else
             f"{np.mean(each):+.2f} ({', '.join(f'{v:+.2f}' for v in each)}), p {raw:.3f}, adjusted {adjusted:.3f}"
             for each, raw, adjusted in zip(found, p, holm(p), strict=True)
         ])  # fmt: skip

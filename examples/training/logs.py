@@ -44,7 +44,7 @@ def seed_of(run: Log) -> int:
 
 def learnt(run: Log) -> bool:
     """Returns whether the loss has fallen below half of its first."""
-    return float(run.get("choice", np.inf)) < run["curve"][0][1] / 2
+    return "choice" in run and float(run["choice"]) < run["curve"][0][1] / 2
 
 
 def mean_of(run: Log, times: str, what: str) -> float:
@@ -75,8 +75,11 @@ def ranks(values: np.ndarray) -> np.ndarray:
 
 
 def standard_ranks(values: np.ndarray) -> np.ndarray:
-    """Returns ranks less their mean, of length 1: the product of two is their rank correlation."""
+    """Returns ranks less their mean, of length 1: the product of two is their rank correlation. NaN if all
+    values are equal or one is NaN."""
     centred = ranks(values) - (len(values) - 1) / 2
+    if np.isnan(values).any() or not centred.any():
+        return np.full(len(values), np.nan)
     return np.asarray(centred / np.linalg.norm(centred))
 
 
@@ -86,12 +89,14 @@ def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
 
 def p_of_ranks(pairs: list[tuple[np.ndarray, np.ndarray]]) -> float:
     """Returns the two-sided p of the mean rank correlation of the pairs, from 20000 permutations, each the
-    same in all pairs."""
+    same in all pairs; NaN if a correlation is."""
     random = np.random.default_rng(0)
     orders = np.array([random.permutation(len(pairs[0][0])) for _ in range(20000)])
     standard = [(standard_ranks(said), standard_ranks(came)) for said, came in pairs]
     chance = np.mean([came[orders] @ said for said, came in standard], axis=0)
     found = np.mean([came @ said for said, came in standard])
+    if np.isnan(found):
+        return float("nan")
     return float((1 + np.sum(np.abs(chance) >= abs(found) - 1e-12)) / (1 + len(orders)))
 
 

@@ -134,8 +134,9 @@ def train(run: Run, data: Tasks | Text, folder: Path, steps: int | None = None) 
         optimizer.load_state_dict(state["optimizer"])
         random.set_state(state["random"])
         log = state["log"]
+    records_path = folder / f"{run.name}.monitor"
     monitor = headgauge.Monitor(
-        model, every=max(steps // 16, 1), queries=16, warn=log["warnings"].append,
+        model, every=max(steps // 16, 1), queries=16, warn=log["warnings"].append, path=records_path,
         measures=("weights", "logits", "sensitivity"),
     )  # fmt: skip
     looks = sorted({round(share * steps) for share in LOOKS})
@@ -159,11 +160,11 @@ def train(run: Run, data: Tasks | Text, folder: Path, steps: int | None = None) 
                 optimizer.zero_grad()
                 loss.backward()
                 norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+                if not math.isfinite(float(norm)):
+                    log["failed"] = step + 1  # no number is left to learn from
+                    break
                 optimizer.step()
                 record = monitor.step(step + 1)
-            if not math.isfinite(float(norm)):
-                log["failed"] = step + 1  # no number is left to learn from
-                break
             log["largest_gradient"] = max(log["largest_gradient"], float(norm))
             if step % (steps // 32 or 1) == 0:
                 log["curve"].append([step, round(float(loss), 4), round(float(norm), 4)])
@@ -199,6 +200,7 @@ def train(run: Run, data: Tasks | Text, folder: Path, steps: int | None = None) 
     log_path.with_suffix(".part").write_text(json.dumps(log) + "\n", "utf-8")
     os.replace(log_path.with_suffix(".part"), log_path)
     state_path.unlink(missing_ok=True)
+    records_path.unlink(missing_ok=True)
     shutil.rmtree(look_folder, ignore_errors=True)
     return log
 

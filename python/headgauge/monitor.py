@@ -8,7 +8,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ SCHEMA = "headgauge.monitor/1"
 SHORTEST = 32  # minimum number of tokens of a measured text
 
 Values = npt.NDArray[np.float64]
+T = TypeVar("T")
 
 
 class Drift:
@@ -91,7 +92,8 @@ class Monitor:
     largest logit, mean logit, log-sum-exp, separability above its null, spectral norm of the
     Jacobian (docs/formats.md).
 
-    `path`: a JSON Lines file to which each record is appended. `writer`: a SummaryWriter of
+    `path`: a JSON Lines file to which each record is appended. A training that is resumed goes on from the
+    records of earlier steps: warnings compare with the first of them. `writer`: a SummaryWriter of
     TensorBoard, or an object with the same add_scalar, add_histogram and add_image. `warn`: called
     with a sentence for each problem that begins; by default warnings.warn.
 
@@ -124,7 +126,9 @@ class Monitor:
         self._began, self._spent = time.perf_counter(), 0.0
         self._first = not distributed.is_initialized() or distributed.get_rank() == 0
         self._file: TextIO | None = None
+        self._before: list[dict[str, Any]] = []
         if path is not None and self._first:
+            self._before = _whole_records(path)
             self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 - closed by close()
         # The hook is on the object that is called: for a compiled module this is outside of the
         # compiled code. It is a function, which copies of the model share: a method would be copied
@@ -169,34 +173,32 @@ class Monitor:
             self._spent += time.perf_counter() - began
 
     def _text(self) -> list[int]:
-        if self._ids is None:
+        """Returns the first text of the last batch; no step measures a batch twice."""
+        ids, mask = self._ids, self._mask
+        self._ids = self._mask = None
+        if ids is None:
             return []
-        row = self._ids[0]
-        if isinstance(self._mask, torch.Tensor) and self._mask.ndim == 2:
-            row = row[self._mask[0].bool()]
+        row = ids[0]
+        if isinstance(mask, torch.Tensor) and mask.ndim == 2:
+            row = row[mask[0].bool()]
         return [int(token) for token in row.detach().cpu()]
 
     def _measure(self, began: float) -> dict[str, Any] | None:
         ids = self._text()
-        enough = len(ids) >= SHORTEST
-        if distributed.is_initialized():
-            everywhere = torch.tensor(int(enough))
-            distributed.all_reduce(everywhere, op=distributed.ReduceOp.MIN)
-            enough = bool(everywhere)
-        if not enough:
+        if not all(_of_processes(len(ids) >= SHORTEST)):
             self.skipped += 1
             return None
         results = scan(self._model, ids, lengths=[len(ids)], queries=self.queries, measures=self.measures)
+        own = {name: _of_heads(results, name) for name in KEPT if name in results.metrics}
+        of_all = _of_processes(own)
         metrics: dict[str, Values] = {
-            name: _of_heads(results, name) for name in KEPT if name in results.metrics
+            name: _joined(name, np.stack([each[name] for each in of_all])) for name in own
         }
-        if distributed.is_initialized():
-            metrics = {name: _over_processes(name, values) for name, values in metrics.items()}
-        said = [
-            line
-            for drift in self._drifts if drift.metric in metrics
-            for line in drift.look(self._steps, metrics[drift.metric])
-        ]  # fmt: skip
+        for earlier in self._before:
+            if earlier["step"] < self._steps:
+                self._look(earlier["step"], earlier["metrics"])
+        self._before = []
+        said = self._look(self._steps, metrics)
         record = {
             "schema": SCHEMA,
             "model": getattr(self._model.config, "name_or_path", "") or type(self._model).__name__,
@@ -211,6 +213,13 @@ class Monitor:
         if self._first:
             self._write(record, metrics)
         return record
+
+    def _look(self, step: int, metrics: dict[str, Any]) -> list[str]:
+        return [
+            line
+            for drift in self._drifts if drift.metric in metrics
+            for line in drift.look(step, np.array(metrics[drift.metric], dtype=np.float64))
+        ]  # fmt: skip
 
     def _write(self, record: dict[str, Any], metrics: dict[str, Values]) -> None:
         if self._file is not None:
@@ -280,16 +289,41 @@ def _of_heads(results: Results, name: str) -> Values:
     return of_layers
 
 
-def _over_processes(name: str, values: Values) -> Values:
-    """The mean, but the largest of what is itself a largest value."""
+def _of_processes(value: T) -> list[T]:
+    """Returns the value that each process has. Objects can be gathered by every backend: NCCL takes no
+    tensors of the CPU."""
+    if not distributed.is_initialized():
+        return [value]
+    values: list[Any] = [None] * distributed.get_world_size()
+    distributed.all_gather_object(values, value)
+    return values
+
+
+def _joined(name: str, values: Values) -> Values:
+    """Returns the mean over the processes, (processes, layers, heads), of numbers that are known; the
+    largest of what is itself a largest value."""
+    known = np.isfinite(values)
     if name == "largest_logit":
-        largest = torch.from_numpy(np.nan_to_num(values.astype(np.float64), nan=-np.inf))
-        distributed.all_reduce(largest, op=distributed.ReduceOp.MAX)
-        found = largest.numpy()
-        return np.asarray(np.where(np.isfinite(found), found, np.nan))
-    known = torch.from_numpy(np.stack([np.nan_to_num(values), np.isfinite(values)]).astype(np.float64))
-    distributed.all_reduce(known)
-    return np.asarray((known[0] / known[1]).numpy(), dtype=np.float64)
+        joined = np.where(known, values, -np.inf).max(axis=0)
+    else:
+        joined = np.where(known, values, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return np.where(known.any(axis=0), joined, np.nan)
+
+
+def _whole_records(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """Returns the records of the file, if it is there, in the order of their steps; of two records of one step the
+    later. Cuts off a last record that is incomplete, as when a training was killed: one that follows on
+    its line could not be read."""
+    if not os.path.exists(path):
+        return []
+    with open(path, "r+b") as file:
+        text = file.read()
+        end = text.rfind(b"\n") + 1
+        if text[end:].startswith(b"{"):
+            file.truncate(end)
+    lines = [json.loads(line) for line in text[:end].splitlines() if line.startswith(b"{")]
+    records = {line["step"]: line for line in lines if line.get("schema") == SCHEMA}
+    return [records[step] for step in sorted(records)]
 
 
 def _plain(values: Values) -> list[list[float | None]]:

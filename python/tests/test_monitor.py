@@ -8,6 +8,7 @@ import tempfile
 import unittest
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -109,6 +110,25 @@ class Training(unittest.TestCase):
             np.testing.assert_allclose(lines[0]["metrics"][name], expected[name].values[..., 0], atol=1e-6)
         self.assertTrue(0 < monitor.share < 1)
 
+    def test_goes_on_after_a_record_that_was_cut_off(self) -> None:
+        model = make()
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "monitor.jsonl"
+
+            def watched(steps: range) -> list[dict[str, Any]]:
+                with headgauge.Monitor(model, every=1, measures=["weights"], path=path) as monitor:
+                    for step in steps:
+                        model(input_ids=batch(step))
+                        monitor.step(step)
+                return monitor.records
+
+            first = watched(range(1, 4))
+            path.write_bytes(path.read_bytes()[:-40])
+            again = watched(range(3, 5))
+            lines = [json.loads(line) for line in path.read_text().splitlines()]
+            self.assertEqual(lines, [*first[:2], *again])
+            self.assertEqual(headgauge.Results.load(path).coords["step"], [1, 2, 3, 4])
+
     def test_padding_is_no_text_and_short_texts_are_left_out(self) -> None:
         model = make()
         monitor = headgauge.Monitor(model, every=1, measures=["weights"])
@@ -133,7 +153,10 @@ class Training(unittest.TestCase):
             with torch.no_grad():
                 model(input_ids=batch(1))
             self.assertIsNone(monitor.step())
-        self.assertEqual(monitor.skipped, 4)
+            model(input_ids=batch(1))
+            self.assertIsNotNone(monitor.step())
+            self.assertIsNone(monitor.step())  # that batch was measured
+        self.assertEqual(monitor.skipped, 5)
         self.assertEqual(len(said), 1)
         self.assertIn("token ids", said[0])
 
@@ -239,6 +262,31 @@ class Warnings(unittest.TestCase):
         self.assertTrue([large.look(step, np.array([[v]])) for step, v in enumerate((150.0, 101))][-1])
         self.assertFalse([large.look(step, np.array([[99.0]])) for step in (2, 3)][-1])
 
+    def test_of_a_resumed_training_are_those_of_one_that_was_not(self) -> None:
+        entropies = [0.8, 0.92, 0.97, 0.5, 0.96, 0.97, 0.97]
+
+        def watched(path: Path, steps: range) -> list[str]:
+            said: list[str] = []
+            model = make()
+            with headgauge.Monitor(
+                model, every=1, measures=["weights"], path=path, warn=said.append
+            ) as monitor:
+                for step in steps:
+                    model(input_ids=batch(1))
+                    values = np.full((2, 4), entropies[step])
+                    with mock.patch.object(headgauge.monitor, "_of_heads", lambda results, name: values):
+                        monitor.step(step)
+            return [line for line in said if "head 0.0" in line]
+
+        with tempfile.TemporaryDirectory() as folder:
+            whole = watched(Path(folder) / "whole.jsonl", range(7))
+            parts = [
+                watched(Path(folder) / "parts.jsonl", steps) for steps in (range(5), range(4, 6), range(5, 7))
+            ]
+        self.assertEqual([line[:24] for line in whole], ["step 4: dispersion began"])
+        # Steps 4 and 5 are measured again, and step 5 says it again, for a checkpoint before it was loaded.
+        self.assertEqual(parts, [[], whole, whole])
+
     def test_are_given_to_the_caller(self) -> None:
         model, said = make(), []
         with headgauge.Monitor(model, every=1, measures=["weights"], warn=said.append) as monitor:
@@ -300,7 +348,9 @@ def of_two(rank: int, folder: str, kind: str) -> None:
             both(input_ids=ids, labels=ids).loss.backward()
             optimizer.step()
             optimizer.zero_grad()
-            monitor.step()
+            # NCCL takes no tensor of the CPU.
+            with mock.patch.object(torch.distributed, "all_reduce", side_effect=RuntimeError("on the CPU")):
+                monitor.step()
     own = headgauge.scan(
         gathered(both, kind), batch(10 * rank + 2)[0].numpy(), lengths=[64], queries=16, measures=groups
     )

@@ -21,6 +21,7 @@ sys.path.insert(0, str(FOLDER))
 if not MISSING:
     import decoder
     import forecast
+    import logs
     import rules
     import run
     import tasks
@@ -234,9 +235,26 @@ class Trained(unittest.TestCase):
             with mock.patch.object(train, "loss_of", fails), self.assertRaises(KeyboardInterrupt):
                 train.train(job, data, Path(parts), steps)
             self.assertTrue((Path(parts) / f"{job.name}.pt").exists())
+            self.assertTrue((Path(parts) / f"{job.name}.monitor").exists())
             self.assertEqual(train.train(job, data, Path(parts), steps), expected)
             self.assertEqual([step for step, *_ in expected["curve"]], list(range(8)))
             self.assertEqual(len(expected["looks"]), 7)
+            self.assertEqual(sorted(path.suffix for path in Path(parts).iterdir()), [".json", ".model"])
+
+    def test_a_loss_that_is_no_number_ends_a_run(self) -> None:
+        own, job = train.loss_of, train.Run("tasks", "logn", 3e-3, 1)
+        for step in (1, 4):  # the Monitor measures at step 4, after 64 / 16 steps
+            calls = 0
+
+            def loss(model: Any, texts: Any, last: int = step) -> Any:
+                nonlocal calls
+                calls += 1
+                return own(model, texts) * (float("nan") if calls == last else 1.0)
+
+            with tempfile.TemporaryDirectory() as folder, mock.patch.object(train, "loss_of", loss):
+                log = train.train(job, Tasks(), Path(folder), 64)
+            self.assertEqual(log["failed"], step)
+            self.assertFalse(logs.learnt(log))
 
     def test_measures_what_headgauge_measures_of_the_rule(self) -> None:
         rule, data = rules.RULES["entmax-logn"], Tasks()

@@ -133,6 +133,9 @@ class Tables(unittest.TestCase):
         cell = r"\+1.00 \(\+1.00\), p (0.08\d), adjusted 0.[45]\d\d"
         self.assertRegex(found, rf"most right at 8 x \| {cell} \| {cell} \| {cell} \|")
         self.assertRegex(found, r"answers lose least at 8 x \| -1.00 \(-1.00\), p 0.08\d")
+        flat = {**forecast, "rules": {rule: {**of, "right_8": 1.0} for rule, of in said.items()}}
+        found = forecast_tables.forecast_table(logs.Logs([*runs, flat], "tasks"))
+        self.assertIn("| most right at 8 x | - | - | - |", found)
         foreseen = forecast_tables.foreseen_table(logs.Logs([*runs, forecast], "tasks")).splitlines()[2:]
         self.assertEqual(foreseen[0], "| `logn` | 4.00 | 4.00 | 4.00 | 0.40 | 0.40 |")
         self.assertEqual(foreseen[-1], "| `softmax` | 0.00 | 0.00 | 0.00 | 0.00 | 0.00 |")
@@ -203,6 +206,8 @@ class Page(unittest.TestCase):
         np.testing.assert_array_equal(logs.ranks(a), [3, 0, 1.5, 1.5])
         # Spearman's rho of scipy.
         self.assertAlmostEqual(logs.rank_correlation(a, b), -0.9486832980505138)
+        self.assertTrue(np.isnan(logs.rank_correlation(a, np.array([1.0, 5.0, 2.0, np.nan]))))
+        self.assertTrue(np.isnan(logs.p_of_ranks([(a, b), (a, np.ones(4))])))
         self.assertEqual(logs.shown([1.0, 2.0, 3.0]), "2.00 ± 0.58")
 
 

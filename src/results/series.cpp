@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -264,15 +265,24 @@ Results join_text(std::span<const std::vector<Results>> runs, std::size_t place,
   return Series(of_text, names, options).join();
 }
 
-// Returns the metrics that all series have.
-std::vector<std::string> shared_metrics(std::span<const Results> joined) {
-  std::vector<std::string> shared;
-  for (const std::string& name : joined.front().coord_names(kMetric)) {
-    if (std::ranges::all_of(joined, [&](const Results& one) { return one.metric(name); })) {
-      shared.push_back(name);
-    }
+// The metrics that the series of all texts have, and those that only some have.
+struct MetricsOfTexts {
+  std::vector<std::string> shared, missing;
+};
+
+MetricsOfTexts metrics_of(std::span<const Results> joined) {
+  std::set<std::string> names;
+  for (const Results& one : joined) {
+    const auto of_text = one.coord_names(kMetric);
+    names.insert(of_text.begin(), of_text.end());
   }
-  return shared;
+  MetricsOfTexts found;
+  for (const std::string& name : names) {
+    const bool everywhere =
+        std::ranges::all_of(joined, [&](const Results& one) { return one.metric(name); });
+    (everywhere ? found.shared : found.missing).push_back(name);
+  }
+  return found;
 }
 
 // Joins the runs of each text, and returns the mean over the texts.
@@ -291,14 +301,12 @@ Results join_texts(std::span<const std::vector<Results>> runs, std::span<const s
   };
   join();
   // A metric may be undefined on one of the texts.
-  options.metrics = shared_metrics(joined);
+  const MetricsOfTexts metrics = metrics_of(joined);
+  options.metrics = metrics.shared;
   require_metrics(options.metrics, names.front());
-  if (std::ranges::any_of(joined, [&](const Results& one) {
-        return one.coord_names(kMetric).size() > options.metrics.size();
-      })) {
-    join();
-  }
+  if (!metrics.missing.empty()) join();
   Results mean = mean_over_texts(joined);
+  if (!metrics.missing.empty()) mean.notices.push_back(missing_on_some_texts(metrics.missing));
   mean.settings["pairs"] = joined.size();
   for (const Results& one : std::span(joined).subspan(1)) {
     for (const char* where : {"length", "judged_n"}) {

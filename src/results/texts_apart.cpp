@@ -31,8 +31,9 @@ Results without_errors(Results run) {
   return run;
 }
 
-// Returns the mean of the cells at one place of all arrays. Equal values have no error unless they
-// are 0: whole numbers may agree on a few texts and differ on the next.
+// Returns the mean of the cells at one place of all arrays; numbers that name something have none
+// unless all agree. Equal values have no error unless they are 0: whole numbers may agree on a few
+// texts and differ on the next.
 Estimate mean_at(std::span<const LabelledArray* const> arrays, std::size_t at) {
   std::vector<double> values;
   Estimate mean;
@@ -45,6 +46,7 @@ Estimate mean_at(std::span<const LabelledArray* const> arrays, std::size_t at) {
   const MeanWithError found = mean_with_error(values);
   mean.value = found.value;
   const bool alike = std::ranges::all_of(values, [&](double v) { return v == values.front(); });
+  if (arrays.front()->identifier && !alike) return {};
   if (alike && found.value != 0) return mean;
   mean.standard_error = found.standard_error;
   mean.degrees_of_freedom = found.degrees_of_freedom;
@@ -62,7 +64,46 @@ void append_text(TextRecord& all, const TextRecord& more) {
   all.sinks.reset();
 }
 
+// Returns the names of the metrics that at least one of the results has.
+std::vector<std::string> all_metrics(std::span<const Results> results) {
+  std::vector<std::string> names;
+  for (const Results& one : results) {
+    for (const auto& [name, metric] : one.metrics) {
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    }
+  }
+  return names;
+}
+
+// Returns the flags that all results have, with the means of their values. What else differs
+// between the texts is left out.
+std::vector<Flag> flags_of_all(std::span<const Results> results) {
+  std::vector<Flag> kept;
+  for (Flag flag : results.front().flags) {
+    const auto same = [&](const Flag& other) {
+      return other.name == flag.name && other.layer == flag.layer && other.head == flag.head &&
+             other.change == flag.change;
+    };
+    std::vector<double> values;
+    for (const Results& one : results) {
+      const auto found = std::ranges::find_if(one.flags, same);
+      if (found == one.flags.end()) break;
+      values.push_back(found->value);
+      if (found->partner != flag.partner) flag.partner.reset();
+      if (found->advice != flag.advice) flag.advice.clear();
+    }
+    if (values.size() < results.size()) continue;
+    flag.value = mean_with_error(values).value;
+    kept.push_back(std::move(flag));
+  }
+  return kept;
+}
+
 }  // namespace
+
+std::string missing_on_some_texts(const std::vector<std::string>& names) {
+  return "left out, for some of the texts lack them or have other labels: " + names_text(names);
+}
 
 std::vector<Results> in_order_of_texts(std::span<const Results> runs,
                                        std::span<const Results> reference,
@@ -89,39 +130,33 @@ Results mean_over_texts(std::span<const Results> results) {
   Results mean = results.front();
   mean.metrics.clear();
   mean.notices.clear();
-  std::vector<std::string> differing;
-  for (const auto& [name, metric] : results.front().metrics) {
+  std::vector<std::string> missing;
+  for (const std::string& name : all_metrics(results)) {
     std::vector<const LabelledArray*> arrays;
     for (const Results& one : results) {
       const LabelledArray* array = one.metric(name);
-      if (array != nullptr && array->dims() == metric.dims()) arrays.push_back(array);
+      if (array == nullptr) break;
+      if (arrays.empty() || array->dims() == arrays.front()->dims()) arrays.push_back(array);
     }
     if (arrays.size() < results.size()) {
-      differing.push_back(name);
+      missing.push_back(name);
       continue;
     }
+    const LabelledArray& metric = *arrays.front();
     LabelledArray& all = mean.add_metric(name, metric);
     if (!metric.identifier) all.with_standard_errors();
     metric.each(
         [&](std::span<const Index> cell, std::size_t at) { all.set(cell, mean_at(arrays, at)); });
   }
+  mean.flags = flags_of_all(results);
   for (const Results& one : results.subspan(1)) {
     append_text(mean.text, one.text);
     mean.partial = mean.partial || one.partial;
-    std::erase_if(mean.flags, [&](const Flag& flag) {
-      return std::ranges::none_of(one.flags, [&](const Flag& other) {
-        return other.name == flag.name && other.layer == flag.layer && other.head == flag.head &&
-               other.change == flag.change;
-      });
-    });
   }
   std::vector<NamedRun> runs;
   for (const Results& one : results) runs.push_back({&one, text_of(one)});
   inherit_notices(mean.notices, runs);
-  if (!differing.empty()) {
-    mean.notices.push_back("left out: their labels differ between the texts: " +
-                           names_text(differing));
-  }
+  if (!missing.empty()) mean.notices.push_back(missing_on_some_texts(missing));
   return mean;
 }
 

@@ -113,6 +113,65 @@ TEST(PairedDiff, KeepsTheFlagsThatEveryTextGains) {
   EXPECT_EQ(d.flags[0].change, "gained");
 }
 
+TEST(PairedDiff, FlagsHaveTheMeanOfTheTextsAndAPartnerIfAllAgree) {
+  Sides sides;
+  for (Results& run : sides.before) run.metrics.front().first = kFlagged;
+  for (std::size_t text = 0; text < 4; ++text) {
+    Results& run = sides.after[text];
+    run.metrics.front().first = kFlagged;
+    run.flags.push_back({.name = "dispersed",
+                         .head = 0,
+                         .value = 0.2 * static_cast<double>(text),
+                         .advice = text == 2 ? "one" : "two",
+                         .partner = text == 1 ? 3 : 2});
+    run.flags.push_back(
+        {.name = "dispersed", .head = 1, .value = 1, .advice = "one", .partner = 2});
+  }
+  const Results d = diff(sides.before, sides.after);
+  ASSERT_EQ(d.flags.size(), 2U);
+  EXPECT_NEAR(d.flags[0].value, 0.3, 1e-12);
+  EXPECT_FALSE(d.flags[0].partner);
+  EXPECT_EQ(d.flags[0].advice, "");
+  EXPECT_EQ(d.flags[1].value, 1);
+  EXPECT_EQ(d.flags[1].partner, 2);
+  EXPECT_EQ(d.flags[1].advice, "one");
+}
+
+TEST(PairedDiff, NamesHaveNoMean) {
+  Sides sides;
+  for (std::size_t text = 0; text < 4; ++text) {
+    for (auto* side : {&sides.before, &sides.after}) {
+      LabelledArray& other = (*side)[text].add_metric("other", {"layer", "head"}, "head");
+      other.identifier = true;
+      other.values = {text == 1 ? 2.0 : 1.0, 3};
+    }
+  }
+  const Results d = diff(sides.before, sides.after);
+  const LabelledArray& other = d.require_metric("other");
+  for (const Index run : {0, 1}) {
+    EXPECT_TRUE(std::isnan(other.at({0, 0, run}).value));
+    EXPECT_EQ(other.at({0, 1, run}).value, 3);
+  }
+}
+
+TEST(PairedDiff, AMetricThatOneTextLacksIsLeftOutWhicheverTextItIs) {
+  for (const std::size_t text : {std::size_t{0}, std::size_t{2}}) {
+    Sides sides;
+    for (std::size_t i = 0; i < 4; ++i) {
+      if (i == text) continue;
+      for (Results* run : {&sides.before[i], &sides.after[3 - i]}) {
+        run->add_metric("extra", {"layer", "head"}, "nats").values = {1, 2};
+      }
+    }
+    const Results d = diff(sides.before, sides.after);
+    EXPECT_EQ(d.metric("extra"), nullptr);
+    EXPECT_NE(d.notices.back().find(
+                  "left out, for some of the texts lack them or have other labels: extra"),
+              std::string::npos)
+        << d.notices.back();
+  }
+}
+
 TEST(PairedDiff, RefusesRunsWithoutAPartner) {
   const Sides sides;
   const auto refused = [](const std::vector<Results>& before, const std::vector<Results>& after) {

@@ -343,6 +343,8 @@ TEST(Series, JoinsTheMetricsThatAllTextsHave) {
   const Results joined = headgauge::series(steps, names);
   EXPECT_EQ(joined.coord_names("series_metric").size(), 1U);
   EXPECT_EQ(joined.coord_names("series_metric")[0], "held");
+  EXPECT_EQ(joined.notices.back(),
+            "left out, for some of the texts lack them or have other labels: of_some_texts");
   for (std::vector<Results>& runs : steps) runs[3].set_coord("length", Numbers{32, 48});
   expect_part(thrown<BadInputError>([&] { headgauge::series(steps, names); }),
               "s0: expected one length for all texts, found 64 and 48");
