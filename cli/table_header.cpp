@@ -87,9 +87,11 @@ std::string run_line(const Results& results) {
     const bool several = given != results.settings.end() && given->is_array();
     return several ? "" : text_of(results.settings, key);
   };
-  const std::string pattern = results.command == Command::plan ? "none" : one("pattern");
+  // What a plan was made from is no rule of the model.
+  const bool of_plan = results.command == Command::plan;
+  const std::string pattern = of_plan ? "none" : one("pattern");
   return joined(
-      {length ? fmt::format("L = {}", *length) : "", one("normalizer"),
+      {length ? fmt::format("L = {}", *length) : "", of_plan ? "" : one("normalizer"),
        pattern == "none" ? "" : with("pattern ", pattern),
        with("plan ", plan_name(results.settings)), with("x = ", text_of(results.settings, "x")),
        with("seed ", text_of(results.settings, "seed")), total ? rounded(*total) + " s" : "",

@@ -20,7 +20,8 @@ namespace headgauge {
 
 // An alternative to the model's own attention.
 struct Intervention {
-  std::string label;  // the normalizer or pattern, as the user named it
+  std::string label;     // the normalizer, pattern or plan, as the user named it
+  bool of_plan = false;  // whether a plan says what each head does
   HeadInterventions heads;
   PerHead<double> fitted;            // the parameter that fit_interventions() chose; empty: none
   std::string fitted_key;            // the name of the fitted parameter

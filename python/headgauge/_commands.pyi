@@ -680,7 +680,7 @@ def plan(
         Largest number of pieces of each text, spread over the text (default 4).
     replay: int
         Repeat the first R tokens of each piece at its end, and judge plans by their loss too; 0: no
-        replay (default 64). Pieces of fewer than 4 R tokens have none.
+        replay (default 64). Pieces of fewer than 6 R tokens have none.
     tasks: str | Sequence[str]
         Task files, whose cases plans are judged by too: every second case in the search, the others
         when a plan is chosen. Each line is a case: a prompt and its answer. See docs/tasks.md.

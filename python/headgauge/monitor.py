@@ -111,6 +111,8 @@ class Monitor:
             raise UsageError(
                 f"Monitor: expected every and queries of at least 1, found {every} and {queries}"
             )
+        if not isinstance(model, torch.nn.Module):
+            raise UsageError(f"Monitor: expected a module of PyTorch, found {type(model).__name__}")
         self.every: int = every
         self.queries: int = queries
         self.measures: list[str] = list(measures)
@@ -158,19 +160,21 @@ class Monitor:
         if self._steps % self.every != 0:
             return None
         if self._ids is None and not distributed.is_initialized():
-            self.skipped += 1
-            if not self._unseen:
-                self._unseen = True
-                self._warn(
-                    f"step {self._steps}: nothing was measured, for no forward pass with gradients has had token ids "
-                    "(input_ids) since the last one; Monitor.skipped counts such steps"
-                )
+            self._skip("no forward pass with gradients has had token ids (input_ids) since the last one")
             return None
         began = time.perf_counter()
         try:
             return self._measure(began)
         finally:
             self._spent += time.perf_counter() - began
+
+    def _skip(self, reason: str) -> None:
+        self.skipped += 1
+        if not self._unseen and self._first:
+            self._warn(
+                f"step {self._steps}: nothing was measured, for {reason}; Monitor.skipped counts such steps"
+            )
+        self._unseen = True
 
     def _text(self) -> list[int]:
         """Returns the first text of the last batch; no step measures a batch twice."""
@@ -186,7 +190,7 @@ class Monitor:
     def _measure(self, began: float) -> dict[str, Any] | None:
         ids = self._text()
         if not all(_of_processes(len(ids) >= SHORTEST)):
-            self.skipped += 1
+            self._skip(f"a text has fewer than {SHORTEST} tokens")
             return None
         results = scan(self._model, ids, lengths=[len(ids)], queries=self.queries, measures=self.measures)
         own = {name: _of_heads(results, name) for name in KEPT if name in results.metrics}

@@ -88,7 +88,7 @@ class Metrics(Mapping[str, Metric]):
     def __getitem__(self, name: MetricName | str) -> Metric:
         if name not in self._names:
             near = difflib.get_close_matches(str(name), self._names, 3)
-            raise KeyError(f"{name}; near it are {', '.join(near)}" if near else name)
+            raise KeyError(f"no metric {name}" + (f"; near it are {', '.join(near)}" if near else ""))
         fields = self._core.metric(name)
         fields["dims"] = tuple(fields["dims"])
         if fields["rows"] is not None:  # of 64 bits under another name, which zarr does not know

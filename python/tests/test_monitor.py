@@ -140,7 +140,8 @@ class Training(unittest.TestCase):
         self.assertEqual(record["tokens"], 40)
         mask[:, :40] = 0
         model(input_ids=ids, attention_mask=mask)
-        self.assertIsNone(monitor.step())
+        with self.assertWarnsRegex(UserWarning, "step 2: nothing was measured, for a text has fewer than 32"):
+            self.assertIsNone(monitor.step())
         self.assertEqual(monitor.skipped, 1)
         monitor.close()
 

@@ -275,7 +275,9 @@ class Comparison {
     written.scan.layers = options_.scan.layers;
     written.scan.heads = options_.scan.heads;
     std::vector<std::string> labels;
-    for (const Intervention& intervention : interventions_) labels.push_back(intervention.label);
+    for (const Intervention& intervention : interventions_) {
+      if (!intervention.of_plan) labels.push_back(intervention.label);
+    }
     const bool patterns = dimension_ == "pattern";
     written.normalizers = patterns ? std::vector<std::string>() : labels;
     written.patterns = patterns ? labels : std::vector<std::string>();

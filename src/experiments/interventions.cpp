@@ -77,6 +77,7 @@ Intervention make_intervention(const AttentionPlan& plan, const CompareOptions& 
                                 "ScanOptions", info.without_attention);
   Intervention intervention;
   intervention.label = label;
+  intervention.of_plan = true;
   intervention.heads = make_interventions(plan, source, label);
   bool any = false, some = false;  // `any`: the plan changes a head; `some`: a selected one
   intervention.heads.each([&](int layer, int head, HeadIntervention& here) {

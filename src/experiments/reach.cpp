@@ -35,13 +35,14 @@ std::vector<SummaryLine> reach_sentences(const Results& results) {
     if (!octave) continue;
     const auto change =
         find_cell(results, metric::loss_change_by_gap, {{dim, k}, {"gap", *octave}});
-    const auto whole = find_cell(results, metric::loss_change, {{dim, k}});
-    if (!change || !whole) continue;
+    const auto elsewhere = find_cell(results, metric::loss_change_by_gap,
+                                     {{dim, k}, {"gap", results.coord_size("gap") - 1}});
+    if (!change || !elsewhere) continue;
     Line line;
     line.say("Under ").say(results.require_coord(dim).label(k));
     line.say(", the loss of tokens that repeat a bigram from ").whole(*reach).say(" to ");
     line.derived(2 * reach->value - 1).say(" tokens back rises by ").nats(*change);
-    line.say(" nats, that of all tokens by ").nats(*whole).say(".");
+    line.say(" nats, that of tokens that repeat nothing by ").nats(*elsewhere).say(".");
     lines.push_back(line.done());
   }
   return lines;

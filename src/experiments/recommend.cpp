@@ -196,13 +196,19 @@ class Recommendations {
   }
 
   void say_candidates() {
+    const bool chosen = gains_.tried() > 1;
     say_each("Lower loss in", best_,
-             "It was chosen among many on this text, so it looks better here than it is.",
+             chosen
+                 ? "It was chosen among several on this text, so it looks better here than it is."
+                 : "It was tried on this text alone.",
              next::kConfirm);
-    say(fmt::format("No recommendation yet: {} chosen on this text; confirm_gains() tries {} on "
+    say(fmt::format("No recommendation yet: {} {} on this text{}; confirm_gains() tries {} on "
                     "another.",
-                    best_.size() == 1 ? "it was" : "they were", best_.size() == 1 ? "it" : "them"),
-        "Only a text that had no part in the choice can confirm a gain.", next::kConfirm);
+                    best_.size() == 1 ? "it was" : "they were", chosen ? "chosen" : "tried",
+                    chosen ? "" : " alone", best_.size() == 1 ? "it" : "them"),
+        chosen ? "Only a text that had no part in the choice can confirm a gain."
+               : "Another text may show no gain.",
+        next::kConfirm);
     say_losing();
   }
 
@@ -280,7 +286,7 @@ class Recommendations {
     }
     if (!higher.empty()) {
       say(fmt::format("The loss is shown to rise {}: {}.", where, listed(higher)),
-          "These changes gain only on the first text.", next::kConfirm);
+          "These changes gain only on the first text.", next::kValidate);
     }
   }
 
@@ -339,11 +345,14 @@ std::vector<SummaryLine> summarize_comparison(const Results& results) {
     if (line) lines.push_back(*explained(std::move(line), means, next));
   };
   if (results.changes) {
+    const bool each_head = value_or<std::string>(results.settings, "each", "none") == "head";
     for (SummaryLine& line : change_sentences(results, *results.changes)) {
       add(std::move(line),
-          "A metric changes because this head or earlier heads have another normalizer or pattern: "
-          "the loss says what that is worth.",
-          next::kOneHead);
+          each_head ? "A metric changes because this head has another normalizer or pattern: the "
+                      "loss says what that is worth."
+                    : "A metric changes because this head, or others before it or beside it, have "
+                      "another normalizer or pattern: the loss says what that is worth.",
+          each_head ? next::kConfirm : next::kOneHead);
     }
   }
   for (std::string& text : selectivity_of_patterns(results)) {
@@ -356,12 +365,13 @@ std::vector<SummaryLine> summarize_comparison(const Results& results) {
   for (SummaryLine& line : answer_change_sentences(results)) lines.push_back(std::move(line));
   for (SummaryLine& line : reach_sentences(results)) {
     add(std::move(line),
-        "The changed model copies worse from that distance on. Most tokens repeat nothing, so the "
-        "mean loss hides it.",
+        "The changed model copies worse over that distance than it predicts what is new. Most "
+        "tokens "
+        "repeat nothing, so the mean loss hides it.",
         next::kEachLayer);
   }
   add(temperature_range(results),
-      "The logits may be scaled within that range without harm to the loss of this text.",
+      "The temperature matters little to the loss of this text within that range.",
       next::kEachLayer);
   for (SummaryLine& line : Recommendations(results).lines()) lines.push_back(std::move(line));
   return lines;

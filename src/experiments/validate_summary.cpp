@@ -106,7 +106,8 @@ class ValidateSentences {
     }
     Line line;
     line.say("Under ").say(interventions_[intervention]).say(", ");
-    if (!most) return line.say("no metric predicts the change of ").say(outcome_).say(".").done();
+    if (!most)
+      return line.say("no metric is shown to predict the change of ").say(outcome_).say(".").done();
     line.say(predictors_[*most]).say(" predicts the change of ").say(outcome_).say(" best (");
     add_correlation(line, *most, intervention);
     if (const auto own =

@@ -52,10 +52,12 @@ std::vector<SummaryLine> summarize_scan(const Results& results) {
                          "A head that spreads with the context selects less in longer texts.",
                          next::kConverge),
        .spare = true},
-      {explained(summary.outlook(),
-                 "A slope near 1 says that a head spreads over all new keys; a slope near 0 says "
-                 "that it still selects in longer texts.",
-                 next::kConverge)},
+      {explained(
+          summary.outlook(),
+          "A slope near 1 says that a head spreads over all new keys; a slope near 0 says "
+          "that it still selects in longer texts. The ends of the 95 % intervals decide "
+          "which head is named, so a larger slope with a larger error may stand in the table.",
+          next::kConverge)},
       {.line = explained(summary.critical(),
                          "This many selected keys say no more about the text than the same number "
                          "of random keys: paper A's bound on how much a head can usefully select.",

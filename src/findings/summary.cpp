@@ -170,29 +170,31 @@ std::optional<Summary::ForecastCells> Summary::forecast(const HeadName& h) const
 
 // Describes what to expect at longer contexts (docs/mathematics.md 7b).
 MaybeLine Summary::outlook() const {
-  const auto most = largest(metric::entropy_slope);
-  // The end of the 95 % interval farthest from 0: a noisy head must not pass as stable.
-  const auto farthest = [](const MetricCell& slope) {
-    const Interval interval = t_interval(mean_of(slope));
-    return std::max(-interval.low, interval.high);
+  // The ends of 95 % intervals: a noisy head must not pass as the most or the least.
+  const auto by_end = [&](auto end) {
+    return best([&](const HeadName& h) -> std::optional<double> {
+      const auto slope = cell(metric::entropy_slope, h);
+      if (!slope || is_dormant(h)) return std::nullopt;
+      return end(t_interval(mean_of(*slope)));
+    });
   };
-  const auto least = best([&](const HeadName& h) -> std::optional<double> {
-    const auto slope = cell(metric::entropy_slope, h);
-    return slope && !is_dormant(h) ? std::optional(-farthest(*slope)) : std::nullopt;
-  });
-  if (!most || !least || most->head.text() == least->text()) return std::nullopt;
+  const auto most = by_end([](const Interval& interval) { return interval.low; });
+  const auto least = by_end([](const Interval& interval) { return -interval.high; });
+  if (!most || !least || most->text() == least->text()) return std::nullopt;
+  const MetricCell fast = *cell(metric::entropy_slope, *most);
+  const MetricCell slow = *cell(metric::entropy_slope, *least);
   Line line;
   length(line.say("Up to "))
       .say(", ")
-      .head(most->head)
-      .say(" disperses most (its entropy grows by ");
-  line.number(most->cell).say(" ± ").error(most->cell).say(" per unit of log n), ").head(*least);
-  const MetricCell slope = *cell(metric::entropy_slope, *least);
-  line.say(farthest(slope) < kSelects ? " keeps selecting (" : " least (");
-  line.number(slope).say(" ± ").error(slope).say(")");
+      .head(*most)
+      .say(" is shown to disperse most (its entropy grows by ");
+  line.number(fast).say(" ± ").error(fast).say(" per unit of log n), ").head(*least);
+  const bool selects = t_interval(mean_of(slow)).high < kSelects;
+  line.say(selects ? " keeps selecting (" : " least (");
+  line.number(slow).say(" ± ").error(slow).say(")");
 
   const auto share = find_cell(results_, metric::forecast_coverage, {});
-  const auto wide = forecast(most->head), narrow = forecast(*least);
+  const auto wide = forecast(*most), narrow = forecast(*least);
   if (!share || !wide || !narrow) return line.say(".").done();
   const auto interval = [&](const ForecastCells& of) -> Line& {
     line.number(of.value).say(" (").number(of.low).say(" to ").number(of.high);

@@ -49,7 +49,8 @@ class Sentences {
                     "The same entries at other heads are the control: they say whether the plan "
                     "knows its heads.",
                     next::kValidate),
-          explained(others(), "So the loss rises as the cache shrinks.", next::kUnderPlan),
+          explained(others(), "An interval that contains 0 shows no change at that size.",
+                    next::kUnderPlan),
           explained(screened(),
                     "A head whose loss falls does better with less; joint changes can differ from "
                     "the sum of single ones.",

@@ -8,12 +8,14 @@
 #include <initializer_list>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace headgauge {
 namespace {
 
-constexpr std::size_t kMostNamed = 3;  // files or rules named in a command
+constexpr std::size_t kMostFiles = 3;  // named in a command
+constexpr const char* kStdin = "/dev/stdin";
 
 std::string in_shell(const std::string& word) {
   const bool plain = std::ranges::all_of(word, [](unsigned char c) {
@@ -25,21 +27,45 @@ std::string in_shell(const std::string& word) {
   return quoted + "'";
 }
 
-// Returns the values of the first of these options that the run was given; nothing if there are
-// none, or too many to repeat.
-std::optional<std::string> given(const Results& results, std::initializer_list<const char*> options,
-                                 const char* between) {
+// Returns the values of the option that the run was given, in the shell's spelling; nothing if
+// there are none.
+std::vector<std::string> values_of(const Results& results, const char* option) {
+  const auto values = results.settings.find(option);
+  if (values == results.settings.end() || !values->is_array()) return {};
+  std::vector<std::string> words;
+  for (const auto& value : *values) {
+    if (!value.is_string()) return {};
+    words.push_back(in_shell(value.get<std::string>()));
+  }
+  return words;
+}
+
+// Returns the first of these options that the run was given, with its files; nothing if there are
+// none, too many to repeat, or one that cannot be read again.
+std::optional<std::string> files(const Results& results,
+                                 std::initializer_list<const char*> options) {
   for (const char* option : options) {
-    const auto values = results.settings.find(option);
-    if (values == results.settings.end() || !values->is_array() || values->empty()) continue;
-    std::vector<std::string> words;
-    for (const auto& value : *values) {
-      if (value.is_string()) words.push_back(in_shell(value.get<std::string>()));
+    const std::vector<std::string> words = values_of(results, option);
+    if (words.empty()) continue;
+    if (words.size() > kMostFiles || std::ranges::find(words, kStdin) != words.end()) {
+      return std::nullopt;
     }
-    if (words.size() != values->size() || words.size() > kMostNamed) return std::nullopt;
-    return fmt::format("--{} {}", option, fmt::join(words, between));
+    return fmt::format("--{} {}", option, fmt::join(words, " "));
   }
   return std::nullopt;
+}
+
+// Returns what the run compared, as options; empty if it compared nothing.
+std::string changes(const Results& results) {
+  std::string options;
+  for (const auto& [option, between] :
+       {std::pair{"pattern", ","}, {"normalizer", ","}, {"plan", " "}}) {
+    const std::vector<std::string> words = values_of(results, option);
+    if (words.empty()) continue;
+    options +=
+        fmt::format("{}--{} {}", options.empty() ? "" : " ", option, fmt::join(words, between));
+  }
+  return options;
 }
 
 // Replaces every occurrence of `name` as a whole word.
@@ -63,16 +89,15 @@ void replace_word(std::string& words, std::string_view name, const std::string& 
 std::string with_commands(const Results& results, std::string words, const std::string& head) {
   // The user's own words are inserted last, because they may contain these names.
   if (!head.empty()) replace_word(words, "HEAD", head);
-  if (const auto change = given(results, {"pattern", "normalizer"}, ",")) {
-    replace_word(words, "CHANGE", *change);
-  }
-  const auto text = given(results, {"text", "tokens"}, " ");
+  const std::string change = changes(results);
+  if (!change.empty()) replace_word(words, "CHANGE", change);
+  const auto text = files(results, {"text", "tokens"});
   constexpr std::string_view kBoth = "MODEL TEXT";
   if (!results.model.name) return words;
   const std::string name = in_shell(*results.model.name);
   std::string tasks;
   for (const char* option : {"tasks", "probe"}) {
-    if (const auto words_of = given(results, {option}, " ")) tasks += " " + *words_of;
+    if (const auto given = files(results, {option})) tasks += " " + *given;
   }
   const std::string beside = text ? " " + *text : tasks.empty() ? " --text FILE" : "";
   if (tasks.empty()) tasks = " --tasks FILE";
@@ -92,11 +117,9 @@ void fill_in_commands(Results& results) {
   }
 }
 
-std::string command_in(const std::string& words, const std::string& head) {
+std::string command_in(const std::string& words) {
   const std::size_t begin = words.find('`') + 1;
-  std::string command = words.substr(begin, words.find('`', begin) - begin);
-  replace_word(command, "HEAD", head);
-  return command;
+  return words.substr(begin, words.find('`', begin) - begin);
 }
 
 }  // namespace headgauge

@@ -19,8 +19,10 @@ bool stands_alone(const std::string& dim) {
   return dim == "layer" || dim == "head" || dim == "normalizer" || dim == "pattern";
 }
 
-// Orders changes: a larger rank stands out more.
+// Orders changes: a larger rank stands out more. Those with an error of 0 come last: a few values
+// that agree say little of how far chance goes.
 std::tuple<double, double, double> rank(const Change& change) {
+  if (std::isinf(change.errors)) return {-2, 0, change.relative};
   return {std::isnan(change.p) ? 0 : -change.p, std::isnan(change.errors) ? 0 : change.errors,
           change.relative};
 }

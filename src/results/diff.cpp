@@ -49,7 +49,9 @@ class Difference {
     require_one_run(before_, options_.old_file);
     require_one_run(after_, options_.new_file);
     choose_metrics();
-    if (chosen_.empty()) left_out_.fail_without_overlap();
+    if (std::ranges::none_of(chosen_, [&](const std::string& name) { return is_listed(name); })) {
+      left_out_.fail_without_overlap();
+    }
     describe();
     write_coords();
     for (const std::string& name : chosen_) write_metric(name);
@@ -69,6 +71,11 @@ class Difference {
 
   bool asked_for(const std::string& name) const {
     return std::ranges::find(options_.metrics, name) != options_.metrics.end();
+  }
+
+  // Returns whether changes of the metric are listed: curves over positions only on request.
+  bool is_listed(const std::string& name) const {
+    return !after_.metric(name)->has_dim("position") || asked_for(name);
   }
 
   // Returns whether a metric belongs to the longest length only. Metrics of random tokens in
@@ -181,7 +188,7 @@ class Difference {
     const LabelledArray* const runs[] = {&before, &after};
     results_.add_metric(name, stack(runs, *results_.coord(kRun)));
     if (after.identifier || is_interval_end(name)) return;
-    if (after.has_dim("position") && !asked_for(name)) return;
+    if (!is_listed(name)) return;
     change.change_of = name;
     // If a share is undefined, the metric that it is a share of is counted instead.
     const MetricInfo* info = find_metric_info(name);

@@ -76,6 +76,12 @@ bool lacks_freedom(const Results& results) {
          });
 }
 
+bool is_same_kind(const ModelRecord& a, const ModelRecord& b) {
+  return a.family == b.family && a.layers == b.layers && a.heads == b.heads &&
+         a.kv_heads == b.kv_heads && a.head_dim == b.head_dim && a.width == b.width &&
+         a.vocabulary == b.vocabulary;
+}
+
 void inherit_notices(std::vector<std::string>& all, std::span<const NamedRun> runs) {
   for (const NamedRun& run : runs) {
     for (const std::string& notice : run.results->notices) {
@@ -119,6 +125,11 @@ std::vector<std::string> LeftOut::sentences(const Results& diff) const {
   std::vector<std::string> all;
   if (before_.partial) all.push_back("the old run was interrupted: its results are incomplete");
   if (after_.partial) all.push_back("the new run was interrupted: its results are incomplete");
+  if (!is_same_kind(before_.model, after_.model)) {
+    all.emplace_back(
+        "the new results are of another kind of model than the old: losses of tokens compare only "
+        "if both split a text into the same tokens");
+  }
   say_what_is_missing(all);
   say_what_errors_hold(diff, all);
   inherit_notices(all, std::vector<NamedRun>{{&before_, "old file"}, {&after_, "new file"}});

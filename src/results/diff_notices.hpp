@@ -74,6 +74,9 @@ nlohmann::ordered_json described_run(const Results& results, const std::string& 
 // numbers.
 void require_one_run(const Results& results, const std::string& file);
 
+// Returns whether two models have the same family, sizes and vocabulary.
+bool is_same_kind(const ModelRecord& a, const ModelRecord& b);
+
 // Lists names: "a, b and 3 more". Leaves out twins by position whose metric is named.
 std::string names_text(const std::vector<std::string>& names);
 // Lists names with counts: "entropy (3), margin (12)".

@@ -49,15 +49,9 @@ class SeriesNotices {
   void say_what_differs() {
     say("interrupted, so with incomplete results",
         where([](const Results& run) { return run.partial; }));
-    const ModelRecord& first = runs_.front().results->model;
+    const Results& first = *runs_.front().results;
     say("another kind of model than in " + legible(runs_.front().name),
-        where([&](const Results& run) {
-          const ModelRecord& model = run.model;
-          return model.family != first.family || model.layers != first.layers ||
-                 model.heads != first.heads || model.kv_heads != first.kv_heads ||
-                 model.head_dim != first.head_dim || model.width != first.width ||
-                 model.vocabulary != first.vocabulary;
-        }));
+        where([&](const Results& run) { return !is_same_kind(run.model, first.model); }));
     std::set<std::string> keys;
     for (const auto& settings : differing_settings(runs_)) {
       for (const auto& [key, value] : settings.items()) keys.insert(key);

@@ -87,10 +87,11 @@ std::vector<Estimate> RepeatGaps::means(std::span<const std::vector<double>> val
 }
 
 double first_octave_above(std::span<const Estimate> changes, double least) {
+  MeanWithError elsewhere = mean_of(changes.back());
+  elsewhere.value += least;
   const Index octaves = std::ssize(changes) - 1;
   for (Index k = 0; k < octaves; ++k) {
-    if (!std::isfinite(changes[k].standard_error)) continue;
-    const TTest test = t_test(mean_of(changes[k]), least, Tail::above);
+    const TTest test = welch_test(mean_of(changes[k]), elsewhere, Tail::above);
     if (test.p * static_cast<double>(octaves) <= kLevel) {
       return static_cast<double>(Index{1} << k);
     }

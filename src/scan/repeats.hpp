@@ -39,8 +39,9 @@ class RepeatGaps {
   Index octaves_ = 0;
 };
 
-// Returns the shortest distance of the first octave whose change is shown to be above `least`
-// (one-sided Student's t, 5 % over all octaves by Bonferroni); -1 if none is.
+// Returns the shortest distance of the first octave whose change is shown to exceed that of the
+// last, what repeats nothing, by more than `least` (one-sided Welch test, 5 % over all octaves by
+// Bonferroni); -1 if none is.
 double first_octave_above(std::span<const Estimate> changes, double least);
 
 }  // namespace headgauge

@@ -62,7 +62,7 @@ void resolve_lengths(ScanOptions& options, const SourceInfo& source) {
     throw BadInputError(
         fault(kWhere, fmt::format("at most {} (the text has {} tokens)", tokens, tokens),
               std::to_string(longest),
-              fmt::format("possible are {}, or give a longer text",
+              fmt::format("choose from {}, or give a longer text",
                           fmt::join(auto_lengths(tokens, longest_auto(source)), ", "))));
   }
 }

@@ -89,7 +89,7 @@ void require_length(const std::vector<Document>& documents, const Input& input,
     if (tokens >= longest) continue;
     std::string advice = "give a longer text";
     if (tokens >= 2) {  // nothing can be measured on fewer
-      advice = fmt::format("possible are {}; or {}",
+      advice = fmt::format("choose from {}, or {}",
                            fmt::join(auto_lengths(tokens, positions), ", "), advice);
     }
     throw BadInputError(fault(

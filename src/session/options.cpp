@@ -156,7 +156,7 @@ std::vector<Option> options_of(PlanRequest& request) {
        .group = option_group::input,
        .help = "Repeat the first R tokens of each piece at its end, and judge plans by their loss "
                "too; 0: no replay (default {})",
-       .details = "Pieces of fewer than 4 R tokens have none",
+       .details = "Pieces of fewer than 6 R tokens have none",
        .least = 0});
   append(options, options_of(request.tasks, "PlanRequest::"));
   find_option(options, "cases").help =

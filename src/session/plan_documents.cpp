@@ -11,7 +11,9 @@
 namespace headgauge {
 namespace {
 
-constexpr Index kLeastPieces = 4;  // a replay is at most this part of a piece
+// A replay is at most a sixth of a piece, so that the loss of the text before it sees what a window
+// of three quarters drops.
+constexpr Index kLeastPieces = 6;
 
 constexpr const char* kConfirm = "PlanRequest::confirm";
 
@@ -179,7 +181,7 @@ void load_tasks(const Input& input, const PlanRequest& request, Index length, Pl
   }
   if (request.replay > 0 && pieces.replayed == 0 && input.model.summary().causal) {
     pieces.notices.push_back(fmt::format(
-        "pieces of {} tokens have no replay of {}, for it would take more than a quarter of them",
+        "pieces of {} tokens have no replay of {}, for it would take more than a sixth of them",
         length, request.replay));
   }
 }

@@ -332,7 +332,7 @@ class Texts(BadInputTest):
 
     def test_too_short(self) -> None:
         words = b"Milling Drilling Milling Drilling"
-        self.refuse_text(words, "4 tokens", "found 8", "possible are 4", options=("--lengths", "8"))
+        self.refuse_text(words, "4 tokens", "found 8", "choose from 4", options=("--lengths", "8"))
         self.refuse_text(b"Milling", "at least 2 tokens", "found 1;")
 
     def test_not_there(self) -> None:

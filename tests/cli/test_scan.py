@@ -289,7 +289,7 @@ class Choices(ScanTest):
         self.write("short.txt", "7 6 5 4 3 2 1 0 " * 5)
         texts = ("ids.txt", "short.txt")
         says = ("short.txt: expected --lengths of at most 40", "40 tokens", "found 64")
-        says += ("possible are 32, 40", "--lengths auto")
+        says += ("choose from 32, 40", "--lengths auto")
         self.refuse(3, "scan", "model", "--tokens", *texts, "--lengths", "10,64", says=says)
         self.succeed("scan", "model", "--tokens", *texts, "--lengths", "10,40")
 

@@ -73,9 +73,9 @@ TEST(PhantomSentences, DifferBetweenStrengths) {
     EXPECT_FALSE(strong[i].heads.empty());
     same += weak[i].text == strong[i].text;
   }
-  // What is advised rests on the uniform head, which has no strength; and no N is shown to be
-  // critical at any.
-  EXPECT_LE(same, 2U);
+  // What disperses most and what is advised rest on the uniform head, which has no strength; and
+  // no N is shown to be critical at any.
+  EXPECT_LE(same, 3U);
 }
 
 TEST(DemoSummary, EveryNumberIsInTheResults) {

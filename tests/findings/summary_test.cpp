@@ -55,12 +55,25 @@ TEST(Summary, TellsWhichHeadsDisperseAndWhatBecomesOfThem) {
   testing::expect_every_number_is_in_the_results(r);
   const auto lines = texts(r);
   ASSERT_EQ(lines.size(), 5u);
-  EXPECT_EQ(lines[2],
-            "Up to L = 1024, head 0.0 disperses most (its entropy grows by 0.98 ± 0.00 per unit "
-            "of log n), head 0.2 keeps selecting (0.02 ± 0.01); at L = 2048 they should spread "
-            "over 1510 (1400 to 1626) and 1.25 (1.00 to 2.50) keys (95 % intervals: one octave "
-            "before, such intervals held for 90.0 % of the heads).");
+  EXPECT_EQ(
+      lines[2],
+      "Up to L = 1024, head 0.0 is shown to disperse most (its entropy grows by 0.98 ± 0.00 "
+      "per unit of log n), head 0.2 keeps selecting (0.02 ± 0.01); at L = 2048 they should spread "
+      "over 1510 (1400 to 1626) and 1.25 (1.00 to 2.50) keys (95 % intervals: one octave "
+      "before, such intervals held for 90.0 % of the heads).");
   EXPECT_NE(lines[3].find("critical N"), std::string::npos);
+}
+
+TEST(Summary, ANoisyHeadNeitherDispersesMostNorKeepsSelecting) {
+  Results r = scanned_results();
+  set_outlook(r, .9);
+  LabelledArray& slope = *r.metric("entropy_slope");
+  slope.values[3] = 1.4;  // ± .4
+  EXPECT_NE(texts(r)[2].find("head 0.0 is shown to disperse most"), std::string::npos);
+  slope.values[3] = -.4;
+  EXPECT_NE(texts(r)[2].find("head 0.2 keeps selecting"), std::string::npos);
+  slope.standard_error[3] = .04;  // its entropy falls
+  EXPECT_NE(texts(r)[2].find("head 1.0 keeps selecting (-0.40 ± 0.04)"), std::string::npos);
 }
 
 TEST(Summary, SaysThatForecastsAreUnreliable) {
@@ -236,18 +249,18 @@ class RestingHeads : public ::testing::Test {
 TEST_F(RestingHeads, AreNoneThatDisperseOrKeepSelecting) {
   set_outlook(results_, .9);
   std::string line = lines_on_growth();
-  ASSERT_TRUE(names(line, "head 0.0 disperses most")) << line;
+  ASSERT_TRUE(names(line, "head 0.0 is shown to disperse most")) << line;
   ASSERT_TRUE(names(line, "head 0.2 keeps selecting")) << line;
   rest(0, .95);  // as much as a head may
   rest(2, .95);
   EXPECT_EQ(lines_on_growth(), line);
   rest(0);
   line = lines_on_growth();
-  EXPECT_TRUE(names(line, "head 1.2 disperses most")) << line;
+  EXPECT_TRUE(names(line, "head 1.2 is shown to disperse most")) << line;
   EXPECT_TRUE(names(line, "head 0.2 keeps selecting")) << line;
   rest(2);
   line = lines_on_growth();
-  EXPECT_TRUE(names(line, "head 1.2 disperses most")) << line;
+  EXPECT_TRUE(names(line, "head 1.2 is shown to disperse most")) << line;
   EXPECT_TRUE(names(line, "head 0.1 least")) << line;
   // Their forecasts go with them.
   EXPECT_TRUE(names(line, "spread over 220 (190 to 250) and 20.0 (10.0 to 40.0) keys")) << line;

@@ -38,6 +38,7 @@ TEST(Advice, AsksForATextWhereTheRunDoesNotSayIt) {
                                Json{{"text", {"a", 1}}}, Json{{"text", {"a", "b", "c", "d"}}}}) {
     EXPECT_EQ(model_and_text(settings), asks) << settings;
   }
+  EXPECT_EQ(model_and_text({{"text", {"/dev/stdin"}}}), asks) << "it cannot be read again";
   // Texts that are too many are not those that a command names, whatever else was given.
   EXPECT_EQ(model_and_text({{"text", {"a", "b", "c", "d"}}, {"tokens", {"ids"}}}), asks);
 }
@@ -55,6 +56,11 @@ TEST(Advice, NamesWhatTheRunChanged) {
   EXPECT_EQ(change({{"normalizer", {"ssmax", "uniform"}}}), "`--normalizer ssmax,uniform --out x`");
   EXPECT_EQ(change({{"pattern", {"window:size=8"}}, {"normalizer", Json::array()}}),
             "`--pattern window:size=8 --out x`");
+  EXPECT_EQ(
+      change({{"pattern", {"window:size=8", "topk:k=4"}}, {"plan", {"a/plan.json", "b.json"}}}),
+      "`--pattern window:size=8,topk:k=4 --plan a/plan.json b.json --out x`");
+  EXPECT_EQ(change({{"normalizer", {"a", "b", "c", "d", "e"}}}),
+            "`--normalizer a,b,c,d,e --out x`");
   EXPECT_EQ(change({{"normalizer", "softmax"}}), "`CHANGE --out x`");
 }
 
@@ -62,15 +68,16 @@ TEST(Advice, NamesAHeadWhereOneIsGiven) {
   const Results run = run_of("m", Json::object());
   EXPECT_EQ(with_commands(run, "`--heads HEAD`", "1.3"), "`--heads 1.3`");
   EXPECT_EQ(with_commands(run, "`--heads HEAD`"), "`--heads HEAD`");
-  EXPECT_EQ(command_in("`look --heads HEAD` shows it, `other` more", "0.1"), "look --heads 0.1");
+  EXPECT_EQ(command_in("`look --heads 0.1` shows it, `other` more"), "look --heads 0.1");
 }
 
 // HEAD is no part of HEADS, AHEAD or HEAD_MASK.
 TEST(Advice, FillsInWordsAlone) {
-  EXPECT_EQ(command_in("`HEAD HEADS AHEAD _HEAD HEAD_MASK 1HEAD HEAD2 (HEAD),HEAD`", "0.1"),
+  EXPECT_EQ(with_commands(run_of("m", Json::object()),
+                          "HEAD HEADS AHEAD _HEAD HEAD_MASK 1HEAD HEAD2 (HEAD),HEAD", "0.1"),
             "0.1 HEADS AHEAD _HEAD HEAD_MASK 1HEAD HEAD2 (0.1),0.1");
   EXPECT_EQ(with_commands(run_of("MODEL", Json::object()), "MODEL, MODEL"), "MODEL, MODEL");
-  EXPECT_EQ(command_in("`HEAD`", "HEAD"), "HEAD");
+  EXPECT_EQ(with_commands(run_of("m", Json::object()), "HEAD", "HEAD"), "HEAD");
 }
 
 // What the user named is filled in last, and nothing in it is.

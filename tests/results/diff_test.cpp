@@ -321,6 +321,13 @@ TEST(Diff, NothingInCommonIsAnErrorThatSaysWhatEachHolds) {
   const std::string apart = fault_of(run_of({0}, {0}, {32}), run_of({0}, {0}, {64}));
   expect_part(apart, "lengths 32, ");
   expect_part(apart, "lengths 64, ");
+  // Curves over positions alone are nothing in common.
+  Results short_run = run_of({0}, {0}, {32}), long_run = run_of({0}, {0}, {64});
+  for (Results* run : {&short_run, &long_run}) {
+    run->set_coord("position", Numbers{16, 32});
+    run->add_metric("measured_by_position", {"position"}, "1").values = {1, 2};
+  }
+  expect_part(fault_of(short_run, long_run), "whose lengths overlap");
   const Results twice = diff(run_of({0}, {0}, {32}), run_of({0}, {0}, {32}));
   expect_part(fault_of(twice, twice), "those of a diff");
   Results named = run_of({0}, {0}, {32});
@@ -377,6 +384,16 @@ TEST(Diff, InterruptedRunsAndNoticesAreToldOf) {
   EXPECT_TRUE(noted(d, "both runs use the same text"));
   after.text.sha256 = {"cd"};
   EXPECT_FALSE(noted(diff(before, after), "same text"));
+}
+
+TEST(Diff, SaysThatTheModelsAreOfAnotherKind) {
+  const Results before = run_of({0}, {0}, {32});
+  Results after = before;
+  EXPECT_FALSE(noted(diff(before, after), "another kind of model"));
+  after.model.name = "another";
+  EXPECT_FALSE(noted(diff(before, after), "another kind of model"));
+  after.model.vocabulary = 7;
+  EXPECT_TRUE(noted(diff(before, after), "the new results are of another kind of model"));
 }
 
 TEST(Diff, SaysWhatErrorsLeaveOut) {
