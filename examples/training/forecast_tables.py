@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-from logs import TIMES, Logs, holm, mean_of, p_of_mean, p_of_ranks, rank_correlation, seed_of, shown, table
+from logs import (
+    TIMES,
+    Logs,
+    holm,
+    mean_of,
+    p_of_mean,
+    p_of_ranks,
+    rank_correlation,
+    seed_of,
+    shown,
+    shown_p,
+    table,
+)
 
 
 def foreseen_table(logs: Logs) -> str:
@@ -81,7 +93,7 @@ def untrained_table(logs: Logs) -> str:
         [
             f"`{rule}`",
             *(shown((of[rule][f"right_{at}"] for of in said), 3) for at in "18"),
-            *([shown(less[rule], 3), f"{p[rule]:.4f}"] if rule in p else ["-", "-"]),
+            *([shown(less[rule], 3), shown_p(p[rule])] if rule in p else ["-", "-"]),
         ]
         for rule in said[0]
     ]

@@ -70,6 +70,10 @@ def table(head: list[str], rows: Iterable[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
+def shown_p(p: float) -> str:
+    return "-" if np.isnan(p) else "< 0.001" if p < 0.0005 else f"{p:.3f}"
+
+
 def ranks(values: np.ndarray) -> np.ndarray:
     return np.array([(values < v).sum() + ((values == v).sum() - 1) / 2 for v in values])
 

@@ -38,9 +38,7 @@ ONCE_MORE, FRESH_SEEDS = ("softmax", "logn", "ssmax", "entmax-logn"), tuple(rang
 # Rules whose answers without training are tested once more.
 UNTRAINED = ("ssmax", "softpick", "sasoftmax", "entmax", "entmax-logn")
 # Rules that also learn with more steps, and in deeper models, and the seeds there.
-FURTHER, DEEP_SEEDS = ("softmax", "logn"), tuple(range(5))
-# Rates of deeper models: the better one of each seed counts.
-DEEP_RATES = (3e-3, 6e-3)
+FURTHER, FURTHER_SEEDS = ("softmax", "logn"), tuple(range(5))
 # Other parameters of a rule.
 VARIANTS = (("entmax-logn", "entmax-logn:s=0.05"), ("entmax-logn", "entmax-logn:s=1"))
 
@@ -66,11 +64,14 @@ def log_of(folder: Path, run: Run) -> dict[str, Any]:
     return dict(json.loads((folder / f"{run.name}.json").read_text("utf-8")))
 
 
-def train_or_slow(folder: Path, runs: list[Run], train_all: Callable[[list[Run]], None]) -> None:
-    """Trains; a run whose loss does not fall to half of its first is repeated at half the rate."""
+def train_or_retry(
+    folder: Path, runs: list[Run], train_all: Callable[[list[Run]], None], factors: tuple[float, ...] = (0.5,)
+) -> None:
+    """Trains; a run whose loss does not fall to half of its first is repeated at half the rate, or at these
+    multiples of it."""
     train_all(runs)
     failed = [run for run in runs if not learnt(log_of(folder, run))]
-    train_all([replace(run, rate=run.rate / 2) for run in failed])
+    train_all([replace(run, rate=run.rate * factor) for factor in factors for run in failed])
 
 
 def best_rates(
@@ -125,8 +126,8 @@ def main() -> None:
         def all_of(runs: list[Run]) -> None:
             say(pool.imap(one, [(run, given.text, given.out, steps) for run in runs]))
 
-        def seeds_of(runs: list[Run]) -> None:
-            train_or_slow(folder, runs, all_of)
+        def seeds_of(runs: list[Run], factors: tuple[float, ...] = (0.5,)) -> None:
+            train_or_retry(folder, runs, all_of, factors)
 
         best: dict[str, dict[str, float]] = {}
         for data in ["tasks", *(["text"] if given.text else [])]:
@@ -145,9 +146,9 @@ def main() -> None:
             seeds_of([Run("tasks", name, rate[rule], seed) for seed in seeds for rule, name in VARIANTS])
             seeds_of([Run("fresh", rule, rate[rule], seed) for seed in FRESH_SEEDS for rule in ONCE_MORE])
             foresee_all("fresh", FRESH_SEEDS, UNTRAINED)
-            seeds_of([Run("longer", rule, rate[rule], seed) for seed in seeds for rule in FURTHER])
-            for deep_rate in DEEP_RATES:
-                seeds_of([Run("deep", rule, deep_rate, seed) for seed in DEEP_SEEDS for rule in FURTHER])
+            seeds_of([Run("longer", rule, rate[rule], seed) for seed in FURTHER_SEEDS for rule in FURTHER])
+            deep = [Run("deep", rule, rate[rule] / 2, seed) for rule in FURTHER for seed in FURTHER_SEEDS]
+            seeds_of(deep, (2, 0.5))
 
 
 def say(lines: Iterable[str]) -> None:

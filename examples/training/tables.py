@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from figure import figure
 from forecast_tables import contrast_table, forecast_table, foreseen_table, untrained_table
-from logs import TIMES, Log, Logs, holm, learnt, mean_of, p_of_mean, seed_of, shown, table
+from logs import TIMES, Log, Logs, holm, learnt, mean_of, p_of_mean, seed_of, shown, shown_p, table
 
 HERE = Path(__file__).parent
 MEASURES = {
@@ -207,7 +207,7 @@ def pairs_table(logs: Logs, base: str, what: str = "right") -> str:
         [
             f"`{other}`",
             *(shown(less[at][place]) for at in ("1", "4", "8", "16")),
-            *("-" if np.isnan(of[place]) else f"{of[place]:.3f}" for of in tested.values()),
+            *(shown_p(of[place]) for of in tested.values()),
         ]
         for place, other in enumerate(others)
     ]

@@ -309,11 +309,14 @@ class Trained(unittest.TestCase):
                     log = {"curve": [[0, 6.0, 1.0]], **ends}
                     (Path(folder) / f"{job.name}.json").write_text(json.dumps(log), "utf-8")
 
-            run.train_or_slow(
+            run.train_or_retry(
                 Path(folder), [train.Run("tasks", "logn", 2e-3, seed) for seed in range(3)], learn
             )
-        again = ["tasks-logn-0.001-1", "tasks-logn-0.001-2"]
-        self.assertEqual(trained, [*(f"tasks-logn-0.002-{seed}" for seed in range(3)), *again])
+            again = ["tasks-logn-0.001-1", "tasks-logn-0.001-2"]
+            self.assertEqual(trained, [*(f"tasks-logn-0.002-{seed}" for seed in range(3)), *again])
+            trained.clear()
+            run.train_or_retry(Path(folder), [train.Run("tasks", "logn", 2e-3, 2)], learn, (2, 0.5))
+        self.assertEqual(trained, ["tasks-logn-0.002-2", "tasks-logn-0.004-2", "tasks-logn-0.001-2"])
 
     def test_the_quick_run_makes_tables(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

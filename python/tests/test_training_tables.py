@@ -116,8 +116,8 @@ class Tables(unittest.TestCase):
         # scipy.stats.ttest_rel: p .00274 and .0742, adjusted for two.
         self.assertEqual(made["untrained"].splitlines()[2:], [
             "| `softmax` | 0.900 ± 0.000 | 0.600 ± 0.058 | - | - |",
-            "| `logn` | 0.900 ± 0.000 | 0.710 ± 0.061 | 0.110 ± 0.006 | 0.0055 |",
-            "| `entmax` | 0.900 ± 0.000 | 0.800 ± 0.115 | 0.200 ± 0.058 | 0.0742 |",
+            "| `logn` | 0.900 ± 0.000 | 0.710 ± 0.061 | 0.110 ± 0.006 | 0.005 |",
+            "| `entmax` | 0.900 ± 0.000 | 0.800 ± 0.115 | 0.200 ± 0.058 | 0.074 |",
         ])  # fmt: skip
         self.assertNotIn("forecast", made)  # nothing is foretold of ssmax
         self.assertNotIn("untrained", tables.tables_of(logs.Logs(runs, "fresh")))
@@ -208,6 +208,7 @@ class Page(unittest.TestCase):
         self.assertAlmostEqual(logs.rank_correlation(a, b), -0.9486832980505138)
         self.assertTrue(np.isnan(logs.rank_correlation(a, np.array([1.0, 5.0, 2.0, np.nan]))))
         self.assertTrue(np.isnan(logs.p_of_ranks([(a, b), (a, np.ones(4))])))
+        self.assertEqual([logs.shown_p(p) for p in (0.0004, 0.0006, float("nan"))], ["< 0.001", "0.001", "-"])
         self.assertEqual(logs.shown([1.0, 2.0, 3.0]), "2.00 ± 0.58")
 
 
