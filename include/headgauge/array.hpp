@@ -136,8 +136,6 @@ class LabelledArray {
   // Returns the same cells with the dims in another order; `order` names each dim once.
   LabelledArray transposed(std::span<const std::string> order) const;
   LabelledArray renamed(std::string_view from, std::string to) const;
-  // Repeats the cells along a new dim, which is inserted at index `axis` of the dims.
-  LabelledArray insert_dim(const Dimension& dim, std::size_t axis) const;
   // Applies `f` to every value except the one that means "none was found", and drops standard
   // errors and numbers of rows.
   LabelledArray map(const std::function<double(double)>& f) const;
@@ -181,9 +179,6 @@ LabelledArray undefined_like(const LabelledArray& other, std::vector<Dimension> 
 // cell is undefined if one of the two means "none was found". Throws UsageError if the numbers of
 // cells differ.
 LabelledArray difference(const LabelledArray& before, const LabelledArray& after);
-
-// Concatenates arrays of the same dims along one of them and joins its labels.
-LabelledArray concat(std::span<const LabelledArray> arrays, std::string_view dim);
 
 // Stacks arrays along a new dim, which follows layer and head and has one label for each array. The
 // cells of an array that is null, or whose dims differ from the first array's, stay undefined.

@@ -272,19 +272,6 @@ LabelledArray LabelledArray::renamed(std::string_view from, std::string to) cons
   return copy;
 }
 
-LabelledArray LabelledArray::insert_dim(const Dimension& dim, std::size_t axis) const {
-  if (axis > dims_.size()) {
-    throw UsageError(fault("results", fmt::format("a place among {} dims", dims_.size()),
-                           std::to_string(axis), ""));
-  }
-  Gather which = everything();
-  const auto at = static_cast<std::ptrdiff_t>(axis);
-  which.dims.insert(which.dims.begin() + at, dim);
-  which.offsets.insert(which.offsets.begin() + at,
-                       std::vector<Index>(static_cast<std::size_t>(dim.size()), 0));
-  return gathered(std::move(which));
-}
-
 LabelledArray LabelledArray::map(const std::function<double(double)>& f) const {
   LabelledArray array = *this;
   array.standard_error.clear();
@@ -315,37 +302,6 @@ void LabelledArray::put_labelled(const LabelledArray& from) {
     }
   }
   scatter(from, to);
-}
-
-LabelledArray concat(std::span<const LabelledArray> arrays, std::string_view dim) {
-  if (arrays.empty()) throw UsageError(fault("results", "arrays to join", "none", ""));
-  Coordinate labels = arrays.front().dim(dim).labels();
-  for (const LabelledArray& array : arrays.subspan(1)) {
-    std::visit(
-        [&](auto& all) {
-          const auto* more = std::get_if<std::decay_t<decltype(all)>>(&array.dim(dim).labels());
-          if (more == nullptr) {
-            throw UsageError(fault("results", fmt::format("labels of one kind along \"{}\"", dim),
-                                   "numbers and names", ""));
-          }
-          all.insert(all.end(), more->begin(), more->end());
-        },
-        labels);
-  }
-  std::size_t axis = 0;
-  while (arrays.front().dims()[axis].name() != dim) ++axis;
-  std::vector<Dimension> dims = arrays.front().dims();
-  dims[axis] = Dimension(std::string(dim), std::move(labels));
-  LabelledArray whole = undefined_like(arrays.front(), std::move(dims));
-  for (const LabelledArray& array : arrays) {
-    if (!array.standard_error.empty()) whole.with_standard_errors();
-    if (!array.rows.empty()) whole.with_rows();
-  }
-  Index place = 0;
-  for (const LabelledArray& array : arrays) {
-    for (Index i = 0; i < array.dim(dim).size(); ++i) whole.put(dim, place++, array.isel(dim, i));
-  }
-  return whole;
 }
 
 LabelledArray stack(std::span<const LabelledArray* const> arrays, const Dimension& dim) {

@@ -83,56 +83,6 @@ TEST_F(ArrayTest, PutLabelledCopiesCellsOfTheSameLabels) {
   }
 }
 
-TEST_F(ArrayTest, ConcatJoinsTheLabels) {
-  for (int shape = 0; shape < kShapes; ++shape) {
-    Plain first = some_plain();
-    if (first.dims.empty()) continue;
-    const Size k = below(first.dims.size());
-    const bool numbers = std::holds_alternative<Numbers>(first.labels[k]);
-    std::vector<Plain> parts{first};
-    for (Size more = below(3); more > 0; --more) {
-      Plain part = first;
-      part.labels[k] = some_labels(below(4), numbers ? 0 : 1);
-      part.sizes[k] = std::visit([](const auto& list) { return list.size(); }, part.labels[k]);
-      parts.push_back(like(part, below(2) == 0, below(2) == 0));
-    }
-    std::vector<LabelledArray> arrays;
-    Plain expected = first;
-    std::vector<std::pair<Size, Size>> from;  // part and place
-    expected.errors = expected.rows = false;
-    for (Size i = 0; i < parts.size(); ++i) {
-      arrays.push_back(parts[i].array());
-      expected.errors |= parts[i].errors && parts[i].count() > 0;
-      expected.rows |= parts[i].rows && parts[i].count() > 0;
-      for (Size place = 0; place < parts[i].sizes[k]; ++place) from.emplace_back(i, place);
-      if (i == 0) continue;
-      std::visit(
-          [&](auto& all) {
-            const auto& more = std::get<std::decay_t<decltype(all)>>(parts[i].labels[k]);
-            all.insert(all.end(), more.begin(), more.end());
-          },
-          expected.labels[k]);
-    }
-    expected.sizes[k] = from.size();
-    expected.fill([&](Four p) {
-      const auto [part, place] = from[p[k]];
-      p[k] = place;
-      Estimate cell = parts[part].at(p);
-      // What the part lacks is undefined.
-      if (!parts[part].errors) cell.standard_error = kUndefined;
-      if (!parts[part].errors) cell.degrees_of_freedom = kUndefined;
-      if (!parts[part].rows) cell.rows = 0;
-      return cell;
-    });
-    expect_array(concat(arrays, first.dims[k]), expected);
-  }
-  EXPECT_THROW(concat({}, "a"), UsageError);
-  const LabelledArray mixed[] = {LabelledArray({{"a", Numbers{1}}}),
-                                 LabelledArray({{"a", Names{"x"}}})};
-  EXPECT_THROW(concat(mixed, "a"), UsageError);
-  EXPECT_THROW(concat(std::span(mixed).first(1), "b"), UsageError);
-}
-
 TEST_F(ArrayTest, StackPutsRunsAfterLayerAndHead) {
   for (int shape = 0; shape < kShapes; ++shape) {
     Plain first;
@@ -151,7 +101,11 @@ TEST_F(ArrayTest, StackPutsRunsAfterLayerAndHead) {
     for (Size more = below(4); more > 0; --more) {
       parts.push_back(like(first, below(2) == 0, below(2) == 0));
       arrays.push_back(parts.back().array());
-      if (below(4) == 0) arrays.back() = arrays.back().insert_dim({"more", Numbers{1, 2}}, 0);
+      if (below(4) == 0) {
+        std::vector<Dimension> dims = arrays.back().dims();
+        dims.insert(dims.begin(), {"more", Numbers{1, 2}});
+        arrays.back() = undefined_like(arrays.back(), std::move(dims));
+      }
       there.push_back(below(4) != 0);
       std::get<Names>(labels).push_back(std::to_string(more));
     }

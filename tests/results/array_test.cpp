@@ -169,22 +169,6 @@ TEST_F(ArrayTest, TransposedNamesTheDimsInAnyOrder) {
   }
 }
 
-TEST_F(ArrayTest, InsertDimRepeatsTheCells) {
-  for (int shape = 0; shape < kShapes; ++shape) {
-    const Plain plain = some_plain(3);
-    for (Size k = 0; k <= plain.dims.size(); ++k) {
-      const Coordinate labels = some_labels(below(4), k);
-      const Size count = std::visit([](const auto& list) { return list.size(); }, labels);
-      Plain expected = plain;
-      expected.sizes = with(plain.sizes, k, count);
-      expected.dims.insert(expected.dims.begin() + index(k), "run");
-      expected.labels.insert(expected.labels.begin() + index(k), labels);
-      expected.fill([&](const Four& p) { return plain.at(without(p, k)); });
-      expect_array(plain.array().insert_dim({"run", labels}, k), expected);
-    }
-  }
-}
-
 TEST_F(ArrayTest, RenamedAndRelabelledKeepTheCells) {
   for (int shape = 0; shape < kShapes; ++shape) {
     const Plain plain = some_plain();
@@ -243,10 +227,6 @@ TEST(LabelledArrayErrors, SayWhichIndexAlongWhichDim) {
             "results: expected an index below 3 along \"length\", found 3");
   EXPECT_EQ(thrown<UsageError>([&] { array.put("layer", 2, array.isel("layer", 0)); }),
             "results: expected an index below 2 along \"layer\", found 2");
-  EXPECT_EQ(thrown<UsageError>([&] {
-              array.insert_dim({"top_n", Numbers{1}}, 3);
-            }),
-            "results: expected a place among 2 dims, found 3");
 }
 
 // As many cells are not enough: a 2 x 3 would be scrambled into a 3 x 2.

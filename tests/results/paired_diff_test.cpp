@@ -119,13 +119,17 @@ TEST(PairedDiff, FlagsHaveTheMeanOfTheTextsAndAPartnerIfAllAgree) {
   for (std::size_t text = 0; text < 4; ++text) {
     Results& run = sides.after[text];
     run.metrics.front().first = kFlagged;
-    run.flags.push_back({.name = "dispersed",
-                         .head = 0,
-                         .value = 0.2 * static_cast<double>(text),
-                         .advice = text == 2 ? "one" : "two",
-                         .partner = text == 1 ? 3 : 2});
-    run.flags.push_back(
-        {.name = "dispersed", .head = 1, .value = 1, .advice = "one", .partner = 2});
+    Flag flag;
+    flag.name = "dispersed";
+    flag.value = 0.2 * static_cast<double>(text);
+    flag.advice = text == 2 ? "one" : "two";
+    flag.partner = text == 1 ? 3 : 2;
+    run.flags.push_back(flag);
+    flag.head = 1;
+    flag.value = 1;
+    flag.advice = "one";
+    flag.partner = 2;
+    run.flags.push_back(flag);
   }
   const Results d = diff(sides.before, sides.after);
   ASSERT_EQ(d.flags.size(), 2U);
