@@ -62,8 +62,10 @@ class Table {
 
   std::string text() const {
     if (columns_.empty() && results_.flags.empty() && !has_roles_) {
-      return "This table shows the groups weights, distance, separability, dispersion and roles, "
-             "and none of\nthem was measured. The others are in results.json: add --out DIR, or "
+      return "No table of heads, for none of the groups weights, distance, separability, "
+             "dispersion "
+             "and\nroles was measured. Other metrics of heads are in results.json: add --out DIR, "
+             "or "
              "--json.\n\n";
     }
     if (is_folded()) {
