@@ -281,8 +281,7 @@ std::string Table::flag_legend() const {
     const auto first = std::ranges::find(results_.flags, info.name, &Flag::name);
     const std::string meaning = fmt::format("{}, {} of {} heads: {}. {}", info.name, count,
                                             measured_, info.meaning, info.means);
-    const std::string next = command_in(
-        with_commands(results_, info.next, fmt::format("{}.{}", first->layer, first->head)));
+    const std::string next = command_in(info.next, fmt::format("{}.{}", first->layer, first->head));
     out += legend_line(paint_, info.role ? Style::plain : Style::warning, info.short_name, meaning,
                        options_.width) +
            legend_line(paint_, Style::plain, "", next, options_.width);

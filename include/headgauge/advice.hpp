@@ -15,7 +15,8 @@ std::string with_commands(const Results& results, std::string words, const std::
 // Does the same in every line of Results::summary; HEAD becomes the first head of the line.
 void fill_in_commands(Results& results);
 
-// Returns the command alone, without the words around it.
-std::string command_in(const std::string& words);
+// Returns the command alone, without the words around it, for any model: with MODEL and FILE for
+// the user's own, and with HEAD replaced.
+std::string command_in(const std::string& words, const std::string& head);
 
 }  // namespace headgauge

@@ -117,9 +117,12 @@ void fill_in_commands(Results& results) {
   }
 }
 
-std::string command_in(const std::string& words) {
+std::string command_in(const std::string& words, const std::string& head) {
   const std::size_t begin = words.find('`') + 1;
-  return words.substr(begin, words.find('`', begin) - begin);
+  std::string command = words.substr(begin, words.find('`', begin) - begin);
+  replace_word(command, "HEAD", head);
+  replace_word(command, "MODEL TEXT", "MODEL --text FILE");
+  return command;
 }
 
 }  // namespace headgauge

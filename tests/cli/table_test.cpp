@@ -72,10 +72,10 @@ crit.    The first N at which the head's distance is shown to be its expected on
 disp     dispersed, 1 of 6 heads: entropy beyond the sinks above 0.95 of its maximum. The head gives
          nearly the same weight to most keys: its output is close to an average of all that it
          reads.
-         headgauge compare MODEL TEXT --heads 0.0 --normalizer uniform
+         headgauge compare MODEL --text FILE --heads 0.0 --normalizer uniform
 coll     collapsed, 2 of 6 heads: entropy beyond the sinks below 0.05 of its maximum. The entropy
          leaves sinks out, so this is a selection: the examples show its keys.
-         headgauge compare MODEL TEXT --heads 0.2 --pattern topk:k=1
+         headgauge compare MODEL --text FILE --heads 0.2 --pattern topk:k=1
 sat      saturated, 2 of 6 heads: separability less than 0.02 above that of its weights permuted.
          The keys with the largest weights stand apart from the others no better than if the same
          weights were assigned to the keys at random: a larger weight is no sign of a more distinct
@@ -84,19 +84,19 @@ sat      saturated, 2 of 6 heads: separability less than 0.02 above that of its 
 over     over_selected, 3 of 6 heads: 90 % of its weight beyond the sinks on more than 6 % of its
          keys. The weight is spread over many keys: a cache that keeps a few of them loses some of
          it.
-         headgauge converge MODEL TEXT
+         headgauge converge MODEL --text FILE
 sens     sensitive, 2 of 6 heads: gradient norm above 0.25 when the two largest logits move apart (T
          = 1). A small error of the two largest logits moves much of the weight from one key to the
          other.
-         headgauge compare MODEL TEXT --heads 0.2 --normalizer softmax:t=2
+         headgauge compare MODEL --text FILE --heads 0.2 --normalizer softmax:t=2
 dup      redundant, 1 of 6 heads: its top 10 keys overlap by more than 0.8 with another head's.
          Another head of the layer selects nearly the same keys. The two heads may still read
          different things from them.
-         headgauge compare MODEL TEXT --heads 1.2 --normalizer uniform
+         headgauge compare MODEL --text FILE --heads 1.2 --normalizer uniform
 sink     role_sinks, 1 of 6 heads: more than 0.3 of its weight on sinks. Much of the weight rests on
          keys that take it whatever the query asks for. The metrics beyond the sinks measure what
          the head selects with the rest of its weight.
-         headgauge compare MODEL TEXT --heads 0.1 --pattern sinks:sinks=4,window=60
+         headgauge compare MODEL --text FILE --heads 0.1 --pattern sinks:sinks=4,window=60
 
 )");
 }

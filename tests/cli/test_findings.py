@@ -31,7 +31,7 @@ def commands() -> list[str]:
     found = set(re.findall(r"`(headgauge [^`\"]+)`", source))
     for file in (ROOT / "catalogue").glob("*.json"):
         for change in re.findall(r'"try": "([^"]+)"', file.read_text("utf-8")):
-            found.add(f"headgauge compare MODEL TEXT --heads HEAD {change}")
+            found.add(f"headgauge compare MODEL --text FILE --heads HEAD {change}")
     return sorted(found)
 
 
@@ -66,9 +66,9 @@ class Findings(SharesTest):
         )
         # A flag's command names the first head that carries it.
         self.assertRegex(
-            shown, r"over_selected, \d+ of 36 heads: [^\n]*(\n +[^\n]*)*? +headgauge converge MODEL TEXT\n"
+            shown, r"over_selected, \d+ of 36 heads: [^\n]*(\n +[^\n]*)*? +headgauge converge MODEL --text FILE\n"
         )
-        self.assertRegex(shown, r" +headgauge compare MODEL TEXT --heads \d\.\d --pattern window:size=64\n")
+        self.assertRegex(shown, r" +headgauge compare MODEL --text FILE --heads \d\.\d --pattern window:size=64\n")
 
     def test_names_are_quoted_for_a_shell(self) -> None:
         self.write("it's mine.txt", (ROOT / "demo/text.txt").read_text("utf-8"))

@@ -68,7 +68,8 @@ TEST(Advice, NamesAHeadWhereOneIsGiven) {
   const Results run = run_of("m", Json::object());
   EXPECT_EQ(with_commands(run, "`--heads HEAD`", "1.3"), "`--heads 1.3`");
   EXPECT_EQ(with_commands(run, "`--heads HEAD`"), "`--heads HEAD`");
-  EXPECT_EQ(command_in("`look --heads 0.1` shows it, `other` more"), "look --heads 0.1");
+  EXPECT_EQ(command_in("`look MODEL TEXT --heads HEAD` shows it, `other` more", "0.1"),
+            "look MODEL --text FILE --heads 0.1");
 }
 
 // HEAD is no part of HEADS, AHEAD or HEAD_MASK.
