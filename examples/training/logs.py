@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -118,6 +119,17 @@ def p_of_mean(differences: list[float]) -> float:
         return float(np.trapezoid(np.cos(places) ** (count - 2), places))
 
     return max(0.0, 1 - up_to(angle) / up_to(np.pi / 2))
+
+
+def p_of_counts(first: tuple[int, int], second: tuple[int, int]) -> float:
+    """Returns the two-sided p of Fisher's exact test that two shares, (count, of), are equal."""
+    (a, n), (b, m) = first, second
+
+    def ways(count: int) -> int:
+        return math.comb(n, count) * math.comb(m, a + b - count)
+
+    possible = [ways(count) for count in range(max(0, a + b - m), min(n, a + b) + 1)]
+    return sum(each for each in possible if each <= ways(a)) / sum(possible)
 
 
 def holm(p: list[float]) -> list[float]:

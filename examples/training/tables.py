@@ -16,7 +16,20 @@ from pathlib import Path
 import numpy as np
 from figure import figure
 from forecast_tables import contrast_table, forecast_table, foreseen_table, untrained_table
-from logs import TIMES, Log, Logs, holm, learnt, mean_of, p_of_mean, seed_of, shown, shown_p, table
+from logs import (
+    TIMES,
+    Log,
+    Logs,
+    holm,
+    learnt,
+    mean_of,
+    p_of_counts,
+    p_of_mean,
+    seed_of,
+    shown,
+    shown_p,
+    table,
+)
 
 HERE = Path(__file__).parent
 MEASURES = {
@@ -27,10 +40,11 @@ MEASURES = {
 
 
 def runs_table(logs: Logs) -> str:
-    """What the other tables rest on."""
+    """What the other tables rest on, without rules of other parameters."""
+    runs = [run for run in logs.runs if run["rule"] in logs.rules]
     seeds = sorted({len(logs.at_best(rule)) for rule in logs.rules})
     cells = [
-        str(len(logs.runs)), str(sum(not learnt(run) for run in logs.runs)),
+        str(len(runs)), str(sum(not learnt(run) for run in runs)),
         str(len(logs.rules)), " to ".join(map(str, sorted({seeds[0], seeds[-1]}))),
         ", ".join(f"{rate:g}" for rate in logs.rates),
     ]  # fmt: skip
@@ -66,14 +80,18 @@ def few_table(logs: Logs) -> str:
 
 
 def learnt_table(logs: Logs) -> str:
-    """Right answers of the seeds that learnt, and how many did."""
+    """Right answers of the seeds that learnt, and how many did; p is Fisher's, that as many learn as under
+    softmax."""
+    counts = {}
     rows = []
     for rule in logs.rules:
         runs = logs.at_best(rule)
         well = [run for run in runs if learnt(run)]
+        counts[rule] = len(well), len(runs)
+        p = "-" if rule == "softmax" else shown_p(p_of_counts(counts["softmax"], counts[rule]))
         cells = [shown(mean_of(run, at, "right") for run in well) for at in TIMES]
-        rows.append([f"`{rule}`", f"{len(well)} of {len(runs)}", *cells])
-    return table(["rule", "seeds that learnt", *(f"{at} x" for at in TIMES)], rows)
+        rows.append([f"`{rule}`", f"{len(well)} of {len(runs)}", p, *cells])
+    return table(["rule", "seeds that learnt", "p", *(f"{at} x" for at in TIMES)], rows)
 
 
 def variants_table(logs: Logs) -> str:

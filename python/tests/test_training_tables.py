@@ -85,6 +85,10 @@ class Tables(unittest.TestCase):
         self.assertAlmostEqual(logs.p_of_mean([1.0, -0.5, 0.25, 0.125]), 0.5285171863688882, places=7)
         self.assertEqual(logs.p_of_mean([0.0, 0.0, 0.0]), 1.0)
         self.assertTrue(np.isnan(logs.p_of_mean([0.1, 0.2])))
+        # scipy.stats.fisher_exact
+        self.assertAlmostEqual(logs.p_of_counts((1, 5), (5, 5)), 0.04761904761904762)
+        self.assertAlmostEqual(logs.p_of_counts((2, 7), (6, 8)), 0.13193473193473195)
+        self.assertEqual(logs.p_of_counts((3, 3), (5, 5)), 1.0)
 
     def test_seeds_that_do_not_learn_are_counted_and_left_out(self) -> None:
         made = logs.Logs(
@@ -99,8 +103,8 @@ class Tables(unittest.TestCase):
             "tasks",
         )
         found = tables.learnt_table(made).splitlines()[2:]
-        self.assertEqual(found[0], "| `softmax` | 2 of 3 |" + " 0.80 ± 0.10 |" * 5)
-        self.assertEqual(found[1], "| `logn` | 0 of 1 |" + " - |" * 5)
+        self.assertEqual(found[0], "| `softmax` | 2 of 3 | - |" + " 0.80 ± 0.10 |" * 5)
+        self.assertEqual(found[1], "| `logn` | 0 of 1 | 1.000 |" + " - |" * 5)
 
     def test_answers_without_training_are_paired_by_seed(self) -> None:
         right = {"softmax": (0.5, 0.6, 0.7), "logn": (0.6, 0.72, 0.81), "entmax": (0.6, 0.8, 1.0)}

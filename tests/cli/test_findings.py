@@ -66,9 +66,12 @@ class Findings(SharesTest):
         )
         # A flag's command names the first head that carries it.
         self.assertRegex(
-            shown, r"over_selected, \d+ of 36 heads: [^\n]*(\n +[^\n]*)*? +headgauge converge MODEL --text FILE\n"
+            shown,
+            r"over_selected, \d+ of 36 heads: [^\n]*(\n +[^\n]*)*? +headgauge converge MODEL --text FILE\n",
         )
-        self.assertRegex(shown, r" +headgauge compare MODEL --text FILE --heads \d\.\d --pattern window:size=64\n")
+        self.assertRegex(
+            shown, r" +headgauge compare MODEL --text FILE --heads \d\.\d --pattern window:size=64\n"
+        )
 
     def test_names_are_quoted_for_a_shell(self) -> None:
         self.write("it's mine.txt", (ROOT / "demo/text.txt").read_text("utf-8"))
