@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -315,18 +316,22 @@ def _joined(name: str, values: Values) -> Values:
 
 
 def _whole_records(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """Returns the records of the file, if it is there, in the order of their steps; of two records of one step the
-    later. Cuts off a last record that is incomplete, as when a training was killed: one that follows on
-    its line could not be read."""
-    if not os.path.exists(path):
+    """Returns the records of a file, if there is one, in the order of their steps; of two records of one
+    step the later. Cuts off a last record that is incomplete, as when a training was killed: one that
+    follows on its line could not be read."""
+    if not os.path.isfile(path):  # a pipe is not read
         return []
     with open(path, "r+b") as file:
         text = file.read()
         end = text.rfind(b"\n") + 1
         if text[end:].startswith(b"{"):
             file.truncate(end)
-    lines = [json.loads(line) for line in text[:end].splitlines() if line.startswith(b"{")]
-    records = {line["step"]: line for line in lines if line.get("schema") == SCHEMA}
+    records: dict[int, dict[str, Any]] = {}
+    for line in text[:end].splitlines():
+        with contextlib.suppress(ValueError, KeyError, TypeError):  # whatever else the file holds
+            record = json.loads(line)
+            if record["schema"] == SCHEMA:
+                records[int(record["step"])] = record
     return [records[step] for step in sorted(records)]
 
 
