@@ -123,7 +123,7 @@ class Training(unittest.TestCase):
                 return monitor.records
 
             first = watched(range(1, 4))
-            path.write_bytes(b'{"step": 1}\nno record\n[2]\n' + path.read_bytes()[:-40])
+            path.write_bytes(b'{"step": 0}\nno record\n[2]\n' + path.read_bytes()[:-40])
             again = watched(range(3, 5))
             path.write_bytes(path.read_bytes().split(b"\n", 3)[3])
             lines = [json.loads(line) for line in path.read_text().splitlines()]

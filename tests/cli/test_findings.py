@@ -56,6 +56,15 @@ class Findings(SharesTest):
             with self.subTest(command):
                 self.succeed(*self.fill(command), "--quiet")
 
+    def test_what_was_tried_once_was_not_chosen(self) -> None:
+        words = ("compare", DEMO, "--text", ROOT / "demo/text.txt", "--measures", "weights", "--normalizer")
+        once = self.succeed(*words, "softmax:t=1.1").out
+        self.assertIn("It was tried on this text alone.", once)
+        self.assertIn("No recommendation yet: it was tried on this text alone;", once)
+        twice = self.succeed(*words, "softmax:t=1.1,softmax:t=1.2").out
+        self.assertIn("It was chosen among several on this text", twice)
+        self.assertIn("chosen on this text;", twice)
+
     def test_findings_say_what_they_mean_and_what_to_do(self) -> None:
         shown = self.succeed("scan", DEMO, "--text", self.documents[3], "--lengths", "256").out
         at = shown.index("rest on sinks, keys that take weight")

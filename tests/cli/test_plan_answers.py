@@ -61,7 +61,11 @@ class PlanAnswers(CommandTest):
         # The plan does to these cases what compare says.
         words = ("compare", "model", "--tasks", "confirm.jsonl", "--plan", "out/plan.json")
         self.succeed(*words, "--lengths", 16, "--measures", "weights", "--out", "one", "--quiet")
-        one = validate(self.folder / "one/results.json")["metrics"]
+        results = validate(self.folder / "one/results.json")
+        self.assertEqual(results["settings"]["plan"], ["out/plan.json"])
+        self.assertEqual(results["settings"]["pattern"], "none", "a plan is no pattern")
+        self.assertTrue(any("--plan out/plan.json" in line["next"] for line in results["summary"]))
+        one = results["metrics"]
         self.assertAlmostEqual(one["answer_loss_change"]["values"][1][0], change["values"][0][0][1], 9)
         self.assertEqual(one["answers_kept"]["values"][1][0], kept)
 
@@ -78,6 +82,11 @@ class PlanAnswers(CommandTest):
         else:
             self.assertIn("the replay is not judged", done.err)
         self.assertEqual(results["settings"]["replay"], 16)
+
+    def test_a_replay_is_at_most_a_sixth_of_a_piece(self) -> None:
+        done = self.succeed(*self.texts, "--replay", 17)
+        self.assertIn("pieces of 96 tokens have no replay of 17", done.err)
+        self.assertNotIn("the replay is not judged", done.err)
 
     def test_what_was_measured_for_other_documents_is_not_reused(self) -> None:
         self.succeed(*self.words, "--quiet")
