@@ -137,6 +137,11 @@ class Patterns(CommandTest):
                 self.assertEqual(len(flat(metrics["kept_mass"]["values"])), 1)
                 self.assertEqual(flat(metrics["output_change"]["values"]), [])
 
+    def test_sinks_say_whose_positions_their_keys_have(self) -> None:
+        [sinks] = [pattern for pattern in self.listed() if pattern["name"] == "sinks"]
+        self.assertIn("at their positions in the text", sinks["formula"])
+        self.assertIn("StreamingLLM, which counts positions within its cache", sinks["source"])
+
     def test_what_is_refused(self) -> None:
         command = ("scan", "model", "--tokens", "ids.txt", "--pattern")
         self.refuse(2, *command, "windo", says="a pattern such as window")
