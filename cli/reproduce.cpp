@@ -50,6 +50,7 @@ int run_limits(const CLI::App& command, LimitsCommand& options) {
 void add_limits(CLI::App& parent, Action& action) {
   auto* command = parent.add_subcommand(
       "limits", "Judge paper A: distances, critical N, separability, sensitivity, costs");
+  command->alias("A");
   auto options = std::make_shared<LimitsCommand>();
   options->run.output.out = "reproduce-limits";
   options->run.input.add_to(*command);
@@ -90,6 +91,7 @@ int run_tokens(const CLI::App& command, TokensCommand& options) {
 void add_tokens(CLI::App& parent, Action& action) {
   auto* command = parent.add_subcommand(
       "tokens", "Judge paper B: convergence on Gaussian tokens, on a sphere and in a model");
+  command->alias("B");
   auto options = std::make_shared<TokensCommand>();
   options->run.output.out = "reproduce-tokens";
   options->run.input.add_to(*command);

@@ -8,6 +8,7 @@
 
 #include "cli/options.hpp"
 #include "headgauge/base.hpp"
+#include "headgauge/patterns.hpp"
 #include "headgauge/text.hpp"
 
 namespace headgauge::cli {
@@ -30,8 +31,13 @@ std::vector<std::string> option_names(const CLI::App& app) {
 }
 
 std::string unknown_option(const std::string& where, const CLI::App& command,
-                           const std::string& word, const std::string& advice) {
+                           const std::string& word, std::string advice) {
   const std::string name = word.substr(0, word.find('='));
+  const auto pattern =
+      std::ranges::find(patterns(), name, [](const PatternInfo& info) { return "--" + info.name; });
+  if (pattern != patterns().end() && command.get_option_no_throw("--pattern") != nullptr) {
+    advice = "write --pattern " + pattern->name + ":" + pattern->parameters.text();
+  }
   return fault(where, "one of its options",
                in_quotes(word) + did_you_mean(name, option_names(command)), advice);
 }
@@ -71,7 +77,7 @@ CLI::Validator some_text(std::string what) {
 
 const CLI::App* find_command(const CLI::App& command, const std::string& name) {
   const auto found =
-      command.get_subcommands([&](const CLI::App* one) { return one->get_name() == name; });
+      command.get_subcommands([&](const CLI::App* one) { return one->check_name(name); });
   return found.empty() ? nullptr : found.front();
 }
 
@@ -110,9 +116,10 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   }
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !rest.empty()) {
     const std::string& extra = rest.front();
-    const bool option = extra.starts_with('-');
-    return option ? unknown_option(name, command, extra, advice)
-                  : fault(name, "no further argument", in_quotes(extra), advice);
+    if (extra.starts_with('-')) return unknown_option(name, command, extra, advice);
+    const bool text = command.get_option_no_throw("--text") != nullptr;
+    return fault(name, "no further argument", in_quotes(extra),
+                 text ? "give a text by --text " + extra : advice);
   }
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     // An unknown option may have consumed the missing operand.

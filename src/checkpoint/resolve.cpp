@@ -153,7 +153,9 @@ ResolvedModel resolve_folder(const std::string& name, const fs::path& folder,
   model.config_file = (folder / "config.json").string();
   if (!is_there(model.config_file)) {
     refuse_other_weights(folder, paths);
-    throw BadInputError(fault(folder.string(), "config.json", list_names(paths), advice));
+    const bool results = is_there(folder / "results.json");
+    throw BadInputError(fault(folder.string(), "config.json", list_names(paths),
+                              results ? "name the model that was measured" : advice));
   }
   if (is_there(single)) {
     model.weights = {single.string()};

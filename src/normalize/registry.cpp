@@ -20,24 +20,40 @@ const NormalizerRegistry& registry() {
   return all;
 }
 
+// Returns the part of a spec before ":", or before "=", which stands there by mistake.
+std::string_view name_in(std::string_view spec) {
+  return spec.substr(0, spec.find_first_of(":="));
+}
+
+// Says how to write a spec whose first value lacks its key, or else where to look.
+std::string how_to_write(const SpecOption& option, std::string_view spec,
+                         const Parameters& parameters) {
+  const std::string rest(spec.substr(name_in(spec).size() + 1));
+  for (const Parameter& parameter : parameters.declared()) {
+    if (!Parameters(parameters).set(parameter.key, rest.substr(0, rest.find(',')))) continue;
+    return fmt::format("write {}:{}={}", name_in(spec), parameter.key, rest);
+  }
+  return "`headgauge " + option.command + "` lists " + option.what + "s and parameters";
+}
+
 struct GivenValue {
   std::string key, value;
 };
 
 // Returns the parts of "name:key=value,..." after the name.
-std::vector<GivenValue> split_values(const SpecOption& option, std::string_view spec) {
-  const std::size_t colon = spec.find(':');
-  if (colon == std::string_view::npos) return {};
+std::vector<GivenValue> split_values(const SpecOption& option, std::string_view spec,
+                                     const Parameters& parameters) {
+  const std::size_t colon = name_in(spec).size();
+  if (colon == spec.size()) return {};
   std::string_view list = spec.substr(colon + 1);
   std::vector<GivenValue> values;
   while (true) {
     const std::size_t comma = list.find(',');
     const std::string_view part = list.substr(0, comma);
     const std::size_t equals = part.find('=');
-    if (equals == std::string_view::npos) {
-      throw UsageError(
-          fault(option.name, "name:key=value,...", fmt::format("\"{}\"", part),
-                "`headgauge " + option.command + "` lists " + option.what + "s and parameters"));
+    if (equals == std::string_view::npos || spec[colon] == '=') {
+      throw UsageError(fault(option.name, "name:key=value,...", fmt::format("\"{}\"", part),
+                             how_to_write(option, spec, parameters)));
     }
     const std::string key(part.substr(0, equals));
     if (std::ranges::find(values, key, &GivenValue::key) != values.end()) {
@@ -55,18 +71,24 @@ std::vector<GivenValue> split_values(const SpecOption& option, std::string_view 
 
 std::size_t find_name(const SpecOption& option, std::string_view spec,
                       const std::vector<std::string>& known) {
-  const std::string name(spec.substr(0, spec.find(':')));
+  constexpr std::size_t kAll = 10, kNearest = 3;
+  const std::string name(name_in(spec));
   const auto found = std::ranges::find(known, name);
   if (found != known.end()) return static_cast<std::size_t>(found - known.begin());
-  throw UsageError(fault(option.name,
-                         fmt::format("the name of a {} such as {}", option.what,
-                                     fmt::join(nearest_words(name, known, 3), ", ")),
-                         "\"" + name + "\"", "`headgauge " + option.command + "` lists them"));
+  const auto other = std::ranges::find_if(
+      option.other_names, [&](const auto& one) { return name.starts_with(one.first); });
+  const auto near = nearest_words(name, known, known.size() > kAll ? kNearest : kAll);
+  throw UsageError(fault(
+      option.name, fmt::format("the name of a {} such as {}", option.what, fmt::join(near, ", ")),
+      "\"" + name + "\"" +
+          (other == option.other_names.end() ? did_you_mean(name, known)
+                                             : fmt::format(" (did you mean {}?)", other->second)),
+      "`headgauge " + option.command + "` lists them"));
 }
 
 void read_parameters(const SpecOption& option, std::string_view spec, Parameters& parameters) {
-  std::vector<GivenValue> values = split_values(option, spec);
-  const std::string owner = fmt::format("{} {}", option.name, spec.substr(0, spec.find(':')));
+  std::vector<GivenValue> values = split_values(option, spec, parameters);
+  const std::string owner = fmt::format("{} {}", option.name, name_in(spec));
   const std::string known = parameters.text();
   // Uses the order of declaration, because an earlier parameter may bound a later one.
   for (const Parameter& parameter : parameters.declared()) {

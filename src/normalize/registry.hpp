@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,8 @@ namespace headgauge {
 struct SpecOption {
   std::string what;
   std::string command;
+  // Names that begin so, and what they mean.
+  std::span<const std::pair<std::string_view, std::string_view>> other_names = {};
   std::string name = {};  // name of the option
 };
 

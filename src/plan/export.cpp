@@ -249,7 +249,8 @@ PlanFormat plan_format(const std::string& name, const std::string& option) {
   std::vector<std::string> names;
   for (const auto& [known, format] : kFormats) names.emplace_back(known);
   throw UsageError(fault(option, "one of " + plan_format_names(),
-                         in_quotes(name) + did_you_mean(name, names), "correct the format"));
+                         in_quotes(name) + did_you_mean(name, names),
+                         "name formats alone; Run::out is the folder of their files"));
 }
 
 std::string plan_format_names() {

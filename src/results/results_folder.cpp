@@ -36,7 +36,11 @@ std::string results_path(const std::string& folder) {
 
 std::string results_file(const std::string& path) {
   std::error_code none;  // opening the file says what is wrong with it
-  return std::filesystem::is_directory(path, none) ? results_path(path) : path;
+  if (!std::filesystem::is_directory(path, none)) return path;
+  const bool is_model = std::filesystem::exists(path + "/config.json", none);
+  if (!is_model || std::filesystem::exists(results_path(path), none)) return results_path(path);
+  throw BadInputError(fault(path, "a folder with results.json", "a model",
+                            "scan it first: headgauge scan " + path + " --text FILE --out DIR"));
 }
 
 std::vector<std::string> results_files(const std::string& path) {

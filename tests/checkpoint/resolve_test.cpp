@@ -175,6 +175,9 @@ TEST(ResolveFolder, SaysWhatIsMissing) {
   write_bytes(folder / "notes.txt", "");
   expect_error(ErrorKind::bad_input, {folder.path(), "config.json", "notes.txt"},
                [&] { resolve_model(folder.path()); });
+  write_bytes(folder / "results.json", "{}");
+  expect_error(ErrorKind::bad_input, {folder.path(), "config.json", "the model that was measured"},
+               [&] { resolve_model(folder.path()); });
   write_bytes(folder / "config.json", "{}");
   expect_error(ErrorKind::bad_input, {folder.path(), "model.safetensors", "notes.txt"},
                [&] { resolve_model(folder.path()); });

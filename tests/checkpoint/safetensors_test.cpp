@@ -164,6 +164,21 @@ TEST(SafetensorsReader, RefusesEveryMalformationByName) {
   }
 }
 
+TEST(SafetensorsReader, SaysWhatAFileOfAnotherKindIs) {
+  const auto expect = [](const std::string& bytes, const std::vector<std::string>& parts) {
+    SCOPED_TRACE(bytes);
+    expect_error(ErrorKind::bad_input, parts, [&] { parse(bytes); });
+  };
+  expect("THE TIDE HOUSE\n", {"expected a safetensors file, found a text", "--text"});
+  expect("“Heavens! what a virulent attack!”", {"found a text"});
+  expect("{\n  \"schema\": \"headgauge.results/2\"}", {"found JSON", "headgauge report"});
+  expect("{\"prompt\": \"a\"}\n{\"prompt\": \"b\"}\n", {"found JSON", "--tasks"});
+  expect(std::string("\x93NUMPY\x01\x00v\x00", 10), {"an array of NumPy", "docs/formats.md"});
+  // A length in this place ends with zeros, whatever letter its first byte is.
+  expect(std::string("{\0\0\0\0\0\0\0{}", 10), {"a header length of 123", "cut short"});
+  expect("\x93\x94\x95\x96\x97\x98\x99\x9a", {"a header length of", "not in the safetensors"});
+}
+
 TEST(SafetensorsReader, RefusesAFileCutAtAnyByte) {
   const std::string whole = made_safetensors(kHeader, kData);
   static_cast<void>(parse(whole));

@@ -79,6 +79,15 @@ class PlanExport(CommandTest):
         self.refuse(
             USAGE, *EXISTING, "duo,vllm", "--out", "out", says=("--export", "one of duo, kvpress,", '"vllm"')
         )
+        for folder in ("hf=served", "./served"):
+            self.refuse(
+                USAGE,
+                *EXISTING,
+                folder,
+                "--out",
+                "out",
+                says=(f'"{folder}"', "formats alone; --out is the folder"),
+            )
         self.refuse(USAGE, *EXISTING, "duo", says="no --out")
         self.refuse(USAGE, *EXISTING[:-1], "--out", "out", says="--export too")
         self.refuse(USAGE, *EXISTING, "duo", "--out", "out", "--json", says="--json")

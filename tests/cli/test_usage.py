@@ -47,10 +47,27 @@ class Commands(UsageTest):
         self.refuse_usage("list", "metrics", says=("(measures, normalizers, patterns)", '"metrics"'))
         self.refuse_usage("measures", says='"measures"')
 
+    def test_a_paper_names_its_command(self) -> None:
+        for paper, command in (("A", "limits"), ("B", "tokens")):
+            self.assertEqual(
+                self.succeed("reproduce", paper, "--help").out,
+                self.succeed("reproduce", command, "--help").out,
+            )
+        self.refuse_usage("reproduce", "A", says="reproduce limits: expected MODEL")
+        self.refuse_usage("reproduce", "paper", says="(limits, tokens)")
+        copy_golden("gpt2/plain", self.folder / "A")
+        self.succeed(
+            "reproduce", "limits", "A", "--tokens", "ids.txt", "--lengths", "64", "--quiet", "--json"
+        )
+
     def test_an_unknown_option(self) -> None:
         self.refuse_usage("--bogus", says='"--bogus"')
         self.refuse_scan("--nonsense", "3", says=('"--nonsense"', "headgauge scan --help"))
         self.refuse_scan("--length", "32", says='"--length" (did you mean --lengths?)')
+        compare = ("compare", "model", "--tokens", "ids.txt")
+        for words in (("--window", "128"), ("--window=128",)):
+            self.refuse_usage(*compare, *words, says="write --pattern window:size=128,global=0")
+        self.refuse_usage("converge", "model", "--window", "128", says="see headgauge converge --help")
         # The value of an unknown option must not pass for MODEL in silence.
         self.refuse_usage("scan", "--nonsense", says='"--nonsense"')
 
@@ -63,6 +80,7 @@ class Commands(UsageTest):
     def test_something_too_much(self) -> None:
         self.refuse_usage("list", "measures", "weights", says='"weights"')
         self.refuse_usage("inspect", "model", "other", says='"other"')
+        self.refuse_usage("scan", "model", "ids.txt", says='found "ids.txt"; give a text by --text ids.txt')
         self.refuse_scan("--top", "1", "--top", "2", says="--top")
 
     def test_words_in_a_file(self) -> None:
@@ -128,9 +146,30 @@ class Values(UsageTest):
     def test_a_message_says_what_would_do(self) -> None:
         self.refuse_scan("--measures", "nonsense", says=("weights", "sensitivity", '"nonsense"'))
         self.refuse_scan("--normalizer", "sofmax", says=("softmax", '"sofmax"'))
+        self.refuse_scan("--pattern", "window=16", says='found "16"; write window:size=16')
+        self.refuse_scan("--pattern", "streaming-llm", says=("such as", "keydiff", "did you mean sinks"))
         self.refuse_scan("--layers", "2", says="from 0 to 1")
         self.refuse_scan("--heads", "1.4", says="from 0 to 3")
         self.refuse_scan("--threads", "100000", says=("--threads", "from 1 to 1024"))
+
+    def test_a_file_or_folder_of_another_kind(self) -> None:
+        self.write("notes.txt", "Well, Prince, so Genoa and Lucca")
+        self.write("cases.jsonl", '{"prompt": "a", "answer": "b"}\n')
+        self.write("keys.npy", b"\x93NUMPY\x01\x00v\x00{}" + b" " * 116)
+        self.write("old/results.json", '{\n  "schema": "headgauge.results/2"\n}')
+        for name, says in (
+            ("notes.txt", ("found a text", "--text")),
+            ("cases.jsonl", ("found JSON", "--tasks")),
+            ("old/results.json", ("found JSON", "headgauge report")),
+            ("keys.npy", ("found an array of NumPy", "headgauge.analyze()")),
+            ("old", ("expected config.json", "name the model that was measured")),
+        ):
+            for command in (("inspect", name), ("scan", name, "--tokens", "ids.txt")):
+                with self.subTest(command):
+                    self.refuse(BAD_INPUT, *command, says=says)
+        for command in (("report", "model"), ("diff", "model", "old"), ("series", "model", "old")):
+            with self.subTest(command):
+                self.refuse(BAD_INPUT, *command, says="scan it first: headgauge scan model --text FILE")
 
     def test_sort_is_checked_against_what_will_be_measured(self) -> None:
         self.refuse_scan("--sort", "loss", says=("entropy", "separability"))

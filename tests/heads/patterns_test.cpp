@@ -128,6 +128,13 @@ TEST(Patterns, RefuseWhatTheyCannotRead) {
     EXPECT_NE(message(spec).find(part), std::string::npos) << spec << ": " << message(spec);
   };
   expect("windw", "ScanOptions::pattern: expected the name of a pattern such as window");
+  for (const PatternInfo& info : patterns()) expect("snapkv", info.name);
+  expect("streaming_llm", "did you mean sinks, whose keys keep their positions in the text?");
+  expect("sliding-window", "did you mean window?");
+  expect("window=128", "write window:size=128");
+  expect("sinks=4,window=60", "write sinks:sinks=4,window=60");
+  expect("h2o:half", "write h2o:recent=half");
+  expect("sinks:sinks=4,60", "`headgauge list patterns` lists patterns and parameters");
   expect("", "`headgauge list patterns` lists them");
   expect("window:", "`headgauge list patterns` lists patterns and parameters");
   expect("window:size=0",

@@ -98,6 +98,8 @@ TEST(Registry, RefusesWhatItCannotRead) {
   expect("softmax:,t=1", "found \"\"");
   expect("softmax:s=1", "expected parameters t=1, found \"s\"");
   expect("softmax:=1", "found \"\"");
+  expect("softmax:2", "expected name:key=value,..., found \"2\"; write softmax:t=2");
+  expect("topk=16", "write topk:k=16");
   expect("softmax:t=1,t=2", "\"t\" twice");
   for (const char* value : {"", "0", "-1", "one", "1x", " 1", "1 ", "nan", "inf", "1e999", "0x1"}) {
     expect("softmax:t=" + std::string(value), "expected a number above 0");

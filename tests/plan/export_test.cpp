@@ -241,8 +241,8 @@ TEST(PlanFormats, AreNamed) {
     FAIL() << "nothing was thrown";
   } catch (const UsageError& error) {
     EXPECT_STREQ(error.what(),
-                 "--export: expected one of duo, kvpress, hf, hf-layers, found \"vllm\"; correct "
-                 "the format");
+                 "--export: expected one of duo, kvpress, hf, hf-layers, found \"vllm\"; name "
+                 "formats alone; Run::out is the folder of their files");
   }
 }
 
