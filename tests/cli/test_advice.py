@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import unittest
 
@@ -31,6 +32,24 @@ CHOSEN = (
     ((), "softmax:t=1.1", -0.0446, 0.0015, (-0.021, -0.028, -0.042)),
 )
 NOVEL = DATA / "text/war_and_peace.txt"
+
+
+class Texts(CommandTest):
+    def test_the_pieces_of_the_novel_begin_where_books_begin(self) -> None:
+        """Whatever header a copy of the novel has, and whatever ends its lines."""
+        spec = importlib.util.spec_from_file_location("novel_texts", ROOT / "tools/novel_texts.py")
+        tool = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(tool)
+        books = [f"{beginning} Ты\r\n{name} " + "x" * 9000 for name, beginning in tool.BEGINNINGS.items()]
+        self.write("novel.txt", ("\ufeffProject Gutenberg\r\n" + "\r\n".join(books)).encode())
+        tool.main(str(self.folder / "novel.txt"), str(self.folder / "texts"))
+        for name, beginning in tool.BEGINNINGS.items():
+            piece = (self.folder / f"texts/{name}.txt").read_text(encoding="utf-8")
+            self.assertTrue(piece.startswith(f"{beginning} Ты\n{name} x"), name)
+            self.assertEqual(len(piece), tool.LENGTH)
+        for page in ("README.md", "docs/patterns.md"):
+            names = " ".join(f"{name}.txt" for name in tool.BEGINNINGS)
+            self.assertIn(f"--text {names}", (ROOT / page).read_text(encoding="utf-8"))
 
 
 class Advice(CommandTest):

@@ -28,6 +28,14 @@ class Licence(unittest.TestCase):
         cited = re.search(r"(?m)^version: (\S+)$", (ROOT / "CITATION.cff").read_text())
         self.assertEqual(built and built[1], cited and cited[1])
 
+    def test_what_to_cite_has_a_date_and_the_names_of_the_papers_authors(self) -> None:
+        text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+        self.assertRegex(text, r"(?m)^date-released: 20\d\d-\d\d-\d\d$")
+        self.assertNotIn("The authors of", text)
+        self.assertEqual(text.count("family-names:"), text.count("given-names:"))
+        for paper in re.findall(r"arxiv\.org/abs/(\S+)\"", text):
+            self.assertIn(paper, (ROOT / "README.md").read_text(encoding="utf-8"))
+
 
 if __name__ == "__main__":
     unittest.main()
