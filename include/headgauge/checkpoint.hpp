@@ -132,11 +132,16 @@ TensorData float_tensor(std::string name, std::vector<Index> shape, std::span<co
 class ConfigReader {
  public:
   static ConfigReader open(const std::string& path);
-  // `file` replaces the path in messages.
-  ConfigReader(std::string_view text, std::string file);
+  // `file` replaces the path in messages. `names` are what fields are called there, if otherwise:
+  // the keys of a GGUF file's metadata.
+  ConfigReader(std::string_view text, std::string file,
+               std::map<std::string, std::string> names = {});
 
   // Returns whether the field exists and is not null.
   bool has(std::string_view key) const;
+  // Returns the second name of a field if there is such a field, else the first.
+
+  std::string_view either(std::string_view a, std::string_view b) const { return has(b) ? b : a; }
   // T: bool, int, std::int64_t, double, std::string, or a std::vector of int, double or
   // std::string.
   template <class T>
@@ -161,11 +166,13 @@ class ConfigReader {
   const nlohmann::json& json() const { return *json_; }
 
  private:
-  ConfigReader(std::shared_ptr<const nlohmann::json> json, std::string file, std::string prefix);
+  [[noreturn]] void refuse(std::string_view key, std::string_view expected,
+                           std::string_view found) const;
   const nlohmann::json& at(std::string_view key, std::string_view expected) const;
 
   std::shared_ptr<const nlohmann::json> json_;  // a child shares its parent's
   std::string file_;
+  std::map<std::string, std::string> names_;
   std::string sha256_;
   std::string prefix_;  // "rope_scaling." in a child
 };
@@ -209,6 +216,8 @@ class Checkpoint {
   const ResolvedModel& model() const { return model_; }
   // Returns nullptr if there is no such tensor.
   const TensorView* find(std::string_view name) const;
+  // Returns whether the name of any tensor begins with this.
+  bool has_prefix(std::string_view prefix) const;
   // Throws BadInputError naming the tensor if it is missing or has another shape; -1 in a shape
   // matches any size.
   const TensorView& require(std::string_view name, std::initializer_list<Index> shape) const;

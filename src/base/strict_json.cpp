@@ -26,7 +26,7 @@ class Builder : public nlohmann::json_sax<Json> {
   using typename nlohmann::json_sax<Json>::string_t;
   using typename nlohmann::json_sax<Json>::binary_t;
 
-  explicit Builder(std::size_t size) : size_(size) {}
+  explicit Builder(std::string_view text) : text_(text) {}
 
   Json root;
   std::string found;  // the fault; empty if there is none
@@ -54,12 +54,15 @@ class Builder : public nlohmann::json_sax<Json> {
 
   bool parse_error(std::size_t position, const std::string&,
                    const nlohmann::detail::exception& error) override {
-    if (position > size_) {
-      found = fmt::format("the end of the file at byte {}", size_);
+    if (position > text_.size()) {
+      found = fmt::format("the end of the file at byte {}", text_.size());
       return false;
     }
     const bool encoding = std::string_view(error.what()).find("UTF-8") != std::string_view::npos;
-    const char* const what = encoding                  ? "text that is not UTF-8"
+    const std::string_view from = text_.substr(position == 0 ? 0 : position - 1);
+    const bool python = from.starts_with("NaN") || from.starts_with("Infinity");
+    const char* const what = encoding ? "text that is not UTF-8"
+                             : python ? "NaN or Infinity in place of a number or null"
                              : error.id == kOutOfRange ? "a number beyond float64"
                                                        : "a syntax error";
     // The parser counts the byte that it failed on, so the offset is one less.
@@ -111,7 +114,7 @@ class Builder : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  std::size_t size_;        // of the text
+  std::string_view text_;
   std::vector<Open> open_;  // outermost first
   std::string key_;
 };
@@ -119,12 +122,25 @@ class Builder : public nlohmann::json_sax<Json> {
 template <class Json>
 Json parse(std::string_view text, const std::string& where, std::string_view expected,
            std::string_view advice) {
-  Builder<Json> builder(text.size());
+  refuse_stand_in(text, where, expected);
+  Builder<Json> builder(text);
   if (Json::sax_parse(text.begin(), text.end(), &builder)) return std::move(builder.root);
   throw BadInputError(fault(where, expected, builder.found, advice));
 }
 
 }  // namespace
+
+void refuse_stand_in(std::string_view text, const std::string& where, std::string_view expected) {
+  const auto refuse = [&](const char* begins, const char* found, const char* advice) {
+    if (text.starts_with(begins)) throw BadInputError(fault(where, expected, found, advice));
+  };
+  refuse("version https://git-lfs.github.com/spec/", "a pointer of Git LFS, without the file",
+         "fetch the file itself: `git lfs pull` in its folder");
+  for (const char* page : {"<!doctype html", "<!DOCTYPE html", "<html"}) {
+    refuse(page, "a page of HTML",
+           "fetch the file itself, with `hf download` or from /resolve/ in place of /blob/");
+  }
+}
 
 template <class Json>
 Json parse_json(std::string_view text, const std::string& where, std::string_view advice) {

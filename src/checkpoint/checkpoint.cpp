@@ -1,7 +1,10 @@
+#include <filesystem>
+
 #include <utility>
 
 #include "base/sha256.hpp"
 #include "base/strict_json.hpp"
+
 #include "checkpoint/gguf.hpp"
 #include "checkpoint/shard_index.hpp"
 #include "headgauge/checkpoint.hpp"
@@ -28,7 +31,7 @@ Checkpoint::Checkpoint(const ResolvedModel& model) : model_(model), config_(open
 void Checkpoint::open_gguf() {
   gguf_ = std::make_shared<const Gguf>(Gguf::open(model_.weights.front()));
   GgufModel found = translate_gguf(*gguf_);
-  config_ = ConfigReader(found.config, gguf_->path() + ": metadata as config.json");
+  config_ = ConfigReader(found.config, gguf_->path() + ": metadata", std::move(found.keys));
   tensors_ = std::move(found.tensors);
   weights_sha256_ = gguf_->sha256();
 }
@@ -40,18 +43,16 @@ void Checkpoint::open_safetensors() {
   weights_sha256_ = files_.size() == 1 ? sums : sha256_hex(std::as_bytes(std::span(sums)));
 
   if (model_.index_file.empty()) {
-    for (const Safetensors& file : files_) {
-      for (const TensorView& tensor : file.tensors()) tensors_.emplace(tensor.name, tensor);
-    }
+    for (const TensorView& tensor : files_.front().tensors()) tensors_.emplace(tensor.name, tensor);
+
     return;
   }
   const ShardIndex index = read_shard_index(model_.index_file);
   std::map<std::string, const Safetensors*> shards;
-  for (const Safetensors& file : files_) {
-    shards[file.path().substr(file.path().rfind('/') + 1)] = &file;
-  }
+  for (const Safetensors& file : files_) shards[file.path()] = &file;
+
   for (const auto& [name, file] : index.file_of) {
-    const auto shard = shards.find(file);
+    const auto shard = shards.find((std::filesystem::path(model_.folder) / file).string());
     const TensorView* tensor = shard == shards.end() ? nullptr : shard->second->find(name);
     if (tensor == nullptr) {
       throw BadInputError(fault(
@@ -67,15 +68,24 @@ const TensorView* Checkpoint::find(std::string_view name) const {
   return it == tensors_.end() ? nullptr : &it->second;
 }
 
+bool Checkpoint::has_prefix(std::string_view prefix) const {
+  const auto it = tensors_.lower_bound(prefix);
+  return it != tensors_.end() && it->first.starts_with(prefix);
+}
+
 const TensorView& Checkpoint::require(std::string_view name, std::span<const Index> shape) const {
   const TensorView* tensor = find(name);
   if (tensor == nullptr) {
     const std::string& where =
         model_.index_file.empty() ? model_.weights.front() : model_.index_file;
-    throw BadInputError(fault(where,
-                              "a tensor " + in_quotes(name) + " of shape " + shape_text(shape),
-                              "no tensor of that name among " + std::to_string(tensors_.size()),
-                              "weights and config must come from the same model"));
+    const std::string list =
+        tensors_.empty() ? "" : ", such as " + in_quotes(tensors_.begin()->first);
+    throw BadInputError(fault(
+        where, "a tensor " + in_quotes(name) + " of shape " + shape_text(shape),
+        "no tensor of that name among " + std::to_string(tensors_.size()) + list,
+        name.starts_with("lm_head.") || has_prefix(name.substr(0, name.find('.') + 1))
+            ? "weights and config must come from the same model"
+            : "save the model itself, without a wrapper, by save_pretrained() of transformers"));
   }
   tensor->require_shape(shape);
   return *tensor;

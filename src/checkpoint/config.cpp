@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 
@@ -35,6 +36,7 @@ struct Reading<std::int64_t> {
 template <>
 struct Reading<int> {
   static constexpr std::string_view kName = "an integer of 32 bits";
+  static constexpr std::string_view kList = "a list of integers of 32 bits";
   static bool fits(const Json& json) {
     return Reading<std::int64_t>::fits(json) && std::in_range<int>(json.get<std::int64_t>());
   }
@@ -42,38 +44,22 @@ struct Reading<int> {
 template <>
 struct Reading<double> {
   static constexpr std::string_view kName = "a number";
+  static constexpr std::string_view kList = "a list of numbers";
   static bool fits(const Json& json) { return json.is_number(); }
 };
 template <>
 struct Reading<std::string> {
   static constexpr std::string_view kName = "text";
+  static constexpr std::string_view kList = "a list of texts";
   static bool fits(const Json& json) { return json.is_string(); }
 };
 template <class T>
-bool list_fits(const Json& json) {
-  if (!json.is_array()) return false;
-  for (const Json& item : json) {
-    if (!Reading<T>::fits(item)) return false;
+struct Reading<std::vector<T>> {
+  static constexpr std::string_view kName = Reading<T>::kList;
+  static bool fits(const Json& json) {
+    return json.is_array() && std::ranges::all_of(json, Reading<T>::fits);
   }
-  return true;
-}
-template <>
-struct Reading<std::vector<int>> {
-  static constexpr std::string_view kName = "a list of integers of 32 bits";
-  static bool fits(const Json& json) { return list_fits<int>(json); }
 };
-template <>
-struct Reading<std::vector<double>> {
-  static constexpr std::string_view kName = "a list of numbers";
-  static bool fits(const Json& json) { return list_fits<double>(json); }
-};
-template <>
-struct Reading<std::vector<std::string>> {
-  static constexpr std::string_view kName = "a list of texts";
-  static bool fits(const Json& json) { return list_fits<std::string>(json); }
-};
-
-constexpr const char* kConfigAdvice = "use the config.json that the model came with";
 
 }  // namespace
 
@@ -81,17 +67,24 @@ ConfigReader ConfigReader::open(const std::string& path) {
   return ConfigReader(read_file(path), path);
 }
 
-ConfigReader::ConfigReader(std::string_view text, std::string file)
+ConfigReader::ConfigReader(std::string_view text, std::string file,
+                           std::map<std::string, std::string> names)
     : json_(std::make_shared<const Json>(parse_json_object(text, file))),
       file_(std::move(file)),
+      names_(std::move(names)),
       sha256_(text_sha256(text)) {}
 
-ConfigReader::ConfigReader(std::shared_ptr<const nlohmann::json> json, std::string file,
-                           std::string prefix)
-    : json_(std::move(json)), file_(std::move(file)), prefix_(std::move(prefix)) {}
-
 std::string ConfigReader::where(std::string_view key) const {
-  return file_ + ": field " + prefix_ + std::string(key);
+  const std::string field = prefix_ + std::string(key);
+  const auto name = names_.find(field);
+  return name != names_.end() ? file_ + " " + name->second : file_ + ": field " + field;
+}
+
+void ConfigReader::refuse(std::string_view key, std::string_view expected,
+                          std::string_view found) const {
+  throw BadInputError(fault(where(key), expected, found,
+                            names_.empty() ? "use the config.json that the model came with"
+                                           : "use a file that llama.cpp's converter wrote"));
 }
 
 bool ConfigReader::has(std::string_view key) const {
@@ -101,17 +94,14 @@ bool ConfigReader::has(std::string_view key) const {
 
 const nlohmann::json& ConfigReader::at(std::string_view key, std::string_view expected) const {
   const auto it = json_->find(key);
-  if (it == json_->end())
-    throw BadInputError(fault(where(key), expected, "no such field", kConfigAdvice));
+  if (it == json_->end()) refuse(key, expected, "no such field");
   return *it;
 }
 
 template <class T>
 T ConfigReader::get(std::string_view key) const {
   const Json& json = at(key, Reading<T>::kName);
-  if (!Reading<T>::fits(json)) {
-    throw BadInputError(fault(where(key), Reading<T>::kName, describe(json), kConfigAdvice));
-  }
+  if (!Reading<T>::fits(json)) refuse(key, Reading<T>::kName, describe(json));
   return json.get<T>();
 }
 
@@ -129,7 +119,7 @@ Index ConfigReader::get_size(std::string_view key, Index least, Index most) cons
       "an integer from " + std::to_string(least) + " to " + std::to_string(most);
   const Json& json = at(key, expected);
   if (!Reading<std::int64_t>::fits(json) || json.get<Index>() < least || json.get<Index>() > most) {
-    throw BadInputError(fault(where(key), expected, describe(json), kConfigAdvice));
+    refuse(key, expected, describe(json));
   }
   return json.get<Index>();
 }
@@ -138,17 +128,17 @@ double ConfigReader::get_number(std::string_view key, double otherwise, double l
                                 double most) const {
   const double value = get_or(key, otherwise);
   if (!has(key) || (value >= least && value <= most)) return value;
-  throw BadInputError(fault(where(key), fmt::format("a number from {} to {}", least, most),
-                            fmt::format("{}", value), kConfigAdvice));
+  refuse(key, fmt::format("a number from {} to {}", least, most), fmt::format("{}", value));
 }
 
 ConfigReader ConfigReader::child(std::string_view key) const {
   const Json& json = at(key, "an object");
-  if (!json.is_object()) {
-    throw BadInputError(fault(where(key), "an object", describe(json), kConfigAdvice));
-  }
-  return ConfigReader(std::shared_ptr<const Json>(json_, &json), file_,
-                      prefix_ + std::string(key) + ".");
+  if (!json.is_object()) refuse(key, "an object", describe(json));
+  ConfigReader child = *this;
+  child.json_ = std::shared_ptr<const Json>(json_, &json);
+  child.sha256_.clear();
+  child.prefix_ += std::string(key) + ".";
+  return child;
 }
 
 }  // namespace headgauge

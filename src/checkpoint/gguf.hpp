@@ -95,6 +95,7 @@ class Gguf {
 // metadata require an unsupported feature.
 struct GgufModel {
   std::string config;
+  std::map<std::string, std::string> keys;  // field of the config -> key of the metadata
   std::map<std::string, TensorView, std::less<>> tensors;
 };
 GgufModel translate_gguf(const Gguf& file);

@@ -40,6 +40,19 @@ class Fields {
   OrderedJson optional(const std::string& key) {
     return find(key) == nullptr ? OrderedJson() : require(key);
   }
+  // Sets a field of the config, or of an object in it, to a value; `otherwise` if there is no such
+  // key.
+  void give(OrderedJson& config, const std::string& field, const std::string& key,
+            const OrderedJson& otherwise) {
+    const OrderedJson value = optional(key);
+    config[field.substr(field.rfind('.') + 1)] = value.is_null() ? otherwise : value;
+    if (!value.is_null()) keys_[field] = prefix_ + key;
+  }
+  void give(OrderedJson& config, const std::string& field, const std::string& key) {
+    give(config, field, key, require(key));
+  }
+  // Returns the key that each field has its value from.
+  std::map<std::string, std::string>& keys() { return keys_; }
   Index size(const std::string& key) {
     const OrderedJson value = require(key);
     if (value.is_number_integer() && value >= 1 && value <= 1 << 30) return value.get<Index>();
@@ -74,6 +87,7 @@ class Fields {
   const Gguf& file_;
   std::string prefix_;
   mutable std::set<std::string> read_;
+  std::map<std::string, std::string> keys_;
 };
 
 // A tensor's name in the file and in Hugging Face; # means the number of a layer.
@@ -159,21 +173,20 @@ OrderedJson divided_frequencies(const TensorView& tensor) {
 
 OrderedJson rope_scaling(const Gguf& file, Fields& fields) {
   const auto divisors = std::ranges::find(file.tensors(), "rope_freqs.weight", &TensorView::name);
-  const OrderedJson type = fields.optional("rope.scaling.type");
-  const OrderedJson factor = fields.optional("rope.scaling.factor");
-  const OrderedJson original = fields.optional("rope.scaling.original_context_length");
-  const OrderedJson older = fields.optional("rope.scale_linear");
+  OrderedJson scaling;
+  // What llama.cpp takes if there is no such key; it writes the factor 0 for none.
+  fields.give(scaling, "rope_scaling.rope_type", "rope.scaling.type", "linear");
+  fields.give(scaling, "rope_scaling.factor", "rope.scale_linear", 0);
+  fields.give(scaling, "rope_scaling.factor", "rope.scaling.factor", scaling["factor"]);
+  fields.give(scaling, "rope_scaling.original_max_position_embeddings",
+              "rope.scaling.original_context_length", nullptr);
   if (divisors != file.tensors().end()) {
     fields.require_value("rope.scaling.type", "none");
     return divided_frequencies(*divisors);
   }
-  if (type.is_null() && !older.is_null()) return {{"rope_type", "linear"}, {"factor", older}};
-  if (type.is_null() || type == "none") return nullptr;
-  if (type == "linear") return {{"rope_type", "linear"}, {"factor", factor}};
-  if (type == "yarn") {
-    return {
-        {"rope_type", "yarn"}, {"factor", factor}, {"original_max_position_embeddings", original}};
-  }
+  const OrderedJson& type = scaling["rope_type"];
+  if (type == "none") return nullptr;
+  if (type == "linear" || type == "yarn") return scaling["factor"] == 0 ? nullptr : scaling;
   throw UnsupportedError(fault(fields.where("rope.scaling.type"), "none, linear or yarn",
                                type.dump(), "headgauge cannot run this RoPE scaling"));
 }
@@ -184,23 +197,16 @@ bool has_tensor(const Gguf& file, std::string_view name) {
 
 void llama_config(const Gguf& file, Fields& fields, OrderedJson& config) {
   const Index head_dim = head_dim_of(fields);
-  config["hidden_size"] = fields.require("embedding_length");
-  config["intermediate_size"] = fields.require("feed_forward_length");
-  config["num_hidden_layers"] = fields.require("block_count");
-  config["num_attention_heads"] = fields.require("attention.head_count");
-  const OrderedJson kv_heads = fields.optional("attention.head_count_kv");
-  config["num_key_value_heads"] = kv_heads.is_null() ? config["num_attention_heads"] : kv_heads;
+  fields.give(config, "intermediate_size", "feed_forward_length");
+  fields.give(config, "num_key_value_heads", "attention.head_count_kv",
+              config["num_attention_heads"]);
   config["head_dim"] = head_dim;
-  config["max_position_embeddings"] = fields.require("context_length");
-  config["rms_norm_eps"] = fields.require("attention.layer_norm_rms_epsilon");
+  fields.give(config, "rms_norm_eps", "attention.layer_norm_rms_epsilon");
   config["tie_word_embeddings"] = !has_tensor(file, "output.weight");
   config["attention_bias"] = has_tensor(file, "blk.0.attn_q.bias");
   config["mlp_bias"] = has_tensor(file, "blk.0.ffn_up.bias");
-  const OrderedJson theta = fields.optional("rope.freq_base");
-  config["rope_theta"] = theta.is_null() ? OrderedJson(10000.0) : theta;
-  if (const OrderedJson scaling = rope_scaling(file, fields); !scaling.is_null()) {
-    config["rope_scaling"] = scaling;
-  }
+  fields.give(config, "rope_theta", "rope.freq_base", 10000.0);
+  config["rope_scaling"] = rope_scaling(file, fields);
   fields.require_value("attention.causal", true);
   fields.require_value("attention.value_length", head_dim);
   fields.require_value("rope.dimension_count", head_dim);
@@ -208,9 +214,9 @@ void llama_config(const Gguf& file, Fields& fields, OrderedJson& config) {
 
 void gemma2_config(const Gguf& file, Fields& fields, OrderedJson& config) {
   llama_config(file, fields, config);
-  config["sliding_window"] = fields.optional("attention.sliding_window");
-  config["attn_logit_softcapping"] = fields.optional("attn_logit_softcapping");
-  config["final_logit_softcapping"] = fields.optional("final_logit_softcapping");
+  fields.give(config, "sliding_window", "attention.sliding_window", nullptr);
+  fields.give(config, "attn_logit_softcapping", "attn_logit_softcapping", nullptr);
+  fields.give(config, "final_logit_softcapping", "final_logit_softcapping", nullptr);
   // The file does not store the number whose square root divides scores. llama.cpp infers it from
   // the number of layers: for the 27 B model, with 46, it is not the head size.
   const Index per_head = fields.size("embedding_length") / fields.size("attention.head_count");
@@ -219,22 +225,14 @@ void gemma2_config(const Gguf& file, Fields& fields, OrderedJson& config) {
 }
 
 void gpt2_config(const Gguf& file, Fields& fields, OrderedJson& config) {
-  config["n_layer"] = fields.require("block_count");
-  config["n_head"] = fields.require("attention.head_count");
-  config["n_embd"] = fields.require("embedding_length");
-  config["n_inner"] = fields.require("feed_forward_length");
-  config["n_positions"] = fields.require("context_length");
-  config["layer_norm_epsilon"] = fields.require("attention.layer_norm_epsilon");
+  fields.give(config, "n_inner", "feed_forward_length");
+  fields.give(config, "layer_norm_epsilon", "attention.layer_norm_epsilon");
   config["tie_word_embeddings"] = !has_tensor(file, "output.weight");
 }
 
 void bert_config(const Gguf&, Fields& fields, OrderedJson& config) {
-  config["num_hidden_layers"] = fields.require("block_count");
-  config["num_attention_heads"] = fields.require("attention.head_count");
-  config["hidden_size"] = fields.require("embedding_length");
-  config["intermediate_size"] = fields.require("feed_forward_length");
-  config["max_position_embeddings"] = fields.require("context_length");
-  config["layer_norm_eps"] = fields.require("attention.layer_norm_epsilon");
+  fields.give(config, "intermediate_size", "feed_forward_length");
+  fields.give(config, "layer_norm_eps", "attention.layer_norm_epsilon");
   config["type_vocab_size"] = fields.first_size("token_types.weight");
   fields.require_value("attention.causal", false);
 }
@@ -349,11 +347,17 @@ GgufModel translate_gguf(const Gguf& file) {
   const Architecture& architecture = find_architecture(file);
   Fields fields(file, architecture.name);
   OrderedJson config = {{"model_type", architecture.name}};
+  fields.give(config, "hidden_size", "embedding_length");
+  fields.give(config, "num_hidden_layers", "block_count");
+  fields.give(config, "num_attention_heads", "attention.head_count");
+  fields.give(config, "max_position_embeddings", "context_length");
   architecture.configure(file, fields, config);
   config["vocab_size"] = vocabulary_of(file, fields);
+  for (const char* key : {"expert_count", "expert_used_count"}) fields.require_value(key, 0);
   fields.refuse_further();
 
   GgufModel model;
+  model.keys = std::move(fields.keys());
   model.config = config.dump();
   const Index head_dim = architecture.interleaved ? head_dim_of(fields) : 0;
   for (TensorView tensor : file.tensors()) {

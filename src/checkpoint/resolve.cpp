@@ -12,6 +12,7 @@
 
 #include "base/file.hpp"
 #include "base/strict_json.hpp"
+
 #include "checkpoint/gguf.hpp"
 #include "checkpoint/shard_index.hpp"
 #include "headgauge/checkpoint.hpp"
@@ -99,6 +100,11 @@ void refuse_other_weights(const fs::path& folder, const std::vector<fs::path>& p
   }
 }
 
+bool is_shard(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name.starts_with("model-") && name.find("-of-") != name.npos;
+}
+
 // Reports why a folder without model.safetensors cannot be read, and what to do.
 [[noreturn]] void refuse_weights(const fs::path& folder, const std::string& advice) {
   const auto paths = entries(folder);
@@ -106,9 +112,11 @@ void refuse_other_weights(const fs::path& folder, const std::vector<fs::path>& p
   const auto other = std::find_if(paths.begin(), paths.end(), [](const fs::path& path) {
     return path.extension() == ".safetensors" && is_there(path);  // not a dangling link
   });
-  throw BadInputError(fault(
-      folder.string(), "model.safetensors or model.safetensors.index.json", list_names(paths),
-      other == paths.end() ? advice : "if " + other->filename().string() + " is meant, name it"));
+  throw BadInputError(
+      fault(folder.string(), "model.safetensors or model.safetensors.index.json", list_names(paths),
+            other == paths.end() ? advice
+            : is_shard(*other)   ? "fetch the index, too: it says which shards there are"
+                                 : "if " + other->filename().string() + " is meant, name it"));
 }
 
 ResolvedModel gguf_file(const std::string& name, const fs::path& file) {
@@ -135,9 +143,30 @@ fs::path only_gguf(const fs::path& folder, const std::vector<fs::path>& paths) {
   return found.empty() ? fs::path() : found.front();
 }
 
-ResolvedModel resolve_folder(const std::string& name, const fs::path& folder,
-                             const std::string& advice) {
+[[noreturn]] void refuse_adapter(const fs::path& where) {
+  throw UnsupportedError(
+      fault(where.string(), "a whole model", "an adapter, which changes a model",
+            "merge them, in Python with peft: PeftModel.from_pretrained(MODEL, \"ADAPTER\")"
+            ".merge_and_unload().save_pretrained(\"DIR\"), and give DIR"));
+}
+
+// Returns a file that shows that a download into a folder did not finish; empty if there is none.
+fs::path unfinished(const fs::path& folder) {
+  for (const fs::path& place :
+       {folder, folder / "../../blobs", folder / ".cache/huggingface/download"}) {
+    const auto paths = is_folder(place) ? entries(place) : std::vector<fs::path>();
+    const auto found = std::ranges::find_if(paths, [](const fs::path& path) {
+      return path.extension() == ".incomplete" || (fs::is_symlink(path) && !is_there(path));
+    });
+    if (found != paths.end()) return *found;
+  }
+  return {};
+}
+
+ResolvedModel resolve_files(const std::string& name, const fs::path& folder,
+                            const std::string& advice) {
   const auto paths = entries(folder);
+  if (is_there(folder / "adapter_config.json")) refuse_adapter(folder / "adapter_config.json");
   if (paths.empty()) {
     throw BadInputError(
         fault(folder.string(), "config.json and model.safetensors", "an empty folder", advice));
@@ -162,6 +191,7 @@ ResolvedModel resolve_folder(const std::string& name, const fs::path& folder,
     return model;
   }
   if (!is_there(index)) refuse_weights(folder, advice);
+
   model.index_file = index.string();
   const ShardIndex shards = read_shard_index(model.index_file);
   for (const std::string& file : shards.files) {
@@ -177,8 +207,21 @@ ResolvedModel resolve_folder(const std::string& name, const fs::path& folder,
   return model;
 }
 
+ResolvedModel resolve_folder(const std::string& name, const fs::path& folder,
+                             const std::string& advice) {
+  try {
+    return resolve_files(name, folder, advice);
+  } catch (const BadInputError&) {
+    const fs::path found = unfinished(folder);
+    if (found.empty()) throw;
+    throw BadInputError(fault(folder.string(), "a whole model",
+                              found.string() + ", of a download that did not finish", advice));
+  }
+}
+
 ResolvedModel resolve_file(const std::string& name) {
   if (is_gguf(name)) return gguf_file(name, name);
+  if (fs::path(name).stem() == "adapter_model") refuse_adapter(name);
   if (const OtherFormat* const format = other_format(name)) refuse_format(name, name, *format);
   ResolvedModel model;
   model.name = name;
@@ -190,14 +233,11 @@ ResolvedModel resolve_file(const std::string& name) {
     return model;
   }
   const fs::path index = fs::path(model.folder) / "model.safetensors.index.json";
-  if (is_there(index)) {
-    const auto shards = read_shard_index(index.string()).files;
-    if (std::count(shards.begin(), shards.end(), fs::path(name).filename().string()) > 0) {
-      throw BadInputError(
-          fault(name, "a whole model",
-                "one of the " + std::to_string(shards.size()) + " shards of " + index.string(),
-                "name the folder " + model.folder));
-    }
+  const auto shards =
+      is_there(index) ? read_shard_index(index.string()).files : std::vector<std::string>{};
+  if (is_shard(name) || std::ranges::count(shards, fs::path(name).filename().string()) > 0) {
+    throw BadInputError(
+        fault(name, "a whole model", "one of its shards", "name the folder " + model.folder));
   }
   model.config_file = (fs::path(model.folder) / "config.json").string();
   if (!is_there(model.config_file)) {
@@ -321,7 +361,8 @@ ResolvedModel resolve_model(const std::string& model) {
 }
 
 ResolvedModel resolve_model(const std::string& model, const Environment& environment) {
-  if (is_folder(model)) return resolve_folder(model, model, "copy the model's files there");
+  if (is_folder(model))
+    return resolve_folder(model, model, "copy the model's files there, or fetch them again");
   if (is_there(model)) return resolve_file(model);
   if (is_model_name(model)) return resolve_name(model, environment);
   throw BadInputError(fault(model.empty() ? "MODEL" : model,

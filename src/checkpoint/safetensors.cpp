@@ -219,6 +219,8 @@ Safetensors Safetensors::view(std::span<const std::byte> bytes, std::string name
 
 Safetensors::Safetensors(std::shared_ptr<const Storage> storage, std::span<const std::byte> bytes)
     : storage_(std::move(storage)) {
+  refuse_stand_in({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path(),
+                  "a safetensors file");
   if (bytes.size() < 8) {
     throw BadInputError(fault(path(), "a safetensors file: 8 bytes of header length",
                               std::to_string(bytes.size()) + " bytes", kDamaged));

@@ -1,5 +1,6 @@
 #include "checkpoint/shard_index.hpp"
 
+#include <filesystem>
 #include <set>
 
 #include "base/file.hpp"
@@ -7,6 +8,17 @@
 #include "headgauge/base.hpp"
 
 namespace headgauge {
+namespace {
+
+// Returns the path of a shard within the folder of the index; empty if it could lead elsewhere.
+std::string path_within(const std::string& file) {
+  const auto path = std::filesystem::path(file).lexically_normal();
+  const bool within = path.is_relative() && path.has_filename() && path != "." &&
+                      *path.begin() != ".." && file.find('\0') == file.npos;
+  return within ? path.string() : std::string();
+}
+
+}  // namespace
 
 ShardIndex parse_shard_index(std::string_view text, const std::string& path) {
   constexpr const char* kAdvice = "fetch the model again";
@@ -22,17 +34,13 @@ ShardIndex parse_shard_index(std::string_view text, const std::string& path) {
   ShardIndex index;
   std::set<std::string> files;
   for (const auto& [tensor, file] : map->items()) {
-    // A name that contains a folder could refer to any file.
-    const bool plain =
-        file.is_string() && !file.get_ref<const std::string&>().empty() &&
-        file.get_ref<const std::string&>().find_first_of({"/\0", 2}) == std::string::npos;
-    if (!plain) {
+    const std::string within = file.is_string() ? path_within(file) : std::string();
+    if (within.empty()) {
       throw BadInputError(fault(path + ": tensor " + in_quotes(tensor),
-                                "the name of a file in the folder of the index", describe(file),
-                                kAdvice));
+                                "a file in the folder of the index", describe(file), kAdvice));
     }
-    index.file_of.emplace(tensor, file.get<std::string>());
-    files.insert(file.get<std::string>());
+    index.file_of.emplace(tensor, within);
+    files.insert(within);
   }
   index.files.assign(files.begin(), files.end());
   return index;

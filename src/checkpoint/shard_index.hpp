@@ -9,8 +9,9 @@
 namespace headgauge {
 
 struct ShardIndex {
-  std::map<std::string, std::string> file_of;  // tensor name -> file name without folder
-  std::vector<std::string> files;              // ascending, no duplicates
+  std::map<std::string, std::string>
+      file_of;                     // tensor name -> file, within the folder of the index
+  std::vector<std::string> files;  // ascending, no duplicates
 };
 
 ShardIndex parse_shard_index(std::string_view text, const std::string& path);

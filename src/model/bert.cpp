@@ -61,8 +61,7 @@ struct BertConfig {
 
 // The tensor names of BertModel have the prefix "bert." in models with a head.
 std::string bert_prefix(const Checkpoint& checkpoint) {
-  const char* const with = "bert.embeddings.word_embeddings.weight";
-  return checkpoint.find(with) != nullptr ? "bert." : "";
+  return checkpoint.has_prefix("bert.") ? "bert." : "";
 }
 
 // The names of a norm's weights: gamma and beta in checkpoints converted from TensorFlow.

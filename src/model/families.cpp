@@ -71,9 +71,28 @@ void require_sizes(const Checkpoint& checkpoint) {
   }
 }
 
+// Refuses fields that change the result and that headgauge does not support.
+void refuse_unknown(const ConfigReader& config, const std::string& type) {
+  const auto causal = config.json().find("is_causal");
+  const bool sees_all = type != "bert" && causal != config.json().end() && *causal != true;
+  if (sees_all || config.get_or("use_bidirectional_attention", false)) {
+    const char* const field = sees_all ? "is_causal" : "use_bidirectional_attention";
+    throw UnsupportedError(fault(config.where(field), sees_all ? "true" : "false",
+                                 config.json().at(field).dump(),
+                                 "headgauge runs this family as a causal model"));
+  }
+  if (config.has("quantization_config")) {
+    throw UnsupportedError(
+        fault(config.where("quantization_config"), "weights of 16 or 32 bits",
+              config.child("quantization_config").get_or<std::string>("quant_method", "quantized"),
+              "use the checkpoint that was quantized"));
+  }
+}
+
 // The common checks come before a family's own.
 ModelSummary summarize(const Family& family, const Checkpoint& checkpoint) {
   require_sizes(checkpoint);
+  refuse_unknown(checkpoint.config(), family.model_type);
   return family.summarize(checkpoint);
 }
 

@@ -29,12 +29,13 @@ struct Gpt2Config {
   Activation activation = nullptr;
 
   explicit Gpt2Config(const ConfigReader& config)
-      : layers(static_cast<int>(config.get_size("n_layer"))),
-        heads(static_cast<int>(config.get_size("n_head"))),
-        width(config.get_size("n_embd")),
+      : layers(static_cast<int>(config.get_size(config.either("n_layer", "num_hidden_layers")))),
+        heads(static_cast<int>(config.get_size(config.either("n_head", "num_attention_heads")))),
+        width(config.get_size(config.either("n_embd", "hidden_size"))),
         inner(config.has("n_inner") ? config.get_size("n_inner") : 4 * width),
         vocabulary(config.get_size("vocab_size")),
-        positions(config.get_size(config.has("n_positions") ? "n_positions" : "n_ctx")),
+        positions(config.get_size(
+            config.either(config.either("n_ctx", "n_positions"), "max_position_embeddings"))),
         epsilon(config.get_number("layer_norm_epsilon", 1e-5, kLeastEpsilon, 1)),
         scale_weights(config.get_or("scale_attn_weights", true)),
         scale_by_layer(config.get_or("scale_attn_by_inverse_layer_idx", false)),
@@ -42,7 +43,7 @@ struct Gpt2Config {
         activation_name(config.get_or<std::string>("activation_function", "gelu_new")),
         activation(find_activation(activation_name, config.where("activation_function"))) {
     if (width % heads != 0) {
-      throw BadInputError(fault(config.where("n_embd"),
+      throw BadInputError(fault(config.where(config.either("n_embd", "hidden_size")),
                                 fmt::format("a multiple of n_head = {}", heads),
                                 std::to_string(width), "correct the config"));
     }
@@ -62,7 +63,7 @@ struct Gpt2Config {
 
 // The tensor names of GPT2Model have the prefix "transformer." in Hugging Face's GPT2LMHeadModel.
 std::string gpt2_prefix(const Checkpoint& checkpoint) {
-  return checkpoint.find("transformer.wte.weight") != nullptr ? "transformer." : "";
+  return checkpoint.has_prefix("transformer.") ? "transformer." : "";
 }
 
 struct Gpt2Layer {
@@ -75,14 +76,17 @@ class Gpt2 final : public Transformer {
   explicit Gpt2(Checkpoint checkpoint)
       : checkpoint_(std::move(checkpoint)),
         config_(checkpoint_.config()),
-        prefix_(gpt2_prefix(checkpoint_)) {
+        prefix_(gpt2_prefix(checkpoint_)),
+        tables_(find_tables(checkpoint_, prefix_ + "wte.weight", config_.tied)) {
     require_tensors();
+    if (config_.tied && tables_.in != tables_.out)
+      info_.notices.push_back(followed_notice(kOwnHead));
     info_.name = checkpoint_.model().name;
     info_.family = "gpt2";
     info_.layers = config_.layers;
     info_.heads = info_.kv_heads = config_.heads;
     info_.head_dim = config_.head_dim();
-    info_.element_bytes = cache_bytes(checkpoint_.find(prefix_ + "wte.weight")->dtype);
+    info_.element_bytes = cache_bytes(checkpoint_.find(tables_.in)->dtype);
     info_.max_length = config_.positions;
     info_.layer_types.assign(static_cast<std::size_t>(config_.layers), "full_attention");
     info_.windows.assign(static_cast<std::size_t>(config_.layers), 0);
@@ -102,7 +106,7 @@ class Gpt2 final : public Transformer {
   }
 
   void embedding(int token, std::span<float> row) const override {
-    checkpoint_.find(prefix_ + "wte.weight")->widen(row, token * config_.width);
+    checkpoint_.find(tables_.in)->widen(row, token * config_.width);
   }
 
   void enter(MatrixView<float> residual) override {
@@ -171,15 +175,14 @@ class Gpt2 final : public Transformer {
   }
 
   const TensorView& output_embedding() const override {
-    const std::string name = config_.tied ? prefix_ + "wte.weight" : "lm_head.weight";
-    return checkpoint_.require(name, {config_.vocabulary, config_.width});
+    return checkpoint_.require(tables_.out, {config_.vocabulary, config_.width});
   }
 
  private:
   // Checks everything that can be checked before work begins.
   void require_tensors() {
     const Index d = config_.width, f = config_.inner;
-    checkpoint_.require(prefix_ + "wte.weight", {config_.vocabulary, d});
+    checkpoint_.require(tables_.in, {config_.vocabulary, d});
     checkpoint_.require(prefix_ + "wpe.weight", {config_.positions, d});
     for (int l = 0; l < config_.layers; ++l) {
       const std::string h = fmt::format("{}h.{}.", prefix_, l);
@@ -205,6 +208,7 @@ class Gpt2 final : public Transformer {
   Checkpoint checkpoint_;
   Gpt2Config config_;
   std::string prefix_;
+  TableNames tables_;
   SourceInfo info_;
   Gpt2Layer weights_;
   int loaded_ = -1;
@@ -216,7 +220,8 @@ class Gpt2 final : public Transformer {
 
 ModelSummary summarize_gpt2(const Checkpoint& checkpoint) {
   const Gpt2Config config(checkpoint.config());
-  refuse_further_layers(checkpoint, gpt2_prefix(checkpoint) + "h.", config.layers, "n_layer");
+  refuse_further_layers(checkpoint, gpt2_prefix(checkpoint) + "h.", config.layers,
+                        checkpoint.config().either("n_layer", "num_hidden_layers"));
   ModelSummary summary;
   summary.family = "gpt2";
   summary.layers = config.layers;
@@ -229,10 +234,12 @@ ModelSummary summarize_gpt2(const Checkpoint& checkpoint) {
   summary.scaled_by_dimension = config.scale_weights;
   summary.scaled_by_layer = config.scale_by_layer;
   summary.prefix = gpt2_prefix(checkpoint);
+  const TableNames tables = find_tables(checkpoint, summary.prefix + "wte.weight", config.tied);
   const std::int64_t d = config.width, f = config.inner;
   const std::int64_t block = 4 * d * d + 2 * d * f + 9 * d + f;
-  summary.parameters = config.layers * block + 2 * d +
-                       d * (config.positions + config.vocabulary * (config.tied ? 1 : 2));
+  summary.parameters =
+      config.layers * block + 2 * d +
+      d * (config.positions + config.vocabulary * (tables.in == tables.out ? 1 : 2));
   return summary;
 }
 

@@ -101,6 +101,14 @@ RmsNorm load_rms_norm(const Checkpoint& checkpoint, const std::string& name, Ind
   return norm;
 }
 
+TableNames find_tables(const Checkpoint& checkpoint, const std::string& embedding, bool tied) {
+  const std::string head = "lm_head.weight";
+  const TensorView *const in = checkpoint.find(embedding), *const out = checkpoint.find(head);
+  const bool both = in != nullptr && out != nullptr;
+  if (!tied || (both && !std::ranges::equal(in->bytes, out->bytes))) return {embedding, head};
+  return out != nullptr && !both ? TableNames{head, head} : TableNames{embedding, embedding};
+}
+
 void split_heads(MatrixView<const float> qkv, int heads, const HeadInput& like,
                  std::vector<HeadInput>& out) {
   const Index width = qkv.cols() / 3, d = width / heads;

@@ -93,6 +93,20 @@ LayerNorm load_layer_norm(const Checkpoint& checkpoint, const std::string& name,
 RmsNorm load_rms_norm(const Checkpoint& checkpoint, const std::string& name, Index width,
                       double epsilon, float offset);
 
+// The tensors of the token embedding and of the output embedding: the same if they are tied.
+struct TableNames {
+  std::string in, out;
+};
+// Finds them as transformers 5 does. If the config ties them, but the file has both and they
+// differ, both count; if the file has one of them, it is both.
+TableNames find_tables(const Checkpoint& checkpoint, const std::string& embedding, bool tied);
+
+inline constexpr const char* kOwnHead = "lm_head.weight, which differs from its tied embedding";
+// Returns the notice of something that versions of transformers read differently.
+inline std::string followed_notice(const std::string& what) {
+  return what + ": read as transformers 5 does, not as transformers 4 does";
+}
+
 // Splits queries, keys and values side by side (L x 3 heads * d) into the heads of a layer; copies
 // everything else from `like`.
 void split_heads(MatrixView<const float> qkv, int heads, const HeadInput& like,

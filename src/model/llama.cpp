@@ -19,10 +19,12 @@
 namespace headgauge {
 namespace {
 
+constexpr const char* kTable = "embed_tokens.weight";
+
 // The tensor names of the model without a head have the prefix "model." in Hugging Face's
 // *ForCausalLM.
 std::string llama_prefix(const Checkpoint& checkpoint) {
-  return checkpoint.find("model.embed_tokens.weight") != nullptr ? "model." : "";
+  return checkpoint.has_prefix("model.") ? "model." : "";
 }
 
 // Returns false for a model saved without its head, whose logits are unknown. Returns true if names
@@ -40,9 +42,10 @@ struct Expected {
 // Returns all tensors of the model, except the output embedding if it is tied.
 std::vector<Expected> expected_tensors(const Checkpoint& checkpoint, const LlamaConfig& config) {
   const std::string prefix = llama_prefix(checkpoint);
+  const TableNames tables = find_tables(checkpoint, prefix + kTable, config.tied);
   const Index d = config.width, f = config.inner, h = config.head_dim;
   const Index queries = config.heads * h, keys = config.kv_heads * h;
-  std::vector<Expected> all = {{prefix + "embed_tokens.weight", {config.vocabulary, d}}};
+  std::vector<Expected> all = {{tables.in, {config.vocabulary, d}}};
   for (int l = 0; l < config.layers; ++l) {
     const std::string layer = fmt::format("{}layers.{}.", prefix, l);
     const auto linear = [&](const char* name, Index in, Index out, bool bias) {
@@ -71,8 +74,8 @@ std::vector<Expected> expected_tensors(const Checkpoint& checkpoint, const Llama
     }
   }
   all.push_back({prefix + "norm.weight", {d}});
-  if (!config.tied && has_head(checkpoint, config)) {
-    all.push_back({"lm_head.weight", {config.vocabulary, d}});
+  if (tables.in != tables.out && has_head(checkpoint, config)) {
+    all.push_back({tables.out, {config.vocabulary, d}});
   }
   return all;
 }
@@ -118,7 +121,8 @@ class Llama final : public Transformer {
   explicit Llama(Checkpoint checkpoint)
       : checkpoint_(std::move(checkpoint)),
         config_(checkpoint_.config()),
-        prefix_(llama_prefix(checkpoint_)) {
+        prefix_(llama_prefix(checkpoint_)),
+        tables_(find_tables(checkpoint_, prefix_ + kTable, config_.tied)) {
     require_tensors(checkpoint_, config_);
     const auto layers = static_cast<std::size_t>(config_.layers);
     info_.name = checkpoint_.model().name;
@@ -131,6 +135,9 @@ class Llama final : public Transformer {
     info_.has_loss = has_head(checkpoint_, config_);
     info_.element_bytes = cache_bytes(table().dtype);
     info_.windows = config_.windows;
+    info_.notices = config_.notices;
+    if (config_.tied && tables_.in != tables_.out)
+      info_.notices.push_back(followed_notice(kOwnHead));
     for (std::size_t l = 0; l < layers; ++l) info_.layer_types.emplace_back(layer_type(l));
   }
 
@@ -276,9 +283,7 @@ class Llama final : public Transformer {
     });
   }
 
-  const TensorView& output_embedding() const override {
-    return config_.tied ? table() : *checkpoint_.find("lm_head.weight");
-  }
+  const TensorView& output_embedding() const override { return *checkpoint_.find(tables_.out); }
   float logit_cap() const override { return config_.logit_cap; }
   std::string notice(Index length) const override { return config_.rope.notice(length); }
 
@@ -286,7 +291,7 @@ class Llama final : public Transformer {
   Index attention_width() const { return config_.heads * config_.head_dim; }
   Index key_width() const { return config_.kv_heads * config_.head_dim; }
   float norm_offset() const { return config_.family->gemma ? 1.0f : 0.0f; }
-  const TensorView& table() const { return *checkpoint_.find(prefix_ + "embed_tokens.weight"); }
+  const TensorView& table() const { return *checkpoint_.find(tables_.in); }
   const char* layer_type(std::size_t layer) const {
     return config_.windows[layer] > 0 ? "sliding_attention" : "full_attention";
   }
@@ -309,6 +314,7 @@ class Llama final : public Transformer {
   Checkpoint checkpoint_;
   LlamaConfig config_;
   std::string prefix_;
+  TableNames tables_;
   SourceInfo info_;
   LlamaLayer weights_;
   int loaded_ = -1;

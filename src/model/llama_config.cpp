@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "model/layers.hpp"
+
 namespace headgauge {
 namespace {
 
@@ -85,28 +87,8 @@ float cap_or(const ConfigReader& config, std::string_view key, double otherwise)
   return static_cast<float>(cap);
 }
 
-std::string activation_of(const ConfigReader& config, const LlamaFamily& family) {
-  if (!family.gemma) return config.get_or<std::string>("hidden_act", family.activation);
-  if (family.four_norms || config.has("hidden_activation")) {
-    return config.get_or<std::string>("hidden_activation", family.activation);
-  }
-  // Early Gemma configs say "gelu" but mean the tanh approximation used in training.
-  const auto name = config.get_or<std::string>("hidden_act", family.activation);
-  return name == "gelu" ? family.activation : name;
-}
-
-// Refuses fields that would change the result and that headgauge does not support.
-void refuse_unknown(const ConfigReader& config) {
-  if (config.get_or("use_bidirectional_attention", false)) {
-    throw UnsupportedError(fault(config.where("use_bidirectional_attention"), "false", "true",
-                                 "headgauge runs this family as a causal model"));
-  }
-  if (config.has("quantization_config")) {
-    throw UnsupportedError(
-        fault(config.where("quantization_config"), "weights of 16 or 32 bits",
-              config.child("quantization_config").get_or<std::string>("quant_method", "quantized"),
-              "use the checkpoint that was quantized"));
-  }
+const char* activation_field(const LlamaFamily& family) {
+  return family.four_norms ? "hidden_activation" : "hidden_act";
 }
 
 std::vector<Index> read_windows(const ConfigReader& config, const LlamaFamily& family, int layers) {
@@ -214,12 +196,15 @@ LlamaConfig::LlamaConfig(const ConfigReader& config)
       score_cap(family->four_norms ? cap_or(config, "attn_logit_softcapping", 50.0) : 0.0f),
       logit_cap(family->four_norms ? cap_or(config, "final_logit_softcapping", 30.0) : 0.0f),
       windows(read_windows(config, *family, layers)),
-      activation_name(activation_of(config, *family)),
-      activation(find_activation(
-          activation_name,
-          config.where(config.has("hidden_activation") ? "hidden_activation" : "hidden_act"))),
+      activation_name(config.get_or<std::string>(activation_field(*family), family->activation)),
       rope(config, head_dim, positions) {
-  refuse_unknown(config);
+  // Early Gemma configs say "gelu" but mean the tanh approximation used in training.
+  if (family->gemma && !family->four_norms && activation_name == "gelu") {
+    activation_name = family->activation;
+    notices.push_back(followed_notice("hidden_act \"gelu\""));
+  }
+  activation = find_activation(activation_name, config.where(activation_field(*family)));
+  if (!rope.followed().empty()) notices.push_back(followed_notice(rope.followed()));
 }
 
 bool LlamaConfig::any_window() const {

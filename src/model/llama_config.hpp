@@ -1,5 +1,5 @@
 // The config.json of the Llama families. Missing fields get the defaults of Hugging Face's config
-// classes (transformers 4.57).
+// classes.
 #pragma once
 
 #include <span>
@@ -63,6 +63,7 @@ struct LlamaConfig {
   std::string activation_name;
   Activation activation = nullptr;
   Rope rope;
+  std::vector<std::string> notices;  // fields that versions of transformers read differently
 
   // Throws BadInputError and UnsupportedError naming the field; UnsupportedError if model_type is
   // not in llama_families().

@@ -39,13 +39,24 @@ Rope::Rope(const ConfigReader& config, Index head_dim, Index trained)
                               std::to_string(head_dim), "correct the config"));
   }
   // transformers 5 replaces rope_scaling by rope_parameters, which also holds rope_theta.
-  const bool nested = !config.has("rope_scaling") && config.has("rope_parameters");
+  const auto given = [&](const char* key) {
+    return config.has(key) && !config.json().at(key).empty();
+  };
+  const bool nested = !given("rope_scaling") && given("rope_parameters");
   const char* const key = nested ? "rope_parameters" : "rope_scaling";
-  const bool given = config.has(key);
-  const ConfigReader scaling = given ? config.child(key) : config;
-  const ConfigReader& theta = nested && scaling.has("rope_theta") ? scaling : config;
-  theta_ = theta.get_number("rope_theta", 10000.0, kLeastTheta, kLargestTheta);
-  if (given) read_kind(scaling, nested);
+  const ConfigReader scaling = given(key) ? config.child(key) : config;
+  const auto theta = [](const ConfigReader& reader) {
+    return reader.get_number("rope_theta", 10000.0, kLeastTheta, kLargestTheta);
+  };
+  theta_ = theta(scaling.has("rope_theta") ? scaling : config);
+  if (theta_ != theta(config)) followed_ = "rope_theta within rope_scaling";
+  if (!followed_.empty() && config.has("rope_theta")) {
+    throw BadInputError(fault(scaling.where("rope_theta"),
+                              fmt::format("{}, as outside", theta(config)),
+                              fmt::format("{}", theta_), "correct the config"));
+  }
+
+  if (given(key)) read_kind(scaling);
   // These families rotate whole heads; Hugging Face fails on anything else.
   for (const ConfigReader& reader : {config, scaling}) {
     if (reader.get_or("partial_rotary_factor", 1.0) != 1.0) {
@@ -56,11 +67,15 @@ Rope::Rope(const ConfigReader& config, Index head_dim, Index trained)
     }
   }
   short_ = plain(theta_);
-  read_scaling(config, scaling, nested);
+  read_scaling(config, scaling);
+  // transformers 4 does not know rope_parameters. A config that transformers 5 wrote leaves no
+  // doubt.
+  const bool written = config.get_or<std::string>("transformers_version", "4") >= "5";
+  if (nested) followed_ = !written && (kind_ != Kind::standard || !followed_.empty()) ? key : "";
 }
 
-void Rope::read_kind(const ConfigReader& scaling, bool nested) {
-  const char* const field = read_name(scaling, nested);
+void Rope::read_kind(const ConfigReader& scaling) {
+  const char* const field = read_name(scaling);
   static constexpr std::array<std::pair<const char*, Kind>, 6> kinds{{
       {"default", Kind::standard},
       {"linear", Kind::linear},
@@ -79,7 +94,8 @@ void Rope::read_kind(const ConfigReader& scaling, bool nested) {
   kind_ = known->second;
 }
 
-void Rope::read_scaling(const ConfigReader& config, const ConfigReader& scaling, bool nested) {
+void Rope::read_scaling(const ConfigReader& config, const ConfigReader& scaling) {
+  read_original(config, scaling);
   switch (kind_) {
     case Kind::standard:
       break;
@@ -100,7 +116,7 @@ void Rope::read_scaling(const ConfigReader& config, const ConfigReader& scaling,
       read_yarn(scaling);
       break;
     case Kind::longrope:
-      read_longrope(config, scaling, nested);
+      read_longrope(config, scaling);
       break;
     case Kind::llama3:
       read_llama3(scaling);
@@ -108,15 +124,16 @@ void Rope::read_scaling(const ConfigReader& config, const ConfigReader& scaling,
   }
 }
 
-const char* Rope::read_name(const ConfigReader& scaling, bool nested) {
+const char* Rope::read_name(const ConfigReader& scaling) {
   for (const auto& [layer_type, value] : scaling.json().items()) {
     if (!value.is_object()) continue;
     throw UnsupportedError(fault(scaling.where(layer_type), "the same positions in all layers",
                                  "its own RoPE for a type of layers",
                                  "headgauge cannot run this model"));
   }
-  const char* const field = nested || scaling.has("rope_type") ? "rope_type" : "type";
-  name_ = nested ? scaling.get_or<std::string>(field, "default") : scaling.get<std::string>(field);
+  const char* const field = scaling.has("rope_type") ? "rope_type" : "type";
+  name_ = scaling.has("factor") ? scaling.get<std::string>(field)
+                                : scaling.get_or<std::string>(field, "default");
   // An older name of the field, which transformers 4 prefers and transformers 5 ignores.
   if (scaling.get_or<std::string>("type", name_) != name_) {
     throw BadInputError(fault(scaling.where("type"), "\"" + name_ + "\", as rope_type says",
@@ -135,12 +152,20 @@ std::vector<double> Rope::plain(double theta) const {
   return frequencies;
 }
 
+void Rope::read_original(const ConfigReader& config, const ConfigReader& scaling) {
+  constexpr const char* kOriginal = "original_max_position_embeddings";
+  if (kind_ != Kind::yarn && kind_ != Kind::longrope && kind_ != Kind::llama3) return;
+  const auto of = [&](const ConfigReader& reader) {
+    return reader.has(kOriginal) ? reader.get_size(kOriginal) : trained_;
+  };
+  original_ = of(config.has(kOriginal) ? config : scaling);
+  // transformers 4 reads one of the two.
+  if (original_ != of(kind_ == Kind::longrope ? config : scaling)) followed_ = kOriginal;
+}
+
 // Peng et al. 2023: pairs that rotate often keep their frequency. Pairs that rotate less than once
 // in the original context are slowed by the factor. Pairs between are interpolated.
 void Rope::read_yarn(const ConfigReader& scaling) {
-  if (scaling.has("original_max_position_embeddings")) {
-    original_ = scaling.get_size("original_max_position_embeddings");
-  }
   factor_ =
       factor_or(scaling, "factor", static_cast<double>(trained_) / static_cast<double>(original_));
   const double mscale = scaling.get_or("mscale", 0.0);
@@ -178,17 +203,11 @@ void Rope::read_yarn(const ConfigReader& scaling) {
 }
 
 // Ding et al. 2024: a factor for each pair, with one list for short passes and one for long ones.
-void Rope::read_longrope(const ConfigReader& config, const ConfigReader& scaling, bool nested) {
-  constexpr const char* kOriginal = "original_max_position_embeddings";
-  factor_ = 0;
-  if (scaling.has("factor")) factor_ = get_factor(scaling, "factor");
-  if (config.has(kOriginal)) {
-    original_ = config.get_size(kOriginal);
-    factor_ = 0;  // transformers 4 uses the ratio and ignores the factor
-  } else if (nested && scaling.has(kOriginal)) {
-    original_ = scaling.get_size(kOriginal);
-  }
-  if (factor_ == 0) factor_ = static_cast<double>(trained_) / static_cast<double>(original_);
+void Rope::read_longrope(const ConfigReader& config, const ConfigReader& scaling) {
+  const double ratio = static_cast<double>(trained_) / static_cast<double>(original_);
+  factor_ = factor_or(scaling, "factor", ratio);
+  // transformers 4 takes the ratio then.
+  if (factor_ != ratio && config.has("original_max_position_embeddings")) followed_ = "factor";
   attention_factor_ =
       factor_ <= 1 ? 1.0
                    : std::sqrt(1 + std::log(factor_) / std::log(static_cast<double>(original_)));
@@ -222,7 +241,6 @@ void Rope::read_llama3(const ConfigReader& scaling) {
   factor_ = get_factor(scaling, "factor");
   const double low = get_factor(scaling, "low_freq_factor");
   const double high = get_factor(scaling, "high_freq_factor");
-  original_ = scaling.get_size("original_max_position_embeddings");
   if (!(high > low)) {
     throw BadInputError(fault(scaling.where("high_freq_factor"),
                               fmt::format("more than low_freq_factor = {}", low),

@@ -1,5 +1,5 @@
 // Rotary positions (Su et al. 2021) with the scalings for longer contexts, as in Hugging Face's
-// modeling_rope_utils (transformers 4.57): position p rotates the pair (x_i, x_{i + d/2}) by the
+// modeling_rope_utils (transformers 5.24): position p rotates the pair (x_i, x_{i + d/2}) by the
 // angle p f_i.
 #pragma once
 
@@ -25,27 +25,33 @@ class Rope {
   double attention_factor() const { return attention_factor_; }
   // Describes the positions: "theta 500000, llama3 scaling by 8".
   std::string text() const;
+  // Returns the field that transformers 4 reads otherwise; empty if there is none.
+  const std::string& followed() const { return followed_; }
   // Returns a caveat for numbers from one pass over `length` positions; empty: none.
   std::string notice(Index length) const;
 
  private:
   enum class Kind { standard, linear, dynamic, yarn, longrope, llama3 };
+
   // Reads name_ and returns the field that it came from.
-  const char* read_name(const ConfigReader& scaling, bool nested);
+  const char* read_name(const ConfigReader& scaling);
   // Reads name_ and kind_.
-  void read_kind(const ConfigReader& scaling, bool nested);
+  void read_kind(const ConfigReader& scaling);
   // Reads the parameters of the scaling.
-  void read_scaling(const ConfigReader& config, const ConfigReader& scaling, bool nested);
+  void read_scaling(const ConfigReader& config, const ConfigReader& scaling);
   // Returns the frequencies without scaling.
   std::vector<double> plain(double theta) const;
+  // Reads original_.
+  void read_original(const ConfigReader& config, const ConfigReader& scaling);
   void read_yarn(const ConfigReader& scaling);
-  void read_longrope(const ConfigReader& config, const ConfigReader& scaling, bool nested);
+  void read_longrope(const ConfigReader& config, const ConfigReader& scaling);
   void read_llama3(const ConfigReader& scaling);
   // Returns whether the pass uses other frequencies than a short one.
   bool is_long(Index length) const;
 
   Kind kind_ = Kind::standard;
   std::string name_ = "default";
+  std::string followed_;
   Index dimension_ = 0;
   double theta_ = 10000.0;
   double factor_ = 1.0;

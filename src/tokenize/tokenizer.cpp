@@ -133,6 +133,7 @@ Tokenizer Tokenizer::load(const std::string& folder) {
   if (is_there(json)) {
     impl->path = json.string();
     const std::string bytes = read_file(impl->path, kLargestTokenizer);
+    refuse_stand_in(bytes, impl->path, "a tokenizer.json");
     impl->handle.reset(hg_tokenizer_from_json(octets(bytes), bytes.size(), &error));
   } else if (is_there(vocabulary) && is_there(merges)) {
     impl->path = vocabulary.string();

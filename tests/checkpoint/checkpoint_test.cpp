@@ -52,9 +52,13 @@ TEST_F(Sharded, StaysWholeWhenMoved) {
 
 TEST_F(Sharded, NamesWhatIsMissingOrOfAnotherShape) {
   const Checkpoint checkpoint = Checkpoint::open(folder_.path());
-  expect_error(ErrorKind::bad_input, {index(), "\"d\"", "[4, any]", "among 3"}, [&] {
-    checkpoint.require("d", {4, -1});
-  });
+  expect_error(ErrorKind::bad_input,
+               {index(), "\"d\"", "[4, any]", "among 3, such as \"a\"", "the same model"}, [&] {
+                 checkpoint.require("d", {4, -1});
+               });
+  // Names of another form: the files may well come from the same model.
+  expect_error(ErrorKind::bad_input, {"\"model.d\"", "such as \"a\"", "save_pretrained()"},
+               [&] { checkpoint.require("model.d", {4}); });
   expect_error(ErrorKind::bad_input, {folder_ / "two.safetensors", "\"c\"", "[2, 3]", "[3, 2]"},
                [&] {
                  checkpoint.require("c", {2, 3});
@@ -74,13 +78,24 @@ TEST_F(Sharded, NamesTheTensorThatItsShardLacks) {
 }
 
 TEST_F(Sharded, RefusesOneShardForTheWhole) {
-  expect_error(ErrorKind::bad_input, {folder_ / "two.safetensors", "one of the 2 shards", "folder"},
+  expect_error(ErrorKind::bad_input, {folder_ / "two.safetensors", "one of its shards", "folder"},
                [&] { Checkpoint::open(folder_ / "two.safetensors"); });
 }
 
 TEST_F(Sharded, TakesOnlyWhatTheIndexNames) {
   write_index(R"({"weight_map": {"a": "one.safetensors"}})");
   EXPECT_EQ(Checkpoint::open(folder_.path()).find("b"), nullptr);
+}
+
+TEST_F(Sharded, MayLieInAFolderOfTheirIndex) {
+  std::filesystem::create_directories(folder_ / "sub");
+  std::filesystem::rename(folder_ / "two.safetensors", folder_ / "sub/two.safetensors");
+  write_index(R"({"weight_map": {"a": "./one.safetensors", "b": "x/../one.safetensors",
+                                 "c": "./sub//two.safetensors"}})");
+  const Checkpoint checkpoint = Checkpoint::open(folder_.path());
+  EXPECT_EQ(checkpoint.require("c", {3, 2}).values()[5], 6.0f);
+  EXPECT_NE(checkpoint.find("b"), nullptr);
+  EXPECT_EQ(checkpoint.model().weights.size(), 2u);
 }
 
 TEST_F(Sharded, RefusesMalformedIndexes) {
@@ -98,6 +113,11 @@ TEST_F(Sharded, RefusesMalformedIndexes) {
   refused(R"({"weight_map": {"a": 1}})", {"\"a\"", "found 1"});
   refused(R"({"weight_map": {"a": ""}})", {"\"a\""});
   refused(R"({"weight_map": {"a": "../one.safetensors"}})", {"\"a\"", "../one.safetensors"});
+  for (const char* file : {"..", ".", "./", "sub/", "sub/../..", "sub/../../one.safetensors",
+                           "/one.safetensors", "//one.safetensors"}) {
+    refused(std::string(R"({"weight_map": {"a": ")") + file + "\"}}",
+            {"\"a\"", "a file in the folder of the index"});
+  }
   refused(R"({"weight_map": {"a": "x\u0000y"}})", {"\"a\"", "x\\x00y"});
   refused(R"({"weight_map": {"a": "x", "a": "y"}})", {"\"a\"", "twice"});
 }

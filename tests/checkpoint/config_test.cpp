@@ -112,11 +112,36 @@ TEST(ConfigReader, SaysWhereJsonEnds) {
   refused("[1, 2]", {"c.json", "a list of 2"});
   refused("3", {"c.json", "found 3"});
   refused("{\"a\": 1e999}", {"c.json"});
+  // Python writes these.
+  refused("{\"a\": NaN}", {"c.json", "NaN or Infinity in place of a number or null at byte 6"});
+  refused("{\"a\": [-Infinity]}", {"NaN or Infinity in place of a number or null at byte 8"});
+  refused("{\"a\": nan}", {"a syntax error at byte 7"});
+  // What a failed download leaves.
+  refused("version https://git-lfs.github.com/spec/v1\noid sha256:0\n",
+          {"c.json", "a pointer of Git LFS", "git lfs pull"});
+  refused("<!doctype html>\n<html></html>", {"c.json", "a page of HTML", "/resolve/"});
   const std::string whole = R"({"model_type": "gpt2", "sizes": [1, {"x": null}]})";
   for (std::size_t size = 0; size < whole.size(); ++size) {
     expect_error(ErrorKind::bad_input, {"c.json"},
                  [&] { ConfigReader(std::string_view(whole).substr(0, size), "c.json"); });
   }
+}
+
+TEST(ConfigReader, TakesTheSecondNameOfAFieldBeforeTheFirst) {
+  const ConfigReader config(R"({"a": 1, "b": 2, "c": null})", "c.json");
+  EXPECT_EQ(config.either("a", "b"), "b");
+  EXPECT_EQ(config.either("a", "c"), "a");
+  EXPECT_EQ(config.either("x", "y"), "x");
+}
+
+TEST(ConfigReader, NamesFieldsAsTheirSourceDoes) {
+  const ConfigReader config(R"({"n": 0, "rope": {"factor": "x"}, "other": 1})", "m.gguf: metadata",
+                            {{"n", "llama.count"}, {"rope.factor", "llama.rope.factor"}});
+  expect_error(ErrorKind::bad_input, {"m.gguf: metadata llama.count: ", "llama.cpp's converter"},
+               [&] { config.get_size("n"); });
+  expect_error(ErrorKind::bad_input, {"m.gguf: metadata llama.rope.factor: "},
+               [&] { config.child("rope").get<double>("factor"); });
+  EXPECT_EQ(config.where("other"), "m.gguf: metadata: field other");
 }
 
 TEST(ConfigReader, OpensFiles) {

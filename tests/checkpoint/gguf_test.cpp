@@ -121,6 +121,12 @@ TEST(Gguf, ReadsVersion2AndAnAlignmentOfItsOwn) {
   EXPECT_EQ(read(bytes).tensors()[1].values()[0], 4);
 }
 
+TEST(Gguf, SaysWhatAFailedDownloadLeft) {
+  expect_refused(ErrorKind::bad_input, {"a GGUF file", "a pointer of Git LFS", "git lfs pull"},
+                 "version https://git-lfs.github.com/spec/v1\noid sha256:0\n");
+  expect_refused(ErrorKind::bad_input, {"a page of HTML"}, "<!DOCTYPE html><html></html>");
+}
+
 TEST(Gguf, RefusesOtherVersionsByName) {
   MadeGguf made;
   made.version = 1;
@@ -228,17 +234,57 @@ TEST(GgufModel, HasTheConfigAndTheNamesOfHuggingFace) {
       .floats("blk.0.other.weight", {8}, std::vector<float>(8, 1.0f));
   const std::string bytes = made.bytes();
   const GgufModel model = translate_gguf(read(bytes));
-  EXPECT_EQ(model.config,
-            R"({"model_type":"llama","hidden_size":8,"intermediate_size":4,"num_hidden_layers":1,)"
-            R"("num_attention_heads":2,"num_key_value_heads":2,"head_dim":4,)"
-            R"("max_position_embeddings":64,"rms_norm_eps":1e-05,"tie_word_embeddings":true,)"
-            R"("attention_bias":false,"mlp_bias":false,"rope_theta":100000.0,"vocab_size":3})");
+  EXPECT_EQ(
+      model.config,
+      R"({"model_type":"llama","hidden_size":8,"num_hidden_layers":1,)"
+      R"("num_attention_heads":2,"max_position_embeddings":64,"intermediate_size":4,)"
+      R"("num_key_value_heads":2,"head_dim":4,"rms_norm_eps":1e-05,"tie_word_embeddings":true,)"
+
+      R"("attention_bias":false,"mlp_bias":false,"rope_theta":100000.0,"rope_scaling":null,)"
+      R"("vocab_size":3})");
   std::vector<std::string> names;
   for (const auto& [name, tensor] : model.tensors) names.push_back(name);
   EXPECT_EQ(names, (std::vector<std::string>{
                        "model.embed_tokens.weight", "model.layers.0.input_layernorm.weight",
                        "model.layers.0.other.weight", "model.layers.0.self_attn.q_proj.weight"}));
   EXPECT_EQ(model.tensors.at("model.layers.0.self_attn.q_proj.weight").interleaved, 4);
+}
+
+TEST(GgufModel, ZeroMeansNone) {
+  const auto config_of = [](const MadeGguf& made) {
+    const std::string bytes = made.bytes();
+    return nlohmann::json::parse(translate_gguf(read(bytes)).config);
+  };
+  const auto scaling = [&](const char* type, float factor) {
+    return config_of(small_llama()
+                         .add("llama.rope.scaling.type", type)
+                         .add("llama.rope.scaling.factor", factor))
+        .at("rope_scaling");
+  };
+  for (const char* type : {"none", "linear", "yarn"}) EXPECT_TRUE(scaling(type, 0.0f).is_null());
+  EXPECT_EQ(scaling("linear", 2.0f)["factor"], 2.0);
+  EXPECT_EQ(scaling("yarn", 2.0f)["rope_type"], "yarn");
+  // llama.cpp takes a factor without a type as linear, under either key.
+  for (const char* key : {"llama.rope.scaling.factor", "llama.rope.scale_linear"}) {
+    const auto config = config_of(small_llama().add(key, 4.0f));
+    EXPECT_EQ(config["rope_scaling"]["rope_type"], "linear");
+    EXPECT_EQ(config["rope_scaling"]["factor"], 4.0);
+  }
+  const auto config = config_of(small_llama()
+                                    .add("llama.expert_count", std::uint32_t{0})
+                                    .add("llama.expert_used_count", std::uint32_t{0}));
+  EXPECT_EQ(config["hidden_size"], 8);
+}
+
+TEST(GgufModel, SaysWhichKeyEachFieldHasItsValueFrom) {
+  MadeGguf made = small_llama();
+  const std::string bytes =
+      made.add("llama.rope.freq_base", 1e5f).add("llama.rope.scaling.factor", 2.0f).bytes();
+  const auto keys = translate_gguf(read(bytes)).keys;
+  EXPECT_EQ(keys.at("rope_theta"), "llama.rope.freq_base");
+  EXPECT_EQ(keys.at("rope_scaling.factor"), "llama.rope.scaling.factor");
+  EXPECT_EQ(keys.at("num_attention_heads"), "llama.attention.head_count");
+  EXPECT_FALSE(keys.contains("head_dim"));
 }
 
 TEST(GgufModel, IsRefusedByName) {

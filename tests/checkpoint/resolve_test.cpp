@@ -139,8 +139,19 @@ TEST_F(HubCache, RefusesACacheThatIsIncomplete) {
                [&] { resolve("name"); });
   // A link whose blob never arrived.
   fs::create_symlink("../../blobs/none", root / "snapshots/abc/model.safetensors");
-  expect_error(ErrorKind::bad_input, {"snapshots/abc", "hf download name"},
+  expect_error(ErrorKind::bad_input,
+               {"snapshots/abc", "abc/model.safetensors, of a download that did not finish",
+                "hf download name"},
                [&] { resolve("name"); });
+  fs::remove(root / "snapshots/abc/model.safetensors");
+  fs::create_directories(root / "blobs");
+  write_bytes((root / "blobs/0a1b.incomplete").string(), "");
+  expect_error(ErrorKind::bad_input,
+               {"0a1b.incomplete, of a download that did not finish", "hf download name"},
+               [&] { resolve("name"); });
+  // A model that is there does not mind what else was not.
+  write_model(root / "snapshots/abc");
+  EXPECT_EQ(resolve("name").weights.size(), 1u);
   for (const char* reference : {"", "../abc", "..", "a/b"}) {
     write_bytes((root / "refs/main").string(), reference);
     expect_error(ErrorKind::bad_input, {"refs/main", "a revision"}, [&] { resolve("name"); });
@@ -187,6 +198,47 @@ TEST(ResolveFolder, SaysWhatIsMissing) {
   write_bytes(folder / "pytorch_model.bin", "");
   expect_error(ErrorKind::unsupported, {folder.path(), "pytorch_model.bin", "safetensors"},
                [&] { resolve_model(folder.path()); });
+}
+
+TEST(ResolveFolder, SaysThatADownloadDidNotFinish) {
+  const TemporaryFolder folder("resolve-unfinished");
+  write_bytes(folder / "config.json", "{}");
+  fs::create_directories(folder / ".cache/huggingface/download");
+  write_bytes(folder / ".cache/huggingface/download/model.safetensors.0a.incomplete", "");
+  expect_error(ErrorKind::bad_input,
+               {folder.path(), "model.safetensors.0a.incomplete, of a download that did not finish",
+                "fetch them again"},
+               [&] { resolve_model(folder.path()); });
+}
+
+TEST(ResolveFolder, AsksForTheIndexOfShards) {
+  const TemporaryFolder folder("resolve-shards");
+  write_bytes(folder / "config.json", "{}");
+  for (const char* shard :
+       {"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"}) {
+    write_safetensors(folder / shard, {});
+  }
+  expect_error(ErrorKind::bad_input, {folder.path(), "model-00001-of-00002", "fetch the index"},
+               [&] { resolve_model(folder.path()); });
+  expect_error(ErrorKind::bad_input, {"00002-of-00002", "one of its shards", "name the folder"},
+               [&] { resolve_model(folder / "model-00002-of-00002.safetensors"); });
+}
+
+TEST(ResolveFolder, RefusesAdapters) {
+  const TemporaryFolder folder("resolve-adapter");
+  write_bytes(folder / "adapter_config.json", "{}");
+  write_safetensors(folder / "adapter_model.safetensors", {});
+  const auto refused = [&](const std::string& model, const std::string& named) {
+    expect_error(ErrorKind::unsupported, {named, "an adapter", "merge_and_unload()"},
+                 [&] { resolve_model(model); });
+  };
+  refused(folder.path(), folder / "adapter_config.json");
+  refused(folder / "adapter_model.safetensors", folder / "adapter_model.safetensors");
+  // Beside its model, which transformers would run with it.
+  write_model(folder.path());
+  refused(folder.path(), folder / "adapter_config.json");
+  refused(folder / "adapter_model.safetensors", folder / "adapter_model.safetensors");
+  EXPECT_EQ(resolve_model(folder / "model.safetensors").config_file, folder / "config.json");
 }
 
 TEST(ResolveFolder, TakesTheOneGgufFileWhereThereAreNoSafetensors) {

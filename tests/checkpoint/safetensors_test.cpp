@@ -151,6 +151,10 @@ std::vector<Malformed> malformed_files() {
       {"DataTooLong",
        with(entry(R"("dtype":"U8","shape":[1],"data_offsets":[0,1])"), 2),
        {"1 bytes of tensors", "2 bytes of data"}},
+      {"PointerOfGitLfs",
+       "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n",
+       {"a pointer of Git LFS", "git lfs pull"}},
+      {"PageOfHtml", "<!doctype html>\n<html></html>", {"a page of HTML", "/resolve/"}},
       {"NewlineInName", with("{\"w\\n\":3}", 0), {"\"w\\x0a\""}},
   };
 }

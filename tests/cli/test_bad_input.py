@@ -19,6 +19,7 @@ from tests.cli.command import BAD_INPUT, RESOURCE, UNSUPPORTED, CommandTest, env
 from tests.places import DATA
 
 CAPP = DATA / "models/capp-gpt"
+LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"
 
 
 class BadInputTest(CommandTest):
@@ -62,6 +63,42 @@ class Folders(BadInputTest):
             "no such file",
             model="sharded",
         )
+
+    def test_what_a_failed_download_left(self) -> None:
+        for content, found in ((LFS, "a pointer of Git LFS"), ("<!doctype html>\n", "a page of HTML")):
+            for name in ("model.safetensors", "config.json"):
+                copy_golden("gpt2/plain", self.model)
+                self.write(f"model/{name}", content)
+                self.refuse_scan(f"model/{name}", found, "fetch the file itself")
+            self.write("weights.gguf", content)
+            self.refuse_scan("weights.gguf", found, model="weights.gguf")
+
+    def test_an_adapter_is_not_the_model_that_it_stands_beside(self) -> None:
+        self.write("model/adapter_config.json", "{}")
+        self.write("model/adapter_model.safetensors", "")
+        says = ("an adapter", "merge_and_unload()")
+        self.refuse_scan("model/adapter_config.json", *says, code=UNSUPPORTED)
+        name = "model/adapter_model.safetensors"
+        self.refuse_scan(name, *says, code=UNSUPPORTED, model=name)
+        self.refuse(UNSUPPORTED, "inspect", "model", says=says)
+        # The weights of the model itself may be named.
+        self.succeed("inspect", "model/model.safetensors")
+
+    def test_names_that_a_wrapper_put_before_every_tensor(self) -> None:
+        path = self.model / "model.safetensors"
+        header, data = read_weights(path)
+        for wrapper in ("_orig_mod.", "module.", "base_model.model."):
+            metadata = header.get("__metadata__", {})
+            wrapped = {wrapper + n: e for n, e in header.items() if n != "__metadata__"}
+            write_weights(path, {"__metadata__": metadata, **wrapped}, data)
+            self.refuse_scan(f'such as "{wrapper}', "without a wrapper", "save_pretrained()")
+
+    def test_shards_without_an_index(self) -> None:
+        sharded = copy_golden("gpt2/sharded", self.folder / "sharded")
+        (sharded / "model.safetensors.index.json").unlink()
+        self.refuse_scan("model-00001-of-00003.safetensors", "fetch the index", model="sharded")
+        name = "sharded/model-00002-of-00003.safetensors"
+        self.refuse_scan(name, "one of its shards", "name the folder", model=name)
 
     def test_a_file_that_is_no_model(self) -> None:
         self.write("notes.txt", "just notes\n")
@@ -348,6 +385,9 @@ class Texts(BadInputTest):
         self.write("text.txt", "some words")
         self.write("model/tokenizer.json", '{"model": ')
         self.refuse(BAD_INPUT, "scan", "model", "--text", "text.txt", says="model/tokenizer.json")
+        self.write("model/tokenizer.json", LFS)
+        says = ("model/tokenizer.json", "a pointer of Git LFS", "git lfs pull")
+        self.refuse(BAD_INPUT, "scan", "model", "--text", "text.txt", says=says)
 
 
 class Memory(BadInputTest):

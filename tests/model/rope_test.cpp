@@ -93,6 +93,8 @@ TEST(Rope, RefusesWhatItCannotRunByName) {
   refused(bad, R"("rope_scaling": {"rope_type": "yarn", "type": "linear", "factor": 2})",
           {"rope_scaling.type", "\"yarn\"", "\"linear\""});
   refused(bad, R"("rope_scaling": {"factor": 2})", {"rope_scaling.type", "no such field"});
+  refused(bad, R"("rope_theta": 10000, "rope_scaling": {"rope_theta": 500, "type": "default"})",
+          {"rope_scaling.rope_theta", "10000, as outside", "found 500"});
   refused(bad, R"("rope_scaling": "linear")", {"rope_scaling", "an object"});
   for (const char* theta : {"0", "1e-300", "1", "1e39"}) {
     refused(bad, std::string(R"("rope_theta": )") + theta, {"rope_theta", "a number from 2 to"});

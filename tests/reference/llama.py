@@ -156,7 +156,7 @@ class LlamaModel:
         embedding = self._tensors["embed_tokens.weight"][tokens]
         x = embedding * self._embedding_scale
         gemma = self.config.is_gemma
-        name = self.config.of("hidden_activation" if gemma else "hidden_act")
+        name = self.config.of("hidden_activation" if self.config.is_gemma2 else "hidden_act")
         activation = ACTIVATIONS[name or ("gelu_pytorch_tanh" if gemma else "silu")]
         layers = []
         for layer in range(self.config.layers):

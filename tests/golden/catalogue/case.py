@@ -34,6 +34,8 @@ class Case:
     changes: Config = field(default_factory=dict)  # fields of config.json, None for null
     drop: tuple[str, ...] = ()  # fields to leave out of config.json
     shards: int = 1
+    left_out: tuple[str, ...] = ()  # tensors that the file does not have
+    copies: dict[str, str] = field(default_factory=dict)  # tensors that repeat another one
 
     def fields(self) -> Config:
         """config.json before `changes` and `drop`."""
@@ -70,7 +72,8 @@ class Case:
             dtype = self.norm_dtype if self.norm_dtype and len(shape) == 1 else self.dtype
             tensors[name] = draw_tensor(self.seed, name, shape, mean, half_width, dtype)
         tensors |= self.extras()
-        return {self.stored_name(name): tensor for name, tensor in tensors.items()}
+        tensors |= {name: tensors[of] for name, of in self.copies.items()}
+        return {self.stored_name(name): t for name, t in tensors.items() if name not in self.left_out}
 
     def token_ids(self) -> list[int]:
         return draw_integers(self.seed, "tokens", self.tokens, self.vocab)

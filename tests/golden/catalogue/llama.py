@@ -211,10 +211,10 @@ CASES: tuple[Llama, ...] = (
     ),
     Llama(
         "llama-longrope",
-        "LongRoPE within the original context: the short factors, a factor that does not count",
+        "LongRoPE within the original context: the short factors",
         head_dim=16,
         positions=256,
-        changes=rope("longrope", factor=3.0, **LONG_FIELDS) | {"original_max_position_embeddings": 64},
+        changes=rope("longrope", **LONG_FIELDS) | {"original_max_position_embeddings": 64},
     ),
     Llama(
         "llama-longrope-beyond",

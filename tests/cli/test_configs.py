@@ -1,0 +1,96 @@
+"""Configs that versions of transformers read differently, against figures of transformers 4.57 and
+5.24 (tests/golden/configs.json): each is measured as transformers 5 runs it, with a notice where
+transformers 4 computes other numbers, or refused by the name of its field."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.cli.command import BAD_INPUT, UNSUPPORTED, CommandTest
+from tests.golden.catalogue.configs import CASES
+from tests.places import GOLDEN
+
+FIGURES = json.loads((GOLDEN / "configs.json").read_text(encoding="ascii"))
+
+# What is refused: the exit code, and what the message names.
+REFUSED = {
+    "llama-is-causal-false": (UNSUPPORTED, "field is_causal"),
+    "llama-is-causal-null": (UNSUPPORTED, "field is_causal"),
+    "gpt2-is-causal-false": (UNSUPPORTED, "field is_causal"),
+    "gemma2-bidirectional": (UNSUPPORTED, "field use_bidirectional_attention"),
+    "llama-two-thetas": (BAD_INPUT, "field rope_scaling.rope_theta"),
+    "llama-parameters-two-thetas": (BAD_INPUT, "field rope_parameters.rope_theta"),
+    "llama-types-differ": (BAD_INPUT, "field rope_scaling.type"),
+    "gemma2-parameters-per-type": (UNSUPPORTED, "field rope_parameters.full_attention"),
+    "llama-partial": (UNSUPPORTED, "field partial_rotary_factor"),
+    "llama-partial-inside": (UNSUPPORTED, "field rope_parameters.partial_rotary_factor"),
+    "mistral-layer-types": (UNSUPPORTED, "field layer_types"),
+    "qwen2-layer-types": (BAD_INPUT, "field sliding_window"),
+    "gemma2-window-null": (BAD_INPUT, "field sliding_window"),
+    "qwen3-head-dim-null": (BAD_INPUT, "q_proj"),
+}
+# The field that the notice names.
+NOTICES = {
+    "llama-own-head": "lm_head.weight",
+    "gemma-own-head": "lm_head.weight",
+    "gpt2-own-head": "lm_head.weight",
+    "llama-theta-inside": "rope_theta within rope_scaling",
+    "llama-theta-inside-default": "rope_theta within rope_scaling",
+    "llama-parameters": "rope_parameters",
+    "llama-parameters-theta-outside": "rope_parameters",
+    "llama-parameters-type": "rope_parameters",
+    "llama-yarn-original": "original_max_position_embeddings",
+    "llama-yarn-two-originals": "original_max_position_embeddings",
+    "llama-llama3-two-originals": "original_max_position_embeddings",
+    "llama-longrope-original-and-factor": "factor",
+    "llama-longrope-original-and-factor-inside": "original_max_position_embeddings",
+    "gemma-gelu": 'hidden_act "gelu"',
+}
+FOLLOWED = "read as transformers 5 does, not as transformers 4 does"
+# Where the versions differ and no notice is due: the config says which version wrote it.
+SAYS_ITSELF = {"llama-parameters-of-5"}
+
+
+def differ(old: dict[str, Any], new: dict[str, Any]) -> bool:
+    """Whether both versions run the config, with other numbers."""
+    return "loss" in old and "loss" in new and abs(old["loss"] - new["loss"]) > 1e-9
+
+
+class Configs(CommandTest):
+    def test_the_table_says_where_the_versions_differ(self) -> None:
+        self.assertEqual([case.name for case in CASES], list(FIGURES))
+        self.assertEqual([case.about for case in CASES], [row["about"] for row in FIGURES.values()])
+        found = {name for name, row in FIGURES.items() if differ(row["4.57"], row["5.24"])}
+        self.assertEqual(found - REFUSED.keys(), NOTICES.keys() | SAYS_ITSELF)
+
+    def test_each_is_that_of_transformers_5_or_refused(self) -> None:
+        for case in CASES:
+            with self.subTest(case.name):
+                folder = self.folder / case.name
+                case.write(folder)
+                ids = self.write(f"{case.name}.ids", " ".join(map(str, case.token_ids())))
+                out = f"{case.name}-out"
+                command = ("scan", folder, "--tokens", ids, "--lengths", case.tokens, "--out", out)
+                if case.name in REFUSED:
+                    code, says = REFUSED[case.name]
+                    self.refuse(code, *command, says=says)
+                    if "field" in says:
+                        self.refuse(code, "inspect", folder, says=says)
+                    continue
+                self.succeed(*command, "--measures", "weights,model", "--threads", 1)
+                self.compare(case.name, json.loads((self.folder / out / "results.json").read_text()))
+
+    def compare(self, name: str, results: dict[str, Any]) -> None:
+        expected = FIGURES[name]["5.24"]
+        self.assertAlmostEqual(results["metrics"]["loss"]["values"][-1], expected["loss"], delta=2e-5)
+        found = results["metrics"]["entropy"]["values"]
+        for layer, values in zip(found, expected["entropy"], strict=True):
+            for head, value in zip(layer, values, strict=True):
+                self.assertAlmostEqual(head[-1], value, delta=2e-5)
+        said = [notice for notice in results["notices"] if FOLLOWED in notice]
+        if "error" in FIGURES[name]["4.57"]:  # nothing to choose: a notice may be there
+            return
+        self.assertEqual(len(said), int(name in NOTICES), said)
+        for notice in said:
+            self.assertTrue(notice.startswith(NOTICES[name]), notice)

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""What the installed transformers makes of every config of catalogue/configs.py, for configs.json.
+
+    python3 -m tests.golden.make_config_golden     once under transformers 4.57 and once under 5.24
+
+Each run replaces the figures of its own version: loss and mean entropy of every head, in float64,
+or the name of the error that loading or running ends with.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+from tests.golden.catalogue.case import Case
+from tests.golden.catalogue.configs import CASES
+from tests.golden.make_golden import dump, plain
+from tests.places import GOLDEN
+
+FILE = GOLDEN / "configs.json"
+
+
+def figures(case: Case, folder: Path) -> dict[str, Any]:
+    case.write(folder)
+    torch.manual_seed(1)
+    try:
+        model = transformers.AutoModelForCausalLM.from_pretrained(
+            folder, dtype=torch.float64, attn_implementation="eager"
+        ).eval()
+        ids = torch.tensor([case.token_ids()])
+        with torch.no_grad():
+            out = model(ids, output_attentions=True, use_cache=False)
+    except Exception as error:  # noqa: BLE001 - the figure of a config that this version cannot run
+        return {"error": type(error).__name__}
+    loss = torch.nn.functional.cross_entropy(out.logits[0, :-1].double(), ids[0, 1:])
+    entropies = [torch.special.entr(weights[0].double()).sum(-1).mean(-1) for weights in out.attentions]
+    return {"loss": loss.item(), "entropy": [each.tolist() for each in entropies]}
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    transformers.logging.set_verbosity_error()
+    version = ".".join(transformers.__version__.split(".")[:2])
+    known = json.loads(FILE.read_text(encoding="ascii")) if FILE.exists() else {}
+    golden: dict[str, Any] = {}
+    for case in CASES:
+        with tempfile.TemporaryDirectory() as scratch:
+            found = known.get(case.name, {}) | {version: figures(case, Path(scratch))}
+        golden[case.name] = {"about": case.about} | {
+            key: found[key] for key in sorted(found.keys() - {"about"})
+        }
+    FILE.write_text(dump(plain(golden)) + "\n", encoding="ascii")
+
+
+if __name__ == "__main__":
+    main()
