@@ -19,11 +19,11 @@ class Gguf;
 // Encoding from several threads at once is safe.
 class Tokenizer {
  public:
-  // Reads `folder`/tokenizer.json; if that is missing, vocab.json and merges.txt (byte-level BPE as
-  // in GPT-2), or vocab.txt (WordPiece as in BERT, with the switches of tokenizer_config.json). If
-  // `folder` names a GGUF file (ResolvedModel::tokenizer()), reads the tokenizer in it. Throws
-  // BadInputError if there is none or if it is broken, UnsupportedError if headgauge does not know
-  // the tokenizer of a GGUF file.
+  // Reads `folder`/tokenizer.json with the tokens that other files of the folder add; if that is
+  // missing, vocab.json and merges.txt (byte-level BPE), or vocab.txt (WordPiece), as the class in
+  // tokenizer_config.json does. If `folder` names a GGUF file (ResolvedModel::tokenizer()), reads
+  // the tokenizer in it. Throws BadInputError if there is none or if it is broken, UnsupportedError
+  // if headgauge does not know the tokenizer or if the files contradict each other.
   static Tokenizer load(const std::string& folder);
   // Reads the tokenizer of a checkpoint: the one in its GGUF file, or load() of its folder.
   static Tokenizer load(const Checkpoint& checkpoint);
@@ -73,7 +73,7 @@ class Tokenizer {
   struct Impl;
   explicit Tokenizer(std::unique_ptr<Impl> impl);
   static Tokenizer load_gguf(const Gguf& file);
-  static Tokenizer loaded(std::unique_ptr<Impl> impl, char* error);
+  static Tokenizer loaded(const std::string& path, std::string_view json, std::string_view added);
   std::vector<int> encode_parts(std::string_view utf8, bool add_special, Around& around,
                                 std::vector<std::string>* texts) const;
   std::unique_ptr<Impl> impl_;

@@ -1,9 +1,11 @@
 #include "session/finish.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <utility>
 
+#include "base/file.hpp"
 #include "scan/resolved_scan.hpp"
 
 namespace headgauge {
@@ -15,6 +17,24 @@ nlohmann::ordered_json names_of_kind(const Texts& texts, bool are_ids) {
     if (text.is_ids == are_ids) names.push_back(text.name);
   }
   return names;
+}
+
+constexpr std::size_t kBeginning = 4096;  // bytes that show what a file is
+constexpr std::string_view kMarkup[] = {".htm",   ".html", ".ipynb", ".json",
+                                        ".jsonl", ".rtf",  ".xml"};
+
+// Says which texts are measured with their markup.
+void add_markup_notices(const Texts& texts, std::vector<std::string>& notices) {
+  for (const Text& text : texts) {
+    const std::string kind = std::filesystem::path(text.name).extension().string();
+    if (text.is_ids || !text.is_file() || std::ranges::find(kMarkup, kind) == std::end(kMarkup))
+      continue;
+    const std::string begin = beginning_of(text.name, kBeginning);
+    const bool has_cases =
+        begin.find("\"prompt") != begin.npos && begin.find("\"answer") != begin.npos;
+    notices.push_back(text.name + " is measured as it stands, with its markup" +
+                      (has_cases ? "; give a file of cases as ScanRequest::tasks" : ""));
+  }
 }
 
 }  // namespace
@@ -54,6 +74,8 @@ void complete(Results& results, const Ending& ending) {
   results.summary = ending.summarize(results);
   if (input.model.has_own_queries() && !input.texts.empty()) {
     results.notices.push_back("the texts were not read, because a dump has its own queries");
+  } else {
+    add_markup_notices(input.texts, results.notices);
   }
   use_option_names(results);
 }

@@ -39,6 +39,7 @@ void look_up_texts(const Model& model, std::vector<Document>& documents) {
       for (const int id : document.tokens) document.texts.push_back(tokenizer.piece(id));
     }
   } catch (const BadInputError&) {
+  } catch (const UnsupportedError&) {
   }
 }
 

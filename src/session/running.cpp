@@ -42,7 +42,8 @@ void add_tokenizer(const Model& model, Journal::Identity& identity) {
   const std::filesystem::path folder = model.tokenizer_path();
   if (folder.empty()) return;
   for (const char* name :
-       {"tokenizer.json", "vocab.json", "vocab.txt", "merges.txt", "tokenizer_config.json"}) {
+       {"tokenizer.json", "vocab.json", "vocab.txt", "merges.txt", "tokenizer_config.json",
+        "added_tokens.json", "special_tokens_map.json"}) {
     const Texts file = text_files({(folder / name).string()});
     const std::string sum = file.front().sha256();
     if (!sum.empty()) identity[name] = sum;

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "base/file.hpp"
+#include "base/utf8.hpp"
 #include "headgauge/memory.hpp"
 #include "headgauge/tasks.hpp"
 #include "tasks/case_line.hpp"
@@ -13,7 +14,6 @@
 namespace headgauge {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr const char* kNoCase = "give one case a line, as docs/tasks.md says";
 
 // Joins the pieces of a file into lines and passes on those that are not blank, with their numbers
@@ -55,7 +55,7 @@ class Lines {
  private:
   void finish_line(std::string_view text) {
     const Index number = number_++;
-    if (number == 1 && text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+    if (number == 1) text = without_mark(text);
     if (text.find_first_not_of(" \t\r") != text.npos) take_(text, number);
   }
 

@@ -10,13 +10,9 @@ struct HgTokenizer;
 
 void hg_memory_limit(std::size_t bytes);
 void hg_out_of_memory_handler(void (*handler)(std::size_t bytes));
-HgTokenizer* hg_tokenizer_from_json(const std::uint8_t* json, std::size_t size, char** error);
-HgTokenizer* hg_tokenizer_from_bpe(const std::uint8_t* vocabulary, std::size_t vocabulary_size,
-                                   const std::uint8_t* merges, std::size_t merges_size,
-                                   char** error);
-HgTokenizer* hg_tokenizer_from_word_piece(const std::uint8_t* vocabulary,
-                                          std::size_t vocabulary_size, const std::uint8_t* config,
-                                          std::size_t config_size, char** error);
+HgTokenizer* hg_tokenizer_from_json(const std::uint8_t* json, std::size_t size,
+                                    const std::uint8_t* added, std::size_t added_size,
+                                    char** error);
 void hg_tokenizer_free(HgTokenizer* tokenizer);
 bool hg_tokenizer_encode(const HgTokenizer* tokenizer, const std::uint8_t* text, std::size_t size,
                          bool add_special, std::uint32_t** ids, std::size_t* count,

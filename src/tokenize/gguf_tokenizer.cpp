@@ -1,6 +1,5 @@
 // Builds tokenizers from the metadata of GGUF files. llama.cpp names the kind
-// (tokenizer.ggml.model) and, for BPE, the pre-tokenizer (tokenizer.ggml.pre); this file defines
-// what these names mean.
+// (tokenizer.ggml.model) and, for BPE, the pre-tokenizer (tokenizer.ggml.pre).
 #include "tokenize/gguf_tokenizer.hpp"
 
 #include <fmt/format.h>
@@ -16,6 +15,7 @@
 
 #include "base/strict_json.hpp"
 #include "base/utf8.hpp"
+#include "tokenize/tokenizer_json.hpp"
 
 namespace headgauge {
 namespace {
@@ -24,47 +24,10 @@ using nlohmann::json;
 
 constexpr const char* kModel = "tokenizer.ggml.model";
 constexpr const char* kPre = "tokenizer.ggml.pre";
-constexpr const char* kGiveIds = "give token ids (parse_token_ids())";
 constexpr std::string_view kSpace = "\xE2\x96\x81";  // U+2581, SentencePiece's space
 
 // tokenizer.ggml.token_type
 enum class TokenType { normal = 1, unknown, control, user_defined, unused, byte };
-
-// How a BPE splits a text, by llama.cpp's name.
-struct PreTokenizer {
-  std::string_view name;
-  const char* pattern;       // of the Hugging Face tokenizer; null means GPT-2's
-  bool digits = false;       // split off each digit first
-  bool nfc = false;          // the text is normalised
-  bool whole_words = false;  // a word that is a token is not split
-  bool begins = false;       // add a BOS token if the file does not say
-};
-constexpr PreTokenizer kPreTokenizers[] = {
-    {"gpt-2", nullptr},
-    {.name = "smollm", .pattern = nullptr, .digits = true},
-    {.name = "starcoder", .pattern = nullptr, .digits = true},
-    {.name = "llama-bpe",
-     .pattern = R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|)"
-                R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-     .whole_words = true,
-     .begins = true},
-    {.name = "qwen2",
-     .pattern = R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|)"
-                R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-     .nfc = true},
-};
-
-const PreTokenizer& find_pre_tokenizer(const Gguf& file) {
-  const std::string name = file.text(kPre);
-  std::string known;
-  for (const PreTokenizer& pre : kPreTokenizers) {
-    if (name == pre.name) return pre;
-    known += (known.empty() ? "" : ", ") + std::string(pre.name);
-  }
-  throw UnsupportedError(
-      fault(file.where(kPre), "one of " + known, in_quotes(name),
-            "headgauge does not know this pre-tokenizer: give token ids (parse_token_ids())"));
-}
 
 class Vocabulary {
  public:
@@ -109,14 +72,15 @@ class Vocabulary {
   }
 
   // Returns the token that one of these keys names; nothing if none exists.
-  std::optional<std::size_t> named(std::initializer_list<const char*> keys) const {
+  std::optional<NamedToken> named(std::initializer_list<const char*> keys) const {
     for (const char* key : keys) {
       const std::string whole = fmt::format("tokenizer.ggml.{}_token_id", key);
       const GgufValue* value = file_.find(whole);
       if (value == nullptr) continue;
       if (value->scalar.is_number_integer() && value->scalar >= 0 &&
           value->scalar < tokens_.size()) {
-        return value->scalar.get<std::size_t>();
+        const auto id = value->scalar.get<std::size_t>();
+        return NamedToken(tokens_[id], id);
       }
       refuse(whole, fmt::format("an id from 0 to {}", tokens_.size() - 1), value);
     }
@@ -142,42 +106,18 @@ class Vocabulary {
     for (std::size_t id = 0; id < tokens_.size(); ++id) {
       const bool special = types_[id] == TokenType::control || types_[id] == TokenType::unknown;
       if ((!special && types_[id] != TokenType::user_defined) || tokens_[id].empty()) continue;
-      added.push_back({{"id", id},
-                       {"content", tokens_[id]},
-                       {"special", special},
-                       {"single_word", false},
-                       {"lstrip", false},
-                       {"rstrip", false},
-                       {"normalized", false}});
+      added.push_back(
+          added_token({{"id", id}, {"content", tokens_[id]}, {"normalized", false}}, special));
     }
     return added;
   }
 
-  // Returns the template for the tokens before and after a text; null if there are none.
-  json around(std::optional<std::size_t> before, std::optional<std::size_t> after) const {
-    if (!before && !after) return nullptr;
-    json single = json::array(), described = json::object();
-    const auto add = [&](std::size_t id) {
-      const std::string token(tokens_[id]);
-      single.push_back({{"SpecialToken", {{"id", token}, {"type_id", 0}}}});
-      described[token] = {
-          {"id", token}, {"ids", json::array({id})}, {"tokens", json::array({token})}};
-    };
-    if (before) add(*before);
-    single.push_back({{"Sequence", {{"id", "A"}, {"type_id", 0}}}});
-    if (after) add(*after);
-    return {{"type", "TemplateProcessing"},
-            {"single", single},
-            {"pair", json::array()},
-            {"special_tokens", described}};
-  }
-
   // Returns BOS and EOS as the file says, or llama.cpp's defaults if the file does not say.
   json ends(bool begins) const {
-    std::optional<std::size_t> before, after;
+    std::optional<NamedToken> before, after;
     if (flag("tokenizer.ggml.add_bos_token", begins)) before = named({"bos"});
     if (flag("tokenizer.ggml.add_eos_token", false)) after = named({"eos"});
-    return around(before, after);
+    return text_template(before, after);
   }
 
  private:
@@ -199,42 +139,18 @@ json merges_of(const Gguf& file, const Vocabulary& vocabulary) {
   }
   json merges = json::array();
   for (const std::string_view merge : list->texts()) {
-    const std::size_t space = merge.find(' ', 1);
-    if (space == merge.npos || find_invalid_utf8(merge) != merge.npos) {
-      throw BadInputError(fault(file.where("tokenizer.ggml.merges"), "two tokens and a space",
-                                in_quotes(merge), kGiveIds));
-    }
-    merges.push_back(json::array({merge.substr(0, space), merge.substr(space + 1)}));
+    merges.push_back(merge_of(merge, file.where("tokenizer.ggml.merges")));
   }
   return merges;
 }
 
-json byte_level_bpe(const Gguf& file) {
-  const PreTokenizer& pre = find_pre_tokenizer(file);
+json gguf_bpe(const Gguf& file) {
+  const PreTokenizer& pre = find_pre_tokenizer(file.text(kPre), file.where(kPre));
   const Vocabulary vocabulary(file);
-  json byte_level = {{"type", "ByteLevel"},
-                     {"add_prefix_space", false},
-                     {"trim_offsets", true},
-                     {"use_regex", pre.pattern == nullptr}};
-  json steps = json::array();
-  if (pre.digits) steps.push_back({{"type", "Digits"}, {"individual_digits", true}});
-  if (pre.pattern != nullptr) {
-    steps.push_back({{"type", "Split"},
-                     {"pattern", {{"Regex", pre.pattern}}},
-                     {"behavior", "Isolated"},
-                     {"invert", false}});
-  }
-  steps.push_back(byte_level);
-  return {{"normalizer", pre.nfc ? json{{"type", "NFC"}} : json()},
-          {"pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", steps}}},
-          {"decoder", byte_level},
-          {"added_tokens", vocabulary.added()},
-          {"post_processor", vocabulary.ends(pre.begins)},
-          {"model",
-           {{"type", "BPE"},
-            {"ignore_merges", pre.whole_words},
-            {"vocab", ids_of(vocabulary.tokens())},
-            {"merges", merges_of(file, vocabulary)}}}};
+  json made = byte_level_bpe(pre, false, ids_of(vocabulary.tokens()), merges_of(file, vocabulary));
+  made["added_tokens"] = vocabulary.added();
+  made["post_processor"] = vocabulary.ends(pre.begins);
+  return made;
 }
 
 // SentencePiece merges the pair whose token has the highest score. Hugging Face writes this as a
@@ -293,7 +209,7 @@ json sentence_piece(const Gguf& file) {
           {"post_processor", vocabulary.ends(true)},
           {"model",
            {{"type", "BPE"},
-            {"unk_token", unknown ? json(vocabulary.tokens()[*unknown]) : json()},
+            {"unk_token", unknown ? json(unknown->first) : json()},
             {"fuse_unk", true},
             {"byte_fallback", true},
             {"vocab", ids_of(vocabulary.tokens())},
@@ -308,9 +224,9 @@ std::string bert_token(std::string_view stored) {
   return "##" + std::string(stored);
 }
 
-json word_piece(const Gguf& file) {
+json gguf_word_piece(const Gguf& file) {
   const Vocabulary vocabulary(file);
-  json ids = json::object(), added = json::array();
+  json ids = json::object();
   bool cased = false;
   for (std::size_t id = 0; id < vocabulary.tokens().size(); ++id) {
     const std::string token = bert_token(vocabulary.tokens()[id]);
@@ -326,22 +242,12 @@ json word_piece(const Gguf& file) {
     vocabulary.refuse("tokenizer.ggml.cls_token_id, seperator_token_id and unknown_token_id", "ids",
                       nullptr);
   }
-  return {{"normalizer",
-           {{"type", "BertNormalizer"},
-            {"clean_text", true},
-            {"handle_chinese_chars", true},
-            {"strip_accents", nullptr},
-            {"lowercase", !cased}}},
-          {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
-          {"decoder", {{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}}},
-          {"added_tokens", vocabulary.added()},
-          {"post_processor", vocabulary.around(before, after)},
-          {"model",
-           {{"type", "WordPiece"},
-            {"unk_token", bert_token(vocabulary.tokens()[*unknown])},
-            {"continuing_subword_prefix", "##"},
-            {"max_input_chars_per_word", 100},
-            {"vocab", ids}}}};
+  json made = word_piece(
+      ids, bert_token(unknown->first),
+      {{"lowercase", !cased}, {"strip_accents", nullptr}, {"handle_chinese_chars", true}});
+  made["added_tokens"] = vocabulary.added();
+  made["post_processor"] = text_template(before, after);
+  return made;
 }
 
 struct Kind {
@@ -350,9 +256,9 @@ struct Kind {
   json (*make)(const Gguf& file);
 };
 constexpr Kind kKinds[] = {
-    {"gpt2", "BPE", byte_level_bpe},
+    {"gpt2", "BPE", gguf_bpe},
     {"llama", "SentencePiece", sentence_piece},
-    {"bert", "WordPiece", word_piece},
+    {"bert", "WordPiece", gguf_word_piece},
 };
 
 bool has_tokenizer(const Gguf& file) {
@@ -385,7 +291,7 @@ std::string gguf_tokenizer_kind(const Gguf& file) {
   const auto* kind = std::ranges::find_if(kKinds, [&](const Kind& k) { return name == k.name; });
   if (kind == std::end(kKinds)) return "unknown kind (GGUF)";
   const GgufValue* pre = file.find(kPre);
-  const bool named = kind->make == byte_level_bpe && pre != nullptr && pre->scalar.is_string();
+  const bool named = kind->make == gguf_bpe && pre != nullptr && pre->scalar.is_string();
   return std::string(kind->called) +
          (named ? " (GGUF, pre-tokenizer " + pre->scalar.get<std::string>() + ")" : " (GGUF)");
 }

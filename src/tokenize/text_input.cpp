@@ -13,8 +13,6 @@
 namespace headgauge {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-
 constexpr std::size_t kLongestWord = 24;  // in a message
 
 bool is_space(char c) {
@@ -91,10 +89,7 @@ void TextChecker::check(std::string_view bytes) {
 void TextChecker::take(std::string_view characters) {
   const bool first = offset_ == 0;
   offset_ += characters.size();
-  // The byte order mark tells the encoding and is not part of the text.
-  if (first && characters.starts_with(kByteOrderMark)) {
-    characters.remove_prefix(kByteOrderMark.size());
-  }
+  if (first) characters = without_mark(characters);
   if (characters.empty()) return;
   any_ = true;
   take_(characters);
@@ -114,6 +109,7 @@ std::vector<int> read_token_ids(const std::string& path) {
 }
 
 std::vector<int> parse_token_ids(std::string_view text, const std::string& path) {
+  text = without_mark(text);
   std::vector<int> ids;
   std::size_t line = 1, line_start = 0;
   for (std::size_t at = 0; at < text.size();) {

@@ -1,19 +1,15 @@
 #include <algorithm>
-#include <filesystem>
 #include <limits>
-#include <nlohmann/json.hpp>
-#include <system_error>
 #include <utility>
 
-#include "base/file.hpp"
 #include "base/memory.hpp"
 #include "base/sha256.hpp"
-#include "base/strict_json.hpp"
 #include "base/utf8.hpp"
 #include "headgauge/faults.hpp"
 #include "headgauge/tokenize.hpp"
 #include "tokenize/ffi.hpp"
 #include "tokenize/gguf_tokenizer.hpp"
+#include "tokenize/tokenizer_json.hpp"
 
 namespace headgauge {
 namespace {
@@ -46,19 +42,6 @@ std::string reason(const char* text) {
   return in_quotes(text == nullptr ? "no reason given" : text, kLongestReason);
 }
 
-// Returns the kind that a tokenizer.json names.
-std::string model_type(const std::string& path) {
-  const std::string text = read_file(path, kLargestTokenizer);
-  try {
-    const auto tree = parse_json_object(text, path);
-    const nlohmann::json::json_pointer type("/model/type");
-    if (tree.contains(type) && tree[type].is_string()) return tree[type].get<std::string>();
-  } catch (const BadInputError&) {
-    // load() reports the error.
-  }
-  return "unknown kind";
-}
-
 // Cuts a text at `ends`. Tokens that are parts of one character have the offsets of that character:
 // the first of them gets the character, the others get empty texts.
 std::vector<std::string> cut_at(std::string_view utf8, std::span<const std::size_t> ends) {
@@ -71,11 +54,6 @@ std::vector<std::string> cut_at(std::string_view utf8, std::span<const std::size
     from = to;
   }
   return pieces;
-}
-
-bool is_there(const std::filesystem::path& path) {
-  std::error_code ignored;  // an unreadable path counts as missing
-  return std::filesystem::exists(path, ignored);
 }
 
 }  // namespace
@@ -100,18 +78,19 @@ Tokenizer Tokenizer::load(const Checkpoint& checkpoint) {
 
 Tokenizer Tokenizer::load_gguf(const Gguf& file) {
   limit_memory();
-  const std::string bytes = gguf_tokenizer_json(file);
-  auto impl = std::make_unique<Impl>();
-  impl->path = file.path();
-  char* error = nullptr;
-  impl->handle.reset(hg_tokenizer_from_json(octets(bytes), bytes.size(), &error));
-  return loaded(std::move(impl), error);
+  return loaded(file.path(), gguf_tokenizer_json(file), {});
 }
 
-Tokenizer Tokenizer::loaded(std::unique_ptr<Impl> impl, char* error) {
+Tokenizer Tokenizer::loaded(const std::string& path, std::string_view json,
+                            std::string_view added) {
+  auto impl = std::make_unique<Impl>();
+  impl->path = path;
+  char* error = nullptr;
+  impl->handle.reset(
+      hg_tokenizer_from_json(octets(json), json.size(), octets(added), added.size(), &error));
   const OwnedString owned(error);
   if (impl->handle == nullptr) {
-    throw BadInputError(fault(impl->path, "a tokenizer that the tokenizers library can read",
+    throw BadInputError(fault(path, "a tokenizer that the tokenizers library can read",
                               reason(error),
                               "fetch the file again, or give token ids (parse_token_ids())"));
   }
@@ -119,61 +98,21 @@ Tokenizer Tokenizer::loaded(std::unique_ptr<Impl> impl, char* error) {
 }
 
 Tokenizer Tokenizer::load(const std::string& folder) {
-  const std::filesystem::path root(folder);
-  const auto json = root / "tokenizer.json";
-  const auto vocabulary = root / "vocab.json";
-  const auto merges = root / "merges.txt";
-  const auto words = root / "vocab.txt";
-  const auto config = root / "tokenizer_config.json";
-
-  if (is_gguf(root)) return load_gguf(Gguf::open(folder));
+  if (is_gguf(folder)) return load_gguf(Gguf::open(folder));
   limit_memory();
-  auto impl = std::make_unique<Impl>();
-  char* error = nullptr;
-  if (is_there(json)) {
-    impl->path = json.string();
-    const std::string bytes = read_file(impl->path, kLargestTokenizer);
-    refuse_stand_in(bytes, impl->path, "a tokenizer.json");
-    impl->handle.reset(hg_tokenizer_from_json(octets(bytes), bytes.size(), &error));
-  } else if (is_there(vocabulary) && is_there(merges)) {
-    impl->path = vocabulary.string();
-    const std::string entries = read_file(impl->path, kLargestTokenizer);
-    const std::string rules = read_file(merges.string(), kLargestTokenizer);
-    impl->handle.reset(hg_tokenizer_from_bpe(octets(entries), entries.size(), octets(rules),
-                                             rules.size(), &error));
-  } else if (is_there(words)) {
-    impl->path = words.string();
-    const std::string entries = read_file(impl->path, kLargestTokenizer);
-    const std::string switches = is_there(config) ? read_file(config.string()) : std::string();
-    impl->handle.reset(hg_tokenizer_from_word_piece(octets(entries), entries.size(),
-                                                    octets(switches), switches.size(), &error));
-  } else {
-    const char* found = is_there(vocabulary) ? "vocab.json without merges.txt"
-                        : is_there(merges)   ? "merges.txt without vocab.json"
-                                             : "none of them";
-    throw BadInputError(
-        fault(folder, "a tokenizer.json, a vocab.json and a merges.txt, or a vocab.txt", found,
-              "copy them from the source of the model, or give token ids (parse_token_ids())"));
-  }
-  return loaded(std::move(impl), error);
+  const FolderTokenizer files = read_folder_tokenizer(folder);
+  Tokenizer tokenizer = loaded(files.path, files.bytes, files.added);
+  files.require_agreement(tokenizer);
+  return tokenizer;
 }
 
 std::string Tokenizer::kind(const std::string& folder) {
-  const std::filesystem::path root(folder);
-  if (is_gguf(root)) return gguf_tokenizer_kind(Gguf::open(folder));
-  const auto json = root / "tokenizer.json";
-  if (is_there(json)) {
-    return model_type(json.string()) + " (tokenizer.json)";
-  }
-  const bool pair = is_there(root / "vocab.json") && is_there(root / "merges.txt");
-  if (pair) return "BPE (vocab.json, merges.txt)";
-  return is_there(root / "vocab.txt") ? "WordPiece (vocab.txt)" : "none";
+  return is_gguf(folder) ? gguf_tokenizer_kind(Gguf::open(folder)) : folder_tokenizer_kind(folder);
 }
 
 std::vector<int> Tokenizer::encode(std::string_view utf8, bool add_special) const {
   Around around;
-  if (!add_special) return encode_parts(utf8, false, around, nullptr);
-  std::vector<int> ids = encode_parts(utf8, true, around, nullptr);
+  std::vector<int> ids = encode_parts(utf8, add_special, around, nullptr);
   ids.insert(ids.begin(), around.before.begin(), around.before.end());
   ids.insert(ids.end(), around.after.begin(), around.after.end());
   return ids;

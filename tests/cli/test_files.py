@@ -52,6 +52,40 @@ class FilesTest(CommandTest):
         return path
 
 
+class Markup(FilesTest):
+    """Files that are read as texts although their text is within markup."""
+
+    def notices(self, name: str, text: str) -> list[str]:
+        self.write(name, text)
+        scan = ("scan", ROOT / "demo/model", "--text", name, "--measures", "weights", "--lengths", 32)
+        done = self.succeed(*scan, "--out", "out", "--force")
+        found = json.loads((self.out / "results.json").read_text())["notices"]
+        for notice in found:
+            self.assertIn(f"headgauge: note: {notice}\n", done.err)
+        return [notice for notice in found if "markup" in notice]
+
+    def test_a_notice_says_that_markup_is_measured(self) -> None:
+        words = "<p>Once upon a time, there was a little girl.</p>\n" * 20
+        for end in ("html", "htm", "xml", "json", "ipynb", "jsonl", "rtf"):
+            told = [f"page.{end} is measured as it stands, with its markup"]
+            self.assertEqual(self.notices(f"page.{end}", words), told)
+        for name in ("page.txt", "page.md", "page"):
+            self.assertEqual(self.notices(name, words), [])
+
+    def test_it_names_the_option_for_a_file_of_cases(self) -> None:
+        case = json.dumps({"prompt": "Once upon a time, there was a little", "answer": " girl"}) + "\n"
+        told = "cases.jsonl is measured as it stands, with its markup; give a file of cases as --tasks"
+        self.assertEqual(self.notices("cases.jsonl", case * 20), [told])
+
+    def test_a_byte_order_mark_before_ids(self) -> None:
+        self.succeed(*self.scan, "--out", "out")
+        plain = json.loads((self.out / "results.json").read_text())["metrics"]
+        ids = (self.folder / "ids.txt").read_bytes()
+        (self.folder / "ids.txt").write_bytes(b"\xef\xbb\xbf" + ids)
+        self.succeed(*self.scan, "--out", "out", "--force")
+        self.assertEqual(json.loads((self.out / "results.json").read_text())["metrics"], plain)
+
+
 class Temporaries(FilesTest):
     def test_what_a_killed_run_left_goes(self) -> None:
         for name in STRAYS:

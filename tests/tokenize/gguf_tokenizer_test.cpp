@@ -1,6 +1,7 @@
 // Tokenizers from the metadata of GGUF files.
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "checkpoint/made_file.hpp"
 #include "files.hpp"
@@ -78,6 +79,35 @@ TEST(GgufTokenizer, CutsATextAsThePreTokenizerSays) {
           << name << ": " << text;
     }
   }
+}
+
+// Names that llama.cpp treats as one of those above.
+TEST(GgufTokenizer, KnowsTheOtherNamesOfItsPreTokenizers) {
+  const std::pair<std::string, std::vector<std::string>> others[] = {
+      {"gpt-2", {"phi-2", "gigachat", "a.x-4.0", "mellum", "exaone4"}},
+      {"smollm", {"starcoder", "refact", "codeshell", "exaone", "minerva-7b", "mellum2"}},
+      {"llama-bpe",
+       {"llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2",
+        "jina-v5-nano"}},
+      {"qwen2", {"deepseek-r1-qwen", "kormo", "f2llmv2", "megrez"}}};
+  const TemporaryFolder folder;
+  const auto made = [&](const std::string& name) {
+    MadeGguf file;
+    file.add("tokenizer.ggml.model", "gpt2")
+        .add("tokenizer.ggml.tokens", std::vector<std::string>{"1", "2", "12", "'", "S", "'S", "s",
+                                                               "\xC4\xA0", "<s>", "\xC4\x8A"})
+        .add("tokenizer.ggml.merges", std::vector<std::string>{"1 2", "' S"})
+        .add("tokenizer.ggml.bos_token_id", std::uint32_t{8})
+        .add("tokenizer.ggml.pre", name);
+    return Tokenizer::load(folder.write("made.gguf", file.bytes())).encode("12'S1\n\n 's 121");
+  };
+  std::set<std::vector<int>> kinds;
+  for (const auto& [name, same] : others) {
+    const std::vector<int> ids = made(name);
+    kinds.insert(ids);
+    for (const std::string& other : same) EXPECT_EQ(made(other), ids) << other;
+  }
+  EXPECT_EQ(kinds.size(), std::size(others)) << "the text does not tell them apart";
 }
 
 TEST(GgufTokenizer, OfSmolLm2) {

@@ -52,6 +52,20 @@ TEST_F(TextInput, ReadsTokenIds) {
             (std::vector<int>{1, 22, 333, 0, 2147483647}));
 }
 
+TEST_F(TextInput, DropsAByteOrderMarkBeforeTokenIds) {
+  EXPECT_EQ(read_token_ids(folder_.write("ids",
+                                         "\xEF\xBB\xBF"
+                                         "1 22\n")),
+            (std::vector<int>{1, 22}));
+  const std::string path = folder_.write("ids", "\xEF\xBB\xBFx");
+  EXPECT_NE(error_of([&] { read_token_ids(path); }).find(" line 1 column 1: "), std::string::npos);
+  for (const char* bytes : {"1 \xEF\xBB\xBF"
+                            "2",
+                            "\xEF\xBB\xBF"}) {
+    EXPECT_NE(error_of([&] { parse_token_ids(bytes, "ids"); }), "no error");
+  }
+}
+
 TEST_F(TextInput, NamesLineAndColumnOfWhatIsNoTokenId) {
   const struct {
     std::string bytes, place, shown;

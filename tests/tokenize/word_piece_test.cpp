@@ -77,9 +77,10 @@ TEST(WordPiece, SaysWhatIsWrong) {
   };
   EXPECT_EQ(load_with(kVocabulary, "{}"), "no error");
   const std::string missing = load_with("[UNK]\n[SEP]\nhello\n", "{}");
-  EXPECT_NE(missing.find("vocab.txt: no [CLS], which is its cls_token"), std::string::npos)
+  EXPECT_NE(missing.find("vocab.txt: expected [CLS], which is its cls_token"), std::string::npos)
       << missing;
-  EXPECT_NE(load_with("[UNK]\n[CLS]\n[SEP]\n\xFF\n", "{}").find("vocab.txt: "), std::string::npos);
+  EXPECT_NE(load_with("[UNK]\n[CLS]\n[SEP]\n\xFF\n", "{}").find("vocab.txt byte 18: "),
+            std::string::npos);
   EXPECT_NE(load_with("", "{}"), "no error");
   EXPECT_NE(load_with(kVocabulary, "{").find("tokenizer_config.json: "), std::string::npos);
 }

@@ -11,12 +11,9 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::Once;
 
-use serde_json::{json, Value};
+use serde_json::Value;
 use tokenizers::models::ModelWrapper;
 use tokenizers::{AddedToken, Tokenizer};
-
-/// GPT-2's end-of-text mark; its vocab.json has it but does not mark it as special.
-const END_OF_TEXT: &str = "<|endoftext|>";
 
 /// The system's allocator with a count of the bytes in use and the limit `LIMIT`. Rust cannot
 /// unwind from a failed allocation; only the allocator can react to it.
@@ -90,55 +87,20 @@ pub extern "C" fn hg_out_of_memory_handler(handler: Option<OutOfMemory>) {
 
 pub struct HgTokenizer(Tokenizer);
 
-/// Loads the bytes of a tokenizer.json. Returns null on failure and sets `*error`.
+/// Loads the bytes of a tokenizer.json. `added` is empty or a list of tokens to add, as JSON.
+/// Returns null on failure and sets `*error`.
 ///
 /// # Safety
-/// `json` points to `size` bytes; `error` is writable.
+/// `json` points to `size` bytes, `added` to `added_size`; `error` is writable.
 #[no_mangle]
 pub unsafe extern "C" fn hg_tokenizer_from_json(
     json: *const u8,
     size: usize,
+    added: *const u8,
+    added_size: usize,
     error: *mut *mut c_char,
 ) -> *mut HgTokenizer {
-    guard(error, || load_json(bytes(json, size))).map_or(std::ptr::null_mut(), boxed)
-}
-
-/// Loads a byte-level BPE from the bytes of vocab.json and merges.txt. Returns null on failure and
-/// sets `*error`.
-///
-/// # Safety
-/// As `hg_tokenizer_from_json`, for both inputs.
-#[no_mangle]
-pub unsafe extern "C" fn hg_tokenizer_from_bpe(
-    vocabulary: *const u8,
-    vocabulary_size: usize,
-    merges: *const u8,
-    merges_size: usize,
-    error: *mut *mut c_char,
-) -> *mut HgTokenizer {
-    guard(error, || {
-        load_bpe(bytes(vocabulary, vocabulary_size), bytes(merges, merges_size))
-    })
-    .map_or(std::ptr::null_mut(), boxed)
-}
-
-/// Loads a BERT WordPiece from the bytes of vocab.txt and of tokenizer_config.json, which may be
-/// empty. Returns null on failure and sets `*error`.
-///
-/// # Safety
-/// As `hg_tokenizer_from_json`, for both inputs.
-#[no_mangle]
-pub unsafe extern "C" fn hg_tokenizer_from_word_piece(
-    vocabulary: *const u8,
-    vocabulary_size: usize,
-    config: *const u8,
-    config_size: usize,
-    error: *mut *mut c_char,
-) -> *mut HgTokenizer {
-    guard(error, || {
-        load_word_piece(bytes(vocabulary, vocabulary_size), bytes(config, config_size))
-    })
-    .map_or(std::ptr::null_mut(), boxed)
+    guard(error, || load_json(bytes(json, size), bytes(added, added_size))).map_or(std::ptr::null_mut(), boxed)
 }
 
 /// # Safety
@@ -285,124 +247,38 @@ pub unsafe extern "C" fn hg_string_free(text: *mut c_char) {
     }
 }
 
-fn load_json(json: &[u8]) -> Result<Tokenizer, String> {
+fn load_json(json: &[u8], added: &[u8]) -> Result<Tokenizer, String> {
     let mut tokenizer: Tokenizer = serde_json::from_slice(json).map_err(|e| e.to_string())?;
     // A measurement needs the ids of the whole text, with nothing else and always the same:
     // truncation, padding and dropout are switched off, whatever the file says.
     tokenizer.with_truncation(None).map_err(|e| e.to_string())?;
     tokenizer.with_padding(None);
-    let steady = match tokenizer.get_model() {
-        ModelWrapper::BPE(bpe) if bpe.dropout.is_some() => {
-            let mut bpe = bpe.clone();
-            bpe.dropout = None;
-            Some(bpe)
+    if let ModelWrapper::BPE(bpe) = tokenizer.get_model() {
+        if bpe.dropout.is_some() {
+            let mut steady = bpe.clone();
+            steady.dropout = None;
+            tokenizer.with_model(steady);
         }
-        _ => None,
-    };
-    if let Some(bpe) = steady {
-        tokenizer.with_model(bpe);
+    }
+    if !added.is_empty() {
+        add_tokens(&mut tokenizer, added).map_err(|e| format!("added tokens: {e}"))?;
     }
     Ok(tokenizer)
 }
 
-fn load_bpe(vocabulary: &[u8], merges: &[u8]) -> Result<Tokenizer, String> {
-    let vocabulary: Value =
-        serde_json::from_slice(vocabulary).map_err(|e| format!("vocab.json: {e}"))?;
-    let merges = std::str::from_utf8(merges).map_err(|e| format!("merges.txt: {e}"))?;
-    let mut pairs = Vec::new();
-    for (number, line) in merges.lines().enumerate() {
-        if line.is_empty() || line.starts_with("#version") {
-            continue;
-        }
-        match line.split(' ').collect::<Vec<_>>()[..] {
-            [left, right] => pairs.push([left, right]),
-            _ => return Err(format!("merges.txt line {}: not a pair", number + 1)),
+/// Adds tokens as transformers does: what the vocabulary has keeps its id, the others follow it. A
+/// token with an `id` must get that one.
+fn add_tokens(tokenizer: &mut Tokenizer, list: &[u8]) -> Result<(), String> {
+    let tokens: Vec<AddedToken> = serde_json::from_slice(list).map_err(|e| e.to_string())?;
+    let values: Vec<Value> = serde_json::from_slice(list).map_err(|e| e.to_string())?;
+    tokenizer.add_tokens(&tokens);
+    for (token, wanted) in tokens.iter().zip(values.iter().map(|value| &value["id"])) {
+        let id = tokenizer.token_to_id(&token.content);
+        if !wanted.is_null() && wanted.as_u64() != id.map(u64::from) {
+            return Err(format!("{} with the id {wanted}, not {id:?}", token.content));
         }
     }
-    let special = vocabulary.get(END_OF_TEXT).is_some();
-    let byte_level = json!({
-        "type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true
-    });
-    let file = json!({
-        "version": "1.0",
-        "pre_tokenizer": byte_level,
-        "decoder": byte_level,
-        "model": {"type": "BPE", "vocab": vocabulary, "merges": pairs},
-    });
-    let mut tokenizer = load_json(file.to_string().as_bytes())?;
-    if special {
-        tokenizer.add_special_tokens(&[AddedToken::from(END_OF_TEXT, true)]);
-    }
-    Ok(tokenizer)
-}
-
-/// Reads a special token of tokenizer_config.json: a text, or an object with its `content`.
-fn special_token(config: &Value, key: &str, otherwise: &str) -> String {
-    let value = &config[key];
-    let text = value.as_str().or_else(|| value["content"].as_str());
-    text.unwrap_or(otherwise).to_string()
-}
-
-fn load_word_piece(vocabulary: &[u8], config: &[u8]) -> Result<Tokenizer, String> {
-    let config: Value = if config.is_empty() {
-        json!({})
-    } else {
-        serde_json::from_slice(config).map_err(|e| format!("tokenizer_config.json: {e}"))?
-    };
-    let lines = std::str::from_utf8(vocabulary).map_err(|e| format!("vocab.txt: {e}"))?;
-    let mut ids = serde_json::Map::new();
-    for (id, token) in lines.lines().enumerate() {
-        ids.insert(token.to_string(), json!(id));
-    }
-    let token = |key: &str, otherwise: &str| special_token(&config, key, otherwise);
-    let unknown = token("unk_token", "[UNK]");
-    let (first, last) = (token("cls_token", "[CLS]"), token("sep_token", "[SEP]"));
-    let padding = token("pad_token", "[PAD]");
-    let masked = token("mask_token", "[MASK]");
-    let mut special = Vec::new();
-    for token in [&padding, &unknown, &first, &last, &masked] {
-        if let Some(id) = ids.get(token) {
-            special.push(json!({
-                "id": id, "content": token, "special": true, "single_word": false,
-                "lstrip": false, "rstrip": false, "normalized": false,
-            }));
-        }
-    }
-    for (token, key) in [(&unknown, "unk_token"), (&first, "cls_token"), (&last, "sep_token")] {
-        if !ids.contains_key(token) {
-            return Err(format!("vocab.txt: no {token}, which is its {key}"));
-        }
-    }
-    let flag = |key: &str| config[key].as_bool();
-    let template = |token: &str| json!({"SpecialToken": {"id": token, "type_id": 0}});
-    let described = |token: &str| json!({"id": token, "ids": [ids[token]], "tokens": [token]});
-    let file = json!({
-        "version": "1.0",
-        "added_tokens": special,
-        "normalizer": {
-            "type": "BertNormalizer",
-            "clean_text": true,
-            "handle_chinese_chars": flag("tokenize_chinese_chars").unwrap_or(true),
-            "strip_accents": flag("strip_accents"),
-            "lowercase": flag("do_lower_case").unwrap_or(true),
-        },
-        "pre_tokenizer": {"type": "BertPreTokenizer"},
-        "post_processor": {
-            "type": "TemplateProcessing",
-            "single": [template(&first), {"Sequence": {"id": "A", "type_id": 0}}, template(&last)],
-            "pair": [],
-            "special_tokens": {&first: described(&first), &last: described(&last)},
-        },
-        "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": true},
-        "model": {
-            "type": "WordPiece",
-            "unk_token": unknown,
-            "continuing_subword_prefix": "##",
-            "max_input_chars_per_word": 100,
-            "vocab": ids,
-        },
-    });
-    load_json(file.to_string().as_bytes())
+    Ok(())
 }
 
 /// Runs `f`; an error or a panic is written to `*error` and becomes None.
