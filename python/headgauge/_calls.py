@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from headgauge import _core, _executor
@@ -101,6 +101,8 @@ def on_model(
             text_or_ids = live.stand_ins()
             if options.get("lengths") is None:
                 options = {**options, "lengths": [len(text_or_ids[0])]}
+        elif isinstance(text_or_ids, Mapping):
+            text_or_ids = live.texts_of(text_or_ids)
         if live.swap is not None and not options.get("normalizer"):
             options = {**options, "normalizer": live.swap.rule_of_all}
         return Call(experiment, text_or_ids, options).run(live, progress)

@@ -10,7 +10,7 @@ import contextlib
 import contextvars
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import torch
@@ -79,6 +79,8 @@ class Run:
     """True to run every pass to its end."""
     ends_in_hidden: bool = False
     """True to keep the last hidden states, because there are no next-token logits."""
+    beside: Mapping[str, list[int]] = field(default_factory=dict)
+    """What else forward() gets with each token of the document."""
     numbers: tuple[int, ...] = ()
     """Numbers of the attention layers in the model; empty: not known yet."""
 
@@ -98,8 +100,9 @@ class Run:
                 if self.embedding is None
                 else self.embedding.weight.device
             )
-            ids = torch.tensor([self.ids], device=device)
-            given["input_ids" if self.inputs is None else "decoder_input_ids"] = ids
+            ids = {"input_ids" if self.inputs is None else "decoder_input_ids": self.ids}
+            for name, values in {**ids, **self.beside}.items():
+                given[name] = torch.tensor([values[: len(self.ids)]], device=device)
         names = arguments_of(self.model)
         if "use_cache" in names:
             given["use_cache"] = False

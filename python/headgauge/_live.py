@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Any
 
+import numpy as np
 import torch
 
 from headgauge import _next_tokens
@@ -30,6 +31,7 @@ from headgauge._forward_pass import Pass, Run, run_through
 from headgauge._inputs import Inputs, as_tensors, inputs_of, main_input
 from headgauge._masks import AttentionInputs, Visibility
 from headgauge._source import Changes, NextTokens, Places
+from headgauge._texts import MASK, of_batch
 from headgauge.errors import BadInputError, Error, UnsupportedError, UsageError
 
 PROBED = 2  # tokens of the pass that finds the parts of the model
@@ -68,6 +70,11 @@ class LiveModel:
         self.cross = cross
         self.swap: ModelSwap | None = None
         """What use() makes of the model, which the measured passes keep."""
+        self.beside: list[dict[str, list[int]]] = []
+        """What else the passes over each text are given with its tokens."""
+        self.undefined: set[tuple[int, int]] | None = None
+        """The heads whose scores are not finite, with layers; other numbers take the place of these. None: the first
+        such head ends the run."""
         self._inputs, self._command = inputs, command
         self._given, self._whole = False, is_sharded(model)
         self._sources: weakref.WeakSet[LiveSource] = weakref.WeakSet()
@@ -101,6 +108,15 @@ class LiveModel:
     def _close(self) -> None:
         for source in list(self._sources):
             source.close()
+
+    def texts_of(self, batch: Mapping[str, Any]) -> list[list[int]]:
+        """Returns the texts of a batch. Their passes are given what else it has for each token."""
+        names, config = arguments_of(self.model), self.model.config.get_text_config()
+        causal = (getattr(each, "is_causal", False) for each in self.model.modules())
+        packs = getattr(config, "is_causal", True) and any(causal)
+        taken = {k: v for k, v in batch.items() if "kwargs" in names or k in (*names, MASK)}
+        texts, self.beside = of_batch(taken, self._command in TAKE_INPUTS and self._inputs is None, packs)
+        return texts
 
     def stand_ins(self) -> list[list[int]]:
         """Returns, for each set of inputs given without ids, one placeholder id for each position
@@ -166,9 +182,9 @@ class LiveModel:
                     f"ids: expected ids from 0 to {vocabulary - 1}, found {max(ids)}; "
                     "use the model's own tokenizer"
                 )
-        if self._given and self._inputs is not None:
+        if self._given and (self._inputs is not None or any(self.beside)):
             raise UnsupportedError(
-                f"{self.name}: expected one set of texts, for which inputs= is given to the encoder, found another"
+                f"{self.name}: expected one set of texts, with which the model is given more than ids, found another"
             )
         self._given = True
         inputs = inputs_of(self._inputs, len(documents), self.alone)
@@ -185,7 +201,7 @@ class LiveModel:
             )
         more = {"embedding": self.embedding, "enters": x == "hidden", "ends_in_hidden": not self.has_loss}
         runs = [
-            self._run(ids, of_encoder, document=k, **more)
+            self._run(ids, of_encoder, document=k, beside=dict(enumerate(self.beside)).get(k, {}), **more)
             for k, (ids, of_encoder) in enumerate(zip(documents, inputs, strict=True))
         ]
         source = LiveSource(self, runs, x, answered or [0] * len(runs))
@@ -391,7 +407,7 @@ class LiveSource:
         looked_at = self._looked_at[document] if self._looked_at else None
         queries, keys = HostCopy(attention.query, looked_at), HostCopy(attention.key)
         values = None if cross else HostCopy(attention.value)
-        return {
+        fields = {
             "queries": queries.array(),
             "keys": keys.array(),
             "values": None if values is None else values.array(),
@@ -409,6 +425,8 @@ class LiveSource:
             "sinks": attention.sinks,
             "type": "sliding_attention" if self._live.layers[depth]["window"] else "full_attention",
         }
+        undefined = self._live.undefined
+        return fields if undefined is None else _finite(fields, layer, undefined)
 
     def _vectors(self, document: int) -> Any:
         current = self._passes[document]
@@ -512,6 +530,15 @@ def _embedding(model: Any) -> Any:
 def _width(embedding: Any) -> int:
     """Returns the width of its rows; a sharded weight may have another shape."""
     return int(getattr(embedding, "embedding_dim", None) or embedding.weight.shape[1])
+
+
+def _finite(fields: dict[str, Any], layer: int, undefined: set[tuple[int, int]]) -> dict[str, Any]:
+    """Returns the fields with zeros where they are not finite, and adds the heads that these belong to."""
+    of_queries, of_keys = (np.isfinite(fields[name]).all(axis=(1, 2)) for name in ("queries", "keys"))
+    finite = of_queries & of_keys.repeat(len(of_queries) // len(of_keys)) & np.isfinite(fields["sinks"] or 0)
+    undefined.update((layer, head) for head in np.flatnonzero(~finite).tolist())
+    names = [name for name in ("queries", "keys", "x", "sinks") if fields[name] is not None]
+    return fields | {name: np.nan_to_num(fields[name], posinf=0, neginf=0) for name in names}
 
 
 def _by_head(changes: list[Change], places: list[int]) -> list[Change | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import math
 import os
@@ -17,10 +18,11 @@ import torch
 import transformers
 from torch import distributed
 
-from headgauge._attention import unwrapped
-from headgauge._commands import scan
+from headgauge._attention import arguments_of, unwrapped
+from headgauge._calls import Call
+from headgauge._live import LiveModel
 from headgauge._metric_names import MetricName
-from headgauge.errors import UsageError
+from headgauge.errors import BadInputError, ResourceError, UnsupportedError, UsageError
 from headgauge.results import Results
 
 MEASURES = ("weights", "logits", "separability", "sensitivity")
@@ -30,6 +32,7 @@ KEPT: tuple[MetricName, ...] = (
 )  # fmt: skip
 SCHEMA = "headgauge.monitor/1"
 SHORTEST = 32  # minimum number of tokens of a measured text
+OF_BATCH = (BadInputError, ResourceError, UnsupportedError)  # errors that end no training
 
 Values = npt.NDArray[np.float64]
 T = TypeVar("T")
@@ -101,7 +104,10 @@ class Monitor:
     Under torch.compile the uncompiled module is measured. Under DistributedDataParallel,
     fully_shard() and FullyShardedDataParallel every process calls step() and measures a text of its
     own; records are means over the processes, of the largest logit the largest value, and the first
-    process writes them. Raises what scan() raises.
+    process writes them.
+
+    A step whose text cannot be measured is skipped and counted. A head whose scores are not finite is NaN in the
+    record (null in the file), and a warning names it. Raises UsageError for a model that scan() does not take.
     """
 
     def __init__(
@@ -112,20 +118,19 @@ class Monitor:
             raise UsageError(
                 f"Monitor: expected every and queries of at least 1, found {every} and {queries}"
             )
-        if not isinstance(model, torch.nn.Module):
-            raise UsageError(f"Monitor: expected a module of PyTorch, found {type(model).__name__}")
         self.every: int = every
         self.queries: int = queries
         self.measures: list[str] = list(measures)
         self.records: list[dict[str, Any]] = []
         self.skipped: int = 0
-        """Steps that were to be measured, and had no text of 32 tokens."""
+        """Steps that were to be measured, and had no text that can be; the first warning of a kind says why."""
         self._model = unwrapped(model)
+        LiveModel(self._model)  # raises now what would end the training later
+        self._names = list(arguments_of(self._model))
         self._warn = warn or (lambda text: warnings.warn(text, stacklevel=4))
-        self._unseen = False
+        self._said: set[str | int] = set()  # kinds of reasons, and layers with scores that are not finite
         self._writer, self._drifts, self._steps = writer, drifts(), 0
-        self._ids: torch.Tensor | None = None
-        self._mask: torch.Tensor | None = None
+        self._batch: dict[str, Any] = {}
         self._began, self._spent = time.perf_counter(), 0.0
         self._first = not distributed.is_initialized() or distributed.get_rank() == 0
         self._file: TextIO | None = None
@@ -145,9 +150,10 @@ class Monitor:
         # loaded.
         if not torch.is_grad_enabled():
             return
-        ids = given.get("input_ids", args[0] if args else None)
-        known = isinstance(ids, torch.Tensor) and ids.ndim == 2
-        self._ids, self._mask = (ids, given.get("attention_mask")) if known else (None, None)
+        batch = (dict(zip(self._names, args, strict=False)) | given).items()
+        empty = {k for k, v in batch if hasattr(v, "get_seq_length") and v.get_seq_length() == 0}  # caches
+        # Larger tensors are refused by name or shape: they need not stay in memory.
+        self._batch = {k: v.shape if getattr(v, "ndim", 0) > 2 else v for k, v in batch if k not in empty}
 
     @property
     def share(self) -> float:
@@ -160,50 +166,60 @@ class Monitor:
         self._steps = self._steps + 1 if step is None else step
         if self._steps % self.every != 0:
             return None
-        if self._ids is None and not distributed.is_initialized():
-            self._skip("no forward pass with gradients has had token ids (input_ids) since the last one")
-            return None
         began = time.perf_counter()
         try:
             return self._measure(began)
+        except OF_BATCH as error:
+            self._skip(str(error))
+            return None
         finally:
             self._spent += time.perf_counter() - began
 
     def _skip(self, reason: str) -> None:
         self.skipped += 1
-        if not self._unseen and self._first:
-            self._warn(
-                f"step {self._steps}: nothing was measured, for {reason}; Monitor.skipped counts such steps"
-            )
-        self._unseen = True
+        kind = reason.split(":")[0]
+        if kind not in self._said and self._first:
+            self._warn(f"step {self._steps}: nothing was measured, for {reason}; see Monitor.skipped")
+        self._said.add(kind)
 
-    def _text(self) -> list[int]:
+    def _text(self, live: LiveModel) -> list[int]:
         """Returns the first text of the last batch; no step measures a batch twice."""
-        ids, mask = self._ids, self._mask
-        self._ids = self._mask = None
-        if ids is None:
-            return []
-        row = ids[0]
-        if isinstance(mask, torch.Tensor) and mask.ndim == 2:
-            row = row[mask[0].bool()]
-        return [int(token) for token in row.detach().cpu()]
+        batch, self._batch = self._batch, {}
+        if batch.get("input_ids") is None:
+            raise BadInputError("no forward pass with gradients had token ids (input_ids) since the last one")
+        first = {k: v[:1] if isinstance(v, torch.Tensor) and v.ndim > 1 else v for k, v in batch.items()}
+        ids = live.texts_of(first)[0][: live.positions or None]
+        if len(ids) < SHORTEST:
+            raise BadInputError(f"a text has fewer than {SHORTEST} tokens")
+        return ids
 
-    def _measure(self, began: float) -> dict[str, Any] | None:
-        ids = self._text()
-        if not all(_of_processes(len(ids) >= SHORTEST)):
-            self._skip(f"a text has fewer than {SHORTEST} tokens")
-            return None
-        results = scan(self._model, ids, lengths=[len(ids)], queries=self.queries, measures=self.measures)
-        own = {name: _of_heads(results, name) for name in KEPT if name in results.metrics}
-        of_all = _of_processes(own)
-        metrics: dict[str, Values] = {
-            name: _joined(name, np.stack([each[name] for each in of_all])) for name in own
-        }
+    def _of_text(self, live: LiveModel, ids: list[int]) -> tuple[dict[str, Values], set[tuple[int, int]]]:
+        """Returns the metrics of a text, and the heads whose scores are not finite, which are NaN in them."""
+        live.undefined = set()
+        options = {"lengths": [len(ids)], "queries": self.queries, "measures": self.measures}
+        with live:
+            rule = live.swap and live.swap.rule_of_all
+            results = Results(Call("scan", ids, {**options, "normalizer": rule}).run(live))
+        own: dict[str, Values] = {name: _of_heads(results, name) for name in KEPT if name in results.metrics}
+        for values, head in itertools.product(own.values(), live.undefined):
+            values[head] = np.nan
+        return own, live.undefined
+
+    def _measure(self, began: float) -> dict[str, Any]:
+        live = LiveModel(self._model)
+        ids = _of_processes(lambda: self._text(live))[0]
+        of_all = _of_processes(lambda: self._of_text(live, ids))[1]
+        metrics = {k: _joined(k, np.stack([own[k] for own, _ in of_all])) for k in of_all[0][0]}
         for earlier in self._before:
             if earlier["step"] < self._steps:
                 self._look(earlier["step"], earlier["metrics"])
         self._before = []
         said = self._look(self._steps, metrics)
+        lost = {place for _, undefined in of_all for place in undefined if place[0] not in self._said}
+        self._said.update(layer for layer, _ in lost)
+        for layer, of_layer in itertools.groupby(sorted(lost), lambda place: place[0]):
+            heads = ", ".join(str(head) for _, head in of_layer)
+            said.append(f"step {self._steps}: layer {layer}, heads {heads}: scores are not finite numbers")
         record = {
             "schema": SCHEMA,
             "model": getattr(self._model.config, "name_or_path", "") or type(self._model).__name__,
@@ -294,14 +310,20 @@ def _of_heads(results: Results, name: str) -> Values:
     return of_layers
 
 
-def _of_processes(value: T) -> list[T]:
-    """Returns the value that each process has. Objects can be gathered by every backend: NCCL takes no
-    tensors of the CPU."""
-    if not distributed.is_initialized():
-        return [value]
-    values: list[Any] = [None] * distributed.get_world_size()
-    distributed.all_gather_object(values, value)
-    return values
+def _of_processes(make: Callable[[], T]) -> tuple[T, list[T]]:
+    """Returns what this process makes, and what each does; if one of them cannot, raises its error in all. Objects can
+    be gathered by every backend: NCCL takes no tensors of the CPU."""
+    try:
+        value: Any = make()
+    except OF_BATCH as error:
+        value = error
+    values = [value]
+    if distributed.is_initialized():
+        values *= distributed.get_world_size()
+        distributed.all_gather_object(values, value)
+    if errors := [each for each in values if isinstance(each, Exception)]:
+        raise errors[0]
+    return value, values
 
 
 def _joined(name: str, values: Values) -> Values:

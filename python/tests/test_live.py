@@ -290,6 +290,113 @@ class Documents(unittest.TestCase):
             with self.assertRaises(errors.BadInputError):
                 headgauge.scan(model, wrong, **options)
 
+    def entropy(self, model: Any, tokens: Any, **given: Any) -> Any:
+        """(layers, heads): of transformers' own eager attention in float64, the mean over the rows."""
+        eager = copy.deepcopy(model).double()
+        eager.set_attn_implementation("eager")
+        with torch.no_grad():
+            weights = eager(
+                torch.tensor(np.asarray(tokens))[None], output_attentions=True, **given
+            ).attentions
+        return np.stack([torch.special.entr(w[0]).sum(-1).mean(-1).numpy() for w in weights])
+
+    def test_a_packed_row_is_its_texts(self) -> None:
+        model, tokens = make("llama"), ids(96)
+        place = torch.tensor([list(range(32)) * 3])
+        ends = torch.tensor([0, 32, 64, 96])
+        batch = {"input_ids": torch.tensor(tokens)[None], "position_ids": place, "labels": place}
+        batch |= {"cu_seq_lens_q": ends, "cu_seq_lens_k": ends, "max_length_q": 32, "max_length_k": 32}
+        expected = self.entropy(model, tokens, position_ids=place, use_cache=False)
+        unpacked = self.entropy(model, tokens)
+        self.assertGreater(np.abs(unpacked - expected).max(), 0.5)
+        found = headgauge.scan(model, batch, lengths=[32], measures="weights")
+        self.assertEqual(found.document["text"]["tokens"], [32, 32, 32])
+        np.testing.assert_allclose(found["entropy"].values[..., 0], expected, atol=1e-6)
+        with self.assertRaisesRegex(
+            errors.BadInputError, "^cu_seq_lens_k: expected none, found one that may"
+        ):
+            headgauge.scan(model, {**batch, "cu_seq_lens_k": ends[:2]}, lengths=[32])
+        with self.assertRaisesRegex(
+            errors.BadInputError, "^position_ids: "
+        ):  # a checkpoint has no such texts
+            headgauge.scan(
+                ROOT / "demo/model", {k: batch[k] for k in ("input_ids", "position_ids")}, lengths=[32]
+            )
+        # Beside a mask, positions separate nothing.
+        whole = {**{k: batch[k] for k in ("input_ids", "position_ids")}, "attention_mask": place >= 0}
+        expected = self.entropy(model, tokens, position_ids=place, attention_mask=place >= 0)
+        found = headgauge.scan(model, whole, lengths=[96], measures="weights")
+        np.testing.assert_allclose(found["entropy"].values[..., 0], expected, atol=1e-6)
+
+    def test_a_packed_row_of_a_model_that_sees_both_ways_is_one_text(self) -> None:
+        model, place = make("bert"), torch.tensor([[*range(32), *range(32)]])
+        found = headgauge.scan(
+            model, {"input_ids": ids()[None], "position_ids": place}, lengths=[LENGTH], measures="weights"
+        )
+        expected = self.entropy(model, ids(), position_ids=place)
+        np.testing.assert_allclose(found["entropy"].values[..., 0], expected, atol=1e-6)
+
+    def test_positions_and_types_of_tokens_are_given_to_the_model(self) -> None:
+        model, tokens = make("gpt2"), ids()
+        with torch.no_grad():
+            for weight in (model.transformer.wpe.weight, model.transformer.wte.weight):
+                weight.mul_(50)
+            model.transformer.h[0].attn.c_attn.weight.mul_(10)
+        place = torch.arange(100, 100 + LENGTH)[None]
+        options: dict[str, Any] = {"lengths": [LENGTH], "measures": "weights"}
+        plain = self.entropy(model, tokens)
+        for given in ({"position_ids": place}, {"token_type_ids": torch.full((1, LENGTH), 7)}):
+            with self.subTest(given):
+                expected = self.entropy(model, tokens, **given)
+                self.assertGreater(np.abs(expected - plain).max(), 1e-4)
+                padded = {k: torch.nn.functional.pad(v, (9, 0)) for k, v in given.items()}
+                padded["input_ids"] = torch.nn.functional.pad(torch.tensor(tokens)[None], (9, 0))
+                padded["attention_mask"] = (padded["input_ids"] > 0).double()  # 0 and 1 of any kind
+                for batch in ({"input_ids": torch.tensor(tokens)[None], **given}, padded):
+                    found = headgauge.scan(model, batch, **options)
+                    np.testing.assert_allclose(found["entropy"].values[..., 0], expected, atol=1e-6)
+                    both = headgauge.compare(model, batch, normalizer=["ssmax"], **options)["entropy"]
+                    own = both.values.take(0, axis=both.dims.index("normalizer"))
+                    np.testing.assert_allclose(own[..., 0], expected, atol=1e-6)
+                    with self.assertRaisesRegex(errors.BadInputError, f"^{next(iter(given))}: expected none"):
+                        headgauge.converge(model, batch, lengths=[LENGTH])
+                    with self.assertRaisesRegex(errors.UnsupportedError, "more than ids"):
+                        headgauge.compare(
+                            model, batch, confirm=[tokens[::-1].copy()], pattern=["window:size=8"], **options
+                        )
+        default = {"input_ids": [tokens.tolist()], "position_ids": [list(range(LENGTH))]}
+        self.assertEqual(headgauge.converge(model, default, lengths=[LENGTH]).command, "converge")
+
+    def test_what_else_changes_a_model_is_refused(self) -> None:
+        model, row = make("llama"), torch.tensor(ids())[None]
+        options: dict[str, Any] = {"lengths": [LENGTH], "measures": "weights"}
+        expected = headgauge.scan(model, row[0], **options)["entropy"].values
+        idle = {"offset_mapping": [[(0, 1)] * LENGTH], "labels": row, "use_cache": False, "cache": None}
+        found = headgauge.scan(model, {"input_ids": row, **idle}, **options)
+        np.testing.assert_array_equal(found["entropy"].values, expected)
+        for name, value, says in (
+            ("is_causal", False, "expected none"),
+            ("cache_position", torch.arange(LENGTH), "expected none"),
+            ("inputs_embeds", torch.zeros(1, LENGTH, 32), "expected none"),
+            ("position_ids", row.repeat(3, 1, 1), "found int64 of shape"),
+            ("position_ids", row[:, 1:], "expected one shape"),
+            ("attention_mask", torch.ones(1, 1, LENGTH, LENGTH), "found int64 of shape"),
+            ("attention_mask", 1 + (row > 0).long(), "found others in row 1"),
+            ("attention_mask", torch.zeros_like(row), "found zeros alone in row 1; leave it out"),
+        ):
+            for given in (model, ROOT / "demo/model"):
+                with self.subTest(name), self.assertRaisesRegex(errors.BadInputError, f"{name}: .*{says}"):
+                    headgauge.scan(given, {"input_ids": row, name: value}, **options)
+
+        class Plain(transformers.LlamaForCausalLM):  # type: ignore[misc]
+            def forward(self, input_ids: Any, attention_mask: Any = None) -> Any:
+                return super().forward(input_ids, attention_mask, use_cache=False)
+
+        model.__class__ = Plain  # what it does not take, does not change it
+        given = {"input_ids": row, "is_causal": False, "position_ids": row}
+        found = headgauge.scan(model, given, **options)
+        np.testing.assert_array_equal(found["entropy"].values, expected)
+
     def test_no_longer_than_its_positions(self) -> None:
         model = make("roberta", max_position_embeddings=66)
         found = headgauge.scan(model, ids(80), lengths=[64], measures="weights")

@@ -146,6 +146,78 @@ class Training(unittest.TestCase):
         self.assertEqual(monitor.skipped, 1)
         monitor.close()
 
+    def test_the_first_text_of_a_packed_row(self) -> None:
+        model, said = make(), []
+        place = torch.arange(64).remainder(40)[None].repeat(4, 1)
+        with headgauge.Monitor(
+            model, every=1, measures=["weights"], queries=999, warn=said.append
+        ) as monitor:
+            model(input_ids=batch(1), position_ids=place, labels=batch(1), use_cache=False)
+            packed = monitor.step()
+            model(batch(1)[:, :40], position_ids=place[:, :40] + 9)
+            moved = monitor.step()
+        expected = [
+            headgauge.scan(model, given, lengths=[40], queries=999, measures=["weights"])["entropy"].values
+            for given in (
+                batch(1)[0, :40],
+                {"input_ids": batch(1)[:1, :40], "position_ids": place[:1, :40] + 9},
+            )
+        ]
+        assert packed is not None and moved is not None
+        self.assertEqual((packed["tokens"], said), (40, []))
+        np.testing.assert_array_equal(packed["metrics"]["entropy"], expected[0][..., 0])
+        np.testing.assert_array_equal(moved["metrics"]["entropy"], expected[1][..., 0])
+        self.assertNotEqual(packed["metrics"], moved["metrics"])
+
+    def test_what_cannot_be_measured_is_counted_and_said_once_with_its_reason(self) -> None:
+        model, said = make(), []
+        with headgauge.Monitor(model, every=1, measures=["weights"], warn=said.append) as monitor:
+            for given in (
+                {"attention_mask": torch.zeros(4, 64)},
+                {"attention_mask": torch.ones(4, 1, 64, 64, dtype=torch.bool).tril()},
+                {"position_ids": torch.zeros(4, 64, dtype=torch.long)},
+            ):
+                model(input_ids=batch(1), **given)
+                self.assertIsNone(monitor.step())
+            long = torch.full((4, 64), 40)
+            with mock.patch.object(
+                headgauge._live.LiveModel, "open", side_effect=errors.UnsupportedError("it: no")
+            ):
+                model(input_ids=batch(1))
+                self.assertIsNone(monitor.step())
+            model(batch(1), None, torch.ones_like(long))  # by place: GPT-2 takes a cache second
+            self.assertIsNotNone(monitor.step())
+            with self.assertRaises(errors.UsageError):
+                monitor.measures = ["nonsense"]
+                model(input_ids=batch(1))
+                monitor.step()
+        self.assertEqual(monitor.skipped, 4)
+        self.assertRegex(said[0], "^step 1: nothing was measured, for attention_mask: .* zeros alone")
+        self.assertRegex(
+            said[1], "^step 2: nothing was measured, for input_ids and attention_mask: expected one sha"
+        )
+        self.assertRegex(said[2], "^step 3: nothing was measured, for a text has fewer than 32 tokens")
+        self.assertRegex(said[3], "^step 4: nothing was measured, for it: no")
+        self.assertEqual(len(said), 4)
+
+    def test_a_text_is_cut_to_the_positions_of_the_model(self) -> None:
+        config = transformers.LlamaConfig(
+            vocab_size=97, hidden_size=32, intermediate_size=32, num_hidden_layers=1, num_attention_heads=4,
+            max_position_embeddings=40,
+        )  # fmt: skip
+        model = transformers.LlamaForCausalLM(config)
+        with headgauge.Monitor(model, every=1, measures=["weights"]) as monitor:
+            model(input_ids=batch(1))
+            record = monitor.step()
+        assert record is not None
+        self.assertEqual((record["tokens"], monitor.skipped), (40, 0))
+
+    def test_a_model_that_cannot_be_measured_is_refused_before_the_training(self) -> None:
+        config = transformers.T5Config(vocab_size=97, d_model=32, d_kv=8, d_ff=32, num_layers=1, num_heads=4)
+        for model in (transformers.T5ForConditionalGeneration(config), torch.nn.Linear(2, 2), "a path"):
+            with self.subTest(type(model)), self.assertRaises(errors.UsageError):
+                headgauge.Monitor(model)
+
     def test_no_ids_are_said_once(self) -> None:
         model, said = make(), []
         with headgauge.Monitor(model, every=1, measures=["weights"], warn=said.append) as monitor:
@@ -245,6 +317,96 @@ class Training(unittest.TestCase):
         for options in ({"every": 0}, {"queries": 0}):
             with self.subTest(options), self.assertRaises(errors.UsageError):
                 headgauge.Monitor(make(), **options)
+
+
+@unittest.skipIf(MISSING, MISSING)
+class NotFinite(unittest.TestCase):
+    def test_heads_are_null_and_the_training_goes_on(self) -> None:
+        model, said = make(), []
+
+        def spoil(step: int) -> None:
+            with torch.no_grad():
+                if step == 1:
+                    model.transformer.h[0].attn.c_attn.weight[0, 8] = torch.nan  # a query of head 1
+            monitor.step()
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "monitor.jsonl"
+            options: dict[str, Any] = {"every": 1, "queries": 16, "path": path, "warn": said.append}
+            with headgauge.Monitor(model, writer=Writer(), **options) as monitor:
+                train(model, 4, spoil)
+            with headgauge.Monitor(model, **options) as resumed:
+                model(input_ids=batch(5))
+                resumed.step(5)
+            loaded = headgauge.Results.load(path)
+            loaded.report(Path(folder) / "page.html")
+            self.assertNotIn("NaN", path.read_text())
+        self.assertEqual(len(monitor.records), 4)
+        first, second = monitor.records[0]["metrics"], monitor.records[1]["metrics"]
+        self.assertEqual(set(first), set(headgauge.monitor.KEPT))
+        for name in first:
+            with self.subTest(name):
+                self.assertEqual([value is None for value in first[name][0]], [False, True, False, False])
+                self.assertEqual([first[name][1], *second[name]], [[None] * 4] * 3)
+                self.assertTrue(np.isnan(loaded[name].values[1]).all())
+        # One a layer: that every head of layer 0 follows is not said again, but by the monitor of another run.
+        says = "step {}: layer {}, heads {}: scores are not finite numbers"
+        expected = [says.format(*of) for of in ((1, 0, "1"), (1, 1, "0, 1, 2, 3"))]
+        again = [says.format(*of) for of in ((5, 0, "0, 1, 2, 3"), (5, 1, "0, 1, 2, 3"))]
+        self.assertEqual(said, expected + again)
+        self.assertEqual(monitor.records[0]["warnings"], expected)
+        self.assertEqual((monitor.skipped, monitor.records[3]["warnings"]), (0, []))
+
+    def test_measured_heads_are_what_they_are_without(self) -> None:
+        model = make()
+        options: dict[str, Any] = {"lengths": [64], "queries": 16, "measures": headgauge.monitor.MEASURES}
+        expected = headgauge.scan(model, batch(1)[0], **options)
+        for value, part in ((torch.inf, 8), (torch.nan, 40), (-torch.inf, 40)):  # a query, a key of head 1
+            with (
+                self.subTest(value),
+                headgauge.Monitor(model, every=1, queries=16, warn=lambda _: None) as monitor,
+            ):
+                with torch.no_grad():
+                    model.transformer.h[1].attn.c_attn.bias[part] = value
+                    model(input_ids=batch(1))  # has no gradients, and is not seen
+                model(input_ids=batch(1))
+                record = monitor.step()
+                with torch.no_grad():
+                    model.transformer.h[1].attn.c_attn.bias[part] = 0
+                assert record is not None
+                for name, found in record["metrics"].items():
+                    own = headgauge.monitor._of_heads(expected, name)
+                    own[1, 1] = np.nan
+                    np.testing.assert_array_equal(np.array(found, dtype=float), own, err_msg=name)
+
+    def test_scan_refuses_such_a_head(self) -> None:
+        model = make()
+        with torch.no_grad():
+            model.transformer.h[0].attn.c_attn.bias[8] = torch.nan
+        with self.assertRaisesRegex(errors.BadInputError, "layer 0 head 1: expected finite attention scores"):
+            headgauge.scan(model, batch(1)[0])
+
+    def test_of_the_trainer(self) -> None:
+        try:
+            import accelerate  # noqa: F401
+        except ImportError:
+            self.skipTest("accelerate is not installed")
+
+        class Break(transformers.TrainerCallback):  # type: ignore[misc]
+            def on_step_begin(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
+                with torch.no_grad():
+                    model.transformer.wte.weight[batch(1)[0, 0]] = torch.nan  # and so every logit
+
+        model = make()
+        with tempfile.TemporaryDirectory() as folder:
+            data = [{"input_ids": row, "labels": row} for row in batch(1)]
+            given = transformers.TrainingArguments(
+                folder, max_steps=3, report_to=[], save_strategy="no", use_cpu=True
+            )
+            callback = headgauge.HeadgaugeCallback(every=1, warn=lambda _: None)
+            transformers.Trainer(model, given, train_dataset=data, callbacks=[Break(), callback]).train()
+        assert callback.monitor is not None
+        self.assertEqual([record["step"] for record in callback.monitor.records], [1, 2, 3])
 
 
 @unittest.skipIf(MISSING, MISSING)
@@ -361,8 +523,54 @@ def of_two(rank: int, folder: str, kind: str) -> None:
     torch.distributed.destroy_process_group()
 
 
+def of_one_that_cannot(rank: int, folder: str) -> None:
+    """One of two processes, of which the second has a text that cannot be measured, and then a head that is not
+    finite."""
+    torch.distributed.init_process_group(
+        "gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2
+    )
+    both, said = shared(make(), "ddp"), []
+    with headgauge.Monitor(both, every=1, queries=16, measures=["weights"], warn=said.append) as monitor:
+        ids = batch(1)
+        both(input_ids=ids, labels=ids, attention_mask=torch.full((4, 64), 1 + rank)).loss.backward()
+        monitor.step()
+        if rank == 1:
+            with both.no_sync():  # the other process has no pass
+                both(input_ids=ids, labels=ids).loss.backward()
+        monitor.step()
+        with torch.no_grad():
+            both.module.transformer.h[1].attn.c_attn.bias[8] = [0.0, torch.nan][rank]
+        both(input_ids=ids)
+        monitor.step()
+    own = headgauge.scan(make(), batch(1)[0], lengths=[64], queries=16, measures=["weights"])[
+        "entropy"
+    ].values
+    if rank == 0:
+        np.testing.assert_array_equal(monitor.records[0]["metrics"]["entropy"], own[..., 0])
+    Path(f"{folder}/said{rank}.json").write_text(json.dumps([monitor.skipped, len(monitor.records), said]))
+    torch.distributed.destroy_process_group()
+
+
 @unittest.skipIf(MISSING, MISSING)
 class Processes(unittest.TestCase):
+    def test_go_on_together_when_one_cannot_measure(self) -> None:
+        start = multiprocessing.get_context("spawn")
+        with tempfile.TemporaryDirectory() as folder:
+            workers = [start.Process(target=of_one_that_cannot, args=(rank, folder)) for rank in range(2)]
+            for worker in workers:
+                worker.start()
+            for worker in workers:
+                worker.join(120)
+                self.assertEqual(worker.exitcode, 0)
+            found = [json.loads(Path(f"{folder}/said{rank}.json").read_text()) for rank in range(2)]
+        skipped, records, said = found[0]
+        self.assertEqual((skipped, records, found[1]), (2, 1, [2, 1, []]))
+        self.assertRegex(
+            said[0], "^step 1: nothing was measured, for attention_mask: .* found others in row 1"
+        )
+        self.assertRegex(said[1], "^step 2: nothing was measured, for no forward pass with gradients")
+        self.assertEqual(said[2:], ["step 3: layer 1, heads 1: scores are not finite numbers"])
+
     def test_records_are_means_over_two(self) -> None:
         for kind in ("ddp", "fsdp", "fully_shard"):
             with self.subTest(kind):
