@@ -1,0 +1,53 @@
+"""Configs that versions of transformers read differently: the path against the loaded model."""
+
+import json
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy as np
+import torch
+import transformers
+
+import headgauge
+
+transformers.logging.set_verbosity_error()
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT))
+
+from tests.golden.catalogue.configs import CASES
+
+FIGURES = json.loads((ROOT / "tests/golden/configs.json").read_text(encoding="ascii"))
+
+
+@unittest.skipIf(transformers.__version__ < "5", "headgauge reads these configs as transformers 5 does")
+class Configs(unittest.TestCase):
+    def compare(self, case, folder):
+        case.write(folder)
+        options = {"lengths": [case.tokens], "measures": ["weights", "model"], "threads": 1}
+        try:
+            path = headgauge.scan(str(folder), case.token_ids(), **options)
+        except (headgauge.errors.BadInputError, headgauge.errors.UnsupportedError):
+            return False
+        model = transformers.AutoModelForCausalLM.from_pretrained(
+            folder, attn_implementation="sdpa", dtype=torch.float32
+        ).eval()
+        live = headgauge.scan(model, case.token_ids(), **options)
+        for metric in ("loss", "entropy"):
+            np.testing.assert_allclose(path[metric].values, live[metric].values, atol=2e-5)
+        return True
+
+    def test_a_path_is_measured_as_the_loaded_model(self):
+        measured = 0
+        for case in CASES:
+            old, new = FIGURES[case.name]["4.57"], FIGURES[case.name]["5.24"]
+            if "loss" in new and old != new:
+                with self.subTest(case.name), tempfile.TemporaryDirectory() as scratch:
+                    measured += self.compare(case, Path(scratch))
+        self.assertGreater(measured, 14)
+
+
+if __name__ == "__main__":
+    unittest.main()
