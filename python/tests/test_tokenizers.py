@@ -17,7 +17,8 @@ from typing import Any
 import transformers
 from transformers.models.auto import tokenization_auto
 
-from headgauge import UnsupportedError, _core
+from headgauge import _core
+from headgauge.errors import UnsupportedError
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("HEADGAUGE_TEST_DATA") or ROOT.parent / "shared/data") / "tokenizers"
@@ -145,7 +146,7 @@ class Tokenizers(Folder):
         for more in (
             {"added_tokens_decoder": tokens},
             {"pad_token": "<pad>"},
-            {"extra_special_tokens": [THINK]},
+            {"extra_special_tokens": {"think_token": THINK}},
         ):
             self.make("gpt2", ("tokenizer.json",), "llama", tokenizer_class="PreTrainedTokenizerFast", **more)
             self.agree(more=more)

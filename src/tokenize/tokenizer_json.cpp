@@ -191,8 +191,9 @@ json read_pair(Folder& folder) {
 
 json read_words(Folder& folder) {
   folder.find_class(kWordPiece);
-  folder.set_defaults(json::parse(R"({"unk_token": "[UNK]", "sep_token": "[SEP]",
-      "pad_token": "[PAD]", "cls_token": "[CLS]", "mask_token": "[MASK]"})"));
+  folder.set_defaults(parse_json(R"({"unk_token": "[UNK]", "sep_token": "[SEP]",
+      "pad_token": "[PAD]", "cls_token": "[CLS]", "mask_token": "[MASK]"})",
+                                 ""));
   json ids = json::object();
   std::size_t id = 0;
   for (const std::string& token : folder.lines("vocab.txt")) ids[token] = id++;
@@ -244,12 +245,13 @@ json byte_level_bpe(const PreTokenizer& pre, bool space, json ids, json merges) 
 }
 
 json word_piece(json ids, const std::string& unknown, const json& switches) {
-  json made = json::parse(R"({"version": "1.0",
+  json made = parse_json(R"({"version": "1.0",
       "normalizer": {"type": "BertNormalizer", "clean_text": true},
       "pre_tokenizer": {"type": "BertPreTokenizer"},
       "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": true},
       "model": {"type": "WordPiece", "continuing_subword_prefix": "##",
-                "max_input_chars_per_word": 100}})");
+                "max_input_chars_per_word": 100}})",
+                         "");
   made["normalizer"].update(switches);
   made["model"].update({{"unk_token", unknown}, {"vocab", std::move(ids)}});
   return made;

@@ -58,8 +58,8 @@ class Markup(FilesTest):
     def notices(self, name: str, text: str) -> list[str]:
         self.write(name, text)
         scan = ("scan", ROOT / "demo/model", "--text", name, "--measures", "weights", "--lengths", 32)
-        done = self.succeed(*scan, "--out", "out", "--force")
-        found = json.loads((self.out / "results.json").read_text())["notices"]
+        done = self.succeed(*scan, "--out", f"out/{name}")
+        found = json.loads((self.out / name / "results.json").read_text())["notices"]
         for notice in found:
             self.assertIn(f"headgauge: note: {notice}\n", done.err)
         return [notice for notice in found if "markup" in notice]
@@ -82,8 +82,9 @@ class Markup(FilesTest):
         plain = json.loads((self.out / "results.json").read_text())["metrics"]
         ids = (self.folder / "ids.txt").read_bytes()
         (self.folder / "ids.txt").write_bytes(b"\xef\xbb\xbf" + ids)
-        self.succeed(*self.scan, "--out", "out", "--force")
-        self.assertEqual(json.loads((self.out / "results.json").read_text())["metrics"], plain)
+        self.succeed(*self.scan, "--out", "marked")
+        marked = json.loads((self.folder / "marked/results.json").read_text())["metrics"]
+        self.assertEqual(marked, plain)
 
 
 class Temporaries(FilesTest):
