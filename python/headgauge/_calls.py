@@ -103,6 +103,9 @@ def on_model(
                 options = {**options, "lengths": [len(text_or_ids[0])]}
         elif isinstance(text_or_ids, Mapping):
             text_or_ids = live.texts_of(text_or_ids)
+            if live.notices and isinstance(lengths := options.get("lengths"), list | tuple):
+                longest = min(map(len, text_or_ids))
+                options = {**options, "lengths": sorted({min(length, longest) for length in lengths})}
         if live.swap is not None and not options.get("normalizer"):
             options = {**options, "normalizer": live.swap.rule_of_all}
         return Call(experiment, text_or_ids, options).run(live, progress)

@@ -31,7 +31,7 @@ from headgauge._forward_pass import Pass, Run, run_through
 from headgauge._inputs import Inputs, as_tensors, inputs_of, main_input
 from headgauge._masks import AttentionInputs, Visibility
 from headgauge._source import Changes, NextTokens, Places
-from headgauge._texts import MASK, of_batch
+from headgauge._texts import MASK, of_batch, split
 from headgauge.errors import BadInputError, Error, UnsupportedError, UsageError
 
 PROBED = 2  # tokens of the pass that finds the parts of the model
@@ -72,6 +72,7 @@ class LiveModel:
         """What use() makes of the model, which the measured passes keep."""
         self.beside: list[dict[str, list[int]]] = []
         """What else the passes over each text are given with its tokens."""
+        self.notices: list[str] = []
         self.undefined: set[tuple[int, int]] | None = None
         """The heads whose scores are not finite, with layers; other numbers take the place of these. None: the first
         such head ends the run."""
@@ -116,6 +117,10 @@ class LiveModel:
         packs = getattr(config, "is_causal", True) and any(causal)
         taken = {k: v for k, v in batch.items() if "kwargs" in names or k in (*names, MASK)}
         texts, self.beside = of_batch(taken, self._command in TAKE_INPUTS and self._inputs is None, packs)
+        if len(texts) > len(split(batch["input_ids"])):
+            self.notices.append(
+                f"the rows of the batch hold {len(texts)} texts, each measured by itself; lengths end at the shortest"
+            )
         return texts
 
     def stand_ins(self) -> list[list[int]]:
@@ -345,7 +350,7 @@ class LiveSource:
             "documents": [len(run.ids) for run in self._whole],
             "windows": windows,
             "layer_types": ["sliding_attention" if w else "full_attention" for w in windows],
-            "notices": [],
+            "notices": self._live.notices,
         }
 
     @property

@@ -309,8 +309,10 @@ class Documents(unittest.TestCase):
         expected = self.entropy(model, tokens, position_ids=place, use_cache=False)
         unpacked = self.entropy(model, tokens)
         self.assertGreater(np.abs(unpacked - expected).max(), 0.5)
-        found = headgauge.scan(model, batch, lengths=[32], measures="weights")
+        found = headgauge.scan(model, batch, lengths=[32, 96], measures="weights")
         self.assertEqual(found.document["text"]["tokens"], [32, 32, 32])
+        self.assertEqual(list(found.coords["length"]), [32])
+        self.assertIn("the rows of the batch hold 3 texts", found.notices[0])
         np.testing.assert_allclose(found["entropy"].values[..., 0], expected, atol=1e-6)
         with self.assertRaisesRegex(
             errors.BadInputError, "^cu_seq_lens_k: expected none, found one that may"
