@@ -17,8 +17,8 @@ namespace headgauge {
 
 class AtomicFile;
 
-// A prompt and what a model should continue it with. Both are token ids and were tokenized apart,
-// so no token is partly prompt and partly answer.
+// A prompt and what a model should continue it with, as token ids. Texts of both are tokenized as
+// one: the answer is what follows the tokens of the prompt.
 struct TaskCase {
   std::string task;         // the kind of task: "passkey"
   std::vector<int> prompt;  // with the special tokens that the tokenizer puts before a text
@@ -42,16 +42,20 @@ struct TaskReading {
   std::stop_token stop = {};
 };
 
-// Reads a task file of any size and passes on one case after another; returns the number of cases
-// in the file. Neither the file nor the cases are kept in memory. If TaskReading::most is not 0,
-// the file is read twice, and only the chosen lines are parsed. Throws BadInputError, which names
-// file and line, for a line that is not a case, for token ids that are not in the vocabulary or
-// belong to another tokenizer, and for a file without cases; UsageError for a pipe that would be
-// read twice; InterruptedError if a stop is requested.
+// Reads a task file of any size and passes on one case after another. A case of text is left out if
+// its answer has no tokens of its own: a token covers the end of the prompt, or of the control, and
+// the beginning of the answer, or the answer has other tokens behind the control. Returns how many
+// of the wanted cases were left out. Neither the file nor the cases are kept in memory. If
+// TaskReading::most is not 0, the file is read twice, and only the chosen lines are parsed. Throws
+// BadInputError, which names file and line, for a line that is not a case, for token ids that are
+// not in the vocabulary or belong to another tokenizer, and for a file without cases or without one
+// to pass on; UsageError for a pipe that would be read twice; InterruptedError if a stop is
+// requested.
 Index read_task_cases(const std::string& path, const TaskReading& reading,
                       const std::function<void(TaskCase)>& take);
 
-// Writes a task file of token ids, with their text for people. The file appears when it is
+// Writes a task file of token ids, with the texts of prompt and answer if these give the same ids
+// again. The file appears when it is
 // complete. Throws ResourceError if it cannot be written.
 class TaskWriter {
  public:

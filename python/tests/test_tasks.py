@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 import unittest
 from pathlib import Path
@@ -10,7 +11,14 @@ from pathlib import Path
 import headgauge
 from headgauge import errors
 
-MODEL = Path(__file__).resolve().parents[2] / "demo/model"
+try:
+    import tokenizers
+except ImportError:
+    tokenizers = None
+
+ROOT = Path(__file__).resolve().parents[2]
+MODEL = ROOT / "demo/model"
+STORIES = Path(os.environ.get("HEADGAUGE_TEST_DATA", ROOT.parent / "shared/data"), "models/stories260k")
 
 
 class Tasks(unittest.TestCase):
@@ -39,6 +47,54 @@ class Tasks(unittest.TestCase):
         self.assertEqual(list(probe["answer_gain"].rows), [4])
         with self.assertRaisesRegex(errors.UsageError, "probe: expected one of"):
             headgauge.scan(MODEL, probe=["repeat"], lengths=[96])
+
+    def cases_of(self, name: str, model: Path, **options) -> list[dict]:
+        headgauge.task(name, model, self.file, length=300, cases=8, **options)
+        return [json.loads(line) for line in self.file.read_text("utf-8").splitlines()]
+
+    @unittest.skipIf(tokenizers is None, "tokenizers is not installed")
+    def test_a_case_has_the_tokens_of_its_text(self) -> None:
+        """One tokenizer of bytes, and one of SentencePiece, which puts <s> and a space before a text."""
+        novel = (ROOT / "demo/text.txt").read_text("utf-8")
+        for model in (MODEL, STORIES):
+            if not model.exists():
+                continue
+            oracle = tokenizers.Tokenizer.from_file(str(model / "tokenizer.json"))
+            for name in ("passkey", "keys", "values", "trace", "replay", "copy"):
+                for text in ({}, {"text": novel}):
+                    for case in (
+                        self.cases_of(name, model, **text) if (name, model) != ("copy", STORIES) else ()
+                    ):
+                        with self.subTest(model=model.name, name=name, text=bool(text)):
+                            whole = case["prompt_text"] + case["answer_text"]
+                            self.assertEqual(oracle.encode(case["prompt_text"]).ids, case["prompt"])
+                            self.assertEqual(oracle.encode(whole).ids, case["prompt"] + case["answer"])
+                            self.assertNotIn("\ufffd", whole)
+                            if name == "passkey":
+                                self.assertRegex(case["answer_text"], r"^ \d{5}$")
+
+    @unittest.skipIf(tokenizers is None, "tokenizers is not installed")
+    def test_answers_of_text_are_tokenized_behind_their_prompts(self) -> None:
+        if not STORIES.exists():
+            self.skipTest(f"{STORIES} is absent (HEADGAUGE_TEST_DATA names its root)")
+        oracle = tokenizers.Tokenizer.from_file(str(STORIES / "tokenizer.json"))
+        prompt, answer, control = "Once upon a time, there was a little", " girl", "She saw a big"
+        before, whole, other = (
+            oracle.encode(text).ids for text in (prompt, prompt + answer, control + answer)
+        )
+        ids = {"prompt": before, "answer": whole[len(before) :]}
+        self.assertEqual(whole[: len(before)], before)
+        self.assertEqual(other[-len(ids["answer"]) :], ids["answer"])
+        ids["control"] = other[: -len(ids["answer"])]
+        found = []
+        for case in (ids, {"prompt": prompt, "answer": answer, "control": control}):
+            self.file.write_text(json.dumps(case), "utf-8")
+            results = headgauge.scan(STORIES, tasks=self.file, lengths=[8], measures=["answers", "weights"])
+            found.append(
+                [float(results[name].values[0]) for name in ("answer_loss", "answer_gain", "answer_right")]
+            )
+        self.assertEqual(*found)
+        self.assertAlmostEqual(found[0][0], 0.1505, delta=1e-3)  # by transformers, in float64
 
     def test_validate_refuses_tasks_that_the_model_does_not_do(self) -> None:
         headgauge.task("pairs", MODEL, self.file, length=64, cases=3)

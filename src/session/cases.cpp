@@ -30,8 +30,14 @@ class Collector {
  public:
   explicit Collector(const Model& model) : model_(model), summary_(model.summary()) {}
 
-  // `name`: of a file or a probe.
-  void add(const std::string& name, std::vector<TaskCase> cases) {
+  // `name`: of a file or a probe. `left_out`: what read_task_cases() returned.
+  void add(const std::string& name, std::vector<TaskCase> cases, Index left_out = 0) {
+    if (left_out > 0) {
+      found_.notices.push_back(fmt::format(
+          "{}: {} of {} cases are left out, because the tokens of the prompt or of the control "
+          "change with the answer behind it",
+          name, left_out, left_out + std::ssize(cases)));
+    }
     leave_out_long_ones(name, cases);
     count_untrained(name, cases);
     for (TaskCase& one : cases) {
@@ -104,8 +110,9 @@ void read_files(const Input& input, const TaskFiles& tasks, Collector& collector
       .stop = input.stop};
   for (const std::string& file : tasks.files) {
     std::vector<TaskCase> cases;
-    read_task_cases(file, reading, [&](TaskCase one) { cases.push_back(std::move(one)); });
-    collector.add(file, std::move(cases));
+    const Index left_out =
+        read_task_cases(file, reading, [&](TaskCase one) { cases.push_back(std::move(one)); });
+    collector.add(file, std::move(cases), left_out);
   }
 }
 

@@ -18,7 +18,8 @@ struct Cases {
 };
 
 // Reads the cases of the files and generates those of the probes, as long as the run's longest
-// context. A case longer than the model's context is left out, and a notice says how many were.
+// context. A case longer than the model's context, or without tokens of its own for the answer
+// (read_task_cases()), is left out, and a notice says how many were.
 // Throws as read_task_cases() and make_task_cases() do; UnsupportedError for a dump, and for a
 // probe of a model without a tokenizer; BadInputError if no case fits.
 Cases load_cases(const Input& input, const TaskFiles& tasks, std::uint64_t seed);

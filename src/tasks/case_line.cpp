@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/strict_json.hpp"
+#include "tasks/case_texts.hpp"
 
 namespace headgauge {
 namespace {
@@ -109,16 +110,6 @@ std::string answer_text(const Line& line, const char* key) {
   return joined;
 }
 
-// Returns the index of the token that the byte `at` of the text belongs to.
-Index token_at(const std::vector<std::string>& texts, std::size_t at) {
-  Index token = 0;
-  for (std::size_t end = 0; token < std::ssize(texts); ++token) {
-    end += texts[token].size();
-    if (end > at) break;
-  }
-  return token;
-}
-
 // Reads a line whose prompt is a text.
 class TextCase {
  public:
@@ -128,26 +119,23 @@ class TextCase {
                               "texts", "write ids with the model's own tokenizer"));
   }
 
-  void fill(TaskCase& one, const char* prompt_key, const char* answer_key) const {
-    const std::string prompt = prompt_text(prompt_key);
-    const std::string answer = answer_text(line_, answer_key);
-    if (prompt.empty()) line_.refuse(prompt_key, "a prompt", "an empty text");
-    if (answer.empty()) line_.refuse(answer_key, "an answer", "an empty text");
-    const std::size_t at = one.source.empty() ? prompt.npos : prompt.rfind(one.source);
-    Tokenizer::Around around;
-    std::vector<std::string> texts;
-    one.prompt = encode(prompt_key, prompt, around, at == prompt.npos ? nullptr : &texts);
-    if (at != prompt.npos) one.distance = std::ssize(one.prompt) - token_at(texts, at);
-    one.prompt.insert(one.prompt.begin(), around.before.begin(), around.before.end());
-    one.answer = encode(answer_key, answer, around, nullptr);
-    if (one.answer.empty()) line_.refuse(answer_key, "an answer", "a text without tokens");
+  // Returns false if the answer has no tokens of its own (tokenize_case()).
+  bool fill(TaskCase& one, const char* prompt_key, const char* answer_key) const {
+    CaseTexts texts{.prompt = prompt_text(prompt_key), .answer = answer_text(line_, answer_key)};
+    if (texts.prompt.empty()) line_.refuse(prompt_key, "a prompt", "an empty text");
+    if (texts.answer.empty()) line_.refuse(answer_key, "an answer", "an empty text");
     if (const json* const control = line_.find("control")) {
       if (!control->is_string()) {
         line_.refuse("control", "a text, because the prompt is a text", describe(*control));
       }
-      one.control = encode("control", line_.text("control"), around, nullptr);
-      one.control.insert(one.control.begin(), around.before.begin(), around.before.end());
+      texts.control = line_.text("control");
     }
+    const bool apart = tokenize_case(texts, *reading_.tokenizer, one);
+    check(prompt_key, one.prompt);
+    check(answer_key, one.answer);
+    check("control", one.control);
+    if (apart && one.answer.empty()) line_.refuse(answer_key, "an answer", "a text without tokens");
+    return apart;
   }
 
  private:
@@ -158,13 +146,8 @@ class TextCase {
     return context + (context.empty() ? "" : "\n\n") + text + line_.text("answer_prefix");
   }
 
-  std::vector<int> encode(const char* key, const std::string& text, Tokenizer::Around& around,
-                          std::vector<std::string>* texts) const {
-    const Tokenizer& tokenizer = *reading_.tokenizer;
-    std::vector<int> ids =
-        texts == nullptr ? tokenizer.encode(text, around) : tokenizer.encode(text, around, *texts);
+  void check(const char* key, const std::vector<int>& ids) const {
     check_ids(ids, reading_.vocabulary, fmt::format("{} key \"{}\"", line_.where(), key));
-    return ids;
   }
 
   const Line& line_;
@@ -209,7 +192,7 @@ void take_distance(TaskCase& one, const Line& line) {
 CaseParser::CaseParser(const std::string& path, const TaskReading& reading)
     : path_(path), reading_(reading), task_(std::filesystem::path(path).stem().string()) {}
 
-TaskCase CaseParser::parse(std::string_view text, Index number) {
+std::optional<TaskCase> CaseParser::parse(std::string_view text, Index number) {
   const Line line(text, fmt::format("{} line {}", path_, number));
   TaskCase one;
   one.line = number;
@@ -229,8 +212,8 @@ TaskCase CaseParser::parse(std::string_view text, Index number) {
                     "make the file again for this model");
       }
     }
-  } else {
-    TextCase(line, reading_).fill(one, prompt, answer);
+  } else if (!TextCase(line, reading_).fill(one, prompt, answer)) {
+    return std::nullopt;
   }
   take_distance(one, line);
   return one;

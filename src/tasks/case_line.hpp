@@ -1,6 +1,7 @@
 // Reads one line of a task file.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,8 +14,9 @@ class CaseParser {
   // `path` names the file in messages and gives the default name of its task.
   CaseParser(const std::string& path, const TaskReading& reading);
 
-  // Throws BadInputError, which names file and line.
-  TaskCase parse(std::string_view text, Index line);
+  // Returns none for a text whose answer has no tokens of its own (read_task_cases()). Throws
+  // BadInputError, which names file and line.
+  std::optional<TaskCase> parse(std::string_view text, Index line);
 
  private:
   const std::string& path_;

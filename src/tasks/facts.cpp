@@ -42,8 +42,6 @@ class Sentences {
     append(ids, tokens_after(tokenizer_, "a", end));
     return fact(ids);
   }
-  // Returns the tokens between two values of a list.
-  TokenIds separator() const { return tokens_after(tokenizer_, "1", ","); }
   // Returns tokens on a line of their own.
   TokenIds fact(const TokenIds& ids) const {
     TokenIds line = on_new_line(ids);
@@ -82,15 +80,8 @@ class Distinct {
   }
   std::string value(TaskValues kind) {
     return fresh([&] {
-      switch (kind) {
-        case TaskValues::words:
-          return " " + draws_.one_of(nouns());
-        case TaskValues::uuids:
-          return uuid(draws_);
-        case TaskValues::numbers:
-          break;
-      }
-      return digits(draws_);
+      if (kind == TaskValues::words) return " " + draws_.one_of(nouns());
+      return kind == TaskValues::uuids ? uuid(draws_) : digits(draws_);
     });
   }
 
@@ -223,6 +214,7 @@ class ValuesTask final : public FactTask {
     const std::string kind = name_of(options().values), noun = distinct.noun();
     const std::string before = fmt::format("The special {} of the {} is", kind, noun);
     Scene scene;
+    std::string answer;
     for (Index i = 0; i < items(2); ++i) {
       const std::string text = distinct.value(options().values);
       const TokenIds value = sentences().value(text);
@@ -230,13 +222,12 @@ class ValuesTask final : public FactTask {
       if (i == 0) {
         scene.asked = sentences().fact(before, value, ".");
         scene.source = before + text + ".";
-        scene.answer = value;
       } else {
         scene.following.push_back(sentences().fact(before, value, "."));
-        append(scene.answer, sentences().separator());
-        append(scene.answer, value);
       }
+      answer += (i == 0 ? "" : ",") + text;
     }
+    scene.answer = sentences().value(answer);
     scene.question = sentences().on_new_line(
         fmt::format("In order of appearance, the special {}s of the {} are", kind, noun));
     return scene;
@@ -278,32 +269,12 @@ class TraceTask final : public FactTask {
   }
 };
 
-template <class Task>
-std::unique_ptr<TaskGenerator> make(const TaskMaterial& material, const std::stop_token& stop) {
-  return std::make_unique<Task>(material, stop);
-}
-
 }  // namespace
 
-std::unique_ptr<TaskGenerator> make_copy_task(const TaskMaterial& material,
-                                              const std::stop_token& stop) {
-  return make<CopyTask>(material, stop);
-}
-std::unique_ptr<TaskGenerator> make_passkey_task(const TaskMaterial& material,
-                                                 const std::stop_token& stop) {
-  return make<PasskeyTask>(material, stop);
-}
-std::unique_ptr<TaskGenerator> make_keys_task(const TaskMaterial& material,
-                                              const std::stop_token& stop) {
-  return make<KeysTask>(material, stop);
-}
-std::unique_ptr<TaskGenerator> make_values_task(const TaskMaterial& material,
-                                                const std::stop_token& stop) {
-  return make<ValuesTask>(material, stop);
-}
-std::unique_ptr<TaskGenerator> make_trace_task(const TaskMaterial& material,
-                                               const std::stop_token& stop) {
-  return make<TraceTask>(material, stop);
-}
+const TaskMaker make_copy_task = make_task<CopyTask>;
+const TaskMaker make_passkey_task = make_task<PasskeyTask>;
+const TaskMaker make_keys_task = make_task<KeysTask>;
+const TaskMaker make_values_task = make_task<ValuesTask>;
+const TaskMaker make_trace_task = make_task<TraceTask>;
 
 }  // namespace headgauge

@@ -32,13 +32,12 @@ class TaskGenerator {
 
 using TaskMaker = std::unique_ptr<TaskGenerator> (*)(const TaskMaterial& material,
                                                      const std::stop_token& stop);
-std::unique_ptr<TaskGenerator> make_copy_task(const TaskMaterial&, const std::stop_token&);
-std::unique_ptr<TaskGenerator> make_pairs_task(const TaskMaterial&, const std::stop_token&);
-std::unique_ptr<TaskGenerator> make_passkey_task(const TaskMaterial&, const std::stop_token&);
-std::unique_ptr<TaskGenerator> make_keys_task(const TaskMaterial&, const std::stop_token&);
-std::unique_ptr<TaskGenerator> make_values_task(const TaskMaterial&, const std::stop_token&);
-std::unique_ptr<TaskGenerator> make_trace_task(const TaskMaterial&, const std::stop_token&);
-std::unique_ptr<TaskGenerator> make_replay_task(const TaskMaterial&, const std::stop_token&);
-std::unique_ptr<TaskGenerator> make_repeats_task(const TaskMaterial&, const std::stop_token&);
+template <class Task>
+std::unique_ptr<TaskGenerator> make_task(const TaskMaterial& material,
+                                         const std::stop_token& stop) {
+  return std::make_unique<Task>(material, stop);
+}
+extern const TaskMaker make_copy_task, make_passkey_task, make_keys_task, make_values_task,
+    make_pairs_task, make_trace_task, make_replay_task, make_repeats_task;
 
 }  // namespace headgauge

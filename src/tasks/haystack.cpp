@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/file.hpp"
 #include "tokenize/first_tokens.hpp"
 #include "tokenize/text_checker.hpp"
@@ -39,8 +41,8 @@ constexpr const char* kSentences[] = {
     " After that nothing much happened.",
 };
 
-TokenIds read_text(const Text& text, const Tokenizer& tokenizer, const std::stop_token& stop) {
-  FirstTokens first(tokenizer, kMostTokens);
+Hay read_text(const Text& text, const Tokenizer& tokenizer, const std::stop_token& stop) {
+  FirstTokens first(tokenizer, kMostTokens, true);
   TextChecker checker(text.name, [&](std::string_view characters) { first.add(characters); });
   const auto add = [&](std::string_view piece) { checker.add(piece); };
   if (text.utf8 != nullptr) {
@@ -49,13 +51,16 @@ TokenIds read_text(const Text& text, const Tokenizer& tokenizer, const std::stop
     read_pieces(text.name, stop, add);
   }
   checker.finish();
-  TokenIds ids = first.finish().tokens;
-  if (ids.size() > kMostTokens) ids.resize(kMostTokens);
-  return ids;
+  FirstTokens::Found found = first.finish();
+  found.tokens.resize(std::min(found.tokens.size(), kMostTokens));
+  Hay hay(std::move(found.tokens));
+  for (std::size_t i = 1; i < hay.ids.size(); ++i) hay.begins[i] = !found.texts[i].empty();
+  return hay;
 }
 
-TokenIds read_ids(const Text& text, const std::stop_token& stop) {
-  return text.ids != nullptr ? *text.ids : parse_token_ids(read_stream(text.name, stop), text.name);
+Hay read_ids(const Text& text, const std::stop_token& stop) {
+  return Hay(text.ids != nullptr ? *text.ids
+                                 : parse_token_ids(read_stream(text.name, stop), text.name));
 }
 
 }  // namespace
@@ -65,7 +70,7 @@ Haystack::Haystack(const Texts& texts, const Tokenizer& tokenizer, Index vocabul
   for (const Text& text : texts) {
     names_.push_back(text.name);
     texts_.push_back(text.is_ids ? read_ids(text, stop) : read_text(text, tokenizer, stop));
-    check_ids(texts_.back(), vocabulary, text.name);
+    check_ids(texts_.back().ids, vocabulary, text.name);
   }
   if (!texts.empty()) return;
   for (const char* sentence : kSentences) {
@@ -74,22 +79,27 @@ Haystack::Haystack(const Texts& texts, const Tokenizer& tokenizer, Index vocabul
   }
 }
 
-TokenIds Haystack::piece(Index count, Index number, Draws& draws) const {
+Hay Haystack::piece(Index count, Index usual, Index number, Draws& draws) const {
   if (texts_.empty()) {
     TokenIds ids;
     while (std::ssize(ids) < count) append(ids, draws.one_of(sentences_));
     ids.resize(static_cast<std::size_t>(count));
-    return ids;
+    return Hay(ids);
   }
   const auto which = static_cast<std::size_t>(number % std::ssize(texts_));
-  const Index tokens = std::ssize(texts_[which]);
+  const Hay& text = texts_[which];
+  const Index tokens = std::ssize(text.ids);
   if (tokens < count) {
     throw BadInputError(fault(names_[which], fmt::format("a text of at least {} tokens", count),
                               fmt::format("{} tokens", tokens),
                               "give a longer text or a shorter length"));
   }
-  const auto begin = texts_[which].begin() + draws.below(tokens - count + 1);
-  return {begin, begin + count};
+  Index begin = std::min(draws.below(std::max<Index>(tokens - usual, 0) + 1), tokens - count);
+  while (text.whole(begin) != begin) --begin;
+  const Index end = text.whole(begin + count);
+  Hay piece({text.ids.begin() + begin, text.ids.begin() + end});
+  piece.begins.assign(text.begins.begin() + begin, text.begins.begin() + end);
+  return piece;
 }
 
 }  // namespace headgauge

@@ -8,18 +8,20 @@
 #include <utility>
 
 #include "headgauge/text.hpp"
+#include "tasks/case_texts.hpp"
 #include "tasks/generators.hpp"
 
 namespace headgauge {
 namespace {
 
-constexpr int kMostTries = 1000;  // draws of a case whose answer is elsewhere in the prompt, too
+constexpr int kMostTries = 1000;  // of a case whose tokens are too many, or have the answer twice
 
 struct Kind {
   TaskInfo info;
   TaskMaker make;
   bool takes_values = false;
   bool takes_items = false;
+  bool of_ids = false;  // random tokens, which another tokenization of their text may merge
 };
 
 const std::vector<Kind>& kinds() {
@@ -39,9 +41,10 @@ const std::vector<Kind>& kinds() {
        make_values_task,
        true,
        true},
-      {{"pairs", "recall the value of a key among pairs of random tokens",
-        "MQAR (Arora et al. 2023)", false},
-       make_pairs_task},
+      {.info = {"pairs", "recall the value of a key among pairs of random tokens",
+                "MQAR (Arora et al. 2023)", false},
+       .make = make_pairs_task,
+       .of_ids = true},
       {{"trace", "follow a chain of variables to its number",
         "RULER, variable tracking (Hsieh et al. 2024)"},
        make_trace_task,
@@ -50,9 +53,10 @@ const std::vector<Kind>& kinds() {
       {{"replay", "say on the beginning of a text at its end",
         "induction heads (Olsson et al. 2022), on natural text"},
        make_replay_task},
-      {{"repeats", "say random tokens a second time",
-        "repeated random tokens (Olsson et al. 2022)"},
-       make_repeats_task},
+      {.info = {"repeats", "say random tokens a second time",
+                "repeated random tokens (Olsson et al. 2022)"},
+       .make = make_repeats_task,
+       .of_ids = true},
   };
   return all;
 }
@@ -109,6 +113,34 @@ bool keeps(const TaskCase& one, const std::vector<TokenIds>& secrets) {
   });
 }
 
+// Draws a case of the length asked for, whose answer stands in one place. `is_text`: its tokens are
+// those of its text, tokenized as one. If these are more or fewer than were drawn, the same case
+// gets less or more of the haystack once; then another one is drawn.
+TaskCase fitting_case(const TaskGenerator& generator, const TaskMaterial& material, bool is_text,
+                      Place place, Draws draws) {
+  const TaskOptions& options = material.options;
+  for (int tries = 1; tries <= kMostTries; ++tries) {
+    Draws next = draws;
+    std::vector<TokenIds> secrets;
+    const TaskCase draft = generator.draw(place, next, secrets);
+    TaskCase one = draft;
+    const bool apart =
+        !is_text || tokenize_case(texts_of(draft, material.tokenizer), material.tokenizer, one);
+    const Index missing = options.length - std::ssize(one.prompt) - std::ssize(one.answer);
+    const Index missing_control = std::ssize(one.prompt) - std::ssize(one.control);
+    const bool fits = missing == 0 && missing_control == 0;
+    if (apart && fits && one.answer == draft.answer && keeps(one, secrets)) return one;
+    if (!apart || fits || tries % 2 == 0) draws = next;
+    if (!apart) continue;
+    place.more += missing;
+    place.more_control += missing_control;
+  }
+  throw BadInputError(
+      fault(fmt::format("case {} of {}", place.number + 1, options.task),
+            fmt::format("{} tokens with the answer in one place only", options.length),
+            fmt::format("none in {} draws", kMostTries), "give another text or length"));
+}
+
 }  // namespace
 
 void refuse_length(const TaskOptions& options, Index least) {
@@ -139,24 +171,13 @@ void make_task_cases(const TaskOptions& options, const Tokenizer& tokenizer, Ind
   const TaskMaterial material{options, tokenizer, vocabulary, around.before};
   const std::unique_ptr<TaskGenerator> generator = kind.make(material, stop);
   const auto number_of_task = static_cast<std::uint32_t>(&kind - kinds().data());
+  const bool is_text = !kind.of_ids && std::ranges::none_of(options.text, &Text::is_ids);
   const std::vector<Index> parts = parts_of(options.cases);
   for (Index number = 0; number < options.cases; ++number) {
     if (stop.stop_requested()) throw InterruptedError("interrupted: no task file was written");
-    Draws draws(options.seed, number_of_task, static_cast<std::uint32_t>(number));
-    const Place place{number, parts[number], options.cases};
-    TaskCase one;
-    std::vector<TokenIds> secrets;
-    int tries = 0;
-    do {
-      if (++tries > kMostTries) {
-        throw BadInputError(fault(fmt::format("case {} of {}", number + 1, options.task),
-                                  "a prompt with the answer in one place only",
-                                  fmt::format("none in {} draws", kMostTries),
-                                  "give another text or fewer tokens"));
-      }
-      secrets.clear();
-      one = generator->draw(place, draws, secrets);
-    } while (!keeps(one, secrets));
+    TaskCase one =
+        fitting_case(*generator, material, is_text, {number, parts[number], options.cases},
+                     Draws(options.seed, number_of_task, static_cast<std::uint32_t>(number)));
     one.task = kind.info.name;
     check_ids(one.prompt, vocabulary, options.task);
     check_ids(one.answer, vocabulary, options.task);

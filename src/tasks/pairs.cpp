@@ -12,7 +12,7 @@ namespace {
 
 class PairsTask final : public TaskGenerator {
  public:
-  explicit PairsTask(const TaskMaterial& material)
+  PairsTask(const TaskMaterial& material, const std::stop_token&)
       : material_(material),
         colon_(tokens_after(material.tokenizer, "a", ":")),
         end_(tokens_after(material.tokenizer, "a", "\n")) {
@@ -74,9 +74,6 @@ class PairsTask final : public TaskGenerator {
 
 }  // namespace
 
-std::unique_ptr<TaskGenerator> make_pairs_task(const TaskMaterial& material,
-                                               const std::stop_token&) {
-  return std::make_unique<PairsTask>(material);
-}
+const TaskMaker make_pairs_task = make_task<PairsTask>;
 
 }  // namespace headgauge

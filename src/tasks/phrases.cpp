@@ -1,6 +1,7 @@
 #include "tasks/phrases.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 namespace headgauge {
@@ -33,7 +34,9 @@ TokenIds word_tokens(const Tokenizer& tokenizer, Index vocabulary, WordParts par
   TokenIds spaced, plain;
   const int end = static_cast<int>(std::min<Index>(vocabulary, tokenizer.vocabulary()));
   for (int id = 0; id < end; ++id) {
-    const std::string piece = tokenizer.piece(id);
+    std::string piece = tokenizer.piece(id);
+    // Some decoders take the space from a token that stands alone.
+    if (tokenizer.decode(std::array{id, id}) == piece + ' ' + piece) piece.insert(0, 1, ' ');
     const bool space = piece.starts_with(' ');
     const std::string_view letters = std::string_view(piece).substr(space ? 1 : 0);
     if (letters.size() < 2 || !std::ranges::all_of(letters, is_letter)) continue;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -65,39 +66,32 @@ class Lines {
   Index number_ = 1;
 };
 
-void read_lines(const std::string& path, const std::stop_token& stop, const Lines::Take& take) {
+void read_lines(const std::string& path, const TaskReading& reading, const Lines::Take& take) {
   Lines lines(path, take);
   read_pieces(
-      path, stop, [&](std::string_view piece) { lines.add(piece); }, kLargestTasks);
+      path, reading.stop, [&](std::string_view piece) { lines.add(piece); }, kLargestTasks);
   lines.finish();
 }
 
-[[noreturn]] void refuse_empty(const std::string& path) {
-  throw BadInputError(fault(path, "a case", "an empty file", kNoCase));
-}
-
-// Reads the file twice: counts the cases, then parses only the chosen ones.
-Index read_some(const std::string& path, const TaskReading& reading,
-                const std::function<void(TaskCase)>& take) {
+// Reads the file twice: counts the cases, then passes on the lines of the chosen ones alone.
+void read_some(const std::string& path, const TaskReading& reading, const Lines::Take& take) {
   std::error_code none;  // opening the file reports the error
   if (std::filesystem::is_fifo(path, none)) {
     throw UsageError(fault(path, "a file, because some cases are chosen from all", "a pipe",
                            "write it to a file first"));
   }
   Index total = 0;
-  read_lines(path, reading.stop, [&](std::string_view, Index) { ++total; });
-  if (total == 0) refuse_empty(path);
+  read_lines(path, reading, [&](std::string_view, Index) { ++total; });
   const Index chosen = std::min(reading.most, total);
-  CaseParser parser(path, reading);
   Index at = 0, taken = 0;
-  read_lines(path, reading.stop, [&](std::string_view text, Index number) {
+  read_lines(path, reading, [&](std::string_view text, Index number) {
     // The middle of each of `chosen` equal parts of the file.
     if (taken < chosen && at++ == (2 * taken + 1) * total / (2 * chosen)) {
       ++taken;
-      take(parser.parse(text, number));
+      take(text, number);
     }
   });
-  if (taken == chosen) return total;
+  if (taken == chosen) return;
   throw BadInputError(
       fault(path, "a file that stays as it is", "fewer lines than before", "run it again"));
 }
@@ -106,15 +100,23 @@ Index read_some(const std::string& path, const TaskReading& reading,
 
 Index read_task_cases(const std::string& path, const TaskReading& reading,
                       const std::function<void(TaskCase)>& take) {
-  if (reading.most > 0) return read_some(path, reading, take);
   CaseParser parser(path, reading);
-  Index total = 0;
-  read_lines(path, reading.stop, [&](std::string_view text, Index number) {
-    ++total;
-    take(parser.parse(text, number));
-  });
-  if (total == 0) refuse_empty(path);
-  return total;
+  Index cases = 0, passed = 0;
+  const auto parse = [&](std::string_view text, Index number) {
+    ++cases;
+    std::optional<TaskCase> one = parser.parse(text, number);
+    if (!one) return;
+    ++passed;
+    take(std::move(*one));
+  };
+  (reading.most > 0 ? read_some : read_lines)(path, reading, parse);
+  if (cases == 0) throw BadInputError(fault(path, "a case", "an empty file", kNoCase));
+  if (passed == 0) {
+    throw BadInputError(fault(path, "answers that begin with a token of their own",
+                              fmt::format("none in {} cases", cases),
+                              "begin each answer at a word, with the space before it"));
+  }
+  return cases - passed;
 }
 
 }  // namespace headgauge

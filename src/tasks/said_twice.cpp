@@ -1,4 +1,5 @@
 // Tasks of tokens that are said twice: `replay` and `repeats`.
+#include <algorithm>
 #include <span>
 
 #include "tasks/drawn_words.hpp"
@@ -23,20 +24,19 @@ class ReplayTask final : public TaskGenerator {
   }
 
   TaskCase draw(const Place& place, Draws& draws, std::vector<TokenIds>& secrets) const override {
-    const TokenIds tokens = haystack_.piece(piece_ + kReplayed, place.number, draws);
-    const std::span<const int> piece = std::span(tokens).first(static_cast<std::size_t>(piece_));
-    const auto others = std::span(tokens).subspan(piece.size());
-    const auto cue = piece.first(kReplayedCue);
+    const Index size = std::max(piece_ + place.more, kReplayed + 1);
+    const Index others = std::max<Index>(kReplayed + place.more_control, 0);
+    Hay hay = haystack_.piece(size + others, piece_ + kReplayed, place.number, draws);
+    const auto cue = hay.take(kReplayedCue), answer = hay.take(kReplayed - kReplayedCue);
+    const auto rest = hay.take(size - kReplayed);
     TaskCase one;
     one.prompt = one.control = material_.opening;
-    append(one.prompt, piece);
-    append(one.prompt, cue);
-    append(one.control, others);
-    append(one.control, piece.subspan(kReplayed));
-    append(one.control, cue);
-    append(one.answer, piece.first(kReplayed).subspan(kReplayedCue));
+    append(one.control, hay.take(others));
+    for (const auto part : {cue, answer, rest, cue}) append(one.prompt, part);
+    for (const auto part : {rest, cue}) append(one.control, part);
+    append(one.answer, answer);
     one.source = material_.tokenizer.decode(one.answer);
-    one.distance = piece_;
+    one.distance = std::ssize(cue) + std::ssize(answer) + std::ssize(rest);
     secrets.push_back(one.answer);
     return one;
   }
@@ -79,13 +79,7 @@ class RepeatsTask final : public TaskGenerator {
 
 }  // namespace
 
-std::unique_ptr<TaskGenerator> make_replay_task(const TaskMaterial& material,
-                                                const std::stop_token& stop) {
-  return std::make_unique<ReplayTask>(material, stop);
-}
-std::unique_ptr<TaskGenerator> make_repeats_task(const TaskMaterial& material,
-                                                 const std::stop_token& stop) {
-  return std::make_unique<RepeatsTask>(material, stop);
-}
+const TaskMaker make_replay_task = make_task<ReplayTask>;
+const TaskMaker make_repeats_task = make_task<RepeatsTask>;
 
 }  // namespace headgauge

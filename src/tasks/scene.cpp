@@ -46,21 +46,25 @@ std::vector<Fact> mixed(std::vector<std::pair<Group, bool>> groups, Draws& draws
 // Writes the prompt and the control from their beginning.
 class Composer {
  public:
-  Composer(TaskCase& one, std::span<const int> hay, std::span<const int> replacement)
-      : one_(one), hay_(hay), replacement_(replacement) {}
+  // The first `count` tokens of the haystack are for both, the others for the control.
+  Composer(TaskCase& one, const Hay& hay, Index count) : one_(one), hay_(hay), replacement_(hay) {
+    replacement_.take(count);
+  }
 
   void add(const TokenIds& ids) {
     append(one_.prompt, ids);
     append(one_.control, ids);
   }
-  void add_fact(const Fact& fact) {
+  // `more`: Place::more_control.
+  void add_fact(const Fact& fact, Index more = 0) {
     append(one_.prompt, fact.ids);
-    if (!fact.left_out) return append(one_.control, fact.ids);
-    take(replacement_, std::ssize(fact.ids), one_.control);
+    const Index count = std::max<Index>(std::ssize(fact.ids) + more, 0);
+    append(one_.control, fact.left_out ? replacement_.take(count) : fact.ids);
   }
   void add_hay(Index count) {
-    take(hay_, count, one_.control);
-    one_.prompt.insert(one_.prompt.end(), one_.control.end() - count, one_.control.end());
+    const std::span<const int> tokens = hay_.take(count);
+    append(one_.prompt, tokens);
+    append(one_.control, tokens);
   }
   // Spreads facts at random over `count` tokens of the haystack.
   void add_spread(const std::vector<Fact>& facts, Index count, Draws& draws) {
@@ -76,13 +80,8 @@ class Composer {
   }
 
  private:
-  static void take(std::span<const int>& from, Index count, TokenIds& to) {
-    to.insert(to.end(), from.begin(), from.begin() + count);
-    from = from.subspan(static_cast<std::size_t>(count));
-  }
-
   TaskCase& one_;
-  std::span<const int> hay_, replacement_;
+  Hay hay_, replacement_;
 };
 
 Index fixed_size(const Scene& scene) {
@@ -105,9 +104,11 @@ Index least_length(const Scene& scene) {
 
 TaskCase hide(const Scene& scene, Index length, const Haystack& haystack, const Place& place,
               Draws& draws) {
-  const Index hay = length - fixed_size(scene);
+  const Index hay = std::max(length + place.more - fixed_size(scene), least_hay(scene));
   const Index replaced = std::ssize(scene.asked) + size_of(scene.following);
-  const TokenIds tokens = haystack.piece(hay + replaced, place.number, draws);
+  const Index count = hay + replaced + std::max<Index>(place.more_control, 0);
+  const Hay tokens =
+      haystack.piece(count, length - fixed_size(scene) + replaced, place.number, draws);
 
   // Tokens of haystack and distractors that are to stand behind the fact, and before it.
   Index behind = place.between(0, hay + size_of(scene.groups));
@@ -125,13 +126,11 @@ TaskCase hide(const Scene& scene, Index length, const Haystack& haystack, const 
   TaskCase one;
   one.answer = scene.answer;
   one.source = scene.source;
-  const std::span<const int> all(tokens);
-  Composer composer(one, all.first(static_cast<std::size_t>(hay)),
-                    all.subspan(static_cast<std::size_t>(hay)));
+  Composer composer(one, tokens, hay);
   composer.add(scene.opening);
   composer.add_spread(mixed(std::move(groups_before), draws), before, draws);
   const Index from = std::ssize(one.prompt) + scene.asked_from;
-  composer.add_fact({scene.asked, true});
+  composer.add_fact({scene.asked, true}, place.more_control);
   composer.add_spread(mixed(std::move(groups_behind), draws), behind, draws);
   composer.add(scene.question);
   one.distance = std::ssize(one.prompt) - from;

@@ -17,6 +17,9 @@ struct Place {
   Index number = 0;  // of the case, from 0
   Index part = 0;
   Index parts = 1;
+  // Tokens of the haystack beyond those that the length leaves in the prompt, and of the control in
+  // place of the source: where two texts meet, their tokens may become fewer or more.
+  Index more = 0, more_control = 0;
 
   // Returns the value of this part between `least` and `most`.
   Index between(Index least, Index most) const {
@@ -40,8 +43,8 @@ struct Scene {
 Index least_length(const Scene& scene);
 
 // Hides the facts in so many tokens of the haystack that prompt and answer have `length` tokens,
-// which is at least least_length(). In the control, further tokens of the haystack replace `asked`
-// and `following`.
+// which is at least least_length(), but for Place::more. In the control, further tokens of the
+// haystack replace `asked` and `following`.
 TaskCase hide(const Scene& scene, Index length, const Haystack& haystack, const Place& place,
               Draws& draws);
 

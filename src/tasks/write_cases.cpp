@@ -3,6 +3,7 @@
 #include "base/strict_json.hpp"
 #include "headgauge/files.hpp"
 #include "headgauge/tasks.hpp"
+#include "tasks/case_texts.hpp"
 
 namespace headgauge {
 
@@ -19,8 +20,13 @@ void TaskWriter::write(const TaskCase& one) {
   if (!one.control.empty()) line["control"] = one.control;
   if (!one.source.empty()) line["source"] = one.source;
   if (one.distance > 0) line["distance"] = one.distance;
-  line["prompt_text"] = tokenizer_.decode(one.prompt);
-  line["answer_text"] = tokenizer_.decode(one.answer);
+  const CaseTexts texts = texts_of(one, tokenizer_);
+  TaskCase again;
+  if (tokenize_case(texts, tokenizer_, again) && again.prompt == one.prompt &&
+      again.answer == one.answer) {
+    line["prompt_text"] = texts.prompt;
+    line["answer_text"] = texts.answer;
+  }
   line["tokenizer"] = sha256_;
   file_->write(json_text(line) + "\n");
 }

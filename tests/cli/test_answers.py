@@ -6,9 +6,11 @@ import json
 import random
 import unittest
 
+from tests.cli.answers import write_cases
 from tests.cli.checkpoints import copy_golden, make_dump
 from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE
-from tests.cli.shares import SharesTest
+from tests.cli.shares import DEMO, SharesTest
+from tests.places import ROOT
 from tests.results.schema import validate
 
 QUICK = ("--lengths", "16,48", "--measures", "weights")
@@ -84,6 +86,24 @@ class Scan(AnswersTest):
         )
         notices = validate(self.folder / "out/results.json")["notices"]
         self.assertTrue(any("2 of 2 cases are longer than the contexts" in one for one in notices), notices)
+
+    def test_answers_without_tokens_of_their_own_are_counted(self) -> None:
+        apart = {"prompt": "The grass is", "answer": " green"}
+        merged = {"prompt": "The grass is ", "answer": "green"}  # " green" is one token
+        words = ("scan", DEMO, "--text", ROOT / "demo/text.txt", "--tasks", "words.jsonl", *QUICK)
+        write_cases(self, "words.jsonl", [apart, merged, apart, merged, apart])
+        self.succeed(*words, "--out", "out", "--quiet")
+        results = validate(self.folder / "out/results.json")
+        self.assertEqual(results["metrics"]["answer_loss"]["rows"], [3])
+        (notice,) = (one for one in results["notices"] if "left out" in one)
+        self.assertEqual(
+            notice,
+            "words.jsonl: 2 of 5 cases are left out, because the tokens of the prompt or of the "
+            "control change with the answer behind it",
+        )
+        write_cases(self, "words.jsonl", [merged, merged])
+        says = "words.jsonl: expected answers that begin with a token of their own, found none in 2 cases"
+        self.refuse(BAD_INPUT, *words, "--out", "other", says=says)
 
     def test_cases_are_spread_over_the_file_and_part_of_the_run(self) -> None:
         results = self.scan("--tokens", "ids.txt", "--tasks", "keys.jsonl", "--cases", "2")

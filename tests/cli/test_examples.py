@@ -144,7 +144,7 @@ class TokenLosses(CommandTest):
 
     def test_answers_are_among_them(self) -> None:
         self.write(
-            "keys.jsonl", json.dumps({"task": "keys", "prompt": "A red fox ran. " * 8, "answer": "A red"})
+            "keys.jsonl", json.dumps({"task": "keys", "prompt": "A red fox ran." * 8, "answer": " A red"})
         )
         results = self.compare("--tasks", "keys.jsonl")
         last = results["token_losses"][-1]

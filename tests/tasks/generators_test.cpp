@@ -158,6 +158,69 @@ TEST(TaskCases, HaveTheseBytes) {
   EXPECT_EQ(text_sha256(ids), "7bdd07285f168dc85562f81dfd79ac5e263f26a9695328c8c7a4abb9de2c69b8");
 }
 
+// The hand-made tokenizer puts a space before a text, and "a" and "b" that meet are one token.
+TEST(TaskCases, HaveTheTokensOfTheirText) {
+  const std::string text = "a cab, a bab; " + words(400) + "\n";
+  for (const char* task : {"passkey", "keys", "values", "trace", "replay"}) {
+    for (const Texts& texts : {Texts(), Texts{text_of(text + text + text)}}) {
+      const TaskOptions options = {.task = task, .length = 700, .cases = 12, .text = texts};
+      make_task_cases(options, by_hand::tokenizer(), by_hand::kVocabulary, [&](TaskCase one) {
+        std::vector<int> whole = one.prompt, controlled = one.control;
+        append(whole, one.answer);
+        append(controlled, one.answer);
+        EXPECT_EQ(one.prompt, by_hand::tokens(by_hand::text(one.prompt))) << task;
+        EXPECT_EQ(whole, by_hand::tokens(by_hand::text(whole))) << task;
+        EXPECT_EQ(controlled, by_hand::tokens(by_hand::text(controlled))) << task;
+        EXPECT_EQ(std::ssize(whole), 700);
+        EXPECT_EQ(one.control.size(), one.prompt.size());
+        if (task != std::string("replay")) {
+          EXPECT_EQ(one.answer.front(), by_hand::kSpace);
+        }
+      });
+    }
+  }
+}
+
+// A character of the text is three tokens, a comma is one.
+TEST(TaskCases, CutNoCharacterInTwo) {
+  std::string text;
+  for (int i = 0; i < 2000; ++i) {
+    const int code = 0x4E00 + i * 37 % 2000;
+    for (const int byte : {0xE0 | code >> 12, 0x80 | (code >> 6 & 0x3F), 0x80 | (code & 0x3F)})
+      text += static_cast<char>(byte);
+    if (static_cast<std::uint32_t>(i) * 2654435761U >> 30 == 0) text += ',';
+  }
+  ASSERT_GT(std::ssize(demo_tokenizer().encode(text)), 5000);
+  for (const TaskInfo& info : task_infos()) {
+    if (!info.takes_text) continue;
+    for (const TaskCase& one : cases_of({.task = info.name, .cases = 3, .text = {text_of(text)}})) {
+      EXPECT_EQ(std::ssize(one.prompt) + std::ssize(one.answer), 512);
+      for (const auto& ids : {one.prompt, one.answer, one.control}) {
+        EXPECT_EQ(decoded(ids).find("\xEF\xBF\xBD"), std::string::npos) << info.name;
+      }
+    }
+  }
+}
+
+// Two line breaks are one token at the end of a text and two before a word, so an answer that ends
+// with them is not that of its source.
+TEST(TaskCases, ReplayTheTokensOfTheirSource) {
+  auto file =
+      nlohmann::json::parse(read_text_file(testing::source_path("demo/model/tokenizer.json")));
+  const std::string mark = "\u010A";  // a line break
+  file["model"]["vocab"][mark + mark] = kDemoVocabulary;
+  file["model"]["merges"].push_back({mark, mark});
+  const Tokenizer tokenizer = made_of(file);
+  ASSERT_EQ(tokenizer.encode("\n\n"), std::vector<int>{kDemoVocabulary});
+  std::string text;
+  for (std::size_t i = 0; i < 1500; ++i) text += nouns()[i * 31 % nouns().size()] + "\n\n";
+  make_task_cases({.task = "replay", .cases = 30, .text = {text_of(text)}}, tokenizer,
+                  kDemoVocabulary + 1, [&](const TaskCase& one) {
+                    EXPECT_EQ(count_of(one.prompt, one.answer), 1) << tokenizer.decode(one.answer);
+                    EXPECT_EQ(std::ssize(one.answer), 56);
+                  });
+}
+
 TEST(TaskCases, TakeAnotherPieceOfTheTextEach) {
   const TaskOptions options = {.task = "passkey", .cases = 20, .text = {text_of(words(3000))}};
   const std::vector<int> text = demo_tokenizer().encode(words(3000), false);
@@ -319,6 +382,26 @@ TEST(Phrases, AreTokenizedAsTheyAreBehindOtherText) {
   append(parts, tokens_after(demo_tokenizer(), "is", " 71432."));
   EXPECT_EQ(parts, whole);
   EXPECT_EQ(count_of({1, 1, 1, 2, 1, 1}, {1, 1}), 3);
+}
+
+// A decoder that takes the space from a word that stands alone does not make it a part of a word.
+TEST(Phrases, AreWordsWithTheSpaceThatADecoderTakes) {
+  nlohmann::json vocabulary = nlohmann::json::object();
+  std::vector<int> spaced;
+  for (int id = 0; id < 600; ++id) {
+    const std::string letters = {static_cast<char>('a' + id / 52),
+                                 static_cast<char>('a' + id / 2 % 26)};
+    vocabulary[(id % 2 == 0 ? "\u2581" : "") + letters] = id;
+    if (id % 2 == 0) spaced.push_back(id);
+  }
+  const nlohmann::json space = {
+      {"type", "Metaspace"}, {"replacement", "\u2581"}, {"prepend_scheme", "always"}};
+  const nlohmann::json file = {
+      {"version", "1.0"},
+      {"pre_tokenizer", space},
+      {"decoder", space},
+      {"model", {{"type", "WordLevel"}, {"vocab", vocabulary}, {"unk_token", "aa"}}}};
+  EXPECT_EQ(word_tokens(made_of(file), 600, WordParts::no), spaced);
 }
 
 }  // namespace

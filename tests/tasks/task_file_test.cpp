@@ -22,7 +22,7 @@ class TaskFile : public ::testing::Test {
   }
   std::vector<TaskCase> read(const std::string& path, Index most = 0) {
     std::vector<TaskCase> cases;
-    total_ = read_task_cases(
+    left_out_ = read_task_cases(
         path, {.tokenizer = &demo_tokenizer(), .vocabulary = kDemoVocabulary, .most = most},
         [&](TaskCase one) { cases.push_back(std::move(one)); });
     return cases;
@@ -51,10 +51,10 @@ class TaskFile : public ::testing::Test {
   }
 
   testing::TemporaryFolder folder_{"tasks"};
-  Index total_ = 0;
+  Index left_out_ = 0;
 };
 
-TEST_F(TaskFile, OfTextIsTokenizedInTwoParts) {
+TEST_F(TaskFile, OfTextIsTokenizedAsOne) {
   const TaskCase one = read_line(R"({"prompt": "The pass key is", "answer": " 71432"})");
   EXPECT_EQ(one.task, "my.task");
   EXPECT_EQ(one.prompt, demo_tokenizer().encode("The pass key is"));
@@ -62,11 +62,51 @@ TEST_F(TaskFile, OfTextIsTokenizedInTwoParts) {
   EXPECT_EQ(one.line, 1);
   EXPECT_EQ(one.distance, 0);
   EXPECT_TRUE(one.control.empty());
-  // "there" would be one token.
-  const TaskCase apart = read_line(R"({"prompt": "the", "answer": "re", "task": "t"})");
-  EXPECT_EQ(demo_tokenizer().decode(apart.prompt), "the");
-  EXPECT_EQ(demo_tokenizer().decode(apart.answer), "re");
-  EXPECT_EQ(apart.task, "t");
+}
+
+class TaskFileByHand : public TaskFile {
+ protected:
+  // Returns the cases that are not left out.
+  std::vector<TaskCase> read_lines(const std::string& lines) {
+    std::vector<TaskCase> cases;
+    left_out_ = read_task_cases(write(lines), kReading,
+                                [&](TaskCase one) { cases.push_back(std::move(one)); });
+    return cases;
+  }
+  const TaskReading kReading = {.tokenizer = &by_hand::tokenizer(),
+                                .vocabulary = by_hand::kVocabulary};
+};
+
+TEST_F(TaskFileByHand, PutsNoSpaceBeforeAnAnswer) {
+  const auto cases =
+      read_lines(R"({"prompt": "x y z", "answer": " yes", "control": "q q q", "source": "y"})"
+                 "\n"
+                 R"({"prompt": "x =", "answer": "5"})");
+  ASSERT_EQ(cases.size(), 2u);
+  EXPECT_EQ(cases[0].prompt, by_hand::tokens("x y z"));
+  EXPECT_EQ(cases[0].control, by_hand::tokens("q q q"));
+  EXPECT_EQ(cases[0].answer, (std::vector<int>{by_hand::kSpace, by_hand::id_of('y'),
+                                               by_hand::id_of('e'), by_hand::id_of('s')}));
+  EXPECT_EQ(cases[0].distance, 3);
+  EXPECT_EQ(cases[1].answer, std::vector<int>{by_hand::id_of('5')});
+  EXPECT_EQ(left_out_, 0);
+}
+
+TEST_F(TaskFileByHand, LeavesOutAnswersWithoutTokensOfTheirOwn) {
+  const std::string good = R"({"prompt": "x", "answer": "bc"})", line = "\n";
+  const std::string merged = R"({"prompt": "xa", "answer": "bc"})";  // "ab" is one token
+  const std::string merged_control = R"({"prompt": "x", "answer": "bc", "control": "a"})";
+  // Behind nothing, the answer is two spaces and y.
+  const std::string other = R"({"prompt": "x", "answer": " y", "control": ""})";
+  const auto cases =
+      read_lines(good + line + merged + line + merged_control + line + good + line + other);
+  ASSERT_EQ(cases.size(), 2u);
+  EXPECT_EQ(cases[1].line, 4);
+  EXPECT_EQ(cases[1].answer, (std::vector<int>{by_hand::id_of('b'), by_hand::id_of('c')}));
+  EXPECT_EQ(left_out_, 3);
+  EXPECT_EQ(fault_of(merged + line + merged_control, kReading),
+            ": expected answers that begin with a token of their own, found none in 2 cases; begin "
+            "each answer at a word, with the space before it");
 }
 
 TEST_F(TaskFile, OfOthersIsRead) {
@@ -89,11 +129,11 @@ TEST_F(TaskFile, FindsTheLastOccurrenceOfTheSource) {
   EXPECT_EQ(one.distance, std::ssize(tail));
   EXPECT_EQ(one.control, demo_tokenizer().encode("Nothing. So say: the key is"));
   // A source that begins with its token, and one that begins within it.
-  EXPECT_EQ(read_line(R"({"prompt": "a key b", "answer": "b", "source": " key"})").distance,
-            read_line(R"({"prompt": "a key b", "answer": "b", "source": "key"})").distance);
-  EXPECT_EQ(read_line(R"({"prompt": "a", "answer": "b", "source": "elsewhere"})").distance, 0);
-  EXPECT_EQ(read_line(R"({"prompt": "a b", "answer": "b", "source": "a", "distance": 1})").distance,
-            1);
+  EXPECT_EQ(read_line(R"({"prompt": "a key b", "answer": " b", "source": " key"})").distance,
+            read_line(R"({"prompt": "a key b", "answer": " b", "source": "key"})").distance);
+  EXPECT_EQ(read_line(R"({"prompt": "a", "answer": " b", "source": "elsewhere"})").distance, 0);
+  EXPECT_EQ(
+      read_line(R"({"prompt": "a b", "answer": " b", "source": "a", "distance": 1})").distance, 1);
 }
 
 TEST_F(TaskFile, OfIdsIsTakenAsItIs) {
@@ -110,8 +150,8 @@ TEST_F(TaskFile, OfIdsIsTakenAsItIs) {
 
 TEST_F(TaskFile, MayHaveBlankLinesAMarkAndWindowsEnds) {
   const auto cases =
-      read(write("\xEF\xBB\xBF{\"prompt\": \"a\", \"answer\": \"b\"}\r\n\r\n  \n"
-                 "{\"prompt\": \"c\", \"answer\": \"d\"}"));
+      read(write("\xEF\xBB\xBF{\"prompt\": \"a\", \"answer\": \" b\"}\r\n\r\n  \n"
+                 "{\"prompt\": \"c\", \"answer\": \" d\"}"));
   ASSERT_EQ(cases.size(), 2u);
   EXPECT_EQ(cases[1].line, 4);
 }
@@ -123,7 +163,6 @@ TEST_F(TaskFile, GivesCasesSpreadOverTheFile) {
   std::vector<int> ids;
   for (const TaskCase& one : read(path, 4)) ids.push_back(one.prompt.front());
   EXPECT_EQ(ids, (std::vector<int>{125, 375, 625, 875}));
-  EXPECT_EQ(total_, 1000);
   EXPECT_EQ(read(path, 2000).size(), 1000u);
   EXPECT_EQ(read(path, 1000).back().line, 1000);
 }
@@ -150,7 +189,6 @@ TEST_F(TaskFile, OfAMillionCasesIsStreamed) {
   const Index before = status_of("VmHWM:");
   const auto cases = read(path, 100);
   EXPECT_EQ(cases.size(), 100u);
-  EXPECT_EQ(total_, 1000000);
   EXPECT_LT(status_of("VmHWM:") - before, 4000);  // a tenth of the file
 }
 
@@ -183,6 +221,28 @@ TEST_F(TaskFile, ThatIsWrittenIsReadAgain) {
   EXPECT_EQ(first["tokenizer"], demo_tokenizer().sha256());
   EXPECT_EQ(first["answer_text"], demo_tokenizer().decode(made.front().answer));
   EXPECT_EQ(first["prompt_text"], demo_tokenizer().decode(made.front().prompt));
+}
+
+TEST_F(TaskFileByHand, HasTheTextsThatGiveItsIdsAgain) {
+  const std::string path = folder_ / "made.jsonl";
+  TaskWriter writer(path, by_hand::tokenizer());
+  TaskCase one;
+  one.prompt = by_hand::tokens("x y");
+  one.answer = {by_hand::kSpace, by_hand::id_of('5')};
+  writer.write(one);
+  one.prompt = {by_hand::kStart, by_hand::kSpace, by_hand::id_of('a')};
+  one.answer = {by_hand::id_of('b')};  // "ab" is one token
+  writer.write(one);
+  writer.commit();
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  const auto first = nlohmann::json::parse(line);
+  EXPECT_EQ(first["prompt_text"], "x y");
+  EXPECT_EQ(first["answer_text"], " 5");
+  std::getline(in, line);
+  EXPECT_FALSE(nlohmann::json::parse(line).contains("prompt_text"));
+  EXPECT_FALSE(nlohmann::json::parse(line).contains("answer_text"));
 }
 
 TEST_F(TaskFile, ThatIsBadIsRefusedByLine) {
