@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headgauge/files.hpp"
@@ -29,11 +30,16 @@ inline constexpr const char* kOutAdvice = "choose another Run::out";
 // cannot be written is a ResourceError at once. What was made and stays empty goes again.
 class OutFolder {
  public:
-  explicit OutFolder(std::string path);
+  // `force`: finished results of other requests in the folder are replaced.
+  explicit OutFolder(std::string path, bool force = false);
+  // Throws UsageError if the folder has finished results of another request (Results::request).
+  void claim(const std::string& request) const;
+  // Throws as claim() does.
   void save(const Results& results) const;
 
  private:
   std::string path_;
+  bool force_;
   MadeFolder made_;
 };
 
@@ -41,7 +47,14 @@ class OutFolder {
 // removes a heads.csv of earlier results.
 void add_results(const Results& results, AtomicFiles& files);
 
-// Writes both files (AtomicFiles). Throws ResourceError if one of them cannot be written.
-void write_results_folder(const Results& results, const std::string& folder);
+inline constexpr const char* kReportFile = "report.html";
+inline constexpr const char* kFiguresFolder = "figures";
+// The beginning of every figure that headgauge writes.
+inline constexpr std::string_view kFigureMark = "<svg data-by=\"headgauge\"";
+
+// Writes both files (AtomicFiles), and removes the page and the figures that headgauge drew of
+// older results, but nothing behind a link. Unless `force`, refuses as OutFolder::claim() does.
+// Throws ResourceError if one of them cannot be written.
+void write_results_folder(const Results& results, const std::string& folder, bool force = true);
 
 }  // namespace headgauge

@@ -68,6 +68,8 @@ class LiveModel:
         self.cross = cross
         self.swap: ModelSwap | None = None
         """What use() makes of the model, which the measured passes keep."""
+        self.runs_normalizer = False
+        """Whether that is the normalizer that heads are measured under."""
         self._inputs, self._command = inputs, command
         self._given, self._whole = False, is_sharded(model)
         self._sources: weakref.WeakSet[LiveSource] = weakref.WeakSet()
@@ -325,6 +327,7 @@ class LiveSource:
             "has_unrotated": not live.rotates,
             "has_values": not live.cross,
             "has_loss": live.has_loss,
+            "runs_normalizer": None if live.swap is None else live.runs_normalizer,
             "has_tokens": not live.cross and not live.alone,
             "documents": [len(run.ids) for run in self._whole],
             "windows": windows,

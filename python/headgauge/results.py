@@ -140,7 +140,7 @@ class Results:
                 f"{os.fspath(folder)}: expected a folder that can be made, found: {error.strerror}; "
                 "choose another"
             ) from error
-        self._core.save(os.fspath(folder))
+        self._core.save(os.fspath(folder), True)
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Writes one HTML page with everything in it, which opens offline."""

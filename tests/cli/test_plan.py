@@ -47,6 +47,11 @@ class Plan(CommandTest):
         ):
             self.assertIn(word, done.out)
         self.assertFalse((self.folder / "out/journal").exists())
+        length = results["coords"]["length"][0]
+        said = " ".join(done.out.split())
+        self.assertRegex(said, rf"keeps [\d.]+ % of the key-value cache at L = {length} and changes the loss")
+        self.assertIn(f"At L = {length}, the other plans change the loss by", said)
+        self.assertIn(f"`headgauge scan {' '.join(self.texts[:4])} --plan out/plan.json`", said)
         plan = json.loads((self.folder / "out/plan.json").read_text(encoding="utf-8"))
         schema = json.loads((ROOT / "docs/plan.schema.json").read_text(encoding="utf-8"))
         for name in ("plan.json", "plan_25.json"):
@@ -480,5 +485,5 @@ class Plan(CommandTest):
         self.assertEqual(allowed["coords"]["budget"][0], "rise of 3")
         self.assertTrue((self.folder / "out/plan.json").exists())
         none = self.succeed("plan", *self.texts, *FEW, "--allow", 1e-12, "--out", "none")
-        self.assertIn("No plan that keeps less of the key-value cache was shown", none.out)
+        self.assertIn("No plan that keeps less of the key-value cache at L = ", none.out)
         self.assertIn("keep the model as it is", none.out)
