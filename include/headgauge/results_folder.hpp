@@ -34,7 +34,6 @@ class OutFolder {
   explicit OutFolder(std::string path, bool force = false);
   // Throws UsageError if the folder has finished results of another request (Results::request).
   void claim(const std::string& request) const;
-  // Throws as claim() does.
   void save(const Results& results) const;
 
  private:

@@ -200,7 +200,7 @@ def diff(old: Any, new: Any, *, out: str | os.PathLike[str] | None = None, **opt
     results = Results(core)
     results.exceeded = exceeded
     if out is not None:
-        core.save(checked_path(out), force)
+        results.save(out, force=force)
     return results
 
 
@@ -219,7 +219,7 @@ def series(results: Iterable[Any], *, out: str | os.PathLike[str] | None = None,
     steps = [_side(one, f"results {number}") for number, one in enumerate(results, 1)]
     joined = Results(_core.series([runs for runs, _ in steps], [name for _, name in steps], given))
     if out is not None:
-        joined._core.save(checked_path(out), force)
+        joined.save(out, force=force)
     return joined
 
 

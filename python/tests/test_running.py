@@ -52,6 +52,7 @@ class OtherCommandsTest(CommandTest):
         found = headgauge.validate(
             MODEL,
             [WORDS[:3000], WORDS[3000:]],
+            pattern="topk:k=16",
             lengths=64,
             layers=[0],
             measures="weights",

@@ -363,7 +363,7 @@ std::vector<SummaryLine> summarize_comparison(const Results& results) {
         next::kEachLayer);
   }
   if (results.metric(metric::loss_change) != nullptr && results.coord("pattern") != nullptr &&
-      !has_task_that_is_done(results)) {
+      results.coord("task") == nullptr) {
     add(SummaryLine{summary::kFarBack, {}, {}},
         "An answer may need a key that a pattern drops: the mean over all tokens hides it.",
         next::kProbe);

@@ -97,7 +97,7 @@ void OutFolder::claim(const std::string& request) const {
 }
 
 void OutFolder::save(const Results& results) const {
-  write_results_folder(results, path_, force_);
+  write_results_folder(results, path_);
 }
 
 void write_results_folder(const Results& results, const std::string& folder, bool force) {

@@ -273,7 +273,7 @@ class CompareOnModels(CommandTest):
             self.assertLess(flag["threshold"], -2 * at[1][place][-1], "among 4 tries")
             self.assertLess(flag["value"], flag["threshold"])
 
-        done = self.succeed(*demo, "--confirm", ROOT / "LICENSE")
+        done = self.succeed(*demo, "--confirm", ROOT / "LICENSE", "--force")
         results = validate(self.folder / "out/results.json")
         self.assertEqual(
             [(f["name"], f["head"]) for f in results["flags"]], [("candidate", 1), ("recommended", 5)]

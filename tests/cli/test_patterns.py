@@ -116,7 +116,7 @@ class Patterns(CommandTest):
             self.assertLessEqual(value, 13 + 1e-6)
 
     def test_more_keys_than_a_row_has_is_said_once(self) -> None:
-        arguments = ("scan", "model", "--tokens", "ids.txt", "--lengths", "48")
+        arguments = ("scan", "model", "--tokens", "ids.txt", "--lengths", "48,96")
         done = self.succeed(*arguments, "--pattern", "topk:k=64")
         said = "note: topk: k = 64 exceeds the number of keys of the first rows; these rows keep all keys\n"
         self.assertEqual(done.err.count(said), 1, done.err)

@@ -51,7 +51,7 @@ TEST(ResultsFolder, OfAnotherRequestIsRefusedUnlessThatIsPartial) {
     old.request = request;
     write_results_folder(old, folder.path());
     EXPECT_TRUE(refused()) << request;
-    EXPECT_THROW(out.save(next), UsageError);
+    EXPECT_THROW(write_results_folder(next, folder.path(), false), UsageError);
     EXPECT_NO_THROW(OutFolder(folder.path(), true).claim(next.request));
   }
   EXPECT_EQ(read_results(folder / kResultsFile).request, old.request);
