@@ -110,11 +110,7 @@ Option lines_option(int& top, const std::string& command) {
 
 void show_read(const Results& results, const OutputOptions& output, const std::string& table,
                const std::vector<std::string>& verdict) {
-  if (!output.out.empty()) {
-    const OutFolder folder(output.out, output.force);
-    folder.claim(results.request);
-    folder.save(results);
-  }
+  if (!output.out.empty()) OutFolder(output.out).save(results, output.force);
   if (output.json) {
     print_text(results_text(results));
   } else {

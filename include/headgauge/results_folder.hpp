@@ -30,15 +30,12 @@ inline constexpr const char* kOutAdvice = "choose another Run::out";
 // cannot be written is a ResourceError at once. What was made and stays empty goes again.
 class OutFolder {
  public:
-  // `force`: finished results of other requests in the folder are replaced.
-  explicit OutFolder(std::string path, bool force = false);
-  // Throws UsageError if the folder has finished results of another request (Results::request).
-  void claim(const std::string& request) const;
-  void save(const Results& results) const;
+  explicit OutFolder(std::string path);
+  // Saves as write_results_folder() does.
+  void save(const Results& results, bool force = true) const;
 
  private:
   std::string path_;
-  bool force_;
   MadeFolder made_;
 };
 
@@ -51,8 +48,11 @@ inline constexpr const char* kFiguresFolder = "figures";
 // The beginning of every figure that headgauge writes.
 inline constexpr std::string_view kFigureMark = "<svg data-by=\"headgauge\"";
 
+// Throws UsageError if the folder has finished results of another request (Results::request).
+void require_request(const std::string& request, const std::string& folder);
+
 // Writes both files (AtomicFiles), and removes the page and the figures that headgauge drew of
-// older results, but nothing behind a link. Unless `force`, refuses as OutFolder::claim() does.
+// older results, but nothing behind a link. Unless `force`, throws as require_request() does.
 // Throws ResourceError if one of them cannot be written.
 void write_results_folder(const Results& results, const std::string& folder, bool force = true);
 

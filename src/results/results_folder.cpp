@@ -34,18 +34,6 @@ std::vector<std::string> drawings_in(const std::filesystem::path& folder) {
   return names;
 }
 
-// Throws UsageError if the folder has finished results of another request.
-void require_request(const std::string& request, const std::string& folder) {
-  const std::string old = beginning_of(results_path(folder), kHeader);
-  const auto says = [&](const std::string& words) { return old.find(words) != old.npos; };
-  if (!says(R"("schema": "headgauge.results/)") || says(R"("partial": true)") ||
-      says(R"("request": ")" + request)) {
-    return;
-  }
-  throw UsageError(fault("Run::out", "a folder without finished results of another request",
-                         results_path(folder), "choose another, or replace them with Run::force"));
-}
-
 }  // namespace
 
 bool has_heads(const Results& results) {
@@ -86,18 +74,24 @@ std::vector<std::string> results_files(const std::string& path) {
   return files;
 }
 
-OutFolder::OutFolder(std::string path, bool force)
-    : path_(std::move(path)), force_(force), made_(path_, kOutAdvice) {
+OutFolder::OutFolder(std::string path) : path_(std::move(path)), made_(path_, kOutAdvice) {
   AtomicFiles trial(path_);
   for (const char* name : {kResultsFile, kHeadsFile}) trial.add(name);
 }
 
-void OutFolder::claim(const std::string& request) const {
-  if (!force_) require_request(request, path_);
+void OutFolder::save(const Results& results, bool force) const {
+  write_results_folder(results, path_, force);
 }
 
-void OutFolder::save(const Results& results) const {
-  write_results_folder(results, path_);
+void require_request(const std::string& request, const std::string& folder) {
+  const std::string old = beginning_of(results_path(folder), kHeader);
+  const auto says = [&](const std::string& words) { return old.find(words) != old.npos; };
+  if (!says(R"("schema": "headgauge.results/)") || says(R"("partial": true)") ||
+      says(R"("request": ")" + request)) {
+    return;
+  }
+  throw UsageError(fault("Run::out", "a folder without finished results of another request",
+                         results_path(folder), "choose another, or replace them with Run::force"));
 }
 
 void write_results_folder(const Results& results, const std::string& folder, bool force) {

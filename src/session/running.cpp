@@ -106,7 +106,7 @@ Running::Running(Run run, std::shared_ptr<Journal> merged)
     : run_(std::move(run)),
       observer_(run_.observer != nullptr ? run_.observer : &nobody()),
       merged_(std::move(merged)) {
-  if (!run_.out.empty()) folder_.emplace(run_.out, run_.force);
+  if (!run_.out.empty()) folder_.emplace(run_.out);
 }
 
 void Running::require_no_shard(const std::string& experiment) const {
@@ -122,7 +122,7 @@ std::string request_digest(const nlohmann::ordered_json& asked) {
 void Running::claim(const RunRecord& record, const Results& described) {
   if (!folder_ || run_.shard || !request_.empty()) return;
   request_ = request_digest(identity_of(record, described));
-  folder_->claim(request_);
+  if (!run_.force) require_request(request_, run_.out);
 }
 
 Journal& Running::open_journal(const RunRecord& record, const Results& described) {
