@@ -47,7 +47,7 @@ void add_converge(CLI::App& app, Action& action) {
   add_options(*command, {shard_option(options->run.shard)});
   add_options(*command, {top_option(options->top)});
   command->footer(
-      "Example: headgauge converge demo/model --text demo/text.txt --out demo/out\n"
+      "Example: headgauge converge demo/model --text demo/text.txt --out demo/converge\n"
       "         headgauge converge gpt2 --text book.txt --lengths 1024 --replicates 200\n"
       "         headgauge converge --synthetic gaussian --out gaussian");
   options->synthetic.add_to(*command);

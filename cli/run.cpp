@@ -70,6 +70,12 @@ std::vector<Option> options_of(OutputOptions& o, const std::string& folder,
            .details = "See [formats.md](formats.md)",
            .expects = "a folder",
            .decides = false},
+          {.member = "OutputOptions::force",
+           .value = &o.force,
+           .form = "",
+           .group = option_group::output,
+           .help = "Replace finished results of another request in the folder",
+           .decides = false},
           {.member = "OutputOptions::json",
            .value = &o.json,
            .form = "",
@@ -104,7 +110,7 @@ Option lines_option(int& top, const std::string& command) {
 
 void show_read(const Results& results, const OutputOptions& output, const std::string& table,
                const std::vector<std::string>& verdict) {
-  if (!output.out.empty()) OutFolder(output.out).save(results);
+  if (!output.out.empty()) OutFolder(output.out).save(results, output.force);
   if (output.json) {
     print_text(results_text(results));
   } else {
@@ -148,7 +154,7 @@ int run_measurement(const RunOptions& options, const RunSteps& steps,
   signal->loading([&] { folder.reset(); });
   ProgressBar bar(stderr, draws, static_cast<int>(width.value_or(80)));
   Watch watch(steps, *signal, bar, output.quiet);
-  Run run{.out = output.out, .observer = &watch, .stop = signal->token()};
+  Run run{.out = output.out, .force = output.force, .observer = &watch, .stop = signal->token()};
   if (!options.shard.empty()) run.shard = parse_share(options.shard);
   Session session = open(run);
   const Results results = steps.measure(session);

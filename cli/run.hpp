@@ -15,6 +15,7 @@ namespace headgauge::cli {
 
 struct OutputOptions {
   std::string out;
+  bool force = false;
   bool json = false;
   bool quiet = false;
 };

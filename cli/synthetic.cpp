@@ -12,8 +12,9 @@ namespace headgauge::cli {
 namespace {
 
 // Options that runs on models have, too.
-const std::set<std::string> kShared = {"grid",    "points", "replicates", "normalizer", "seed",
-                                       "threads", "out",    "json",       "quiet",      "help"};
+const std::set<std::string> kShared = {"grid", "points",  "replicates", "normalizer",
+                                       "seed", "threads", "out",        "force",
+                                       "json", "quiet",   "help"};
 
 bool given(const CLI::App& command, const std::string& name) {
   return command.get_option(fmt::format("--{}", name))->count() > 0;

@@ -7,12 +7,13 @@
 
 namespace headgauge {
 
-// Returns `words` with MODEL, TEXT, TASKS and CHANGE in its commands replaced by those of the
+// Returns `words` with MODEL, TEXT, TASKS, CHANGE and PLAN in its commands replaced by those of the
 // results, quoted for a shell. A word that the results do not give is not replaced. HEAD becomes
 // `head` if one is given.
 std::string with_commands(const Results& results, std::string words, const std::string& head = "");
 
-// Does the same in every line of Results::summary; HEAD becomes the first head of the line.
+// Does the same in Results::notices and in every line of Results::summary; HEAD becomes the first
+// head of the line.
 void fill_in_commands(Results& results);
 
 // Returns the command alone, without the words around it, for any model: with MODEL and FILE for

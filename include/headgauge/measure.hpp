@@ -243,6 +243,9 @@ class Measure {
 // Returns whether a group can be measured. Some groups need x or the next token's prediction from
 // the source, others a pattern or other settings in the options.
 bool can_measure(const MetricGroup& group, const MeasureOptions& options, const SourceInfo& source);
+// Returns whether there are predictions, and the model makes them with its heads as they are
+// measured: under the scan's change, if it has one.
+bool has_predictions(const MeasureOptions& options, const SourceInfo& source);
 
 // Returns all metrics that the measures declare, in order, including hidden and derived ones.
 std::vector<MetricInfo> declared_metrics(std::span<const std::unique_ptr<Measure>> measures);

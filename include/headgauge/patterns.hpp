@@ -58,4 +58,9 @@ std::unique_ptr<Pattern> make_pattern(std::string_view spec,
                                       std::string_view option = "ScanOptions::pattern");
 const std::vector<PatternInfo>& patterns();
 
+// Throws UsageError, which names the `option` in which the spec was given, if the pattern of that
+// spec drops no key of any layer in texts of `length` tokens.
+void require_dropped_keys(const std::string& spec, std::string_view option,
+                          const SourceInfo& source, Index length);
+
 }  // namespace headgauge

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "headgauge/results.hpp"
+#include "headgauge/results_folder.hpp"
 
 namespace headgauge {
 
@@ -29,18 +29,11 @@ struct Drawing {
 // give equal bytes.
 std::vector<Drawing> draw_figures(const Results& results);
 
-inline constexpr const char* kReportFile = "report.html";
-inline constexpr const char* kFiguresFolder = "figures";
-
 // Writes drawings as NAME.svg into an existing folder and returns the paths. ResourceError if one
 // cannot be written.
 std::vector<std::string> write_drawings(const std::vector<Drawing>& drawings,
                                         const std::string& folder);
 // Draws the figures and writes them.
 std::vector<std::string> write_figures(const Results& results, const std::string& folder);
-
-// Removes report.html and the figures that write_report() and write_figures() left in a folder of
-// results. Keeps files that headgauge did not write, and everything behind a link.
-void remove_drawings(const std::string& folder);
 
 }  // namespace headgauge

@@ -177,6 +177,7 @@ struct Results {
                                       // diff.hpp
   std::vector<std::string> notices;   // caveats that readers need to interpret the numbers
   Timings timings;
+  std::string request = {};  // identifies the request; empty unless a run saved the results
   bool partial = false;  // interrupted: only the first `layers_done` of coords.layer are present
   int layers_done = 0;
 

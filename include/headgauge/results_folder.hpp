@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headgauge/files.hpp"
@@ -30,7 +31,8 @@ inline constexpr const char* kOutAdvice = "choose another Run::out";
 class OutFolder {
  public:
   explicit OutFolder(std::string path);
-  void save(const Results& results) const;
+  // Saves as write_results_folder() does.
+  void save(const Results& results, bool force = true) const;
 
  private:
   std::string path_;
@@ -41,7 +43,17 @@ class OutFolder {
 // removes a heads.csv of earlier results.
 void add_results(const Results& results, AtomicFiles& files);
 
-// Writes both files (AtomicFiles). Throws ResourceError if one of them cannot be written.
-void write_results_folder(const Results& results, const std::string& folder);
+inline constexpr const char* kReportFile = "report.html";
+inline constexpr const char* kFiguresFolder = "figures";
+// The beginning of every figure that headgauge writes.
+inline constexpr std::string_view kFigureMark = "<svg data-by=\"headgauge\"";
+
+// Throws UsageError if the folder has finished results of another request (Results::request).
+void require_request(const std::string& request, const std::string& folder);
+
+// Writes both files (AtomicFiles), and removes the page and the figures that headgauge drew of
+// older results, but nothing behind a link. Unless `force`, throws as require_request() does.
+// Throws ResourceError if one of them cannot be written.
+void write_results_folder(const Results& results, const std::string& folder, bool force = true);
 
 }  // namespace headgauge

@@ -114,6 +114,9 @@ struct Run {
   // that the same run can resume (reproduce limits, which has none, begins again). Empty: nothing
   // is saved.
   std::string out = {};
+  // Replaces finished results of another request in that folder. Without it they are refused,
+  // before anything is measured; the same request may be run again.
+  bool force = false;
   // Measures only this share of the documents, for merge(): the parts are in the journal in `out`,
   // and the results are empty.
   std::optional<Share> shard = {};
@@ -202,7 +205,8 @@ std::vector<Option> options_of(LimitsRequest& request);
 std::vector<Option> options_of(TokensRequest& request);
 
 // Each method throws as the function of the same name, and
-//   UsageError for missing texts, and for texts that must be separate but share tokens;
+//   UsageError for missing texts, for texts that must be separate but share tokens, and if Run::out
+//     has finished results of another request (see Run::force);
 //   BadInputError for a text that is too short, and if Run::out has the journal of another run;
 //   UnsupportedError if the model lacks what the analysis needs;
 //   ResourceError if the folder cannot be written.

@@ -151,6 +151,7 @@ class ArraySource:
             "has_unrotated": True,
             "has_values": self.v is not None,
             "has_loss": False,
+            "runs_normalizer": None,
             "has_tokens": False,
             "documents": [length] * batch,
             "without_attention": [],

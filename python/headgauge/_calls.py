@@ -34,6 +34,7 @@ class Call:
         out, shard = options.pop("out", None), options.pop("shard", None)
         self.out = "" if out is None else checked_path(out)
         self.shard = "" if shard is None else str(shard)
+        self.force = bool(options.pop("force", False))
         others = {name: options.pop(name) for name in TEXTS if options.get(name) is not None}
         self.own = take_own(options)
         self.options = checked(experiment, {**options, **dict.fromkeys(others)})
@@ -58,6 +59,7 @@ class Call:
             out=self.out,
             shard=self.shard,
             progress=progress,
+            force=self.force,
             own=self.own,
         )
 
@@ -108,6 +110,7 @@ def on_model(
                 options = {**options, "lengths": sorted({min(length, longest) for length in lengths})}
         if live.swap is not None and not options.get("normalizer"):
             options = {**options, "normalizer": live.swap.rule_of_all}
+            live.runs_normalizer = True
         return Call(experiment, text_or_ids, options).run(live, progress)
 
 
@@ -135,7 +138,7 @@ def _together(
     )
     parts = _executor.run(executor, task, _executor.shards(executor, len(call.texts)), progress)
     with tempfile.TemporaryDirectory(prefix="headgauge-shards-") as folder:
-        return task.run(out=call.out, shards=_executor.unpack(parts, folder))
+        return task.run(out=call.out, force=call.force, shards=_executor.unpack(parts, folder))
 
 
 def require_cross(inputs: Any, options: dict[str, Any]) -> None:

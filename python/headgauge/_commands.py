@@ -20,11 +20,14 @@ from headgauge.results import Results
 REPRODUCED = ("limits", "tokens")
 
 
-def merge(folders: Iterable[str | os.PathLike[str]], *, out: str | os.PathLike[str] | None = None) -> Results:
+def merge(
+    folders: Iterable[str | os.PathLike[str]], *, out: str | os.PathLike[str] | None = None, force: bool = False
+) -> Results:
     """Joins what `headgauge scan --shard I/N` (and compare, converge, validate) left in these folders, their
-    --out: bit for bit what one run measures. The model and the texts are where they were."""
+    --out: bit for bit what one run measures. The model and the texts are where they were. `force` replaces
+    finished results of another request in `out`."""
     return Results(
-        _core.merge(list(map(checked_path, folders)), "" if out is None else checked_path(out), None)
+        _core.merge(list(map(checked_path, folders)), "" if out is None else checked_path(out), None, force)
     )
 
 
@@ -142,7 +145,7 @@ def reproduce(
     return Results(on_model(f"reproduce {what}", model, text_or_ids, options, progress))
 
 
-@takes("task", shared=False)
+@takes("task", without=("force",), shared=False)
 def task(
     name: str,
     model: str | os.PathLike[str],
@@ -189,6 +192,7 @@ def diff(old: Any, new: Any, *, out: str | os.PathLike[str] | None = None, **opt
     """Returns what changed between two results: Results, or paths of results.json or their folders. Four
     results or more on each side, as a list or in the folders of a folder, are compared text by text
     (docs/diff.md). `Results.exceeded` has a sentence for each limit of limits= that a change exceeds."""
+    force = bool(options.pop("force", False))
     given = checked("diff", options)
     before, old_name = _side(old, "old")
     after, new_name = _side(new, "new")
@@ -196,7 +200,7 @@ def diff(old: Any, new: Any, *, out: str | os.PathLike[str] | None = None, **opt
     results = Results(core)
     results.exceeded = exceeded
     if out is not None:
-        results.save(out)
+        results.save(out, force=force)
     return results
 
 
@@ -208,13 +212,14 @@ def series(results: Iterable[Any], *, out: str | os.PathLike[str] | None = None,
     metric and head the change from the first step to the last with its test, the slope, and the step
     of half the change. Raises UsageError for steps that do not fit, BadInputError for results of
     other heads, another length or another judged N."""
+    force = bool(options.pop("force", False))
     given = checked("series", options)
     if isinstance(results, Results | str | os.PathLike) or not isinstance(results, Iterable):
         raise UsageError(f"results: expected a list of Results or paths, found {type(results).__name__}")
     steps = [_side(one, f"results {number}") for number, one in enumerate(results, 1)]
     joined = Results(_core.series([runs for runs, _ in steps], [name for _, name in steps], given))
     if out is not None:
-        joined.save(out)
+        joined.save(out, force=force)
     return joined
 
 
@@ -264,6 +269,7 @@ def analyze(
     )
     out = "" if options.get("out") is None else checked_path(options["out"])
     options.pop("out", None)
+    force = bool(options.pop("force", False))
     own = take_own(options)
     given = checked("scan", options, "analyze")
-    return Results(_core.run("scan", given, None, source, [], out=out, own=own))
+    return Results(_core.run("scan", given, None, source, [], out=out, force=force, own=own))

@@ -12,9 +12,11 @@ def merge(
     folders: Iterable[str | os.PathLike[str]],
     *,
     out: str | os.PathLike[str] | None = None,
+    force: bool = False,
 ) -> Results:
     """Joins what `headgauge scan --shard I/N` (and compare, converge, validate) left in these folders, their
-    --out: bit for bit what one run measures. The model and the texts are where they were."""
+    --out: bit for bit what one run measures. The model and the texts are where they were. `force` replaces
+    finished results of another request in `out`."""
     ...
 
 def scan(
@@ -53,6 +55,7 @@ def scan(
     text: TextOrIds | None = None,
     tokens: TextOrIds | None = None,
     out: str | os.PathLike[str] | None = None,
+    force: bool | None = None,
     shard: str | None = None,
 ) -> Results:
     """Measures every head of a model on a text, at every context length.
@@ -158,6 +161,8 @@ def scan(
     out: str | os.PathLike[str]
         Folder for results.json and heads.csv, and for the journal of a run that is stopped: the same
         call continues it. Made if need be.
+    force: bool
+        Replaces finished results of another request in `out`, which are refused otherwise.
     shard: str
         "I/N" measures share I of N of the documents alone, into `out`, for merge()."""
     ...
@@ -200,6 +205,7 @@ def compare(
     text: TextOrIds | None = None,
     tokens: TextOrIds | None = None,
     out: str | os.PathLike[str] | None = None,
+    force: bool | None = None,
     shard: str | None = None,
 ) -> Results:
     """Sets normalizers, patterns or a plan side by side with the model's own attention, the loss
@@ -307,6 +313,8 @@ def compare(
     out: str | os.PathLike[str]
         Folder for results.json and heads.csv, and for the journal of a run that is stopped: the same
         call continues it. Made if need be.
+    force: bool
+        Replaces finished results of another request in `out`, which are refused otherwise.
     shard: str
         "I/N" measures share I of N of the documents alone, into `out`, for merge()."""
     ...
@@ -362,6 +370,7 @@ def converge(
     text: TextOrIds | None = None,
     tokens: TextOrIds | None = None,
     out: str | os.PathLike[str] | None = None,
+    force: bool | None = None,
     shard: str | None = None,
 ) -> Results:
     """Measures how much context each head needs, or with `synthetic=` and no model how attention over
@@ -496,6 +505,8 @@ def converge(
     out: str | os.PathLike[str]
         Folder for results.json and heads.csv, and for the journal of a run that is stopped: the same
         call continues it. Made if need be.
+    force: bool
+        Replaces finished results of another request in `out`, which are refused otherwise.
     shard: str
         "I/N" measures share I of N of the documents alone, into `out`, for merge()."""
     ...
@@ -535,6 +546,7 @@ def validate(
     text: TextOrIds | None = None,
     tokens: TextOrIds | None = None,
     out: str | os.PathLike[str] | None = None,
+    force: bool | None = None,
     shard: str | None = None,
 ) -> Results:
     """Tells which metrics predict what a change of a head does to the loss, on at least two texts.
@@ -625,6 +637,8 @@ def validate(
     out: str | os.PathLike[str]
         Folder for results.json and heads.csv, and for the journal of a run that is stopped: the same
         call continues it. Made if need be.
+    force: bool
+        Replaces finished results of another request in `out`, which are refused otherwise.
     shard: str
         "I/N" measures share I of N of the documents alone, into `out`, for merge()."""
     ...
@@ -663,6 +677,7 @@ def plan(
     text: TextOrIds | None = None,
     tokens: TextOrIds | None = None,
     out: str | os.PathLike[str] | None = None,
+    force: bool | None = None,
 ) -> Results:
     """Searches a change of the attention head by head on texts, and confirms it on those of
     `confirm=`, which had no part in it and are given as texts are to scan(). `Results.plan` holds what
@@ -746,7 +761,9 @@ def plan(
         Token ids or files of them, in place of `text_or_ids`.
     out: str | os.PathLike[str]
         Folder for results.json and heads.csv, and for the journal of a run that is stopped: the same
-        call continues it. Made if need be."""
+        call continues it. Made if need be.
+    force: bool
+        Replaces finished results of another request in `out`, which are refused otherwise."""
     ...
 
 def reproduce(
@@ -769,6 +786,7 @@ def reproduce(
     text: TextOrIds | None = None,
     tokens: TextOrIds | None = None,
     out: str | os.PathLike[str] | None = None,
+    force: bool | None = None,
 ) -> Results:
     """Measures what a paper claims: `what` is "limits" (paper A) or "tokens" (paper B). The
     report and the figures are written where `out=` says; Results has them too.
@@ -813,7 +831,9 @@ def reproduce(
         Token ids or files of them, in place of `text_or_ids`.
     out: str | os.PathLike[str]
         Folder for results.json and heads.csv, and for the journal of a run that is stopped: the same
-        call continues it. Made if need be."""
+        call continues it. Made if need be.
+    force: bool
+        Replaces finished results of another request in `out`, which are refused otherwise."""
     ...
 
 def task(
@@ -860,6 +880,7 @@ def diff(
     heads: str | Sequence[int | str] | None = None,
     level: float | None = None,
     limits: str | os.PathLike[str] | None = None,
+    force: bool | None = None,
 ) -> Results:
     """Returns what changed between two results: Results, or paths of results.json or their folders. Four
     results or more on each side, as a list or in the folders of a folder, are compared text by text
@@ -878,7 +899,9 @@ def diff(
         docs/diff.md.
     limits: str | os.PathLike[str]
         Check these limits (docs/formats.md): exit code 1 if one is exceeded. docs/formats.md. Each
-        exceeded limit has a line, and in Python an entry of `Results.exceeded`."""
+        exceeded limit has a line, and in Python an entry of `Results.exceeded`.
+    force: bool
+        Replaces finished results of another request in `out`, which are refused otherwise."""
     ...
 
 def series(
@@ -888,6 +911,7 @@ def series(
     steps: float | Sequence[float] | str | None = None,
     metrics: str | Sequence[str] | None = None,
     level: float | None = None,
+    force: bool | None = None,
 ) -> Results:
     """Joins the results of several checkpoints of one model along the dimension `step`: a list of
     Results, or of paths of results.json or their folders. The steps of a list of Results are 1, 2, 3 ...
@@ -904,7 +928,9 @@ def series(
     metrics: str | Sequence[str]
         Only these metrics (default: all metrics of heads that all results have).
     level: float
-        Share of the listed changes that may be due to chance (default 0.05)."""
+        Share of the listed changes that may be due to chance (default 0.05).
+    force: bool
+        Replaces finished results of another request in `out`, which are refused otherwise."""
     ...
 
 def analyze(
@@ -943,6 +969,7 @@ def analyze(
     probe: str | Sequence[str] | None = None,
     cases: int | None = None,
     out: str | os.PathLike[str] | None = None,
+    force: bool | None = None,
 ) -> Results:
     """Measures the attention of queries and keys.
 
@@ -1036,5 +1063,7 @@ def analyze(
         cases of each probe (default 16).
     out: str | os.PathLike[str]
         Folder for results.json and heads.csv, and for the journal of a run that is stopped: the same
-        call continues it. Made if need be."""
+        call continues it. Made if need be.
+    force: bool
+        Replaces finished results of another request in `out`, which are refused otherwise."""
     ...

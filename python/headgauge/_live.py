@@ -70,6 +70,8 @@ class LiveModel:
         self.cross = cross
         self.swap: ModelSwap | None = None
         """What use() makes of the model, which the measured passes keep."""
+        self.runs_normalizer = False
+        """Whether that is the normalizer that heads are measured under."""
         self.beside: list[dict[str, list[int]]] = []
         """What else the passes over each text are given with its tokens."""
         self.notices: list[str] = []
@@ -346,6 +348,7 @@ class LiveSource:
             "has_unrotated": not live.rotates,
             "has_values": not live.cross,
             "has_loss": live.has_loss,
+            "runs_normalizer": None if live.swap is None else live.runs_normalizer,
             "has_tokens": not live.cross and not live.alone,
             "documents": [len(run.ids) for run in self._whole],
             "windows": windows,

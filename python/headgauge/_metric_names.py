@@ -126,6 +126,7 @@ MetricName = Literal[
     "effective_tokens_forecast_high",
     "forecast_coverage",
     "kept_mass",
+    "queries_losing_keys",
     "output_change",
     "entropy_deficit",
     "entropy_deficit_random",

@@ -29,6 +29,7 @@ SHARED = {
     "tokens": ("TextOrIds", "Token ids or files of them, in place of `text_or_ids`."),
     "out": ("str | os.PathLike[str]", "Folder for results.json and heads.csv, and for the journal of a run that "
             "is stopped: the same call continues it. Made if need be."),
+    "force": ("bool", "Replaces finished results of another request in `out`, which are refused otherwise."),
     "shard": ("str", "\"I/N\" measures share I of N of the documents alone, into `out`, for merge()."),
 }  # fmt: skip
 SHARDED = ("scan", "compare", "converge", "validate")
@@ -61,7 +62,7 @@ def options(
             if name not in found and (name != "shard" or any(e in SHARDED for e in experiments))
         )
     else:
-        found["out"] = SHARED["out"]
+        found.update((name, SHARED[name]) for name in ("out", "force") if name not in without)
     return found
 
 

@@ -36,7 +36,7 @@ class Source(Protocol):
     def info(self) -> dict[str, Any]:
         """Returns name, family, layers, heads, kv_heads, head_dim, value_dim, x_dim, max_length (0:
         unlimited), bytes, element_bytes, causal, has_x, has_unrotated, has_values, has_loss,
-        has_tokens, documents (their lengths), without_attention (layers for which layer() is never
+        runs_normalizer (whether use() made it run under the scan's; or None), has_tokens, documents (their lengths), without_attention (layers for which layer() is never
         called), layer_types and windows (of each layer, 0: none), notices."""
         ...
 

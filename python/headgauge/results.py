@@ -130,9 +130,10 @@ class Results:
         parsed: dict[str, Any] = json.loads(self._core.text())
         return parsed
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
+    def save(self, folder: str | os.PathLike[str], *, force: bool = True) -> None:
         """Writes results.json, and heads.csv where there are heads, into a folder, which is made if
-        need be. Raises ResourceError; the old files stay then."""
+        need be. Raises ResourceError, and UsageError without `force` if finished results of another request are there;
+        the old files stay then."""
         try:
             Path(folder).mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -140,7 +141,7 @@ class Results:
                 f"{os.fspath(folder)}: expected a folder that can be made, found: {error.strerror}; "
                 "choose another"
             ) from error
-        self._core.save(os.fspath(folder))
+        self._core.save(os.fspath(folder), force)
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Writes one HTML page with everything in it, which opens offline."""

@@ -139,6 +139,7 @@ struct Call {
   std::vector<std::string> shards;
   nb::object progress;
   nb::dict own = {};
+  bool force = false;
 };
 
 Model model_of(const Call& call) {
@@ -157,6 +158,7 @@ Results in_session(const Call& call, const Open& open, const Work& work) {
   std::stop_source stop;
   PythonProgress shown(call.progress, stop);
   Run run{.out = call.out, .shards = call.shards, .observer = &shown, .stop = stop.get_token()};
+  run.force = call.force;
   if (!call.shard.empty()) run.shard = parse_share(call.shard);
   Results results;
   try {
@@ -251,9 +253,10 @@ nb::object with_request(const std::string& experiment, const Visit& visit) {
 
 nb::object run(const std::string& experiment, const nb::dict& options, nb::object model,
                nb::object heads, Texts texts, std::string out, std::string shard,
-               std::vector<std::string> shards, nb::object progress, nb::dict own) {
-  const Call call{std::move(model), std::move(heads),  std::move(texts),    std::move(out),
-                  std::move(shard), std::move(shards), std::move(progress), std::move(own)};
+               std::vector<std::string> shards, nb::object progress, nb::dict own, bool force) {
+  Call call{std::move(model), std::move(heads),  std::move(texts),    std::move(out),
+            std::move(shard), std::move(shards), std::move(progress), std::move(own)};
+  call.force = force;
   return with_request(experiment, [&](auto request) {
     fill(request, options);
     return measured(call, std::move(request));
@@ -261,8 +264,8 @@ nb::object run(const std::string& experiment, const nb::dict& options, nb::objec
 }
 
 nb::object merged(const std::vector<std::string>& folders, const std::string& out,
-                  nb::object progress) {
-  Call call{nb::none(), nb::none(), {}, out, "", {}, std::move(progress)};
+                  nb::object progress, bool force) {
+  Call call{nb::none(), nb::none(), {}, out, "", {}, std::move(progress), {}, force};
   return nb::cast(in_session(
       call, [&](Run run) { return Session::of_shards(folders, std::move(run)); },
       [](Session& session) { return session.merged(); }));
@@ -350,8 +353,10 @@ void bind_session(nb::module_& module) {
   module.def("run", run, nb::arg("experiment"), nb::arg("options"), nb::arg("model").none(),
              nb::arg("heads").none(), nb::arg("texts"), nb::arg("out") = "", nb::arg("shard") = "",
              nb::arg("shards") = std::vector<std::string>(),
-             nb::arg("progress").none() = nb::none(), nb::arg("own") = nb::dict());
-  module.def("merge", merged, nb::arg("folders"), nb::arg("out"), nb::arg("progress").none());
+             nb::arg("progress").none() = nb::none(), nb::arg("own") = nb::dict(),
+             nb::arg("force") = false);
+  module.def("merge", merged, nb::arg("folders"), nb::arg("out"), nb::arg("progress").none(),
+             nb::arg("force"));
   module.def("diff", difference, nb::arg("before"), nb::arg("after"), nb::arg("old_name"),
              nb::arg("new_name"), nb::arg("options"));
   module.def("series", joined_series, nb::arg("runs"), nb::arg("names"), nb::arg("options"));

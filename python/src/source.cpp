@@ -111,6 +111,7 @@ SourceInfo info_of(const nb::dict& fields) {
   info.has_unrotated = flag("has_unrotated");
   info.has_values = flag("has_values");
   info.has_loss = flag("has_loss");
+  info.runs_normalizer = optional_of<bool>(fields, "runs_normalizer");
   info.has_tokens = flag("has_tokens");
   info.documents = nb::cast<std::vector<Index>>(fields["documents"]);
   info.layer_types = nb::cast<std::vector<std::string>>(fields["layer_types"]);

@@ -52,6 +52,7 @@ class OtherCommandsTest(CommandTest):
         found = headgauge.validate(
             MODEL,
             [WORDS[:3000], WORDS[3000:]],
+            pattern="topk:k=16",
             lengths=64,
             layers=[0],
             measures="weights",
@@ -74,6 +75,28 @@ class OtherCommandsTest(CommandTest):
         self.assert_same(headgauge.diff(*paths), found)
         self.assert_same(headgauge.diff(old, paths[1], out=self.folder / "diff"), found)
         self.assertTrue((self.folder / "diff" / "results.json").exists())
+
+    def test_out_keeps_finished_results_of_another_call(self):
+        old, new = quick(WORDS[:3000]), quick(WORDS[3000:])
+        calls = {
+            "scan": lambda seed, **how: quick(WORDS[:3000], seed=seed, **how),
+            "diff": lambda seed, **how: headgauge.diff(old, new, level=0.05 * (seed + 1), **how),
+            "series": lambda seed, **how: headgauge.series([old, new], level=0.05 * (seed + 1), **how),
+            "analyze": lambda seed, **how: headgauge.analyze(
+                np.eye(40, dtype=np.float32), np.eye(40, dtype=np.float32), seed=seed, **how
+            ),
+        }
+        for name, call in calls.items():
+            with self.subTest(name):
+                out = self.folder / name
+                for _ in range(2):
+                    call(0, out=out)
+                said = "^out: expected a folder without finished results of another request, .* with force$"
+                with self.assertRaisesRegex(errors.UsageError, said):
+                    call(1, out=out)
+                call(1, out=out, force=True)
+                old.save(out)
+        self.assertEqual(headgauge.Results.load(self.folder / "diff").command, "scan")
 
     def test_diff_compares_texts_in_pairs(self):
         texts = [WORDS[first : first + 1500] for first in range(0, 6000, 1500)]

@@ -187,6 +187,20 @@ class Use(unittest.TestCase):
         with headgauge.use(model.transformer, "sparsemax"), headgauge.use(model, "entmax"):
             self.assertEqual(headgauge.scan(model, text, **options).settings["normalizer"], "entmax")
 
+    def test_a_scan_keeps_the_loss_of_the_model_that_its_heads_are_of_alone(self) -> None:
+        model, text = demo(), ids(demo(), 32)
+        options: dict[str, Any] = {"lengths": [32], "measures": ["weights", "model"]}
+        with headgauge.use(model, "sparsemax"):
+            under = headgauge.scan(model, text, **options)
+            self.assertAlmostEqual(float(under["loss"].values[0]), loss(model, text), delta=1e-4)
+            self.assertFalse(any("runs without it" in notice for notice in under.notices))
+            more = ({"normalizer": "softmax"}, {"normalizer": "ssmax"}, {"pattern": "window:size=8"})
+            others = [headgauge.scan(model, text, **given, **options) for given in more]
+        others += [headgauge.scan(model, text, **given, **options) for given in more[1:]]
+        for other in others:
+            self.assertNotIn("loss", other)
+            self.assertTrue(any("the model runs without it, so no loss is kept" in notice for notice in other.notices))
+
     def test_sinks_and_biases_by_position_are_refused(self) -> None:
         sinks, tokens = make("gpt_oss", "eager"), torch.tensor([[3, 4, 5]])
         with (

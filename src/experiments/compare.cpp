@@ -335,8 +335,8 @@ class Comparison {
     std::vector<Index> kept = {0};
     for (const std::size_t k : finished_) kept.push_back(static_cast<Index>(k) + 1);
     const std::vector<std::string> order = {"layer", "head", dimension_, "length"};
-    for (const char* name : {metric::output_change, metric::kept_mass, metric::entropy_deficit,
-                             metric::entropy_deficit_random}) {
+    for (const char* name : {metric::output_change, metric::kept_mass, metric::queries_losing_keys,
+                             metric::entropy_deficit, metric::entropy_deficit_random}) {
       const LabelledArray* from = runs_.front().metric(name);
       if (from == nullptr) continue;
       results.add_metric(name, from->take(dimension_, kept).transposed(order));

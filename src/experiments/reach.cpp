@@ -39,7 +39,7 @@ std::vector<SummaryLine> reach_sentences(const Results& results) {
                                      {{dim, k}, {"gap", results.coord_size("gap") - 1}});
     if (!change || !elsewhere) continue;
     Line line;
-    line.say("Under ").say(results.require_coord(dim).label(k));
+    line.say("At L = ").longest(results).say(", under ").say(results.require_coord(dim).label(k));
     line.say(", the loss of tokens that repeat a bigram from ").whole(*reach).say(" to ");
     line.derived(2 * reach->value - 1).say(" tokens back rises by ").nats(*change);
     line.say(" nats, that of tokens that repeat nothing by ").nats(*elsewhere).say(".");

@@ -80,8 +80,9 @@ std::optional<std::string> lost_by(const Results& results, const Candidate& cand
 
 // Describes the change and its outcome.
 std::string outcome(const Results& results, const Candidate& candidate) {
-  std::string text = fmt::format("{}: {}, loss {} nats", who(results, candidate),
-                                 label(results, candidate), with_error(candidate.change));
+  std::string text = fmt::format("{}: {}, loss {} nats at L = {}", who(results, candidate),
+                                 label(results, candidate), with_error(candidate.change),
+                                 longest_length(results).value_or(0));
   if (const auto there = cell_of(results, kConfirmed, candidate))
     text += fmt::format(" (on the other text {})", with_error(*there));
   if (const auto kl = cell_of(results, metric::kl, candidate))
@@ -132,12 +133,12 @@ class Recommendations {
   }
 
  private:
-  void say(std::string text, const char* means, const char* next,
+  void say(std::string text, std::string means, const char* next,
            std::vector<std::string> heads = {}) {
     SummaryLine& line = lines_.emplace_back();
     line.text = std::move(text);
     line.heads = std::move(heads);
-    line.means = means;
+    line.means = std::move(means);
     line.next = next;
   }
 
@@ -168,7 +169,7 @@ class Recommendations {
         "Each was tried by itself: together they may act differently.", next::kConfirm);
   }
 
-  void say_each(const char* how, const std::vector<Candidate>& some, const char* means,
+  void say_each(const char* how, const std::vector<Candidate>& some, const std::string& means,
                 const char* next) {
     for (std::size_t i = 0; i < std::min(some.size(), kMostLines); ++i) {
       const auto& head = some[i].head;
@@ -275,8 +276,8 @@ class Recommendations {
              has_task_that_is_done(results_)
                  ? "The loss fell on a text that had no part in the choice, and this change alone "
                    "is not shown to lose answers; that does not show that it loses none."
-                 : "The loss fell on a text that had no part in the choice. It does not show "
-                   "whether the model still finds tokens far back: give --tasks.",
+                 : std::string("The loss fell on a text that had no part in the choice. ") +
+                       summary::kFarBack + " Give --tasks.",
              next::kPlan);
     say_losing();
     const std::string where = best_.size() > 1 ? "there" : "on " + other_text();
@@ -360,6 +361,12 @@ std::vector<SummaryLine> summarize_comparison(const Results& results) {
         "Fewer keys alone lower the entropy: a pattern selects only if it lowers the entropy more "
         "than the same number of random keys would.",
         next::kEachLayer);
+  }
+  if (results.metric(metric::loss_change) != nullptr && results.coord("pattern") != nullptr &&
+      results.coord("task") == nullptr) {
+    add(SummaryLine{summary::kFarBack, {}, {}},
+        "An answer may need a key that a pattern drops: the mean over all tokens hides it.",
+        next::kProbe);
   }
   for (SummaryLine& line : task_sentences(results)) lines.push_back(std::move(line));
   for (SummaryLine& line : answer_change_sentences(results)) lines.push_back(std::move(line));

@@ -75,7 +75,15 @@ ResolvedScan resolve_comparison(const CompareOptions& options,
     }
   }
   scan.examples = kept_tokens(options, source);
-  return resolve_scan(scan, source);
+  ResolvedScan resolved = resolve_scan(scan, source);
+  Index longest = resolved.longest();
+  for (Index d = 0; d < std::ssize(source.documents); ++d) {
+    if (!source.is_text(d)) longest = std::max(longest, source.documents[d]);
+  }
+  for (const std::string& pattern : options.patterns) {
+    require_dropped_keys(pattern, "CompareOptions::patterns", source, longest);
+  }
+  return resolved;
 }
 
 }  // namespace headgauge

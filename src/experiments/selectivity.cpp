@@ -92,6 +92,7 @@ std::vector<std::string> selectivity_of_patterns(const Results& results) {
   if (results.coord("pattern") == nullptr) return lines;
   const auto names = results.coord_names("pattern");
   const auto top_n = judged_top_n(results);
+  const int length = longest_length(results).value_or(0);
   for (Index k = 1; k < std::ssize(names); ++k) {
     const auto plain = [&](const char* metric, Index pattern) -> HeadValue {
       return [&results, metric, pattern](const HeadName& head) {
@@ -106,23 +107,20 @@ std::vector<std::string> selectivity_of_patterns(const Results& results) {
     };
     const auto keys = change_over_heads(results, 0, plain(metric::visible_keys, 0),
                                         plain(metric::visible_keys, k));
+    const auto losing = change_over_heads(results, 0, plain(metric::queries_losing_keys, 0),
+                                          plain(metric::queries_losing_keys, k));
     const auto deficit =
         change_over_heads(results, kLeastDeficit, plain(metric::entropy_deficit_random, k),
                           plain(metric::entropy_deficit, k));
     const auto separability =
         change_over_heads(results, kLeastSeparability, above_permuted(0), above_permuted(k));
-    if (!keys || !deficit) continue;
-    if (keys->after == keys->before) {
-      lines.push_back(fmt::format("{} keeps all {} keys: it drops none at this length.", names[k],
-                                  rounded(keys->before)));
-      continue;
-    }
+    if (!keys || !losing || !deficit) continue;
     std::string line = fmt::format(
-        "{} keeps {} of {} keys: entropy {:.2f} nats below that of equal weights, on as many "
-        "random "
-        "keys {:.2f} ({:+.2f} ± {:.2f} over heads)",
-        names[k], rounded(keys->after), rounded(keys->before), deficit->after, deficit->before,
-        deficit->mean.value, deficit->mean.standard_error);
+        "At L = {}, {} keeps {} of {} keys ({} % of the queries lose some): entropy {:.2f} nats "
+        "below "
+        "that of equal weights, on as many random keys {:.2f} ({:+.2f} ± {:.2f} over heads)",
+        length, names[k], rounded(keys->after), rounded(keys->before), rounded(100 * losing->after),
+        deficit->after, deficit->before, deficit->mean.value, deficit->mean.standard_error);
     if (separability) {
       line += fmt::format(
           ", separability above that of permuted weights {:+.2f} -> {:+.2f} ({:+.3f} ± {:.3f})",

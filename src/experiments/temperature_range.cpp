@@ -78,7 +78,7 @@ std::optional<SummaryLine> temperature_range(const Results& results) {
   const auto say_temperature = [&](double value) -> summary::Line& {
     return line.fact({fmt::format("{:g}", value), {FactSource::Kind::derived}, value});
   };
-  line.say("Of ");
+  line.say("At L = ").longest(results).say(", of ");
   line.derived(static_cast<double>(all.size())).say(" temperatures from ");
   say_temperature(all.front().temperature).say(" to ");
   say_temperature(all.back().temperature).say(", ");

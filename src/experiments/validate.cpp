@@ -8,6 +8,7 @@
 
 #include "experiments/prediction_output.hpp"
 #include "experiments/predictors.hpp"
+#include "experiments/resolved_comparison.hpp"
 #include "experiments/retrieval_heads.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/compare.hpp"
@@ -17,7 +18,6 @@
 #include "headgauge/metric_names.hpp"
 #include "results/declared.hpp"
 #include "results/mean_of.hpp"
-#include "scan/resolved_scan.hpp"
 #include "statistics/false_discoveries.hpp"
 #include "statistics/student.hpp"
 
@@ -142,6 +142,12 @@ class Validation {
     ScanOptions scan = options_.scan;
     if (!measures_heads(is_text)) scan.lengths.clear();  // those of the texts
     left_out_ = without_attention_notice(source.info());
+    const std::vector<Intervention> all = interventions(source.info());
+    CompareOptions one_by_one{.scan = scan, .patterns = options_.patterns};
+    one_by_one.each = Each::head;
+    one_by_one.scan.measures = {"model"};
+    one_by_one.scan.lengths = {
+        resolve_comparison(one_by_one, all, source.info()).options.lengths.back()};
     Results metrics;
     if (measures_heads(is_text)) {
       ConvergeOptions converge_options;
@@ -152,12 +158,6 @@ class Validation {
       if (metrics.partial || stop.stop_requested()) return;
       if (options_.scan.journal.get().has_all()) metrics.flags = find_flags(metrics);
     }
-    const std::vector<Intervention> all = interventions(source.info());
-    CompareOptions one_by_one;
-    one_by_one.scan = scan;
-    one_by_one.each = Each::head;
-    one_by_one.scan.measures = {"model"};
-    one_by_one.scan.lengths = {resolve_scan(scan, source.info()).options.lengths.back()};
     const double before = measures_heads(is_text) ? 0.3 : 0;
     progress_.begin(before, 1 - before);
     const Results changed = compare(source, one_by_one, all, &progress_, stop);

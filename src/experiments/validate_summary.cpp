@@ -1,4 +1,6 @@
 // Describes the findings of validate() in sentences.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -63,6 +65,14 @@ class ValidateSentences {
   }
 
  private:
+  // Returns "At L = 512, ", with the lengths of the texts.
+  std::string at_length() const {
+    const std::vector<Index>& tokens = results_.text.tokens;
+    if (tokens.empty()) return {};
+    const auto [least, most] = std::ranges::minmax(tokens);
+    return fmt::format("At L = {}{}, ", least < most ? fmt::format("{} to ", least) : "", most);
+  }
+
   std::optional<MetricCell> cell(const char* metric, Index predictor, Index intervention) const {
     return find_cell(results_, metric, {{"predictor", predictor}, {"intervention", intervention}});
   }
@@ -105,7 +115,7 @@ class ValidateSentences {
       most = p;
     }
     Line line;
-    line.say("Under ").say(interventions_[intervention]).say(", ");
+    line.say(at_length()).say("under ").say(interventions_[intervention]).say(", ");
     if (!most)
       return line.say("no metric is shown to predict the change of ").say(outcome_).say(".").done();
     line.say(predictors_[*most]).say(" predicts the change of ").say(outcome_).say(" best (");
@@ -120,7 +130,7 @@ class ValidateSentences {
 
   MaybeLine flag(Index predictor) const {
     Line line;
-    line.say(predictors_[predictor]);
+    line.say(at_length()).say(predictors_[predictor]);
     bool some = false, tried = false;
     for (Index k = 0; k < std::ssize(interventions_); ++k) {
       tried = tried || cell(names_.correlation, predictor, k);

@@ -1,5 +1,9 @@
 #include "headgauge/patterns.hpp"
 
+#include <fmt/format.h>
+
+#include <set>
+
 #include "heads/pattern_families.hpp"
 
 namespace headgauge {
@@ -23,6 +27,24 @@ const PatternRegistry& registry() {
   return all;
 }
 
+// Returns whether a query of a head of `length` tokens loses a key. How many keys are kept depends
+// on the vectors under lsh alone, where opposite ones never meet.
+bool drops_keys(const Pattern& pattern, const Visibility& seen, Index length) {
+  std::vector<float> signs(length), logits(length);
+  for (Index i = 0; i < length; ++i) signs[i] = i % 2 == 0 ? 1.0f : -1.0f;
+  HeadInput head;
+  head.visibility = seen;
+  head.queries = head.keys = {signs.data(), length, 1};
+  const auto mask = pattern.mask(head);
+  std::vector<std::uint32_t> kept;
+  for (Index query = length; query-- > 0;) {  // the last one loses most
+    const KeyRange range = seen.range(query, length);
+    mask->select(query, range, std::span(logits).first(range.size()), kept);
+    if (std::ssize(kept) < range.size()) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::unique_ptr<Pattern> make_pattern(std::string_view spec, std::string_view option) {
@@ -31,6 +53,25 @@ std::unique_ptr<Pattern> make_pattern(std::string_view spec, std::string_view op
 
 const std::vector<PatternInfo>& patterns() {
   return registry().infos();
+}
+
+void require_dropped_keys(const std::string& spec, std::string_view option,
+                          const SourceInfo& source, Index length) {
+  const auto pattern = make_pattern(spec, option);
+  std::set<Index> windows;
+  for (const int layer : source.attention_layers()) {
+    windows.insert(layer < std::ssize(source.windows) ? source.windows[layer] : 0);
+  }
+  for (const Index window : windows) {
+    const Visibility seen = !source.causal ? Visibility::full()
+                            : window > 0   ? Visibility::sliding_window(window)
+                                           : Visibility::causal();
+    if (drops_keys(*pattern, seen, length)) return;
+  }
+  throw UsageError(fault(std::string(option),
+                         fmt::format("a pattern that drops keys at a length of at most {}", length),
+                         spec + ", which keeps all",
+                         "give longer ScanOptions::lengths, or a smaller pattern"));
 }
 
 }  // namespace headgauge

@@ -99,6 +99,7 @@ class OutputChange final : public Measure {
       return metrics.add(metric);
     };
     if (by_pattern_) kept_mass_ = add(metric::kept_mass);
+    if (by_pattern_) queries_losing_keys_ = add(metric::queries_losing_keys);
     output_change_ = add(metric::output_change);
     if (!tried_ || !by_pattern_) return;
     entropy_deficit_ = add(metric::entropy_deficit);
@@ -224,6 +225,7 @@ class OutputChange final : public Measure {
       const OriginalRow original = original_of(row);
       if (original.weights.empty()) continue;
       sink.set(r, kept_mass_, kept_mass(original, row.n(), [&](Index i) { return row.key(i); }));
+      sink.set(r, queries_losing_keys_, row.n() < original.keys.size() ? 1.0 : 0.0);
     }
   }
 
@@ -245,6 +247,7 @@ class OutputChange final : public Measure {
       if (work.lengths[r] > 0) sink.set(r, output_change_, 0, 0.0);
       const double deficit = std::log(static_cast<double>(row.n())) - row.sums.entropy;
       sink.set(r, kept_mass_, 0, 1.0);
+      sink.set(r, queries_losing_keys_, 0, 0.0);
       sink.set(r, entropy_deficit_, 0, deficit);
       sink.set(r, entropy_deficit_random_, 0, deficit);
     }
@@ -287,6 +290,7 @@ class OutputChange final : public Measure {
       const std::vector<std::uint32_t>& kept = work.range.positions;
       sink.set(r, kept_mass_, k + 1,
                kept_mass(original_of(row), std::ssize(kept), [&](Index i) { return kept[i]; }));
+      sink.set(r, queries_losing_keys_, k + 1, std::ssize(kept) < row.keys.size() ? 1.0 : 0.0);
       sink.set(r, entropy_deficit_, k + 1, entropy_deficit(out, std::ssize(kept)));
       sink.set(r, entropy_deficit_random_, k + 1,
                random_deficit(*block.head, row, std::ssize(kept), work.drawn));
@@ -313,7 +317,8 @@ class OutputChange final : public Measure {
   std::optional<TriedInterventions> tried_;
   bool by_pattern_;
   std::uint64_t seed_ = 0;
-  MetricHandle kept_mass_, output_change_, entropy_deficit_, entropy_deficit_random_;
+  MetricHandle kept_mass_, queries_losing_keys_, output_change_, entropy_deficit_,
+      entropy_deficit_random_;
   std::vector<std::optional<HeadInput>> changed_heads_;  // the present head under each intervention
   PackedHead packed_;
   std::vector<Work> work_;

@@ -36,6 +36,12 @@ std::vector<MetricInfo> declared_metrics(std::span<const std::unique_ptr<Measure
   return declared.list;
 }
 
+bool has_predictions(const MeasureOptions& options, const SourceInfo& source) {
+  using enum MeasureOptions::Changed;
+  return source.has_loss && options.changed != pattern &&
+         source.runs_normalizer.value_or(options.changed == nothing);
+}
+
 bool can_measure(const MetricGroup& group, const MeasureOptions& options,
                  const SourceInfo& source) {
   using enum MetricGroup::Needs;
@@ -47,13 +53,13 @@ bool can_measure(const MetricGroup& group, const MeasureOptions& options,
     case shares:
       return source.has_x && !options.top_share.empty();
     case loss:
-      return source.has_loss;
+      return has_predictions(options, source);
     case intervention:
       // If only the normalizer changes, the group measures only output_change, which needs values.
       return options.changed == MeasureOptions::Changed::pattern ||
              (options.changed == MeasureOptions::Changed::normalizer && source.has_values);
     case answers:
-      return source.has_loss && !source.answers.empty();
+      return has_predictions(options, source) && !source.answers.empty();
   }
   return false;
 }

@@ -92,8 +92,8 @@ class Sentences {
     const auto high = cell(metric::planned_change_high, 0, 0);
     Line line;
     if (asked_rise() && share->value >= 1) {
-      line.say(
-          "No plan that keeps less of the key-value cache was shown to stay below the allowed ");
+      line.say("No plan that keeps less of the key-value cache at L = ").longest(results_);
+      line.say(" was shown to stay below the allowed ");
       return line.say(std::string(budgets_[0]))
           .say(judges_more() ? " nats, of text, replay and answers, on what took no part in the "
                                "search: keep the model as it is."
@@ -102,7 +102,8 @@ class Sentences {
           .done();
     }
     line.say("The plan \"").say(budgets_[0]).say("\" keeps ").number(*share, 100);
-    line.say(by_loss_ ? " % of the key-value cache" : " % of the keys");
+    line.say(by_loss_ ? " % of the key-value cache at L = " : " % of the keys at L = ");
+    line.longest(results_);
     line.say(" and changes the ").say(what_).say(by_loss_ ? " by " : " (relative to it) by ");
     add_change(line, 0);
     line.say(" on held-out text: ");
@@ -134,7 +135,7 @@ class Sentences {
     return line.say(".").done();
   }
 
-  const char* act_means() const {
+  std::string act_means() const {
     for (Index t = 0; t < tasks(); ++t) {
       if (!of_task(metric::planned_answer_change, t)) continue;
       return "Decide by these figures: the text and the cases were not used to choose the plan. "
@@ -144,8 +145,8 @@ class Sentences {
       return "Decide by these figures: the text was not used to choose the plan. The replay shows "
              "copying alone; add --confirm-tasks to see whether answers are still found.";
     }
-    return "Decide by this figure: the text that it was measured on was not used to choose the "
-           "plan. It does not show whether the model still finds tokens far back.";
+    return std::string("Decide by this figure: its text was not used to choose the plan. ") +
+           summary::kFarBack;
   }
 
   // Returns whether the first plan is judged by more than the loss of text.
@@ -308,7 +309,8 @@ class Sentences {
   MaybeLine others() const {
     if (budgets_.size() < 2) return std::nullopt;
     Line line;
-    line.say("The other plans change the ").say(what_).say(" by ");
+    line.say("At L = ").longest(results_);
+    line.say(", the other plans change the ").say(what_).say(" by ");
     for (Index b = 1; b < std::ssize(budgets_); ++b) {
       if (!cell(metric::planned_change, 0, b)) return std::nullopt;
       if (b > 1) line.say(", ");
@@ -337,7 +339,11 @@ class Sentences {
     });
     if (tried == 0) return std::nullopt;
     Line line;
-    line.say("The loss is shown to fall in ").derived(falls).say(" and to rise in ").derived(rises);
+    line.say("At L = ").longest(results_);
+    line.say(", the loss is shown to fall in ")
+        .derived(falls)
+        .say(" and to rise in ")
+        .derived(rises);
     line.say(" of ").derived(tried).say(shared > 1 ? " key-value heads" : " heads");
     return line.say(", each tried alone under a candidate (false discovery rate 5 %).").done();
   }

@@ -245,7 +245,9 @@ class Tokens {
     });
     const Journal::Stage stage(options_.journal, name);
     const auto run = [&] {
-      return compare(*source_, options, make_interventions(options, source_->info()), &stages_,
+      CompareOptions of_paper = options;
+      of_paper.patterns.clear();  // on a short text the largest drops no key
+      return compare(*source_, of_paper, make_interventions(options, source_->info()), &stages_,
                      stop_);
     };
     const Results results = found ? std::move(*found) : run();

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "results/value_or.hpp"
+
 namespace headgauge {
 namespace {
 
@@ -107,10 +109,15 @@ std::string with_commands(const Results& results, std::string words, const std::
   } else {
     replace_word(words, "MODEL", name);
   }
+  replace_word(words, "--plan PLAN",
+               "--plan " + in_shell(value_or<std::string>(results.settings, "plan_file", "FILE")));
   return words;
 }
 
 void fill_in_commands(Results& results) {
+  for (std::string& notice : results.notices) {
+    if (notice.find("`headgauge ") != notice.npos) notice = with_commands(results, notice);
+  }
   for (SummaryLine& line : results.summary) {
     line.next =
         with_commands(results, std::move(line.next), line.heads.empty() ? "" : line.heads.front());

@@ -14,6 +14,7 @@
 #include "headgauge/text.hpp"
 #include "results/declared.hpp"
 #include "results/diff_notices.hpp"
+#include "results/value_or.hpp"
 
 namespace headgauge {
 namespace {
@@ -38,6 +39,16 @@ void give_same_parts(LabelledArray& before, LabelledArray& after) {
   before.none = after.none;
   before.identifier = after.identifier;
   before.change_of = after.change_of;
+}
+
+// Returns whether the model ran without the pattern or the normalizer that its heads were measured
+// under: earlier versions kept its predictions. A loaded model, which has no checksum, may have run
+// under the normalizer.
+bool ran_without_change(const Results& results) {
+  if (results.command != Command::scan && results.command != Command::converge) return false;
+  return value_or<std::string>(results.settings, "pattern", "none") != "none" ||
+         (value_or<std::string>(results.settings, "normalizer", "softmax") != "softmax" &&
+          !results.model.weights_sha256.empty());
 }
 
 class Difference {
@@ -103,14 +114,19 @@ class Difference {
       }
     }
     const bool same_longest = longest_length(before_) == longest_length(after_);
+    const bool lacks_change = ran_without_change(before_) || ran_without_change(after_);
     for (const auto& [name, metric] : after_.metrics) {
       const LabelledArray* old = before_.metric(name);
+      const MetricInfo* info = find_metric_info(name);
       if (!options_.metrics.empty() && !asked_for(name)) continue;
       if (!options_.heads.empty() && !metric.of_heads()) continue;
       if (old == nullptr) {
         left_out_.new_only.push_back(name);
       } else if (old->dim_names() != metric.dim_names() || old->unit != metric.unit) {
         left_out_.different.push_back(name);
+      } else if (lacks_change && info != nullptr &&
+                 (info->group == "model" || info->group == "answers")) {
+        left_out_.without_change.push_back(name);
       } else if (follows(metric)) {
         left_out_.following.push_back(name);
       } else if (metric.unit == "seconds" && !asked_for(name)) {

@@ -152,6 +152,7 @@ void LeftOut::say_what_is_missing(std::vector<std::string>& all) const {
   list(old_only, "metrics that only the old file has are left out");
   list(new_only, "metrics that only the new file has are left out");
   list(different, "left out: their dims or units differ");
+  list(without_change, "left out: the model ran without the pattern or normalizer of its heads");
   list(disjoint, "left out: the two runs have no labels in common");
   const auto longest = [](const Results& results) { return longest_length(results).value_or(0); };
   list(of_longest, fmt::format("left out: they are measured at the longest length only, {} in the "

@@ -26,11 +26,12 @@ class LeftOut {
 
   // Metrics, by the reason for leaving them out.
   std::vector<std::string> old_only, new_only;
-  std::vector<std::string> different;   // other dims or another unit
-  std::vector<std::string> times;       // measured times, unless they were asked for
-  std::vector<std::string> following;   // NAME_change if NAME is compared
-  std::vector<std::string> of_longest;  // of the longest length, which differs between the runs
-  std::vector<std::string> disjoint;    // no label in common along some dim
+  std::vector<std::string> different;       // other dims or another unit
+  std::vector<std::string> times;           // measured times, unless they were asked for
+  std::vector<std::string> following;       // NAME_change if NAME is compared
+  std::vector<std::string> without_change;  // losses of a model without the change of its heads
+  std::vector<std::string> of_longest;      // of the longest length, which differs between the runs
+  std::vector<std::string> disjoint;        // no label in common along some dim
   // Number of values without a change, by metric.
   std::map<std::string, std::int64_t> undefined_old, undefined_new;  // undefined in this run only
   std::map<std::string, std::int64_t> found, lost;  // critical N found only in the new run, only in

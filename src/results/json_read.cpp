@@ -348,6 +348,7 @@ Results results_from_json(const nlohmann::ordered_json& json, const std::string&
   results.settings = object_at(root, "settings");
   results.timings = record_of<Timings>(object_at(root, "timings"));
   const Reader io{root};
+  io.optional("request", results.request);
   io.optional("partial", results.partial);
   io.optional("layers_done", results.layers_done);
 

@@ -162,11 +162,12 @@ Json head_to_json(const Results& results) {
   Json json;
   json["schema"] = kResultsSchema;
   if (results.command != Command::unknown) json["command"] = command_text(results.command);
+  if (!results.request.empty()) json["request"] = results.request;
+  json["partial"] = results.partial;
   json["tool"] = record_to_json(results.tool);
   json["model"] = record_to_json(results.model);
   json["text"] = record_to_json(results.text);
   json["settings"] = results.settings;
-  json["partial"] = results.partial;
   json["layers_done"] = results.layers_done;
   json["coords"] = Json::object();
   for (const Dimension& dim : results.coords) {

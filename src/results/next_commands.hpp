@@ -1,6 +1,6 @@
 // Follow-up commands for findings and flags (SummaryLine::next, FlagInfo::next), in backticks.
 // MODEL, TEXT, TASKS and HEAD are placeholders for the user's own, CHANGE for what a comparison
-// compared.
+// compared, PLAN for the plan that was made.
 #pragma once
 
 namespace headgauge::next {
@@ -16,6 +16,9 @@ inline constexpr const char* kCompare =
 inline constexpr const char* kCompareTasks =
     "`headgauge compare MODEL TEXT TASKS --pattern sinks:sinks=4,window=124` says which answers a "
     "smaller cache loses.";
+inline constexpr const char* kProbe =
+    "`headgauge compare MODEL TEXT CHANGE --probe replay` says whether a passage that comes again "
+    "is still found.";
 inline constexpr const char* kTasksEachLayer =
     "`headgauge compare MODEL TEXT TASKS CHANGE --each layer` changes one layer at a time and says "
     "which change loses answers.";
@@ -44,6 +47,6 @@ inline constexpr const char* kValidate =
 inline constexpr const char* kDrawn =
     "`headgauge diff OLD NEW --out DIR` and `headgauge report DIR` show the changes of all heads.";
 inline constexpr const char* kUnderPlan =
-    "`headgauge scan MODEL --text FILE --plan plan/plan.json` measures the heads under the plan.";
+    "`headgauge scan MODEL TEXT --plan PLAN` measures the heads under the plan.";
 
 }  // namespace headgauge::next

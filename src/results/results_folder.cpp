@@ -13,6 +13,26 @@ namespace headgauge {
 namespace {
 
 constexpr std::string_view kHeadsCsvBegin = "layer,head,";
+constexpr std::size_t kHeader = 4096;  // bytes of results.json up to its request
+constexpr std::string_view kPageTitle = "<title>headgauge</title>";
+constexpr std::size_t kPageHead = 2048;  // bytes that include the title
+
+// Returns the names of the page and of the figures that headgauge drew in a folder of results, but
+// nothing behind a link.
+std::vector<std::string> drawings_in(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  const std::string page = beginning_of((folder / kReportFile).string(), kPageHead);
+  if (page.find(kPageTitle) != page.npos) names.emplace_back(kReportFile);
+  std::error_code none;  // a missing folder has none
+  if (std::filesystem::is_symlink(folder / kFiguresFolder, none)) return names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / kFiguresFolder, none)) {
+    const std::string path = entry.path().string();
+    if (path.ends_with(".svg") && beginning_of(path, kFigureMark.size()) == kFigureMark) {
+      names.push_back((std::filesystem::path(kFiguresFolder) / entry.path().filename()).string());
+    }
+  }
+  return names;
+}
 
 }  // namespace
 
@@ -63,13 +83,26 @@ OutFolder::OutFolder(std::string path) : path_(std::move(path)), made_(path_, kO
   for (const char* name : {kResultsFile, kHeadsFile}) trial.add(name);
 }
 
-void OutFolder::save(const Results& results) const {
-  write_results_folder(results, path_);
+void OutFolder::save(const Results& results, bool force) const {
+  write_results_folder(results, path_, force);
 }
 
-void write_results_folder(const Results& results, const std::string& folder) {
+void require_request(const std::string& request, const std::string& folder) {
+  const std::string old = beginning_of(results_path(folder), kHeader);
+  const auto says = [&](const std::string& words) { return old.find(words) != old.npos; };
+  if (!says(R"("schema": "headgauge.results/)") || says(R"("partial": true)") ||
+      says(R"("request": ")" + request)) {
+    return;
+  }
+  throw UsageError(fault("Run::out", "a folder without finished results of another request",
+                         results_path(folder), "choose another, or replace them with Run::force"));
+}
+
+void write_results_folder(const Results& results, const std::string& folder, bool force) {
+  if (!force) require_request(results.request, folder);
   AtomicFiles files(folder);
   add_results(results, files);
+  for (const std::string& name : drawings_in(folder)) files.remove(name);
   files.commit();
 }
 

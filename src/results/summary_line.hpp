@@ -75,6 +75,9 @@ class Line {
 
 using MaybeLine = std::optional<SummaryLine>;
 
+inline constexpr const char* kFarBack =
+    "The loss of text does not show whether the model still finds tokens far back.";
+
 // Adds to a sentence what it means for the reader and which command to run next
 // (results/next_commands.hpp).
 inline MaybeLine explained(MaybeLine line, std::string_view means, std::string_view next) {

@@ -14,7 +14,8 @@ namespace headgauge {
 int last_layer_of(const ResolvedScan& plan, const SourceInfo& source) {
   const auto& groups = plan.options.measures;
   const bool loss = source.has_text() && std::ranges::find(groups, "model") != groups.end();
-  if (source.has_loss && (loss || !source.answers.empty())) return source.layers - 1;
+  const bool predicts = has_predictions(plan.options.measure, source);
+  if (predicts && (loss || !source.answers.empty())) return source.layers - 1;
   int last = 0;
   for (int layer = 0; layer < source.layers; ++layer) {
     if (plan.selection.layer(layer)) last = layer;

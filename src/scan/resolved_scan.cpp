@@ -113,10 +113,12 @@ void resolve_measures(ScanOptions& options, const SourceInfo& source) {
            std::ranges::find(measure_groups(), group) == measure_groups().end();
   };
   if (std::ranges::any_of(options.measures, allowed)) return;
+  const bool lost = source.has_loss && !has_predictions(options.measure, source);
   throw UnsupportedError(
       fault("ScanOptions::measures",
             fmt::format("a group that {} allows ({})", source.name, fmt::join(possible, ", ")),
-            fmt::format("{}", fmt::join(options.measures, ", ")), needs_of_groups()));
+            fmt::format("{}", fmt::join(options.measures, ", ")),
+            lost ? why_no_predictions(options, source) : needs_of_groups()));
 }
 
 // The default applies to a scan of heads in few texts whose tokens are known.
@@ -135,6 +137,15 @@ int usual_examples(const ScanOptions& options, const SourceInfo& source) {
 }
 
 }  // namespace
+
+std::string why_no_predictions(const ScanOptions& options, const SourceInfo& source) {
+  const bool masks = options.pattern != "none";
+  return fmt::format(
+      "heads are measured under {0}, but the model runs without it, so no loss is kept: "
+      "`headgauge compare MODEL TEXT{1} --{2} {0}` runs the model under it",
+      masks ? options.pattern : options.normalizer, source.answers.empty() ? "" : " TASKS",
+      masks ? "pattern" : "normalizer");
+}
 
 std::vector<int> auto_lengths(Index tokens, Index max_length) {
   const Index limit = max_length > 0 ? std::min(tokens, max_length) : tokens;
@@ -195,6 +206,7 @@ ResolvedScan resolve_scan(const ScanOptions& given, const SourceInfo& source) {
   }
   if (options.own_pattern == nullptr && masks) {
     plan.intervention.pattern = make_pattern(options.pattern);
+    require_dropped_keys(options.pattern, "ScanOptions::pattern", source, plan.longest());
   }
   return plan;
 }

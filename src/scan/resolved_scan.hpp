@@ -24,6 +24,10 @@ ResolvedScan resolve_scan(const ScanOptions& options, const SourceInfo& source);
 // Sorts the options' lists that are sets, as resolve_scan() does.
 void sort_lists(ScanOptions& options);
 
+// Says that the model runs without the pattern or the normalizer that its heads are measured under,
+// and names the comparison that runs it under that.
+std::string why_no_predictions(const ScanOptions& options, const SourceInfo& source);
+
 // Makes the measures of the plan, the caller's own last.
 std::vector<std::unique_ptr<Measure>> make_measures(const ResolvedScan& plan,
                                                     const SourceInfo& source, int slots);

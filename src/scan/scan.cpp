@@ -81,6 +81,7 @@ class Scan {
     tables_.plan = std::make_unique<MeasuredRows>(options.lengths, info_.measured_lengths(),
                                                   *options.queries, options.seed);
     asks_loss_ = asks("model");
+    predicts_ = has_predictions(options.measure, info_);
     last_layer_ = last_layer_of(plan_, info_);
     bytes_ = estimate_bytes();
   }
@@ -118,8 +119,8 @@ class Scan {
   bool asks(std::string_view group) const {
     return std::ranges::find(plan_.options.measures, group) != plan_.options.measures.end();
   }
-  bool wants_loss() const { return info_.has_loss && asks_loss_ && info_.has_text(); }
-  bool wants_answers() const { return info_.has_loss && !tasks_.empty(); }
+  bool wants_loss() const { return predicts_ && asks_loss_ && info_.has_text(); }
+  bool wants_answers() const { return predicts_ && !tasks_.empty(); }
   // Returns whether the predictions of the document are needed.
   bool wants_predictions(Index document) const {
     return info_.is_text(document) ? wants_loss() : wants_answers();
@@ -213,6 +214,7 @@ class Scan {
     const Index longest = rows().longest();
     results.notices = info_.notices;
     if (asks_loss_ && !info_.has_loss) say("there is no loss: " + why_no_loss(info_));
+    if (info_.has_loss && !predicts_) say(why_no_predictions(options, info_));
     const bool roles = std::ranges::find(options.measures, "roles") != options.measures.end();
     if (roles && !info_.has_tokens) {
       say("no token ids are known: what needs them (weight_duplicate, weight_induction) is "
@@ -330,6 +332,7 @@ class Scan {
   TaskSet tasks_;
   ScanTables tables_;
   bool asks_loss_ = false;
+  bool predicts_ = false;
   int last_layer_ = 0;
   std::size_t bytes_ = 0;  // memory estimate, known before the work begins
   bool stopped_ = false;

@@ -45,6 +45,9 @@ DiffResults diff(std::span<const Results> before, std::span<const Results> after
   results.tool = describe_tool(1);
   DiffRequest written = request;
   write_own_settings(options_of(written), "DiffRequest::", results.settings);
+  results.request = request_digest({"diff", written.options.old_file, written.options.new_file,
+                                    written.options.metrics, written.options.heads, written.level,
+                                    written.limits});
   use_option_names(results);
   return found;
 }
@@ -54,6 +57,8 @@ Results joined(std::span<const std::vector<Results>> runs, std::span<const std::
   Results results = series(runs, names, options);
   results.tool = describe_tool(1);
   write_own_settings(options_of(options), "SeriesOptions::", results.settings);
+  results.request = request_digest({"series", std::vector<std::string>(names.begin(), names.end()),
+                                    options.steps, options.metrics, options.level});
   use_option_names(results);
   return results;
 }

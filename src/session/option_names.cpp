@@ -34,6 +34,7 @@ const Names& names() {
         {"text_files()", "--text"},
         {"token_files()", "--tokens"},
         {"Run::out", "--out"},
+        {"Run::force", "--force"},
         {"Run::shard", "--shard"},
     };
     add<ScanRequest>(names);

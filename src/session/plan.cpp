@@ -99,22 +99,25 @@ PlanResults Session::plan(PlanRequest request) {
   const std::vector<std::string> untried =
       keep_exportable(request.options, formats, confirm.info());
   notices.insert(notices.end(), untried.begin(), untried.end());
+  const Results losses = described(texts);
+  running.claim({"plan", model_, texts_, options_of(request)}, losses);
   request.options.journal = running.open_journal(
       {.experiment = "plan", .model = model_, .texts = texts_, .options = {}, .has_shards = false},
-      described(texts));
+      losses);
   running.start(&confirm);
+  const std::string file = (fs::path(run_.out) / "plan.json").string();
   PlanResults made = running.measure([&] {
     PlanResults found = make_plan(texts, request.options, running.observer(), run_.stop);
     if (found.results.partial) return found;
     found.results.notices.insert(found.results.notices.end(), notices.begin(), notices.end());
+    if (!run_.out.empty()) found.results.settings["plan_file"] = file;
     complete(found.results, {input, options_of(request), "PlanRequest::", summarize_plan});
     return found;
   });
   running.save(made.results, [&] {
     if (made.results.partial || run_.out.empty()) return;
     for (const MadePlan& one : made.plans) {
-      written_.push_back(written_.empty() ? (fs::path(run_.out) / "plan.json").string()
-                                          : plan_file(run_.out, one.budget));
+      written_.push_back(written_.empty() ? file : plan_file(run_.out, one.budget));
       write_plan(one.plan, written_.back());
     }
     made.exported =

@@ -31,14 +31,10 @@ void note_undrawn(Results& results) {
       "no page and no figures: this headgauge was configured with -DHEADGAUGE_REPORT=OFF");
 }
 
-// Saves the results; removes drawings of older results from the folder.
-std::vector<std::string> save_and_draw(Running& running, const Results& results,
+std::vector<std::string> save_and_draw(Running& running, Results& results,
                                        const std::string& folder) {
   std::vector<std::string> drawn;
   running.save(results, [&] {
-    if (!folder.empty() && !(results.partial && finished_part(results).empty())) {
-      remove_drawings(folder);
-    }
     if (!results.partial) drawn = draw(results, folder);
   });
   return drawn;
@@ -66,6 +62,8 @@ Results Session::reproduce(LimitsRequest request) {
     options.cases.open = [&](std::size_t c) { return open_documents(input, {cases.documents[c]}); };
   }
   options.cut = std::move(opened.cut);
+  running.claim({"reproduce limits", model_, texts_, options_of(request)},
+                described(*opened.source));
   running.start(opened.source.get());
   Results results = reproduce_limits(*opened.source, options, running.observer(), run_.stop);
   described(*opened.source);
@@ -80,6 +78,9 @@ Results Session::judge_limits(const std::string& results_path) {
   running.require_no_shard("reproduce limits");
   const std::string file = results_file(results_path);
   Results scanned = read_results(file);
+  Results judged;
+  judged.text.others["results"] = file_sha256(file);
+  running.claim({"reproduce limits", model_, texts_, {}}, judged);
   running.start(nullptr);
   Results results = headgauge::judge_limits(std::move(scanned), file);
   results.settings["results"] = results_path;

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/strict_json.hpp"
+#include "headgauge/files.hpp"
 #include "headgauge/kernels.hpp"
 #include "headgauge/results_folder.hpp"
 #include "headgauge/text.hpp"
@@ -65,12 +67,8 @@ Journal::Identity identity_of(const RunRecord& record, const Results& described)
   const ModelRecord& model = described.model;
   if (!model.config_sha256.empty()) identity["config_sha256"] = model.config_sha256;
   if (!model.weights_sha256.empty()) identity["weights_sha256"] = model.weights_sha256;
+  if (model.weights_sha256.empty()) identity["model"] = to_json(model);
   add_tokenizer(record.model, identity);
-  identity["version of headgauge"] = HEADGAUGE_VERSION;
-  // Sums over rows differ in their last bits between instruction sets.
-  identity["HEADGAUGE_SIMD"] = simd_level();
-  // Parts are copies of numbers in memory.
-  identity["byte order"] = std::endian::native == std::endian::little ? "little" : "big";
   return identity;
 }
 
@@ -118,8 +116,19 @@ void Running::require_no_shard(const std::string& experiment) const {
                                "measure in one process"));
 }
 
+std::string request_digest(const nlohmann::ordered_json& asked) {
+  return text_sha256(json_text(asked));
+}
+
+void Running::claim(const RunRecord& record, const Results& described) {
+  if (!folder_ || run_.shard || !request_.empty()) return;
+  request_ = request_digest(identity_of(record, described));
+  if (!run_.force) require_request(request_, run_.out);
+}
+
 Journal& Running::open_journal(const RunRecord& record, const Results& described) {
   if (!record.has_shards) require_no_shard(record.experiment);
+  claim(record, described);
   if (record.has_own || !record.model.has_name()) {
     if (!run_.shard && merged_ == nullptr) return no_journal();
     throw record.has_own
@@ -133,7 +142,12 @@ Journal& Running::open_journal(const RunRecord& record, const Results& described
     throw UsageError(fault("Run::shard", "Run::out = DIR, where the shard is kept", "no Run::out",
                            "add Run::out = DIR"));
   }
-  const Journal::Identity identity = identity_of(record, described);
+  Journal::Identity identity = identity_of(record, described);
+  identity["version of headgauge"] = HEADGAUGE_VERSION;
+  // Sums over rows differ in their last bits between instruction sets.
+  identity["HEADGAUGE_SIMD"] = simd_level();
+  // Parts are copies of numbers in memory.
+  identity["byte order"] = std::endian::native == std::endian::little ? "little" : "big";
   if (merged_ != nullptr) {
     merged_->require_identity(identity);
     return journal_ = *merged_;
@@ -160,8 +174,9 @@ bool Running::may_go_away(const Error& error) {
          dynamic_cast<const DamagedPartError*>(&error) != nullptr;
 }
 
-void Running::save(const Results& results, const std::function<void()>& save_more) {
+void Running::save(Results& results, const std::function<void()>& save_more) {
   observer_->measured();
+  results.request = request_;
   const bool finished_any = has_results() && !(results.partial && finished_part(results).empty());
   measure([&] {
     if (finished_any && folder_) folder_->save(results);

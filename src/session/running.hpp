@@ -31,11 +31,14 @@ class Running {
 
   RunObserver* observer() const { return observer_; }
 
-  // Opens the journal in which the run keeps its parts; no_journal() if it has no folder.
-  // `described`: results with the model and the texts. Throws BadInputError if the folder has the
-  // journal of another run, UsageError for a shard without a folder, UnsupportedError for a shard
-  // of a model without a name or of a run without shards. Objects of the program's own have no
-  // identity, and so no journal.
+  // Names the request whose results will be saved, unless that is done. Throws UsageError if the
+  // folder has finished results of another.
+  void claim(const RunRecord& record, const Results& described);
+  // Claims the folder, and opens the journal in which the run keeps its parts; no_journal() if it
+  // has no folder. `described`: results with the model and the texts. Throws BadInputError if the
+  // folder has the journal of another run, UsageError for a shard without a folder,
+  // UnsupportedError for a shard of a model without a name or of a run without shards. Objects of
+  // the program's own have no identity, and so no journal.
   Journal& open_journal(const RunRecord& record, const Results& described);
   // Throws UnsupportedError for a shard of a run that several processes cannot share.
   void require_no_shard(const std::string& experiment) const;
@@ -62,7 +65,7 @@ class Running {
   // Saves what was finished and runs `save_more`, which saves further files; then removes the
   // journal of a complete run.
   void save(
-      const Results& results, const std::function<void()>& save_more = [] {});
+      Results& results, const std::function<void()>& save_more = [] {});
 
  private:
   // Keeps what was finished: the run was stopped, or failed for a reason that may go away.
@@ -76,9 +79,13 @@ class Running {
   RunObserver* observer_;
   std::shared_ptr<Journal> merged_;
   std::optional<OutFolder> folder_;
+  std::string request_;  // see Results::request
   std::unique_ptr<Journal> own_;
   JournalRef journal_ = no_journal();
 };
+
+// Returns the digest of what was asked for, for Results::request.
+std::string request_digest(const nlohmann::ordered_json& asked);
 
 // Says what partial results contain: "2 layers were finished"; empty: nothing.
 std::string finished_part(const Results& results);

@@ -96,7 +96,7 @@ class Advice(CommandTest):
         text = (ROOT / "docs/convergence.md").read_text()
         for heads, pattern, stated in FOLLOWED:
             out = self.folder / "out"
-            self.succeed("compare", *DEMO, *heads, "--pattern", pattern, "--quiet", "--out", str(out))
+            self.succeed("compare", *DEMO, *heads, "--pattern", pattern, "--quiet", "--force", "--out", str(out))
             metrics = validate(out / "results.json")["metrics"]
             change = metrics["loss_change"]["values"][1][-1]
             rounding = 0.6 * 10 ** -len(f"{stated}".split(".")[1])

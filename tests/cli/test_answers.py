@@ -40,7 +40,7 @@ class AnswersTest(SharesTest):
         self.write(name, "\n".join(lines) + "\n")
 
     def scan(self, *options: str, out: str = "out") -> dict:
-        self.succeed("scan", "model", *options, *QUICK, "--out", out, "--quiet")
+        self.succeed("scan", "model", *options, *QUICK, "--out", out, "--force", "--quiet")
         return validate(self.folder / out / "results.json")
 
 
@@ -70,7 +70,7 @@ class Scan(AnswersTest):
 
     def test_without_a_text_heads_are_measured_up_to_the_shortest_case(self) -> None:
         self.cases("short.jsonl", "short", 2, length=14)
-        words = ("scan", "model", "--tasks", "keys.jsonl", "short.jsonl", "--out", "out", "--quiet")
+        words = ("scan", "model", "--tasks", "keys.jsonl", "short.jsonl", "--out", "out", "--force", "--quiet")
         self.succeed(*words)
         self.assertEqual(validate(self.folder / "out/results.json")["coords"]["length"], [16])
         self.succeed(*words, "--lengths", "20")
@@ -165,7 +165,7 @@ class Compare(AnswersTest):
     words = ("--tokens", "ids.txt", "--tasks", "keys.jsonl", "--pattern", "window:size=6")
 
     def compare(self, *options: str, out: str = "out") -> dict:
-        self.succeed("compare", "model", *options, *QUICK, "--out", out, "--quiet")
+        self.succeed("compare", "model", *options, *QUICK, "--out", out, "--force", "--quiet")
         return validate(self.folder / out / "results.json")
 
     def test_what_a_window_costs_the_answers(self) -> None:

@@ -20,7 +20,7 @@ WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "one", "two", "three", "f
 class BertTest(CommandTest):
     def results(self, *arguments, out: str = "out") -> tuple[dict, str]:
         """What a command wrote, and what it said on stderr."""
-        done = self.succeed(*arguments, "--out", out)
+        done = self.succeed(*arguments, "--out", out, "--force")
         return validate(self.folder / out / "results.json"), done.err
 
 

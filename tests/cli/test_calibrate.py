@@ -49,6 +49,7 @@ class Calibrate(CommandTest):
                 plan,
                 "--out",
                 "one",
+                "--force",
                 "--quiet",
             )
             one = validate(self.folder / "one/results.json")["metrics"]
@@ -57,7 +58,7 @@ class Calibrate(CommandTest):
 
     def test_a_rise_that_was_asked_for(self) -> None:
         done = self.succeed(
-            "converge", *self.asked, "--tolerance-nats", RISES, "--confirm", "c.txt", "--out", "out"
+            "converge", *self.asked, "--tolerance-nats", RISES, "--confirm", "c.txt", "--out", "out", "--force"
         )
         for words in (
             "budgets for a rise of the loss",
@@ -110,7 +111,7 @@ class Calibrate(CommandTest):
     def test_answers_must_be_kept_too(self) -> None:
         write_cases(self, "task.jsonl", likeliest(self, "model", [60] * 6))
         nats = ("--tolerance-nats", RISES, "--confirm", "c.txt", "--tasks", "task.jsonl")
-        done = self.succeed("converge", *self.asked, *nats, "--out", "out")
+        done = self.succeed("converge", *self.asked, *nats, "--out", "out", "--force")
         for words in ("answers", "stay below", "; the loss of answers changes by"):
             self.assertIn(words, " ".join(done.out.split()))
         results = validate(self.folder / "out/results.json")

@@ -6,6 +6,7 @@ import csv
 import json
 import unittest
 
+from tests.cli.answers import likeliest, write_cases
 from tests.cli.checkpoints import copy_golden, make_dump
 from tests.cli.command import UNSUPPORTED, USAGE, CommandTest
 from tests.places import DATA, ROOT
@@ -26,7 +27,7 @@ class CompareTest(CommandTest):
         self.model = ("model", "--tokens", "ids.txt", "--lengths", "16,96")
 
     def compare(self, *options: str, model: tuple[str, ...] | None = None) -> dict:
-        self.succeed("compare", *(model or self.model), "--out", "out", "--quiet", *options)
+        self.succeed("compare", *(model or self.model), "--out", "out", "--force", "--quiet", *options)
         return validate(self.folder / "out/results.json")
 
 
@@ -104,6 +105,24 @@ class Compare(CompareTest):
         change = results["metrics"]["entropy_change"]["values"]
         self.assertEqual(set(flat(change[0])), {0})
         self.assertLess(max(flat(change[1][1][1])), 0)
+
+    def test_a_pattern_says_what_it_drops_and_what_the_loss_does_not_show(self) -> None:
+        results = self.compare("--pattern", "window:size=24", "--measures", "weights")
+        shares = results["metrics"]["queries_losing_keys"]["values"]
+        self.assertTrue(all(head[1] == [0, 72 / 96] and head[0] == [0, 0] for layer in shares for head in layer))
+        found = {line["text"]: line for line in results["summary"]}
+        said = "The loss of text does not show whether the model still finds tokens far back."
+        command = "`headgauge compare model --tokens ids.txt --pattern window:size=24 --probe replay`"
+        self.assertIn(command, found[said]["next"])
+        self.assertTrue(any(" (75.0 % of the queries lose some): " in text for text in found))
+        for text in found:
+            if text.startswith("window:size=24"):
+                self.assertIn("At L = 96, ", text)
+        write_cases(self, "tasks.jsonl", [{**one, "task": "said"} for one in likeliest(self, "model", [30] * 12)])
+        judged = self.compare("--pattern", "window:size=24", "--measures", "weights", "--tasks", "tasks.jsonl")
+        self.assertNotIn(said, [line["text"] for line in judged["summary"]])
+        other = self.compare("--normalizer", "sparsemax", "--measures", "weights")
+        self.assertNotIn(said, [line["text"] for line in other["summary"]])
 
     def test_one_at_a_time(self) -> None:
         results = self.compare(
@@ -240,6 +259,7 @@ class CompareOnModels(CommandTest):
             [("candidate", 1, 1), ("candidate", 1, 5)],
         )
         self.assertEqual(done.out.count("Lower loss in head"), 2)
+        self.assertRegex(" ".join(done.out.split()), r"Lower loss in head 1\.\d: [^ ]+, loss [^ ]+ ± [^ ]+ nats at L = \d+,")
         self.assertIn("compare --confirm FILE tries them on another", " ".join(done.out.split()))
         self.assertNotIn("Recommended", done.out)
         for flag in results["flags"]:
@@ -253,7 +273,7 @@ class CompareOnModels(CommandTest):
             self.assertLess(flag["threshold"], -2 * at[1][place][-1], "among 4 tries")
             self.assertLess(flag["value"], flag["threshold"])
 
-        done = self.succeed(*demo, "--confirm", ROOT / "LICENSE")
+        done = self.succeed(*demo, "--confirm", ROOT / "LICENSE", "--force")
         results = validate(self.folder / "out/results.json")
         self.assertEqual(
             [(f["name"], f["head"]) for f in results["flags"]], [("candidate", 1), ("recommended", 5)]

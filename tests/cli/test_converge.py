@@ -45,7 +45,7 @@ def draws(*shape: int, seed: int = 3) -> tuple[list[int], list[float]]:
 
 class ConvergeTest(CommandTest):
     def converge(self, *arguments, out: str = "out") -> dict:
-        self.succeed("converge", *arguments, "--out", out, "--quiet")
+        self.succeed("converge", *arguments, "--out", out, "--force", "--quiet")
         return validate(self.folder / out / "results.json")
 
     def absent(self, results: dict, *names: str) -> None:
@@ -201,7 +201,7 @@ class Checkpoint(ConvergeTest):
         """H is of queries and keys of any length."""
         for spec, predicted in (("cosine", False), ("sparsemax", False), ("softmax:t=2", True)):
             done = self.succeed(
-                "converge", *self.model, *FEW, "--normalizer", spec, "--measures", "weights", "--out", "out"
+                "converge", *self.model, *FEW, "--normalizer", spec, "--measures", "weights", "--out", "out", "--force"
             )
             results = validate(self.folder / "out/results.json")
             self.assertEqual(f"{spec} is not softmax(c <q, k>)" in done.err, not predicted, spec)
@@ -360,7 +360,7 @@ class Dumps(ConvergeTest):
     def test_bidirectional(self) -> None:
         """All 96 tokens are queries and keys; budgets take the nearest; there is no cache."""
         self.dump(causal="false")
-        done = self.succeed("converge", "d.safetensors", *FEW, "--grid", "24,48,72,96", "--out", "out")
+        done = self.succeed("converge", "d.safetensors", *FEW, "--grid", "24,48,72,96", "--out", "out", "--force")
         results = validate(self.folder / "out/results.json")
         self.assertIs(results["model"]["causal"], False)
         self.present(results, *ONCE, *CURVES, "tokens_for_error")

@@ -16,7 +16,7 @@ TEXT = "One & two <three>\x07 \u202ewords\u202c, \U0001f987 and\tagain.\n" * 12
 
 class Examples(CommandTest):
     def scan(self, *options: str) -> dict:
-        self.succeed("scan", *options, "--measures", "weights", "--out", "out", "--quiet")
+        self.succeed("scan", *options, "--measures", "weights", "--out", "out", "--force", "--quiet")
         return validate(self.folder / "out/results.json")
 
     def demo(self) -> str:
@@ -81,7 +81,7 @@ class Examples(CommandTest):
 
     def test_a_dump_has_positions_alone(self) -> None:
         make_dump(self.folder / "dump.safetensors", layers=1, heads=2, length=96, width=8)
-        done = self.succeed("scan", "dump.safetensors", "--examples", "2", "--out", "out")
+        done = self.succeed("scan", "dump.safetensors", "--examples", "2", "--out", "out", "--force")
         results = validate(self.folder / "out/results.json")
         self.assertTrue(results["examples"])
         self.assertEqual(results["passages"], [])
@@ -118,7 +118,7 @@ class TokenLosses(CommandTest):
     def compare(self, *options: str) -> dict:
         shutil.copytree(ROOT / "demo/model", self.folder / "demo", dirs_exist_ok=True)
         changed = ["--measures", "model", "--pattern", "sinks:window=12,topk:k=4"]
-        self.succeed("compare", "demo", *options, *changed, "--out", "out", "--quiet")
+        self.succeed("compare", "demo", *options, *changed, "--out", "out", "--force", "--quiet")
         return validate(self.folder / "out/results.json")
 
     def test_the_largest_changes_of_each_intervention_in_their_text(self) -> None:

@@ -11,7 +11,7 @@ from tests.places import ROOT
 
 # What makes a command quick, by how it begins.
 QUICK = {
-    "compare": "--lengths 64 --layers 0-1 --measures weights",
+    "compare": "--lengths 160 --layers 0-1 --measures weights",
     "converge": "--lengths 64 --replicates 4 --draws 4 --grid 8,16",
     "diff": "",
     "plan": "--lengths 64 --pieces 2 --search greedy --screen 2 --random-plans 2 --curve 0.5",
@@ -19,7 +19,7 @@ QUICK = {
     "reproduce limits": "--lengths 64 --out limits",
     "reproduce tokens": "--lengths 64 --replicates 2 --dimension 4 --grid 8,16 --out tokens",
     "scan": "--lengths 64",
-    "validate": "--lengths 64 --heads 0.*,1.0 --permutations 99 --resamples 99",
+    "validate": "--lengths 96 --heads 0.*,1.0 --permutations 99 --resamples 99",
 }
 FEWEST = 14
 

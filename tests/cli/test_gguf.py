@@ -80,7 +80,7 @@ class Gguf(CommandTest):
 
     def test_is_measured_on_a_text_with_the_tokenizer_that_is_in_it(self) -> None:
         model = self.file(gguf(metadata()))
-        self.succeed("scan", model, "--text", self.document(), "--lengths", "32", "--out", "out")
+        self.succeed("scan", model, "--text", self.document(), "--lengths", "32", "--out", "out", "--force")
         results = validate(self.folder / "out/results.json")
         self.assertEqual(results["model"]["family"], "llama")
         self.assertEqual(results["text"]["tokens_total"], [46])
@@ -93,7 +93,7 @@ class Gguf(CommandTest):
         self.write("a.txt", "It was the best of times.")
         for name in ("sha256-00ff", "link"):
             with self.subTest(name):
-                self.succeed("scan", name, "--text", "a.txt", "--out", "out")
+                self.succeed("scan", name, "--text", "a.txt", "--out", "out", "--force")
                 self.assertIn("BPE (GGUF, pre-tokenizer gpt-2)", self.succeed("inspect", name).out)
 
     def test_inspect_shows_types_and_metadata(self) -> None:

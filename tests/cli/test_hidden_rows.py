@@ -33,7 +33,7 @@ class HiddenRows(CommandTest):
         )
 
     def scan(self, name: str, *options: str) -> tuple[dict, str]:
-        done = self.succeed("scan", name, "--lengths", "16,48", "--out", "out", *options)
+        done = self.succeed("scan", name, "--lengths", "16,48", "--out", "out", "--force", *options)
         return validate(self.folder / "out/results.json"), done.err
 
     def test_they_are_left_out_and_counted(self) -> None:

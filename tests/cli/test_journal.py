@@ -120,6 +120,8 @@ class Journal(SharesTest):
             "validate": (
                 "validate",
                 DEMO,
+                "--pattern",
+                "topk:k=16",
                 "--text",
                 *self.documents[:2],
                 "--lengths",

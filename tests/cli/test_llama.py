@@ -20,7 +20,7 @@ TEXT = ROOT / "demo/text.txt"
 class LlamaTest(CommandTest):
     def results(self, *arguments, out: str = "out") -> tuple[dict, str]:
         """What a command wrote, and what it said on stderr."""
-        done = self.succeed(*arguments, "--out", out)
+        done = self.succeed(*arguments, "--out", out, "--force")
         return validate(self.folder / out / "results.json"), done.err
 
 

@@ -40,6 +40,7 @@ class EveryNormalizer(CommandTest):
             "48",
             "--out",
             "out",
+            "--force",
             "--quiet",
             *options,
         )
@@ -87,6 +88,7 @@ class EveryNormalizer(CommandTest):
                 name,
                 "--out",
                 "out",
+                "--force",
                 "--quiet",
             )
             results = validate(self.folder / "out/results.json")

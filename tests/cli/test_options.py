@@ -34,7 +34,7 @@ class Models(AgreementTest):
 
     def agree(self, *options, texts: tuple[str, ...] = ("ids.txt",)) -> dict:
         arguments = ("scan", "model", "--tokens", *texts, *BRIEF, *options)
-        self.succeed(*arguments, "--out", "out", "--quiet")
+        self.succeed(*arguments, "--out", "out", "--force", "--quiet")
         self.compare("--model", "model", "--tokens", *texts)
         return json.loads((self.folder / "out/results.json").read_text())
 
@@ -76,7 +76,7 @@ class Dumps(AgreementTest):
     def agree(self, *options, **extra) -> dict:
         make_dump(self.folder / "dump.safetensors", 2, 4, 80, 6, **extra)
         arguments = ("scan", "dump.safetensors", *BRIEF, *options)
-        self.succeed(*arguments, "--out", "out", "--quiet")
+        self.succeed(*arguments, "--out", "out", "--force", "--quiet")
         self.compare("--dump", "dump.safetensors")
         return json.loads((self.folder / "out/results.json").read_text())["metrics"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import shutil
@@ -9,7 +10,7 @@ import subprocess
 import unittest
 
 from tests.cli.checkpoints import copy_golden
-from tests.cli.command import BAD_INPUT, RESOURCE, CommandTest, environment, files_in, run
+from tests.cli.command import BAD_INPUT, RESOURCE, USAGE, CommandTest, environment, files_in, run
 from tests.places import BINARY
 from tests.results.schema import validate
 
@@ -35,6 +36,85 @@ class Folder(OutputTest):
         self.succeed(*self.scan, "--out", "out")
         self.assertTrue((self.folder / "out/results.json").read_text().startswith("{"))
         self.assertEqual((self.folder / "out/notes.txt").read_text(), "mine")
+
+    def result(self, out: str = "out") -> dict:
+        return validate(self.folder / out / "results.json")
+
+    def refuse_out(self, *words, out: str = "out") -> None:
+        says = (
+            "--out: expected a folder without finished results of another request",
+            f"{out}/results.json",
+            "--force",
+        )
+        self.refuse(USAGE, *words, "--out", out, says=says)
+
+    def test_with_finished_results_of_another_request_is_refused(self) -> None:
+        self.succeed(*self.scan, "--out", "out", "--quiet")
+        first = self.result()
+        self.ids(64, 31, "b.txt")
+        self.ids(64, 37, "c.txt")
+        model = ("model", "--tokens", "ids.txt")
+        plan = ("model", "--tokens", "ids.txt", "b.txt", "--confirm", "c.txt", "--lengths", 32)
+        for words in (
+            (*self.scan, "--seed", 1),
+            ("scan", "model", "--tokens", "b.txt", "--measures", "weights"),
+            ("compare", *model, "--measures", "weights", "--normalizer", "ssmax"),
+            ("converge", *model),
+            ("converge", "--synthetic", "gaussian"),
+            ("validate", *model, "b.txt", "--pattern", "window:size=9"),
+            ("plan", *plan),
+            ("reproduce", "limits", *model),
+            ("reproduce", "limits", "--results", "out"),
+            ("reproduce", "tokens", *model),
+            ("diff", "out", "out"),
+        ):
+            with self.subTest(words):
+                self.refuse_out(*words)
+        self.assertEqual(self.result(), first)
+
+    def test_takes_the_same_request_again_in_other_words(self) -> None:
+        self.succeed(*self.scan, "--lengths", "32,64", "--out", "out", "--quiet")
+        first = self.result()
+        again = ("scan", self.folder / "model", "--tokens", self.folder / "ids.txt", "--measures", "weights")
+        self.succeed(*again, "--lengths", "64,32", "--threads", 1, "--top", 2, "--out", "out", "--quiet")
+        self.assertEqual(self.result()["request"], first["request"])
+        for shard in ("1/2", "2/2"):
+            self.succeed(*self.scan, "--lengths", "32,64", "--shard", shard, "--out", "parts", "--quiet")
+        self.succeed("merge", "parts", "--out", "out", "--quiet")
+        self.assertEqual(self.result()["request"], first["request"])
+
+    def test_of_commands_that_read_results(self) -> None:
+        for out, seed in (("a", 1), ("b", 2)):
+            self.succeed(*self.scan, "--seed", seed, "--out", out, "--quiet")
+        for command in ("diff", "series"):
+            steps = ("--steps", "1,2") if command == "series" else ()
+            for _ in range(2):
+                self.succeed(command, "a", "b", *steps, "--out", command)
+            self.refuse_out(command, "b", "a", *steps, out=command)
+            self.succeed(command, "b", "a", *steps, "--out", command, "--force")
+
+    def test_loses_the_drawings_of_older_results(self) -> None:
+        for more in ((), ("--seed", 1, "--force")):
+            self.succeed(*self.scan, "--out", "out", "--quiet")
+            self.succeed("report", "out")
+            self.succeed("report", "out", "--format", "svg")
+            self.assertTrue(list((self.folder / "out/figures").glob("*.svg")))
+            self.write("out/figures/mine.svg", "<svg/>")
+            self.write("out/mine.html", "mine")
+            self.succeed(*self.scan, *more, "--out", "out", "--quiet")
+            self.assertFalse((self.folder / "out/report.html").exists())
+            left = {path.name for path in (self.folder / "out").rglob("*") if path.is_file()}
+            self.assertEqual(left, {"results.json", "heads.csv", "mine.svg", "mine.html"})
+
+    def test_of_an_older_version_is_another_request(self) -> None:
+        self.succeed(*self.scan, "--out", "out", "--quiet")
+        old = self.result()
+        del old["request"]
+        self.write("out/results.json", json.dumps(old))
+        self.refuse_out(*self.scan)
+        old["partial"] = True  # what is unfinished makes room
+        self.write("out/results.json", json.dumps(old))
+        self.succeed(*self.scan, "--seed", 1, "--out", "out", "--quiet")
 
     def test_that_cannot_be_made(self) -> None:
         self.refuse(RESOURCE, *self.scan, "--out", "ids.txt", says="ids.txt")

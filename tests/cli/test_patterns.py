@@ -6,7 +6,7 @@ import json
 import unittest
 
 from tests.cli.checkpoints import copy_golden, make_dump
-from tests.cli.command import CommandTest
+from tests.cli.command import UNSUPPORTED, CommandTest
 from tests.places import ROOT
 from tests.results.schema import validate
 
@@ -38,6 +38,7 @@ class Patterns(CommandTest):
             "24,96",
             "--out",
             "out",
+            "--force",
             "--quiet",
             *options,
         )
@@ -95,8 +96,10 @@ class Patterns(CommandTest):
                     "union_coverage",
                 ):
                     self.assertTrue(flat(metrics[name]["values"]), name)
-                # The model itself runs with all its keys.
-                self.assertEqual(metrics["loss"], plain["loss"])
+                for share in flat(metrics["queries_losing_keys"]["values"]):
+                    self.assertGreater(share, 0)
+                    self.assertLess(share, 1, "the first query sees itself alone")
+                self.assertNotIn("loss", metrics)
 
     def test_the_oracle_keeps_most(self) -> None:
         kept = {
@@ -113,7 +116,7 @@ class Patterns(CommandTest):
             self.assertLessEqual(value, 13 + 1e-6)
 
     def test_more_keys_than_a_row_has_is_said_once(self) -> None:
-        arguments = ("scan", "model", "--tokens", "ids.txt", "--lengths", "48")
+        arguments = ("scan", "model", "--tokens", "ids.txt", "--lengths", "48,96")
         done = self.succeed(*arguments, "--pattern", "topk:k=64")
         said = "note: topk: k = 64 exceeds the number of keys of the first rows; these rows keep all keys\n"
         self.assertEqual(done.err.count(said), 1, done.err)
@@ -127,12 +130,22 @@ class Patterns(CommandTest):
         scores = ([1, 8, 8], [0.1 * i for i in range(64)])
         make_dump(self.folder / "d.safetensors", 0, 1, 8, 4, **{"layers.0.scores": scores})
         arguments = ("scan", "d.safetensors", "--lengths", "8")
+        small = {
+            "window": ":size=3",
+            "sinks": ":window=2,sinks=1",
+            "strided": ":stride=3",
+            "fixed": ":stride=3,summary=1",
+            "bigbird": ":window=1,random=1,global=1",
+            "topk": ":k=3",
+            "lsh": "",
+        }
         for pattern in self.listed():
             with self.subTest(pattern["name"]):
+                spec = pattern["name"] + small.get(pattern["name"], ":keys=3,recent=1")
                 if pattern["name"] in ("lsh", "keydiff", "tova", "h2o"):
-                    self.refuse(2, *arguments, "--pattern", pattern["name"], says="queries and keys")
+                    self.refuse(2, *arguments, "--pattern", spec, says="queries and keys")
                     continue
-                done = self.succeed(*arguments, "--pattern", pattern["name"], "--json")
+                done = self.succeed(*arguments, "--pattern", spec, "--json")
                 metrics = json.loads(done.out)["metrics"]
                 self.assertEqual(len(flat(metrics["kept_mass"]["values"])), 1)
                 self.assertEqual(flat(metrics["output_change"]["values"]), [])
@@ -149,6 +162,100 @@ class Patterns(CommandTest):
         self.refuse(2, *command, "window:wide=3", says="size=128,global=0")
         self.refuse(2, *command, "lsh:buckets=5", says="an even number")
         self.refuse(4, *command, "none", "--measures", "counterfactual", says="--pattern")
+
+
+class WithoutLoss(CommandTest):
+    """The model runs without the change that a scan measures its heads under."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        copy_golden("gpt2/plain", self.folder / "model")
+        self.ids(64)
+
+    def scan(self, out: str, *options: str) -> tuple[dict, str]:
+        words = ("scan", "model", "--tokens", "ids.txt", "--lengths", "24,48", *options)
+        done = self.succeed(*words, "--out", out)
+        return validate(self.folder / out / "results.json"), done.out + done.err
+
+    def test_there_is_no_loss_and_compare_is_named(self) -> None:
+        for change in ("--pattern window:size=9", "--normalizer sparsemax"):
+            with self.subTest(change):
+                option, spec = change.split()
+                results, said = self.scan(spec[:6], option, spec)
+                for name in ("loss", "loss_by_gap"):
+                    self.assertNotIn(name, results["metrics"])
+                self.assertNotIn("model", results["settings"]["measures"])
+                self.assertNotIn("perplexity", said)
+                command = f"headgauge compare model --tokens ids.txt {change}"
+                notice = (
+                    f"heads are measured under {spec}, but the model runs without it, so no loss is kept: `{command}` "
+                    "runs the model under it"
+                )
+                self.assertIn(notice, results["notices"])
+                self.assertIn(f"note: {notice}\n", said)
+                self.succeed("report", spec[:6])
+                self.assertIn(notice, (self.folder / spec[:6] / "report.html").read_text("utf-8"))
+                self.succeed(*command.split()[1:], "--measures", "weights")
+
+    def test_the_loss_that_is_asked_for_is_left_out_or_refused(self) -> None:
+        results, _ = self.scan("both", "--pattern", "window:size=9", "--measures", "weights,model")
+        self.assertNotIn("loss", results["metrics"])
+        words = ("scan", "model", "--tokens", "ids.txt", "--pattern", "window:size=9", "--measures", "model")
+        self.refuse(UNSUPPORTED, *words, says=("found model", "headgauge compare MODEL TEXT --pattern window:size=9"))
+
+    def test_answers_are_left_out_too(self) -> None:
+        case = {"task": "said", "prompt": list(range(30)), "answer": [5]}
+        self.write("tasks.jsonl", "\n".join(json.dumps(case) for _ in range(3)) + "\n")
+        plain, _ = self.scan("plain", "--tasks", "tasks.jsonl")
+        self.assertIn("answer_right", plain["metrics"])
+        results, said = self.scan("changed", "--tasks", "tasks.jsonl", "--pattern", "window:size=9")
+        for name in results["metrics"]:
+            self.assertFalse(name.startswith("answer"), name)
+        self.assertNotIn("Answers right", said)
+        command = "headgauge compare model --tokens ids.txt --tasks tasks.jsonl --pattern window:size=9"
+        self.assertIn(f"`{command}`", said)
+
+    def test_a_diff_does_not_take_an_older_file_at_its_word(self) -> None:
+        plain, _ = self.scan("plain")
+        changed, _ = self.scan("changed", "--pattern", "window:size=9")
+        changed["metrics"]["loss"] = plain["metrics"]["loss"]  # as earlier versions kept it
+        for old, new in (("plain", "earlier"), ("earlier", "earlier")):
+            self.write("earlier/results.json", json.dumps(changed))
+            done = self.succeed("diff", old, new, "--json")
+            self.assertNotIn("loss", json.loads(done.out)["metrics"])
+            self.assertNotIn("together are worth", done.out)
+            self.assertIn("the model ran without the pattern or normalizer of its heads: loss", done.err)
+        self.assertIn("together are worth", self.succeed("diff", "plain", "plain", "--json").out)
+
+
+class KeepsAll(CommandTest):
+    """A pattern that drops no key at any length says nothing, and looks free."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        copy_golden("gpt2/plain", self.folder / "model")
+        self.ids(48)
+        self.ids(48, 31, "other.txt")
+
+    def test_is_refused(self) -> None:
+        says = (
+            "--pattern: expected a pattern that drops keys at a length of at most 48",
+            "found sinks:window=4092, which keeps all",
+            "longer --lengths",
+        )
+        for command in ("scan", "compare", "validate"):
+            with self.subTest(command):
+                texts = ("--tokens", "ids.txt", *(["other.txt"] if command == "validate" else []))
+                words = (command, "model", *texts, "--lengths", "24,48")
+                pattern = "window:size=9,sinks:window=4092" if command != "scan" else "sinks:window=4092"
+                self.refuse(2, *words, "--pattern", pattern, says=says)
+
+    def test_keys_of_a_case_longer_than_the_text_count(self) -> None:
+        case = {"task": "far", "prompt": [k % 31 for k in range(100)], "answer": [5]}
+        self.write("tasks.jsonl", "\n".join(json.dumps(case) for _ in range(2)) + "\n")
+        words = ("compare", "model", "--tokens", "ids.txt", "--measures", "weights", "--pattern", "window:size=60")
+        self.refuse(2, *words, says="drops keys at a length of at most 48")
+        self.succeed(*words, "--tasks", "tasks.jsonl")
 
 
 if __name__ == "__main__":

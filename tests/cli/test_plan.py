@@ -29,7 +29,7 @@ class Plan(CommandTest):
         self.texts = ("model", "--tokens", "a.txt", "b.txt", "--confirm", "c.txt", "d.txt")
 
     def make(self, *options) -> dict:
-        self.succeed("plan", *self.texts, *FEW, "--out", "out", "--quiet", *options)
+        self.succeed("plan", *self.texts, *FEW, "--out", "out", "--force", "--quiet", *options)
         return validate(self.folder / "out/results.json")
 
     def test_a_plan_is_made_confirmed_and_followed(self) -> None:
@@ -47,6 +47,11 @@ class Plan(CommandTest):
         ):
             self.assertIn(word, done.out)
         self.assertFalse((self.folder / "out/journal").exists())
+        length = results["coords"]["length"][0]
+        said = " ".join(done.out.split())
+        self.assertRegex(said, rf"keeps [\d.]+ % of the key-value cache at L = {length} and changes the loss")
+        self.assertIn(f"At L = {length}, the other plans change the loss by", said)
+        self.assertIn(f"`headgauge scan {' '.join(self.texts[:4])} --plan out/plan.json`", said)
         plan = json.loads((self.folder / "out/plan.json").read_text(encoding="utf-8"))
         schema = json.loads((ROOT / "docs/plan.schema.json").read_text(encoding="utf-8"))
         for name in ("plan.json", "plan_25.json"):
@@ -72,6 +77,7 @@ class Plan(CommandTest):
                     "out/plan.json",
                     "--out",
                     "one",
+                    "--force",
                 )
                 one = validate(self.folder / "one/results.json")["metrics"]
                 changes.append(one["loss_change"]["values"][1][0])
@@ -88,6 +94,7 @@ class Plan(CommandTest):
                     "out/plan.json",
                     "--out",
                     "two",
+                    "--force",
                 )
                 two = validate(self.folder / "two/results.json")["metrics"]
                 self.assertAlmostEqual(two["loss"]["values"][0], one["loss"]["values"][1][0], 9)
@@ -196,7 +203,7 @@ class Plan(CommandTest):
         plan = (self.folder / "out/plan.json").read_bytes()
         few = ("--tokens", "a.txt", "--measures", "weights", "--plan", "out/plan.json")
         for lengths, told in ((96, False), (64, True)):
-            done = self.succeed("scan", "model", *few, "--lengths", lengths, "--out", "one")
+            done = self.succeed("scan", "model", *few, "--lengths", lengths, "--out", "one", "--force")
             self.assertIn("plan out/plan.json", done.out)
             says = f"made and confirmed for a context of 96 tokens, but the longest here has {lengths}"
             self.assertEqual(says in done.err, told)
@@ -235,6 +242,7 @@ class Plan(CommandTest):
             "all.json",
             "--out",
             "out",
+            "--force",
         )
         self.succeed(*few, "--heads", "1.2")
         kept = validate(self.folder / "out/results.json")["metrics"]["kept_mass"]
@@ -273,7 +281,7 @@ class Plan(CommandTest):
     def test_plans_of_another_run_are_named(self) -> None:
         done = self.succeed("plan", *self.texts, *FEW, "--curve", 0.25, "--out", "out")
         self.assertNotIn("belongs to another run", done.err)
-        done = self.succeed("plan", *self.texts, *FEW, "--curve", 0.75, "--out", "out")
+        done = self.succeed("plan", *self.texts, *FEW, "--curve", 0.75, "--out", "out", "--force")
         self.assertIn("out/plan_25.json belongs to another run", done.err)
         self.assertNotIn("out/plan_75.json belongs to another run", done.err)
         for _ in range(2):
@@ -480,5 +488,5 @@ class Plan(CommandTest):
         self.assertEqual(allowed["coords"]["budget"][0], "rise of 3")
         self.assertTrue((self.folder / "out/plan.json").exists())
         none = self.succeed("plan", *self.texts, *FEW, "--allow", 1e-12, "--out", "none")
-        self.assertIn("No plan that keeps less of the key-value cache was shown", none.out)
+        self.assertIn("No plan that keeps less of the key-value cache at L = ", none.out)
         self.assertIn("keep the model as it is", none.out)

@@ -12,7 +12,7 @@ from tests.cli.command import BAD_INPUT, USAGE, CommandTest
 from tests.places import ROOT
 from tests.results.schema import validate
 
-FEW = ("--lengths", 96, "--random-plans", 2, "--curve", 0.25, "--samples", 16, "--out", "out")
+FEW = ("--lengths", 96, "--random-plans", 2, "--curve", 0.25, "--samples", 16, "--out", "out", "--force")
 
 
 class PlanAnswers(CommandTest):

@@ -261,10 +261,10 @@ class PlanExport(CommandTest):
         )
         results = json.loads((self.folder / "out/results.json").read_text())
         self.assertIs(results["settings"]["whole_layers"], True)
-        self.refuse(USAGE, *search[:-5], "0.05", "--curve", "0.05", "--out", "out", "--export", "hf-layers",
+        self.refuse(USAGE, *search[:-5], "0.05", "--curve", "0.05", "--out", "small", "--export", "hf-layers",
                     says="the smallest choice in all layers")  # fmt: skip
         # Windows of 64 keys in all layers have no room in 25 %, a share of the default curve.
-        self.succeed(*search[:-4], "--pattern", "window:size=64", "--out", "out", "--export", "hf-layers")
+        self.succeed(*search[:-4], "--pattern", "window:size=64", "--out", "out", "--force", "--export", "hf-layers")
         results = json.loads((self.folder / "out/results.json").read_text())
         self.assertEqual(results["coords"]["budget"], ["60 %", "75 %", "50 %"])
         two = ("--pattern", "window:size=16,window:size=32")
@@ -402,7 +402,7 @@ class PlanExport(CommandTest):
             "again",
             says="duo: expected at most 50 % of the cache, found 65.6 %",
         )
-        done = self.succeed(*search, "duo,kvpress", *few, "--memory", "0.9")
+        done = self.succeed(*search, "duo,kvpress", *few, "--memory", "0.9", "--force")
         self.assertRegex(done.out, r"(?m)^duo keeps [\d.]+ % of the cache, the plan [\d.]+ %$")
         self.assertIn("no normalizer is tried", done.err)
         for name in ("out/plan.json", "out/duo/config.json", "out/kvpress/plan.json"):

@@ -16,7 +16,7 @@ PROBES = ("--probe", "repeats", "replay", "--cases", "3")
 
 class Probe(SharesTest):
     def run_of(self, command: str, *options, out: str = "out") -> dict:
-        self.succeed(command, DEMO, *options, *QUICK, "--out", out, "--quiet")
+        self.succeed(command, DEMO, *options, *QUICK, "--out", out, "--force", "--quiet")
         return self.results(out)
 
     def write_tasks(self, *options) -> tuple[str, ...]:
@@ -53,7 +53,7 @@ class Probe(SharesTest):
             ((), 1024),
         ):
             self.succeed(
-                "scan", DEMO, "--probe", "repeats", "--cases", "1", *words, *QUICK[2:], "--out", "out"
+                "scan", DEMO, "--probe", "repeats", "--cases", "1", *words, *QUICK[2:], "--out", "out", "--force"
             )
             results = self.results("out")
             (task,) = results["text"]["tasks"]
@@ -63,7 +63,7 @@ class Probe(SharesTest):
     def test_beside_a_task_file_it_is_as_long_as_the_shortest_case(self) -> None:
         self.write_tasks()
         words = ("--tasks", "replay.jsonl", "--probe", "passkey", "--cases", "2", *QUICK[2:])
-        self.succeed("scan", DEMO, *words, "--out", "out")
+        self.succeed("scan", DEMO, *words, "--out", "out", "--force")
         self.assertEqual([task["tokens"] for task in self.results("out")["text"]["tasks"]], [160, 160])
 
     def test_the_number_of_cases(self) -> None:

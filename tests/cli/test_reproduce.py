@@ -261,7 +261,7 @@ class Limits(CommandTest):
             self.succeed("reproduce", "limits", "--results", "out", "--json", "--out", "b").out
         )
         self.assertEqual(again["claims"], results["claims"])
-        results = json.loads(self.succeed(*run, "--tasks", "right.jsonl").out)
+        results = json.loads(self.succeed(*run, "--tasks", "right.jsonl", "--force").out)
         for claim in results["claims"]:
             if claim["name"] in OF_TASKS:
                 self.assertEqual(claim["verdict"], "not tested")
@@ -323,7 +323,7 @@ class Limits(CommandTest):
 
         # One token less of a piece: there are 15.
         self.write("b.txt", " ".join(map(str, texts[1][:-1])))
-        fewer = json.loads(self.succeed(*run, "a.txt", "b.txt").out)
+        fewer = json.loads(self.succeed(*run, "a.txt", "b.txt", "--force").out)
         self.assertNotIn("piece", fewer["coords"])
         self.assertEqual(verdicts(fewer)["falling_entropy_warns"], "not tested")
 
@@ -480,13 +480,13 @@ class Tokens(CommandTest):
         self.assertEqual(same["metrics"], results["metrics"])
         self.assertEqual(same["claims"], results["claims"])
         # Another seed: all are.
-        self.succeed(*arguments, "--seed", "1")
+        self.succeed(*arguments, "--seed", "1", "--force")
         for path, time in before.items():
             self.assertNotEqual(path.stat().st_mtime_ns, time, path)
         # Another length: only what is of the model.
         before = {p: p.stat().st_mtime_ns for p in before}
         shorter = ["64" if part == "128" else part for part in arguments]
-        self.succeed(*shorter, "--seed", "1")
+        self.succeed(*shorter, "--seed", "1", "--force")
         changed = {p.parent.name for p, t in before.items() if p.stat().st_mtime_ns != t}
         self.assertEqual(changed, {"model", "all_heads", "each_head"})
 

@@ -40,12 +40,12 @@ class ScanTest(CommandTest):
 
     def scan(self, *options, out: str = "out") -> dict:
         """The results of a scan of the tiny model, from the file."""
-        self.succeed("scan", "model", "--tokens", "ids.txt", *options, "--out", out, "--quiet")
+        self.succeed("scan", "model", "--tokens", "ids.txt", *options, "--out", out, "--force", "--quiet")
         return validate(self.folder / out / "results.json")
 
 
 # What a command prints and where, which is nothing of the results.
-OF_THE_PROGRAM = {"all", "json", "out", "quiet", "shard", "sort", "top"}
+OF_THE_PROGRAM = {"all", "force", "json", "out", "quiet", "shard", "sort", "top"}
 
 
 class Settings(ScanTest):
@@ -123,9 +123,8 @@ class Files(ScanTest):
         declared |= {m["name"] + "_by_position": m["unit"] for m in listed if m["by_position"]}
         case = {"prompt": [1, 2, 3, 4], "answer": [2], "control": [1, 5, 5, 4], "distance": 3}
         self.write("tasks.jsonl", json.dumps(case))
-        metrics = self.scan(
-            "--expected-draws", "2", "--pattern", "sinks", "--top-share", "0.1,0.5", "--tasks", "tasks.jsonl"
-        )["metrics"]
+        options = ("--expected-draws", "2", "--top-share", "0.1,0.5", "--tasks", "tasks.jsonl")
+        metrics = self.scan(*options)["metrics"] | self.scan(*options, "--pattern", "sinks:window=60")["metrics"]
         self.assertEqual({name: metric["unit"] for name, metric in metrics.items()}, declared)
 
     def test_json_is_the_file(self) -> None:
@@ -296,7 +295,7 @@ class Choices(ScanTest):
     def test_a_text_of_few_rows_has_no_findings(self) -> None:
         for rows, judged in ((3, False), (31, False), (32, True)):
             self.write("few.txt", " ".join(str(7 * i % 41) for i in range(rows)))
-            done = self.succeed("scan", "model", "--tokens", "few.txt", "--out", "few")
+            done = self.succeed("scan", "model", "--tokens", "few.txt", "--out", "few", "--force")
             results = validate(self.folder / "few/results.json")
             self.assertEqual(bool(results["summary"]), judged, rows)
             self.assertEqual("no findings and no flags" in done.err, not judged, rows)

@@ -47,6 +47,8 @@ COMMANDS = {
     "validate": (
         "validate",
         DEMO,
+        "--pattern",
+        "topk:k=16",
         "--lengths",
         "64",
         "--permutations",

@@ -37,6 +37,9 @@ class Validate(CommandTest):
             self.assertIn(name, done.out)
         for word in ("replicates", "flag dispersed", "false discovery rate of 0.05"):
             self.assertIn(word, done.out)
+        tokens = results["text"]["tokens"]
+        length = f"{min(tokens)} to {max(tokens)}" if min(tokens) < max(tokens) else tokens[0]
+        self.assertRegex(done.out, rf"(?m)^At L = {length}, under topk:k=16, \w+")
         metrics = {name: metric["values"] for name, metric in results["metrics"].items()}
         adjusted, by_text = (metrics[f"prediction_rank_correlation_{end}"] for end in ("p", "by_text"))
         for predictor, row in enumerate(metrics["predicts"]):

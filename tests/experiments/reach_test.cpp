@@ -24,9 +24,9 @@ TEST(Reach, SaysOverWhichDistanceAChangeCopiesWorse) {
   const std::vector<SummaryLine> lines = reach_sentences(compared({-1, 2, -1}));
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_EQ(lines[0].text,
-            "Under window:size=8, the loss of tokens that repeat a bigram from 2 to 3 tokens back "
-            "rises by +1.5000 nats, that of tokens that repeat nothing by +0.1250.");
-  EXPECT_EQ(lines[0].facts.size(), 4u);
+            "At L = 512, under window:size=8, the loss of tokens that repeat a bigram from 2 to 3 "
+            "tokens back rises by +1.5000 nats, that of tokens that repeat nothing by +0.1250.");
+  EXPECT_EQ(lines[0].facts.size(), 5u);
 }
 
 TEST(Reach, SaysNothingOfADistanceThatTheResultsDoNotHave) {

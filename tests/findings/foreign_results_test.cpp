@@ -139,6 +139,7 @@ TEST(ForeignResults, CorrelationsOfOtherDims) {
 
 TEST(ForeignResults, APlanOfNoHeads) {
   Json plan = seed("plan.json");
+  plan["coords"]["length"] = {96};
   for (const Json& kv_heads : {Json(0), Json(-1), Json(5), Json("2")}) {
     plan["model"]["kv_heads"] = kv_heads;
     const auto lines = summarize_plan(results_from_json(plan, "input"));

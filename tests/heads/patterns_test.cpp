@@ -75,6 +75,64 @@ TEST_P(EveryVisibility, APatternIsItsDefinition) {
 INSTANTIATE_TEST_SUITE_P(Lengths, EveryVisibility,
                          ::testing::Values(1, 2, 3, 5, 11, 32, 63, 64, 65, 130, 200));
 
+std::string kept_all(const std::string& spec, const SourceInfo& source, Index length) {
+  try {
+    require_dropped_keys(spec, "ScanOptions::pattern", source, length);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST_P(EveryVisibility, APatternThatDropsNoKeyByItsDefinitionIsRefused) {
+  const Index length = GetParam();
+  for (const Definition& definition : definitions()) {
+    for (const HeadInput& head : heads()) {
+      SourceInfo source;
+      source.layers = 1;
+      source.causal = head.visibility.is_causal();
+      source.windows = {head.visibility.window()};
+      const Sees& sees = source.causal ? definition.causal : definition.bidirectional;
+      bool drops = false;
+      for (Index query = 0; query < length; ++query) {
+        const Keys left = brute(head, query, length, sees);
+        drops = drops || std::ssize(left) < head.visibility.range(query, length).size();
+      }
+      EXPECT_EQ(kept_all(definition.spec, source, length).empty(), drops)
+          << definition.spec << " of " << length;
+    }
+  }
+}
+
+TEST(DroppedKeys, AreFewerThanThePatternsOfContentHold) {
+  SourceInfo source;
+  source.layers = 2;
+  for (const char* spec : {"topk:k=12", "h2o:keys=12", "tova:keys=12,recent=3", "keydiff:keys=12",
+                           "bigbird:window=5,random=4,global=3", "lsh:buckets=2,rounds=64"}) {
+    EXPECT_EQ(kept_all(spec, source, 13), "") << spec;
+    if (std::string(spec).starts_with("lsh")) continue;
+    EXPECT_NE(
+        kept_all(spec, source, 12)
+            .find("ScanOptions::pattern: expected a pattern that drops keys at a length of at most "
+                  "12, found " +
+                  std::string(spec) + ", which keeps all; give longer ScanOptions::lengths"),
+        std::string::npos)
+        << kept_all(spec, source, 12);
+  }
+  EXPECT_NE(kept_all("lsh:buckets=1", source, 500), "");
+}
+
+TEST(DroppedKeys, OfOneLayerAreEnough) {
+  SourceInfo source;
+  source.layers = 3;
+  source.windows = {8, 0, 8};
+  EXPECT_EQ(kept_all("window:size=20", source, 40), "") << "layer 1 has no window of its own";
+  source.without_attention = {1};
+  EXPECT_NE(kept_all("window:size=20", source, 40), "");
+  // The last query's block holds its whole window, others' do not.
+  EXPECT_EQ(kept_all("fixed:stride=20,summary=1", source, 40), "");
+}
+
 TEST(Patterns, GiveEveryQueryAKeyAndNoneOfTheFuture) {
   Matrix<float> vectors(200, 4);
   for (Index i = 0; i < 200; ++i) vectors(i, i % 4) = static_cast<float>(i % 7) - 3.0f;

@@ -138,6 +138,13 @@ class Counterfactual:
         kept = [weights[:, t - 1, :t][:, intervention.mask(t)].sum(axis=1) for t in rows]
         return np.stack(kept, axis=1)
 
+    def losing_keys(self, layer: int, intervention: Intervention) -> Array:
+        """(H, L): 1 where a query loses keys."""
+        heads, length = self.trace.layers[layer].queries.shape[:2]
+        assert intervention.mask is not None
+        loses = [not intervention.mask(t).all() for t in range(1, length + 1)]
+        return np.tile(np.array(loses, dtype=float), (heads, 1))
+
 
 def mean_up_to(values: Array, length: int) -> tuple[float, float]:
     """Mean of the first `length` values of one document, and its standard error."""

@@ -31,6 +31,37 @@ TEST(ResultsFolder, NoTableOfOtherResultsStaysBehind) {
   EXPECT_FALSE(fs::exists(folder / kHeadsFile));
 }
 
+TEST(ResultsFolder, OfAnotherRequestIsRefusedUnlessThatIsPartial) {
+  const TemporaryFolder folder("results-claimed");
+  Results old = made_results(), next = made_results();
+  const OutFolder out(folder.path());
+  const auto refused = [&] {
+    try {
+      require_request(next.request, folder.path());
+    } catch (const UsageError& error) {
+      return std::string(error.what()) ==
+             "Run::out: expected a folder without finished results of another request, found " +
+                 (folder / kResultsFile) + "; choose another, or replace them with Run::force";
+    }
+    return false;
+  };
+  next.request = std::string(64, 'b');
+  EXPECT_FALSE(refused()) << "nothing is there";
+  for (const std::string& request : {std::string(), std::string(64, 'a')}) {
+    old.request = request;
+    write_results_folder(old, folder.path());
+    EXPECT_TRUE(refused()) << request;
+    EXPECT_THROW(write_results_folder(next, folder.path(), false), UsageError);
+  }
+  EXPECT_EQ(read_results(folder / kResultsFile).request, old.request);
+  old.partial = true;
+  write_results_folder(old, folder.path());
+  EXPECT_FALSE(refused());
+  out.save(next);
+  EXPECT_FALSE(refused()) << "the same request";
+  EXPECT_EQ(read_results(folder / kResultsFile).request, next.request);
+}
+
 // There is room for results.json, and none for heads.csv.
 TEST(ResultsFolder, AFullDiskLeavesTheOldPair) {
   const TemporaryFolder folder("results-full");

@@ -180,7 +180,10 @@ TEST(ScanPattern, APatternThatKeepsAllKeysChangesNothing) {
   PairOfHeads source;
   const Results plain = scan(source, options_with("none"));
   for (const char* all : {"window:size=150", "topk:k=150", "lsh:buckets=1", "strided:stride=1"}) {
-    const Results results = scan(source, options_with(all));
+    ScanOptions options = options_with("none");
+    options.own_pattern = make_pattern(all);  // by its name it is refused
+    EXPECT_THROW(scan(source, options_with(all)), UsageError);
+    const Results results = scan(source, options);
     for (const auto& [name, metric] : plain.metrics) {
       // Bounds from the nearest pair, which is looked for in another way, and cosines of the keys,
       // which are left out under a mask that may choose others for each query.

@@ -42,6 +42,7 @@ std::string text_of_results(Results results) {
   results.timings = {};
   results.settings.erase("threads");
   results.tool.threads.reset();
+  results.request.clear();  // only of results that a run saved
   return results_text(results);
 }
 
@@ -151,6 +152,7 @@ TEST(Session, OneRunIsOneRunHoweverItsTextsAndListsAreWritten) {
   request.options.scan = quick().options;
   request.options.scan.measures = {"weights"};
   request.options.scan.measure.top_n = {5, 1};
+  request.options.patterns = {"sinks:sinks=4,window=12", "topk:k=16"};
   request.options.permutations = 99;
   request.options.resamples = 99;
   std::vector<std::string> parts;
@@ -209,6 +211,22 @@ class Own final : public CustomModel {
     return tiny().open(std::move(documents), SourceOptions{.x = x, .threads = 1});
   }
 };
+
+TEST(Session, ACallOfALoadedModelMayBeRepeatedAndNoOtherTakesItsFolder) {
+  const TemporaryFolder folder("session-again");
+  const Model own(std::make_shared<Own>());
+  ScanRequest request = quick();
+  for (int call = 0; call < 2; ++call) {
+    EXPECT_FALSE(Session(own, three_texts(), {.out = folder.path()}).scan(request).request.empty());
+  }
+  request.options.seed = 5;
+  EXPECT_THROW(Session(own, three_texts(), {.out = folder.path()}).scan(request), UsageError);
+  Texts others = three_texts();
+  others.pop_back();
+  EXPECT_THROW(Session(own, others, {.out = folder.path()}).scan(quick()), UsageError);
+  Session(own, three_texts(), {.out = folder.path(), .force = true}).scan(request);
+  EXPECT_THROW(Session(own, three_texts(), {.out = folder.path()}).scan(quick()), UsageError);
+}
 
 TEST(Session, MeasuresAModelOfTheProgramsOwn) {
   const TemporaryFolder folder("session-own");

@@ -123,6 +123,7 @@ export type DeclaredMetric =
   | "effective_tokens_forecast_high"
   | "forecast_coverage"
   | "kept_mass"
+  | "queries_losing_keys"
   | "output_change"
   | "entropy_deficit"
   | "entropy_deficit_random"

@@ -147,7 +147,7 @@ function methodsLink(metric: MetricName): HTMLElement {
 }
 
 function about(results: Results): HTMLElement {
-  const { model, text, partial, layers_done } = results.header;
+  const { model, text } = results.header;
   const facts: string[] = [String(model.family)];
   if (results.coord("layer").length > 0) {
     facts.push(`${count(model.layers, "layer")} × ${count(model.heads, "head")}`);
@@ -165,13 +165,6 @@ function about(results: Results): HTMLElement {
     { class: "about", "aria-label": "What was measured" },
     element("h1", {}, model.name),
     element("p", { class: "facts" }, [...facts, ...read].join(" · ")),
-    partial
-      ? element(
-          "p",
-          { class: "warning" },
-          `This run was interrupted: only ${layers_done} of ${model.layers} layers are in it.`,
-        )
-      : null,
   );
 }
 

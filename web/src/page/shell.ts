@@ -1,5 +1,5 @@
 // The frame of every view: the bar with the views, and the choice of colours.
-import type { Results } from "../data/results";
+import type { Header, Results } from "../data/results";
 import { formatAddress } from "./address";
 import { choice, element } from "./element";
 import type { View } from "./page";
@@ -10,6 +10,12 @@ export interface Shell {
   place: HTMLElement;
   // Marks the view that is open.
   mark(view: View): void;
+}
+
+// Says of partial results how far the run came.
+export function unfinished({ layers_done, model }: Header): string {
+  const part = layers_done < model.layers ? ` after ${layers_done} of ${model.layers} layers` : "";
+  return `Partial results: the run was interrupted${part}.`;
 }
 
 export function shell(results: Results, theme: Theme, views: readonly View[]): Shell {
@@ -24,7 +30,7 @@ export function shell(results: Results, theme: Theme, views: readonly View[]): S
       ),
     }));
   const place = element("main", { id: "view", tabindex: -1 });
-  const { model, tool } = results.header;
+  const { model, tool, partial } = results.header;
   const node = element(
     "div",
     { class: "shell" },
@@ -51,6 +57,7 @@ export function shell(results: Results, theme: Theme, views: readonly View[]): S
       ),
       themeChoice(theme),
     ),
+    partial ? element("p", { class: "warning" }, unfinished(results.header)) : null,
     place,
     element(
       "footer",
@@ -76,7 +83,7 @@ export function shell(results: Results, theme: Theme, views: readonly View[]): S
         if (view === open) link.setAttribute("aria-current", "page");
         else link.removeAttribute("aria-current");
       }
-      document.title = `${open.title}: ${model.name} - headgauge`;
+      document.title = `${open.title}: ${model.name}${partial ? " (partial)" : ""} - headgauge`;
     },
   };
 }

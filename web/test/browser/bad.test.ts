@@ -167,7 +167,11 @@ inBrowser("a page", () => {
 
   test("of an interrupted run says how far it came", async () => {
     const tab = await openResults({ ...resultsOf("scan"), partial: true, layers_done: 1 });
-    expect(await tab.page.textContent(".warning")).toMatch(/interrupted: only 1 of \d+ layers/);
+    for (const view of ["", "#heads", "#methods"]) {
+      await tab.to(view);
+      expect(await tab.page.textContent(".warning")).toMatch(/^Partial results: the run was interrupted after 1 of \d+ layers/);
+      expect(await tab.page.title()).toContain("(partial)");
+    }
     await quiet(tab);
   });
 
