@@ -35,7 +35,7 @@ class ConvergenceTable {
     percent_ = fmt::format("{:g}", 100 * results.coord_numbers("tolerance")[tolerance_]);
   }
 
-  std::string text() const { return heads() + correlations() + cache(); }
+  std::string text() const { return heads() + cache(); }
 
  private:
   struct Measured {
@@ -141,50 +141,6 @@ class ConvergenceTable {
       out += legend_line(paint_, Style::bold, all[i].column.title, what + all[i].keys, width_);
     }
     return out;
-  }
-
-  std::string correlations() const {
-    const LabelledArray* value = results_.metric(metric::rank_correlation);
-    if (value == nullptr ||
-        std::ranges::none_of(value->values, [](double v) { return std::isfinite(v); })) {
-      return "";
-    }
-    const auto rows = results_.coord_names("capacity_metric");
-    const auto names = results_.coord_names("convergence_metric");
-    std::vector<TextColumn> columns = {left_column("", 16)};
-    for (const std::string& name : names) columns.push_back({plain(name), 19});
-    TextTable table(paint_, columns, Style::faint);
-    for (Index i = 0; i < std::ssize(rows); ++i) {
-      const LabelledArray line = value->isel("capacity_metric", i);
-      if (std::ranges::none_of(line.values, [](double v) { return std::isfinite(v); })) continue;
-      std::vector<TextCell> row = {plain(rows[i])};
-      for (Index j = 0; j < std::ssize(names); ++j) {
-        const auto found = [&](const char* metric) {
-          return find_cell(results_, metric, {{"capacity_metric", i}, {"convergence_metric", j}});
-        };
-        const auto mean = found(metric::rank_correlation);
-        const auto low = found(metric::rank_correlation_low),
-                   high = found(metric::rank_correlation_high);
-        const bool clear = low && high && (low->value > 0 || high->value < 0);
-        row.emplace_back(!mean || !low || !high ? "-"
-                                                : fmt::format("{:.2f} [{:.2f},{:.2f}]", mean->value,
-                                                              low->value, high->value),
-                         clear ? Style::bold : Style::plain);
-      }
-      table.row(std::move(row));
-    }
-    return paint_(Style::bold, "paper A's metrics and paper B's") +
-           paint_(Style::faint, ": rank correlation over heads, 95 % interval by bootstrap") +
-           "\n" + table.text() + "\n";
-  }
-
-  // Returns the metric's name as the table above shows it.
-  static std::string plain(const std::string& metric) {
-    if (metric == metric::critical_fraction_head) return "crit. fraction";
-    if (metric == metric::tokens_for_error) return "recent keys";
-    std::string name = metric;
-    std::ranges::replace(name, '_', ' ');
-    return name;
   }
 
   std::string cache() const {

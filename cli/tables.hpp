@@ -40,7 +40,7 @@ std::string render_answers(const Results& results, const TableOptions& options);
 std::string render_comparison(const Results& results, const TableOptions& options);
 
 // converge: one row for each head: paper A's capacity next to paper B's horizon, rates and key
-// budgets; the rank correlations of the two; the key-value cache of every layer.
+// budgets; the key-value cache of every layer.
 std::string render_convergence(const Results& results, const TableOptions& options);
 
 // converge --tolerance-nats: budgets for loss increases; empty if the results have none.

@@ -201,15 +201,11 @@ def converge():
         "sampler": ["recent", "uniform"],
         "cache": ["full", "kept"],
         "rise": [0.01],
-        "capacity_metric": ["entropy", "margin"],
-        "convergence_metric": ["horizon"],
     }
     names = ["horizon", "rate_predicted", "rate_covariance"]
     metrics = {name: metric(coords, ["layer", "head"], 0.5) for name in names}
     metrics["tokens_for_error"] = metric(coords, ["layer", "head", "tolerance", "sampler"], 8, False, "keys")
     metrics["cache_bytes"] = metric(coords, ["cache"], 1024, False, "bytes")
-    for name in ["rank_correlation", "rank_correlation_low", "rank_correlation_high"]:
-        metrics[name] = metric(coords, ["capacity_metric", "convergence_metric"], 0.25, False)
     for name in [
         "tolerance_for_rise",
         "calibrated_loss_change",

@@ -39,8 +39,7 @@ std::vector<int> default_grid(int length, int points);
 // points_under_floor_covariance, error_constant. With the additional dim tokens: error_mean,
 // error_covariance and their _absolute forms. With the additional dims tolerance and sampler:
 // tokens_for_error and budget_keys. By layer: cache_bytes_by_layer (cache). For the model:
-// cache_bytes (cache), and rank_correlation with _low and _high (capacity_metric,
-// convergence_metric). Definitions: docs/mathematics.md 5a.
+// cache_bytes (cache). Definitions: docs/mathematics.md 5a.
 //
 // Deterministic on any number of threads. If interrupted, returns the finished layers. Throws what
 // scan() throws; BadInputError if the context is shorter than kShortestContext; UsageError for a
@@ -49,8 +48,7 @@ std::vector<int> default_grid(int length, int points);
 Results converge(HeadSource& source, const ConvergeOptions& options, Progress* progress = nullptr,
                  std::stop_token stop = {});
 
-// Describes the findings: horizons, rates, budgets, the cache, and how the metrics of both papers
-// correlate.
+// Describes the findings: horizons, rates, budgets and the cache.
 std::vector<SummaryLine> summarize_convergence(const Results& results);
 
 }  // namespace headgauge

@@ -447,7 +447,7 @@ def converge(
         Random sets of keys for the budget of uniform keys (default 32).
     tolerances: float | Sequence[float] | str
         Relative errors of the output that a key budget allows; 0.05 is always among them (default
-        0.01,0.05,0.1). Caches and rank correlations are about 0.05.
+        0.01,0.05,0.1). Caches are about 0.05.
     plan: str | os.PathLike[str]
         Run the model under this plan, which headgauge plan wrote. See docs/plan.md; a plan for another
         model is refused.

@@ -3,8 +3,10 @@
 import csv
 import gc
 import importlib.util
+import itertools
 import json
 import pickle
+import re
 import tempfile
 import unittest
 import warnings
@@ -263,6 +265,22 @@ class TablesTest(ResultsTest):
                     labels = tuple(results.coords[dim][-1] for dim in metric.dims)
                     found = places[labels if len(labels) > 1 else labels[0]]
                     np.testing.assert_array_equal(found, metric.values[(-1,) * len(metric.dims)])
+
+    @needs("pandas")
+    def test_the_lines_of_the_documentation_correlate_metrics_over_heads(self):
+        page = (MODEL.parents[1] / "docs/python.md").read_text("utf-8")
+        table, correlate = re.search(r"\n    (table = .*)\n    (.*\.corr\(.*)\n", page).groups()
+        few = {"measures": ["weights", "dispersion"], "replicates": 3, "draws": 2}
+        scope = {"results": headgauge.converge(MODEL, WORDS, lengths=[64, 128, 256], **few)}
+        exec(table, scope)  # noqa: S102 - what the page says
+        found = eval(correlate, scope)
+        ranks = {}
+        for name in found:
+            values = scope["results"][name].values
+            longest = values[..., -1] if values.ndim == 3 else values
+            ranks[name] = longest.ravel().argsort().argsort()  # no two heads are equal
+        for a, b in itertools.combinations(found, 2):
+            self.assertAlmostEqual(found.loc[a, b], np.corrcoef(ranks[a], ranks[b])[0, 1], places=12)
 
     @needs("pandas")
     def test_results_without_heads_have_no_table(self):

@@ -201,7 +201,7 @@ ResolvedConverge resolve_convergence(ConvergeOptions options, const SourceInfo& 
   }
   if (options.grid.empty()) options.grid = default_grid(length, options.points);
   check_values(options.grid, length);
-  options.tolerances.push_back(kServed);  // the tolerance of caches and rank correlations
+  options.tolerances.push_back(kServed);  // the tolerance of caches
   std::ranges::sort(options.tolerances);
   const auto twice = std::ranges::unique(options.tolerances);
   options.tolerances.erase(twice.begin(), twice.end());

@@ -358,7 +358,6 @@ void write_convergence(const HeadConvergences& all, const ConvergeOptions& optio
     if (info.causal && info.head_dim > 0) write_cache(options, info, all_layers, results);
   }
   write_notices(heads, options, info, results);
-  if (!results.partial) write_correlations(options, results);
   results.flags = find_flags(results);
 }
 

@@ -54,8 +54,4 @@ using HeadConvergences = std::map<std::pair<int, int>, HeadConvergence>;  // by 
 void write_convergence(const HeadConvergences& heads, const ConvergeOptions& options,
                        const SourceInfo& info, Results& results);
 
-// Writes the rank correlations between paper A's and paper B's metrics over heads
-// (docs/convergence.md).
-void write_correlations(const ConvergeOptions& options, Results& results);
-
 }  // namespace headgauge

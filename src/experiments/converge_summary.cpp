@@ -58,11 +58,7 @@ class Sentences {
           explained(calibrated(),
                     "The allowed change of a head's output was chosen on one text, and its cost "
                     "measured on another.",
-                    next::kPlan),
-          explained(correlations(),
-                    "If the two are correlated, the heads that select poorly are those that need "
-                    "long contexts.",
-                    next::kValidate)}) {
+                    next::kPlan)}) {
       if (line) lines.push_back(*line);
     }
     return lines;
@@ -204,59 +200,6 @@ class Sentences {
       line.say(answers_p->value <= kShown ? ", shown to be less" : ", not shown to be less");
     }
     return line.say(".").done();
-  }
-
-  MaybeLine correlations() const {
-    const LabelledArray* value = results_.metric(metric::rank_correlation);
-    const LabelledArray* low = results_.metric(metric::rank_correlation_low);
-    const LabelledArray* high = results_.metric(metric::rank_correlation_high);
-    if (value == nullptr || low == nullptr || high == nullptr) return {};
-    const std::vector<std::string> dims = {"capacity_metric", "convergence_metric"};
-    if (value->dim_names() != dims || low->dims() != value->dims() ||
-        high->dims() != value->dims()) {
-      return {};
-    }
-    std::vector<Index> best;  // capacity metric, convergence metric
-    double largest = 0;
-    int clear = 0, judged = 0;
-    value->each([&](std::span<const Index> cell, std::size_t at) {
-      if (std::isnan(value->values[at])) return;
-      ++judged;
-      if (!(low->values[at] > 0 || high->values[at] < 0)) return;
-      ++clear;
-      const double size = std::abs(value->values[at]);
-      if (!best.empty() && !(size > largest)) return;
-      best.assign(cell.begin(), cell.end());
-      largest = size;
-    });
-    if (judged == 0) return {};
-    Line line;
-    if (clear == 0) {
-      return line
-          .say(
-              "Selecting poorly and needing context do not go together here: every interval of "
-              "their rank correlations contains 0.")
-          .done();
-    }
-    const std::string capacity = value->dims()[0].label(best[0]);
-    const std::string convergence = value->dims()[1].label(best[1]);
-    const auto at = [&](const char* metric) {
-      return require_cell(results_, metric,
-                          {{"capacity_metric", best[0]}, {"convergence_metric", best[1]}});
-    };
-    line.say("Selection and need of context are most correlated in ")
-        .say(capacity)
-        .say(" against ");
-    line.say(convergence).say(": rank correlation ").number(at(metric::rank_correlation)).say(" (");
-    line.number(at(metric::rank_correlation_low))
-        .say(" to ")
-        .number(at(metric::rank_correlation_high));
-    if (const auto top = extreme(capacity, 1)) {
-      line.say("); the former is largest in ").head(top->head).say(" (").number(top->cell);
-      if (const auto need = cell(convergence, top->head)) line.say(" against ").number(*need);
-    }
-    line.say("); ").derived(clear).say(" of ").derived(judged);
-    return line.say(" intervals exclude 0; one in 20 would by chance.").done();
   }
 
   const Results& results_;

@@ -120,7 +120,7 @@ std::vector<Option> options_of(ConvergeOptions& o) {
        .group = option_group::drawn,
        .help = "Relative errors of the output that a key budget allows; 0.05 is always among "
                "them (default {})",
-       .details = "Caches and rank correlations are about 0.05"}};
+       .details = "Caches are about 0.05"}};
   std::ranges::move(own, std::back_inserter(scan));
   return scan;
 }

@@ -160,7 +160,7 @@ class CriticalSizes {
     }
   }
 
-  static constexpr std::uint32_t kStream = 1u << 20;  // rank correlations use the streams below
+  static constexpr std::uint32_t kStream = 1u << 20;  // predictions of validate use those below
 
   const MeasureOptions& options_;
   Results& results_;

@@ -22,7 +22,6 @@ from tests.reference.convergence import (
     fitted_rate,
     horizon_of_weights,
     predicted_rate,
-    rank_correlation,
     spread_of,
 )
 from tests.reference.gpt2 import Model
@@ -226,38 +225,6 @@ class DemoModel(ConvergeTest):
             ]
             found = self.cells(self.results, "participation_ratio", layer, head)[-1]
             self.near(found, np.mean(sizes), ERROR, f"head {layer}.{head}")
-
-    def over_heads(self, name: str) -> np.ndarray:
-        values = np.array(
-            [self.results["metrics"][name]["values"][layer][head] for layer, head in self.heads], dtype=float
-        )
-        if name == "separability":  # at the longest length, N = 20
-            return values[:, -1, self.results["coords"]["top_n"].index(20)]
-        if name == "critical_fraction_head":
-            searched = [
-                self.results["metrics"]["critical_n_head"]["values"][layer][head][-1]
-                for layer, head in self.heads
-            ]
-            return np.where(np.array(searched, dtype=float) == -1, 1.0, values[:, -1])
-        if name == "tokens_for_error":
-            return values[:, SERVED, RECENT]
-        return values
-
-    def test_where_the_papers_meet(self) -> None:
-        a, b = (self.results["coords"][f"{kind}_metric"] for kind in ("capacity", "convergence"))
-        self.assertEqual(a, ["critical_fraction_head", "separability", "entropy_slope"])
-        self.assertEqual(b, ["horizon", "rate_mean", "rate_covariance", "tokens_for_error"])
-        metrics = self.results["metrics"]
-        for i, capacity in enumerate(a):
-            for j, convergence in enumerate(b):
-                value, low, high, pairs = rank_correlation(
-                    self.over_heads(capacity), self.over_heads(convergence), SEED, i * len(b) + j
-                )
-                what = f"{capacity} against {convergence}"
-                self.assertEqual(metrics["rank_correlation"]["rows"][i][j], pairs, what)
-                for name, expected in (("", value), ("_low", low), ("_high", high)):
-                    found = metrics[f"rank_correlation{name}"]["values"][i][j]
-                    self.assertAlmostEqual(found, expected, places=12, msg=what + name)
 
     def check_normalizer(self, normalizer: str) -> None:
         results = self.converge(

@@ -222,7 +222,6 @@ class Checkpoint(ConvergeTest):
         self.assertIn("... 3 of 8 heads shown", done.out)
         self.assertIn("keys needed for an output within 5 %: drawn at random", done.out)
         self.assertIn("The key-value cache takes 320 bytes per token", done.out)
-        self.assertIn("too few heads (8; 16 are the fewest)", done.err)
 
     def test_of_several_texts_those_that_reach_the_context_count(self) -> None:
         self.ids(50, vocabulary=37, name="short.txt")
@@ -453,11 +452,7 @@ class Demo(ConvergeTest):
             "tokens_for_error",
             "budget_keys",
             "cache_bytes",
-            "rank_correlation",
-            "rank_correlation_low",
-            "rank_correlation_high",
         )
-        self.assertEqual(set(flat(results["metrics"]["rank_correlation"]["rows"])), {36})
         slow = {(f["layer"], f["head"]) for f in results["flags"] if f["name"] == "slow"}
         rates = results["metrics"]["rate_predicted"]["values"]
         self.assertEqual(

@@ -96,7 +96,6 @@ VIEWS = (
     "#methods",
     "#provenance",
     "#changes",
-    "#correlation",
 )
 BROWSER = (
     "--headless",

@@ -122,14 +122,8 @@ TEST(ForeignResults, ASimulationWithoutItsRates) {
   EXPECT_TRUE(summary_of(simulation).empty());
 }
 
-TEST(ForeignResults, CorrelationsOfOtherDims) {
+TEST(ForeignResults, BudgetsForNoRise) {
   Json converge = seed("converge.json");
-  const Json of_one = {{"dims", {"tolerance"}}, {"unit", "1"}, {"values", {0.5}}};
-  for (const char* end : {"", "_low", "_high"}) {
-    Json changed = converge;
-    changed["metrics"][std::string("rank_correlation") + end] = of_one;
-    EXPECT_EQ(text_of(summary_of(changed)).find("rank correlation"), std::string::npos) << end;
-  }
   converge["coords"]["rise"] = Json::array();
   for (auto& [name, metric] : converge["metrics"].items()) {
     if (metric["dims"] == Json{"rise"}) metric["values"] = Json::array();

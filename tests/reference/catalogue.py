@@ -36,7 +36,6 @@ ELSEWHERE = {
     "counterfactual": "tests/agreement/test_compare.py",
     "convergence": "tests/agreement/test_converge.py",
     "budget": "tests/agreement/test_converge.py",
-    "correlation": "tests/agreement/test_converge.py",
     "validity": "tests/experiments/validate_test.cpp",
     "plan": "tests/plan/make_plan_test.cpp",
     "calibration": "tests/cli/test_calibrate.py",

@@ -1,6 +1,5 @@
 """Paper B's figures of one head, in float64, straight from mathematics.md 5 and 5a: horizons,
-errors over subsamples, the slope of a log-log fit, key budgets, and Spearman's rank correlation
-with its bootstrap interval.
+errors over subsamples, the slope of a log-log fit and key budgets.
 
 Every subsample is weighed by itself, from its own logits: nothing is shared between replicates.
 """
@@ -21,7 +20,6 @@ Array = npt.NDArray[Any]
 
 SUBSAMPLE = 9  # a = 2 * point + (keys 0, queries 1), b = replicate + (document << 20)
 BUDGET_KEYS = 10  # a = document, b = draw
-BOOTSTRAP = 11  # a = pair of metrics, b = resample
 SAMPLERS = ("uniform", "recent", "top")
 SINKS = 4
 FEWEST_POINTS = 4
@@ -250,31 +248,3 @@ def cache_bytes(budgets: list[float], head_width: int, element: int, length: int
     """Of one layer per token of context: in full, and with each key-value head in its budget."""
     of_head = 2 * head_width * element
     return len(budgets) * of_head, sum(min(b, length) for b in budgets) * of_head / length
-
-
-# --- where the papers meet -----------------------------------------------------------------------
-
-
-def ranks(values: Array) -> Array:
-    """From 1 along the last axis; ties have the mean of theirs."""
-    below = (values[..., None, :] < values[..., :, None]).sum(axis=-1)
-    same = (values[..., None, :] == values[..., :, None]).sum(axis=-1)
-    return np.asarray(below + (same + 1) / 2.0)
-
-
-def spearman(x: Array, y: Array) -> Array:
-    """Along the last axis; NaN where all of x or of y are equal."""
-    x, y = (of - of.mean(axis=-1, keepdims=True) for of in (ranks(x), ranks(y)))
-    with np.errstate(invalid="ignore"):
-        return np.asarray((x * y).sum(axis=-1) / np.sqrt((x * x).sum(axis=-1) * (y * y).sum(axis=-1)))
-
-
-def rank_correlation(x: Array, y: Array, seed: int, pair: int) -> tuple[float, float, float, int]:
-    """Spearman's, the 2.5 and 97.5 % points of 2000 resamples of the heads, and how many heads."""
-    both = np.isfinite(x) & np.isfinite(y)
-    x, y = x[both], y[both]
-    if len(x) < 16:
-        return math.nan, math.nan, math.nan, len(x)
-    at = drawn(seed, BOOTSTRAP, pair, np.arange(2000), len(x), len(x))
-    low, high = np.nanpercentile(spearman(x[at], y[at]), [2.5, 97.5])
-    return float(spearman(x, y)), float(low), float(high), len(x)

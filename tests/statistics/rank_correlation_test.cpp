@@ -69,6 +69,22 @@ TEST(RankCorrelation, HasThePOfScipy) {
   EXPECT_EQ(rank_correlation(x, x, 0, 0).p, 0);
 }
 
+// numpy: the 2.5 and 97.5 % points over the same resamples, ranked one by one.
+TEST(RankCorrelation, HasTheIntervalOfItsResamples) {
+  Values x, y;
+  for (int i = 0; i < 18; ++i) {
+    x.push_back((i * 7) % 19);
+    y.push_back((i * 5) % 13 + i * .3);
+  }
+  const RankCorrelation found = rank_correlation(x, y, 11, 3);
+  EXPECT_NEAR(found.low, -0.3014030114002541, 1e-12);
+  EXPECT_NEAR(found.high, 0.7337841993532129, 1e-12);
+  for (double& v : x) v = std::floor(v / 3);
+  const RankCorrelation ties = rank_correlation(x, y, 11, 3);
+  EXPECT_NEAR(ties.low, -0.330505628037284, 1e-12);
+  EXPECT_NEAR(ties.high, 0.7191362744786302, 1e-12);
+}
+
 TEST(RankCorrelation, TakesPairs) {
   EXPECT_THROW(rank_correlation(Values(20, 1), Values(19, 1), 0, 0), UsageError);
 }

@@ -27,7 +27,6 @@ export interface CatalogueEntry {
   readonly source: string;
   readonly by_position?: boolean;
   readonly none?: number;
-  readonly fraction_of?: DeclaredMetric;
   readonly bound?: boolean;
   readonly mapped?: boolean; // drawn as a map of all heads among the figures of a file
   readonly ranked?: boolean; // among the metrics in which the page ranks a head

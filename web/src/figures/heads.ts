@@ -25,6 +25,33 @@ export function overHeads(results: Results, name: MetricName, cell: Cell = {}): 
   );
 }
 
+// The N at which heads are judged: 20, else the largest from 2 up to 20.
+export function judgedN(results: Results): number | undefined {
+  const sizes = results.numbers("top_n");
+  let best: number | undefined;
+  sizes.forEach((size, k) => {
+    if (size >= 2 && size <= 20 && (best === undefined || size > sizes[best]!)) best = k;
+  });
+  return best;
+}
+
+const BUDGETS: readonly MetricName[] = ["tokens_for_error", "budget_keys"];
+
+// The labels at which a metric with more dims is judged: N = 20, an error of 5 %, the latest keys
+// kept.
+export function judgedCell(results: Results, name: MetricName): Cell {
+  const cell: Record<string, number> = {};
+  const put = (dim: string, index: number | undefined) => {
+    if (index !== undefined && index >= 0) cell[dim] = index;
+  };
+  if (results.info(name)?.dims.includes("top_n")) put("top_n", judgedN(results));
+  if (BUDGETS.includes(name)) {
+    put("tolerance", results.coord("tolerance").indexOf(0.05));
+    put("sampler", results.coord("sampler").indexOf("recent"));
+  }
+  return cell;
+}
+
 export function quantile(sorted: readonly number[], share: number): number {
   if (sorted.length === 0) return NaN;
   const at = share * (sorted.length - 1);

@@ -5,8 +5,7 @@ import type { Results } from "../data/results";
 import { variants } from "./critical";
 import type { Figure } from "./figure";
 import { csvValue } from "./format";
-import { overHeads } from "./heads";
-import { judgedN } from "./correlation";
+import { judgedN, overHeads } from "./heads";
 import { scatterFigure } from "./scatter";
 
 export const INTERVENTION_NEEDS: readonly MetricName[] = [

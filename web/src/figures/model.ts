@@ -7,30 +7,25 @@ import { costsFigure } from "./costs";
 import { criticalFigure, lossFigure } from "./critical";
 import { INTERVENTION_NEEDS, interventionFigures } from "./intervention";
 import type { Figure } from "./figure";
-import { closestPair, CORRELATION_NEEDS, correlationFigure } from "./correlation";
 import {
   hardmaxFigure, RATES_NEEDS, ratesFigure, scaleErrorFigures, uniformFigure,
 } from "./rates";
 
-export { correlationFigure } from "./correlation";
-
 const NEEDS: readonly MetricName[] = [
   "critical_n", "closest_n", "closest_n_low", "closest_n_high", "critical_n_paper", "loss", "cache_bytes_by_layer", "cache_bytes", "cost_seconds",
-  "cost_paper_seconds", ...CORRELATION_NEEDS, ...INTERVENTION_NEEDS, ...RATES_NEEDS,
+  "cost_paper_seconds", ...INTERVENTION_NEEDS, ...RATES_NEEDS,
 ];
 
 export const hasModelFigures = (results: Results): boolean =>
   NEEDS.some((name) => results.has(name)) || (results.header.changes ?? []).length > 0;
 
 export function modelFigures(results: Results): Figure[] {
-  const pair = closestPair(results);
   return [
     changesFigure(results),
     largestChangesFigure(results),
     criticalFigure(results),
     lossFigure(results),
     ...interventionFigures(results),
-    pair ? correlationFigure(results, ...pair) : undefined,
     ratesFigure(results),
     ...scaleErrorFigures(results),
     uniformFigure(results),

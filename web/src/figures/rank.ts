@@ -4,8 +4,8 @@ import { CATALOGUE, type MetricName } from "../catalogue/catalogue";
 import type { Cell, Results } from "../data/results";
 import type { Figure } from "./figure";
 import { csvValue, formatNumber, metricLabel } from "./format";
-import { judgedCell } from "./correlation";
 import { frame, textWidth } from "./frame";
+import { judgedCell } from "./heads";
 import { themeOf } from "./theme";
 
 interface Line {

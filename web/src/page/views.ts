@@ -5,7 +5,6 @@ import { head } from "./head";
 import { heads } from "./heads";
 import { methods } from "./methods";
 import { model, papers, training } from "./galleries";
-import { correlation } from "./correlation";
 import { multiples } from "./multiples";
 import { overview } from "./overview";
 import type { View } from "./page";
@@ -24,7 +23,6 @@ export const views: readonly View[] = [
   model,
   changes,
   validity,
-  correlation,
   papers,
   methods,
   provenance,

@@ -107,7 +107,6 @@ inBrowser("on a desk", () => {
     ["scan", "methods"],
     ["compare", "model"],
     ["compare", "changes"],
-    ["converge", "correlation"],
     ["synthetic", "model"],
     ["limits", "claims"],
     ["plan", "plan"],

@@ -7,7 +7,7 @@ import { changesFigure, largestChangesFigure } from "../../src/figures/changes";
 import type { Figure } from "../../src/figures/figure";
 import { genericFigure } from "../../src/figures/generic";
 import { headFigures } from "../../src/figures/head";
-import { correlationFigure } from "../../src/figures/correlation";
+import { judgedCell } from "../../src/figures/heads";
 import { hasModelFigures, modelFigures } from "../../src/figures/model";
 import { multiplesFigure } from "../../src/figures/multiples";
 import { limitsFigures, tokensFigures } from "../../src/figures/papers";
@@ -128,18 +128,11 @@ describe("figures of the whole model", () => {
     expectWhole(critical);
   });
 
-  it("draws the pair of the largest rank correlation, with it in the title", () => {
+  it("judges heads at N = 20 or the largest below, and budgets at an error of 5 %, the latest kept", () => {
     const results = madeResults(madeConverge());
-    const drawn = figure(modelFigures(results), "correlation-entropy-slope-horizon");
-    expect(drawn.title).toContain("-0.75 (-0.9 to 0.4), 20 heads");
-    expect(drawn.rows[7]).toEqual([
-      1, 2, results.value("entropy_slope", { layer: 1, head: 2 }),
-      results.value("horizon", { layer: 1, head: 2 }),
-    ]);
-    const other = correlationFigure(results, "separability", "rate_mean")!;
-    expect(column(other, "separability")[0]).toBe(
-      results.value("separability", { layer: 0, head: 0, top_n: 2 }),
-    );
+    expect(judgedCell(results, "separability")).toEqual({ top_n: 2 });
+    expect(judgedCell(results, "tokens_for_error")).toEqual({ tolerance: 1, sampler: 1 });
+    expect(judgedCell(results, "entropy_slope")).toEqual({});
     modelFigures(results).forEach(expectWhole);
   });
 

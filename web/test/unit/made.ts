@@ -164,7 +164,6 @@ export function madeConverge(): Made {
     coords: {
       ...scan.coords, tokens: [8, 16, 32, 64], tolerance: [0.01, 0.05],
       sampler: ["uniform", "recent", "top"], cache: ["full", "budget"],
-      capacity_metric: ["separability", "entropy_slope"], convergence_metric: ["horizon", "rate_mean"],
     },
     metrics: {
       ...scan.metrics,
@@ -181,12 +180,6 @@ export function madeConverge(): Made {
         dims: ["layer", "cache"], unit: "bytes", value: ({ cache }) => (cache === 0 ? 768 : 300),
       },
       cache_bytes: { dims: ["cache"], unit: "bytes", value: ({ cache }) => (cache === 0 ? 3072 : 1200) },
-      rank_correlation: {
-        dims: ["capacity_metric", "convergence_metric"],
-        value: ({ capacity_metric: a, convergence_metric: b }) => (a === 1 && b === 0 ? -0.75 : 0.25),
-      },
-      rank_correlation_low: { dims: ["capacity_metric", "convergence_metric"], value: () => -0.9 },
-      rank_correlation_high: { dims: ["capacity_metric", "convergence_metric"], value: () => 0.4 },
     },
   };
 }
