@@ -21,7 +21,10 @@ REPRODUCED = ("limits", "tokens")
 
 
 def merge(
-    folders: Iterable[str | os.PathLike[str]], *, out: str | os.PathLike[str] | None = None, force: bool = False
+    folders: Iterable[str | os.PathLike[str]],
+    *,
+    out: str | os.PathLike[str] | None = None,
+    force: bool = False,
 ) -> Results:
     """Joins what `headgauge scan --shard I/N` (and compare, converge, validate) left in these folders, their
     --out: bit for bit what one run measures. The model and the texts are where they were. `force` replaces

@@ -52,7 +52,12 @@ class Executors(unittest.TestCase):
             self.same(pool, "compare", normalizer=["ssmax", "sparsemax"], **QUICK)
             self.same(pool, "converge", lengths=[64], replicates=4, draws=4, grid=[8, 32])
             self.same(
-                pool, "validate", DOCUMENTS[:2] + DOCUMENTS[5:6], pattern="topk:k=16", lengths=[64], permutations=99,
+                pool,
+                "validate",
+                DOCUMENTS[:2] + DOCUMENTS[5:6],
+                pattern="topk:k=16",
+                lengths=[64],
+                permutations=99,
                 resamples=99,
             )
             with self.subTest("token ids, and a folder"), tempfile.TemporaryDirectory() as folder:

@@ -199,7 +199,9 @@ class Use(unittest.TestCase):
         others += [headgauge.scan(model, text, **given, **options) for given in more[1:]]
         for other in others:
             self.assertNotIn("loss", other)
-            self.assertTrue(any("the model runs without it, so no loss is kept" in notice for notice in other.notices))
+            self.assertTrue(
+                any("the model runs without it, so no loss is kept" in notice for notice in other.notices)
+            )
 
     def test_sinks_and_biases_by_position_are_refused(self) -> None:
         sinks, tokens = make("gpt_oss", "eager"), torch.tensor([[3, 4, 5]])

@@ -36,7 +36,7 @@ class Agreement(unittest.TestCase):
         return self.write_ids("ids", [generator.randrange(vocabulary) for _ in range(count)])
 
     def agree(self, model: Path, tokens: list[Path], *options: str) -> None:
-        headgauge("scan", model, "--tokens", *tokens, "--out", self.folder, "--quiet", *options)
+        headgauge("scan", model, "--tokens", *tokens, "--out", self.folder, "--force", "--quiet", *options)
         validate(self.folder / "results.json")
         results, jobs = self.folder / "results.json", os.cpu_count() or 1
         done = comparison(results, "--model", model, "--tokens", *tokens, "--jobs", jobs)

@@ -56,6 +56,7 @@ class CompareAgreement(unittest.TestCase):
             "--quiet",
             "--out",
             self.folder / "out",
+            "--force",
             *options,
         )
         return validate(self.folder / "out/results.json")
@@ -164,6 +165,11 @@ class CompareAgreement(unittest.TestCase):
                 found = results["metrics"]["kept_mass"]["values"][layer][head][1][place]
                 expected = float(kept_mass[layer][head, :length].mean())
                 self.near(found, expected, 1e-5, "kept_mass")
+        losing = self.reference.losing_keys(0, intervention)
+        for layer, head in self.heads:
+            for place, length in enumerate(LENGTHS):
+                found = results["metrics"]["queries_losing_keys"]["values"][layer][head][1][place]
+                self.near(found, float(losing[head, :length].mean()), 1e-12, "queries_losing_keys")
 
 
 if __name__ == "__main__":

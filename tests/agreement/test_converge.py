@@ -62,7 +62,7 @@ class ConvergeTest(unittest.TestCase):
 
     @classmethod
     def converge(cls, *arguments: str | Path | int) -> dict:
-        headgauge("converge", *arguments, "--seed", SEED, "--quiet", "--out", cls.folder / "out")
+        headgauge("converge", *arguments, "--seed", SEED, "--quiet", "--force", "--out", cls.folder / "out")
         return validate(cls.folder / "out/results.json")
 
     def head(self, layer: int, head: int) -> Head:

@@ -34,7 +34,9 @@ class Examples(unittest.TestCase):
             paths.append(self.folder / f"{number}.ids")
             paths[-1].write_text(" ".join(map(str, ids)))
         asked = ["--lengths", str(length), "--measures", "weights", "--examples", str(COUNT)]
-        headgauge("scan", model, "--tokens", *paths, *asked, *options, "--out", self.folder, "--quiet")
+        headgauge(
+            "scan", model, "--tokens", *paths, *asked, *options, "--out", self.folder, "--force", "--quiet"
+        )
         return validate(self.folder / "results.json")
 
     def weights_of(

@@ -58,7 +58,7 @@ class Normalizers(unittest.TestCase):
     def disagreement(self, spec: str, source: list[str | Path], options: list[str]) -> str:
         """What the comparison says; empty where everything agrees."""
         out = self.folder / "".join(c if c.isalnum() else "_" for c in spec)
-        headgauge("scan", *source, "--out", out, "--quiet", "--normalizer", spec, *options)
+        headgauge("scan", *source, "--out", out, "--force", "--quiet", "--normalizer", spec, *options)
         validate(out / "results.json")
         named = ["--model", *source] if "--tokens" in source else ["--dump", *source]
         # As many processes as cores, of one thread each.

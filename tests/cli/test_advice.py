@@ -48,6 +48,7 @@ class Advice(CommandTest):
             "--quiet",
             "--out",
             "one",
+            "--force",
         )
         metrics = validate(self.folder / "one/results.json")["metrics"]
         return float(metrics["loss_change"]["values"][1][-1])
@@ -77,7 +78,9 @@ class Advice(CommandTest):
         text = (ROOT / "docs/convergence.md").read_text()
         for heads, pattern, stated in FOLLOWED:
             out = self.folder / "out"
-            self.succeed("compare", *DEMO, *heads, "--pattern", pattern, "--quiet", "--force", "--out", str(out))
+            self.succeed(
+                "compare", *DEMO, *heads, "--pattern", pattern, "--quiet", "--force", "--out", str(out)
+            )
             metrics = validate(out / "results.json")["metrics"]
             change = metrics["loss_change"]["values"][1][-1]
             rounding = 0.6 * 10 ** -len(f"{stated}".split(".")[1])
@@ -123,6 +126,7 @@ class Advice(CommandTest):
                 "--quiet",
                 "--out",
                 "one",
+                "--force",
             )
             change = validate(self.folder / "one/results.json")["metrics"]["loss_change"]
             value, error = change["values"][1][-1], change["stderr"][1][-1]

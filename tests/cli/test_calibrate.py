@@ -58,7 +58,15 @@ class Calibrate(CommandTest):
 
     def test_a_rise_that_was_asked_for(self) -> None:
         done = self.succeed(
-            "converge", *self.asked, "--tolerance-nats", RISES, "--confirm", "c.txt", "--out", "out", "--force"
+            "converge",
+            *self.asked,
+            "--tolerance-nats",
+            RISES,
+            "--confirm",
+            "c.txt",
+            "--out",
+            "out",
+            "--force",
         )
         for words in (
             "budgets for a rise of the loss",

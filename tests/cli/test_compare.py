@@ -109,7 +109,9 @@ class Compare(CompareTest):
     def test_a_pattern_says_what_it_drops_and_what_the_loss_does_not_show(self) -> None:
         results = self.compare("--pattern", "window:size=24", "--measures", "weights")
         shares = results["metrics"]["queries_losing_keys"]["values"]
-        self.assertTrue(all(head[1] == [0, 72 / 96] and head[0] == [0, 0] for layer in shares for head in layer))
+        self.assertTrue(
+            all(head[1] == [0, 72 / 96] and head[0] == [0, 0] for layer in shares for head in layer)
+        )
         found = {line["text"]: line for line in results["summary"]}
         said = "The loss of text does not show whether the model still finds tokens far back."
         command = "`headgauge compare model --tokens ids.txt --pattern window:size=24 --probe replay`"
@@ -118,8 +120,12 @@ class Compare(CompareTest):
         for text in found:
             if text.startswith("window:size=24"):
                 self.assertIn("At L = 96, ", text)
-        write_cases(self, "tasks.jsonl", [{**one, "task": "said"} for one in likeliest(self, "model", [30] * 12)])
-        judged = self.compare("--pattern", "window:size=24", "--measures", "weights", "--tasks", "tasks.jsonl")
+        write_cases(
+            self, "tasks.jsonl", [{**one, "task": "said"} for one in likeliest(self, "model", [30] * 12)]
+        )
+        judged = self.compare(
+            "--pattern", "window:size=24", "--measures", "weights", "--tasks", "tasks.jsonl"
+        )
         self.assertNotIn(said, [line["text"] for line in judged["summary"]])
         other = self.compare("--normalizer", "sparsemax", "--measures", "weights")
         self.assertNotIn(said, [line["text"] for line in other["summary"]])
@@ -259,7 +265,10 @@ class CompareOnModels(CommandTest):
             [("candidate", 1, 1), ("candidate", 1, 5)],
         )
         self.assertEqual(done.out.count("Lower loss in head"), 2)
-        self.assertRegex(" ".join(done.out.split()), r"Lower loss in head 1\.\d: [^ ]+, loss [^ ]+ ± [^ ]+ nats at L = \d+,")
+        self.assertRegex(
+            " ".join(done.out.split()),
+            r"Lower loss in head 1\.\d: [^ ]+, loss [^ ]+ ± [^ ]+ nats at L = \d+,",
+        )
         self.assertIn("compare --confirm FILE tries them on another", " ".join(done.out.split()))
         self.assertNotIn("Recommended", done.out)
         for flag in results["flags"]:

@@ -201,7 +201,16 @@ class Checkpoint(ConvergeTest):
         """H is of queries and keys of any length."""
         for spec, predicted in (("cosine", False), ("sparsemax", False), ("softmax:t=2", True)):
             done = self.succeed(
-                "converge", *self.model, *FEW, "--normalizer", spec, "--measures", "weights", "--out", "out", "--force"
+                "converge",
+                *self.model,
+                *FEW,
+                "--normalizer",
+                spec,
+                "--measures",
+                "weights",
+                "--out",
+                "out",
+                "--force",
             )
             results = validate(self.folder / "out/results.json")
             self.assertEqual(f"{spec} is not softmax(c <q, k>)" in done.err, not predicted, spec)
@@ -360,7 +369,9 @@ class Dumps(ConvergeTest):
     def test_bidirectional(self) -> None:
         """All 96 tokens are queries and keys; budgets take the nearest; there is no cache."""
         self.dump(causal="false")
-        done = self.succeed("converge", "d.safetensors", *FEW, "--grid", "24,48,72,96", "--out", "out", "--force")
+        done = self.succeed(
+            "converge", "d.safetensors", *FEW, "--grid", "24,48,72,96", "--out", "out", "--force"
+        )
         results = validate(self.folder / "out/results.json")
         self.assertIs(results["model"]["causal"], False)
         self.present(results, *ONCE, *CURVES, "tokens_for_error")

@@ -54,7 +54,7 @@ class Examples(CommandTest):
         self.succeed("scan", model, "--tokens", "ids.txt", "--measures", "model", "--out", "loss", "--quiet")
         self.assertNotIn("examples", validate(self.folder / "loss/results.json"))
         make_dump(self.folder / "dump.safetensors", layers=1, heads=2, length=96, width=8)
-        done = self.succeed("scan", "dump.safetensors", "--out", "out")
+        done = self.succeed("scan", "dump.safetensors", "--out", "out", "--force")
         self.assertNotIn("examples", validate(self.folder / "out/results.json"))
         self.assertNotIn("gives no text of its tokens", done.err)
 

@@ -95,7 +95,9 @@ class Pairs(FilesTest):
 
     def test_two_runs_into_one_folder_leave_the_files_of_one(self) -> None:
         for _ in range(6):
-            runs = [self.start(*self.scan, "--lengths", length, "--out", "out", "--force") for length in (32, 48)]
+            runs = [
+                self.start(*self.scan, "--lengths", length, "--out", "out", "--force") for length in (32, 48)
+            ]
             for process in runs:
                 _, err = process.communicate(timeout=60)
                 self.assertEqual(process.returncode, 0, err)

@@ -39,7 +39,11 @@ class Findings(SharesTest):
     def fill(self, command: str) -> list[str]:
         files = iter(self.documents[1:])
         words = command.replace("MODEL", str(DEMO)).replace("TEXT", f"--text {self.documents[0]}")
-        words = words.replace("CHANGE", "--normalizer uniform").replace("TASKS", "--tasks tasks.jsonl")
+        words = (
+            words.replace("CHANGE", "--normalizer uniform")
+            .replace("TASKS", "--tasks tasks.jsonl")
+            .replace("PLAN", "plan/plan.json")
+        )
         words = re.sub(r"\bFILE\b", lambda _: next(files), words).replace("HEAD", "1.3")
         quick = next(options for begin, options in QUICK.items() if words.startswith(f"headgauge {begin}"))
         return shlex.split(words.removeprefix("headgauge ") + " " + quick)

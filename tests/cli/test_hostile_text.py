@@ -148,7 +148,18 @@ class Output(HostileTest):
             self.ids(64, name=name, vocabulary=41 - 4 * k)
         self.shown("compare", "model", "--tokens", names[0], "--normalizer", "ssmax", "--lengths", 64)
         self.shown("converge", "model", "--tokens", names[0], "--measures", "weights")
-        self.shown("validate", "model", "--tokens", *names, "--measures", "weights", "--lengths", 64, "--pattern", "topk:k=16")
+        self.shown(
+            "validate",
+            "model",
+            "--tokens",
+            *names,
+            "--measures",
+            "weights",
+            "--lengths",
+            64,
+            "--pattern",
+            "topk:k=16",
+        )
         self.shown(
             "reproduce", "limits", "model", "--tokens", names[0], "--lengths", 32, "--out", f"out{HOSTILE}"
         )

@@ -196,7 +196,9 @@ class WithoutLoss(CommandTest):
         results, _ = self.scan("both", "--pattern", "window:size=9", "--measures", "weights,model")
         self.assertNotIn("loss", results["metrics"])
         words = ("scan", "model", "--tokens", "ids.txt", "--pattern", "window:size=9", "--measures", "model")
-        self.refuse(UNSUPPORTED, *words, says=("found model", "headgauge compare MODEL TEXT --pattern window:size=9"))
+        self.refuse(
+            UNSUPPORTED, *words, says=("found model", "headgauge compare MODEL TEXT --pattern window:size=9")
+        )
 
     def test_answers_are_left_out_too(self) -> None:
         case = {"task": "said", "prompt": list(range(30)), "answer": [5]}
@@ -248,7 +250,16 @@ class KeepsAll(CommandTest):
     def test_keys_of_a_case_longer_than_the_text_count(self) -> None:
         case = {"task": "far", "prompt": [k % 31 for k in range(100)], "answer": [5]}
         self.write("tasks.jsonl", "\n".join(json.dumps(case) for _ in range(2)) + "\n")
-        words = ("compare", "model", "--tokens", "ids.txt", "--measures", "weights", "--pattern", "window:size=60")
+        words = (
+            "compare",
+            "model",
+            "--tokens",
+            "ids.txt",
+            "--measures",
+            "weights",
+            "--pattern",
+            "window:size=60",
+        )
         self.refuse(2, *words, says="drops keys at a length of at most 48")
         self.succeed(*words, "--tasks", "tasks.jsonl")
 

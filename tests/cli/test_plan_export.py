@@ -255,7 +255,9 @@ class PlanExport(CommandTest):
         self.refuse(USAGE, *search[:-5], "0.05", "--curve", "0.05", "--out", "small", "--export", "hf-layers",
                     says="the smallest choice in all layers")  # fmt: skip
         # Windows of 64 keys in all layers have no room in 25 %, a share of the default curve.
-        self.succeed(*search[:-4], "--pattern", "window:size=64", "--out", "out", "--force", "--export", "hf-layers")
+        self.succeed(
+            *search[:-4], "--pattern", "window:size=64", "--out", "out", "--force", "--export", "hf-layers"
+        )
         results = json.loads((self.folder / "out/results.json").read_text())
         self.assertEqual(results["coords"]["budget"], ["60 %", "75 %", "50 %"])
         two = ("--pattern", "window:size=16,window:size=32")
@@ -263,9 +265,10 @@ class PlanExport(CommandTest):
         self.refuse(USAGE, *search, "--search", "greedy", "--export", "hf-layers",
                     says="hf-layers: expected the regression")  # fmt: skip
         greedy = ("--search", "greedy", "--whole-layers", "true")
-        self.refuse(USAGE, *search, *greedy, says="--whole-layers: expected the regression")
+        self.refuse(USAGE, *search, *greedy, "--force", says="--whole-layers: expected the regression")
         # Any patterns, where no export limits them.
-        self.succeed(*search, "--whole-layers", "true", "--pattern", "sinks:sinks=2,window=30,window:size=9")
+        whole = ("--whole-layers", "true", "--pattern", "sinks:sinks=2,window=30,window:size=9")
+        self.succeed(*search, "--force", *whole)
         plan = json.loads((self.folder / "out/plan.json").read_text())
         entries = {(head["layer"], head["kv_head"]): head.get("pattern") for head in plan["heads"]}
         for layer in (0, 1):

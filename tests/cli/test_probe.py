@@ -53,7 +53,17 @@ class Probe(SharesTest):
             ((), 1024),
         ):
             self.succeed(
-                "scan", DEMO, "--probe", "repeats", "--cases", "1", *words, *QUICK[2:], "--out", "out", "--force"
+                "scan",
+                DEMO,
+                "--probe",
+                "repeats",
+                "--cases",
+                "1",
+                *words,
+                *QUICK[2:],
+                "--out",
+                "out",
+                "--force",
             )
             results = self.results("out")
             (task,) = results["text"]["tasks"]

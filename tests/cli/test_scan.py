@@ -124,7 +124,9 @@ class Files(ScanTest):
         case = {"prompt": [1, 2, 3, 4], "answer": [2], "control": [1, 5, 5, 4], "distance": 3}
         self.write("tasks.jsonl", json.dumps(case))
         options = ("--expected-draws", "2", "--top-share", "0.1,0.5", "--tasks", "tasks.jsonl")
-        metrics = self.scan(*options)["metrics"] | self.scan(*options, "--pattern", "sinks:window=60")["metrics"]
+        metrics = (
+            self.scan(*options)["metrics"] | self.scan(*options, "--pattern", "sinks:window=60")["metrics"]
+        )
         self.assertEqual({name: metric["unit"] for name, metric in metrics.items()}, declared)
 
     def test_json_is_the_file(self) -> None:

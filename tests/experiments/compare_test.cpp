@@ -262,19 +262,24 @@ TEST(Compare, SameBitsOnAnyNumberOfThreads) {
 
 TEST(Compare, PatternsHaveTheirOwnDimension) {
   CompareOptions options = few_measures();
-  options.patterns = {"window:size=96", "window:size=8"};
+  options.patterns = {"window:size=8", "window:size=96"};
+  EXPECT_THROW(compared(*open_plain(), options, {}), UsageError) << "one keeps all keys";
+  options.own_patterns = {make_pattern(options.patterns.back())};
+  options.patterns.pop_back();
   const Results results = compared(*open_plain(), options, {});
-  EXPECT_EQ(results.settings["pattern"], options.patterns);
+  EXPECT_EQ(results.settings["pattern"], (std::vector<std::string>{"window:size=8", "window"}));
   EXPECT_TRUE(results.settings["normalizer"].empty());
   EXPECT_EQ(results.metric("kept_mass")->dim_names(),
             (std::vector<std::string>{"layer", "head", "pattern", "length"}));
   // A window of the whole text hides nothing.
-  EXPECT_EQ(results.at("loss_change", {1, 1}), 0);
-  EXPECT_NEAR(results.at("kept_mass", {0, 0, 1, 1}), 1, 1e-6);
-  EXPECT_LT(results.at("kept_mass", {0, 0, 2, 1}), 0.9);
-  EXPECT_GT(results.at("kl", {2, 1}), 0);
-  EXPECT_GT(results.at("output_change", {0, 0, 2, 1}), 0);
-  EXPECT_LT(results.at("visible_keys", {0, 0, 2, 1}), 8.01);
+  EXPECT_EQ(results.at("loss_change", {2, 1}), 0);
+  EXPECT_NEAR(results.at("kept_mass", {0, 0, 2, 1}), 1, 1e-6);
+  EXPECT_EQ(results.at("queries_losing_keys", {0, 0, 2, 1}), 0);
+  EXPECT_NEAR(results.at("queries_losing_keys", {0, 0, 1, 1}), 88.0 / 96, 1e-12);
+  EXPECT_LT(results.at("kept_mass", {0, 0, 1, 1}), 0.9);
+  EXPECT_GT(results.at("kl", {1, 1}), 0);
+  EXPECT_GT(results.at("output_change", {0, 0, 1, 1}), 0);
+  EXPECT_LT(results.at("visible_keys", {0, 0, 1, 1}), 8.01);
 }
 
 TEST(Compare, OnAStopTheFinishedInterventionsAreThere) {

@@ -140,7 +140,7 @@ def reproduction(trial: Trial) -> None:
         path.with_name("results.json.sha256").write_text(f"{sealed}  results.json\n")
     else:
         path.write_bytes(hostile_bytes(path.read_bytes(), trial.draw))
-    trial.run(*TOKENS, "--out", "out", codes={0, 3}, changes=True, shell=AS_MEMORY)
+    trial.run(*TOKENS, "--out", "out", "--force", codes={0, 3}, changes=True, shell=AS_MEMORY)
 
 
 def tokenizer_files(trial: Trial) -> None:
