@@ -135,7 +135,9 @@ class Hybrids(unittest.TestCase):
         converged = headgauge.converge(self.model, TEXTS[0], lengths=[LENGTH])
         self.assertEqual(converged.coords["layer"], ATTEND)
         self.assertIn("cache_bytes", converged)
-        validated = headgauge.validate(self.model, TEXTS, lengths=[LENGTH], normalizer=["ssmax"])
+        validated = headgauge.validate(
+            self.model, TEXTS, lengths=[LENGTH], normalizer=["ssmax"], pattern="topk:k=16"
+        )
         for results in (compared, fitted, converged, validated):
             self.assertEqual((results.coords["layer"], NOTICE in results.notices), (ATTEND, True))
 

@@ -96,7 +96,7 @@ class AsTheCoreMeasures(unittest.TestCase):
 
     def test_validate(self) -> None:
         texts = [ids(0, 64), ids(100, 64)]
-        options: dict[str, Any] = {"lengths": [64], "layers": "0,1", "threads": 1}
+        options: dict[str, Any] = {"lengths": [64], "layers": "0,1", "threads": 1, "pattern": "topk:k=16"}
         found = headgauge.validate(demo(), texts, **options)
         expected = headgauge.validate(DEMO, texts, **options)
         for name in ("loss_change_replication",):

@@ -276,7 +276,8 @@ class PlanExport(CommandTest):
         greedy = ("--search", "greedy", "--whole-layers", "true")
         self.refuse(USAGE, *search, *greedy, "--force", says="--whole-layers: expected the regression")
         # Any patterns, where no export limits them.
-        self.succeed(*search, "--whole-layers", "true", "--pattern", "sinks:sinks=2,window=30,window:size=9")
+        whole = ("--whole-layers", "true", "--pattern", "sinks:sinks=2,window=30,window:size=9")
+        self.succeed(*search, "--force", *whole)
         plan = json.loads((self.folder / "out/plan.json").read_text())
         entries = {(head["layer"], head["kv_head"]): head.get("pattern") for head in plan["heads"]}
         for layer in (0, 1):

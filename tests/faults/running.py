@@ -17,6 +17,7 @@ from tests.faults.trial import CODES, Done, Fault, Skip, Trial
 LARGE = (
     "scan",
     "large",
+    "--force",
     "--tokens",
     "many.txt",
     "--threads",
