@@ -79,6 +79,7 @@ class ComparisonTable {
     std::vector<Measured> all = {
         {metric::output_change, {"output", 6, "%", 1}, 100},
         {metric::kept_mass, {"kept", 5, "%", 1}, 100},
+        {metric::queries_losing_keys, {"losing", 6, "% rows", 2}, 100},
         {metric::visible_keys, {"keys", 5, "", 2}},
         {metric::entropy_normalized, {"entr.", 6, "of max", 3}},
         {metric::effective_tokens, {"eff.", 6, "keys", 4}},

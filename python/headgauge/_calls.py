@@ -108,9 +108,9 @@ def on_model(
             if live.notices and isinstance(lengths := options.get("lengths"), list | tuple):
                 longest = min(map(len, text_or_ids))
                 options = {**options, "lengths": sorted({min(length, longest) for length in lengths})}
-        if live.swap is not None and not options.get("normalizer"):
-            options = {**options, "normalizer": live.swap.rule_of_all}
-            live.runs_normalizer = True
+        if live.swap is not None:
+            options = {**options, "normalizer": options.get("normalizer") or live.swap.rule_of_all}
+            live.runs_normalizer = options["normalizer"] == live.swap.rule_of_all
         return Call(experiment, text_or_ids, options).run(live, progress)
 
 

@@ -541,12 +541,18 @@ def _width(embedding: Any) -> int:
 
 
 def _finite(fields: dict[str, Any], layer: int, undefined: set[tuple[int, int]]) -> dict[str, Any]:
-    """Returns the fields with zeros where they are not finite, and adds the heads that these belong to."""
-    of_queries, of_keys = (np.isfinite(fields[name]).all(axis=(1, 2)) for name in ("queries", "keys"))
-    finite = of_queries & of_keys.repeat(len(of_queries) // len(of_keys)) & np.isfinite(fields["sinks"] or 0)
+    """Returns the fields with zeros where they or the scores are not finite, and adds the heads of these."""
+    of_queries, of_keys = (
+        np.linalg.norm(fields[name].astype(np.float64), axis=2).max(axis=1) for name in ("queries", "keys")
+    )
+    with np.errstate(invalid="ignore"):  # 0 times infinity; the product is at least every score
+        largest = of_queries * of_keys.repeat(len(of_queries) // len(of_keys))
+    finite = (largest < np.finfo(np.float32).max) & np.isfinite(fields["sinks"] or 0)
     undefined.update((layer, head) for head in np.flatnonzero(~finite).tolist())
     names = [name for name in ("queries", "keys", "x", "sinks") if fields[name] is not None]
-    return fields | {name: np.nan_to_num(fields[name], posinf=0, neginf=0) for name in names}
+    finite_ones = {name: np.nan_to_num(fields[name], posinf=0, neginf=0) for name in names}
+    finite_ones["queries"][~finite] = 0
+    return fields | finite_ones
 
 
 def _by_head(changes: list[Change], places: list[int]) -> list[Change | None]:

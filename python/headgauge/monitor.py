@@ -32,7 +32,8 @@ KEPT: tuple[MetricName, ...] = (
 )  # fmt: skip
 SCHEMA = "headgauge.monitor/1"
 SHORTEST = 32  # minimum number of tokens of a measured text
-OF_BATCH = (BadInputError, ResourceError, UnsupportedError)  # errors that end no training
+# Errors that end no training.
+OF_BATCH = (BadInputError, ResourceError, UnsupportedError, torch.OutOfMemoryError)
 
 Values = npt.NDArray[np.float64]
 T = TypeVar("T")

@@ -52,8 +52,10 @@ std::string python_names(std::string text) {
     const auto is_name = [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; };
     while (end < text.size() && is_name(text[end])) ++end;
     const bool help = text.compare(at, end - at, "--help") == 0;
-    const bool option =
-        !help && end > at + 2 && (at == 0 || text[at - 1] == ' ' || text[at - 1] == '(');
+    const auto upto = text.begin() + static_cast<Index>(at);
+    const bool in_command = std::count(text.begin(), upto, '`') % 2 == 1;
+    const bool option = !help && !in_command && end > at + 2 &&
+                        (at == 0 || text[at - 1] == ' ' || text[at - 1] == '(');
     if (option) {
       std::replace(text.begin() + static_cast<Index>(at) + 2,
                    text.begin() + static_cast<Index>(end), '-', '_');

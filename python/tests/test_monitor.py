@@ -361,7 +361,8 @@ class NotFinite(unittest.TestCase):
         model = make()
         options: dict[str, Any] = {"lengths": [64], "queries": 16, "measures": headgauge.monitor.MEASURES}
         expected = headgauge.scan(model, batch(1)[0], **options)
-        for value, part in ((torch.inf, 8), (torch.nan, 40), (-torch.inf, 40)):  # a query, a key of head 1
+        # A query and a key of head 1; both are finite, and their scores are not.
+        for value, part in ((torch.inf, [8]), (torch.nan, [40]), (-torch.inf, [40]), (1e25, [8, 40])):
             with (
                 self.subTest(value),
                 headgauge.Monitor(model, every=1, queries=16, warn=lambda _: None) as monitor,
@@ -378,6 +379,14 @@ class NotFinite(unittest.TestCase):
                     own = headgauge.monitor._of_heads(expected, name)
                     own[1, 1] = np.nan
                     np.testing.assert_array_equal(np.array(found, dtype=float), own, err_msg=name)
+
+    def test_too_little_memory_ends_no_training(self) -> None:
+        model = make()
+        with headgauge.Monitor(model, every=1, warn=lambda _: None) as monitor:
+            model(input_ids=batch(1))
+            with mock.patch.object(model.transformer.h[0].mlp, "forward", side_effect=torch.OutOfMemoryError):
+                self.assertIsNone(monitor.step())
+        self.assertEqual(monitor.skipped, 1)
 
     def test_scan_refuses_such_a_head(self) -> None:
         model = make()

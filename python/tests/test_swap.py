@@ -196,9 +196,12 @@ class Use(unittest.TestCase):
             self.assertFalse(any("runs without it" in notice for notice in under.notices))
             more = ({"normalizer": "softmax"}, {"normalizer": "ssmax"}, {"pattern": "window:size=8"})
             others = [headgauge.scan(model, text, **given, **options) for given in more]
+            same = headgauge.scan(model, text, normalizer="sparsemax", **options)
+            self.assertEqual(same["loss"].values.tolist(), under["loss"].values.tolist())
         others += [headgauge.scan(model, text, **given, **options) for given in more[1:]]
         for other in others:
             self.assertNotIn("loss", other)
+            self.assertRegex(" ".join(other.notices), "`headgauge compare .* --(normalizer|pattern) .*`")
             self.assertTrue(
                 any("the model runs without it, so no loss is kept" in notice for notice in other.notices)
             )

@@ -1,5 +1,6 @@
 #include <filesystem>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/sha256.hpp"
@@ -80,12 +81,14 @@ const TensorView& Checkpoint::require(std::string_view name, std::span<const Ind
         model_.index_file.empty() ? model_.weights.front() : model_.index_file;
     const std::string list =
         tensors_.empty() ? "" : ", such as " + in_quotes(tensors_.begin()->first);
+    const std::string behind = "." + std::string(name);
+    const bool wrapped = std::ranges::any_of(
+        tensors_, [&](const auto& entry) { return entry.first.ends_with(behind); });
     throw BadInputError(fault(
         where, "a tensor " + in_quotes(name) + " of shape " + shape_text(shape),
         "no tensor of that name among " + std::to_string(tensors_.size()) + list,
-        name.starts_with("lm_head.") || has_prefix(name.substr(0, name.find('.') + 1))
-            ? "weights and config must come from the same model"
-            : "save the model itself, without a wrapper, by save_pretrained() of transformers"));
+        wrapped ? "save the model itself, without a wrapper, by save_pretrained() of transformers"
+                : "weights and config must come from the same model"));
   }
   tensor->require_shape(shape);
   return *tensor;

@@ -154,11 +154,12 @@ fs::path only_gguf(const fs::path& folder, const std::vector<fs::path>& paths) {
 fs::path unfinished(const fs::path& folder) {
   for (const fs::path& place :
        {folder, folder / "../../blobs", folder / ".cache/huggingface/download"}) {
-    const auto paths = is_folder(place) ? entries(place) : std::vector<fs::path>();
-    const auto found = std::ranges::find_if(paths, [](const fs::path& path) {
-      return path.extension() == ".incomplete" || (fs::is_symlink(path) && !is_there(path));
-    });
-    if (found != paths.end()) return *found;
+    std::error_code unreadable;  // such a place shows nothing
+    for (const auto& entry : fs::directory_iterator(place, unreadable)) {
+      const fs::path& path = entry.path();
+      const bool dangles = entry.is_symlink(unreadable) && !is_there(path);
+      if (dangles || path.extension() == ".incomplete") return path;
+    }
   }
   return {};
 }
@@ -222,6 +223,8 @@ ResolvedModel resolve_folder(const std::string& name, const fs::path& folder,
 ResolvedModel resolve_file(const std::string& name) {
   if (is_gguf(name)) return gguf_file(name, name);
   if (fs::path(name).stem() == "adapter_model") refuse_adapter(name);
+  const fs::path adapter = fs::path(name).replace_filename("adapter_config.json");
+  if (is_there(adapter)) refuse_adapter(adapter);
   if (const OtherFormat* const format = other_format(name)) refuse_format(name, name, *format);
   ResolvedModel model;
   model.name = name;

@@ -153,7 +153,11 @@ class Sentences {
                fewest = extreme(metric::tokens_for_error, -1);
     if (!full || !kept || !most) return {};
     Line line;
-    line.say("The key-value cache takes ").whole(*full).say(" bytes per token; kept to these ");
+    line.say("At L = ")
+        .longest(results_)
+        .say(", the key-value cache takes ")
+        .whole(*full)
+        .say(" bytes per token; kept to these ");
     line.say("budgets it takes ").whole(*kept).say(", ");
     line.derived(100 * kept->value / full->value).say(" % of it");
     if (fewest->head.text() != most->head.text()) {
@@ -179,7 +183,9 @@ class Sentences {
     const auto found = find_cell(results_, metric::tolerance_for_rise, {rise});
     Line line;
     if (!found || found->is_none) {
-      line.say("No tolerance is shown to raise the loss by less than ").constant(asked);
+      line.say("At L = ").longest(results_).say(
+          ", no tolerance is shown to raise the loss by less than ");
+      line.constant(asked);
       return line.say(" nats: keep all keys.").done();
     }
     const auto change = find_cell(results_, metric::calibrated_loss_change, {rise});
@@ -188,7 +194,11 @@ class Sentences {
     const auto p = find_cell(results_, metric::calibrated_loss_change_p, {rise});
     const auto share = find_cell(results_, metric::calibrated_cache_share, {rise});
     if (!change || !share || !p || !low || !high) return {};
-    line.say("Every head may change its output by ").number(*found, 100).say(" % for a loss ");
+    line.say("At L = ")
+        .longest(results_)
+        .say(", every head may change its output by ")
+        .number(*found, 100)
+        .say(" % for a loss ");
     line.say("increase of less than ").constant(asked).say(" nats, which keeps ");
     line.number(*share, 100).say(" % of the cache; on held-out text the loss ");
     line.say("changes by ").nats(*change).say(" (").nats(*low).say(" to ").nats(*high);

@@ -88,10 +88,11 @@ void OutFolder::save(const Results& results, bool force) const {
 }
 
 void require_request(const std::string& request, const std::string& folder) {
-  const std::string old = beginning_of(results_path(folder), kHeader);
+  std::string old = beginning_of(results_path(folder), kHeader);
+  std::erase_if(old, [](char c) { return c == ' ' || c == '\n'; });
   const auto says = [&](const std::string& words) { return old.find(words) != old.npos; };
-  if (!says(R"("schema": "headgauge.results/)") || says(R"("partial": true)") ||
-      says(R"("request": ")" + request)) {
+  if (!says(R"("schema":"headgauge.results/)") || says(R"("partial":true)") ||
+      says(R"("request":")" + request)) {
     return;
   }
   throw UsageError(fault("Run::out", "a folder without finished results of another request",

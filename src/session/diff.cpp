@@ -6,6 +6,15 @@
 #include "session/finish.hpp"
 
 namespace headgauge {
+namespace {
+
+std::vector<std::string> contents_of(std::span<const Results> all) {
+  std::vector<std::string> sums;
+  for (const Results& one : all) sums.push_back(text_sha256(results_text(one)));
+  return sums;
+}
+
+}  // namespace
 
 std::vector<Option> options_of(DiffRequest& request) {
   std::vector<Option> options = options_of(request.options);
@@ -45,9 +54,9 @@ DiffResults diff(std::span<const Results> before, std::span<const Results> after
   results.tool = describe_tool(1);
   DiffRequest written = request;
   write_own_settings(options_of(written), "DiffRequest::", results.settings);
-  results.request = request_digest({"diff", written.options.old_file, written.options.new_file,
-                                    written.options.metrics, written.options.heads, written.level,
-                                    written.limits});
+  results.request =
+      request_digest({"diff", contents_of(before), contents_of(after), written.options.metrics,
+                      written.options.heads, written.level, written.limits});
   use_option_names(results);
   return found;
 }
@@ -57,8 +66,9 @@ Results joined(std::span<const std::vector<Results>> runs, std::span<const std::
   Results results = series(runs, names, options);
   results.tool = describe_tool(1);
   write_own_settings(options_of(options), "SeriesOptions::", results.settings);
-  results.request = request_digest({"series", std::vector<std::string>(names.begin(), names.end()),
-                                    options.steps, options.metrics, options.level});
+  nlohmann::ordered_json sums;
+  for (const std::vector<Results>& run : runs) sums.push_back(contents_of(run));
+  results.request = request_digest({"series", sums, options.steps, options.metrics, options.level});
   use_option_names(results);
   return results;
 }

@@ -88,7 +88,9 @@ class Folder {
   }
 
   std::vector<std::string> lines(const char* name) const {
-    std::istringstream in(parse_text(read_file(path(name), kLargestTokenizer), path(name)));
+    const std::string text = read_file(path(name), kLargestTokenizer);
+    refuse_stand_in(text, path(name), "a vocabulary");
+    std::istringstream in(parse_text(text, path(name)));
     std::vector<std::string> lines;
     for (std::string line; std::getline(in, line); lines.push_back(line)) {
       if (line.ends_with('\r')) line.pop_back();
@@ -108,7 +110,8 @@ class Folder {
     const json model = read("config.json"), type = model.value("model_type", json());
     const json usual = type == "qwen2" || type == "qwen3" ? "Qwen2" : "";
     std::string name =
-        text_of(config.value("tokenizer_class", model.value("tokenizer_class", usual)));
+        text_of(config.value("tokenizer_class", model.value("tokenizer_class", json())));
+    if (name.empty()) name = usual;
     for (const std::string_view end : {"Fast", "Tokenizer"}) {
       if (name.ends_with(end)) name.resize(name.size() - end.size());
     }

@@ -56,13 +56,23 @@ TEST_F(Sharded, NamesWhatIsMissingOrOfAnotherShape) {
                {index(), "\"d\"", "[4, any]", "among 3, such as \"a\"", "the same model"}, [&] {
                  checkpoint.require("d", {4, -1});
                });
-  // Names of another form: the files may well come from the same model.
-  expect_error(ErrorKind::bad_input, {"\"model.d\"", "such as \"a\"", "save_pretrained()"},
+  expect_error(ErrorKind::bad_input, {"\"model.d\"", "such as \"a\"", "the same model"},
                [&] { checkpoint.require("model.d", {4}); });
   expect_error(ErrorKind::bad_input, {folder_ / "two.safetensors", "\"c\"", "[2, 3]", "[3, 2]"},
                [&] {
                  checkpoint.require("c", {2, 3});
                });
+}
+
+// The file may well come from the same model.
+TEST_F(Sharded, SaysThatAWrapperChangedTheNames) {
+  const std::vector<float> value = {1};
+  const TensorData wrapped[] = {float_tensor("module.d", {1}, value)};
+  write_safetensors(folder_ / "one.safetensors", wrapped);
+  write_index(R"({"weight_map": {"module.d": "one.safetensors"}})");
+  const Checkpoint checkpoint = Checkpoint::open(folder_.path());
+  expect_error(ErrorKind::bad_input, {"\"d\"", "such as \"module.d\"", "save_pretrained()"},
+               [&] { checkpoint.require("d", {1}); });
 }
 
 TEST_F(Sharded, NamesTheShardThatIsMissing) {

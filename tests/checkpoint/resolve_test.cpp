@@ -238,7 +238,7 @@ TEST(ResolveFolder, RefusesAdapters) {
   write_model(folder.path());
   refused(folder.path(), folder / "adapter_config.json");
   refused(folder / "adapter_model.safetensors", folder / "adapter_model.safetensors");
-  EXPECT_EQ(resolve_model(folder / "model.safetensors").config_file, folder / "config.json");
+  refused(folder / "model.safetensors", folder / "adapter_config.json");
 }
 
 TEST(ResolveFolder, TakesTheOneGgufFileWhereThereAreNoSafetensors) {

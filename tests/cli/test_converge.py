@@ -230,7 +230,7 @@ class Checkpoint(ConvergeTest):
             self.assertLessEqual(len(line), 100, line)
         self.assertIn("... 3 of 8 heads shown", done.out)
         self.assertIn("keys needed for an output within 5 %: drawn at random", done.out)
-        self.assertIn("The key-value cache takes 320 bytes per token", done.out)
+        self.assertIn("the key-value cache takes 320 bytes per token", done.out)
 
     def test_of_several_texts_those_that_reach_the_context_count(self) -> None:
         self.ids(50, vocabulary=37, name="short.txt")

@@ -128,7 +128,8 @@ TEST_F(FolderTokenizerTest, AddedTokensHaveTheirIds) {
 TEST_F(FolderTokenizerTest, AnIdThatTheVocabularyCannotGiveIsRefused) {
   write_pair();
   folder_.write("added_tokens.json", R"({"<z>": 15})");
-  refused(ErrorKind::bad_input, {"vocab.json", "added tokens: <z> with the id 15, not Some(12)"});
+  refused(ErrorKind::bad_input,
+          {"vocab.json", "added_tokens.json: <z> with the id 15; it gets 12"});
   folder_.write("added_tokens.json", R"({"<z>": "x"})");
   refused(ErrorKind::bad_input, {"<z> with the id \"x\""});
   write_pair({{"added_tokens_decoder", {{"first", {{"content", "<x>"}}}}}});

@@ -261,7 +261,7 @@ fn load_json(json: &[u8], added: &[u8]) -> Result<Tokenizer, String> {
         }
     }
     if !added.is_empty() {
-        add_tokens(&mut tokenizer, added).map_err(|e| format!("added tokens: {e}"))?;
+        add_tokens(&mut tokenizer, added).map_err(|e| format!("tokens of tokenizer_config.json or added_tokens.json: {e}"))?;
     }
     Ok(tokenizer)
 }
@@ -275,7 +275,8 @@ fn add_tokens(tokenizer: &mut Tokenizer, list: &[u8]) -> Result<(), String> {
     for (token, wanted) in tokens.iter().zip(values.iter().map(|value| &value["id"])) {
         let id = tokenizer.token_to_id(&token.content);
         if !wanted.is_null() && wanted.as_u64() != id.map(u64::from) {
-            return Err(format!("{} with the id {wanted}, not {id:?}", token.content));
+            let found = id.map_or("none".to_string(), |id| id.to_string());
+            return Err(format!("{} with the id {wanted}; it gets {found}", token.content));
         }
     }
     Ok(())
