@@ -77,7 +77,7 @@ class Folder {
 
   bool has(const char* name) const {
     std::error_code ignored;  // an unreadable path counts as missing
-    return fs::exists(root_ / name, ignored);
+    return fs::exists(fs::symlink_status(root_ / name, ignored));  // a link may dangle
   }
   bool has_pair() const { return has("vocab.json") && has("merges.txt"); }
   std::string path(const char* name) const { return (root_ / name).string(); }
@@ -340,7 +340,8 @@ void FolderTokenizer::require_agreement(const Tokenizer& loaded) const {
     return upper.size() > 1 && upper == ids("abcdefghijklmnopqrstuvwxyz");
   });
   require("split_special_tokens", [] { return false; });
-  const bool follows = std::ranges::find(kEnds, config["tokenizer_class"]) != std::end(kEnds);
+  const bool follows =
+      std::ranges::find(kEnds, text_of(config["tokenizer_class"])) != std::end(kEnds);
   if (path.ends_with("tokenizer.json") && !follows) return;
   Tokenizer::Around around;
   loaded.encode("a", around);
@@ -355,9 +356,11 @@ std::string folder_tokenizer_kind(const std::string& path) {
            : folder.has("vocab.txt") ? "WordPiece (vocab.txt)"
                                      : "none";
   }
+  const std::string file = folder.path("tokenizer.json");
+  const std::string bytes = read_file(file, kLargestTokenizer);
   std::string kind = "unknown kind";
   try {
-    const json tree = folder.read("tokenizer.json");
+    const json tree = parse_json_object(bytes, file);
     kind = tree.value(json::json_pointer("/model/type"), kind);
   } catch (const std::exception&) {
     // Loading the tokenizer reports the error.

@@ -81,8 +81,7 @@ class Folders(BadInputTest):
         name = "model/adapter_model.safetensors"
         self.refuse_scan(name, *says, code=UNSUPPORTED, model=name)
         self.refuse(UNSUPPORTED, "inspect", "model", says=says)
-        # The weights of the model itself may be named.
-        self.succeed("inspect", "model/model.safetensors")
+        self.refuse(UNSUPPORTED, "inspect", "model/model.safetensors", says=says)
 
     def test_names_that_a_wrapper_put_before_every_tensor(self) -> None:
         path = self.model / "model.safetensors"
