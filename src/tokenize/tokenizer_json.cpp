@@ -335,9 +335,11 @@ void FolderTokenizer::require_agreement(const Tokenizer& loaded) const {
     const auto middle = words.begin() + std::ssize(words) / 2;
     return !words.empty() && std::equal(words.begin(), middle, middle, words.end());
   });
-  require("do_lower_case", [&] {  // a single token is the unknown one
+  require("do_lower_case", [&] {
     const std::vector<int> upper = ids("ABCDEFGHIJKLMNOPQRSTUVWXYZ");
-    return upper.size() > 1 && upper == ids("abcdefghijklmnopqrstuvwxyz");
+    // The unknown token tells nothing.
+    if (upper.size() < 2) return config["do_lower_case"] == true;
+    return upper == ids("abcdefghijklmnopqrstuvwxyz");
   });
   require("split_special_tokens", [] { return false; });
   const bool follows =
