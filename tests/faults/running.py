@@ -29,7 +29,7 @@ LARGE = (
     "320",
 )
 SHORT = (*LARGE[:-1], "32")
-SCAN = ("scan", "model", "--tokens", "ids.txt", "--measures", "weights", *SMALL)
+SCAN = ("scan", "model", "--tokens", "ids.txt", "--measures", "weights", "--force", *SMALL)
 PAIR = ["heads.csv", "results.json"]
 SAVING_PAIRS = ("scan", "compare", "converge", "diff")
 
@@ -195,7 +195,7 @@ def commands(trial: Trial) -> list[tuple[str, ...]]:
             trial.materials.take(name, trial.folder)
     return [
         (*SCAN, "--lengths", ",".join(map(str, range(4, 64, 2))), "--out"),
-        (*PLAN, "--out"),
+        (*PLAN, "--force", "--out"),
         (
             "converge",
             "model",
@@ -208,6 +208,7 @@ def commands(trial: Trial) -> list[tuple[str, ...]]:
             "--points",
             "3",
             *SMALL,
+            "--force",
             "--out",
         ),
         (
@@ -220,11 +221,12 @@ def commands(trial: Trial) -> list[tuple[str, ...]]:
             "--lengths",
             "32",
             *SMALL,
+            "--force",
             "--out",
         ),
         ("report", "of-scan", "--out"),
         ("report", "of-compare", "--format", "svg", "--out"),
-        ("diff", "of-scan", "of-scan", "--quiet", "--out"),
+        ("diff", "of-scan", "of-scan", "--quiet", "--force", "--out"),
     ]
 
 
