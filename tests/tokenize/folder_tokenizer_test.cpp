@@ -39,12 +39,14 @@ class FolderTokenizerTest : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-json table() {
-  return json::parse(slurp(testing::source_path("tests/golden/tokenizer/classes.json")));
+const json& table() {
+  static const json all =
+      json::parse(slurp(testing::source_path("tests/golden/tokenizer/classes.json")));
+  return all;
 }
 
 TEST_F(FolderTokenizerTest, TheClassDecidesHowVocabularyAndMergesSplit) {
-  for (const std::string name : table()["vocab.json and merges.txt"]) {
+  for (const std::string name : table().at("vocab.json and merges.txt")) {
     for (const char* end : {"Tokenizer", "TokenizerFast"}) {
       write_pair({{"tokenizer_class", name + end}});
       // Qwen2 splits digits; GPT-2 does not.
