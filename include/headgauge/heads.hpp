@@ -254,7 +254,7 @@ struct SourceInfo {
   bool has_x = true;  // the chosen x is available
   bool has_values = true;
   bool has_loss = true;
-  // Of a model that runs under another normalizer than its own: whether that is the scan's.
+  // Set if the model runs under another normalizer than its own: whether it is the scan's.
   std::optional<bool> runs_normalizer = {};
   bool has_tokens = false;       // HeadInput::tokens is set
   bool has_texts = false;        // HeadSource::token_texts() returns them

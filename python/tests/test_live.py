@@ -324,7 +324,7 @@ class Documents(unittest.TestCase):
             headgauge.scan(
                 ROOT / "demo/model", {k: batch[k] for k in ("input_ids", "position_ids")}, lengths=[32]
             )
-        # Beside a mask, positions separate nothing.
+        # Positions separate nothing if there is a mask.
         whole = {**{k: batch[k] for k in ("input_ids", "position_ids")}, "attention_mask": place >= 0}
         expected = self.entropy(model, tokens, position_ids=place, attention_mask=place >= 0)
         found = headgauge.scan(model, whole, lengths=[96], measures="weights")

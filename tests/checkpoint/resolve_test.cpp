@@ -234,7 +234,7 @@ TEST(ResolveFolder, RefusesAdapters) {
   };
   refused(folder.path(), folder / "adapter_config.json");
   refused(folder / "adapter_model.safetensors", folder / "adapter_model.safetensors");
-  // Beside its model, which transformers would run with it.
+  // An adapter beside its model: transformers would run both.
   write_model(folder.path());
   refused(folder.path(), folder / "adapter_config.json");
   refused(folder / "adapter_model.safetensors", folder / "adapter_model.safetensors");

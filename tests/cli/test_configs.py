@@ -48,7 +48,7 @@ NOTICES = {
     "gemma-gelu": 'hidden_act "gelu"',
 }
 FOLLOWED = "read as transformers 5 does, not as transformers 4 does"
-# Where the versions differ and no notice is due: the config says which version wrote it.
+# The versions differ, and no notice is due: the config says which version wrote it.
 SAYS_ITSELF = {"llama-parameters-of-5"}
 
 

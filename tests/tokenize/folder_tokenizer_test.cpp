@@ -62,7 +62,7 @@ TEST_F(FolderTokenizerTest, TheClassDecidesHowVocabularyAndMergesSplit) {
   }
 }
 
-// As a plain implementation has them (tests/golden/make_pre_tokenizer_golden.py).
+// A plain implementation made the expected ids (tests/golden/make_pre_tokenizer_golden.py).
 TEST_F(FolderTokenizerTest, PairsSplitAsPreTokenizersOfGgufDo) {
   const fs::path source = data_root() / "tokenizers/gpt2";
   SKIP_WITHOUT(source);
