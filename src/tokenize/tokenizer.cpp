@@ -136,8 +136,8 @@ std::vector<int> Tokenizer::encode_parts(std::string_view utf8, bool add_special
   if (utf8.size() > kUnaskedText) {
     require_memory(kBytesPerByte * utf8.size(),
                    "tokens of " + format_bytes(utf8.size()) + " of text", "use a shorter text");
+    limit_memory();
   }
-  limit_memory();
   std::uint32_t* ids = nullptr;
   std::size_t* ends = nullptr;
   std::size_t count = 0, before = 0, after = 0;
