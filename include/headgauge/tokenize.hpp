@@ -19,17 +19,22 @@ class Gguf;
 // Encoding from several threads at once is safe.
 class Tokenizer {
  public:
-  // Reads `folder`/tokenizer.json with the tokens that other files of the folder add; if that is
-  // missing, vocab.json and merges.txt (byte-level BPE), or vocab.txt (WordPiece), as the class in
-  // tokenizer_config.json does. If `folder` names a GGUF file (ResolvedModel::tokenizer()), reads
-  // the tokenizer in it. Throws BadInputError if there is none or if it is broken, UnsupportedError
-  // if headgauge does not know the tokenizer or if the files contradict each other.
+  // Reads `folder`/tokenizer.json with the tokens that other files of the folder add, as the class
+  // in tokenizer_config.json does in transformers 5; if that is missing, vocab.json and merges.txt
+  // (byte-level BPE), or vocab.txt (WordPiece), as the class in tokenizer_config.json does. If
+  // `folder` names a GGUF file (ResolvedModel::tokenizer()), reads the tokenizer in it. Throws
+  // BadInputError if there is none or if it is broken, UnsupportedError if headgauge does not know
+  // the tokenizer or if the files contradict each other.
   static Tokenizer load(const std::string& folder);
   // Reads the tokenizer of a checkpoint: the one in its GGUF file, or load() of its folder.
   static Tokenizer load(const Checkpoint& checkpoint);
   // Names what load() would read, without checking it for faults: "BPE (tokenizer.json)", "BPE
   // (vocab.json, merges.txt)", "BPE (GGUF, pre-tokenizer smollm)", "none".
   static std::string kind(const std::string& folder);
+
+  // Returns the notice of what load() reads as transformers 5 does and not as the file says, with
+  // the way to change that; empty if nothing. Throws as load() does.
+  static std::string notice(const std::string& folder);
 
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;

@@ -28,6 +28,19 @@ TEXT = (
     "I'M 12345 don't\r\n\r\n  x  y <|endoftext|> [MASK]\n\n\n f(x):\n\treturn  'a'\n\u00c9cole Cafe\u0301 na\u00efve "
     "\u4e2d\u6587 \u00bd \U0001f999 <s> <pad> <|im_start|>user<|im_end|> <think> ABC"
 )
+# Beside a tokenizer.json: classes whose steps headgauge takes, and those that it compares with the file.
+FOLLOWED = ("GPT2Tokenizer", "CodeGenTokenizerFast", "Qwen2Tokenizer")
+COMPARED = ("BertTokenizer", "RobertaTokenizer", "CohereTokenizer", "GPTNeoXTokenizer")
+# GPT-2's tokenizer.json, and the same with single digits, are refused under these.
+REFUSED = {
+    ("BertTokenizer", False),
+    ("BertTokenizer", True),
+    ("RobertaTokenizer", True),
+    ("CohereTokenizer", False),
+    ("CohereTokenizer", True),  # no NFC
+    ("GPTNeoXTokenizer", False),
+    ("GPTNeoXTokenizer", True),
+}
 START, STOP, THINK = "<|im_start|>", "<|im_end|>", "<think>"
 
 
@@ -150,6 +163,54 @@ class Tokenizers(Folder):
         ):
             self.make("gpt2", ("tokenizer.json",), "llama", tokenizer_class="PreTrainedTokenizerFast", **more)
             self.agree(more=more)
+
+    def test_the_class_beside_a_tokenizer_json(self) -> None:
+        """Of each class and model type: the ids of transformers 5, the file's, or a refusal by name."""
+        if transformers.__version__ < "5":
+            self.skipTest("transformers 4 takes the file as it is")
+        refused = set()
+        for model in ("gpt2", "llama", "mistral", "qwen2", "qwen3"):
+            for name in (None, "PreTrainedTokenizerFast", "LlamaTokenizerFast", *FOLLOWED, *COMPARED):
+                for digits in (False, True):
+                    self.make("gpt2", ("tokenizer.json",), model)
+                    self.write("tokenizer_config.json", {"tokenizer_class": name} if name else {})
+                    if digits:
+                        file = json.loads((self.folder / "tokenizer.json").read_text("utf-8"))
+                        steps = [{"type": "Digits", "individual_digits": True}, file["pre_tokenizer"]]
+                        file["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": steps}
+                        self.write("tokenizer.json", file)
+                    try:
+                        _core.Tokenizer.load(str(self.folder))
+                    except UnsupportedError:
+                        refused.add((name, digits))
+                        self.assertIn(name, (*COMPARED, "BertTokenizer"))
+                        continue
+                    if name == "RobertaTokenizer":  # the tokens around a text are not in this file
+                        continue
+                    self.agree(model=model, name=name, digits=digits)
+        self.assertEqual(refused, REFUSED)
+
+    def test_what_a_class_saves_is_read(self) -> None:
+        for name in (*FOLLOWED, "RobertaTokenizer", "BartTokenizer", "CohereTokenizer", "GPTNeoXTokenizer"):
+            self.make("gpt2", PAIR, "llama", tokenizer_class=name)
+            made = transformers.AutoTokenizer.from_pretrained(str(self.folder))
+            for file in self.folder.iterdir():
+                file.unlink()
+            made.save_pretrained(str(self.folder))
+            self.write("config.json", {"model_type": "llama"})
+            self.agree(name=name)
+
+    def test_the_config_of_bert_beside_a_tokenizer_json(self) -> None:
+        for more in (
+            {},
+            {"do_lower_case": False},
+            {"strip_accents": False},
+            {"do_lower_case": False, "strip_accents": True},
+            {"tokenize_chinese_chars": False},
+        ):
+            for name in ("BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer"):
+                self.make("bert-base-uncased", ("tokenizer.json",), "bert", tokenizer_class=name, **more)
+                self.agree(name=name, more=more)
 
     def test_other_classes_are_refused(self) -> None:
         for name in TABLE["refused"]:

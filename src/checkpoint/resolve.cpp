@@ -239,14 +239,17 @@ ResolvedModel resolve_file(const std::string& name) {
   const auto shards =
       is_there(index) ? read_shard_index(index.string()).files : std::vector<std::string>{};
   if (is_shard(name) || std::ranges::count(shards, fs::path(name).filename().string()) > 0) {
-    throw BadInputError(
-        fault(name, "a whole model", "one of its shards", "name the folder " + model.folder));
+    throw BadInputError(fault(name, "a whole model", "one of its shards",
+                              is_there(index)
+                                  ? "name the folder " + model.folder
+                                  : "name the folder of its index, model.safetensors.index.json"));
   }
   model.config_file = (fs::path(model.folder) / "config.json").string();
   if (!is_there(model.config_file)) {
-    throw BadInputError(fault(name,
-                              "config.json in the folder of the weights, or a dump file's metadata",
-                              "neither", "put the model's config.json into " + model.folder));
+    throw BadInputError(fault(
+        name, "config.json in the folder of the weights, or a dump file's metadata", "neither",
+        "put the model's config.json into " + model.folder +
+            "; if it is a shard, name the folder of its index"));
   }
   return model;
 }

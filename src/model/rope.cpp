@@ -70,7 +70,8 @@ Rope::Rope(const ConfigReader& config, Index head_dim, Index trained)
   read_scaling(config, scaling);
   // transformers 4 does not know rope_parameters. A config that transformers 5 wrote leaves no
   // doubt.
-  const bool written = config.get_or<std::string>("transformers_version", "4") >= "5";
+  const auto version = config.json().value("transformers_version", nlohmann::json());
+  const bool written = version.is_string() && version.get<std::string>() >= "5";
   if (nested) followed_ = !written && (kind_ != Kind::standard || !followed_.empty()) ? key : "";
 }
 

@@ -1,6 +1,7 @@
 #include "session/finish.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <iterator>
 #include <utility>
@@ -26,7 +27,8 @@ constexpr std::string_view kMarkup[] = {".htm",   ".html", ".ipynb", ".json",
 // Says which texts are measured with their markup.
 void add_markup_notices(const Texts& texts, std::vector<std::string>& notices) {
   for (const Text& text : texts) {
-    const std::string kind = std::filesystem::path(text.name).extension().string();
+    std::string kind = std::filesystem::path(text.name).extension().string();
+    std::ranges::transform(kind, kind.begin(), [](unsigned char c) { return std::tolower(c); });
     if (text.is_ids || !text.is_file() || std::ranges::find(kMarkup, kind) == std::end(kMarkup))
       continue;
     const std::string begin = beginning_of(text.name, kBeginning);
@@ -76,6 +78,10 @@ void complete(Results& results, const Ending& ending) {
     results.notices.push_back("the texts were not read, because a dump has its own queries");
   } else {
     add_markup_notices(input.texts, results.notices);
+    const bool any_text = std::ranges::any_of(input.texts, [](const Text& t) { return !t.is_ids; });
+    const std::string notice =
+        any_text && input.model.has_name() ? Tokenizer::notice(input.model.tokenizer_path()) : "";
+    if (!notice.empty()) results.notices.push_back(notice);
   }
   use_option_names(results);
 }

@@ -3,6 +3,7 @@
 #include "tokenize/gguf_tokenizer.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -19,6 +20,29 @@
 
 namespace headgauge {
 namespace {
+
+// Names of one row differ in llama.cpp only by what decoding does with spaces.
+constexpr std::string_view kGpt2[] = {"gpt-2", "phi-2", "gigachat", "a.x-4.0", "mellum", "exaone4"};
+constexpr std::string_view kDigits[] = {"smollm", "starcoder",  "refact", "codeshell",
+                                        "exaone", "minerva-7b", "mellum2"};
+constexpr std::string_view kLlama3[] = {"llama-bpe", "llama3",    "llama-v3",
+                                        "falcon3",   "falcon-h1", "pixtral",
+                                        "midm-2.0",  "lfm2",      "jina-v5-nano"};
+constexpr std::string_view kQwen2[] = {"qwen2", "deepseek-r1-qwen", "kormo", "f2llmv2", "megrez"};
+
+constexpr PreTokenizer kPreTokenizers[] = {
+    {kGpt2, nullptr},
+    {.names = kDigits, .pattern = nullptr, .digits = true},
+    {.names = kLlama3,
+     .pattern = R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|)"
+                R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+     .whole_words = true,
+     .begins = true},
+    {.names = kQwen2,
+     .pattern = R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|)"
+                R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+     .nfc = true},
+};
 
 using nlohmann::json;
 
@@ -267,6 +291,25 @@ bool has_tokenizer(const Gguf& file) {
 }
 
 }  // namespace
+
+const PreTokenizer& find_pre_tokenizer(std::string_view name, const std::string& where) {
+  std::string known;
+  for (const PreTokenizer& pre : kPreTokenizers) {
+    if (std::ranges::find(pre.names, name) != pre.names.end()) return pre;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", fmt::join(pre.names, ", "));
+  }
+  throw UnsupportedError(
+      fault(where, "one of " + known, in_quotes(name),
+            "headgauge does not know this pre-tokenizer: give token ids (parse_token_ids())"));
+}
+
+json merge_of(std::string_view line, const std::string& where) {
+  const std::size_t space = line.find(' ', 1);
+  if (space != line.npos && space == line.rfind(' ') && find_invalid_utf8(line) == line.npos) {
+    return json::array({line.substr(0, space), line.substr(space + 1)});
+  }
+  throw BadInputError(fault(where, "two tokens and a space", in_quotes(line), kGiveIds));
+}
 
 std::string gguf_tokenizer_json(const Gguf& file) {
   if (!has_tokenizer(file)) {

@@ -110,6 +110,10 @@ std::string Tokenizer::kind(const std::string& folder) {
   return is_gguf(folder) ? gguf_tokenizer_kind(Gguf::open(folder)) : folder_tokenizer_kind(folder);
 }
 
+std::string Tokenizer::notice(const std::string& folder) {
+  return is_gguf(folder) ? "" : read_folder_tokenizer(folder).notice;
+}
+
 std::vector<int> Tokenizer::encode(std::string_view utf8, bool add_special) const {
   Around around;
   std::vector<int> ids = encode_parts(utf8, add_special, around, nullptr);

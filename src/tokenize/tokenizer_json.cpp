@@ -1,7 +1,6 @@
 #include "tokenize/tokenizer_json.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -11,7 +10,6 @@
 
 #include "base/file.hpp"
 #include "base/strict_json.hpp"
-#include "base/utf8.hpp"
 #include "headgauge/tokenize.hpp"
 
 namespace headgauge {
@@ -19,29 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-// Names of one row differ in llama.cpp only by what decoding does with spaces.
-constexpr std::string_view kGpt2[] = {"gpt-2", "phi-2", "gigachat", "a.x-4.0", "mellum", "exaone4"};
-constexpr std::string_view kDigits[] = {"smollm", "starcoder",  "refact", "codeshell",
-                                        "exaone", "minerva-7b", "mellum2"};
-constexpr std::string_view kLlama3[] = {"llama-bpe", "llama3",    "llama-v3",
-                                        "falcon3",   "falcon-h1", "pixtral",
-                                        "midm-2.0",  "lfm2",      "jina-v5-nano"};
-constexpr std::string_view kQwen2[] = {"qwen2", "deepseek-r1-qwen", "kormo", "f2llmv2", "megrez"};
-
-constexpr PreTokenizer kPreTokenizers[] = {
-    {kGpt2, nullptr},
-    {.names = kDigits, .pattern = nullptr, .digits = true},
-    {.names = kLlama3,
-     .pattern = R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|)"
-                R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-     .whole_words = true,
-     .begins = true},
-    {.names = kQwen2,
-     .pattern = R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|)"
-                R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-     .nfc = true},
-};
 
 constexpr const char* kConfig = "tokenizer_config.json";
 constexpr const char* kEnd = "<|endoftext|>";
@@ -54,10 +29,17 @@ struct TokenizerClass {
   std::string_view name;
   std::string_view pre = {};  // llama.cpp's name of its pre-tokenizer
   const char* end = nullptr;  // a key that is kEnd by default, besides eos_token and unk_token
+  bool nfc = false;           // the text is normalised, which `pre` does not say
 };
+// Those without `end` put tokens around a text that are not made here.
 constexpr TokenizerClass kBpe[] = {{"GPT2", "gpt-2", "bos_token"},
                                    {"CodeGen", "gpt-2", "bos_token"},
-                                   {"Qwen2", "qwen2", "pad_token"}};
+                                   {"Qwen2", "qwen2", "pad_token"},
+                                   {"Bart", "gpt-2"},
+                                   {"Roberta", "gpt-2"},
+                                   {"Cohere", "smollm", nullptr, true},
+                                   {"GPTNeoX", "gpt-2", nullptr, true}};
+constexpr std::span kPairs = std::span(kBpe).first<3>();
 constexpr TokenizerClass kWordPiece[] = {{"Bert"},       {"ConvBert"},   {"DistilBert"},
                                          {"Electra"},    {"LayoutLM"},   {"Lxmert"},
                                          {"MobileBert"}, {"SqueezeBert"}};
@@ -107,11 +89,17 @@ class Folder {
       const json added = read("added_tokens.json");
       for (const auto& [text, id] : added.items()) decoder[id.dump()] = text;
     }
-    const json model = read("config.json"), type = model.value("model_type", json());
-    const json usual = type == "qwen2" || type == "qwen3" ? "Qwen2" : "";
-    std::string name =
-        text_of(config.value("tokenizer_class", model.value("tokenizer_class", json())));
-    if (name.empty()) name = usual;
+    const json model = read("config.json");
+    type_ = text_of(model.value("model_type", json()));
+    std::string name;
+    for (const json* from : {&std::as_const(config), &model}) {
+      const json given = from->value("tokenizer_class", json());
+      if (!given.is_null() && !given.is_string()) {
+        throw BadInputError(
+            fault(root_.string() + ": tokenizer_class", "a name", describe(given), "correct it"));
+      }
+      if (name.empty()) name = text_of(given);
+    }
     for (const std::string_view end : {"Fast", "Tokenizer"}) {
       if (name.ends_with(end)) name.resize(name.size() - end.size());
     }
@@ -128,16 +116,73 @@ class Folder {
     return value.is_boolean() ? value : otherwise;
   }
 
-  // Returns the folder's class, the first if it names none.
+  bool names_class() const { return config["tokenizer_class"] != ""; }
+
+  // Returns the class that transformers 5 takes, or a type of models that has none of those here.
+  std::string class_name() const {
+    if (names_class() && type_ != "qwen2") return text_of(config["tokenizer_class"]);
+    if (type_ == "qwen2" || type_ == "qwen3") return "Qwen2";
+    return type_ == "gpt2" ? "GPT2" : type_ == "bert" ? "Bert" : type_;
+  }
+
+  // Returns the folder's class, the first if neither class nor model type is known.
   const TokenizerClass& find_class(std::span<const TokenizerClass> classes) const {
+    const std::string name = class_name();
     std::string known;
     for (const TokenizerClass& one : classes) {
-      if (config["tokenizer_class"] == "" || config["tokenizer_class"] == one.name) return one;
+      if (name.empty() || name == one.name) return one;
       known += fmt::format("{}{}", known.empty() ? "" : ", ", one.name);
     }
     throw UnsupportedError(fault(root_.string() + ": tokenizer_class",
                                  "a class whose vocabulary headgauge can read (" + known + ")",
-                                 in_quotes(text_of(config["tokenizer_class"])), kSave));
+                                 in_quotes(name), kSave));
+  }
+
+  json make_words(json ids, const std::string& unknown) const {
+    return word_piece(std::move(ids), unknown,
+                      {{"lowercase", flag("do_lower_case", true)},
+                       {"strip_accents", flag("strip_accents", nullptr)},
+                       {"handle_chinese_chars", flag("tokenize_chinese_chars", true)}});
+  }
+
+  // Gives a tokenizer.json the normalizer and pre-tokenizer of the folder's class, as transformers
+  // 5 does, and returns the notice of it; empty if they are the same. Throws UnsupportedError if
+  // more would have to change.
+  std::string follow_class(std::string& bytes) const {
+    const std::string name = class_name(), where = path("tokenizer.json");
+    const auto is_it = [&](const TokenizerClass& one) { return one.name == name; };
+    const auto* const bpe = std::ranges::find_if(kBpe, is_it);
+    const bool words = std::ranges::any_of(kWordPiece, is_it) && name != "ConvBert";
+    if (type_ == "mistral" || (bpe == std::end(kBpe) && !words)) return "";
+    json file = parse_json_object(bytes, where),
+         made = words ? make_words({}, "")
+                      : byte_level_bpe(find_pre_tokenizer(bpe->pre, ""),
+                                       flag("add_prefix_space", false), {}, {});
+    if (!words && bpe->nfc) made["normalizer"] = {{"type", "NFC"}};
+    json& model = file["model"];
+    if (!model.is_object()) return "";  // loading reports it
+    const json kind = made["model"]["type"];
+    const bool is_kind = model.value("type", kind) == kind;
+    const auto steps = [](const json& of) {
+      return json::array({of.value("normalizer", json()), of.value("pre_tokenizer", json())});
+    };
+    const bool same =
+        std::ranges::all_of(json::diff(steps(file), steps(made)), [](const json& change) {
+          const std::string at = change["path"];
+          return at.ends_with("trim_offsets") ||
+                 (at.ends_with("use_regex") && change["op"] == "add" && change["value"] == true);
+        });
+    if (is_kind ? same : !names_class()) return "";
+    if (!is_kind || (!words && bpe->end == nullptr)) {
+      throw UnsupportedError(
+          fault(where, "the steps that " + name + "Tokenizer has in transformers 5", "others",
+                "name PreTrainedTokenizerFast as tokenizer_class, or take a file of that class"));
+    }
+    for (const char* key : {"normalizer", "pre_tokenizer"}) file[key] = made[key];
+    model.erase("ignore_merges");
+    bytes = file.dump();
+    return fmt::format("{}: split as {}Tokenizer of transformers 5 does, not as the file says",
+                       where, name);
   }
 
   // Returns the tokens to add, in the order in which transformers adds them.
@@ -177,10 +222,11 @@ class Folder {
 
  private:
   fs::path root_;
+  std::string type_;  // of the model
 };
 
 json read_pair(Folder& folder) {
-  const TokenizerClass& kind = folder.find_class(kBpe);
+  const TokenizerClass& kind = folder.find_class(kPairs);
   folder.set_defaults({{"eos_token", kEnd}, {"unk_token", kEnd}, {kind.end, kEnd}});
   json merges = json::array();
   std::size_t number = 0;
@@ -200,27 +246,13 @@ json read_words(Folder& folder) {
   json ids = json::object();
   std::size_t id = 0;
   for (const std::string& token : folder.lines("vocab.txt")) ids[token] = id++;
-  json made = word_piece(ids, folder.special("unk_token", ids).first,
-                         {{"lowercase", folder.flag("do_lower_case", true)},
-                          {"strip_accents", folder.flag("strip_accents", nullptr)},
-                          {"handle_chinese_chars", folder.flag("tokenize_chinese_chars", true)}});
+  json made = folder.make_words(ids, folder.special("unk_token", ids).first);
   made["post_processor"] =
       text_template(folder.special("cls_token", ids), folder.special("sep_token", ids));
   return made;
 }
 
 }  // namespace
-
-const PreTokenizer& find_pre_tokenizer(std::string_view name, const std::string& where) {
-  std::string known;
-  for (const PreTokenizer& pre : kPreTokenizers) {
-    if (std::ranges::find(pre.names, name) != pre.names.end()) return pre;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", fmt::join(pre.names, ", "));
-  }
-  throw UnsupportedError(
-      fault(where, "one of " + known, in_quotes(name),
-            "headgauge does not know this pre-tokenizer: give token ids (parse_token_ids())"));
-}
 
 json byte_level_bpe(const PreTokenizer& pre, bool space, json ids, json merges) {
   const json byte_level = {{"type", "ByteLevel"},
@@ -238,7 +270,8 @@ json byte_level_bpe(const PreTokenizer& pre, bool space, json ids, json merges) 
   steps.push_back(byte_level);
   return {{"version", "1.0"},
           {"normalizer", pre.nfc ? json{{"type", "NFC"}} : json()},
-          {"pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", steps}}},
+          {"pre_tokenizer",
+           steps.size() == 1 ? byte_level : json{{"type", "Sequence"}, {"pretokenizers", steps}}},
           {"decoder", byte_level},
           {"model",
            {{"type", "BPE"},
@@ -269,14 +302,6 @@ json added_token(const json& token, bool special) {
   return made;
 }
 
-json merge_of(std::string_view line, const std::string& where) {
-  const std::size_t space = line.find(' ', 1);
-  if (space != line.npos && space == line.rfind(' ') && find_invalid_utf8(line) == line.npos) {
-    return json::array({line.substr(0, space), line.substr(space + 1)});
-  }
-  throw BadInputError(fault(where, "two tokens and a space", in_quotes(line), kGiveIds));
-}
-
 json text_template(const std::optional<NamedToken>& before,
                    const std::optional<NamedToken>& after) {
   if (!before && !after) return nullptr;
@@ -303,6 +328,7 @@ FolderTokenizer read_folder_tokenizer(const std::string& path) {
     read.path = folder.path("tokenizer.json");
     read.bytes = read_file(read.path, kLargestTokenizer);
     refuse_stand_in(read.bytes, read.path, "a tokenizer.json");
+    read.notice = folder.follow_class(read.bytes);
   } else if (folder.has_pair()) {
     read.path = folder.path("vocab.json");
     read.bytes = read_pair(folder).dump();

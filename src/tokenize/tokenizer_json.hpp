@@ -55,15 +55,17 @@ struct FolderTokenizer {
   std::string bytes;      // a tokenizer.json
   std::string added;      // the tokens to add to it, as hg_tokenizer_from_json() takes them
   nlohmann::json config;  // tokenizer_config.json
+  std::string notice;     // what versions of transformers make of it otherwise
 
   // Throws UnsupportedError if tokenizer_config.json says of `loaded` what is not so: versions of
   // transformers differ in what they make of such a folder.
   void require_agreement(const Tokenizer& loaded) const;
 };
 
-// Reads tokenizer.json; if that is missing, builds it from vocab.json with merges.txt, or from
-// vocab.txt, as the class of transformers that the folder names does. Throws UnsupportedError for
-// a class that headgauge does not know, BadInputError if a file is missing or broken.
+// Reads tokenizer.json as the class of transformers 5 that the folder names does. If that is
+// missing, builds it as the class does from vocab.json with merges.txt, or from vocab.txt. Throws
+// UnsupportedError for a class that headgauge does not know, BadInputError if a file is missing or
+// broken.
 FolderTokenizer read_folder_tokenizer(const std::string& folder);
 
 // Returns "BPE (tokenizer.json)" or "none"; does not check for faults.

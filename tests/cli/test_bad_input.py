@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import resource
+import shutil
 import struct
 import unittest
 
@@ -98,6 +99,17 @@ class Folders(BadInputTest):
         self.refuse_scan("model-00001-of-00003.safetensors", "fetch the index", model="sharded")
         name = "sharded/model-00002-of-00003.safetensors"
         self.refuse_scan(name, "one of its shards", "name the folder", model=name)
+
+    def test_a_shard_in_a_folder_of_its_index(self) -> None:
+        sharded = copy_golden("gpt2/sharded", self.folder / "sharded")
+        (sharded / "parts").mkdir()
+        shard = sharded / "model-00002-of-00003.safetensors"
+        for name, says in (
+            (shard.name, "one of its shards; name the folder of its index, model.safetensors.index.json"),
+            ("two.safetensors", "if it is a shard, name the folder of its index"),
+        ):
+            shutil.copy(shard, sharded / "parts" / name)
+            self.refuse_scan(name, says, model=f"sharded/parts/{name}")
 
     def test_a_file_that_is_no_model(self) -> None:
         self.write("notes.txt", "just notes\n")

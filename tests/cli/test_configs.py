@@ -81,6 +81,20 @@ class Configs(CommandTest):
                 self.succeed(*command, "--measures", "weights,model", "--threads", 1)
                 self.compare(case.name, json.loads((self.folder / out / "results.json").read_text()))
 
+    def test_a_version_of_another_type_is_none(self) -> None:
+        case = next(case for case in CASES if case.name == "llama-parameters-of-5")
+        case.write(self.folder / "model")
+        ids = self.write("ids", " ".join(map(str, case.token_ids())))
+        path = self.folder / "model/config.json"
+        config = json.loads(path.read_text())
+        for version in (5, 5.24, None, ["5.24.0"], {}, True):
+            path.write_text(json.dumps(config | {"transformers_version": version}))
+            self.succeed(
+                "scan", "model", "--tokens", ids, "--lengths", case.tokens, "--out", "out", "--force"
+            )
+            notices = json.loads((self.folder / "out/results.json").read_text())["notices"]
+            self.assertIn(f"rope_parameters: {FOLLOWED}", notices)
+
     def compare(self, name: str, results: dict[str, Any]) -> None:
         expected = FIGURES[name]["5.24"]
         self.assertAlmostEqual(results["metrics"]["loss"]["values"][-1], expected["loss"], delta=2e-5)

@@ -66,7 +66,7 @@ class Markup(FilesTest):
 
     def test_a_notice_says_that_markup_is_measured(self) -> None:
         words = "<p>Once upon a time, there was a little girl.</p>\n" * 20
-        for end in ("html", "htm", "xml", "json", "ipynb", "jsonl", "rtf"):
+        for end in ("html", "htm", "xml", "json", "ipynb", "jsonl", "rtf", "HTML", "Jsonl"):
             told = [f"page.{end} is measured as it stands, with its markup"]
             self.assertEqual(self.notices(f"page.{end}", words), told)
         for name in ("page.txt", "page.md", "page"):
@@ -85,6 +85,24 @@ class Markup(FilesTest):
         self.succeed(*self.scan, "--out", "marked")
         marked = json.loads((self.folder / "marked/results.json").read_text())["metrics"]
         self.assertEqual(marked, plain)
+
+
+class TokenizerClass(FilesTest):
+    def test_a_notice_says_that_the_class_splits(self) -> None:
+        shutil.copytree(ROOT / "demo/model", self.folder / "classed")
+        self.write("story.txt", "Once upon a time, there was a little girl. She had 12 apples.\n" * 20)
+        told = "classed/tokenizer.json: split as Qwen2Tokenizer of transformers 5 does, not as the file says"
+        for name, text, expected in (
+            ("Qwen2Tokenizer", ("--text", "story.txt"), [told]),
+            ("PreTrainedTokenizerFast", ("--text", "story.txt"), []),
+            ("GPT2Tokenizer", ("--text", "story.txt"), []),
+            ("Qwen2Tokenizer", ("--tokens", "ids.txt"), []),
+        ):
+            self.write("classed/tokenizer_config.json", json.dumps({"tokenizer_class": name}))
+            scan = ("scan", "classed", *text, "--measures", "weights", "--lengths", 32)
+            self.succeed(*scan, "--out", "classed-out", "--force")
+            found = json.loads((self.folder / "classed-out/results.json").read_text())["notices"]
+            self.assertEqual([notice for notice in found if "tokenizer.json" in notice], expected, name)
 
 
 class Temporaries(FilesTest):

@@ -62,6 +62,154 @@ TEST_F(FolderTokenizerTest, TheClassDecidesHowVocabularyAndMergesSplit) {
   }
 }
 
+TEST_F(FolderTokenizerTest, AModelTypeOfAnotherClassIsRefused) {
+  write_pair();
+  for (const char* type : {"llama", "mistral", "gemma", "gemma2", "seed_oss"}) {
+    folder_.write("config.json", json{{"model_type", type}}.dump());
+    refused(ErrorKind::unsupported, {"(GPT2, CodeGen, Qwen2), found \"" + std::string(type)});
+  }
+  folder_.write("config.json", R"({"model_type": "bert"})");
+  refused(ErrorKind::unsupported, {"found \"Bert\""});
+  folder_.write("config.json", R"({"model_type": "llama", "tokenizer_class": "GPT2Tokenizer"})");
+  EXPECT_EQ(ids("12"), Ids{9});
+}
+
+TEST_F(FolderTokenizerTest, AClassIsAName) {
+  for (const bool whole : {false, true}) {
+    for (const json& odd :
+         {json(5), json::array(), json{{"content", "GPT2Tokenizer"}}, json(true)}) {
+      for (const char* file : {"tokenizer_config.json", "config.json"}) {
+        write_pair();
+        if (whole) write_whole(json::object());
+        folder_.write("config.json", "{}");
+        folder_.write(file, json{{"tokenizer_class", odd}}.dump());
+        refused(ErrorKind::bad_input, {folder_.path() + ": tokenizer_class: expected a name"});
+      }
+    }
+  }
+  fs::remove(folder_.path() + "/tokenizer.json");
+  write_pair({{"tokenizer_class", nullptr}});
+  folder_.write("config.json", R"({"tokenizer_class": "Qwen2Tokenizer"})");
+  EXPECT_EQ(ids("12"), (Ids{8, 10}));
+}
+
+// A plain implementation made the expected ids (tests/golden/make_pre_tokenizer_golden.py).
+TEST_F(FolderTokenizerTest, TheClassSplitsInsteadOfTheTokenizerJson) {
+  const fs::path source = data_root() / "tokenizers/gpt2/tokenizer.json";
+  SKIP_WITHOUT(source);
+  const json whole = json::parse(slurp(source));
+  const json golden =
+      json::parse(slurp(testing::source_path("tests/golden/gguf/pre_tokenizers.json")));
+  const json digits = json::parse(R"({"type": "Sequence", "pretokenizers": [
+      {"type": "Digits", "individual_digits": true},
+      {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true}]})");
+  struct Case {
+    const char *type, *name;
+    bool digits;
+    const char* pre;
+    bool noticed;
+  };
+  for (const Case& one : {Case{"gpt2", "GPT2Tokenizer", false, "gpt-2", false},
+                          {"llama", "GPT2TokenizerFast", true, "gpt-2", true},
+                          {"gpt2", "", true, "gpt-2", true},
+                          {"llama", "CodeGenTokenizer", false, "gpt-2", false},
+                          {"llama", "Qwen2Tokenizer", false, "qwen2", true},
+                          {"qwen2", "", false, "qwen2", true},
+                          {"qwen2", "PreTrainedTokenizerFast", false, "qwen2", true},
+                          {"qwen3", "PreTrainedTokenizerFast", false, "gpt-2", false},
+                          {"mistral", "GPT2Tokenizer", true, "smollm", false},
+                          {"mistral", "Qwen2Tokenizer", false, "gpt-2", false},
+                          {"llama", "LlamaTokenizer", true, "smollm", false},
+                          {"llama", "", true, "smollm", false},
+                          {"gpt2", "PreTrainedTokenizerFast", true, "smollm", false},
+                          {"gpt2", "RobertaTokenizer", false, "gpt-2", false}}) {
+    json file = whole;
+    if (one.digits) file["pre_tokenizer"] = digits;
+    folder_.write("tokenizer.json", file.dump());
+    folder_.write("config.json", json{{"model_type", one.type}}.dump());
+    folder_.write("tokenizer_config.json", json{{"tokenizer_class", one.name}}.dump());
+    const Tokenizer tokenizer = Tokenizer::load(folder_.path());
+    for (std::size_t i = 0; i < golden["texts"].size(); ++i) {
+      const auto text = golden["texts"][i].get<std::string>();
+      EXPECT_EQ(tokenizer.encode(text), golden["ids"][one.pre][i].get<Ids>())
+          << one.type << " " << one.name << ": " << text;
+    }
+    EXPECT_EQ(Tokenizer::notice(folder_.path()),
+              one.noticed ? folder_.path() + "/tokenizer.json: split as " +
+                                (one.pre == std::string("qwen2") ? "Qwen2" : "GPT2") +
+                                "Tokenizer of transformers 5 does, not as the file says"
+                          : "")
+        << one.type << " " << one.name;
+  }
+  // The file that comes with Qwen2.
+  json file = whole;
+  file["normalizer"] = {{"type", "NFC"}};
+  file["pre_tokenizer"] =
+      json::parse(R"({"type": "Sequence", "pretokenizers": [
+      {"type": "Split", "behavior": "Isolated", "invert": false, "pattern": {"Regex":
+          "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}|)"
+                  R"( ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"}},
+      {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": false, "use_regex": false}
+      ]})");
+  folder_.write("tokenizer.json", file.dump());
+  folder_.write("config.json", R"({"model_type": "qwen2"})");
+  for (const char* name : {"Qwen2Tokenizer", "Qwen2TokenizerFast", "LlamaTokenizerFast"}) {
+    folder_.write("tokenizer_config.json", json{{"tokenizer_class", name}}.dump());
+    EXPECT_EQ(Tokenizer::notice(folder_.path()), "") << name;
+  }
+}
+
+TEST_F(FolderTokenizerTest, AClassThatNeedsMoreThanThatIsRefused) {
+  const auto expect_refusal = [&](const char* name, const json& changes = json::object()) {
+    write_whole({{"tokenizer_class", name}}, changes);
+    refused(ErrorKind::unsupported, {folder_.path() + "/tokenizer.json: expected the steps that",
+                                     std::string(name) + " has in transformers 5",
+                                     "name PreTrainedTokenizerFast as tokenizer_class"});
+  };
+  const json prefix = {{"pre_tokenizer", {{"add_prefix_space", true}}}};
+  for (const char* name : {"CohereTokenizer", "GPTNeoXTokenizer", "BertTokenizer"}) {
+    expect_refusal(name);
+  }
+  for (const char* name : {"RobertaTokenizer", "BartTokenizer"}) {
+    expect_refusal(name, prefix);
+    write_whole({{"tokenizer_class", name}});
+    EXPECT_EQ(ids("ab"), (Ids{0, 1})) << name;
+  }
+  write_whole({{"tokenizer_class", "GPTNeoXTokenizer"}}, {{"normalizer", {{"type", "NFC"}}}});
+  EXPECT_EQ(ids("ab"), (Ids{0, 1}));
+  // A type of models alone says less than the file.
+  write_whole(json::object());
+  folder_.write("config.json", R"({"model_type": "bert"})");
+  EXPECT_EQ(ids("ab"), (Ids{0, 1}));
+}
+
+TEST_F(FolderTokenizerTest, TheConfigOfBertCountsBesideATokenizerJson) {
+  const auto encoded = [&](const json& config, const char* text) {
+    folder_.write("tokenizer_config.json", config.dump());
+    folder_.write("tokenizer.json", R"({"version": "1.0", "normalizer": {"type": "BertNormalizer",
+        "clean_text": true, "handle_chinese_chars": true, "strip_accents": null, "lowercase": true},
+        "pre_tokenizer": {"type": "BertPreTokenizer"}, "post_processor": null, "decoder": null,
+        "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+                  "max_input_chars_per_word": 100,
+                  "vocab": {"[UNK]": 0, "e": 1,
+                            "\u00e9": 2, "E": 3, "\u4e2d": 4, "##\u4e2d": 5}}})");
+    return ids(text);
+  };
+  const char *const accent = "\u00e9", *const chinese = "e\u4e2d";
+  for (const char* name : {"BertTokenizer", "DistilBertTokenizerFast", "ElectraTokenizer"}) {
+    const auto with = [&](const char* flag, bool value) {
+      return json{{"tokenizer_class", name}, {flag, value}};
+    };
+    EXPECT_EQ(encoded({{"tokenizer_class", name}}, accent), Ids{1}) << name;
+    EXPECT_EQ(Tokenizer::notice(folder_.path()), "") << name;
+    EXPECT_EQ(encoded(with("strip_accents", false), accent), Ids{2}) << name;
+    EXPECT_NE(Tokenizer::notice(folder_.path()), "") << name;
+    EXPECT_EQ(encoded(with("do_lower_case", false), "E"), Ids{3}) << name;
+    EXPECT_EQ(encoded(with("tokenize_chinese_chars", true), chinese), (Ids{1, 4})) << name;
+    EXPECT_EQ(encoded(with("tokenize_chinese_chars", false), chinese), (Ids{1, 5})) << name;
+  }
+}
+
 // A plain implementation made the expected ids (tests/golden/make_pre_tokenizer_golden.py).
 TEST_F(FolderTokenizerTest, PairsSplitAsPreTokenizersOfGgufDo) {
   const fs::path source = data_root() / "tokenizers/gpt2";
