@@ -120,7 +120,7 @@ def on_model(
 
 def _numbers(lengths: Any) -> list[int]:
     """Returns the lengths in any form that an option takes; none if they are automatic or no lengths."""
-    given = plain(lengths)
+    given: Any = plain(lengths)
     words = given.split(",") if isinstance(given, str) else given if isinstance(given, list) else [given]
     return [int(word) for word in words] if all(str(word).strip().isdigit() for word in words) else []
 
