@@ -61,20 +61,6 @@ class ComparisonTable {
     return find_cell(results_, metric, picks);
   }
 
-  // Returns the mean over all heads that have the metric under this intervention.
-  std::optional<double> over_heads(const char* metric, Index intervention) const {
-    double sum = 0;
-    int count = 0;
-    for (const HeadName& head : changed_) {
-      const auto found = find_judged_cell(results_, metric, head, {dim_, intervention});
-      if (!found || !std::isfinite(found->value)) continue;
-      sum += found->value;
-      ++count;
-    }
-    if (count == 0) return std::nullopt;
-    return sum / count;
-  }
-
   std::vector<Measured> measured() const {
     std::vector<Measured> all = {
         {metric::output_change, {"output", 6, "%", 1}, 100},
@@ -125,7 +111,7 @@ class ComparisonTable {
         row.emplace_back(k == 0 || !kl ? "" : rounded(kl->value));
       }
       for (const Measured& one : means) {
-        auto value = over_heads(one.metric, k);
+        auto value = mean_over_heads(results_, one.metric, changed_, {dim_, k});
         if (value) *value *= one.scale;
         const bool trivial = k == 0 && one.scale != 1;
         row.emplace_back(trivial ? "" : shown(value));

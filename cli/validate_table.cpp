@@ -82,15 +82,18 @@ class ValidationTable {
                              {"median change", 14},
                              {"largest", 14},
                              {of_answers() ? "lose answers" : "worse / better", 14},
-                             {"replicates", 14}});
+                             {"replicates", 14},
+                             {"losing", 8, "% rows"}});
     const LabelledArray& change = results_.require_metric(outcome_.change);
     const LabelledArray& replication = results_.require_metric(outcome_.replication);
     for (Index k = 0; k < std::ssize(interventions_); ++k) {
       std::vector<double> values = defined(change.isel("intervention", k));
       if (values.empty()) continue;
       std::ranges::sort(values);
+      const auto losing = share_losing_keys(results_, k, of_answers());
       table.row({interventions_[k], fmt::format("{:+.4f}", values[values.size() / 2]),
-                 fmt::format("{:+.4f}", values.back()), shown(k), signed_number(replication({k}))});
+                 fmt::format("{:+.4f}", values.back()), shown(k), signed_number(replication({k})),
+                 losing ? rounded(100 * *losing) : "-"});
     }
     return table.text();
   }
@@ -150,6 +153,7 @@ class ValidationTable {
                      : "worse / better: number of cases (heads times texts) in which the loss is "
                        "shown to rise / to fall",
         level, of_answers() ? "heads" : "cases");
+    const char* losing = "losing: share of the queries that lose keys, a mean over the heads";
     const Index parts = results_.coord_size(outcome_.dim);
     const std::string part = of_answers() ? "group" : "text";
     const std::string marked = fmt::format(
@@ -159,7 +163,7 @@ class ValidationTable {
         parts == 1 ? "" : "s",
         parts == 1 ? "of the same text" : fmt::format("on the other {}s", part));
     const std::size_t width = std::min(options_.width, kTableWidth);
-    return wrapped(counted, width, 3) + "\n" + wrapped(marked, width, 3) + "\n";
+    return wrapped(counted, width, 3) + "\n" + losing + "\n" + wrapped(marked, width, 3) + "\n";
   }
 
   const Results& results_;

@@ -22,7 +22,15 @@ BEGINNINGS = {
 
 
 def main(novel: str, folder: str) -> None:
-    text = Path(novel).read_text(encoding="utf-8")
+    try:
+        text = Path(novel).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        sys.exit(f"{novel}: expected a text in UTF-8, found: {error}; give Project Gutenberg's no. 2600")
+    for beginning in BEGINNINGS.values():
+        if beginning not in text:
+            sys.exit(
+                f"{novel}: expected Project Gutenberg's no. 2600, found a text without {beginning!r}; fetch that one"
+            )
     Path(folder).mkdir(parents=True, exist_ok=True)
     for name, beginning in BEGINNINGS.items():
         start = text.index(beginning)
@@ -30,4 +38,6 @@ def main(novel: str, folder: str) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit("usage: tools/novel_texts.py war_and_peace.txt FOLDER")
     main(*sys.argv[1:])

@@ -1,11 +1,18 @@
 // Fills in the commands that findings and flags suggest (SummaryLine::next, FlagInfo::next).
 #pragma once
 
+#include <algorithm>
 #include <string>
 
 #include "headgauge/results.hpp"
 
 namespace headgauge {
+
+// Returns how many keys a suggested pattern keeps in texts of `length` tokens: at most `most`, and
+// at most half of them, so that it drops keys.
+constexpr Index suggested_keys(Index length, Index most) {
+  return std::clamp<Index>(length / 2, 1, most);
+}
 
 // Returns `words` with MODEL, TEXT, TASKS, CHANGE and PLAN in its commands replaced by those of the
 // results, quoted for a shell. A word that the results do not give is not replaced. HEAD becomes

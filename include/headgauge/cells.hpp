@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,6 +53,11 @@ std::optional<MetricCell> find_cell_of_head(const Results& results, std::string_
 // for such a metric if no N is judged.
 std::optional<MetricCell> find_judged_cell(const Results& results, std::string_view metric,
                                            const HeadName& head, const Pick& also = {});
+
+// Returns the mean of find_judged_cell() over the heads where it is finite; nothing if there is
+// none.
+std::optional<double> mean_over_heads(const Results& results, std::string_view metric,
+                                      std::span<const HeadName> heads, const Pick& also);
 
 // Lists every head that has a defined value of some metric, layer by layer.
 std::vector<HeadName> measured_heads(const Results& results);

@@ -222,6 +222,9 @@ class Checkpoint {
   // matches any size.
   const TensorView& require(std::string_view name, std::initializer_list<Index> shape) const;
   const TensorView& require(std::string_view name, std::span<const Index> shape) const;
+  // Returns whether two of its tensors have the same bytes. It compares the same two once, also for
+  // copies of the Checkpoint.
+  bool are_equal(const TensorView& a, const TensorView& b) const;
   // Returns all names, ascending.
   std::vector<std::string_view> names() const;
   // Returns the GGUF file, or null if the checkpoint is not one.
@@ -247,6 +250,8 @@ class Checkpoint {
   std::shared_ptr<const Gguf> gguf_;  // instead of files_
   std::string weights_sha256_;
   std::map<std::string, TensorView, std::less<>> tensors_;
+  using Compared = std::map<std::pair<const std::byte*, const std::byte*>, bool>;
+  std::shared_ptr<Compared> compared_ = std::make_shared<Compared>();
 };
 
 // Dumped attention tensors of any model (docs/formats.md): q and k (or scores) per layer, and

@@ -57,7 +57,7 @@ struct TaskRecord {
   std::string name = {};    // of the file
   std::string sha256 = {};  // over the sums of all cases and controls
   Index cases = 0, controls = 0;
-  Index tokens = 0;  // of the longest
+  Index shortest = 0, tokens = 0;  // tokens of the shortest case, and of the longest
   bool operator==(const TaskRecord&) const = default;
 };
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -60,7 +61,8 @@ struct ValidateInput {
 //   loss_rises, loss_falls (intervention): the number of cases (a head on a text) with a
 //     significant rise or fall of the loss (Student's t, false discovery rate `level` over the
 //     cases of the intervention);
-//   loss_change_replication (intervention): the mean rank correlation of two texts' changes.
+//   loss_change_replication (intervention): the mean rank correlation of two texts' changes;
+//   queries_losing_keys (layer, head, intervention), of patterns: the mean over the texts.
 // Groups of cases add the dim cases and the same for the loss of answers, with the groups in place
 // of the texts:
 //   validated_answer_change (layer, head, intervention, cases), answer_rank_correlation and its
@@ -81,6 +83,10 @@ Results validate(const ValidateInput& input, const ValidateOptions& options,
 bool predicts(const Results& results, Index predictor, Index intervention);
 // The same of predicts_answers.
 bool predicts_answers(const Results& results, Index predictor, Index intervention);
+
+// Returns the share of the queries of the texts, or of the cases, that lose keys under a pattern, a
+// mean over the heads; nothing for a normalizer, and of cases if the heads were measured on texts.
+std::optional<double> share_losing_keys(const Results& results, Index intervention, bool of_cases);
 
 std::vector<SummaryLine> summarize_validation(const Results& results);
 

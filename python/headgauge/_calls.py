@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headgauge import _core, _executor
-from headgauge._options import checked, declared, take_own
+from headgauge._options import checked, declared, plain, take_own
 from headgauge._texts import TextOrIds, checked_path, texts_of
 from headgauge.errors import BadInputError, UnsupportedError, UsageError
 
@@ -92,6 +92,9 @@ def on_model(
         )
     from headgauge._live import LiveModel
 
+    for name in ("text", "tokens"):
+        if text_or_ids is None and isinstance(options.get(name), Mapping):
+            text_or_ids, options = options[name], {**options, name: None}
     with LiveModel(model, inputs, experiment, cross) as live:
         if live.alone:
             if text_or_ids is not None or any(options.get(name) is not None for name in ("text", "tokens")):
@@ -105,13 +108,21 @@ def on_model(
                 options = {**options, "lengths": [len(text_or_ids[0])]}
         elif isinstance(text_or_ids, Mapping):
             text_or_ids = live.texts_of(text_or_ids)
-            if live.notices and isinstance(lengths := options.get("lengths"), list | tuple):
-                longest = min(map(len, text_or_ids))
-                options = {**options, "lengths": sorted({min(length, longest) for length in lengths})}
+            shortest = min(map(len, text_or_ids))
+            if live.notices and max(lengths := _numbers(options.get("lengths")), default=0) > shortest:
+                live.notices[-1] += f"; lengths end at the shortest, {shortest} tokens"
+                options = {**options, "lengths": sorted({min(length, shortest) for length in lengths})}
         if live.swap is not None:
             options = {**options, "normalizer": options.get("normalizer") or live.swap.rule_of_all}
             live.runs_normalizer = options["normalizer"] == live.swap.rule_of_all
         return Call(experiment, text_or_ids, options).run(live, progress)
+
+
+def _numbers(lengths: Any) -> list[int]:
+    """Returns the lengths in any form that an option takes; none if they are automatic or no lengths."""
+    given: Any = plain(lengths)
+    words = given.split(",") if isinstance(given, str) else given if isinstance(given, list) else [given]
+    return [int(word) for word in words] if all(str(word).strip().isdigit() for word in words) else []
 
 
 def _together(

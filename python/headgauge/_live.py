@@ -120,9 +120,7 @@ class LiveModel:
         taken = {k: v for k, v in batch.items() if "kwargs" in names or k in (*names, MASK)}
         texts, self.beside = of_batch(taken, self._command in TAKE_INPUTS and self._inputs is None, packs)
         if len(texts) > len(split(batch["input_ids"])):
-            self.notices.append(
-                f"the rows of the batch hold {len(texts)} texts, each measured by itself; lengths end at the shortest"
-            )
+            self.notices.append(f"the rows of the batch hold {len(texts)} texts, each measured by itself")
         return texts
 
     def stand_ins(self) -> list[list[int]]:

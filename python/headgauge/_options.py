@@ -20,7 +20,7 @@ def declared(experiment: str) -> dict[str, dict[str, Any]]:
     return {option["name"]: option for option in _core.options(experiment)}
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
     """Converts numpy scalars, arrays, ranges and paths to plain Python values that JSON can
     represent."""
     if isinstance(value, os.PathLike):
@@ -34,7 +34,7 @@ def _plain(value: object) -> object:
         and not isinstance(value, bytes | Mapping)
         and getattr(value, "ndim", True)
     ):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     return value.item() if hasattr(value, "item") else str(value)
 
 
@@ -72,5 +72,5 @@ def checked(experiment: str, options: Mapping[str, Any], function: str = "") -> 
             and not isinstance(value, bool | np.bool_)
         ):
             raise TypeError(f"{name}: expected True or False, found {value!r}")
-        given[name] = value if known[name]["type"] == "texts" else _plain(value)
+        given[name] = value if known[name]["type"] == "texts" else plain(value)
     return given

@@ -312,7 +312,12 @@ class Documents(unittest.TestCase):
         found = headgauge.scan(model, batch, lengths=[32, 96], measures="weights")
         self.assertEqual(found.document["text"]["tokens"], [32, 32, 32])
         self.assertEqual(list(found.coords["length"]), [32])
-        self.assertIn("the rows of the batch hold 3 texts", found.notices[0])
+        at_shortest = "the rows of the batch hold 3 texts, each measured by itself; lengths end at the shortest, 32 tokens"
+        self.assertEqual(found.notices[0], at_shortest)
+        for lengths in (96, "32,96", np.array([96]), (96,), range(32, 97, 64)):
+            same = headgauge.scan(model, tokens=batch, lengths=lengths, measures="weights")
+            self.assertEqual((list(same.coords["length"]), same.notices[0]), ([32], at_shortest))
+            np.testing.assert_array_equal(same["entropy"].values, found["entropy"].values)
         np.testing.assert_allclose(found["entropy"].values[..., 0], expected, atol=1e-6)
         with self.assertRaisesRegex(
             errors.BadInputError, "^cu_seq_lens_k: expected none, found one that may"
@@ -329,6 +334,17 @@ class Documents(unittest.TestCase):
         expected = self.entropy(model, tokens, position_ids=place, attention_mask=place >= 0)
         found = headgauge.scan(model, whole, lengths=[96], measures="weights")
         np.testing.assert_allclose(found["entropy"].values[..., 0], expected, atol=1e-6)
+
+    def test_packed_texts_of_several_lengths_have_one_notice_on_lengths(self) -> None:
+        model, place = make("llama"), torch.tensor([[*range(40), *range(56)]])
+        batch = {"input_ids": torch.tensor(ids(96))[None], "position_ids": place}
+        for lengths in (None, "auto"):
+            found = headgauge.scan(model, batch, lengths=lengths, measures="weights")
+            self.assertEqual(list(found.coords["length"]), [32, 56])
+            self.assertEqual(found.notices[0], "the rows of the batch hold 2 texts, each measured by itself")
+            self.assertFalse(any("shortest" in notice for notice in found.notices), found.notices)
+        with self.assertRaisesRegex(errors.Error, "lengths"):
+            headgauge.scan(model, batch, lengths="many", measures="weights")
 
     def test_a_packed_row_of_a_model_that_sees_both_ways_is_one_text(self) -> None:
         model, place = make("bert"), torch.tensor([[*range(32), *range(32)]])

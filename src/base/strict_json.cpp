@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "base/utf8.hpp"
 #include "headgauge/base.hpp"
 
 namespace headgauge {
@@ -14,6 +16,31 @@ namespace {
 
 constexpr std::size_t kMaxDepth = 64;
 constexpr int kOutOfRange = 406;  // nlohmann's code for a number beyond float64
+
+// Kinds of files by their first bytes: what a failed download leaves, other binary files, and
+// texts, of which the last is any other.
+struct FileKind {
+  std::string_view begins;
+  const char* what;
+  const char* advice;
+};
+constexpr const char* kDownload =
+    "fetch the file itself, with `hf download` or from /resolve/ in place of /blob/";
+constexpr FileKind kFileKinds[] = {
+    {"version https://git-lfs.github.com/spec/", "a pointer of Git LFS, without the file",
+     "fetch the file itself: `git lfs pull` in its folder"},
+    {"<!doctype html", "a page of HTML", kDownload},
+    {"<!DOCTYPE html", "a page of HTML", kDownload},
+    {"<html", "a page of HTML", kDownload},
+    {"\x93NUMPY", "an array of NumPy",
+     "write a dump file (docs/formats.md), or call headgauge.analyze()"},
+    {"PK\x03\x04", "a zip archive, such as weights of torch.save()",
+     "unpack it, or save the model by save_pretrained()"},
+    {"GGUF", "a GGUF file", "name that file as the model"},
+    {"{", "JSON", "name a model (headgauge report and diff read results, --tasks reads cases)"},
+    {"", "a text", "name the model, and give the text by --text"},
+};
+constexpr std::size_t kStandIns = 4, kTexts = 2;
 
 // Builds the document event by event, to detect what a plain parse hides (duplicate keys) or
 // handles badly (deep nesting). The first fault stops the parse.
@@ -130,15 +157,16 @@ Json parse(std::string_view text, const std::string& where, std::string_view exp
 
 }  // namespace
 
-void refuse_stand_in(std::string_view text, const std::string& where, std::string_view expected) {
-  const auto refuse = [&](const char* begins, const char* found, const char* advice) {
-    if (text.starts_with(begins)) throw BadInputError(fault(where, expected, found, advice));
-  };
-  refuse("version https://git-lfs.github.com/spec/", "a pointer of Git LFS, without the file",
-         "fetch the file itself: `git lfs pull` in its folder");
-  for (const char* page : {"<!doctype html", "<!DOCTYPE html", "<html"}) {
-    refuse(page, "a page of HTML",
-           "fetch the file itself, with `hf download` or from /resolve/ in place of /blob/");
+void refuse_stand_in(std::string_view file, const std::string& where, std::string_view expected,
+                     bool is_binary) {
+  // The last bytes of a length, with which safetensors begin, are 0.
+  const std::string_view first = file.substr(0, 7);
+  const bool is_text =
+      first.size() == 7 && first.find('\0') == first.npos && find_invalid_utf8(first) >= 4;
+  const std::size_t others = std::size(kFileKinds) - (is_text ? 0 : kTexts);
+  for (const FileKind& kind : std::span(kFileKinds).first(is_binary ? others : kStandIns)) {
+    if (!file.starts_with(kind.begins)) continue;
+    throw BadInputError(fault(where, expected, kind.what, kind.advice));
   }
 }
 

@@ -26,9 +26,11 @@ template <class Json = nlohmann::json>
 Json parse_json_object(std::string_view text, const std::string& where,
                        std::string_view advice = kDamagedJson);
 
-// Throws BadInputError if the text is a pointer of Git LFS or a page of HTML: what a failed
-// download leaves in place of a file.
-void refuse_stand_in(std::string_view text, const std::string& where, std::string_view expected);
+// Throws BadInputError if the file is a pointer of Git LFS or a page of HTML: what a failed
+// download leaves in its place. A file of weights (`is_binary`) is no archive, no array of NumPy
+// and no text, either.
+void refuse_stand_in(std::string_view file, const std::string& where, std::string_view expected,
+                     bool is_binary = false);
 
 // Describes a value in a few words for "found ...": `"abc"`, `12`, `a list of 3`.
 template <class Json>

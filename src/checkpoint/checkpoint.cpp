@@ -64,6 +64,12 @@ void Checkpoint::open_safetensors() {
   }
 }
 
+bool Checkpoint::are_equal(const TensorView& a, const TensorView& b) const {
+  const auto [found, is_new] = compared_->try_emplace({a.bytes.data(), b.bytes.data()});
+  if (is_new) found->second = std::ranges::equal(a.bytes, b.bytes);
+  return found->second;
+}
+
 const TensorView* Checkpoint::find(std::string_view name) const {
   const auto it = tensors_.find(name);
   return it == tensors_.end() ? nullptr : &it->second;

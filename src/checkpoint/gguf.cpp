@@ -391,12 +391,12 @@ Gguf Gguf::view(std::span<const std::byte> bytes, std::string name) {
 
 Gguf::Gguf(std::shared_ptr<const Storage> storage, std::span<const std::byte> bytes)
     : storage_(std::move(storage)) {
-  refuse_stand_in({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path(),
-                  "a GGUF file");
   GgufReader reader(bytes, path());
   const auto magic = bytes.first(std::min<std::size_t>(4, bytes.size()));
   const std::string_view found(reinterpret_cast<const char*>(magic.data()), magic.size());
   if (found != kMagic) {
+    refuse_stand_in({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path(),
+                    "a GGUF file", true);
     throw BadInputError(fault(path(), "a file that begins with GGUF", in_quotes(found),
                               "the file is damaged or not in the GGUF format"));
   }

@@ -28,28 +28,6 @@ constexpr std::uint64_t kMaxHeader = 100'000'000;  // as in the reference implem
 constexpr std::uint64_t kMaxIndex = std::numeric_limits<Index>::max();
 constexpr const char* kDamaged = "the file is damaged; fetch or write it again";
 
-// Files that are not safetensors, by their first bytes; the last kind is any other text.
-struct OtherKind {
-  std::string_view begins;
-  const char* what;
-  const char* advice;
-};
-constexpr OtherKind kOtherKinds[] = {
-    {"\x93NUMPY", "an array of NumPy",
-     "write a dump file (docs/formats.md), or call headgauge.analyze()"},
-    {"{", "JSON", "name a model (headgauge report and diff read results, --tasks reads cases)"},
-    {"", "a text", "name the model, and give the text by --text"},
-};
-
-// Returns null for what may be safetensors, of whose length the last bytes are 0, and for others.
-const OtherKind* other_kind(std::string_view file) {
-  const std::string_view first = file.substr(0, 7);
-  if (first.find('\0') != first.npos) return nullptr;
-  const OtherKind* const kind = std::ranges::find_if(
-      kOtherKinds, [&](const OtherKind& other) { return first.starts_with(other.begins); });
-  return kind->begins.empty() && find_invalid_utf8(first) < 4 ? nullptr : kind;
-}
-
 std::optional<DType> dtype_from_name(std::string_view name) {
   for (int i = 0; i <= static_cast<int>(DType::U64); ++i) {
     if (dtype_name(static_cast<DType>(i)) == name) return static_cast<DType>(i);
@@ -219,8 +197,6 @@ Safetensors Safetensors::view(std::span<const std::byte> bytes, std::string name
 
 Safetensors::Safetensors(std::shared_ptr<const Storage> storage, std::span<const std::byte> bytes)
     : storage_(std::move(storage)) {
-  refuse_stand_in({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path(),
-                  "a safetensors file");
   if (bytes.size() < 8) {
     throw BadInputError(fault(path(), "a safetensors file: 8 bytes of header length",
                               std::to_string(bytes.size()) + " bytes", kDamaged));
@@ -229,10 +205,8 @@ Safetensors::Safetensors(std::shared_ptr<const Storage> storage, std::span<const
   std::memcpy(&length, bytes.data(), 8);
   const std::uint64_t room = std::min<std::uint64_t>(bytes.size() - 8, kMaxHeader);
   if (length > room) {
-    const auto* const file = reinterpret_cast<const char*>(bytes.data());
-    if (const OtherKind* const other = other_kind({file, bytes.size()})) {
-      throw BadInputError(fault(path(), "a safetensors file", other->what, other->advice));
-    }
+    refuse_stand_in({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path(),
+                    "a safetensors file", true);
     throw BadInputError(fault(path(),
                               "a safetensors header of at most " + std::to_string(room) + " bytes",
                               "a header length of " + std::to_string(length),

@@ -191,7 +191,8 @@ class Recommendations {
                             label(results_, candidate), *task);
     }
     if (losing.empty()) return;
-    say(fmt::format("Not recommended, because answers are shown to be lost: {}.", losing),
+    say(fmt::format("{}answers are shown to be lost, so it is not recommended: {}.",
+                    summary::at_case_lengths(results_), losing),
         "A lower loss of text does not make up for answers that are no longer found.",
         next::kTasksEachLayer);
   }

@@ -107,8 +107,8 @@ std::vector<std::string> selectivity_of_patterns(const Results& results) {
     };
     const auto keys = change_over_heads(results, 0, plain(metric::visible_keys, 0),
                                         plain(metric::visible_keys, k));
-    const auto losing = change_over_heads(results, 0, plain(metric::queries_losing_keys, 0),
-                                          plain(metric::queries_losing_keys, k));
+    const auto losing = mean_over_heads(results, metric::queries_losing_keys,
+                                        changed_heads(results), {"pattern", k});
     const auto deficit =
         change_over_heads(results, kLeastDeficit, plain(metric::entropy_deficit_random, k),
                           plain(metric::entropy_deficit, k));
@@ -119,7 +119,7 @@ std::vector<std::string> selectivity_of_patterns(const Results& results) {
         "At L = {}, {} keeps {} of {} keys ({} % of the queries lose some): entropy {:.2f} nats "
         "below "
         "that of equal weights, on as many random keys {:.2f} ({:+.2f} ± {:.2f} over heads)",
-        length, names[k], rounded(keys->after), rounded(keys->before), rounded(100 * losing->after),
+        length, names[k], rounded(keys->after), rounded(keys->before), rounded(100 * *losing),
         deficit->after, deficit->before, deficit->mean.value, deficit->mean.standard_error);
     if (separability) {
       line += fmt::format(

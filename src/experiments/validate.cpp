@@ -81,6 +81,7 @@ std::vector<double> mean_of_rows(const HeadTable& table) {
 struct OfPart {
   std::vector<Predictor> predictors = {};           // empty for cases beside texts
   std::vector<std::vector<Estimate>> changes = {};  // of the loss, by intervention, then head
+  HeadTable losing = {};  // by intervention: the share of each head's queries that lose keys
 };
 
 class Validation {
@@ -178,6 +179,7 @@ class Validation {
       const auto place = changed.require_coord(dim).find(label);
       std::vector<Estimate>& changes = found.changes.emplace_back();
       Predictor output{"output_change under " + label, {}};
+      std::vector<double>& losing = found.losing.emplace_back();
       for (const HeadName& head : heads_) {
         // A comparison has all heads, also if only some are chosen.
         const auto layer = changed.require_coord("layer").find(head.layer);
@@ -189,6 +191,8 @@ class Validation {
         };
         const auto loss = cell(is_text ? metric::loss_change : metric::answer_loss_change);
         const auto moved = cell(metric::output_change);
+        const auto share = cell(metric::queries_losing_keys);
+        losing.push_back(share ? share->value : kUndefined);
         changes.push_back(loss ? Estimate{.value = loss->value,
                                           .standard_error = loss->standard_error,
                                           .degrees_of_freedom = loss->degrees_of_freedom}
@@ -231,6 +235,7 @@ class Validation {
     }
     results_.set_coord("predictor", names);
     write_predictor_values();
+    if (!options_.patterns.empty()) write_losing();
     if (!of_texts_.empty()) write_texts();
     if (!of_groups_.empty()) write_answers();
     if (!left_out_.empty()) results_.notices.push_back(left_out_);
@@ -298,6 +303,19 @@ class Validation {
           value({heads_[h].layer_index, heads_[h].head_index, p, t}) =
               std::isinf(of_head) ? kUndefined : of_head;
         }
+      }
+    }
+  }
+
+  void write_losing() {
+    LabelledArray& losing =
+        add_declared(results_, metric::queries_losing_keys, {"layer", "head", "intervention"});
+    for (Index k = 0; k < std::ssize(labels_); ++k) {
+      HeadTable of_parts;
+      for (const OfPart& part : measured()) of_parts.push_back(part.losing[k]);
+      const std::vector<double> mean = mean_of_rows(of_parts);
+      for (Index h = 0; h < std::ssize(heads_); ++h) {
+        losing({heads_[h].layer_index, heads_[h].head_index, k}) = mean[h];
       }
     }
   }

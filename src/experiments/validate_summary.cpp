@@ -34,10 +34,12 @@ bool is_shown(const Results& results, const char* name, Index predictor, Index i
 class ValidateSentences {
  public:
   // `outcome`: "the loss"; `part`: "text".
-  ValidateSentences(const Results& results, const PredictionNames& names, std::string outcome,
-                    std::string part)
+  // `at`: "At L = 512, ", with the lengths of the texts or of the cases.
+  ValidateSentences(const Results& results, const PredictionNames& names, std::string at,
+                    std::string outcome, std::string part)
       : results_(results),
         names_(names),
+        at_(std::move(at)),
         outcome_(std::move(outcome)),
         part_(std::move(part)),
         predictors_(results.coord_names("predictor")),
@@ -65,14 +67,6 @@ class ValidateSentences {
   }
 
  private:
-  // Returns "At L = 512, ", with the lengths of the texts.
-  std::string at_length() const {
-    const std::vector<Index>& tokens = results_.text.tokens;
-    if (tokens.empty()) return {};
-    const auto [least, most] = std::ranges::minmax(tokens);
-    return fmt::format("At L = {}{}, ", least < most ? fmt::format("{} to ", least) : "", most);
-  }
-
   std::optional<MetricCell> cell(const char* metric, Index predictor, Index intervention) const {
     return find_cell(results_, metric, {{"predictor", predictor}, {"intervention", intervention}});
   }
@@ -115,7 +109,10 @@ class ValidateSentences {
       most = p;
     }
     Line line;
-    line.say(at_length()).say("under ").say(interventions_[intervention]).say(", ");
+    line.say(at_).say("under ").say(interventions_[intervention]).say(", ");
+    if (const auto losing = share_losing_keys(results_, intervention, part_ != "text")) {
+      line.say("where ").derived(100 * *losing).say(" % of the queries lose keys, ");
+    }
     if (!most)
       return line.say("no metric is shown to predict the change of ").say(outcome_).say(".").done();
     line.say(predictors_[*most]).say(" predicts the change of ").say(outcome_).say(" best (");
@@ -130,7 +127,7 @@ class ValidateSentences {
 
   MaybeLine flag(Index predictor) const {
     Line line;
-    line.say(at_length()).say(predictors_[predictor]);
+    line.say(at_).say(predictors_[predictor]);
     bool some = false, tried = false;
     for (Index k = 0; k < std::ssize(interventions_); ++k) {
       tried = tried || cell(names_.correlation, predictor, k);
@@ -148,7 +145,7 @@ class ValidateSentences {
 
   const Results& results_;
   const PredictionNames& names_;
-  std::string outcome_, part_;
+  std::string at_, outcome_, part_;
   std::span<const std::string> predictors_, interventions_;
 };
 
@@ -191,7 +188,7 @@ class RetrievalSentences {
     }
     const Index count = std::ssize(with_role);
     Line line;
-    line.derived(static_cast<double>(count)).say(" of ").derived(heads);
+    line.say(at_).derived(static_cast<double>(count)).say(" of ").derived(heads);
     line.say(count == 1 ? " heads is" : " heads are");
     line.say(" shown to lose answers under ").say(interventions_[intervention]);
     line.say(count == 1 ? ", changed alone" : ", each changed alone");
@@ -229,7 +226,7 @@ class RetrievalSentences {
       };
       const auto rho = cell(metric::answer_rank_correlation);
       if (!rho) continue;
-      line.say(some ? ", " : "Under " + interventions_[intervention] + ", ").say(name);
+      line.say(some ? ", " : at_ + "under " + interventions_[intervention] + ", ").say(name);
       line.say(is_shown(results_, metric::predicts_answers, *place, intervention)
                    ? " predicts"
                    : " is not shown to predict");
@@ -246,6 +243,7 @@ class RetrievalSentences {
 
   const Results& results_;
   std::span<const std::string> interventions_;
+  std::string at_ = summary::at_case_lengths(results_);
 };
 
 }  // namespace
@@ -258,18 +256,28 @@ bool predicts_answers(const Results& results, Index predictor, Index interventio
   return is_shown(results, metric::predicts_answers, predictor, intervention);
 }
 
+std::optional<double> share_losing_keys(const Results& results, Index intervention, bool of_cases) {
+  if (of_cases && results.coord("text") != nullptr) return std::nullopt;
+  return mean_over_heads(results, metric::queries_losing_keys, measured_heads(results),
+                         {"intervention", intervention});
+}
+
 std::vector<SummaryLine> summarize_validation(const Results& results) {
   std::vector<SummaryLine> lines;
   const auto add = [&](std::vector<SummaryLine> more) {
     std::ranges::move(more, std::back_inserter(lines));
   };
   if (results.metric(metric::prediction_rank_correlation) != nullptr) {
-    add(ValidateSentences(results, kOfText, "the loss", "text").all());
+    add(ValidateSentences(results, kOfText, summary::at_lengths(results.text.tokens), "the loss",
+                          "text")
+            .all());
   }
   if (results.metric(metric::answer_rank_correlation) != nullptr) {
     add(task_sentences(results));
     add(RetrievalSentences(results).all());
-    add(ValidateSentences(results, kOfAnswers, "the loss of answers", "group").all());
+    add(ValidateSentences(results, kOfAnswers, summary::at_case_lengths(results),
+                          "the loss of answers", "group")
+            .all());
   }
   return lines;
 }

@@ -13,6 +13,7 @@
 namespace headgauge {
 namespace {
 
+using summary::explained;
 using summary::Line;
 
 constexpr double kLostLevel = 0.05;
@@ -65,29 +66,23 @@ class TaskCells {
   const Dimension* tasks_;
 };
 
-SummaryLine with_advice(Line& line, const char* means, const char* next) {
-  SummaryLine done = line.done();
-  done.means = means;
-  done.next = next;
-  return done;
-}
-
 }  // namespace
 
 std::vector<SummaryLine> task_sentences(const Results& results) {
   const TaskCells tasks(results);
+  const std::string at = summary::at_case_lengths(results);
   std::vector<SummaryLine> lines;
   Line done, undone;
   bool any_done = false, any_undone = false;
   for (Index t = 0; t < tasks.count(); ++t) {
     if (const auto right = tasks.cell(metric::answer_right, t)) {
-      done.say(any_done ? "; " : "Answers right: ").say(tasks.name(t)).say(" ");
+      done.say(any_done ? "; " : at + "answers right: ").say(tasks.name(t)).say(" ");
       tasks.share(done, *right, metric::answer_right_low, metric::answer_right_high, t, 0);
       done.say(" of ").derived(static_cast<double>(tasks.cases(*right)));
       any_done = true;
     }
     if (tasks.is_done(t)) continue;
-    undone.say(any_undone ? "; " : "The model is not shown to do ");
+    undone.say(any_undone ? "; " : at + "the model is not shown to do ");
     undone.say(tasks.name(t));
     if (const auto gain = tasks.cell(metric::answer_gain, t)) {
       undone.say(" (gain ").number(*gain);
@@ -97,14 +92,14 @@ std::vector<SummaryLine> task_sentences(const Results& results) {
     any_undone = true;
   }
   if (any_done) {
-    lines.push_back(with_advice(
-        done.say("."),
+    lines.push_back(*explained(
+        done.say(".").done(),
         "An answer is right if the model gives it word for word, the most likely token each time.",
         next::kCompareTasks));
   }
   if (any_undone) {
-    lines.push_back(with_advice(
-        undone.say("."),
+    lines.push_back(*explained(
+        undone.say(".").done(),
         "A task is done if its source is shown to lower the loss of its answers or, without "
         "controls, if more than a tenth of them are shown to be right. A task that the model does "
         "not do says nothing about a change of attention.",
@@ -113,10 +108,20 @@ std::vector<SummaryLine> task_sentences(const Results& results) {
   return lines;
 }
 
+void copy_answers(const Results& answered, Results& results) {
+  results.set_coord("task", answered.require_coord("task").labels());
+  results.text.tasks = answered.text.tasks;
+  for (const char* name : {metric::answer_loss, metric::answer_right, metric::answer_right_low,
+                           metric::answer_right_high, metric::answer_gain, metric::does_task}) {
+    if (const LabelledArray* found = answered.metric(name)) results.add_metric(name, *found);
+  }
+}
+
 std::vector<SummaryLine> answer_change_sentences(const Results& results) {
   const TaskCells tasks(results);
   std::vector<SummaryLine> lines;
   if (tasks.count() == 0 || tasks.dim().empty()) return lines;
+  const std::string at = summary::at_case_lengths(results);
   const Dimension& interventions = results.require_coord(tasks.dim());
   for (Index k = 1; k < interventions.size(); ++k) {
     Line line;
@@ -125,7 +130,7 @@ std::vector<SummaryLine> answer_change_sentences(const Results& results) {
       const auto change = tasks.cell(metric::answer_loss_change, t, k);
       const auto kept = tasks.cell(metric::answers_kept, t, k);
       if (!tasks.is_done(t) || !change) continue;
-      line.say(any ? "; " : "Under " + interventions.label(k) + ", ");
+      line.say(any ? "; " : at + "under " + interventions.label(k) + ", ");
       any = true;
       if (kept && tasks.are_right(t)) {
         line.say("the model keeps ");
@@ -143,8 +148,8 @@ std::vector<SummaryLine> answer_change_sentences(const Results& results) {
       line.say(" nats");
     }
     if (!any) continue;
-    lines.push_back(with_advice(
-        line.say("."),
+    lines.push_back(*explained(
+        line.say(".").done(),
         "What a change does to answers says whether the model still finds what stands far back; "
         "the mean loss of a text hides it.",
         next::kTasksEachLayer));

@@ -15,6 +15,9 @@ namespace headgauge {
 // because it is not shown to do them. None without tasks.
 std::vector<SummaryLine> task_sentences(const Results& results);
 
+// Copies what the unchanged model answers, and the records of the tasks.
+void copy_answers(const Results& answered, Results& results);
+
 // Says for each intervention in the whole model how the loss of answers changes and, if more than a
 // tenth are shown to be right, which share of these it keeps, for the tasks that the unchanged
 // model does.

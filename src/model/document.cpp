@@ -71,13 +71,19 @@ void describe_tasks(std::span<const Document> documents, Results& results) {
     const auto found = std::ranges::find_if(tasks, is_same);
     const auto place = static_cast<std::size_t>(found - tasks.begin());
     if (found == tasks.end()) {
-      tasks.push_back({.task = document.answer.task, .name = document.name});
+      tasks.push_back(
+          {.task = document.answer.task, .name = document.name, .shortest = std::ssize(document)});
       sums.emplace_back();
     }
     TaskRecord& task = tasks[place];
-    ++(document.answer.control_of < 0 ? task.cases : task.controls);
-    task.tokens = std::max<Index>(task.tokens, std::ssize(document));
     sums[place].add(std::as_bytes(std::span(document.sha256)));
+    if (document.answer.control_of >= 0) {
+      ++task.controls;
+      continue;
+    }
+    ++task.cases;
+    task.shortest = std::min<Index>(task.shortest, std::ssize(document));
+    task.tokens = std::max<Index>(task.tokens, std::ssize(document));
   }
   for (std::size_t t = 0; t < tasks.size(); ++t) tasks[t].sha256 = sums[t].hex();
 }

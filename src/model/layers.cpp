@@ -105,7 +105,7 @@ TableNames find_tables(const Checkpoint& checkpoint, const std::string& embeddin
   const std::string head = "lm_head.weight";
   const TensorView *const in = checkpoint.find(embedding), *const out = checkpoint.find(head);
   const bool both = in != nullptr && out != nullptr;
-  if (!tied || (both && !std::ranges::equal(in->bytes, out->bytes))) return {embedding, head};
+  if (!tied || (both && !checkpoint.are_equal(*in, *out))) return {embedding, head};
   return out != nullptr && !both ? TableNames{head, head} : TableNames{embedding, embedding};
 }
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "headgauge/text.hpp"
 #include "normalize/families.hpp"
 
@@ -25,13 +27,20 @@ std::string_view name_in(std::string_view spec) {
   return spec.substr(0, spec.find_first_of(":="));
 }
 
-// Says how to write a spec whose first value lacks its key, or else where to look.
+// Says how to write a spec whose first value alone lacks its key, or else where to look.
 std::string how_to_write(const SpecOption& option, std::string_view spec,
                          const Parameters& parameters) {
   const std::string rest(spec.substr(name_in(spec).size() + 1));
+  const bool only_first = std::ranges::count(rest, ',') == std::ranges::count(rest, '=');
   for (const Parameter& parameter : parameters.declared()) {
-    if (!Parameters(parameters).set(parameter.key, rest.substr(0, rest.find(',')))) continue;
-    return fmt::format("write {}:{}={}", name_in(spec), parameter.key, rest);
+    const std::string written = fmt::format("{}:{}={}", name_in(spec), parameter.key, rest);
+    try {
+      Parameters tried = parameters;
+      if (!only_first) break;
+      read_parameters(option, written, tried);
+      return "write " + written;
+    } catch (const UsageError&) {  // another parameter may take the value
+    }
   }
   return "`headgauge " + option.command + "` lists " + option.what + "s and parameters";
 }

@@ -241,7 +241,7 @@ class Sentences {
 
   MaybeLine rivals(Index budget) const {
     Line line;
-    line.say("Compared with plans that may keep the same share, ");
+    line.say("At L = ").longest(results_).say(", compared with plans that may keep as much, ");
     const char* what = !by_loss_       ? "its change of the output is "
                        : judges_more() ? "its loss of text is "
                                        : "its loss is ";
@@ -292,6 +292,7 @@ class Sentences {
     const double as_low = std::round(p->value * static_cast<double>(1 + draws)) - 1;
     if (!differ) return std::nullopt;
     Line line;
+    line.say("At L = ").longest(results_).say(", ");
     line.derived(as_low).say(" of ").derived(static_cast<double>(draws));
     line.say(" random assignments of the same entries to other heads");
     line.say(judges_more() ? " cost" : by_loss_ ? " lose" : " change");

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "findings/answers.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
 #include "headgauge/scan.hpp"
@@ -22,28 +23,18 @@ struct OfCase {
   double entropy = kUndefined, separability = kUndefined, selected = kUndefined;
 };
 
-double mean_over_heads(const Results& one, const char* metric) {
-  double sum = 0;
-  int heads = 0;
-  for (const HeadName& head : measured_heads(one)) {
-    const auto cell = find_cell(
-        one, metric, {{"layer", head.layer_index}, {"head", head.head_index}, {"top_n", 0}});
-    if (!cell) continue;
-    sum += cell->value;
-    ++heads;
-  }
-  return heads > 0 ? sum / heads : kUndefined;
-}
-
 OfCase read_case(const Results& one, const Dimension& tasks, Index tokens) {
   const auto task = tasks.find(one.coord_names("task").front());
+  const auto over_heads = [&, heads = measured_heads(one)](const char* metric) {
+    return mean_over_heads(one, metric, heads, {}).value_or(kUndefined);
+  };
   return {.task = static_cast<double>(task.value_or(-1)),
           .tokens = static_cast<double>(tokens),
           .loss = one.at(metric::answer_loss, {0}),
           .right = one.at(metric::answer_right, {0}),
-          .entropy = mean_over_heads(one, metric::entropy_normalized_beyond_sinks),
-          .separability = mean_over_heads(one, metric::separability_excess),
-          .selected = mean_over_heads(one, metric::effective_tokens_beyond_sinks)};
+          .entropy = over_heads(metric::entropy_normalized_beyond_sinks),
+          .separability = over_heads(metric::separability_excess),
+          .selected = over_heads(metric::effective_tokens_beyond_sinks)};
 }
 
 ScanOptions scan_of_case(const LimitsOptions& options, const SourceInfo& source) {
@@ -99,14 +90,7 @@ void measure_retrieval(const LimitsOptions& options, Results& results, Progress*
     found.push_back(
         read_case(one, answered.require_coord("task"), source->info().documents.front()));
   }
-  results.set_coord("task", answered.require_coord("task").labels());
-  results.text.tasks = answered.text.tasks;
-  for (const char* name : {metric::answer_loss, metric::answer_right, metric::answer_right_low,
-                           metric::answer_right_high, metric::answer_gain, metric::does_task}) {
-    if (const LabelledArray* of_tasks = answered.metric(name)) {
-      results.add_metric(name, *of_tasks);
-    }
-  }
+  copy_answers(answered, results);
   write(found, results);
 }
 

@@ -90,8 +90,7 @@ void replace_word(std::string& words, std::string_view name, const std::string& 
 }  // namespace
 
 std::string with_commands(const Results& results, std::string words, const std::string& head) {
-  // A window of a command drops keys of the texts, also of short ones.
-  const Index window = std::clamp<Index>(longest_length(results).value_or(256) / 2, 1, 128);
+  const Index window = suggested_keys(longest_length(results).value_or(256), 128);
   replace_word(words, "size=128", fmt::format("size={}", window));
   replace_word(words, "window=124", fmt::format("window={}", std::max<Index>(window - 4, 1)));
   // The user's own words are inserted last, because they may contain these names.

@@ -80,6 +80,20 @@ std::optional<MetricCell> find_judged_cell(const Results& results, std::string_v
                    {{"layer", head.layer_index}, {"head", head.head_index}, also, judged});
 }
 
+std::optional<double> mean_over_heads(const Results& results, std::string_view metric,
+                                      std::span<const HeadName> heads, const Pick& also) {
+  double sum = 0;
+  int count = 0;
+  for (const HeadName& head : heads) {
+    const auto found = find_judged_cell(results, metric, head, also);
+    if (!found || !std::isfinite(found->value)) continue;
+    sum += found->value;
+    ++count;
+  }
+  if (count == 0) return std::nullopt;
+  return sum / count;
+}
+
 std::vector<HeadName> measured_heads(const Results& results) {
   std::vector<HeadName> heads;
   if (results.coord("layer") == nullptr || results.coord("head") == nullptr) return heads;

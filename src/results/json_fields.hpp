@@ -55,6 +55,7 @@ void fields(Io& io, TaskRecord& task) {
   io("sha256", task.sha256);
   io("cases", task.cases);
   io("controls", task.controls);
+  io("shortest", task.shortest);
   io("tokens", task.tokens);
 }
 

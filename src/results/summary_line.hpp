@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -74,6 +76,23 @@ class Line {
 };
 
 using MaybeLine = std::optional<SummaryLine>;
+
+// Returns "At L = 512, ", or "At L = 498 to 512, " if the lengths differ; nothing if there are
+// none.
+inline std::string at_lengths(std::span<const Index> tokens) {
+  if (tokens.empty()) return {};
+  const auto [least, most] = std::ranges::minmax(tokens);
+  return fmt::format("At L = {}{}, ", least < most ? fmt::format("{} to ", least) : "", most);
+}
+
+// Returns that of the cases of all tasks.
+inline std::string at_case_lengths(const Results& results) {
+  std::vector<Index> tokens;
+  for (const TaskRecord& task : results.text.tasks) {
+    tokens.insert(tokens.end(), {task.shortest, task.tokens});
+  }
+  return at_lengths(tokens);
+}
 
 inline constexpr const char* kFarBack =
     "The loss of text does not show whether the model still finds tokens far back.";

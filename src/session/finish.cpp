@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/file.hpp"
+#include "results/next_commands.hpp"
 #include "scan/resolved_scan.hpp"
 
 namespace headgauge {
@@ -74,6 +75,10 @@ void complete(Results& results, const Ending& ending) {
   write_own_settings(ending.options, ending.owner, results.settings);
   std::ranges::copy(input.cases.notices, std::back_inserter(results.notices));
   results.summary = ending.summarize(results);
+  for (SummaryLine& line : results.summary) {
+    // A probe is generated in the tokens of a tokenizer.
+    if (line.next == next::kProbe && !input.model.has_tokenizer()) line.next = next::kCompareTasks;
+  }
   if (input.model.has_own_queries() && !input.texts.empty()) {
     results.notices.push_back("the texts were not read, because a dump has its own queries");
   } else {

@@ -1,12 +1,17 @@
 // Session::validate(): which metrics predict the loss of text and of answers.
 #include "headgauge/validate.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <numeric>
 #include <utility>
 
-#include "headgauge/metric_names.hpp"
+#include "findings/answers.hpp"
+#include "headgauge/advice.hpp"
 #include "session/answered.hpp"
 #include "session/finish.hpp"
 
@@ -22,18 +27,22 @@ std::vector<std::string> short_names(const Texts& texts) {
   return std::ranges::adjacent_find(sorted) == sorted.end() ? names : names_of(texts);
 }
 
+// Fits the default patterns to short texts, of which they would keep nearly all keys.
+void fit_default(std::vector<std::string>& patterns, Index shortest,
+                 std::vector<std::string>& notices) {
+  constexpr Index kUsual = 64;
+  const Index keys = suggested_keys(shortest, kUsual);
+  if (keys == kUsual || patterns != ValidateOptions().patterns) return;
+  patterns = {fmt::format("sinks:sinks=4,window={}", std::max<Index>(keys - 4, 1)),
+              fmt::format("topk:k={}", std::min<Index>(keys, 16))};
+  notices.push_back(fmt::format("the default patterns fit contexts of {} tokens: {}", shortest,
+                                fmt::join(patterns, ", ")));
+}
+
 // Adds what the unchanged model answers.
 void add_answers(const Results& answered, const std::vector<CaseGroup>& groups, Results& results) {
-  results.set_coord("task", answered.require_coord("task").labels());
-  for (const char* name : {metric::answer_loss, metric::answer_right, metric::answer_right_low,
-                           metric::answer_right_high, metric::answer_gain, metric::does_task}) {
-    if (const LabelledArray* found = answered.metric(name)) results.add_metric(name, *found);
-  }
-  if (results.text.names.empty()) {
-    results.text = answered.text;
-  } else {
-    results.text.tasks = answered.text.tasks;
-  }
+  copy_answers(answered, results);
+  if (results.text.names.empty()) results.text = answered.text;
   const bool halved = groups.front().cases.front().answer.task != groups.front().name;
   if (!halved) return;
   results.notices.push_back(
@@ -64,6 +73,10 @@ Results Session::validate(ValidateRequest request) {
   for (const Document& document : documents) tokens.push_back(std::ssize(document.tokens));
   request.options.costs = document_costs(tokens);
   append_cases(cases, documents);
+  const Index positions = input.model.summary().positions;
+  Index shortest = positions > 0 ? positions : std::numeric_limits<Index>::max();
+  for (const Document& one : documents) shortest = std::min<Index>(shortest, std::ssize(one));
+  fit_default(request.options.patterns, shortest, input.cases.notices);
   Results described;
   input.model.describe(described);
   describe_documents(documents, {}, described);

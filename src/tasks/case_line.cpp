@@ -128,7 +128,7 @@ class TextCase {
       if (!control->is_string()) {
         line_.refuse("control", "a text, because the prompt is a text", describe(*control));
       }
-      texts.control = line_.text("control");
+      if (!line_.text("control").empty()) texts.control = line_.text("control");
     }
     const bool apart = tokenize_case(texts, *reading_.tokenizer, one);
     check(prompt_key, one.prompt);

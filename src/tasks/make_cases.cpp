@@ -117,9 +117,10 @@ bool keeps(const TaskCase& one, const std::vector<TokenIds>& secrets) {
 // those of its text, tokenized as one. If these are more or fewer than were drawn, the same case
 // gets less or more of the haystack once; then another one is drawn.
 TaskCase fitting_case(const TaskGenerator& generator, const TaskMaterial& material, bool is_text,
-                      Place place, Draws draws) {
+                      Place place, Draws draws, const std::stop_token& stop) {
   const TaskOptions& options = material.options;
   for (int tries = 1; tries <= kMostTries; ++tries) {
+    if (stop.stop_requested()) throw InterruptedError("interrupted: no task file was written");
     Draws next = draws;
     std::vector<TokenIds> secrets;
     const TaskCase draft = generator.draw(place, next, secrets);
@@ -174,10 +175,9 @@ void make_task_cases(const TaskOptions& options, const Tokenizer& tokenizer, Ind
   const bool is_text = !kind.of_ids && std::ranges::none_of(options.text, &Text::is_ids);
   const std::vector<Index> parts = parts_of(options.cases);
   for (Index number = 0; number < options.cases; ++number) {
-    if (stop.stop_requested()) throw InterruptedError("interrupted: no task file was written");
     TaskCase one =
         fitting_case(*generator, material, is_text, {number, parts[number], options.cases},
-                     Draws(options.seed, number_of_task, static_cast<std::uint32_t>(number)));
+                     Draws(options.seed, number_of_task, static_cast<std::uint32_t>(number)), stop);
     one.task = kind.info.name;
     check_ids(one.prompt, vocabulary, options.task);
     check_ids(one.answer, vocabulary, options.task);

@@ -113,7 +113,7 @@ Index read_task_cases(const std::string& path, const TaskReading& reading,
   if (cases == 0) throw BadInputError(fault(path, "a case", "an empty file", kNoCase));
   if (passed == 0) {
     throw BadInputError(fault(path, "answers that begin with a token of their own",
-                              fmt::format("none in {} cases", cases),
+                              fmt::format("none in {} {}", cases, cases == 1 ? "case" : "cases"),
                               "begin each answer at a word, with the space before it"));
   }
   return cases - passed;

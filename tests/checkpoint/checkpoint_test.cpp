@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "base/sha256.hpp"
 #include "checkpoint/shard_index.hpp"
@@ -143,6 +144,31 @@ TEST(CheckpointFile, IsReadBesideItsConfig) {
   EXPECT_EQ(Checkpoint::open(folder / "weights.safetensors").require("w", {2}).values()[1], 2.0f);
   expect_error(ErrorKind::bad_input, {folder / "weights.safetensors", "\"v\""},
                [&] { Checkpoint::open(folder / "weights.safetensors").require("v", {2}); });
+}
+
+TEST(CheckpointFile, ComparesTwoTensorsOnce) {
+  const TemporaryFolder folder("compared");
+  const std::string path = folder / "model.safetensors";
+  const std::vector<float> values = {1, 2}, others = {1, 3};
+  const TensorData tensors[] = {float_tensor("a", {2}, values), float_tensor("b", {2}, values),
+                                float_tensor("c", {2}, others)};
+  write_safetensors(path, tensors);
+  write_bytes(folder / "config.json", "{}");
+  const Checkpoint checkpoint = Checkpoint::open(folder.path());
+  const auto equal = [](const Checkpoint& one, const char* name) {
+    return one.are_equal(one.require("a", {2}), one.require(name, {2}));
+  };
+  EXPECT_TRUE(equal(checkpoint, "b"));
+  EXPECT_FALSE(equal(checkpoint, "c"));
+  // The mapped bytes change, and what was found stays.
+  const float changed = 7;
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(-std::streamoff{4 * sizeof(float)}, std::ios::end);
+  file.write(reinterpret_cast<const char*>(&changed), sizeof(changed));
+  file.close();
+  const Checkpoint copy = checkpoint;
+  EXPECT_TRUE(equal(copy, "b"));
+  EXPECT_FALSE(equal(Checkpoint::open(folder.path()), "b"));
 }
 
 TEST(CheckpointHashes, TellModelsApart) {

@@ -148,7 +148,9 @@ TEST(Gguf, RefusesWhatIsWrongWithMetadata) {
   const auto type = [](std::uint32_t n) { return MadeGguf::raw(n); };
   constexpr std::uint64_t kHuge = ~std::uint64_t{0};
   expect_refused(ErrorKind::bad_input, {"begins with GGUF", "\"GG\""}, "GG");
-  expect_refused(ErrorKind::bad_input, {"begins with GGUF", "\"GGML\""}, "GGML and more");
+  expect_refused(ErrorKind::bad_input, {"begins with GGUF", "\"GGML\""},
+                 std::string("GGML\0\0", 6));
+  expect_refused(ErrorKind::bad_input, {"a GGUF file", "found a text"}, "GGML and more");
   refused({"metadata k", "each key once"}, MadeGguf().add("k", true).add("k", true));
   refused({"a key of the metadata", "1 to 65535"}, MadeGguf().add("", true));
   refused({"UTF-8"}, MadeGguf().add("\xff", true));

@@ -178,6 +178,10 @@ TEST(SafetensorsReader, SaysWhatAFileOfAnotherKindIs) {
   expect("{\n  \"schema\": \"headgauge.results/2\"}", {"found JSON", "headgauge report"});
   expect("{\"prompt\": \"a\"}\n{\"prompt\": \"b\"}\n", {"found JSON", "--tasks"});
   expect(std::string("\x93NUMPY\x01\x00v\x00", 10), {"an array of NumPy", "docs/formats.md"});
+  expect(std::string("PK\x03\x04\x00\x00\x08\x08\x00", 9), {"found a zip archive", "torch.save"});
+  expect(std::string("GGUF\x03\x00\x00\x00", 8), {"found a GGUF file", "name that file"});
+  expect("version https://git-lfs.github.com/spec/v1\n", {"a pointer of Git LFS"});
+  expect("<html><body>", {"a page of HTML"});
   // A length in this place ends with zeros, whatever letter its first byte is.
   expect(std::string("{\0\0\0\0\0\0\0{}", 10), {"a header length of 123", "cut short"});
   expect("\x93\x94\x95\x96\x97\x98\x99\x9a", {"a header length of", "not in the safetensors"});

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import subprocess
+import sys
 import unittest
 
 from tests.cli.command import CommandTest
@@ -50,6 +52,29 @@ class Texts(CommandTest):
         for page in ("README.md", "docs/patterns.md"):
             names = " ".join(f"{name}.txt" for name in tool.BEGINNINGS)
             self.assertIn(f"--text {names}", (ROOT / page).read_text(encoding="utf-8"))
+
+    def test_the_tool_that_cuts_the_novel_refuses_other_files_in_one_line(self) -> None:
+        self.write("other.txt", "Call me Ishmael.")
+        self.write("latin.txt", "Vas\u00edli".encode("latin-1"))
+        for words, says in (
+            (
+                ("other.txt", "texts"),
+                "other.txt: expected Project Gutenberg's no. 2600, found a text without",
+            ),
+            (("latin.txt", "texts"), "latin.txt: expected a text in UTF-8"),
+            (("nowhere.txt", "texts"), "nowhere.txt: expected a text in UTF-8"),
+            ((), "usage: "),
+        ):
+            done = subprocess.run(
+                [sys.executable, ROOT / "tools/novel_texts.py", *words],
+                cwd=self.folder,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
+            self.assertTrue(done.stderr.startswith(says), done.stderr)
+        self.assertFalse((self.folder / "texts").exists())
 
 
 class Advice(CommandTest):

@@ -57,7 +57,7 @@ class Scan(AnswersTest):
         self.assertEqual(results["coords"]["source_distance"], ["16-31"])
         self.assertEqual(results["coords"]["context"], ["17-32"])
         (task,) = results["text"]["tasks"]
-        self.assertEqual((task["cases"], task["controls"], task["tokens"]), (6, 6, 32))
+        self.assertEqual([task[key] for key in ("cases", "controls", "shortest", "tokens")], [6, 6, 32, 32])
         self.assertEqual(results["text"]["names"], ["ids.txt"])
         self.assertEqual(results["settings"]["tasks"], ["keys.jsonl"])
 
@@ -153,8 +153,8 @@ class Scan(AnswersTest):
         printed = self.succeed("scan", "model", "--tokens", "ids.txt", "--tasks", "keys.jsonl", *QUICK).out
         self.assertRegex(printed, r"task +cases +right")
         self.assertRegex(printed, r"keys +6 ")
-        self.assertIn("Answers right: keys", printed)
-        self.assertIn("The model is not shown to do keys", printed)
+        self.assertIn("At L = 32, answers right: keys", printed)
+        self.assertIn("At L = 32, the model is not shown to do keys", printed)
         self.assertIn("`headgauge compare model --tokens ids.txt --tasks keys.jsonl --pattern ", printed)
         alone = self.succeed("scan", "model", "--tasks", "keys.jsonl", *QUICK[2:], "--lengths", "16").out
         self.assertIn("`headgauge compare model --tasks keys.jsonl --pattern ", alone)

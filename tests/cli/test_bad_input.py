@@ -74,6 +74,16 @@ class Folders(BadInputTest):
             self.write("weights.gguf", content)
             self.refuse_scan("weights.gguf", found, model="weights.gguf")
 
+    def test_a_file_of_another_kind_under_the_name_of_weights(self) -> None:
+        for name in ("model.safetensors", "weights.gguf"):
+            for content, found in (
+                ("PK\x03\x04\x14\x01\x08\x08", "a zip archive"),
+                ("some words of a text", "a text"),
+            ):
+                self.write(name, content)
+                self.write("config.json", (self.model / "config.json").read_text())
+                self.refuse_scan(name, f"found {found}", model=name)
+
     def test_an_adapter_is_not_the_model_that_it_stands_beside(self) -> None:
         self.write("model/adapter_config.json", "{}")
         self.write("model/adapter_model.safetensors", "")

@@ -114,8 +114,13 @@ class Compare(CompareTest):
         )
         found = {line["text"]: line for line in results["summary"]}
         said = "The loss of text does not show whether the model still finds tokens far back."
-        command = "`headgauge compare model --tokens ids.txt --pattern window:size=24 --probe replay`"
+        command = (
+            "`headgauge compare model --tokens ids.txt --tasks FILE --pattern "  # no tokenizer, no probe
+        )
         self.assertIn(command, found[said]["next"])
+        demo = ("compare", ROOT / "demo/model", "--text", ROOT / "demo/text.txt", "--lengths", "64")
+        probe = "--pattern window:size=24 --probe replay`"
+        self.assertIn(probe, self.succeed(*demo, "--pattern", "window:size=24", "--measures", "weights").out)
         self.assertTrue(any(" (75.0 % of the queries lose some): " in text for text in found))
         for text in found:
             if text.startswith("window:size=24"):

@@ -213,7 +213,7 @@ class WithoutLoss(CommandTest):
         results, said = self.scan("changed", "--tasks", "tasks.jsonl", "--pattern", "window:size=9")
         for name in results["metrics"]:
             self.assertFalse(name.startswith("answer"), name)
-        self.assertNotIn("Answers right", said)
+        self.assertNotIn("answers right", said)
         command = "headgauge compare model --tokens ids.txt --tasks tasks.jsonl --pattern window:size=9"
         self.assertIn(f"`{command}`", said)
 

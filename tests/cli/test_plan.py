@@ -51,6 +51,8 @@ class Plan(CommandTest):
         said = " ".join(done.out.split())
         self.assertRegex(said, rf"keeps [\d.]+ % of the key-value cache at L = {length} and changes the loss")
         self.assertIn(f"At L = {length}, the other plans change the loss by", said)
+        self.assertIn(f"At L = {length}, compared with plans that may keep as much, ", said)
+        self.assertRegex(said, rf"At L = {length}, \d+ of \d+ random assignments of the same entries")
         self.assertIn(f"`headgauge scan {' '.join(self.texts[:4])} --plan out/plan.json`", said)
         plan = json.loads((self.folder / "out/plan.json").read_text(encoding="utf-8"))
         schema = json.loads((ROOT / "docs/plan.schema.json").read_text(encoding="utf-8"))

@@ -65,6 +65,17 @@ class PlanExport(CommandTest):
             "scan", "model", "--tokens", self.ids(64, 31).name, "--plan", "out/kvpress/plan.json", "--quiet"
         )
 
+    def test_into_the_folder_that_holds_the_plan(self) -> None:
+        self.write_texts(3, 600)
+        search = ("plan", "model", "--tokens", "a.txt", "--confirm", "b.txt", "--lengths", "64", "--random-plans",
+                  "1", "--memory", "0.6", "--curve", "0.6", "--pattern", "window:size=16", "--out", "plan")  # fmt: skip
+        self.succeed(*search, "--quiet")
+        before = {path: path.read_bytes() for path in (self.folder / "plan").iterdir() if path.is_file()}
+        for _ in range(2):
+            self.succeed("plan", "model", "--plan", "plan/plan.json", "--export", "hf", "--out", "plan")
+        self.assertTrue((self.folder / "plan/hf/config.json").is_file())
+        self.assertEqual(before, {path: path.read_bytes() for path in before})
+
     def test_duo_attention_reads_the_heads(self) -> None:
         """By the rule of its sparsify_attention_heads(): a threshold at the quantile `sparsity`."""
         self.succeed(*EXISTING, "duo", "--out", "out", "--quiet")

@@ -32,15 +32,25 @@ class Validate(CommandTest):
         self.assertEqual(results["command"], "validate")
         self.assertEqual(results["coords"]["text"], ["a.txt", "b.txt", "c.txt"])
         self.assertEqual(results["settings"]["level"], 0.05)
-        for name in ("sinks:sinks=4,window=60", "topk:k=16", "uniform", "softmax:t=2"):
+        for name in ("sinks:sinks=4,window=44", "topk:k=16", "uniform", "softmax:t=2"):
             self.assertIn(name, results["coords"]["intervention"])
             self.assertIn(name, done.out)
-        for word in ("replicates", "flag dispersed", "false discovery rate of 0.05"):
+        for word in ("replicates", "losing", "flag dispersed", "false discovery rate of 0.05"):
             self.assertIn(word, done.out)
         tokens = results["text"]["tokens"]
         length = f"{min(tokens)} to {max(tokens)}" if min(tokens) < max(tokens) else tokens[0]
-        self.assertRegex(done.out, rf"(?m)^At L = {length}, under topk:k=16, \w+")
+        self.assertRegex(
+            done.out, rf"(?m)^At L = {length}, under topk:k=16, where 83 % of the queries lose keys, \w+"
+        )
         metrics = {name: metric["values"] for name, metric in results["metrics"].items()}
+        self.assertEqual(results["metrics"]["queries_losing_keys"]["dims"], ["layer", "head", "intervention"])
+        shares = dict(
+            zip(results["coords"]["intervention"], metrics["queries_losing_keys"][0][0], strict=True)
+        )
+        self.assertAlmostEqual(shares["topk:k=16"], 80 / 96)
+        self.assertIsNone(shares["uniform"])
+        self.assertRegex(done.out, r"(?m)^ *topk:k=16 .* 83\.3$")
+        self.assertRegex(done.out, r"(?m)^ *uniform .* -$")
         adjusted, by_text = (metrics[f"prediction_rank_correlation_{end}"] for end in ("p", "by_text"))
         for predictor, row in enumerate(metrics["predicts"]):
             for place, (shown, p) in enumerate(zip(row, adjusted[predictor], strict=True)):
@@ -53,6 +63,24 @@ class Validate(CommandTest):
         self.succeed("validate", *self.texts, *FEW, *options)
         results = validate(self.folder / "out/results.json")
         self.assertEqual(results["coords"]["intervention"], ["sparsemax"])
+
+    def test_the_default_patterns_fit_short_texts(self) -> None:
+        done = self.succeed("validate", *self.texts, *FEW[2:], "--lengths", 64, "--out", "out")
+        results = validate(self.folder / "out/results.json")
+        fitted = ["sinks:sinks=4,window=28", "topk:k=16"]
+        self.assertEqual(results["coords"]["intervention"][:2], fitted)
+        self.assertIn(f"the default patterns fit contexts of 64 tokens: {', '.join(fitted)}", done.err)
+        given = ("--pattern", "sinks:sinks=4,window=90")
+        self.refuse(
+            USAGE,
+            "validate",
+            *self.texts,
+            *FEW[2:],
+            "--lengths",
+            64,
+            *given,
+            says="a pattern that drops keys",
+        )
 
     def test_interrupted_in_the_first_text_it_saves_nothing(self) -> None:
         text = (ROOT / "demo/text.txt").read_text(encoding="utf-8")
@@ -150,7 +178,7 @@ class ValidateTasks(SharesTest):
         results, printed = self.validate(*self.texts, "--tasks", "first.jsonl", "wrong.jsonl", "second.jsonl")
         self.assertEqual(results["coords"]["cases"], ["first", "second"])
         self.assertEqual(results["coords"]["task"], ["first", "wrong", "second"])
-        self.assertIn("The model is not shown to do wrong", printed)
+        self.assertRegex(printed, r"At L = 43 to 8\d, the model is not shown to do wrong")
 
 
 if __name__ == "__main__":

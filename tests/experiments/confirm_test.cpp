@@ -140,6 +140,7 @@ TEST(Confirm, OnlyWhatTheOtherTextShowsIsRecommended) {
   Results losing = made.results;
   losing.set_coord("task", std::vector<std::string>{"keys"});
   losing.add_metric("does_task", {"task"}, "1").values = {1};
+  losing.text.tasks = {{.task = "keys", .shortest = 64, .tokens = 64}};
   LabelledArray& answers =
       losing.add_metric("answer_loss_change", {"layer", "head", "normalizer", "task"}, "nats");
   answers.with_standard_errors().set({0, 1, 2, 0}, {.3, .02, 20, 19});
@@ -150,8 +151,8 @@ TEST(Confirm, OnlyWhatTheOtherTextShowsIsRecommended) {
     return text;
   };
   EXPECT_EQ(said(losing).find("Recommended"), std::string::npos) << said(losing);
-  EXPECT_NE(said(losing).find("Not recommended, because answers are shown to be lost: head 0.1, "
-                              "sparsemax (keys)"),
+  EXPECT_NE(said(losing).find("At L = 64, answers are shown to be lost, so it is not recommended: "
+                              "head 0.1, sparsemax (keys)"),
             std::string::npos)
       << said(losing);
   answers.set({0, 1, 2, 0}, {.3, .3, 20, 19});

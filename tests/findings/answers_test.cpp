@@ -34,6 +34,8 @@ Results two_tasks() {
   gain.set({0}, {4, 0.1, 16, 15});
   gain.set({1}, {3.5, 0.1, 16, 15});
   add(metric::does_task, {"task"}).values = {1, 1};
+  r.text.tasks = {{.task = "passkey", .shortest = 64, .tokens = 96},
+                  {.task = "replay", .shortest = 60, .tokens = 64}};
   return r;
 }
 
@@ -42,9 +44,20 @@ TEST(AnswerSentences, SayNatsWhereFewAnswersAreRight) {
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_EQ(
       lines[0].text,
-      "Under window:size=6, the model keeps 25.0 % (10.0 to 60.0 %) of its right answers of "
+      "At L = 60 to 96, under window:size=6, the model keeps 25.0 % (10.0 to 60.0 %) of its right "
+      "answers of "
       "passkey, whose loss changes by +2.5000 ± 0.10 nats; the loss of the answers of replay, "
       "to which their source is worth 3.50 nats, changes by +3.2500 ± 0.13 nats.");
+}
+
+TEST(AnswerSentences, SayTheLengthOfTheCasesOnce) {
+  Results results = two_tasks();
+  results.text.tasks = {{.task = "passkey", .shortest = 64, .tokens = 64}};
+  results.metric(metric::does_task)->values = {0, 1};
+  const auto lines = task_sentences(results);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_TRUE(lines[0].text.starts_with("At L = 64, the model is not shown to do passkey"))
+      << lines[0].text;
 }
 
 TEST(AnswerSentences, SayThatAChangeLosesAReplay) {

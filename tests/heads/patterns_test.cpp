@@ -192,6 +192,8 @@ TEST(Patterns, RefuseWhatTheyCannotRead) {
   expect("window=128", "write window:size=128");
   expect("sinks=4,window=60", "write sinks:sinks=4,window=60");
   expect("h2o:half", "write h2o:recent=half");
+  expect("window:128,4", "`headgauge list patterns` lists patterns and parameters");
+  expect("sinks:4,window=60", "write sinks:sinks=4,window=60");
   expect("sinks:sinks=4,60", "`headgauge list patterns` lists patterns and parameters");
   expect("", "`headgauge list patterns` lists them");
   expect("window:", "`headgauge list patterns` lists patterns and parameters");
@@ -210,6 +212,36 @@ TEST(Patterns, RefuseWhatTheyCannotRead) {
   expect("bigbird:random=-1", "of at least 0");
   expect("topk:k=0", "of at least 1");
   EXPECT_EQ(message("fixed:stride=2"), "accepted");  // with both positions as its summary
+}
+
+// Returns what stands behind `words` in the message, up to one of `ends`.
+std::string advised(const std::string& spec, const std::string& words, const char* ends) {
+  const std::string said = message(spec);
+  const std::size_t begin = said.find(words);
+  if (begin == said.npos) return {};
+  return said.substr(begin + words.size(),
+                     said.find_first_of(ends, begin + words.size()) - begin - words.size());
+}
+
+TEST(Patterns, AdviseOnlyWhatTheyRead) {
+  int written = 0;
+  for (const PatternInfo& info : patterns()) {
+    for (const std::string values :
+         {"128", "4", "0", "half", "8,4", "4,8", "128,4,2", "4,4,4,4", "2,2,2,2,2", "4,nothing=2",
+          "128,half", "4,", "4,size=8", "4,window=8", "8,keys=9"}) {
+      for (const char* between : {":", "="}) {
+        const std::string spec = info.name + between + values;
+        const std::string advice = advised(spec, "write ", "`\n");
+        written += advice.empty() ? 0 : 1;
+        if (!advice.empty()) EXPECT_EQ(message(advice), "accepted") << spec;
+      }
+    }
+  }
+  EXPECT_GE(written, 30);
+  for (const char* name : {"streaming_llm", "attention_sinks", "sliding", "local", "longformer",
+                           "sparse", "reformer", "heavy_hitter", "oracle", "snapkv"}) {
+    EXPECT_EQ(message(advised(name, "did you mean ", " ,?")), "accepted") << name;
+  }
 }
 
 TEST(Patterns, SayOnceWhereTheyHideNothing) {

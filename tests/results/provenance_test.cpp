@@ -28,7 +28,7 @@ Json full_parts() {
     "text": {"names": ["a", ""], "sha256": [null, "ef"], "tokens": [3, 5000000000],
              "tokens_total": [null, 7], "first": [0, 9],
              "tasks": [{"task": "keys", "name": "k.jsonl", "sha256": "ab", "cases": 3,
-                        "controls": 2, "tokens": 64}],
+                        "controls": 2, "shortest": 60, "tokens": 64}],
              "sinks": [{"position": 0, "heads": 2.5, "first_layer": 0, "last_layer": 1}]},
     "timings": {"forward_s": 0.5, "measure_s": 0.25, "sampling_s": 1e-7, "original_s": 2.5,
                 "scans_s": 3.5, "total_s": 0.1, "converge_s": 4.5, "losses": 12}})");
@@ -105,7 +105,7 @@ TEST(Provenance, MembersAreWhatTheFileSays) {
   EXPECT_EQ(r.model.class_name, "Llama");
   EXPECT_EQ(r.text.sha256, (std::vector<std::optional<std::string>>{std::nullopt, "ef"}));
   EXPECT_EQ(r.text.tokens[1], 5'000'000'000);
-  EXPECT_EQ(r.text.tasks, (std::vector<TaskRecord>{{"keys", "k.jsonl", "ab", 3, 2, 64}}));
+  EXPECT_EQ(r.text.tasks, (std::vector<TaskRecord>{{"keys", "k.jsonl", "ab", 3, 2, 60, 64}}));
   EXPECT_EQ(r.text.sinks.value(), (std::vector<FoundSink>{{0, 2.5, 0, 1}}));
   EXPECT_EQ(r.timings.total, 0.1);
   EXPECT_EQ(r.timings.losses, 12);

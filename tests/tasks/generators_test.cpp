@@ -6,9 +6,11 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <atomic>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
+#include <thread>
 
 #include "headgauge/files.hpp"
 #include "tasks/demo_tokenizer.hpp"
@@ -374,6 +376,29 @@ TEST(TaskCases, StopWhenAsked) {
       make_task_cases(
           options, demo_tokenizer(), kDemoVocabulary, [](const TaskCase&) {}, stop.get_token()),
       InterruptedError);
+}
+
+// The first case fits, and no draw of the second one does.
+TEST(TaskCases, StopWhileTheyAreDrawn) {
+  std::string same;
+  for (int i = 0; i < 4000; ++i) same += " tide";
+  const TaskOptions options = {
+      .task = "replay", .length = 1024, .cases = 2, .text = {text_of(words(3000)), text_of(same)}};
+  EXPECT_NE(error_of(options).find("case 2 of replay: expected 1024 tokens"), std::string::npos)
+      << error_of(options);
+  std::stop_source stop;
+  std::atomic<bool> is_drawn = false;
+  std::thread stopper([&] {
+    is_drawn.wait(false);
+    stop.request_stop();
+  });
+  const auto take = [&](const TaskCase&) {
+    is_drawn = true;
+    is_drawn.notify_one();
+  };
+  EXPECT_THROW(make_task_cases(options, demo_tokenizer(), kDemoVocabulary, take, stop.get_token()),
+               InterruptedError);
+  stopper.join();
 }
 
 TEST(Phrases, AreTokenizedAsTheyAreBehindOtherText) {

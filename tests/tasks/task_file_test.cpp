@@ -96,17 +96,21 @@ TEST_F(TaskFileByHand, LeavesOutAnswersWithoutTokensOfTheirOwn) {
   const std::string good = R"({"prompt": "x", "answer": "bc"})", line = "\n";
   const std::string merged = R"({"prompt": "xa", "answer": "bc"})";  // "ab" is one token
   const std::string merged_control = R"({"prompt": "x", "answer": "bc", "control": "a"})";
-  // Behind nothing, the answer is two spaces and y.
-  const std::string other = R"({"prompt": "x", "answer": " y", "control": ""})";
-  const auto cases =
-      read_lines(good + line + merged + line + merged_control + line + good + line + other);
+  const auto cases = read_lines(good + line + merged + line + merged_control + line + good);
   ASSERT_EQ(cases.size(), 2u);
   EXPECT_EQ(cases[1].line, 4);
   EXPECT_EQ(cases[1].answer, (std::vector<int>{by_hand::id_of('b'), by_hand::id_of('c')}));
-  EXPECT_EQ(left_out_, 3);
+  EXPECT_EQ(left_out_, 2);
+  EXPECT_NE(fault_of(merged, kReading).find("found none in 1 case; "), std::string::npos);
   EXPECT_EQ(fault_of(merged + line + merged_control, kReading),
             ": expected answers that begin with a token of their own, found none in 2 cases; begin "
             "each answer at a word, with the space before it");
+}
+
+TEST_F(TaskFileByHand, TakesAnEmptyControlForNone) {
+  const auto cases = read_lines(R"({"prompt": "x", "answer": " y", "control": ""})");
+  ASSERT_EQ(cases.size(), 1u);
+  EXPECT_TRUE(cases[0].control.empty());
 }
 
 TEST_F(TaskFile, OfOthersIsRead) {

@@ -9,6 +9,12 @@ export interface DrawOptions {
   title?: string; // replaces the figure's own title
 }
 
+// Draws a figure for a file. The title says of partial results that they are: nothing stands beside it.
+export const drawForFile = (figure: Figure, partial: boolean, options: DrawOptions) =>
+  figure.draw(
+    partial ? { ...options, title: `${figure.title} (partial results)`, titled: true } : options,
+  );
+
 export interface Figure {
   id: string; // used in file names and addresses: distance-against-length
   title: string;

@@ -2,6 +2,7 @@
 import "./engine";
 import { resultsFromOverview } from "../data/embedded";
 import type { RawNumbers } from "../data/results";
+import { drawForFile } from "../figures/figure";
 import { standardFigures } from "../figures/standard";
 import { SmallDocument, svgText } from "./dom";
 
@@ -13,11 +14,12 @@ const width = 720;
 export function draw(overview: string, load: (element: string) => string): string {
   const results = resultsFromOverview(overview, (name) => JSON.parse(load(name)) as RawNumbers);
   const document = new SmallDocument() as unknown as Document;
+  const options = { document, width, dark: false, titled: true };
   return JSON.stringify(
     standardFigures(results).map((figure) => ({
       name: figure.id,
       title: figure.title,
-      svg: svgText(figure.draw({ document, width, dark: false, titled: true })),
+      svg: svgText(drawForFile(figure, results.header.partial, options)),
     })),
   );
 }

@@ -3,7 +3,7 @@
 import type { CellValue } from "./save";
 import { csvText, download, fileName, pngBlob, svgText } from "./save";
 import { element, fill } from "./element";
-import type { Figure } from "../figures/figure";
+import { drawForFile, type Figure } from "../figures/figure";
 import type { Page } from "./page";
 
 const SAVED_WIDTH = 720;
@@ -106,7 +106,8 @@ function watch(place: HTMLElement, page: Page, drawAt: (width: number) => void, 
 
 function files(page: Page, figure: Figure): HTMLElement {
   const name = (ending: string) => fileName(figure.id, page.results.header.model.name, ending);
-  const drawing = () => figure.draw({ document, width: SAVED_WIDTH, dark: false });
+  const drawing = () =>
+    drawForFile(figure, page.results.header.partial, { document, width: SAVED_WIDTH, dark: false });
   const status = element("span", { class: "status", role: "status" });
   const save = (ending: string, make: () => Blob | Promise<Blob>) =>
     element(

@@ -4,7 +4,7 @@ import { fromFile } from "../../src/catalogue/catalogue";
 import { resultsFromFile } from "../../src/data/file";
 import type { Results } from "../../src/data/results";
 import { changesFigure, largestChangesFigure } from "../../src/figures/changes";
-import type { Figure } from "../../src/figures/figure";
+import { drawForFile, type Figure } from "../../src/figures/figure";
 import { genericFigure } from "../../src/figures/generic";
 import { headFigures } from "../../src/figures/head";
 import { judgedCell } from "../../src/figures/heads";
@@ -15,6 +15,7 @@ import { standardFigures } from "../../src/figures/standard";
 import {
   madeCompare, madeConverge, madeDiff, madeFile, madeResults, madeScan, madeSynthetic,
 } from "./made";
+import { SmallDocument, svgText } from "../../src/offline/dom";
 import { drawn, expectWhole } from "./svg";
 
 const ids = (figures: Figure[]) => figures.map((figure) => figure.id);
@@ -30,6 +31,14 @@ const column = ({ columns, rows }: Figure, name: string) => {
   expect(at, `${name} in ${columns.join(", ")}`).toBeGreaterThanOrEqual(0);
   return rows.map((row) => row[at]);
 };
+
+it("a figure says in its file that the results are partial", () => {
+  const one = standardFigures(madeResults(madeConverge()))[0]!;
+  const document = new SmallDocument() as unknown as Document;
+  const file = (partial: boolean) => svgText(drawForFile(one, partial, { document, width: 720, dark: false }));
+  expect(file(true).match(/\(partial results\)/g)).toHaveLength(3); // the drawing, its title and its label
+  expect(file(false)).not.toContain("partial");
+});
 
 describe("figures of one head", () => {
   const results = madeResults(madeConverge());
