@@ -217,7 +217,6 @@ LANGUAGES = {
         "window:size=8,global=1",
         "sinks:sinks=4,window=60",
         "topk:k=3",
-        "lsh:buckets=4",
         "bigbird:window=2,random=3,global=1,seed=9",
         "strided:stride=3",
         "fixed:stride=4,summary=2",

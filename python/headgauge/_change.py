@@ -100,14 +100,12 @@ class Changes:
 
     @property
     def by_layer(self) -> bool:
-        """Returns whether the layer of a head matters: patterns that draw or hash do so for each head,
-        and a pattern of the caller may read the layer."""
+        """Returns whether the layer of a head matters: patterns that draw do so for each head, and
+        a pattern of the caller may read the layer."""
         if self._everywhere is None:
             return True
         selector = self._everywhere.selector
-        return isinstance(selector, Selector) or (
-            selector is not None and selector.name in ("bigbird", "lsh")
-        )
+        return isinstance(selector, Selector) or (selector is not None and selector.name == "bigbird")
 
     def require_in(self, layers: set[int | None], others: Collection[int] = ()) -> None:
         """Raises UsageError for a head whose layer is neither in `layers` nor in `others`."""

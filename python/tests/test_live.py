@@ -458,7 +458,7 @@ class Travels(unittest.TestCase):
             self.assertLess(max(count for count, _ in queries), 40)
             self.assertEqual({count for k in (1, 2) for count, _ in travelled[k::3]}, {200})
             # Patterns may look at all queries, and so do all rows.
-            for more in ({"pattern": "lsh:buckets=4"}, {"queries": "all"}):
+            for more in ({"pattern": "keydiff:keys=40"}, {"queries": "all"}):
                 travelled.clear()
                 headgauge.scan(model, tokens, **{**options, **more})
                 self.assertEqual({count for count, _ in travelled}, {200}, more)

@@ -65,7 +65,7 @@ class AsTheCoreMeasures(unittest.TestCase):
         before = model.state_dict()["transformer.wte.weight"].clone()
         for options in (
             {"normalizer": ["ssmax", "uniform", "softmax:t=0.5"]},
-            {"pattern": ["bigbird:window=8,random=4,global=2", "window:size=8", "lsh:buckets=4", "topk:k=8"]},
+            {"pattern": ["bigbird:window=8,random=4,global=2", "window:size=8", "topk:k=8"]},
             {"normalizer": ["ssmax"], "heads": "2.1,2.4"},
             {"normalizer": ["sparsemax"], "each": "head", "layers": "0,3"},
             {"normalizer": ["ssmax"], "each": "layer"},

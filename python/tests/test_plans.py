@@ -57,7 +57,7 @@ class Patterns(unittest.TestCase):
         model = demo()
         tokens = ids(model, LENGTH)
         patterns = ["window:size=12", "sinks:sinks=3,window=9", "strided:stride=8", "fixed:stride=16",
-                    "bigbird:window=6,random=4,global=2", "lsh:buckets=4,rounds=2", "topk:k=8",
+                    "bigbird:window=6,random=4,global=2", "topk:k=8",
                     "keydiff:keys=9", "tova:keys=9", "h2o:keys=9,recent=4"]  # fmt: skip
         options: dict[str, Any] = {"lengths": [LENGTH], "measures": ["weights", "model"]}
         compared = headgauge.compare(ROOT / "demo/model", tokens, pattern=patterns, **options)

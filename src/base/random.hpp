@@ -31,7 +31,6 @@ enum class RandomDomain : std::uint32_t {
   monte_carlo_subset = 3,     // for a row of a head
   query_sampling = 4,         // a = document, b = position bin
   phantom = 5,
-  lsh_rotation = 6,       // a = head_word(), b = round
   pattern_random = 7,     // for a row of a head
   random_keys = 8,        // for a row of a head
   subsample = 9,          // a = point * 2 + (keys 0, queries 1), b = replicate + (document << 20)

@@ -13,11 +13,15 @@ using PatternRegistry = Registry<PatternInfo, Pattern>;
 
 constexpr const char* kSinks = "sinks, whose keys keep their positions in the text";
 constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
-    {"streaming", kSinks},    {"attention", kSinks},
-    {"sliding", "window"},    {"local", "window"},
-    {"longformer", "window"}, {"sparse", "strided or fixed"},
-    {"reformer", "lsh"},      {"heavy", "h2o"},
-    {"oracle", "topk"},       {"snapkv", "tova or h2o, which evict at every token"},
+    {"streaming", kSinks},
+    {"attention", kSinks},
+    {"sliding", "window"},
+    {"local", "window"},
+    {"longformer", "window"},
+    {"sparse", "strided or fixed"},
+    {"heavy", "h2o"},
+    {"oracle", "topk"},
+    {"snapkv", "tova or h2o, which evict at every token"},
 };
 
 const PatternRegistry& registry() {
@@ -27,8 +31,8 @@ const PatternRegistry& registry() {
   return all;
 }
 
-// Returns whether a query of a head of `length` tokens loses a key. How many keys are kept depends
-// on the vectors under lsh alone, where opposite ones never meet.
+// Returns whether a query of a head of `length` tokens loses a key; how many are kept
+// does not depend on the vectors.
 bool drops_keys(const Pattern& pattern, const Visibility& seen, Index length) {
   std::vector<float> signs(length), logits(length);
   for (Index i = 0; i < length; ++i) signs[i] = i % 2 == 0 ? 1.0f : -1.0f;

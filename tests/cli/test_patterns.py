@@ -60,7 +60,6 @@ class Patterns(CommandTest):
             "strided": "stride=7",
             "fixed": "stride=7,summary=2",
             "bigbird": "window=5,random=5,global=2",
-            "lsh": "buckets=8,rounds=1",
             "topk": "k=9",
             "keydiff": "keys=9,recent=2",
             "tova": "keys=9,recent=1",
@@ -137,12 +136,11 @@ class Patterns(CommandTest):
             "fixed": ":stride=3,summary=1",
             "bigbird": ":window=1,random=1,global=1",
             "topk": ":k=3",
-            "lsh": "",
         }
         for pattern in self.listed():
             with self.subTest(pattern["name"]):
                 spec = pattern["name"] + small.get(pattern["name"], ":keys=3,recent=1")
-                if pattern["name"] in ("lsh", "keydiff", "tova", "h2o"):
+                if pattern["name"] in ("keydiff", "tova", "h2o"):
                     self.refuse(2, *arguments, "--pattern", spec, says="queries and keys")
                     continue
                 done = self.succeed(*arguments, "--pattern", spec, "--json")
@@ -160,7 +158,6 @@ class Patterns(CommandTest):
         self.refuse(2, *command, "windo", says="a pattern such as window")
         self.refuse(2, *command, "window:size=0", says="of at least 1")
         self.refuse(2, *command, "window:wide=3", says="size=128,global=0")
-        self.refuse(2, *command, "lsh:buckets=5", says="an even number")
         self.refuse(4, *command, "none", "--measures", "counterfactual", says="--pattern")
 
 

@@ -392,7 +392,6 @@ def spec(draw) -> str:
         "sinks:sinks=2,window=6",
         "bigbird:window=4,random=2,global=1,seed=3",
         "strided:stride=4",
-        "lsh:buckets=4,rounds=2",
         "topk:k=3",
         "uniform",
         "logn",

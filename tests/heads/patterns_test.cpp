@@ -108,9 +108,8 @@ TEST(DroppedKeys, AreFewerThanThePatternsOfContentHold) {
   SourceInfo source;
   source.layers = 2;
   for (const char* spec : {"topk:k=12", "h2o:keys=12", "tova:keys=12,recent=3", "keydiff:keys=12",
-                           "bigbird:window=5,random=4,global=3", "lsh:buckets=2,rounds=64"}) {
+                           "bigbird:window=5,random=4,global=3"}) {
     EXPECT_EQ(kept_all(spec, source, 13), "") << spec;
-    if (std::string(spec).starts_with("lsh")) continue;
     EXPECT_NE(
         kept_all(spec, source, 12)
             .find("ScanOptions::pattern: expected a pattern that drops keys at a length of at most "
@@ -119,7 +118,6 @@ TEST(DroppedKeys, AreFewerThanThePatternsOfContentHold) {
         std::string::npos)
         << kept_all(spec, source, 12);
   }
-  EXPECT_NE(kept_all("lsh:buckets=1", source, 500), "");
 }
 
 TEST(DroppedKeys, OfOneLayerAreEnough) {
@@ -206,9 +204,6 @@ TEST(Patterns, RefuseWhatTheyCannotRead) {
   expect("strided:stride=0", "of at least 1");
   expect("fixed:stride=8,summary=9", "of at least 1 up to 8");
   expect("h2o:keys=8,recent=9", "of at least 1 up to 8");
-  expect("lsh:buckets=3", "an even number");
-  expect("lsh:buckets=0", "an even number");
-  expect("lsh:rounds=0", "of at least 1 up to 64");
   expect("bigbird:random=-1", "of at least 0");
   expect("topk:k=0", "of at least 1");
   EXPECT_EQ(message("fixed:stride=2"), "accepted");  // with both positions as its summary

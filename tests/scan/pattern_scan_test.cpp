@@ -179,7 +179,7 @@ TEST(ScanPattern, AWindowHasTheBitsOfASlidingWindow) {
 TEST(ScanPattern, APatternThatKeepsAllKeysChangesNothing) {
   PairOfHeads source;
   const Results plain = scan(source, options_with("none"));
-  for (const char* all : {"window:size=150", "topk:k=150", "lsh:buckets=1", "strided:stride=1"}) {
+  for (const char* all : {"window:size=150", "topk:k=150", "strided:stride=1"}) {
     ScanOptions options = options_with("none");
     options.own_pattern = make_pattern(all);  // by its name it is refused
     EXPECT_THROW(scan(source, options_with(all)), UsageError);
@@ -200,8 +200,7 @@ TEST(ScanPattern, APatternThatKeepsAllKeysChangesNothing) {
 }
 
 TEST(ScanPattern, SameBitsOnAnyNumberOfThreads) {
-  for (const char* pattern :
-       {"bigbird:window=9,random=9,global=2,seed=5", "lsh:buckets=8", "topk"}) {
+  for (const char* pattern : {"bigbird:window=9,random=9,global=2,seed=5", "topk"}) {
     PairOfHeads source;
     ScanOptions options = options_with(pattern);
     options.threads = 1;
