@@ -113,6 +113,10 @@ const char* name_of(PlanFormat format) {
   return std::ranges::find(kFormats, format, [](const auto& known) { return known.second; })->first;
 }
 
+std::string folder_of(const std::string& folder, PlanFormat format) {
+  return (fs::path(folder) / name_of(format)).string();
+}
+
 void require_family(const SourceInfo& source, PlanFormat format) {
   if (!source.causal) {
     throw UnsupportedError(fault(name_of(format), "a model that decodes token by token",
@@ -156,10 +160,10 @@ std::string head_table(const AttentionPlan& plan,
 
 class Exporter {
  public:
-  Exporter(const AttentionPlan& plan, const SourceInfo& source, std::string folder)
-      : plan_(plan), source_(source), folder_(std::move(folder)) {}
+  Exporter(const AttentionPlan& plan, const SourceInfo& source, ExportFolder& folder)
+      : plan_(plan), source_(source), folder_(folder) {}
 
-  PlanExport duo() {
+  void duo() {
     Streaming most;
     std::set<std::pair<Index, Index>> sizes;
     Index streaming_heads = 0;
@@ -195,10 +199,9 @@ class Exporter {
                       "sink_sizes.tsv and recent_sizes.tsv",
                       sizes.size(), most.first, most.last));
     }
-    return folder_.done;
   }
 
-  PlanExport kvpress() {
+  void kvpress() {
     constexpr std::array kTested = {"llama", "mistral", "qwen2", "qwen3"};
     if (std::ranges::count(kTested, source_.family) == 0) {
       folder_.done.notices.push_back(fmt::format(
@@ -206,7 +209,6 @@ class Exporter {
     }
     folder_.write("headgauge_press.py", press());
     folder_.write("plan.json", plan_text(plan_));
-    return folder_.done;
   }
 
  private:
@@ -237,7 +239,7 @@ class Exporter {
 
   const AttentionPlan& plan_;
   const SourceInfo& source_;
-  ExportFolder folder_;
+  ExportFolder& folder_;
 };
 
 }  // namespace
@@ -303,23 +305,26 @@ std::vector<std::string> keep_exportable(PlanOptions& options,
 }
 
 void require_exportable(const std::vector<PlanFormat>& formats, const SourceInfo& source,
-                        const Checkpoint* checkpoint) {
+                        const Checkpoint* checkpoint, const std::string& folder) {
   for (const PlanFormat format : formats) {
     require_family(source, format);
     if (format == PlanFormat::hf) require_served(source, checkpoint);
     if (format == PlanFormat::hf_layers) require_served_by_layer(source, checkpoint);
+    if (!folder.empty()) require_own_export(folder_of(folder, format));
   }
 }
 
 PlanExport export_plan(const AttentionPlan& plan, PlanFormat format, const SourceInfo& source,
-                       const std::string& folder, const Checkpoint* checkpoint) {
+                       const std::string& folder, const Checkpoint* checkpoint,
+                       const std::stop_token& stop) {
   require_exported(plan, format);
-  require_exportable({format}, source, checkpoint);
-  const std::string of_format = (fs::path(folder) / name_of(format)).string();
-  if (format == PlanFormat::hf) return export_hf(plan, source, *checkpoint, of_format);
-  if (format == PlanFormat::hf_layers) return export_layers(plan, source, *checkpoint, of_format);
-  Exporter exporter(plan, source, of_format);
-  return format == PlanFormat::duo ? exporter.duo() : exporter.kvpress();
+  require_exportable({format}, source, checkpoint, {});
+  ExportFolder to(folder_of(folder, format), stop);
+  if (format == PlanFormat::hf) export_hf(plan, source, *checkpoint, to);
+  if (format == PlanFormat::hf_layers) export_layers(plan, source, *checkpoint, to);
+  if (format == PlanFormat::duo) Exporter(plan, source, to).duo();
+  if (format == PlanFormat::kvpress) Exporter(plan, source, to).kvpress();
+  return to.commit();
 }
 
 }  // namespace headgauge
