@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <string_view>
 #include <thread>
@@ -99,6 +100,25 @@ void remove_strays(const std::string& path, bool folder) {
     if (is_temporary(entry->d_name, stem)) remove_if_stray(within + "/" + entry->d_name, folder);
   }
   ::closedir(entries);
+}
+
+int put_in_place(std::string& temporary, const std::string& path) {
+  const auto move = [](const std::string& from, const std::string& to, unsigned flags = 0) {
+    return ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags) == 0;
+  };
+  if (move(temporary, path, RENAME_EXCHANGE)) return 0;
+  if (errno == ENOENT && move(temporary, path)) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  std::string old;
+  const Descriptor lock(open_temporary(path, old, true));
+  if (!lock.is_open() || (!move(path, old) && errno != ENOENT)) return errno;
+  if (!move(temporary, path)) {
+    const int error = errno;
+    move(old, path);
+    return error;
+  }
+  temporary = old;
+  return 0;
 }
 
 void sync_folder(const std::string& folder) {

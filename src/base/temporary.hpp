@@ -22,6 +22,11 @@ int open_temporary(const std::string& path, std::string& name, bool folder = fal
 // Removes the temporary files for `path` whose writers no longer run; `folder`: the folders.
 void remove_strays(const std::string& path, bool folder = false);
 
+// Puts a temporary folder in its place in one step, and sets its name to that of the folder that
+// was there, if any. Returns 0 or the errno of the failure. A file system that exchanges nothing
+// has neither for a moment.
+int put_in_place(std::string& temporary, const std::string& path);
+
 // Returns the folder of a path, in a form that can be opened.
 std::string parent_folder(const std::string& path);
 

@@ -1,11 +1,8 @@
 #include "plan/export_folder.hpp"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -86,15 +83,13 @@ std::string ExportFolder::add(const std::string& name) {
 }
 
 void ExportFolder::link(const std::string& to, const std::string& name) {
+  const fs::path target = fs::absolute(to);
   std::error_code error;
-  fs::create_symlink(fs::absolute(to), add(name), error);
+  if (fs::equivalent(target.parent_path(), folder_, error)) {
+    throw UsageError(fault(folder_, "another folder than the model's", "the same", kAdvice));
+  }
+  fs::create_symlink(target, add(name), error);
   if (error) throw ResourceError(fault(folder_, "a link to " + to, error.message(), kAdvice));
-}
-
-void ExportFolder::require_apart(const std::string& other) const {
-  std::error_code none;
-  if (!fs::equivalent(folder_, other, none)) return;
-  throw UsageError(fault(folder_, "another folder than the model's", "the same", kAdvice));
 }
 
 void ExportFolder::require_going() const {
@@ -111,28 +106,9 @@ PlanExport ExportFolder::commit() {
   const FolderLock lock(parent_folder(folder_), kPatience);
   require_going();
   require_own_export(folder_, stop_);
-  put_in_place();
+  if (const int error = put_in_place(built_, folder_)) fail(error);
   sync_folder(parent_folder(folder_));
   return done;
-}
-
-void ExportFolder::put_in_place() {
-  const auto move = [](const std::string& from, const std::string& to, unsigned flags = 0) {
-    return ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags) == 0;
-  };
-  if (move(built_, folder_, RENAME_EXCHANGE)) return;
-  if (errno == ENOENT && move(built_, folder_)) return;
-  if (errno != EINVAL && errno != ENOSYS) fail(errno);
-  // This file system exchanges nothing: for a moment there is neither.
-  std::string old;
-  const Descriptor lock_of_old(open_temporary(folder_, old, true));
-  if (!lock_of_old.is_open() || (!move(folder_, old) && errno != ENOENT)) fail(errno);
-  if (!move(built_, folder_)) {
-    const int error = errno;
-    move(old, folder_);
-    fail(error);
-  }
-  built_ = old;
 }
 
 void ExportFolder::fail(int error) const {

@@ -28,9 +28,8 @@ class ExportFolder {
   // Returns the path at which a file is to be written, and lists it.
   std::string add(const std::string& name);
   void write(const std::string& name, std::string_view text) { write_atomically(add(name), text); }
+  // Throws UsageError for a file in the place itself.
   void link(const std::string& to, const std::string& name);
-  // Throws UsageError if the place is this folder.
-  void require_apart(const std::string& other) const;
   // Throws InterruptedError if a stop was requested.
   void require_going() const;
   // Throws as require_own_export() does, too, for what was put in its place meanwhile.
@@ -41,7 +40,6 @@ class ExportFolder {
 
  private:
   [[noreturn]] void fail(int error) const;
-  void put_in_place();
 
   std::string folder_, built_;  // afterwards, built_ names what was in the place
   std::stop_token stop_;

@@ -88,28 +88,14 @@ std::string card(const AttentionPlan& plan, const std::string& load) {
 // Whether a file beside the weights belongs to the model: what transformers and servers read, and
 // what its licence asks to keep with it.
 bool is_of_model(const std::string& name) {
-  constexpr std::array kNames = {kGeneration,
-                                 "tokenizer.json",
-                                 "tokenizer_config.json",
-                                 "special_tokens_map.json",
-                                 "added_tokens.json",
-                                 "vocab.json",
-                                 "vocab.txt",
-                                 "merges.txt",
-                                 "tokenizer.model",
-                                 "sentencepiece.bpe.model",
-                                 "spiece.model",
-                                 "tekken.json",
-                                 "chat_template.json",
-                                 "chat_template.jinja",
-                                 "processor_config.json",
-                                 "preprocessor_config.json",
-                                 "video_preprocessor_config.json",
-                                 "LICENSE",
-                                 "LICENCE",
-                                 "COPYING",
-                                 "NOTICE",
-                                 "USE_POLICY"};
+  // clang-format off
+  constexpr std::array kNames = {
+      kGeneration, "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
+      "added_tokens.json", "vocab.json", "vocab.txt", "merges.txt", "tokenizer.model",
+      "sentencepiece.bpe.model", "spiece.model", "tekken.json", "chat_template.json",
+      "chat_template.jinja", "processor_config.json", "preprocessor_config.json",
+      "video_preprocessor_config.json", "LICENSE", "LICENCE", "COPYING", "NOTICE", "USE_POLICY"};
+  // clang-format on
   const fs::path path(name);
   const bool is_text = path.extension() == ".txt" || path.extension() == ".md";
   return std::ranges::count(kNames, name) > 0 ||
@@ -137,11 +123,8 @@ void link_files(const ResolvedModel& model, ExportFolder& folder) {
     }
   }
   if (left_out.empty()) return;
-  const std::size_t shown = std::min<std::size_t>(left_out.size(), 5);
-  folder.done.notices.push_back(fmt::format(
-      "{}: not linked, as no part of the model: {}{}", model.folder,
-      fmt::join(left_out.begin(), left_out.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
-      left_out.size() > shown ? fmt::format(" and {} more", left_out.size() - shown) : ""));
+  folder.done.notices.push_back(fmt::format("{}: not linked, as no part of the model: {}",
+                                            model.folder, fmt::join(left_out, ", ")));
 }
 
 // The special tokens that a GGUF file names, as config.json does. Generation ends with any of those
@@ -216,10 +199,8 @@ void write_weights(const Checkpoint& checkpoint, ExportFolder& folder) {
 
 HfFolder::HfFolder(const Checkpoint& checkpoint, ExportFolder& folder)
     : config(checkpoint.config().json()), folder_(folder) {
-  const ResolvedModel& model = checkpoint.model();
-  folder_.require_apart(model.folder);
   if (checkpoint.gguf() == nullptr) {
-    link_files(model, folder_);
+    link_files(checkpoint.model(), folder_);
     return;
   }
   const Json tokens = special_tokens(*checkpoint.gguf(), config);

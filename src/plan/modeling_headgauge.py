@@ -168,13 +168,12 @@ def attention(
     return output.transpose(1, 2).contiguous(), None
 
 
-def begin_of_texts(attention_mask=None, allow_is_causal_skip=True, **_: Any):
+def begin_of_texts(attention_mask=None, use_vmap=False, **_: Any):
     """What stands for the mask: (batch,), the number of padding tokens before each text; None: there is
     no padding. A text with padding after it does not go on."""
     if attention_mask is None:
-        # transformers skips nothing while it is compiled; require_one_text() has seen the positions.
-        if not (allow_is_causal_skip or torch.compiler.is_compiling()):
-            raise NotImplementedError("expected one text a row, found several or a mask of another shape")
+        if use_vmap:  # transformers computes a mask of the model's own by it
+            raise NotImplementedError("expected a causal mask, found one of another shape")
         return None
     if bool(attention_mask.all()):
         return None
@@ -262,13 +261,14 @@ def hold_what_is_needed(model: Any, args: tuple[Any, ...], given: dict[str, Any]
 
 @torch.compiler.disable
 def require_one_text(model: Any, args: tuple[Any, ...], given: dict[str, Any]) -> None:
-    """Refuses a row in which positions begin again: transformers reads it as several texts only if there
-    is neither a mask nor a cache. Padding has any positions."""
+    """Refuses a row in which positions begin again, or skip some if there is neither a mask nor a cache:
+    only then transformers reads it as several texts. Padding has any positions."""
     given = by_name(model, args, given)
     positions, mask = given.get("position_ids"), given.get("attention_mask")
     if positions is None or positions.shape[-1] == 1 or model.config._attn_implementation != NAME:
         return
-    again = positions.diff() <= 0
+    alone = mask is None and given.get("cache", given.get("past_key_values")) is None
+    again = positions.diff() != 1 if alone else positions.diff() <= 0
     if mask is not None and mask.dim() == 2:
         texts = mask[:, -positions.shape[-1] :].bool()
         again = again & texts[:, 1:] & texts[:, :-1]
