@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <memory>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "cli/options.hpp"
 #include "cli/print.hpp"
 #include "cli/run.hpp"
+#include "cli/stop.hpp"
 #include "cli/tables.hpp"
 #include "cli/terminal.hpp"
 #include "headgauge/text.hpp"
@@ -66,8 +68,9 @@ int export_existing(const PlanCommand& command) {
     throw UsageError(fault("--json", "a search, which has results", "--plan, which has none",
                            "leave one of the two out"));
   }
-  const PlanExport done =
-      export_plan(Model(command.run.input.model), command.existing, formats, output.out);
+  const StopOnSignal signal(takes_escapes(STDERR_FILENO) && !output.quiet);
+  const PlanExport done = export_plan(Model(command.run.input.model), command.existing, formats,
+                                      output.out, signal.token());
   print_text(fmt::format("Written: {}\n", legible(fmt::format("{}", fmt::join(done.files, ", ")))));
   print_shares(done);
   flush_text();

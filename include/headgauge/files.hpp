@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <filesystem>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,8 +65,9 @@ class AtomicFiles {
   std::vector<std::string> removed_;
 };
 
-// Returns the SHA-256 of a file in lower-case hex. Throws BadInputError if it cannot be read.
-std::string file_sha256(const std::string& path);
+// Returns the SHA-256 of a file in lower-case hex. Throws BadInputError if it cannot be read,
+// InterruptedError if a stop is requested.
+std::string file_sha256(const std::string& path, const std::stop_token& stop = {});
 // Returns the SHA-256 of a text in lower-case hex.
 std::string text_sha256(std::string_view text);
 

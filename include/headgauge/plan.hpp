@@ -154,16 +154,19 @@ std::vector<std::string> keep_exportable(PlanOptions& options,
                                          const SourceInfo& source);
 
 // Throws UnsupportedError for a model that one of the tools does not know, whatever the plan. hf
-// and hf_layers need the checkpoint of the model.
+// and hf_layers need the checkpoint of the model. Throws UsageError, which names the file, if a
+// folder of theirs in `folder` (empty: none) is not as an export wrote it.
 void require_exportable(const std::vector<PlanFormat>& formats, const SourceInfo& source,
-                        const Checkpoint* checkpoint);
+                        const Checkpoint* checkpoint, const std::string& folder);
 
 // Writes a plan for another tool, into a folder of its name in `folder`, which is made if need be.
-// Throws UnsupportedError, which names the first head, if the format cannot say what it does, and
-// if the tool would keep more of the cache than the plan was allowed, or all of it; ResourceError
-// for files that cannot be written. Files before one that failed stay. hf and hf_layers need the
-// checkpoint.
+// The folder of an earlier export is replaced whole at the end, or stays as it was. Throws as
+// require_exportable() does, and UsageError for the model's own folder; UnsupportedError, which
+// names the first head, if the format cannot say what it does, and if the tool would keep more of
+// the cache than the plan was allowed, or all of it; ResourceError for files that cannot be
+// written; InterruptedError if `stop` is requested. hf and hf_layers need the checkpoint.
 PlanExport export_plan(const AttentionPlan& plan, PlanFormat format, const SourceInfo& source,
-                       const std::string& folder, const Checkpoint* checkpoint = nullptr);
+                       const std::string& folder, const Checkpoint* checkpoint = nullptr,
+                       const std::stop_token& stop = {});
 
 }  // namespace headgauge

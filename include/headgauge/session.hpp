@@ -261,7 +261,8 @@ Results merge(const std::vector<std::string>& folders, Run run = {});
 // Writes an existing plan file for other tools (see Session::plan()). Throws as export_plan() and
 // read_plan() do; BadInputError for a plan of another model.
 PlanExport export_plan(const Model& model, const std::string& plan_file,
-                       const std::vector<std::string>& formats, const std::string& folder);
+                       const std::vector<std::string>& formats, const std::string& folder,
+                       const std::stop_token& stop = {});
 
 // Writes generated cases of a task (make_task_cases()) in the tokens of a model to a task file.
 // Throws as make_task_cases() and TaskWriter do; UsageError for a length beyond the model's

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import json
 import math
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -109,7 +111,7 @@ def prove(
     plan, reads the texts. `tolerance`: nats that two ways of computing the same loss may differ by, in
     float32.
 
-    Raises BadInputError for a folder that is no export, for texts and tasks that hold nothing, and for task
+    Raises BadInputError for a folder that is no export or has other code than headgauge's (none of it runs), for texts and tasks that hold nothing, and for task
     files as scan() does; UsageError for numbers that are too small.
     """
     place = Path(folder)
@@ -117,15 +119,16 @@ def prove(
     has_code = str(config.get("model_type")).startswith("headgauge_")
     if not (has_code or config.get("layer_types")):
         raise BadInputError(f"{place}: expected {_EXPORT}, found another model")
+    _require_own_code(place, config, has_code)
     length = _context(place, plan) if length is None else length
     for name, value, least in (("length", length, 2), ("pieces", pieces, 1), ("cases", cases, 1)):
         if value < least:
             raise UsageError(f"{name}: expected at least {least}, found {value}")
 
     def loaded(**changed: Any) -> Any:
-        model: Any = AutoModelForCausalLM.from_pretrained(
-            place, trust_remote_code=True, dtype=torch.float32, **changed
-        )
+        # config.json may name other weights, or a kernel to fetch.
+        safe = {"use_safetensors": True, "attn_implementation": "sdpa", "trust_remote_code": has_code}
+        model: Any = AutoModelForCausalLM.from_pretrained(place, dtype=torch.float32, **safe, **changed)
         return model.eval().to(device)
 
     model = loaded()
@@ -148,6 +151,24 @@ def prove(
 
 
 _EXPORT = "a folder of headgauge plan --export hf or hf-layers"
+# SHA-256 of each modeling_headgauge.py of 0.1.0, for BASE = "llama"; the last is today's. A text that
+# changes gets a line.
+_TEXTS = (
+    "6f27e8c374ec7d77a371bf83d9413a57d003387dc0c527fec0a072d11042b680",
+    "5253449fbe28e7fd3c362b90705005210c82b1029bb1fc93d178edc609871a47",
+)
+_CLASS = "modeling_headgauge.Headgauge"
+_CODE = {"AutoConfig": f"{_CLASS}Config", "AutoModelForCausalLM": f"{_CLASS}ForCausalLM"}
+
+
+def _require_own_code(folder: Path, config: dict[str, Any], has_code: bool) -> None:
+    """Raises BadInputError if loading the folder would run code that headgauge did not write."""
+    file, text = folder / "modeling_headgauge.py", b""
+    if has_code and file.is_file():
+        text = re.sub(rb'(?m)^BASE = "[\w.-]+"', b'BASE = "llama"', file.read_bytes(), count=1)
+    known = hashlib.sha256(text).hexdigest() in _TEXTS
+    if known != has_code or config.get("auto_map") != (_CODE if has_code else None):
+        raise BadInputError(f"{folder}: expected code of headgauge alone, found other; export the plan again")
 
 
 def _context(folder: Path, plan: dict[str, Any]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import tempfile
@@ -148,6 +149,53 @@ class Prove(Exported):
         for option, least in (("length", 2), ("pieces", 1), ("cases", 1)):
             with self.assertRaisesRegex(errors.UsageError, f"{option}: expected at least {least}"):
                 headgauge.prove(folder, [ids], **{option: least - 1})
+
+    def test_today_s_code_is_the_last_of_the_table(self) -> None:
+        for family, folder in self.folders.items():
+            text = (folder / "modeling_headgauge.py").read_text()
+            self.assertIn(f'\nBASE = "{family.lower()}"', text)
+            text = text.replace(f'\nBASE = "{family.lower()}"', '\nBASE = "llama"')
+            self.assertEqual(_prove._TEXTS[-1], hashlib.sha256(text.encode()).hexdigest())
+        self.assertEqual(len(set(_prove._TEXTS)), len(_prove._TEXTS))
+
+    def test_other_code_does_not_run(self) -> None:
+        ran = Path(self.scratch.name) / "ran"
+        code = (
+            f"open({str(ran)!r}, 'w')\n"
+            "from transformers import LlamaConfig as C, LlamaForCausalLM as M\n"
+            "HeadgaugeConfig, HeadgaugeForCausalLM = C, M\n"
+        )
+        mine = {"AutoConfig": "mine.C", "AutoModelForCausalLM": "mine.M"}
+
+        def altered(folder: Path) -> None:
+            file = folder / "modeling_headgauge.py"
+            file.write_text(file.read_text() + code)
+
+        def removed(folder: Path) -> None:
+            (folder / "modeling_headgauge.py").unlink()
+
+        def base(folder: Path) -> None:
+            file = folder / "modeling_headgauge.py"
+            file.write_text(file.read_text().replace('BASE = "llama"', f'BASE = "llama"; exec({code!r})'))
+
+        def other_file(folder: Path, **more: Any) -> None:
+            config = json.loads((folder / "config.json").read_text())
+            (folder / "config.json").write_text(json.dumps({**config, "auto_map": mine, **more}))
+            (folder / "mine.py").write_text(code)
+
+        def layers(folder: Path) -> None:
+            other_file(folder, model_type="ministral_x", layer_types=["full_attention"] * 2)
+
+        def known_layers(folder: Path) -> None:
+            other_file(folder, model_type="llama", layer_types=["full_attention"] * 2)
+
+        for change in (altered, removed, base, other_file, layers, known_layers):
+            with self.subTest(change.__name__), tempfile.TemporaryDirectory() as scratch:
+                folder = shutil.copytree(self.folders["Llama"], Path(scratch) / "hf")
+                change(folder)
+                with self.assertRaisesRegex(errors.BadInputError, "expected"):
+                    headgauge.prove(folder, [1, 2, 3])
+                self.assertFalse(ran.exists())
 
     def test_a_context_that_is_no_number_is_refused(self) -> None:
         folder = Path(self.scratch.name) / "odd"

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <new>
 #include <span>
 #include <stdexcept>
@@ -186,9 +187,10 @@ void write_atomically(const std::string& path, const std::function<void(AtomicFi
   file.commit();
 }
 
-std::string file_sha256(const std::string& path) {
+std::string file_sha256(const std::string& path, const std::stop_token& stop) {
   Sha256 sum;
-  read_pieces(path, {}, [&](std::string_view piece) { sum.add(std::as_bytes(std::span(piece))); });
+  const auto add = [&](std::string_view piece) { sum.add(std::as_bytes(std::span(piece))); };
+  read_pieces(path, stop, add, std::numeric_limits<std::size_t>::max());
   return sum.hex();
 }
 

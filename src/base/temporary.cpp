@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
+#include <filesystem>
 #include <string_view>
 #include <thread>
 
@@ -46,15 +48,16 @@ bool is_temporary(std::string_view name, std::string_view stem) {
          name.substr(stem.size(), kDrawn).find_first_not_of(kDigits) == name.npos;
 }
 
-void remove_if_stray(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (descriptor < 0) return;
+void remove_if_stray(const std::string& path, bool folder) {
+  const Descriptor opened(::open(path.c_str(), (folder ? O_RDONLY | O_DIRECTORY : O_WRONLY) |
+                                                   O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
-  const bool file = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
-  // A writer that has just created the file and has no lock yet fails to lock it and draws another
-  // name.
-  if (file && ::flock(descriptor, LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
-  ::close(descriptor);
+  if (!opened.is_open() || ::fstat(*opened, &status) != 0) return;
+  // A writer that has just created the temporary and has no lock yet fails to lock it and draws
+  // another name.
+  if ((!folder && !S_ISREG(status.st_mode)) || ::flock(*opened, LOCK_EX | LOCK_NB) != 0) return;
+  std::error_code kept;
+  std::filesystem::remove_all(path, kept);
 }
 
 // Locks the file and returns whether it is this process's own and still exists. A file system
@@ -73,10 +76,12 @@ std::string parent_folder(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-int open_temporary(const std::string& path, std::string& name) {
+int open_temporary(const std::string& path, std::string& name, bool folder) {
   for (int trial = 0; trial < kTrials; ++trial) {
     name = stem_of(path).append(drawn_digits()).append(kEnding);
-    const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const bool made = !folder || ::mkdir(name.c_str(), 0777) == 0;
+    const int flags = folder ? O_RDONLY | O_DIRECTORY : O_WRONLY | O_CREAT | O_EXCL;
+    const int descriptor = made ? ::open(name.c_str(), flags | O_CLOEXEC, 0666) : -1;
     if (descriptor < 0 && errno == EEXIST) continue;
     if (descriptor < 0 || take(descriptor)) return descriptor;
     ::close(descriptor);
@@ -85,16 +90,35 @@ int open_temporary(const std::string& path, std::string& name) {
   return -1;
 }
 
-void remove_strays(const std::string& path) {
-  const std::string folder = parent_folder(path);
+void remove_strays(const std::string& path, bool folder) {
+  const std::string within = parent_folder(path);
   const std::string whole = stem_of(path);
   const std::string_view stem = std::string_view(whole).substr(whole.rfind('/') + 1);
-  DIR* const entries = ::opendir(folder.c_str());
+  DIR* const entries = ::opendir(within.c_str());
   if (entries == nullptr) return;
   while (const dirent* entry = ::readdir(entries)) {
-    if (is_temporary(entry->d_name, stem)) remove_if_stray(folder + "/" + entry->d_name);
+    if (is_temporary(entry->d_name, stem)) remove_if_stray(within + "/" + entry->d_name, folder);
   }
   ::closedir(entries);
+}
+
+int put_in_place(std::string& temporary, const std::string& path) {
+  const auto move = [](const std::string& from, const std::string& to, unsigned flags = 0) {
+    return ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags) == 0;
+  };
+  if (move(temporary, path, RENAME_EXCHANGE)) return 0;
+  if (errno == ENOENT && move(temporary, path)) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  std::string old;
+  const Descriptor lock(open_temporary(path, old, true));
+  if (!lock.is_open() || (!move(path, old) && errno != ENOENT)) return errno;
+  if (!move(temporary, path)) {
+    const int error = errno;
+    move(old, path);
+    return error;
+  }
+  temporary = old;
+  return 0;
 }
 
 void sync_folder(const std::string& folder) {

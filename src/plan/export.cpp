@@ -26,9 +26,21 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
+struct Format {
+  const char* name;
+  PlanFormat format;
+  const char* tool;
+};
 constexpr std::array kFormats = {
-    std::pair{"duo", PlanFormat::duo}, std::pair{"kvpress", PlanFormat::kvpress},
-    std::pair{"hf", PlanFormat::hf}, std::pair{"hf-layers", PlanFormat::hf_layers}};
+    Format{"duo", PlanFormat::duo, "DuoAttention"},
+    Format{"kvpress", PlanFormat::kvpress, "kvpress"},
+    Format{"hf", PlanFormat::hf, "the code for transformers"},
+    Format{"hf-layers", PlanFormat::hf_layers, "transformers without code"}};
+
+const Format& described(PlanFormat format) {
+  return *std::ranges::find(kFormats, format, &Format::format);
+}
+
 constexpr Index kLeastWindow = 16;  // keys of the default window of whole layers
 // What DuoAttention trains with; of no effect where no head streams.
 constexpr Index kDuoSinks = 64, kDuoRecent = 256;
@@ -69,20 +81,6 @@ std::string press() {
   return text.replace(at + kTable.size(), 2, press_patterns());
 }
 
-const char* tool_of(PlanFormat format) {
-  switch (format) {
-    case PlanFormat::duo:
-      return "DuoAttention";
-    case PlanFormat::kvpress:
-      return "kvpress";
-    case PlanFormat::hf:
-      return "the code for transformers";
-    case PlanFormat::hf_layers:
-      return "transformers without code";
-  }
-  return "";
-}
-
 // Whether the tool can keep the sum of a head's values, for a running mean.
 bool does_means(PlanFormat format) {
   return format == PlanFormat::hf;
@@ -103,19 +101,20 @@ void require_exported(const AttentionPlan& plan, PlanFormat format) {
   plan.heads.each([&](int layer, int head, const HeadPlan& of_head) {
     const std::string what = not_exported(of_head, format);
     if (what.empty()) return;
-    throw UnsupportedError(fault(fmt::format("key-value head {}.{}", layer, head),
-                                 fmt::format("{}, which {} can do", able(format), tool_of(format)),
-                                 what, "make a plan of windows alone"));
+    throw UnsupportedError(
+        fault(fmt::format("key-value head {}.{}", layer, head),
+              fmt::format("{}, which {} can do", able(format), described(format).tool), what,
+              "make a plan of windows alone"));
   });
 }
 
-const char* name_of(PlanFormat format) {
-  return std::ranges::find(kFormats, format, [](const auto& known) { return known.second; })->first;
+std::string folder_of(const std::string& folder, PlanFormat format) {
+  return (fs::path(folder) / described(format).name).string();
 }
 
 void require_family(const SourceInfo& source, PlanFormat format) {
   if (!source.causal) {
-    throw UnsupportedError(fault(name_of(format), "a model that decodes token by token",
+    throw UnsupportedError(fault(described(format).name, "a model that decodes token by token",
                                  source.family + ", which reads both ways",
                                  "plan the cache of a decoder"));
   }
@@ -156,10 +155,10 @@ std::string head_table(const AttentionPlan& plan,
 
 class Exporter {
  public:
-  Exporter(const AttentionPlan& plan, const SourceInfo& source, std::string folder)
-      : plan_(plan), source_(source), folder_(std::move(folder)) {}
+  Exporter(const AttentionPlan& plan, const SourceInfo& source, ExportFolder& folder)
+      : plan_(plan), source_(source), folder_(folder) {}
 
-  PlanExport duo() {
+  void duo() {
     Streaming most;
     std::set<std::pair<Index, Index>> sizes;
     Index streaming_heads = 0;
@@ -195,10 +194,9 @@ class Exporter {
                       "sink_sizes.tsv and recent_sizes.tsv",
                       sizes.size(), most.first, most.last));
     }
-    return folder_.done;
   }
 
-  PlanExport kvpress() {
+  void kvpress() {
     constexpr std::array kTested = {"llama", "mistral", "qwen2", "qwen3"};
     if (std::ranges::count(kTested, source_.family) == 0) {
       folder_.done.notices.push_back(fmt::format(
@@ -206,7 +204,6 @@ class Exporter {
     }
     folder_.write("headgauge_press.py", press());
     folder_.write("plan.json", plan_text(plan_));
-    return folder_.done;
   }
 
  private:
@@ -237,17 +234,17 @@ class Exporter {
 
   const AttentionPlan& plan_;
   const SourceInfo& source_;
-  ExportFolder folder_;
+  ExportFolder& folder_;
 };
 
 }  // namespace
 
 PlanFormat plan_format(const std::string& name, const std::string& option) {
-  for (const auto& [known, format] : kFormats) {
-    if (name == known) return format;
-  }
   std::vector<std::string> names;
-  for (const auto& [known, format] : kFormats) names.emplace_back(known);
+  for (const Format& known : kFormats) {
+    if (name == known.name) return known.format;
+    names.emplace_back(known.name);
+  }
   throw UsageError(fault(option, "one of " + plan_format_names(),
                          in_quotes(name) + did_you_mean(name, names),
                          "name formats alone; Run::out is the folder of their files"));
@@ -255,8 +252,8 @@ PlanFormat plan_format(const std::string& name, const std::string& option) {
 
 std::string plan_format_names() {
   std::string names;
-  for (const auto& [name, format] : kFormats)
-    names += (names.empty() ? "" : ", ") + std::string(name);
+  for (const Format& known : kFormats)
+    names += (names.empty() ? "" : ", ") + std::string(known.name);
   return names;
 }
 
@@ -279,7 +276,7 @@ std::vector<std::string> keep_exportable(PlanOptions& options,
         what = "running means in a model with windows of its own";
       }
       if (what.empty()) return;
-      throw UsageError(fault(option, fmt::format("what {} can do", tool_of(format)), what,
+      throw UsageError(fault(option, fmt::format("what {} can do", described(format).tool), what,
                              "leave it out, or the export"));
     };
     for (const std::string& pattern : options.patterns) {
@@ -298,28 +295,31 @@ std::vector<std::string> keep_exportable(PlanOptions& options,
     return {};
   }
   options.normalizers = {"softmax"};
-  return {fmt::format("no normalizer is tried: {} has none{}", tool_of(*without),
+  return {fmt::format("no normalizer is tried: {} has none{}", described(*without).tool,
                       does_means(*without) ? " in a model with windows of its own" : "")};
 }
 
 void require_exportable(const std::vector<PlanFormat>& formats, const SourceInfo& source,
-                        const Checkpoint* checkpoint) {
+                        const Checkpoint* checkpoint, const std::string& folder) {
   for (const PlanFormat format : formats) {
     require_family(source, format);
     if (format == PlanFormat::hf) require_served(source, checkpoint);
     if (format == PlanFormat::hf_layers) require_served_by_layer(source, checkpoint);
+    if (!folder.empty()) require_own_export(folder_of(folder, format));
   }
 }
 
 PlanExport export_plan(const AttentionPlan& plan, PlanFormat format, const SourceInfo& source,
-                       const std::string& folder, const Checkpoint* checkpoint) {
+                       const std::string& folder, const Checkpoint* checkpoint,
+                       const std::stop_token& stop) {
   require_exported(plan, format);
-  require_exportable({format}, source, checkpoint);
-  const std::string of_format = (fs::path(folder) / name_of(format)).string();
-  if (format == PlanFormat::hf) return export_hf(plan, source, *checkpoint, of_format);
-  if (format == PlanFormat::hf_layers) return export_layers(plan, source, *checkpoint, of_format);
-  Exporter exporter(plan, source, of_format);
-  return format == PlanFormat::duo ? exporter.duo() : exporter.kvpress();
+  require_exportable({format}, source, checkpoint, {});
+  ExportFolder to(folder_of(folder, format), stop);
+  if (format == PlanFormat::hf) export_hf(plan, source, *checkpoint, to);
+  if (format == PlanFormat::hf_layers) export_layers(plan, source, *checkpoint, to);
+  if (format == PlanFormat::duo) Exporter(plan, source, to).duo();
+  if (format == PlanFormat::kvpress) Exporter(plan, source, to).kvpress();
+  return to.commit();
 }
 
 }  // namespace headgauge

@@ -72,8 +72,8 @@ void require_served(const SourceInfo& source, const Checkpoint* checkpoint) {
   }
 }
 
-PlanExport export_hf(const AttentionPlan& plan, const SourceInfo& source,
-                     const Checkpoint& checkpoint, const std::string& folder) {
+void export_hf(const AttentionPlan& plan, const SourceInfo& source, const Checkpoint& checkpoint,
+               ExportFolder& folder) {
   require_no_window(plan, source);
   HfFolder hf(checkpoint, folder);
   const std::string base = hf.config.at("model_type");
@@ -83,13 +83,11 @@ PlanExport export_hf(const AttentionPlan& plan, const SourceInfo& source,
                            {"AutoModelForCausalLM", "modeling_headgauge.HeadgaugeForCausalLM"}};
   hf.config["headgauge_plan"] = kinds_of(plan);
   hf.write("modeling_headgauge.py", with_base(base));
-  PlanExport done =
-      hf.finish(plan, "AutoModelForCausalLM.from_pretrained(FOLDER, trust_remote_code=True)");
+  hf.finish(plan, "AutoModelForCausalLM.from_pretrained(FOLDER, trust_remote_code=True)");
   if (std::ranges::count(kServed, base) == 0) {
-    done.notices.push_back(
+    folder.done.notices.push_back(
         fmt::format("hf: {} is not among the families that the export is tested with", base));
   }
-  return done;
 }
 
 }  // namespace headgauge

@@ -73,8 +73,8 @@ void require_served_by_layer(const SourceInfo& source, const Checkpoint* checkpo
   }
 }
 
-PlanExport export_layers(const AttentionPlan& plan, const SourceInfo& source,
-                         const Checkpoint& checkpoint, const std::string& folder) {
+void export_layers(const AttentionPlan& plan, const SourceInfo& source,
+                   const Checkpoint& checkpoint, ExportFolder& folder) {
   std::optional<Index> size;
   nlohmann::ordered_json types = nlohmann::ordered_json::array();
   for (int layer = 0; layer < plan.heads.layers(); ++layer) {
@@ -103,10 +103,10 @@ PlanExport export_layers(const AttentionPlan& plan, const SourceInfo& source,
   state("head_dim", source.head_dim);
   state("num_key_value_heads", source.kv_heads);
   if (source.trained_length > 0) state("max_position_embeddings", source.trained_length);
-  return hf.finish(plan,
-                   "AutoModelForCausalLM.from_pretrained(FOLDER)\n"
-                   "    python -m vllm.entrypoints.openai.api_server --model FOLDER "
-                   "--model-impl transformers");
+  hf.finish(plan,
+            "AutoModelForCausalLM.from_pretrained(FOLDER)\n"
+            "    python -m vllm.entrypoints.openai.api_server --model FOLDER "
+            "--model-impl transformers");
 }
 
 }  // namespace headgauge

@@ -8,6 +8,7 @@
 namespace headgauge {
 
 class Checkpoint;
+class ExportFolder;
 
 // Throws UnsupportedError for a model that no class of transformers gives windows by layer.
 // `checkpoint`: null for a live model.
@@ -16,7 +17,7 @@ void require_served_by_layer(const SourceInfo& source, const Checkpoint* checkpo
 // Writes a folder (HfFolder) whose config.json has layer_types and sliding_window. The model is one
 // that require_served_by_layer() lets pass, and not_exported() finds nothing in the heads. Throws
 // UnsupportedError if heads of a layer, or windows of two layers, differ.
-PlanExport export_layers(const AttentionPlan& plan, const SourceInfo& source,
-                         const Checkpoint& checkpoint, const std::string& folder);
+void export_layers(const AttentionPlan& plan, const SourceInfo& source,
+                   const Checkpoint& checkpoint, ExportFolder& folder);
 
 }  // namespace headgauge

@@ -1,8 +1,11 @@
 #include "plan/hf_folder.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <cmath>
 #include <filesystem>
 #include <vector>
@@ -12,6 +15,7 @@
 #include "headgauge/checkpoint.hpp"
 #include "headgauge/metric_names.hpp"
 #include "results/value_or.hpp"
+#include "tokenize/gguf_tokenizer.hpp"
 
 namespace headgauge {
 namespace {
@@ -22,6 +26,16 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kPlan = "plan.json";
 constexpr const char* kGeneration = "generation_config.json";
 constexpr const char* kWeights = "model.safetensors";  // where transformers looks first
+
+// Text of others as Markdown shows it, without effect: no line, markup, link or cell of its own.
+std::string in_markdown(std::string_view text) {
+  std::string shown;
+  for (const char c : legible(text)) {
+    if (std::ispunct(static_cast<unsigned char>(c)) != 0 && c != '-') shown += '\\';
+    shown += c;
+  }
+  return shown;
+}
 
 // Rows of the table: what was measured of the plan, with 95 % intervals. A plan file may say
 // anything; what is no number is left out.
@@ -46,24 +60,23 @@ std::string rows_of(const Json& measured) {
       nats);
   const auto tasks = measured.find("answers");
   if (tasks == measured.end() || !tasks->is_object()) return rows;
-  for (const auto& [task, answers] : tasks->items()) {
+  for (const auto& [name, answers] : tasks->items()) {
+    const std::string task = in_markdown(name);
     row(answers, "loss of the answers of " + task + ", nats", "change", "change_", nats);
     row(answers, "right answers of " + task + " that stay right", "kept", "kept_", percent);
   }
   return rows;
 }
 
-std::string card(const AttentionPlan& plan, const std::string& load, const std::string& gguf) {
+std::string card(const AttentionPlan& plan, const std::string& load) {
   const auto found = plan.measured.find("measured");
   const std::string rows = found == plan.measured.end() ? "" : rows_of(*found);
   std::string text = "---\nlibrary_name: transformers\ntags: [headgauge]\n---\n";
-  text += fmt::format("# {} under a plan of headgauge\n\n",
-                      fs::path(plan.model.name.value_or("A model")).filename().string());
+  text +=
+      fmt::format("# {} under a plan of headgauge\n\n",
+                  in_markdown(fs::path(plan.model.name.value_or("A model")).filename().string()));
   text += "Each key-value head keeps only the keys that plan.json names. Load it by\n\n    " +
           load + "\n";
-  if (!gguf.empty()) {
-    text += fmt::format("    AutoTokenizer.from_pretrained(FOLDER, gguf_file=\"{}\")\n", gguf);
-  }
   if (rows.empty()) return text;
   text += fmt::format(
       "\nheadgauge measured, at a context of {} tokens, on texts and tasks that had no part in "
@@ -72,66 +85,51 @@ std::string card(const AttentionPlan& plan, const std::string& load, const std::
   return text + "\nAnother context length, or another kind of text, is not shown by this.\n";
 }
 
-void link(const fs::path& to, const std::string& name, ExportFolder& folder) {
-  const std::string path = folder.path(name);
-  std::error_code error;
-  fs::create_symlink(fs::absolute(to), path, error);
-  if (error) {
-    throw ResourceError(
-        fault(path, "a link to " + to.string(), error.message(), ExportFolder::kAdvice));
-  }
-  folder.done.files.push_back(path);
+// Whether a file beside the weights belongs to the model: what transformers and servers read, and
+// what its licence asks to keep with it.
+bool is_of_model(const std::string& name) {
+  // clang-format off
+  constexpr std::array kNames = {
+      kGeneration, "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
+      "added_tokens.json", "vocab.json", "vocab.txt", "merges.txt", "tokenizer.model",
+      "sentencepiece.bpe.model", "spiece.model", "tekken.json", "chat_template.json",
+      "chat_template.jinja", "processor_config.json", "preprocessor_config.json",
+      "video_preprocessor_config.json", "LICENSE", "LICENCE", "COPYING", "NOTICE", "USE_POLICY"};
+  // clang-format on
+  const fs::path path(name);
+  const bool is_text = path.extension() == ".txt" || path.extension() == ".md";
+  return std::ranges::count(kNames, name) > 0 ||
+         (is_text && std::ranges::count(kNames, path.stem().string()) > 0);
 }
 
-// Removes the links and the weights of an earlier export, which may be of another model.
-void clear(const std::string& folder, const ResolvedModel& model) {
-  std::error_code none;
-  if (fs::equivalent(folder, model.folder, none)) {
-    throw UsageError(
-        fault(folder, "another folder than the model's", "the same", ExportFolder::kAdvice));
-  }
-  if (!fs::is_directory(folder, none) || fs::is_empty(folder)) return;
-  if (!fs::exists(fs::path(folder) / kPlan)) {
-    throw UsageError(fault(folder, "no folder, or one of an earlier export", "other files",
-                           ExportFolder::kAdvice));
-  }
-  std::vector<fs::path> old = {fs::path(folder) / kWeights, fs::path(folder) / kGeneration};
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.is_symlink()) old.push_back(entry.path());
-  }
-  for (const fs::path& file : old) {
-    std::error_code error;
-    fs::remove(file, error);
-    if (error) {
-      throw ResourceError(fault(file.string(), "a file of an earlier export to remove",
-                                error.message(), ExportFolder::kAdvice));
-    }
-  }
-}
-
-// Links the files of the checkpoint that are not written here.
+// Links the weights of the checkpoint and the files that belong to it, and says what it leaves out.
 void link_files(const ResolvedModel& model, ExportFolder& folder) {
-  const fs::path weights = model.weights.front();
-  if (model.gguf) return link(weights, weights.filename().string(), folder);
+  const std::string index = fs::path(model.index_file).filename().string();  // empty: one file
+  std::vector<std::string> given = {"config.json", "README.md", kPlan}, left_out;
+  for (const std::string& weights : model.weights) {
+    given.push_back(fs::path(weights).filename().string());
+    folder.link(weights, index.empty() ? kWeights : given.back());
+  }
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(model.folder)) files.push_back(entry.path());
   std::ranges::sort(files);
-  std::vector<std::string> given = {"config.json", "README.md", kPlan};
-  if (model.index_file.empty()) {
-    link(weights, kWeights, folder);
-    given.insert(given.end(), {kWeights, weights.filename().string()});
-  }
   for (const fs::path& file : files) {
     const std::string name = file.filename().string();
-    if (std::ranges::count(given, name) == 0 && fs::is_regular_file(file)) link(file, name, folder);
+    if (std::ranges::count(given, name) > 0 || !fs::is_regular_file(file)) continue;
+    if (name == index || is_of_model(name)) {
+      folder.link(file.string(), name);
+    } else {
+      left_out.push_back(name);
+    }
   }
+  if (left_out.empty()) return;
+  folder.done.notices.push_back(fmt::format("{}: not linked, as no part of the model: {}",
+                                            model.folder, fmt::join(left_out, ", ")));
 }
 
 // The special tokens that a GGUF file names, as config.json does. Generation ends with any of those
 // that end a text, a turn or a message.
-Json special_tokens(const ResolvedModel& model, const Json& config) {
-  if (!model.gguf) return {};
-  const Gguf file = Gguf::open(model.weights.front());
+Json special_tokens(const Gguf& file, const Json& config) {
   const Index vocabulary = config.at("vocab_size");
   const auto id = [&](const char* name) -> Json {
     const std::string key = fmt::format("tokenizer.ggml.{}_token_id", name);
@@ -155,47 +153,68 @@ Json special_tokens(const ResolvedModel& model, const Json& config) {
   return tokens;
 }
 
+// Writes the tokenizer of a GGUF file, as AutoTokenizer loads it; a notice says why it cannot.
+void write_tokenizer(const Gguf& file, const Json& tokens, ExportFolder& folder) {
+  std::string text;
+  try {
+    text = gguf_tokenizer_json(file);
+  } catch (const Error& error) {
+    const std::string reason = error.what();  // without its advice, on another command
+    folder.done.notices.push_back("no tokenizer is written: " +
+                                  reason.substr(0, reason.rfind("; ")));
+    return;
+  }
+  folder.write("tokenizer.json", text);
+  Json config = {{"tokenizer_class", "PreTrainedTokenizerFast"},
+                 {"clean_up_tokenization_spaces", false}};
+  const auto& texts = file.find("tokenizer.ggml.tokens")->texts();
+  for (const char* name : {"bos", "eos", "pad"}) {
+    Json id = tokens.value(fmt::format("{}_token_id", name), Json());
+    if (id.is_array()) id = id.front();
+    if (id.is_number() && id < texts.size()) {
+      config[fmt::format("{}_token", name)] = texts[id.get<std::size_t>()];
+    }
+  }
+  folder.write("tokenizer_config.json", json_text(config, 1) + "\n");
+  const GgufValue* chat = file.find("tokenizer.chat_template");
+  if (chat == nullptr || !chat->scalar.is_string()) return;
+  folder.write("chat_template.jinja", chat->scalar.get<std::string>());
+}
+
 // A GGUF file has quantised weights in an order of its own.
 void write_weights(const Checkpoint& checkpoint, ExportFolder& folder) {
   std::vector<AlignedVector<float>> values;
   std::vector<TensorData> tensors;
   for (const std::string_view name : checkpoint.names()) {
     const TensorView& view = *checkpoint.find(name);
+    folder.require_going();
     AlignedVector<float>& widened = values.emplace_back(static_cast<std::size_t>(view.elements()));
     view.widen(widened);
     tensors.push_back(float_tensor(std::string(name), view.shape, widened));
   }
-  const std::string path = folder.path(kWeights);
-  write_safetensors(path, tensors, {{"format", "pt"}});
-  folder.done.files.push_back(path);
-}
-
-ExportFolder cleared(const std::string& folder, const ResolvedModel& model) {
-  clear(folder, model);
-  return ExportFolder(folder);
+  write_safetensors(folder.add(kWeights), tensors, {{"format", "pt"}});
 }
 
 }  // namespace
 
-HfFolder::HfFolder(const Checkpoint& checkpoint, const std::string& folder)
-    : config(checkpoint.config().json()),
-      tokens_(special_tokens(checkpoint.model(), config)),
-      folder_(cleared(folder, checkpoint.model())) {
-  const ResolvedModel& model = checkpoint.model();
-  link_files(model, folder_);
-  if (!model.gguf) return;
-  gguf_ = fs::path(model.weights.front()).filename().string();
+HfFolder::HfFolder(const Checkpoint& checkpoint, ExportFolder& folder)
+    : config(checkpoint.config().json()), folder_(folder) {
+  if (checkpoint.gguf() == nullptr) {
+    link_files(checkpoint.model(), folder_);
+    return;
+  }
+  const Json tokens = special_tokens(*checkpoint.gguf(), config);
+  write_tokenizer(*checkpoint.gguf(), tokens, folder_);
   write_weights(checkpoint, folder_);
   config["dtype"] = "float32";
-  config.update(tokens_);
-  write(kGeneration, json_text(tokens_, 1) + "\n");
+  config.update(tokens);
+  write(kGeneration, json_text(tokens, 1) + "\n");
 }
 
-PlanExport HfFolder::finish(const AttentionPlan& plan, const std::string& load) {
+void HfFolder::finish(const AttentionPlan& plan, const std::string& load) {
   write("config.json", json_text(config, 1) + "\n");
   write(kPlan, plan_text(plan));
-  write("README.md", card(plan, load, gguf_));
-  return folder_.done;
+  write("README.md", card(plan, load));
 }
 
 }  // namespace headgauge

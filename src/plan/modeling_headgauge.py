@@ -8,7 +8,7 @@ headgauge writes this file beside the model. It needs PyTorch and transformers 5
 first keys of a text and the last ones, the query's own among them; "mean" for the mean of all values,
 which is kept as their sum; null for the model's own attention. The cache holds no more than that, but
 for room for up to 128 further tokens in heads that keep all keys. PyTorch computes attention on the keys
-that are held, one call for the heads of a kind.
+that are held, one call for the heads of a kind. torch.compile compiles the rest of the model.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ class HeldLayer(CacheLayerMixin):
     def lazy_initialization(self, *_: Any) -> None:
         self.is_initialized = True
 
+    @torch.compiler.disable
     def update(self, key_states, value_states, *_: Any, **__: Any):
         self.is_initialized = True
         self.token_count += key_states.shape[2]
@@ -144,6 +145,7 @@ class Updated(threading.local):
 updated = Updated()
 
 
+@torch.compiler.disable
 def attention(
     module, query, key, value, attention_mask, scaling=None, dropout=0.0, sliding_window=None,
     softcap=None, s_aux=None, **_: Any,
@@ -166,12 +168,12 @@ def attention(
     return output.transpose(1, 2).contiguous(), None
 
 
-def begin_of_texts(attention_mask=None, allow_is_causal_skip=True, **_: Any):
+def begin_of_texts(attention_mask=None, use_vmap=False, **_: Any):
     """What stands for the mask: (batch,), the number of padding tokens before each text; None: there is
     no padding. A text with padding after it does not go on."""
     if attention_mask is None:
-        if not allow_is_causal_skip:
-            raise NotImplementedError("expected one text a row, found several or a mask of another shape")
+        if use_vmap:  # transformers computes a mask of the model's own by it
+            raise NotImplementedError("expected a causal mask, found one of another shape")
         return None
     if bool(attention_mask.all()):
         return None
@@ -206,6 +208,7 @@ class HeadgaugeForCausalLM(MODEL_FOR_CAUSAL_LM_MAPPING[CONFIG_MAPPING[BASE]]):
         self.cache_name = "cache" if "cache" in names else "past_key_values"  # before transformers 5.24
         self.record_past = False
         self.register_forward_pre_hook(hold_what_is_needed, with_kwargs=True)
+        self.base_model.register_forward_pre_hook(require_one_text, with_kwargs=True)
 
     def generate(self, inputs: Any = None, generation_config: Any = None, *more: Any, **kwargs: Any) -> Any:
         """Keeps what assisted generation may take back, for transformers 5.24 or later."""
@@ -218,10 +221,15 @@ class HeadgaugeForCausalLM(MODEL_FOR_CAUSAL_LM_MAPPING[CONFIG_MAPPING[BASE]]):
             self.record_past = before
 
 
+def by_name(model: Any, args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
+    return {**inspect.signature(model.forward).bind_partial(*args).arguments, **given}
+
+
+@torch.compiler.disable
 def hold_what_is_needed(model: Any, args: tuple[Any, ...], given: dict[str, Any]) -> Any:
     """Gives an empty cache, or a pass that asks for one, the layers above."""
     updated.layer = None  # of a pass that failed
-    given = {**inspect.signature(model.forward).bind_partial(*args).arguments, **given}
+    given = by_name(model, args, given)
     name = next((name for name in ("cache", "past_key_values") if name in given), model.cache_name)
     past = given.get(name)
     held = any(isinstance(layer, HeldLayer) for layer in getattr(past, "layers", ()))
@@ -231,7 +239,6 @@ def hold_what_is_needed(model: Any, args: tuple[Any, ...], given: dict[str, Any]
                 f"expected the attention of the cache's plan, found {model.config._attn_implementation}"
             )
         return None
-    require_one_text(given.get("position_ids"), given.get("attention_mask"))
     if held:
         return (), given
     record = model.record_past or any(
@@ -252,12 +259,16 @@ def hold_what_is_needed(model: Any, args: tuple[Any, ...], given: dict[str, Any]
     return (), given
 
 
-def require_one_text(positions: torch.Tensor | None, mask: torch.Tensor | None) -> None:
-    """Refuses a row in which positions begin again: transformers reads it as several texts only if there
-    is neither a mask nor a cache. Padding has any positions."""
-    if positions is None or positions.shape[-1] == 1:
+@torch.compiler.disable
+def require_one_text(model: Any, args: tuple[Any, ...], given: dict[str, Any]) -> None:
+    """Refuses a row in which positions begin again, or skip some if there is neither a mask nor a cache:
+    only then transformers reads it as several texts. Padding has any positions."""
+    given = by_name(model, args, given)
+    positions, mask = given.get("position_ids"), given.get("attention_mask")
+    if positions is None or positions.shape[-1] == 1 or model.config._attn_implementation != NAME:
         return
-    again = positions.diff() <= 0
+    alone = mask is None and given.get("cache", given.get("past_key_values")) is None
+    again = positions.diff() != 1 if alone else positions.diff() <= 0
     if mask is not None and mask.dim() == 2:
         texts = mask[:, -positions.shape[-1] :].bool()
         again = again & texts[:, 1:] & texts[:, :-1]

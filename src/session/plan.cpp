@@ -2,6 +2,7 @@
 #include "headgauge/plan.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -64,10 +65,18 @@ std::vector<PlanFormat> plan_formats(const std::vector<std::string>& names) {
 
 PlanExport export_plan(const AttentionPlan& plan, const std::vector<PlanFormat>& formats,
                        const SourceInfo& source, const std::string& folder,
-                       const Checkpoint* checkpoint) {
+                       const Checkpoint* checkpoint, const std::stop_token& stop = {}) {
+  require_exportable(formats, source, checkpoint, folder);
   PlanExport all;
   for (const PlanFormat format : formats) {
-    const PlanExport one = export_plan(plan, format, source, folder, checkpoint);
+    PlanExport one;
+    try {
+      one = export_plan(plan, format, source, folder, checkpoint, stop);
+    } catch (const InterruptedError&) {
+      throw InterruptedError(
+          fmt::format("interrupted; saved: {}; nothing else was changed",
+                      all.files.empty() ? "nothing" : fmt::to_string(fmt::join(all.files, ", "))));
+    }
     all.files.insert(all.files.end(), one.files.begin(), one.files.end());
     all.shares.insert(all.shares.end(), one.shares.begin(), one.shares.end());
     all.notices.insert(all.notices.end(), one.notices.begin(), one.notices.end());
@@ -95,7 +104,7 @@ PlanResults Session::plan(PlanRequest request) {
     throw UnsupportedError(fault("tasks", "a model that predicts next tokens", confirm.info().name,
                                  "leave the tasks out"));
   }
-  require_exportable(formats, confirm.info(), files_of(model_));
+  require_exportable(formats, confirm.info(), files_of(model_), run_.out);
   const std::vector<std::string> untried =
       keep_exportable(request.options, formats, confirm.info());
   notices.insert(notices.end(), untried.begin(), untried.end());
@@ -131,7 +140,8 @@ PlanResults Session::plan(PlanRequest request) {
 }
 
 PlanExport export_plan(const Model& model, const std::string& file,
-                       const std::vector<std::string>& formats, const std::string& folder) {
+                       const std::vector<std::string>& formats, const std::string& folder,
+                       const std::stop_token& stop) {
   const std::vector<PlanFormat> known = plan_formats(formats);
   const Input input{.model = model, .texts = {}};
   require_checkpoint(input, "plan");
@@ -141,7 +151,7 @@ PlanExport export_plan(const Model& model, const std::string& file,
   text.tokens = {0, 0};
   const auto source = open_documents(input, {text});
   make_interventions(plan, *source, file);
-  return export_plan(plan, known, source->info(), folder, files_of(model));
+  return export_plan(plan, known, source->info(), folder, files_of(model), stop);
 }
 
 }  // namespace headgauge

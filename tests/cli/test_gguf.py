@@ -23,7 +23,13 @@ def value_of(value: object) -> bytes:
     if isinstance(value, str):
         return struct.pack("<I", TEXT) + text(value)
     if isinstance(value, list):
-        return struct.pack("<IIQ", LIST, TEXT, len(value)) + b"".join(map(text, value))
+        items = {
+            str: (TEXT, text),
+            float: (F32, struct.Struct("<f").pack),
+            int: (U32, struct.Struct("<I").pack),
+        }
+        kind, item = items[type(value[0]) if value else str]
+        return struct.pack("<IIQ", LIST, kind, len(value)) + b"".join(map(item, value))
     if isinstance(value, float):
         return struct.pack("<If", F32, value)
     return struct.pack("<II", U32, value)

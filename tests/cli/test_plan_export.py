@@ -15,7 +15,7 @@ from tests.cli.test_gguf import gguf, metadata
 EXISTING = ("plan", "model", "--plan", "plan.json", "--export")
 
 
-class PlanExport(CommandTest):
+class ExportTest(CommandTest):
     def setUp(self) -> None:
         super().setUp()
         copy_golden("llama/llama-plain", self.folder / "model")
@@ -41,6 +41,8 @@ class PlanExport(CommandTest):
         for name in ("a.txt", "b.txt"):
             self.write(name, " ".join(str(draw.randrange(31)) for _ in range(tokens)))
 
+
+class PlanExport(ExportTest):
     def test_an_existing_plan_in_every_format(self) -> None:
         done = self.succeed(*EXISTING, "duo,kvpress", "--out", "out")
         written = [
@@ -48,8 +50,10 @@ class PlanExport(CommandTest):
             "duo/config.json",
             "duo/sink_sizes.tsv",
             "duo/recent_sizes.tsv",
+            "duo/headgauge_export.json",
             "kvpress/headgauge_press.py",
             "kvpress/plan.json",
+            "kvpress/headgauge_export.json",
         ]
         self.assertEqual(
             done.out,
@@ -134,6 +138,7 @@ class PlanExport(CommandTest):
     def test_a_folder_for_transformers(self) -> None:
         plan = json.loads((self.folder / "plan.json").read_text())
         plan["heads"].append({"layer": 1, "kv_head": 1, "normalizer": "uniform"})
+        plan["model"]["name"] = "<b>_m_"
         plan["measured"] = {
             "cache_share": 0.5,
             "loss_change": 0.0125,
@@ -143,12 +148,17 @@ class PlanExport(CommandTest):
             "answers": {
                 "keys": {"kept": 0.75, "kept_low": 0.5, "kept_high": 0.9, "change": 0.1},
                 "odd": 3,
+                "t |\n\n# a [heading](x) <img src=x>\x1b[2J": {"kept": 0.75},
             },
         }
         self.write("plan.json", json.dumps(plan))
-        (self.folder / "model/notes.txt").write_text("kept")
+        of_model = ("model.safetensors", "tokenizer.json", "LICENSE.txt", "chat_template.jinja")
+        for name in (*of_model[1:], ".netrc", "id_rsa", "optimizer.pt", "a"):
+            (self.folder / "model" / name).write_text("{}")
         done = self.succeed(*EXISTING, "hf", "--out", "out")
-        self.assertEqual(done.err, "")
+        left_out = "not linked, as no part of the model: .netrc, a, id_rsa, optimizer.pt\n"
+        self.assertEqual(done.err.count("\n"), 1)
+        self.assertTrue(done.err.endswith(left_out), done.err)
         hf = self.folder / "out/hf"
         config = json.loads((hf / "config.json").read_text())
         self.assertEqual(config["headgauge_plan"], [[None, [4, 12]], [[0, 24], "mean"]])
@@ -157,17 +167,19 @@ class PlanExport(CommandTest):
         self.assertEqual({key: config[key] for key in before if key not in changed},
                          {key: before[key] for key in before if key not in changed})  # fmt: skip
         self.assertIn('\nBASE = "llama"  #', (hf / "modeling_headgauge.py").read_text())
-        for name in ("model.safetensors", "notes.txt"):
-            self.assertTrue((hf / name).is_symlink(), name)
+        self.assertEqual({file.name for file in hf.iterdir() if file.is_symlink()}, {*of_model})
+        for name in of_model:
             self.assertTrue((hf / name).samefile(self.folder / "model" / name), name)
         card = (hf / "README.md").read_text()
         for row in ("cache kept | 50.0 %", "loss of text, nats | +0.013 (+0.010 to +0.015)",
                     "right answers of keys that stay right | 75 % (50 % to 90 %)"):  # fmt: skip
             self.assertIn(f"\n| {row} |\n", card)
         self.assertNotIn("comes again", card)
+        hostile = r"right answers of t \|\\x0a\\x0a\# a \[heading\]\(x\) \<img src\=x\>\\x1b\[2J that stay right | 75 %"
+        self.assertIn(f"\n| {hostile} |\n", card)
+        self.assertIn("\n# \\<b\\>\\_m\\_ under a plan", card)
         self.assertIn("\n| loss of the answers of keys, nats | +0.100 |\n", card)  # without an interval
         self.succeed(*EXISTING, "hf", "--out", "out")  # once more, over the links
-        self.assertTrue((hf / "notes.txt").is_symlink())
         scan = ("scan", "out/hf", "--tokens", self.ids(64, 31).name)
         self.refuse(UNSUPPORTED, *scan, says=("headgauge_llama", "give the model that was exported"))
 
@@ -181,19 +193,28 @@ class PlanExport(CommandTest):
         header, _ = read_weights(self.folder / "out/hf/model.safetensors")
         self.assertEqual(header["model.layers.0.self_attn.q_proj.weight"]["shape"], [32, 32])
         self.assertEqual(header["__metadata__"], {"format": "pt"})
-        self.assertTrue((self.folder / "out/hf/tiny.gguf").samefile(file))
-        self.assertIn(f'gguf_file="{file.name}"', (self.folder / "out/hf/README.md").read_text())
+        self.assertFalse([file for file in (self.folder / "out/hf").iterdir() if file.is_symlink()])
+        self.assertEqual(done.err, "")
         self.assertEqual(json.loads((self.folder / "out/hf/generation_config.json").read_text()), {})
         # Generation ends at any token that ends a text or a turn.
         ids = {"bos": 1, "eos": 2, "padding": 2, "eot": 3, "eom": 3}
-        file.write_bytes(
-            gguf(metadata() | {f"tokenizer.ggml.{name}_token_id": number for name, number in ids.items()})
-        )
+        fields = metadata() | {f"tokenizer.ggml.{name}_token_id": number for name, number in ids.items()}
+        file.write_bytes(gguf(fields | {"tokenizer.chat_template": "{{ messages }}"}))
         self.succeed("plan", "tiny.gguf", "--plan", "gguf.json", "--export", "hf", "--out", "out")
         tokens = {"eos_token_id": [2, 3], "bos_token_id": 1, "pad_token_id": 2}
         for name in ("config.json", "generation_config.json"):
             written = json.loads((self.folder / "out/hf" / name).read_text())
             self.assertEqual({key: written.get(key) for key in tokens}, tokens)
+        words = fields["tokenizer.ggml.tokens"]
+        tokenizer = json.loads((self.folder / "out/hf/tokenizer_config.json").read_text())
+        named = {"bos_token": words[1], "eos_token": words[2], "pad_token": words[2]}
+        self.assertEqual({key: tokenizer.get(key) for key in named}, named)
+        self.assertEqual((self.folder / "out/hf/chat_template.jinja").read_text(), "{{ messages }}")
+        self.assertTrue((self.folder / "out/hf/tokenizer.json").is_file())
+        # Without a tokenizer the weights are written all the same.
+        file.write_bytes(gguf(metadata() | {"tokenizer.ggml.model": "none"}))
+        done = self.succeed("plan", "tiny.gguf", "--plan", "gguf.json", "--export", "hf", "--out", "out")
+        self.assertIn("no tokenizer is written: tiny.gguf", done.err)
         # Nothing of it is left for another model.
         self.succeed(*EXISTING, "hf", "--out", "out")
         self.assertFalse((self.folder / "out/hf/generation_config.json").exists())
@@ -213,7 +234,7 @@ class PlanExport(CommandTest):
         self.assertNotIn("auto_map", config)
         self.assertEqual(
             {file.name for file in folder.iterdir()},
-            {"config.json", "plan.json", "README.md", "model.safetensors"},
+            {"config.json", "plan.json", "README.md", "model.safetensors", "headgauge_export.json"},
         )
         self.assertIn("from_pretrained(FOLDER)\n", (folder / "README.md").read_text())
         self.assertIn("out/hf-layers/config.json", done.out)
@@ -312,14 +333,6 @@ class PlanExport(CommandTest):
             (self.folder / "out/hf/model.safetensors").samefile(self.folder / "model/mine.safetensors")
         )
         self.assertFalse((self.folder / "out/hf/mine.safetensors").exists())
-
-    def test_folders_that_are_not_written_to(self) -> None:
-        (self.folder / "mine/hf").mkdir(parents=True)
-        (self.folder / "mine/hf/model.safetensors").write_text("mine")
-        self.refuse(USAGE, *EXISTING, "hf", "--out", "mine", says="one of an earlier export")
-        self.assertEqual((self.folder / "mine/hf/model.safetensors").read_text(), "mine")
-        (self.folder / "model").rename(self.folder / "hf")
-        self.refuse(USAGE, "plan", "hf", *EXISTING[2:], "hf", "--out", ".", says="another folder than")
 
     def test_models_that_the_folder_cannot_serve(self) -> None:
         for name, heads, says in (

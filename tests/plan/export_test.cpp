@@ -75,7 +75,7 @@ TEST_F(ExportTest, DuoOfOneSize) {
   EXPECT_EQ(config["sparsity"], 0.5);
   EXPECT_EQ(config["model_name"], "tiny");
   EXPECT_TRUE(done.notices.empty());
-  EXPECT_EQ(done.files.size(), 4u);
+  EXPECT_EQ(done.files.size(), 5u);
   for (const std::string& file : done.files) EXPECT_TRUE(std::filesystem::exists(file)) << file;
 }
 
