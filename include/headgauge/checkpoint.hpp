@@ -230,6 +230,8 @@ class Checkpoint {
   std::size_t bytes() const;
   // Describes each metadata entry of a GGUF file: `"llama"`, `a list of 49152 texts`.
   std::map<std::string, std::string> metadata() const;
+  // Returns a sentence for each value that a GGUF file does not state and that llama.cpp takes.
+  const std::vector<std::string>& notices() const { return notices_; }
   // Returns Safetensors::sha256() of the weight file when it was opened. For several files, returns
   // the SHA-256 of their hex checksums, concatenated.
   const std::string& weights_sha256() const { return weights_sha256_; }
@@ -247,6 +249,7 @@ class Checkpoint {
   std::shared_ptr<const Gguf> gguf_;  // instead of files_
   std::string weights_sha256_;
   std::map<std::string, TensorView, std::less<>> tensors_;
+  std::vector<std::string> notices_;
 };
 
 // Dumped attention tensors of any model (docs/formats.md): q and k (or scores) per layer, and

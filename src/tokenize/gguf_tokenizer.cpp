@@ -5,16 +5,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <optional>
+#include <queue>
 #include <string_view>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/strict_json.hpp"
 #include "base/utf8.hpp"
+#include "headgauge/memory.hpp"
 #include "tokenize/tokenizer_json.hpp"
 
 namespace headgauge {
@@ -24,25 +26,49 @@ using nlohmann::json;
 
 constexpr const char* kModel = "tokenizer.ggml.model";
 constexpr const char* kPre = "tokenizer.ggml.pre";
+constexpr const char* kTokens = "tokenizer.ggml.tokens";
+// Bytes of a list of tokens or merges in the file: Gemma 3, with 262144 tokens, has 4 MiB.
+constexpr std::size_t kLargestList = std::size_t{16} << 20;
+// 512 characters, the most that SentencePiece makes.
+constexpr std::size_t kLongestToken = 2048;
 constexpr std::string_view kSpace = "\xE2\x96\x81";  // U+2581, SentencePiece's space
 
 // tokenizer.ggml.token_type
 enum class TokenType { normal = 1, unknown, control, user_defined, unused, byte };
 
+// A tokenizer.json. Its vocabulary and merges are text from the beginning: as JSON values they take
+// several times the memory and the time.
+struct Made {
+  json rest;  // null in place of both
+  std::string vocab, merges;
+
+  void add_token(std::string_view token, std::size_t id) {
+    vocab += fmt::format("{}{}:{}", vocab.empty() ? "" : ",", json(token).dump(), id);
+  }
+  void add_merge(const json& pair) { merges += (merges.empty() ? "" : ",") + pair.dump(); }
+  std::string text() const {
+    std::string text = rest.dump();
+    const auto fill = [&](std::string_view place, const std::string& with) {
+      const std::size_t at = text.find(place);  // not within a text, whose quotes are escaped
+      if (at != text.npos) text.replace(at + place.size() - 4, 4, with);
+    };
+    fill(R"("vocab":null)", "{" + vocab + "}");
+    fill(R"("merges":null)", "[" + merges + "]");
+    return text;
+  }
+};
+
 class Vocabulary {
  public:
-  explicit Vocabulary(const Gguf& file) : file_(file) {
-    const GgufValue* list = file.find("tokenizer.ggml.tokens");
-    if (list == nullptr || !list->is_list_of_texts() || list->count == 0) {
-      refuse("tokenizer.ggml.tokens", "a list of texts", list);
-    }
-    tokens_ = list->texts();
-    const auto invalid = std::ranges::find_if(tokens_, [](std::string_view token) {
-      return find_invalid_utf8(token) != std::string_view::npos;
-    });
-    if (invalid != tokens_.end()) {
-      throw BadInputError(fault(file.where("tokenizer.ggml.tokens"), "tokens in UTF-8",
-                                in_quotes(*invalid), kGiveIds));
+  explicit Vocabulary(const Gguf& file) : file_(file), tokens_(texts(kTokens)) {
+    if (tokens_.empty()) refuse(kTokens, "a list of texts", file.find(kTokens));
+    for (const std::string_view token : tokens_) {
+      const bool invalid = find_invalid_utf8(token) != std::string_view::npos;
+      if (!invalid && token.size() <= kLongestToken) continue;
+      throw BadInputError(
+          fault(file.where(kTokens),
+                invalid ? "tokens in UTF-8" : fmt::format("tokens of at most {} bytes", kLongestToken),
+                invalid ? in_quotes(token) : fmt::format("one of {}", token.size()), kGiveIds));
     }
     types_.assign(tokens_.size(), TokenType::normal);
     if (const auto types = numbers("tokenizer.ggml.token_type")) {
@@ -58,7 +84,18 @@ class Vocabulary {
   }
 
   const std::vector<std::string_view>& tokens() const { return tokens_; }
-  TokenType type(std::size_t id) const { return types_[id]; }
+  bool is_text(std::size_t id) const {
+    return types_[id] == TokenType::normal || types_[id] == TokenType::user_defined;
+  }
+
+  // Returns the texts of a list that the file must have.
+  std::vector<std::string_view> texts(const char* key) const {
+    const GgufValue* list = file_.find(key);
+    if (list == nullptr || !list->is_list_of_texts()) refuse(key, "a list of texts", list);
+    if (list->items.size() <= kLargestList) return list->texts();
+    throw BadInputError(fault(file_.where(key), "at most " + format_bytes(kLargestList),
+                              format_bytes(list->items.size()), kGiveIds));
+  }
 
   // Returns a number for each token; nothing if there is no list of that name.
   std::optional<std::vector<json>> numbers(const char* key) const {
@@ -100,6 +137,10 @@ class Vocabulary {
         fault(file_.where(key), expected, found == nullptr ? "none" : found->summary(), kGiveIds));
   }
 
+  void add_to(Made& made) const {
+    for (std::size_t id = 0; id < tokens_.size(); ++id) made.add_token(tokens_[id], id);
+  }
+
   // Returns the tokens that are found before the text is split: control and user-defined ones.
   json added() const {
     json added = json::array();
@@ -126,67 +167,112 @@ class Vocabulary {
   std::vector<TokenType> types_;
 };
 
-json ids_of(const std::vector<std::string_view>& tokens) {
-  json ids = json::object();
-  for (std::size_t id = 0; id < tokens.size(); ++id) ids[std::string(tokens[id])] = id;
-  return ids;
-}
-
-json merges_of(const Gguf& file, const Vocabulary& vocabulary) {
-  const GgufValue* list = file.find("tokenizer.ggml.merges");
-  if (list == nullptr || !list->is_list_of_texts()) {
-    vocabulary.refuse("tokenizer.ggml.merges", "a list of texts", list);
-  }
-  json merges = json::array();
-  for (const std::string_view merge : list->texts()) {
-    merges.push_back(merge_of(merge, file.where("tokenizer.ggml.merges")));
-  }
-  return merges;
-}
-
-json gguf_bpe(const Gguf& file) {
+void gguf_bpe(const Gguf& file, Made& made) {
+  constexpr const char* kMerges = "tokenizer.ggml.merges";
   const PreTokenizer& pre = find_pre_tokenizer(file.text(kPre), file.where(kPre));
   const Vocabulary vocabulary(file);
-  json made = byte_level_bpe(pre, false, ids_of(vocabulary.tokens()), merges_of(file, vocabulary));
-  made["added_tokens"] = vocabulary.added();
-  made["post_processor"] = vocabulary.ends(pre.begins);
-  return made;
+  vocabulary.add_to(made);
+  for (const std::string_view merge : vocabulary.texts(kMerges)) {
+    made.add_merge(merge_of(merge, file.where(kMerges)));
+  }
+  made.rest = byte_level_bpe(pre, false, nullptr, nullptr);
+  made.rest["added_tokens"] = vocabulary.added();
+  made.rest["post_processor"] = vocabulary.ends(pre.begins);
 }
+
+// Finds tokens by their texts. Most texts are no tokens, which the slots alone tell.
+class TokenIds {
+ public:
+  explicit TokenIds(const std::vector<std::string_view>& tokens)
+      : tokens_(tokens), slots_(std::bit_ceil(2 * tokens.size())) {
+    for (std::uint32_t id = 0; id < tokens.size(); ++id) slot(tokens[id]).next = id + 1;
+  }
+  // Returns -1 if there is no such token.
+  std::ptrdiff_t find(std::string_view text) { return std::ptrdiff_t{slot(text).next} - 1; }
+
+ private:
+  struct Slot {
+    std::uint32_t hash = 0, next = 0;  // the id plus 1; 0: free
+  };
+  // Returns the slot of the token, or a free one for it.
+  Slot& slot(std::string_view text) {
+    const std::size_t hash = std::hash<std::string_view>{}(text), last = slots_.size() - 1;
+    const auto high = static_cast<std::uint32_t>(hash >> 32);
+    std::size_t at = hash & last;
+    while (slots_[at].next != 0 && (slots_[at].hash != high || tokens_[slots_[at].next - 1] != text)) {
+      at = (at + 1) & last;
+    }
+    slots_[at].hash = high;
+    return slots_[at];
+  }
+
+  const std::vector<std::string_view>& tokens_;
+  std::vector<Slot> slots_;
+};
 
 // SentencePiece merges the pair whose token has the highest score. Hugging Face writes this as a
-// list of merges: every split of a token into two others, by falling score.
-json merges_by_score(const Vocabulary& vocabulary, const std::vector<json>& scores) {
+// list of merges, by falling score. Within a text, a token comes to be by the same merges as from
+// its own characters, because none of them crosses its ends: the last of them is the only one that
+// makes the token, and the list has no other.
+void add_merges_by_score(const Vocabulary& vocabulary, const std::vector<json>& scores, Made& made) {
   struct Merge {
     double score;
-    std::string_view left, right;
+    std::size_t left, right;  // bytes
+    std::ptrdiff_t earlier;   // minus the id of the token that it makes
+    std::ptrdiff_t further;   // minus the byte of the token where it begins
+    auto operator<=>(const Merge&) const = default;
   };
   const auto& tokens = vocabulary.tokens();
-  std::unordered_map<std::string_view, std::size_t> ids;
-  for (std::size_t id = 0; id < tokens.size(); ++id) ids[tokens[id]] = id;
-  std::vector<Merge> merges;
+  TokenIds ids(tokens);
+  std::vector<Merge> last;
+  std::vector<std::size_t> size, before;  // of the part that begins at a byte; size 0: none does
   for (std::size_t id = 0; id < tokens.size(); ++id) {
-    const TokenType type = vocabulary.type(id);
-    if (type != TokenType::normal && type != TokenType::user_defined) continue;
-    const double score = scores[id].get<double>();
-    if (!std::isfinite(score))
+    const std::string_view token = tokens[id];
+    if (!std::isfinite(scores[id].get<double>()))
       vocabulary.refuse("tokenizer.ggml.scores", "finite numbers", nullptr);
-    for (std::size_t cut = 1; cut < std::min<std::size_t>(tokens[id].size(), 256); ++cut) {
-      if ((tokens[id][cut] & 0xC0) == 0x80) continue;  // within a character
-      const std::string_view left = tokens[id].substr(0, cut), right = tokens[id].substr(cut);
-      if (!ids.contains(left) || !ids.contains(right)) continue;
-      merges.push_back({score, left, right});
+    if (!vocabulary.is_text(id) || !std::cmp_equal(ids.find(token), id)) continue;
+    std::priority_queue<Merge> merges;
+    const auto offer = [&](std::size_t at) {
+      if (at + size[at] == token.size()) return;
+      const std::size_t left = size[at], right = size[at + left];
+      const std::ptrdiff_t joined = ids.find(token.substr(at, left + right));
+      const auto to = static_cast<std::size_t>(joined);
+      if (joined < 0 || !vocabulary.is_text(to)) return;
+      merges.push({scores[to].get<double>(), left, right, -joined, -static_cast<std::ptrdiff_t>(at)});
+    };
+    size.assign(token.size(), 0);
+    before.assign(token.size(), 0);
+    bool known = true;  // whether each character is a token
+    for (std::size_t at = 0, next = 0; at < token.size(); at = next) {
+      while (++next < token.size() && (token[next] & 0xC0) == 0x80) continue;
+      size[at] = next - at;
+      if (next < token.size()) before[next] = at;
+      known = known && ids.find(token.substr(at, size[at])) >= 0;
+    }
+    for (std::size_t at = 0; known && at < token.size(); at += size[at]) offer(at);
+    while (!merges.empty()) {
+      const Merge merge = merges.top();
+      merges.pop();
+      const auto at = static_cast<std::size_t>(-merge.further), next = at + merge.left;
+      if (size[at] != merge.left || size[next] != merge.right) continue;  // one of them has merged
+      if (merge.left + merge.right == token.size()) last.push_back(merge);
+      size[at] += merge.right;
+      size[next] = 0;
+      if (at + size[at] < token.size()) before[at + size[at]] = at;
+      if (at > 0) offer(before[at]);
+      offer(at);
     }
   }
-  std::ranges::stable_sort(merges, std::greater<>(), [](const Merge& merge) {
-    return std::tuple(merge.score, merge.left.size(), merge.right.size());
-  });
-  json list = json::array();
-  for (const Merge& merge : merges) list.push_back(json::array({merge.left, merge.right}));
-  return list;
+  std::ranges::sort(last, std::greater<>());
+  for (const Merge& merge : last) {
+    const std::string_view token = tokens[static_cast<std::size_t>(-merge.earlier)];
+    made.add_merge({token.substr(0, merge.left), token.substr(merge.left)});
+  }
 }
 
-json sentence_piece(const Gguf& file) {
+void sentence_piece(const Gguf& file, Made& made) {
   const Vocabulary vocabulary(file);
+  vocabulary.add_to(made);
   const auto scores = vocabulary.numbers("tokenizer.ggml.scores");
   if (!scores) vocabulary.refuse("tokenizer.ggml.scores", "a list of numbers", nullptr);
   const bool prefix = vocabulary.flag("tokenizer.ggml.add_space_prefix", true);
@@ -201,8 +287,9 @@ json sentence_piece(const Gguf& file) {
   if (prefix) {
     after.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
   }
+  add_merges_by_score(vocabulary, *scores, made);
   const auto unknown = vocabulary.named({"unknown"});
-  return {{"normalizer", {{"type", "Sequence"}, {"normalizers", before}}},
+  made.rest = {{"normalizer", {{"type", "Sequence"}, {"normalizers", before}}},
           {"pre_tokenizer", nullptr},
           {"decoder", {{"type", "Sequence"}, {"decoders", after}}},
           {"added_tokens", vocabulary.added()},
@@ -212,8 +299,8 @@ json sentence_piece(const Gguf& file) {
             {"unk_token", unknown ? json(unknown->first) : json()},
             {"fuse_unk", true},
             {"byte_fallback", true},
-            {"vocab", ids_of(vocabulary.tokens())},
-            {"merges", merges_by_score(vocabulary, *scores)}}}};
+            {"vocab", nullptr},
+            {"merges", nullptr}}}};
 }
 
 // llama.cpp marks the beginning of a word instead of its continuation: "##s" is "s" in the file,
@@ -224,13 +311,12 @@ std::string bert_token(std::string_view stored) {
   return "##" + std::string(stored);
 }
 
-json gguf_word_piece(const Gguf& file) {
+void gguf_word_piece(const Gguf& file, Made& made) {
   const Vocabulary vocabulary(file);
-  json ids = json::object();
   bool cased = false;
   for (std::size_t id = 0; id < vocabulary.tokens().size(); ++id) {
     const std::string token = bert_token(vocabulary.tokens()[id]);
-    ids[token] = id;
+    made.add_token(token, id);
     cased = cased || (!token.starts_with('[') &&
                       std::ranges::any_of(token, [](char c) { return c >= 'A' && c <= 'Z'; }));
   }
@@ -242,18 +328,17 @@ json gguf_word_piece(const Gguf& file) {
     vocabulary.refuse("tokenizer.ggml.cls_token_id, seperator_token_id and unknown_token_id", "ids",
                       nullptr);
   }
-  json made = word_piece(
-      ids, bert_token(unknown->first),
+  made.rest = word_piece(
+      nullptr, bert_token(unknown->first),
       {{"lowercase", !cased}, {"strip_accents", nullptr}, {"handle_chinese_chars", true}});
-  made["added_tokens"] = vocabulary.added();
-  made["post_processor"] = text_template(before, after);
-  return made;
+  made.rest["added_tokens"] = vocabulary.added();
+  made.rest["post_processor"] = text_template(before, after);
 }
 
 struct Kind {
   std::string_view name;
   const char* called;
-  json (*make)(const Gguf& file);
+  void (*make)(const Gguf& file, Made& made);
 };
 constexpr Kind kKinds[] = {
     {"gpt2", "BPE", gguf_bpe},
@@ -280,9 +365,10 @@ std::string gguf_tokenizer_json(const Gguf& file) {
                                  "(WordPiece)",
                                  in_quotes(name), kGiveIds));
   }
-  json made = kind->make(file);
-  made["version"] = "1.0";
-  return made.dump();
+  Made made;
+  kind->make(file, made);
+  made.rest["version"] = "1.0";
+  return made.text();
 }
 
 std::string gguf_tokenizer_kind(const Gguf& file) {
