@@ -51,16 +51,13 @@ class Fields {
   void give(OrderedJson& config, const std::string& field, const std::string& key) {
     give(config, field, key, require(key));
   }
-  // As give(), with a notice of the value that llama.cpp takes if there is no such key.
-  void assume(OrderedJson& config, const std::string& field, const std::string& key,
-              const OrderedJson& value) {
-    give(config, field, key, value);
-    if (find(key) == nullptr) notices_.push_back(unstated(key, value));
+  // Adds a notice if there is no such key.
+  void note_unless_stated(const std::string& key, const OrderedJson& value) {
+    if (find(key) != nullptr) return;
+    notices.push_back(
+        fmt::format("{}: not stated, read as {}, as llama.cpp does", where(key), value.dump()));
   }
-  std::string unstated(const std::string& key, const OrderedJson& value) const {
-    return fmt::format("{}: not stated, read as {}, as llama.cpp does", where(key), value.dump());
-  }
-  std::vector<std::string>& notices() { return notices_; }
+  std::vector<std::string> notices;
   // Returns the key that each field has its value from.
   std::map<std::string, std::string>& keys() { return keys_; }
   Index size(const std::string& key) {
@@ -98,7 +95,6 @@ class Fields {
   std::string prefix_;
   mutable std::set<std::string> read_;
   std::map<std::string, std::string> keys_;
-  std::vector<std::string> notices_;
 };
 
 // A tensor's name in the file and in Hugging Face; # means the number of a layer.
@@ -193,9 +189,7 @@ OrderedJson rope_scaling(const Gguf& file, Fields& fields) {
               "rope.scaling.original_context_length", nullptr);
   const OrderedJson type = scaling["rope_type"], factor = scaling["factor"];
   const bool scales = type != "none" && factor != 0;
-  if (scales && fields.find("rope.scaling.type") == nullptr) {
-    fields.notices().push_back(fields.unstated("rope.scaling.type", type));
-  }
+  if (scales) fields.note_unless_stated("rope.scaling.type", type);
   if (divisors != file.tensors().end() && type != "yarn") {
     return divided_frequencies(*divisors, scales ? factor.get<double>() : 1);
   }
@@ -230,10 +224,14 @@ void llama_config(const Gguf& file, Fields& fields, OrderedJson& config) {
 
 void gemma2_config(const Gguf& file, Fields& fields, OrderedJson& config) {
   llama_config(file, fields, config);
-  fields.assume(config, "sliding_window", "attention.sliding_window", 4096);
+  const auto take = [&](const char* field, const std::string& key, const OrderedJson& otherwise) {
+    fields.give(config, field, key, otherwise);
+    fields.note_unless_stated(key, otherwise);
+  };
+  take("sliding_window", "attention.sliding_window", 4096);
+  take("attn_logit_softcapping", "attn_logit_softcapping", 50.0);
+  take("final_logit_softcapping", "final_logit_softcapping", 30.0);
   fields.require_value("attention.sliding_window_pattern", 2);
-  fields.assume(config, "attn_logit_softcapping", "attn_logit_softcapping", 50.0);
-  fields.assume(config, "final_logit_softcapping", "final_logit_softcapping", 30.0);
   // The file does not store the number whose square root divides scores. llama.cpp infers it from
   // the number of layers: for the 27 B model, with 46, it is not the head size.
   const Index per_head = fields.size("embedding_length") / fields.size("attention.head_count");
@@ -375,7 +373,7 @@ GgufModel translate_gguf(const Gguf& file) {
 
   GgufModel model;
   model.keys = std::move(fields.keys());
-  model.notices = std::move(fields.notices());
+  model.notices = std::move(fields.notices);
   model.config = config.dump();
   const Index head_dim = architecture.interleaved ? head_dim_of(fields) : 0;
   for (TensorView tensor : file.tensors()) {

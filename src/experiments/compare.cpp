@@ -249,11 +249,10 @@ class Comparison {
     write_fitted(results);
     std::vector<const Results*> runs;
     for (const Results& run : runs_) {
-      const std::string label = labels()[runs.size()];
       runs.push_back(&run);
       for (const std::string& notice : run.notices) {
         if (runs.size() == 1 || !notice.ends_with(kNotFinite)) continue;
-        results.notices.push_back(label + ": " + notice);
+        results.notices.push_back(labels()[runs.size() - 1] + ": " + notice);
       }
     }
     merge_runs(

@@ -63,11 +63,8 @@ std::optional<MetricCell> find_cell(const Results& results, std::string_view met
 MetricCell require_cell(const Results& results, std::string_view metric,
                         std::initializer_list<Pick> picks) {
   if (auto cell = find_cell(results, metric, picks)) return *std::move(cell);
-  const bool undefined = results.metric(metric) != nullptr;
-  throw UsageError(fault("results", fmt::format("a value of {}", metric),
-                         undefined ? "null" : "none",
-                         undefined ? "read the notices of the results, which say why"
-                                   : "make the results with headgauge"));
+  throw UsageError(fault("results", fmt::format("a value of {}", metric), "none",
+                         "make the results with headgauge"));
 }
 
 std::optional<MetricCell> find_cell_of_head(const Results& results, std::string_view metric,

@@ -10,7 +10,6 @@
 
 #include "base/file.hpp"
 #include "base/strict_json.hpp"
-#include "headgauge/memory.hpp"
 #include "tasks/case_texts.hpp"
 
 namespace headgauge {
@@ -135,8 +134,8 @@ class TextCase {
     }
     const std::size_t longest = std::max(texts.prompt.size(), texts.control.value_or("").size());
     if (longest + texts.answer.size() > kLongestPrompt) {
-      line_.refuse(prompt_key, "texts of at most " + format_bytes(kLongestPrompt),
-                   format_bytes(longest + texts.answer.size()));
+      line_.refuse(prompt_key, fmt::format("texts of at most {} bytes", kLongestPrompt),
+                   std::to_string(longest + texts.answer.size()));
     }
     const bool apart = tokenize_case(texts, *reading_.tokenizer, one);
     check(prompt_key, one.prompt);

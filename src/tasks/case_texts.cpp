@@ -39,9 +39,7 @@ bool tokenize_case(const CaseTexts& texts, const Tokenizer& tokenizer, TaskCase&
   std::vector<std::string> pieces;  // of the prompt
   const auto tokenize = [&](const std::string& text, TokenIds& prompt, TokenIds& answer) {
     Tokenizer::Around around;
-    // The texts of the tokens show where the source stands; they take as much memory again.
-    prompt = one.source.empty() ? tokenizer.encode(text, around)
-                                : tokenizer.encode(text, around, pieces);
+    prompt = tokenizer.encode(text, around, pieces);
     answer = tokenizer.encode(text + texts.answer, around);
     if (std::ranges::mismatch(prompt, answer).in1 != prompt.end()) return false;
     answer.erase(answer.begin(), answer.begin() + std::ssize(prompt));

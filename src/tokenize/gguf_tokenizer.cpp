@@ -65,10 +65,10 @@ class Vocabulary {
     for (const std::string_view token : tokens_) {
       const bool invalid = find_invalid_utf8(token) != std::string_view::npos;
       if (!invalid && token.size() <= kLongestToken) continue;
-      throw BadInputError(
-          fault(file.where(kTokens),
-                invalid ? "tokens in UTF-8" : fmt::format("tokens of at most {} bytes", kLongestToken),
-                invalid ? in_quotes(token) : fmt::format("one of {}", token.size()), kGiveIds));
+      throw BadInputError(fault(
+          file.where(kTokens),
+          invalid ? "tokens in UTF-8" : fmt::format("tokens of at most {} bytes", kLongestToken),
+          invalid ? in_quotes(token) : fmt::format("one of {}", token.size()), kGiveIds));
     }
     types_.assign(tokens_.size(), TokenType::normal);
     if (const auto types = numbers("tokenizer.ggml.token_type")) {
@@ -108,8 +108,10 @@ class Vocabulary {
     refuse(key, fmt::format("{} numbers, one for each token", tokens_.size()), list);
   }
 
-  // Returns the token that one of these keys names; nothing if none exists.
-  std::optional<NamedToken> named(std::initializer_list<const char*> keys) const {
+  // Returns the token that one of these keys names; if there is no such key, the one with the id
+  // `otherwise`, if there is one.
+  std::optional<NamedToken> named(std::initializer_list<const char*> keys,
+                                  std::size_t otherwise) const {
     for (const char* key : keys) {
       const std::string whole = fmt::format("tokenizer.ggml.{}_token_id", key);
       const GgufValue* value = file_.find(whole);
@@ -121,7 +123,8 @@ class Vocabulary {
       }
       refuse(whole, fmt::format("an id from 0 to {}", tokens_.size() - 1), value);
     }
-    return std::nullopt;
+    if (otherwise >= tokens_.size()) return std::nullopt;
+    return NamedToken(tokens_[otherwise], otherwise);
   }
 
   bool flag(const char* key, bool otherwise) const {
@@ -154,10 +157,10 @@ class Vocabulary {
   }
 
   // Returns BOS and EOS as the file says, or llama.cpp's defaults if the file does not say.
-  json ends(bool begins) const {
+  json ends(bool begins, std::size_t bos, std::size_t eos) const {
     std::optional<NamedToken> before, after;
-    if (flag("tokenizer.ggml.add_bos_token", begins)) before = named({"bos"});
-    if (flag("tokenizer.ggml.add_eos_token", false)) after = named({"eos"});
+    if (flag("tokenizer.ggml.add_bos_token", begins)) before = named({"bos"}, bos);
+    if (flag("tokenizer.ggml.add_eos_token", false)) after = named({"eos"}, eos);
     return text_template(before, after);
   }
 
@@ -167,140 +170,105 @@ class Vocabulary {
   std::vector<TokenType> types_;
 };
 
-void gguf_bpe(const Gguf& file, Made& made) {
+void gguf_bpe(const Gguf& file, const Vocabulary& vocabulary, Made& made) {
   constexpr const char* kMerges = "tokenizer.ggml.merges";
   const PreTokenizer& pre = find_pre_tokenizer(file.text(kPre), file.where(kPre));
-  const Vocabulary vocabulary(file);
   vocabulary.add_to(made);
   for (const std::string_view merge : vocabulary.texts(kMerges)) {
     made.add_merge(merge_of(merge, file.where(kMerges)));
   }
   made.rest = byte_level_bpe(pre, false, nullptr, nullptr);
-  made.rest["added_tokens"] = vocabulary.added();
-  made.rest["post_processor"] = vocabulary.ends(pre.begins);
+  made.rest["post_processor"] = vocabulary.ends(pre.begins, 11, 11);
 }
-
-// Finds tokens by their texts. Most texts are no tokens, which the slots alone tell.
-class TokenIds {
- public:
-  explicit TokenIds(const std::vector<std::string_view>& tokens)
-      : tokens_(tokens), slots_(std::bit_ceil(2 * tokens.size())) {
-    for (std::uint32_t id = 0; id < tokens.size(); ++id) slot(tokens[id]).next = id + 1;
-  }
-  // Returns -1 if there is no such token.
-  std::ptrdiff_t find(std::string_view text) { return std::ptrdiff_t{slot(text).next} - 1; }
-
- private:
-  struct Slot {
-    std::uint32_t hash = 0, next = 0;  // the id plus 1; 0: free
-  };
-  // Returns the slot of the token, or a free one for it.
-  Slot& slot(std::string_view text) {
-    const std::size_t hash = std::hash<std::string_view>{}(text), last = slots_.size() - 1;
-    const auto high = static_cast<std::uint32_t>(hash >> 32);
-    std::size_t at = hash & last;
-    while (slots_[at].next != 0 && (slots_[at].hash != high || tokens_[slots_[at].next - 1] != text)) {
-      at = (at + 1) & last;
-    }
-    slots_[at].hash = high;
-    return slots_[at];
-  }
-
-  const std::vector<std::string_view>& tokens_;
-  std::vector<Slot> slots_;
-};
 
 // SentencePiece merges the pair whose token has the highest score. Hugging Face writes this as a
 // list of merges, by falling score. Within a text, a token comes to be by the same merges as from
 // its own characters, because none of them crosses its ends: the last of them is the only one that
 // makes the token, and the list has no other.
-void add_merges_by_score(const Vocabulary& vocabulary, const std::vector<json>& scores, Made& made) {
-  struct Merge {
-    double score;
-    std::size_t left, right;  // bytes
-    std::ptrdiff_t earlier;   // minus the id of the token that it makes
-    std::ptrdiff_t further;   // minus the byte of the token where it begins
-    auto operator<=>(const Merge&) const = default;
-  };
+void add_merges_by_score(const Vocabulary& vocabulary, const std::vector<json>& scores,
+                         Made& made) {
   const auto& tokens = vocabulary.tokens();
-  TokenIds ids(tokens);
+  // The hash of a token and its id plus 1. Most texts are no tokens, which the slots alone tell.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> slots(std::bit_ceil(2 * tokens.size()));
+  const auto slot = [&](std::string_view text) -> std::uint32_t& {
+    const std::size_t hash = std::hash<std::string_view>{}(text);
+    for (std::size_t at = hash;; ++at) {
+      auto& [high, next] = slots[at & (slots.size() - 1)];
+      if (next == 0) high = static_cast<std::uint32_t>(hash >> 32);
+      if (next == 0 || (high == hash >> 32 && tokens[next - 1] == text)) return next;
+    }
+  };
+  const auto find = [&](std::string_view text) { return Index{slot(text)} - 1; };
+  for (std::uint32_t id = 0; id < tokens.size(); ++id) slot(tokens[id]) = id + 1;
+  // The score, the bytes of both parts, and minus the id and minus the place, so that the merge
+  // that comes first is the largest.
+  using Merge = std::tuple<double, Index, Index, Index, Index>;
   std::vector<Merge> last;
-  std::vector<std::size_t> size, before;  // of the part that begins at a byte; size 0: none does
-  for (std::size_t id = 0; id < tokens.size(); ++id) {
+  std::vector<Index> size, before;  // of the part that begins at a byte; size 0: none does
+  for (Index id = 0; id < std::ssize(tokens); ++id) {
     const std::string_view token = tokens[id];
     if (!std::isfinite(scores[id].get<double>()))
       vocabulary.refuse("tokenizer.ggml.scores", "finite numbers", nullptr);
-    if (!vocabulary.is_text(id) || !std::cmp_equal(ids.find(token), id)) continue;
+    if (!vocabulary.is_text(id) || find(token) != id) continue;
     std::priority_queue<Merge> merges;
-    const auto offer = [&](std::size_t at) {
-      if (at + size[at] == token.size()) return;
-      const std::size_t left = size[at], right = size[at + left];
-      const std::ptrdiff_t joined = ids.find(token.substr(at, left + right));
-      const auto to = static_cast<std::size_t>(joined);
-      if (joined < 0 || !vocabulary.is_text(to)) return;
-      merges.push({scores[to].get<double>(), left, right, -joined, -static_cast<std::ptrdiff_t>(at)});
+    size.assign(token.size() + 1, 0);
+    before = size;
+    const auto offer = [&](Index at) {
+      const Index left = size[at], right = size[at + left];
+      const Index to = right > 0 ? find(token.substr(at, left + right)) : -1;
+      if (to < 0 || !vocabulary.is_text(to)) return;
+      merges.emplace(scores[to].get<double>(), left, right, -to, -at);
     };
-    size.assign(token.size(), 0);
-    before.assign(token.size(), 0);
-    bool known = true;  // whether each character is a token
-    for (std::size_t at = 0, next = 0; at < token.size(); at = next) {
-      while (++next < token.size() && (token[next] & 0xC0) == 0x80) continue;
+    for (Index at = 0, next = 0; at < std::ssize(token); at = next) {
+      while (++next < std::ssize(token) && (token[next] & 0xC0) == 0x80) continue;
       size[at] = next - at;
-      if (next < token.size()) before[next] = at;
-      known = known && ids.find(token.substr(at, size[at])) >= 0;
+      before[next] = at;
     }
-    for (std::size_t at = 0; known && at < token.size(); at += size[at]) offer(at);
+    for (Index at = 0; at < std::ssize(token); at += size[at]) offer(at);
     while (!merges.empty()) {
-      const Merge merge = merges.top();
+      const auto [score, left, right, to, place] = merges.top();
       merges.pop();
-      const auto at = static_cast<std::size_t>(-merge.further), next = at + merge.left;
-      if (size[at] != merge.left || size[next] != merge.right) continue;  // one of them has merged
-      if (merge.left + merge.right == token.size()) last.push_back(merge);
-      size[at] += merge.right;
-      size[next] = 0;
-      if (at + size[at] < token.size()) before[at + size[at]] = at;
-      if (at > 0) offer(before[at]);
-      offer(at);
+      if (size[-place] != left || size[left - place] != right) continue;  // one of them has merged
+      const bool whole = left + right == std::ssize(token);
+      if (whole && find(token.substr(0, left)) >= 0 && find(token.substr(left)) >= 0) {
+        last.emplace_back(score, left, right, to, place);
+      }
+      size[-place] += right;
+      size[left - place] = 0;
+      before[left + right - place] = -place;
+      if (place != 0) offer(before[-place]);
+      offer(-place);
     }
   }
   std::ranges::sort(last, std::greater<>());
-  for (const Merge& merge : last) {
-    const std::string_view token = tokens[static_cast<std::size_t>(-merge.earlier)];
-    made.add_merge({token.substr(0, merge.left), token.substr(merge.left)});
+  for (const auto& [score, left, right, to, place] : last) {
+    made.add_merge({tokens[-to].substr(0, left), tokens[-to].substr(left)});
   }
 }
 
-void sentence_piece(const Gguf& file, Made& made) {
-  const Vocabulary vocabulary(file);
+void sentence_piece(const Gguf&, const Vocabulary& vocabulary, Made& made) {
   vocabulary.add_to(made);
   const auto scores = vocabulary.numbers("tokenizer.ggml.scores");
   if (!scores) vocabulary.refuse("tokenizer.ggml.scores", "a list of numbers", nullptr);
-  const bool prefix = vocabulary.flag("tokenizer.ggml.add_space_prefix", true);
-  const json space = {{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", kSpace}};
-  json before = json::array();
-  if (prefix) before.push_back({{"type", "Prepend"}, {"prepend", kSpace}});
-  before.push_back(space);
-  json after =
-      json::array({{{"type", "Replace"}, {"pattern", {{"String", kSpace}}}, {"content", " "}},
-                   {{"type", "ByteFallback"}},
-                   {{"type", "Fuse"}}});
-  if (prefix) {
-    after.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
-  }
   add_merges_by_score(vocabulary, *scores, made);
-  const auto unknown = vocabulary.named({"unknown"});
-  made.rest = {{"normalizer", {{"type", "Sequence"}, {"normalizers", before}}},
-          {"pre_tokenizer", nullptr},
-          {"decoder", {{"type", "Sequence"}, {"decoders", after}}},
-          {"added_tokens", vocabulary.added()},
-          {"post_processor", vocabulary.ends(true)},
-          {"model",
-           {{"type", "BPE"},
-            {"unk_token", unknown ? json(unknown->first) : json()},
-            {"fuse_unk", true},
-            {"byte_fallback", true},
-            {"vocab", nullptr},
-            {"merges", nullptr}}}};
+  made.rest = parse_json(R"({
+      "normalizer": {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "▁"},
+          {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}]},
+      "decoder": {"type": "Sequence", "decoders": [
+          {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
+          {"type": "ByteFallback"}, {"type": "Fuse"},
+          {"type": "Strip", "content": " ", "start": 1, "stop": 0}]},
+      "model": {"type": "BPE", "unk_token": null, "fuse_unk": true, "byte_fallback": true,
+                "vocab": null, "merges": null}})",
+                         "");
+  if (!vocabulary.flag("tokenizer.ggml.add_space_prefix", true)) {
+    made.rest["normalizer"]["normalizers"].erase(0);
+    made.rest["decoder"]["decoders"].erase(3);
+  }
+  if (const auto unknown = vocabulary.named({"unknown"}, 0)) {
+    made.rest["model"]["unk_token"] = unknown->first;
+  }
+  made.rest["post_processor"] = vocabulary.ends(true, 1, 2);
 }
 
 // llama.cpp marks the beginning of a word instead of its continuation: "##s" is "s" in the file,
@@ -311,8 +279,7 @@ std::string bert_token(std::string_view stored) {
   return "##" + std::string(stored);
 }
 
-void gguf_word_piece(const Gguf& file, Made& made) {
-  const Vocabulary vocabulary(file);
+void gguf_word_piece(const Gguf&, const Vocabulary& vocabulary, Made& made) {
   bool cased = false;
   for (std::size_t id = 0; id < vocabulary.tokens().size(); ++id) {
     const std::string token = bert_token(vocabulary.tokens()[id]);
@@ -320,10 +287,10 @@ void gguf_word_piece(const Gguf& file, Made& made) {
     cased = cased || (!token.starts_with('[') &&
                       std::ranges::any_of(token, [](char c) { return c >= 'A' && c <= 'Z'; }));
   }
-  const auto before = vocabulary.named({"cls", "bos"});
+  const auto before = vocabulary.named({"cls", "bos"}, 101);
   // llama.cpp misspells the key; newer files have the correct spelling.
-  const auto after = vocabulary.named({"seperator", "separator", "eos"});
-  const auto unknown = vocabulary.named({"unknown"});
+  const auto after = vocabulary.named({"seperator", "separator", "eos"}, 102);
+  const auto unknown = vocabulary.named({"unknown"}, 100);
   if (!before || !after || !unknown) {
     vocabulary.refuse("tokenizer.ggml.cls_token_id, seperator_token_id and unknown_token_id", "ids",
                       nullptr);
@@ -331,14 +298,13 @@ void gguf_word_piece(const Gguf& file, Made& made) {
   made.rest = word_piece(
       nullptr, bert_token(unknown->first),
       {{"lowercase", !cased}, {"strip_accents", nullptr}, {"handle_chinese_chars", true}});
-  made.rest["added_tokens"] = vocabulary.added();
   made.rest["post_processor"] = text_template(before, after);
 }
 
 struct Kind {
   std::string_view name;
   const char* called;
-  void (*make)(const Gguf& file, Made& made);
+  void (*make)(const Gguf& file, const Vocabulary& vocabulary, Made& made);
 };
 constexpr Kind kKinds[] = {
     {"gpt2", "BPE", gguf_bpe},
@@ -366,7 +332,9 @@ std::string gguf_tokenizer_json(const Gguf& file) {
                                  in_quotes(name), kGiveIds));
   }
   Made made;
-  kind->make(file, made);
+  const Vocabulary vocabulary(file);
+  kind->make(file, vocabulary, made);
+  made.rest["added_tokens"] = vocabulary.added();
   made.rest["version"] = "1.0";
   return made.text();
 }

@@ -14,9 +14,10 @@ from tests.faults.trial import Done, Fault, Trial
 
 RUN = ("--measures", "weights,model", "--json", *SMALL)
 TEXT = "the tide house at the pier: a dark and stormy night, and the rain fell on the tide house "
-PROGRAM = 128 << 20  # bytes that the program itself may hold, with a model of these sizes
+# Bytes that the program itself may hold; the system counts what the suite held when it started it.
+PROGRAM = 256 << 20
 OF_GGUF = 40  # bytes that each byte of a GGUF file may take besides
-OF_TASKS = 160  # bytes that each byte of a task file may take besides; a text has at most 4 MiB
+OF_TASKS, MOST_OF_TASKS = 160, 448 << 20  # of a task file: bytes for each byte, and in all
 CASES = (
     {"prompt": "the tide house at the pier the tide", "answer": " house", "source": "tide house"},
     {"task": "t", "input": "the tide house", "outputs": [" at", " the"], "control": "the tide at"},
@@ -49,7 +50,9 @@ def sentence_piece(draw) -> dict:
     tokens = ["<unk>", "<s>", "</s>", "\u2581", *"abcdefghijklmnopqrstuvwxyz:,"]
     step = draw.choice((0, 0, 1, 8, 9))  # 9: beyond the longest token
     while len(tokens) < VOCABULARY:
-        joined = "a" * (step * (len(tokens) - 29)) if step else draw.choice(tokens[3:]) + draw.choice(tokens[3:])
+        joined = (
+            "a" * (step * (len(tokens) - 29)) if step else draw.choice(tokens[3:]) + draw.choice(tokens[3:])
+        )
         if joined not in tokens:
             tokens.append(joined)
     return {
@@ -67,7 +70,9 @@ def change_fields(fields: dict, draw) -> None:
     if isinstance(value, list) and value and draw.random() < 0.8:
         odd = [word.encode("utf-8", "replace").decode() for word in WORDS]
         at = draw.randrange(len(value))
-        others = odd if isinstance(value[0], str) else [1e30, -1e30] if isinstance(value[0], float) else [0, 9]
+        others = (
+            odd if isinstance(value[0], str) else [1e30, -1e30] if isinstance(value[0], float) else [0, 9]
+        )
         value[at] = draw.choice([*others, value[at - 1]])
         return
     small = [one for one in NUMBERS if isinstance(one, int) and 0 <= one < 2**32]
@@ -137,7 +142,7 @@ def task_files(trial: Trial) -> None:
         content = hostile_bytes(content, draw)
     trial.write("cases.jsonl", content)
     done = trial.run("scan", "model", "--tasks", "cases.jsonl", *RUN, shell=AS_MEMORY, quiet=False)
-    within(done, PROGRAM + min(OF_TASKS * len(content), 640 << 20))
+    within(done, PROGRAM + min(OF_TASKS * len(content), MOST_OF_TASKS))
     if done.code == 0:
         metrics_of(done)
 

@@ -13,11 +13,10 @@ use std::sync::Once;
 
 use serde_json::Value;
 use tokenizers::models::{bpe::BPE, ModelWrapper};
-use tokenizers::{
-    AddedToken, DecoderWrapper, NormalizerWrapper, PostProcessorWrapper, PreTokenizerWrapper, Tokenizer, TokenizerImpl,
-};
+use tokenizers::{tokenizer as parts, AddedToken, Tokenizer};
 
-type Bpe = TokenizerImpl<BPE, NormalizerWrapper, PreTokenizerWrapper, PostProcessorWrapper, DecoderWrapper>;
+type Bpe = parts::TokenizerImpl<
+    BPE, parts::NormalizerWrapper, parts::PreTokenizerWrapper, parts::PostProcessorWrapper, parts::DecoderWrapper>;
 
 /// The system's allocator with a count of the bytes in use and the limit `LIMIT`. Rust cannot
 /// unwind from a failed allocation; only the allocator can react to it.
