@@ -233,6 +233,8 @@ class Checkpoint {
   std::size_t bytes() const;
   // Describes each metadata entry of a GGUF file: `"llama"`, `a list of 49152 texts`.
   std::map<std::string, std::string> metadata() const;
+  // Returns a sentence for each value that a GGUF file does not state and that llama.cpp takes.
+  const std::vector<std::string>& notices() const { return notices_; }
   // Returns Safetensors::sha256() of the weight file when it was opened. For several files, returns
   // the SHA-256 of their hex checksums, concatenated.
   const std::string& weights_sha256() const { return weights_sha256_; }
@@ -252,6 +254,7 @@ class Checkpoint {
   std::map<std::string, TensorView, std::less<>> tensors_;
   using Compared = std::map<std::pair<const std::byte*, const std::byte*>, bool>;
   std::shared_ptr<Compared> compared_ = std::make_shared<Compared>();
+  std::vector<std::string> notices_;
 };
 
 // Dumped attention tensors of any model (docs/formats.md): q and k (or scores) per layer, and

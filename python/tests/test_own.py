@@ -64,6 +64,21 @@ def quick(function: Any = headgauge.scan, **options: Any) -> headgauge.Results:
 
 
 class Own(unittest.TestCase):
+    def test_a_mean_with_an_infinite_row_is_undefined_and_said(self) -> None:
+        class Infinite(Entropy):
+            def observe(self, rows: Any) -> dict[str, Any]:
+                found = super().observe(rows)
+                found["own_entropy"][rows.query == 20] = np.inf
+                return found
+
+        found = quick(measures=["weights", Infinite()], out=None)
+        assert np.isnan(found["own_entropy"].values).all() and (found["own_entropy"].rows == 0).all()
+        assert np.isfinite(found["own_first"].values).all() and (found["own_first"].rows > 0).all()
+        heads = found["own_entropy"].values.size
+        self.assertIn(
+            f"own_entropy: {heads} of {heads} means are undefined, because a row is not finite", found.notices
+        )
+
     def test_a_measure_is_averaged_as_others_are(self) -> None:
         found = quick(measures=["weights", Entropy()], out=None)
         np.testing.assert_allclose(found["own_entropy"].values, found["entropy"].values, rtol=1e-5)

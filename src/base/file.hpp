@@ -22,6 +22,7 @@ inline constexpr std::size_t kLargestText = std::size_t{1} << 30;
 inline constexpr std::size_t kLargestResults = std::size_t{4} << 30;
 inline constexpr std::size_t kLargestTasks = std::size_t{1} << 40;  // read line by line
 inline constexpr std::size_t kLongestCase = std::size_t{16} << 20;  // a line of a task file
+inline constexpr std::size_t kLongestPrompt = kLongestCase / 4;     // a text in it
 
 // Throws the error for a file that could not be read. `error` is an errno, `size` the file's bytes
 // if known.

@@ -34,6 +34,7 @@ void Checkpoint::open_gguf() {
   GgufModel found = translate_gguf(*gguf_);
   config_ = ConfigReader(found.config, gguf_->path() + ": metadata", std::move(found.keys));
   tensors_ = std::move(found.tensors);
+  notices_ = std::move(found.notices);
   weights_sha256_ = gguf_->sha256();
 }
 

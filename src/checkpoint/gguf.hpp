@@ -97,6 +97,7 @@ struct GgufModel {
   std::string config;
   std::map<std::string, std::string> keys;  // field of the config -> key of the metadata
   std::map<std::string, TensorView, std::less<>> tensors;
+  std::vector<std::string> notices;  // what the file does not state
 };
 GgufModel translate_gguf(const Gguf& file);
 

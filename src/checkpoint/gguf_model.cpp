@@ -51,6 +51,13 @@ class Fields {
   void give(OrderedJson& config, const std::string& field, const std::string& key) {
     give(config, field, key, require(key));
   }
+  // Adds a notice if there is no such key.
+  void note_unless_stated(const std::string& key, const OrderedJson& value) {
+    if (find(key) != nullptr) return;
+    notices.push_back(
+        fmt::format("{}: not stated, read as {}, as llama.cpp does", where(key), value.dump()));
+  }
+  std::vector<std::string> notices;
   // Returns the key that each field has its value from.
   std::map<std::string, std::string>& keys() { return keys_; }
   Index size(const std::string& key) {
@@ -161,10 +168,10 @@ Index head_dim_of(Fields& fields) {
 }
 
 // Converts Llama 3's tensor of frequency divisors to longrope with one list for all lengths.
-OrderedJson divided_frequencies(const TensorView& tensor) {
+OrderedJson divided_frequencies(const TensorView& tensor, double linear) {
   const auto divisors = tensor.values();
   OrderedJson factors = OrderedJson::array();
-  for (const float divisor : divisors) factors.push_back(divisor);
+  for (const float divisor : divisors) factors.push_back(divisor * linear);
   return {{"rope_type", "longrope"},
           {"short_factor", factors},
           {"long_factor", factors},
@@ -180,13 +187,16 @@ OrderedJson rope_scaling(const Gguf& file, Fields& fields) {
   fields.give(scaling, "rope_scaling.factor", "rope.scaling.factor", scaling["factor"]);
   fields.give(scaling, "rope_scaling.original_max_position_embeddings",
               "rope.scaling.original_context_length", nullptr);
-  if (divisors != file.tensors().end()) {
-    fields.require_value("rope.scaling.type", "none");
-    return divided_frequencies(*divisors);
+  const OrderedJson type = scaling["rope_type"], factor = scaling["factor"];
+  const bool scales = type != "none" && factor != 0;
+  if (scales) fields.note_unless_stated("rope.scaling.type", type);
+  if (divisors != file.tensors().end() && type != "yarn") {
+    return divided_frequencies(*divisors, scales ? factor.get<double>() : 1);
   }
-  const OrderedJson& type = scaling["rope_type"];
   if (type == "none") return nullptr;
-  if (type == "linear" || type == "yarn") return scaling["factor"] == 0 ? nullptr : scaling;
+  if (type == "linear" || (type == "yarn" && divisors == file.tensors().end())) {
+    return scales ? scaling : OrderedJson();
+  }
   throw UnsupportedError(fault(fields.where("rope.scaling.type"), "none, linear or yarn",
                                type.dump(), "headgauge cannot run this RoPE scaling"));
 }
@@ -214,9 +224,14 @@ void llama_config(const Gguf& file, Fields& fields, OrderedJson& config) {
 
 void gemma2_config(const Gguf& file, Fields& fields, OrderedJson& config) {
   llama_config(file, fields, config);
-  fields.give(config, "sliding_window", "attention.sliding_window", nullptr);
-  fields.give(config, "attn_logit_softcapping", "attn_logit_softcapping", nullptr);
-  fields.give(config, "final_logit_softcapping", "final_logit_softcapping", nullptr);
+  const auto take = [&](const char* field, const std::string& key, const OrderedJson& otherwise) {
+    fields.give(config, field, key, otherwise);
+    fields.note_unless_stated(key, otherwise);
+  };
+  take("sliding_window", "attention.sliding_window", 4096);
+  take("attn_logit_softcapping", "attn_logit_softcapping", 50.0);
+  take("final_logit_softcapping", "final_logit_softcapping", 30.0);
+  fields.require_value("attention.sliding_window_pattern", 2);
   // The file does not store the number whose square root divides scores. llama.cpp infers it from
   // the number of layers: for the 27 B model, with 46, it is not the head size.
   const Index per_head = fields.size("embedding_length") / fields.size("attention.head_count");
@@ -358,6 +373,7 @@ GgufModel translate_gguf(const Gguf& file) {
 
   GgufModel model;
   model.keys = std::move(fields.keys());
+  model.notices = std::move(fields.notices);
   model.config = config.dump();
   const Index head_dim = architecture.interleaved ? head_dim_of(fields) : 0;
   for (TensorView tensor : file.tensors()) {

@@ -243,11 +243,18 @@ class Comparison {
     results.coords = original.coords;
     results.set_coord(dimension_, labels());
     write_predictions(results);
+    leave_out_not_finite(results);
     write_token_losses(results);
     write_output_change(results);
     write_fitted(results);
     std::vector<const Results*> runs;
-    for (const Results& run : runs_) runs.push_back(&run);
+    for (const Results& run : runs_) {
+      runs.push_back(&run);
+      for (const std::string& notice : run.notices) {
+        if (runs.size() == 1 || !notice.ends_with(kNotFinite)) continue;
+        results.notices.push_back(labels()[runs.size() - 1] + ": " + notice);
+      }
+    }
     merge_runs(
         runs, dimension_,
         [&](const LabelledArray& metric) {

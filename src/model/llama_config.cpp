@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "model/layers.hpp"
@@ -79,12 +80,8 @@ Index size_or(const ConfigReader& config, std::string_view key, Index otherwise)
 // Returns a soft-cap; 0 if there is none.
 float cap_or(const ConfigReader& config, std::string_view key, double otherwise) {
   if (is_null(config, key)) return 0.0f;
-  const double cap = config.get_or(key, otherwise);
-  if (!(cap > 0)) {
-    throw BadInputError(fault(config.where(key), "a positive number or null",
-                              fmt::format("{}", cap), "correct the config"));
-  }
-  return static_cast<float>(cap);
+  using Float = std::numeric_limits<float>;
+  return static_cast<float>(config.get_number(key, otherwise, Float::min(), Float::max()));
 }
 
 const char* activation_field(const LlamaFamily& family) {

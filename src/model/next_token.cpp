@@ -117,7 +117,7 @@ class NextTokenSums {
       for (std::size_t r = 0; compares() && r < partition_.size(); ++r) {
         // E[l - l'] - Z + Z', which is only negative by rounding.
         const double divergence = sums_[h][r].difference - partition_[r] + sums_[h][r].partition;
-        found[h].divergence.push_back(std::max(0.0, divergence));
+        found[h].divergence.push_back(std::max(divergence, 0.0));  // NaN stays
       }
     }
     return found;

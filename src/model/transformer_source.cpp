@@ -35,6 +35,8 @@ class TransformerSource final : public ModelSource {
     require_memory(model_->bytes(0, 1), "weights of " + info_.name,
                    "use a smaller model, or allow more memory");
     fill_info();
+    const auto& unstated = model_->checkpoint().notices();
+    info_.notices.insert(info_.notices.end(), unstated.begin(), unstated.end());
   }
 
   const SourceInfo& info() const override { return info_; }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -233,6 +234,10 @@ Judged JointChange::change_of(Levels levels, const Documents& documents) const {
 }
 
 void JointChange::measured(const std::string& key, Levels levels) {
+  if (!std::ranges::all_of(levels, [](double level) { return std::isfinite(level); })) {
+    throw BadInputError(fault(source().name, "finite losses", "NaN or infinity",
+                              "check the weights: `headgauge scan` names what is not finite"));
+  }
   known_.add(key, std::move(levels));
   ++computed_;
 }

@@ -69,9 +69,7 @@ void write_row_metrics(const Measured& measured, const CellLayout& layout,
       if (!selection.contains(measured.layers[cell[0]], head)) return;
       const Index copy = outer.size() > 2 ? cell[2] : 0;
       const Index inner = own.offset(cell.subspan(outer.size()));
-      const Estimate mean = of(*tables[cell[0]], head, copy, inner);
-      // A mean with an infinite row is undefined.
-      metric.set(cell, std::isfinite(mean.value) ? mean : Estimate{});
+      metric.set(cell, of(*tables[cell[0]], head, copy, inner));
     });
   };
   for (const CellRange& range : layout.ranges()) {
@@ -87,6 +85,22 @@ void write_row_metrics(const Measured& measured, const CellLayout& layout,
          [&](const LayerTable& table, int head, Index bin, Index inner) {
            return table.at_position(range.handle, head, bin, inner);
          });
+  }
+  leave_out_not_finite(results);
+}
+
+void leave_out_not_finite(Results& results) {
+  for (auto& [name, metric] : results.metrics) {
+    Index left_out = 0;
+    metric.each([&](std::span<const Index> cell, std::size_t offset) {
+      const Estimate mean = metric.at_offset(offset);
+      if (std::isfinite(mean.value) || mean.rows == 0) return;
+      metric.set(cell, Estimate{});
+      ++left_out;
+    });
+    if (left_out == 0) continue;
+    results.notices.push_back(fmt::format("{}: {} of {} means are undefined, {}", name, left_out,
+                                          metric.size(), kNotFinite));
   }
 }
 

@@ -25,6 +25,11 @@ void write_row_metrics(const Measured& measured, const CellLayout& layout,
                        const std::vector<const LayerTable*>& tables, const HeadSelection& selection,
                        Results& results);
 
+inline constexpr std::string_view kNotFinite = "because a row is not finite";
+
+// Makes every mean that is not finite undefined, of no rows; a notice says of which metrics.
+void leave_out_not_finite(Results& results);
+
 // Removes every metric without a dim `layer` and returns their names: computed from some of the
 // layers they would be wrong, not only incomplete.
 std::vector<std::string> drop_whole_model_metrics(Results& results);

@@ -193,6 +193,7 @@ class Scan {
     if (stopped_) leave_out(layers_missing, results);
     if (!predictions.empty() && wants_loss()) write_loss(predictions, results);
     if (!predictions.empty() && wants_answers()) write_answers(predictions, results);
+    leave_out_not_finite(results);
     results.flags = find_flags(results);
     note_few_rows(results);
     note_few_heads(results);

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/file.hpp"
 #include "base/strict_json.hpp"
 #include "tasks/case_texts.hpp"
 
@@ -129,6 +131,11 @@ class TextCase {
         line_.refuse("control", "a text, because the prompt is a text", describe(*control));
       }
       if (!line_.text("control").empty()) texts.control = line_.text("control");
+    }
+    const std::size_t longest = std::max(texts.prompt.size(), texts.control.value_or("").size());
+    if (longest + texts.answer.size() > kLongestPrompt) {
+      line_.refuse(prompt_key, fmt::format("texts of at most {} bytes", kLongestPrompt),
+                   std::to_string(longest + texts.answer.size()));
     }
     const bool apart = tokenize_case(texts, *reading_.tokenizer, one);
     check(prompt_key, one.prompt);

@@ -6,16 +6,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <optional>
+#include <queue>
 #include <string_view>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/strict_json.hpp"
 #include "base/utf8.hpp"
+#include "headgauge/memory.hpp"
 #include "tokenize/tokenizer_json.hpp"
 
 namespace headgauge {
@@ -48,25 +50,49 @@ using nlohmann::json;
 
 constexpr const char* kModel = "tokenizer.ggml.model";
 constexpr const char* kPre = "tokenizer.ggml.pre";
+constexpr const char* kTokens = "tokenizer.ggml.tokens";
+// Bytes of a list of tokens or merges in the file: Gemma 3, with 262144 tokens, has 4 MiB.
+constexpr std::size_t kLargestList = std::size_t{16} << 20;
+// 512 characters, the most that SentencePiece makes.
+constexpr std::size_t kLongestToken = 2048;
 constexpr std::string_view kSpace = "\xE2\x96\x81";  // U+2581, SentencePiece's space
 
 // tokenizer.ggml.token_type
 enum class TokenType { normal = 1, unknown, control, user_defined, unused, byte };
 
+// A tokenizer.json. Its vocabulary and merges are text from the beginning: as JSON values they take
+// several times the memory and the time.
+struct Made {
+  json rest;  // null in place of both
+  std::string vocab, merges;
+
+  void add_token(std::string_view token, std::size_t id) {
+    vocab += fmt::format("{}{}:{}", vocab.empty() ? "" : ",", json(token).dump(), id);
+  }
+  void add_merge(const json& pair) { merges += (merges.empty() ? "" : ",") + pair.dump(); }
+  std::string text() const {
+    std::string text = rest.dump();
+    const auto fill = [&](std::string_view place, const std::string& with) {
+      const std::size_t at = text.find(place);  // not within a text, whose quotes are escaped
+      if (at != text.npos) text.replace(at + place.size() - 4, 4, with);
+    };
+    fill(R"("vocab":null)", "{" + vocab + "}");
+    fill(R"("merges":null)", "[" + merges + "]");
+    return text;
+  }
+};
+
 class Vocabulary {
  public:
-  explicit Vocabulary(const Gguf& file) : file_(file) {
-    const GgufValue* list = file.find("tokenizer.ggml.tokens");
-    if (list == nullptr || !list->is_list_of_texts() || list->count == 0) {
-      refuse("tokenizer.ggml.tokens", "a list of texts", list);
-    }
-    tokens_ = list->texts();
-    const auto invalid = std::ranges::find_if(tokens_, [](std::string_view token) {
-      return find_invalid_utf8(token) != std::string_view::npos;
-    });
-    if (invalid != tokens_.end()) {
-      throw BadInputError(fault(file.where("tokenizer.ggml.tokens"), "tokens in UTF-8",
-                                in_quotes(*invalid), kGiveIds));
+  explicit Vocabulary(const Gguf& file) : file_(file), tokens_(texts(kTokens)) {
+    if (tokens_.empty()) refuse(kTokens, "a list of texts", file.find(kTokens));
+    for (const std::string_view token : tokens_) {
+      const bool invalid = find_invalid_utf8(token) != std::string_view::npos;
+      if (!invalid && token.size() <= kLongestToken) continue;
+      throw BadInputError(fault(
+          file.where(kTokens),
+          invalid ? "tokens in UTF-8" : fmt::format("tokens of at most {} bytes", kLongestToken),
+          invalid ? in_quotes(token) : fmt::format("one of {}", token.size()), kGiveIds));
     }
     types_.assign(tokens_.size(), TokenType::normal);
     if (const auto types = numbers("tokenizer.ggml.token_type")) {
@@ -82,7 +108,18 @@ class Vocabulary {
   }
 
   const std::vector<std::string_view>& tokens() const { return tokens_; }
-  TokenType type(std::size_t id) const { return types_[id]; }
+  bool is_text(std::size_t id) const {
+    return types_[id] == TokenType::normal || types_[id] == TokenType::user_defined;
+  }
+
+  // Returns the texts of a list that the file must have.
+  std::vector<std::string_view> texts(const char* key) const {
+    const GgufValue* list = file_.find(key);
+    if (list == nullptr || !list->is_list_of_texts()) refuse(key, "a list of texts", list);
+    if (list->items.size() <= kLargestList) return list->texts();
+    throw BadInputError(fault(file_.where(key), "at most " + format_bytes(kLargestList),
+                              format_bytes(list->items.size()), kGiveIds));
+  }
 
   // Returns a number for each token; nothing if there is no list of that name.
   std::optional<std::vector<json>> numbers(const char* key) const {
@@ -95,8 +132,10 @@ class Vocabulary {
     refuse(key, fmt::format("{} numbers, one for each token", tokens_.size()), list);
   }
 
-  // Returns the token that one of these keys names; nothing if none exists.
-  std::optional<NamedToken> named(std::initializer_list<const char*> keys) const {
+  // Returns the token that one of these keys names; if there is no such key, the one with the id
+  // `otherwise`, if there is one.
+  std::optional<NamedToken> named(std::initializer_list<const char*> keys,
+                                  std::size_t otherwise) const {
     for (const char* key : keys) {
       const std::string whole = fmt::format("tokenizer.ggml.{}_token_id", key);
       const GgufValue* value = file_.find(whole);
@@ -108,7 +147,8 @@ class Vocabulary {
       }
       refuse(whole, fmt::format("an id from 0 to {}", tokens_.size() - 1), value);
     }
-    return std::nullopt;
+    if (otherwise >= tokens_.size()) return std::nullopt;
+    return NamedToken(tokens_[otherwise], otherwise);
   }
 
   bool flag(const char* key, bool otherwise) const {
@@ -124,6 +164,10 @@ class Vocabulary {
         fault(file_.where(key), expected, found == nullptr ? "none" : found->summary(), kGiveIds));
   }
 
+  void add_to(Made& made) const {
+    for (std::size_t id = 0; id < tokens_.size(); ++id) made.add_token(tokens_[id], id);
+  }
+
   // Returns the tokens that are found before the text is split: control and user-defined ones.
   json added() const {
     json added = json::array();
@@ -137,10 +181,10 @@ class Vocabulary {
   }
 
   // Returns BOS and EOS as the file says, or llama.cpp's defaults if the file does not say.
-  json ends(bool begins) const {
+  json ends(bool begins, std::size_t bos, std::size_t eos) const {
     std::optional<NamedToken> before, after;
-    if (flag("tokenizer.ggml.add_bos_token", begins)) before = named({"bos"});
-    if (flag("tokenizer.ggml.add_eos_token", false)) after = named({"eos"});
+    if (flag("tokenizer.ggml.add_bos_token", begins)) before = named({"bos"}, bos);
+    if (flag("tokenizer.ggml.add_eos_token", false)) after = named({"eos"}, eos);
     return text_template(before, after);
   }
 
@@ -150,94 +194,105 @@ class Vocabulary {
   std::vector<TokenType> types_;
 };
 
-json ids_of(const std::vector<std::string_view>& tokens) {
-  json ids = json::object();
-  for (std::size_t id = 0; id < tokens.size(); ++id) ids[std::string(tokens[id])] = id;
-  return ids;
-}
-
-json merges_of(const Gguf& file, const Vocabulary& vocabulary) {
-  const GgufValue* list = file.find("tokenizer.ggml.merges");
-  if (list == nullptr || !list->is_list_of_texts()) {
-    vocabulary.refuse("tokenizer.ggml.merges", "a list of texts", list);
-  }
-  json merges = json::array();
-  for (const std::string_view merge : list->texts()) {
-    merges.push_back(merge_of(merge, file.where("tokenizer.ggml.merges")));
-  }
-  return merges;
-}
-
-json gguf_bpe(const Gguf& file) {
+void gguf_bpe(const Gguf& file, const Vocabulary& vocabulary, Made& made) {
+  constexpr const char* kMerges = "tokenizer.ggml.merges";
   const PreTokenizer& pre = find_pre_tokenizer(file.text(kPre), file.where(kPre));
-  const Vocabulary vocabulary(file);
-  json made = byte_level_bpe(pre, false, ids_of(vocabulary.tokens()), merges_of(file, vocabulary));
-  made["added_tokens"] = vocabulary.added();
-  made["post_processor"] = vocabulary.ends(pre.begins);
-  return made;
+  vocabulary.add_to(made);
+  for (const std::string_view merge : vocabulary.texts(kMerges)) {
+    made.add_merge(merge_of(merge, file.where(kMerges)));
+  }
+  made.rest = byte_level_bpe(pre, false, nullptr, nullptr);
+  made.rest["post_processor"] = vocabulary.ends(pre.begins, 11, 11);
 }
 
 // SentencePiece merges the pair whose token has the highest score. Hugging Face writes this as a
-// list of merges: every split of a token into two others, by falling score.
-json merges_by_score(const Vocabulary& vocabulary, const std::vector<json>& scores) {
-  struct Merge {
-    double score;
-    std::string_view left, right;
-  };
+// list of merges, by falling score. Within a text, a token comes to be by the same merges as from
+// its own characters, because none of them crosses its ends: the last of them is the only one that
+// makes the token, and the list has no other.
+void add_merges_by_score(const Vocabulary& vocabulary, const std::vector<json>& scores,
+                         Made& made) {
   const auto& tokens = vocabulary.tokens();
-  std::unordered_map<std::string_view, std::size_t> ids;
-  for (std::size_t id = 0; id < tokens.size(); ++id) ids[tokens[id]] = id;
-  std::vector<Merge> merges;
-  for (std::size_t id = 0; id < tokens.size(); ++id) {
-    const TokenType type = vocabulary.type(id);
-    if (type != TokenType::normal && type != TokenType::user_defined) continue;
-    const double score = scores[id].get<double>();
-    if (!std::isfinite(score))
+  // The hash of a token and its id plus 1. Most texts are no tokens, which the slots alone tell.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> slots(std::bit_ceil(2 * tokens.size()));
+  const auto slot = [&](std::string_view text) -> std::uint32_t& {
+    const std::size_t hash = std::hash<std::string_view>{}(text);
+    for (std::size_t at = hash;; ++at) {
+      auto& [high, next] = slots[at & (slots.size() - 1)];
+      if (next == 0) high = static_cast<std::uint32_t>(hash >> 32);
+      if (next == 0 || (high == hash >> 32 && tokens[next - 1] == text)) return next;
+    }
+  };
+  const auto find = [&](std::string_view text) { return Index{slot(text)} - 1; };
+  for (std::uint32_t id = 0; id < tokens.size(); ++id) slot(tokens[id]) = id + 1;
+  // The score, the bytes of both parts, and minus the id and minus the place, so that the merge
+  // that comes first is the largest.
+  using Merge = std::tuple<double, Index, Index, Index, Index>;
+  std::vector<Merge> last;
+  std::vector<Index> size, before;  // of the part that begins at a byte; size 0: none does
+  for (Index id = 0; id < std::ssize(tokens); ++id) {
+    const std::string_view token = tokens[id];
+    if (!std::isfinite(scores[id].get<double>()))
       vocabulary.refuse("tokenizer.ggml.scores", "finite numbers", nullptr);
-    for (std::size_t cut = 1; cut < std::min<std::size_t>(tokens[id].size(), 256); ++cut) {
-      if ((tokens[id][cut] & 0xC0) == 0x80) continue;  // within a character
-      const std::string_view left = tokens[id].substr(0, cut), right = tokens[id].substr(cut);
-      if (!ids.contains(left) || !ids.contains(right)) continue;
-      merges.push_back({score, left, right});
+    if (!vocabulary.is_text(id) || find(token) != id) continue;
+    std::priority_queue<Merge> merges;
+    size.assign(token.size() + 1, 0);
+    before = size;
+    const auto offer = [&](Index at) {
+      const Index left = size[at], right = size[at + left];
+      const Index to = right > 0 ? find(token.substr(at, left + right)) : -1;
+      if (to < 0 || !vocabulary.is_text(to)) return;
+      merges.emplace(scores[to].get<double>(), left, right, -to, -at);
+    };
+    for (Index at = 0, next = 0; at < std::ssize(token); at = next) {
+      while (++next < std::ssize(token) && (token[next] & 0xC0) == 0x80) continue;
+      size[at] = next - at;
+      before[next] = at;
+    }
+    for (Index at = 0; at < std::ssize(token); at += size[at]) offer(at);
+    while (!merges.empty()) {
+      const auto [score, left, right, to, place] = merges.top();
+      merges.pop();
+      if (size[-place] != left || size[left - place] != right) continue;  // one of them has merged
+      const bool whole = left + right == std::ssize(token);
+      if (whole && find(token.substr(0, left)) >= 0 && find(token.substr(left)) >= 0) {
+        last.emplace_back(score, left, right, to, place);
+      }
+      size[-place] += right;
+      size[left - place] = 0;
+      before[left + right - place] = -place;
+      if (place != 0) offer(before[-place]);
+      offer(-place);
     }
   }
-  std::ranges::stable_sort(merges, std::greater<>(), [](const Merge& merge) {
-    return std::tuple(merge.score, merge.left.size(), merge.right.size());
-  });
-  json list = json::array();
-  for (const Merge& merge : merges) list.push_back(json::array({merge.left, merge.right}));
-  return list;
+  std::ranges::sort(last, std::greater<>());
+  for (const auto& [score, left, right, to, place] : last) {
+    made.add_merge({tokens[-to].substr(0, left), tokens[-to].substr(left)});
+  }
 }
 
-json sentence_piece(const Gguf& file) {
-  const Vocabulary vocabulary(file);
+void sentence_piece(const Gguf&, const Vocabulary& vocabulary, Made& made) {
+  vocabulary.add_to(made);
   const auto scores = vocabulary.numbers("tokenizer.ggml.scores");
   if (!scores) vocabulary.refuse("tokenizer.ggml.scores", "a list of numbers", nullptr);
-  const bool prefix = vocabulary.flag("tokenizer.ggml.add_space_prefix", true);
-  const json space = {{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", kSpace}};
-  json before = json::array();
-  if (prefix) before.push_back({{"type", "Prepend"}, {"prepend", kSpace}});
-  before.push_back(space);
-  json after =
-      json::array({{{"type", "Replace"}, {"pattern", {{"String", kSpace}}}, {"content", " "}},
-                   {{"type", "ByteFallback"}},
-                   {{"type", "Fuse"}}});
-  if (prefix) {
-    after.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
+  add_merges_by_score(vocabulary, *scores, made);
+  made.rest = parse_json(R"({
+      "normalizer": {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "▁"},
+          {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}]},
+      "decoder": {"type": "Sequence", "decoders": [
+          {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
+          {"type": "ByteFallback"}, {"type": "Fuse"},
+          {"type": "Strip", "content": " ", "start": 1, "stop": 0}]},
+      "model": {"type": "BPE", "unk_token": null, "fuse_unk": true, "byte_fallback": true,
+                "vocab": null, "merges": null}})",
+                         "");
+  if (!vocabulary.flag("tokenizer.ggml.add_space_prefix", true)) {
+    made.rest["normalizer"]["normalizers"].erase(0);
+    made.rest["decoder"]["decoders"].erase(3);
   }
-  const auto unknown = vocabulary.named({"unknown"});
-  return {{"normalizer", {{"type", "Sequence"}, {"normalizers", before}}},
-          {"pre_tokenizer", nullptr},
-          {"decoder", {{"type", "Sequence"}, {"decoders", after}}},
-          {"added_tokens", vocabulary.added()},
-          {"post_processor", vocabulary.ends(true)},
-          {"model",
-           {{"type", "BPE"},
-            {"unk_token", unknown ? json(unknown->first) : json()},
-            {"fuse_unk", true},
-            {"byte_fallback", true},
-            {"vocab", ids_of(vocabulary.tokens())},
-            {"merges", merges_by_score(vocabulary, *scores)}}}};
+  if (const auto unknown = vocabulary.named({"unknown"}, 0)) {
+    made.rest["model"]["unk_token"] = unknown->first;
+  }
+  made.rest["post_processor"] = vocabulary.ends(true, 1, 2);
 }
 
 // llama.cpp marks the beginning of a word instead of its continuation: "##s" is "s" in the file,
@@ -248,36 +303,32 @@ std::string bert_token(std::string_view stored) {
   return "##" + std::string(stored);
 }
 
-json gguf_word_piece(const Gguf& file) {
-  const Vocabulary vocabulary(file);
-  json ids = json::object();
+void gguf_word_piece(const Gguf&, const Vocabulary& vocabulary, Made& made) {
   bool cased = false;
   for (std::size_t id = 0; id < vocabulary.tokens().size(); ++id) {
     const std::string token = bert_token(vocabulary.tokens()[id]);
-    ids[token] = id;
+    made.add_token(token, id);
     cased = cased || (!token.starts_with('[') &&
                       std::ranges::any_of(token, [](char c) { return c >= 'A' && c <= 'Z'; }));
   }
-  const auto before = vocabulary.named({"cls", "bos"});
+  const auto before = vocabulary.named({"cls", "bos"}, 101);
   // llama.cpp misspells the key; newer files have the correct spelling.
-  const auto after = vocabulary.named({"seperator", "separator", "eos"});
-  const auto unknown = vocabulary.named({"unknown"});
+  const auto after = vocabulary.named({"seperator", "separator", "eos"}, 102);
+  const auto unknown = vocabulary.named({"unknown"}, 100);
   if (!before || !after || !unknown) {
     vocabulary.refuse("tokenizer.ggml.cls_token_id, seperator_token_id and unknown_token_id", "ids",
                       nullptr);
   }
-  json made = word_piece(
-      ids, bert_token(unknown->first),
+  made.rest = word_piece(
+      nullptr, bert_token(unknown->first),
       {{"lowercase", !cased}, {"strip_accents", nullptr}, {"handle_chinese_chars", true}});
-  made["added_tokens"] = vocabulary.added();
-  made["post_processor"] = text_template(before, after);
-  return made;
+  made.rest["post_processor"] = text_template(before, after);
 }
 
 struct Kind {
   std::string_view name;
   const char* called;
-  json (*make)(const Gguf& file);
+  void (*make)(const Gguf& file, const Vocabulary& vocabulary, Made& made);
 };
 constexpr Kind kKinds[] = {
     {"gpt2", "BPE", gguf_bpe},
@@ -323,9 +374,12 @@ std::string gguf_tokenizer_json(const Gguf& file) {
                                  "(WordPiece)",
                                  in_quotes(name), kGiveIds));
   }
-  json made = kind->make(file);
-  made["version"] = "1.0";
-  return made.dump();
+  Made made;
+  const Vocabulary vocabulary(file);
+  kind->make(file, vocabulary, made);
+  made.rest["added_tokens"] = vocabulary.added();
+  made.rest["version"] = "1.0";
+  return made.text();
 }
 
 std::string gguf_tokenizer_kind(const Gguf& file) {

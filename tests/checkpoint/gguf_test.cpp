@@ -278,6 +278,62 @@ TEST(GgufModel, ZeroMeansNone) {
   EXPECT_EQ(config["hidden_size"], 8);
 }
 
+// What llama.cpp takes where a file states nothing (docs/models.md names its commit).
+TEST(GgufModel, TakesWhatLlamaCppTakesAndSaysSo) {
+  const auto read_model = [](const MadeGguf& made) {
+    const std::string bytes = made.bytes();
+    return translate_gguf(read(bytes));
+  };
+  const auto config_of = [](const GgufModel& model) { return nlohmann::json::parse(model.config); };
+  MadeGguf gemma2;
+  for (const char* key : {"block_count", "attention.head_count"}) {
+    gemma2.add(std::string("gemma2.") + key, std::uint32_t{2});
+  }
+  for (const char* key : {"context_length", "embedding_length", "feed_forward_length"}) {
+    gemma2.add(std::string("gemma2.") + key, std::uint32_t{8});
+  }
+  gemma2.add("general.architecture", "gemma2")
+      .add("gemma2.attention.layer_norm_rms_epsilon", 1e-5f)
+      .floats("token_embd.weight", {3, 8}, std::vector<float>(24, 0.5f));
+  const GgufModel silent = read_model(gemma2);
+  EXPECT_EQ(config_of(silent)["attn_logit_softcapping"], 50.0);
+  EXPECT_EQ(config_of(silent)["final_logit_softcapping"], 30.0);
+  EXPECT_EQ(config_of(silent)["sliding_window"], 4096);
+  ASSERT_EQ(silent.notices.size(), 3u);
+  EXPECT_NE(silent.notices[1].find("metadata gemma2.attn_logit_softcapping: not stated, read as "
+                                   "50.0, as llama.cpp does"),
+            std::string::npos)
+      << silent.notices[1];
+  gemma2.add("gemma2.attention.sliding_window", std::uint32_t{16})
+      .add("gemma2.attention.sliding_window_pattern", std::uint32_t{2})
+      .add("gemma2.attn_logit_softcapping", 20.0f)
+      .add("gemma2.final_logit_softcapping", 10.0f);
+  const GgufModel stated = read_model(gemma2);
+  EXPECT_EQ(config_of(stated)["attn_logit_softcapping"], 20.0);
+  EXPECT_EQ(stated.notices, std::vector<std::string>());
+
+  const GgufModel linear = read_model(small_llama().add("llama.rope.scaling.factor", 4.0f));
+  ASSERT_EQ(linear.notices.size(), 1u);
+  EXPECT_NE(linear.notices[0].find("llama.rope.scaling.type: not stated, read as \"linear\""),
+            std::string::npos);
+  // Positions are divided by the factor, and the frequencies by the divisors of Llama 3, too.
+  const MadeGguf divided = small_llama().floats("rope_freqs.weight", {2}, {1, 8});
+  const auto factors = [&](const MadeGguf& made) {
+    return config_of(read_model(made))["rope_scaling"]["long_factor"];
+  };
+  EXPECT_EQ(factors(divided), (nlohmann::json{1.0, 8.0}));
+  EXPECT_EQ(factors(MadeGguf(divided).add("llama.rope.scaling.factor", 4.0f)),
+            (nlohmann::json{4.0, 32.0}));
+  EXPECT_EQ(factors(MadeGguf(divided)
+                        .add("llama.rope.scaling.factor", 4.0f)
+                        .add("llama.rope.scaling.type", "none")),
+            (nlohmann::json{1.0, 8.0}));
+  expect_not_translated(ErrorKind::unsupported, {"llama.rope.scaling.type", "yarn"},
+                        MadeGguf(divided)
+                            .add("llama.rope.scaling.factor", 4.0f)
+                            .add("llama.rope.scaling.type", "yarn"));
+}
+
 TEST(GgufModel, SaysWhichKeyEachFieldHasItsValueFrom) {
   MadeGguf made = small_llama();
   const std::string bytes =

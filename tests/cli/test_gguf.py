@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.cli.command import BAD_INPUT, UNSUPPORTED, CommandTest
 from tests.results.schema import validate
 
-U32, F32, TEXT, LIST = 4, 6, 8, 9
+U32, I32, F32, TEXT, LIST = 4, 5, 6, 8, 9
 WIDTH, HEADS, INNER, VOCABULARY = 32, 2, 64, 256
 
 
@@ -23,13 +23,9 @@ def value_of(value: object) -> bytes:
     if isinstance(value, str):
         return struct.pack("<I", TEXT) + text(value)
     if isinstance(value, list):
-        items = {
-            str: (TEXT, text),
-            float: (F32, struct.Struct("<f").pack),
-            int: (U32, struct.Struct("<I").pack),
-        }
-        kind, item = items[type(value[0]) if value else str]
-        return struct.pack("<IIQ", LIST, kind, len(value)) + b"".join(map(item, value))
+        items = {int: (I32, "<i"), float: (F32, "<f")}.get(type(value[0]) if value else str)
+        item, pack = (TEXT, text) if items is None else (items[0], lambda one: struct.pack(items[1], one))
+        return struct.pack("<IIQ", LIST, item, len(value)) + b"".join(map(pack, value))
     if isinstance(value, float):
         return struct.pack("<If", F32, value)
     return struct.pack("<II", U32, value)

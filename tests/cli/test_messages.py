@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import resource
 from array import array
@@ -36,6 +37,39 @@ class Messages(CommandTest):
             says=("expected finite attention scores, found NaN at query 0, key 0; ", "overflow float32"),
         )
         self.assertNotIn("nan", message.replace("NaN", ""))
+
+    def test_losses_beyond_float32(self) -> None:
+        """The means are null, of no rows, and said; a plan, which needs them, is refused."""
+        model = copy_golden("gpt2/plain", self.folder / "model")
+        header, data = read_weights(model / "model.safetensors")
+        begin, end = header[next(name for name in header if name.endswith("ln_f.weight"))]["data_offsets"]
+        data[begin:end] = array("f", [3e38] * ((end - begin) // 4)).tobytes()
+        write_weights(model / "model.safetensors", header, bytes(data))
+        self.ids(288)
+        tokens = ("model", "--tokens", "ids.txt", "--lengths", "64", "--quiet")
+        scan = json.loads(self.succeed("scan", *tokens, "--measures", "model", "--json").out)
+        self.assertEqual(scan["metrics"]["loss"]["values"], [None])
+        self.assertEqual(scan["metrics"]["loss"]["rows"], [0])
+        self.assertIn("loss: 1 of 1 means are undefined, because a row is not finite", scan["notices"])
+        compare = ("compare", *tokens, "--pattern", "window:size=20", "--measures", "weights", "--json")
+        found = json.loads(self.succeed(*compare).out)
+        self.assertEqual(found["metrics"]["kl"]["values"], [[None], [None]])
+        self.assertEqual(found["metrics"]["kl"]["rows"], [[0], [0]])
+        self.refuse(
+            BAD_INPUT,
+            "plan",
+            "model",
+            "--tokens",
+            "ids.txt",
+            "--confirm",
+            self.write("other.txt", " ".join(str((i * i * i + 3) % 41) for i in range(288))),
+            *tokens[3:],
+            "--random-plans",
+            "1",
+            "--out",
+            "out",
+            says=("model: expected finite losses, found NaN or infinity; ", "headgauge scan"),
+        )
 
     def test_an_option_that_is_given_twice(self) -> None:
         copy_golden("gpt2/plain", self.folder / "model")

@@ -20,7 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.faults import exports, foreign, journals, payloads, readers, running, storage
+from tests.faults import exports, foreign, inputs, journals, payloads, readers, running, storage
 from tests.faults.suite import Suite
 from tests.places import BINARY
 
@@ -32,6 +32,7 @@ KINDS = {
     **payloads.KINDS,
     **foreign.KINDS,
     **exports.KINDS,
+    **inputs.KINDS,
 }
 # Of --trials; those that take seconds each are fewer.
 SHARE = {
@@ -42,6 +43,7 @@ SHARE = {
     **payloads.SHARE,
     **foreign.SHARE,
     **exports.SHARE,
+    **inputs.SHARE,
 }
 TRIALS = 100
 

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from tests.faults import exports, foreign, journals, payloads, readers, running, storage
+from tests.faults import exports, foreign, inputs, journals, payloads, readers, running, storage
 from tests.faults.payloads import CODE, SCRIPT_FAULTS, scripts
 from tests.faults.running import pair_of_one_run, whole_files
 from tests.faults.suite import Suite
@@ -51,6 +51,8 @@ TRIALS = {
     "scores-beyond-float32": 15,
     "lists": 2,
     "export": 6,
+    "gguf": 20,
+    "tasks": 12,
 }
 
 
@@ -69,6 +71,7 @@ class Quick(unittest.TestCase):
                 **payloads.KINDS,
                 **foreign.KINDS,
                 **exports.KINDS,
+                **inputs.KINDS,
             },
             SEED,
             folder,

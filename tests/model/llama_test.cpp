@@ -253,8 +253,9 @@ TEST(Llama, RefusesWhatDoesNotFit) {
   refused(bad, "qwen2-layer-types", {{"use_sliding_window", false}}, {"sliding_window"});
   refused(unsupported, "mistral-window", {{"layer_types", {"full_attention", "sliding_attention"}}},
           {"layer_types", "sliding_attention in all layers", "full_attention"});
-  refused(bad, "gemma2-plain", {{"attn_logit_softcapping", -1}},
-          {"attn_logit_softcapping", "a positive number or null"});
+  for (const double cap : {-1.0, 0.0, 1e-300, 1e300}) {  // beyond float32 is not "none" either
+    refused(bad, "gemma2-plain", {{"attn_logit_softcapping", cap}}, {"attn_logit_softcapping"});
+  }
 }
 
 TEST(Llama, TheFamiliesAreOneTable) {

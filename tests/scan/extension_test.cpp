@@ -1,6 +1,10 @@
 // What a user adds to a scan through the public headers: a source, a measure, a normalizer and a
 // pattern, none of which headgauge knows.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
 
 #include "headgauge/headgauge.hpp"
 
@@ -200,6 +204,38 @@ TEST(Extension, AMeasureOfOnesOwn) {
   EXPECT_NEAR(results.at("own", {1, 1, 1, 0}), mean, 1e-6);
   EXPECT_TRUE(says(results, "layers: 2"));
   EXPECT_NE(results.metric("entropy"), nullptr);
+}
+
+// Infinite in one row.
+class Infinite final : public Measure {
+ public:
+  void declare(MetricRegistry& metrics) override {
+    own_ = metrics.add({.name = "own", .group = "mine", .unit = "1"});
+  }
+  MeasureNeeds needs() const override { return {}; }
+  void observe(const RowBlock& block, int, RowSink& sink) override {
+    for (Index r = 0; r < block.size(); ++r) {
+      const double one = block.rows[r].query == 3 ? std::numeric_limits<double>::infinity() : 1;
+      sink.set(r, own_, one);
+    }
+  }
+
+ private:
+  MetricHandle own_;
+};
+
+TEST(Extension, AMeanWithAnInfiniteRowIsUndefinedOfNoRowsAndSaid) {
+  Ramp source;
+  ScanOptions options = with_own_measure();
+  options.own_measures = {
+      [](const MeasureOptions&, const SourceInfo&, int) { return std::make_unique<Infinite>(); }};
+  const Results results = scan(source, options);
+  const LabelledArray& own = *results.metric("own");
+  for (const std::int64_t rows : own.rows) EXPECT_EQ(rows, 0);
+  for (const double value : own.values) EXPECT_TRUE(std::isnan(value));
+  EXPECT_TRUE(says(results, fmt::format("own: {0} of {0} means are undefined, because a row is not "
+                                        "finite",
+                                        own.size())));
 }
 
 TEST(Extension, ANormalizerOfOnesOwn) {

@@ -337,6 +337,11 @@ TEST_F(TaskFile, HasLinesOfBoundedLength) {
   EXPECT_EQ(fault_of("\n" + line),
             " line 2: expected at most 17 MB, found more; give one case a line, as docs/tasks.md "
             "says");
+  // A tokenizer takes 130 times the memory of a text.
+  const std::string prompt(std::size_t{4} << 20, 'a');
+  EXPECT_EQ(fault_of(R"({"prompt": ")" + prompt + R"(", "answer": " b"})"),
+            " line 1 key \"prompt\": expected texts of at most 4194304 bytes, found 4194306; write "
+            "one case a line, as docs/tasks.md says");
 }
 
 }  // namespace

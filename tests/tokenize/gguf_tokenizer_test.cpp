@@ -1,12 +1,14 @@
 // Tokenizers from the metadata of GGUF files.
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <set>
 
 #include "checkpoint/made_file.hpp"
 #include "files.hpp"
 #include "headgauge/tokenize.hpp"
 #include "made_gguf.hpp"
+#include "tokenize/gguf_tokenizer.hpp"
 
 namespace headgauge {
 namespace {
@@ -175,6 +177,98 @@ TEST(GgufTokenizer, IsRefusedByName) {
   refused(ErrorKind::bad_input, {"scores", "none"}, pieces);
   refused(ErrorKind::bad_input, {"scores", "finite"},
           pieces.add("tokenizer.ggml.scores", std::vector<float>{0, 0, NAN}));
+}
+
+MadeGguf sentence_piece(const std::vector<std::string>& tokens, const std::vector<float>& scores) {
+  MadeGguf made;
+  made.add("tokenizer.ggml.model", "llama")
+      .add("tokenizer.ggml.tokens", tokens)
+      .add("tokenizer.ggml.scores", scores)
+      .add("tokenizer.ggml.add_bos_token", false)
+      .add("tokenizer.ggml.add_space_prefix", false);
+  return made;
+}
+
+// Merges the neighbours whose token has the highest score, the first of them if several have it.
+Ids merged_by_score(const std::string& text, const std::vector<std::string>& tokens,
+                    const std::vector<float>& scores) {
+  std::vector<std::string> parts;
+  for (const char c : text) parts.emplace_back(1, c);
+  const auto id_of = [&](const std::string& token) {
+    return std::ranges::find(tokens, token) - tokens.begin();
+  };
+  while (true) {
+    std::size_t best = parts.size();
+    float highest = 0;
+    for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+      const auto id = id_of(parts[i] + parts[i + 1]);
+      if (id == std::ssize(tokens) || (best < parts.size() && scores[id] <= highest)) continue;
+      best = i;
+      highest = scores[id];
+    }
+    if (best == parts.size()) break;
+    parts[best] += parts[best + 1];
+    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(best) + 1);
+  }
+  Ids ids;
+  for (const std::string& part : parts) ids.push_back(static_cast<int>(id_of(part)));
+  return ids;
+}
+
+TEST(GgufTokenizer, MergesWhatHasTheHighestScoreWhateverTheOrderOfTheScores) {
+  std::mt19937 random(5);
+  const auto drawn = [&](std::size_t length) {
+    std::string text;
+    while (text.size() < length) text += static_cast<char>('a' + random() % 3);
+    return text;
+  };
+  const TemporaryFolder folder;
+  for (int vocabulary = 0; vocabulary < 9; ++vocabulary) {
+    std::vector<std::string> tokens = {"a", "b", "c"};
+    while (tokens.size() < 120) {
+      const std::string token = drawn(2 + random() % 5);
+      if (std::ranges::find(tokens, token) == tokens.end()) tokens.push_back(token);
+    }
+    std::vector<float> scores;
+    for (const std::string& token : tokens) {
+      // Long tokens first, short ones first, or in any order; all scores differ.
+      const float size = vocabulary % 3 == 0 ? 1 : vocabulary % 3 == 1 ? -1 : 0;
+      scores.push_back(size * static_cast<float>(token.size()) +
+                       static_cast<float>(random() % (1 << 20)) / static_cast<float>(1 << 20));
+    }
+    const Tokenizer tokenizer =
+        Tokenizer::load(folder.write("made.gguf", sentence_piece(tokens, scores).bytes()));
+    for (int text = 0; text < 5; ++text) {
+      const std::string one = drawn(80);
+      ASSERT_EQ(tokenizer.encode(one), merged_by_score(one, tokens, scores)) << one;
+    }
+  }
+}
+
+TEST(GgufTokenizer, TakesAsMuchAsItsTokens) {
+  std::vector<std::string> tokens;
+  std::vector<float> scores;
+  std::size_t bytes = 0;
+  for (std::size_t size = 1; size <= 400; bytes += size++) {
+    tokens.emplace_back(size, 'a');
+    scores.push_back(static_cast<float>(size));
+  }
+  const std::string content = sentence_piece(tokens, scores).bytes();
+  EXPECT_LT(gguf_tokenizer_json(Gguf::view(std::as_bytes(std::span(content)), "made")).size(),
+            3 * bytes);
+  const TemporaryFolder folder;
+  const std::string path = folder.write("made.gguf", content);
+  EXPECT_EQ(Tokenizer::load(path).encode(std::string(350, 'a')), Ids{349});
+
+  const auto refused = [&](const std::vector<std::string>& parts) {
+    const std::string large = sentence_piece(tokens, scores).bytes();
+    expect_error(ErrorKind::bad_input, parts,
+                 [&] { Tokenizer::load(folder.write("made.gguf", large)); });
+  };
+  tokens.back() = std::string(2049, 'a');
+  refused({"tokenizer.ggml.tokens", "tokens of at most 2048 bytes", "one of 2049"});
+  tokens.assign(9000, std::string(2000, 'a'));
+  refused({"tokenizer.ggml.tokens", "at most 17 MB", "18 MB"});
 }
 
 TEST(GgufTokenizer, TakesBosWhereTheFileAsksForIt) {

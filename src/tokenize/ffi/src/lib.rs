@@ -12,8 +12,11 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::Once;
 
 use serde_json::Value;
-use tokenizers::models::ModelWrapper;
-use tokenizers::{AddedToken, Tokenizer};
+use tokenizers::models::{bpe::BPE, ModelWrapper};
+use tokenizers::{tokenizer as parts, AddedToken, Tokenizer};
+
+type Bpe = parts::TokenizerImpl<
+    BPE, parts::NormalizerWrapper, parts::PreTokenizerWrapper, parts::PostProcessorWrapper, parts::DecoderWrapper>;
 
 /// The system's allocator with a count of the bytes in use and the limit `LIMIT`. Rust cannot
 /// unwind from a failed allocation; only the allocator can react to it.
@@ -248,7 +251,9 @@ pub unsafe extern "C" fn hg_string_free(text: *mut c_char) {
 }
 
 fn load_json(json: &[u8], added: &[u8]) -> Result<Tokenizer, String> {
-    let mut tokenizer: Tokenizer = serde_json::from_slice(json).map_err(|e| e.to_string())?;
+    // A model of a type that is not known beforehand becomes a tree of JSON values first.
+    let bpe = serde_json::from_slice::<Bpe>(json).map(Tokenizer::from);
+    let mut tokenizer = bpe.or_else(|_| serde_json::from_slice(json)).map_err(|e| e.to_string())?;
     // A measurement needs the ids of the whole text, with nothing else and always the same:
     // truncation, padding and dropout are switched off, whatever the file says.
     tokenizer.with_truncation(None).map_err(|e| e.to_string())?;
