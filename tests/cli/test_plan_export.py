@@ -308,7 +308,7 @@ class PlanExport(CommandTest):
         self.refuse(USAGE, *EXISTING, "hf", "--out", "mine", says="one of an earlier export")
         self.assertEqual((self.folder / "mine/hf/model.safetensors").read_text(), "mine")
         (self.folder / "model").rename(self.folder / "hf")
-        self.refuse(USAGE, "plan", "hf", *EXISTING[2:], "hf", "--out", ".", says="another folder than")
+        self.refuse(USAGE, "plan", "hf", *EXISTING[2:], "hf", "--out", ".", says="apart from what is read")
 
     def test_models_that_the_folder_cannot_serve(self) -> None:
         for name, heads, says in (

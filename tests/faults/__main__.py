@@ -20,7 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.faults import foreign, journals, payloads, readers, running, storage
+from tests.faults import calls, foreign, journals, payloads, readers, running, storage
 from tests.faults.suite import Suite
 from tests.places import BINARY
 
@@ -31,6 +31,7 @@ KINDS = {
     **storage.KINDS,
     **payloads.KINDS,
     **foreign.KINDS,
+    **calls.KINDS,
 }
 # Of --trials; those that take seconds each are fewer.
 SHARE = {
@@ -40,6 +41,7 @@ SHARE = {
     **storage.SHARE,
     **payloads.SHARE,
     **foreign.SHARE,
+    **calls.SHARE,
 }
 TRIALS = 100
 

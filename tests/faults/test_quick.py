@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from tests.faults import foreign, journals, payloads, readers, running, storage
+from tests.faults import calls, foreign, journals, payloads, readers, running, storage
 from tests.faults.payloads import CODE, SCRIPT_FAULTS, scripts
 from tests.faults.running import pair_of_one_run, whole_files
 from tests.faults.suite import Suite
@@ -50,6 +50,9 @@ TRIALS = {
     "foreign-files": 8,
     "scores-beyond-float32": 15,
     "lists": 2,
+    "merge": 4,
+    "out": 25,
+    "python": 1,
 }
 
 
@@ -67,6 +70,7 @@ class Quick(unittest.TestCase):
                 **storage.KINDS,
                 **payloads.KINDS,
                 **foreign.KINDS,
+                **calls.KINDS,
             },
             SEED,
             folder,
