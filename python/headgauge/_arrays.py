@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from headgauge._source import Changes, NextTokens, Places
 from headgauge._texts import flag, unmasked
-from headgauge.errors import BadInputError, UsageError
+from headgauge.errors import BadInputError
 
 Floats = npt.NDArray[np.float32]
 
@@ -73,7 +73,7 @@ def _number(value: Any, name: str, kind: Callable[[Any], Any] = float) -> Any:
     try:
         return kind(value)
     except (TypeError, ValueError, OverflowError):
-        raise UsageError(f"{name}: expected a number, found {value!r:.80}") from None
+        raise BadInputError(f"{name}: expected a number, found {value!r:.80}") from None
 
 
 class ArraySource:

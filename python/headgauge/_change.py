@@ -12,7 +12,7 @@ from typing import Any
 from headgauge import _core
 from headgauge._config import of_layers
 from headgauge._own import Normalizer, Pattern, Rule, Selector
-from headgauge._texts import checked_spec
+from headgauge._texts import checked_spec, unmasked
 from headgauge.errors import BadInputError, UnsupportedError, UsageError
 from headgauge.results import Results
 
@@ -159,6 +159,7 @@ def _plan_text(rule: Any) -> tuple[str, str] | None:
 
 
 def _checked(heads: Iterable[tuple[int, int]], layers: int, count: int) -> set[tuple[int, int]]:
+    unmasked(heads, "heads")
     try:
         pairs = {(int(layer), int(head)) for layer, head in heads}
     except (TypeError, ValueError, OverflowError) as error:

@@ -135,8 +135,11 @@ class Monitor:
         self._before: list[dict[str, Any]] = []
         if path is not None and self._first:
             path = checked_path(path)
-            self._before = _whole_records(path)
-            self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 - closed by close()
+            try:
+                self._before = _whole_records(path)
+                self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 - closed by close()
+            except OSError as error:
+                raise ResourceError(f"path: expected a file to write to, found: {error}") from error
         # The hook is on the object that is called: for a compiled module this is outside of the
         # compiled code. It is a function, which copies of the model share: a method would be copied
         # with its files.

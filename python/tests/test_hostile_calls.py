@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
 import sys
 import tempfile
@@ -20,7 +21,9 @@ class Calls(unittest.TestCase):
     def test_every_argument_of_every_public_call(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, "-X", "faulthandler", hostile.__file__, folder, "all"]
-            done = subprocess.run(command, capture_output=True, cwd=folder, timeout=300, check=False)
+            paths = os.pathsep.join(os.path.abspath(path) for path in sys.path)
+            env = {**os.environ, "PYTHONPATH": paths}
+            done = subprocess.run(command, capture_output=True, cwd=folder, env=env, timeout=300, check=False)
             said = done.stderr.decode("utf-8", "replace")
             last = done.stdout.decode("utf-8", "replace").splitlines()[-1:]
             self.assertEqual(done.returncode, 0, f"after {last}: {said[-6000:]}")
@@ -41,7 +44,7 @@ class Calls(unittest.TestCase):
         ):
             with self.subTest(option), self.assertRaisesRegex(errors.UsageError, option):
                 headgauge.scan(hostile.MODEL, hostile.IDS, **hostile.QUICK, **{option: value})
-        with self.assertRaisesRegex(errors.UsageError, r"scale: expected a number, found 'x'"):
+        with self.assertRaisesRegex(errors.BadInputError, r"scale: expected a number, found 'x'"):
             headgauge.analyze(np.ones((4, 2)), np.ones((4, 2)), scale="x")  # type: ignore[arg-type]
 
     def test_no_journals_are_no_shards(self) -> None:

@@ -62,7 +62,7 @@ class Reads(CommandTest):
             self.apart(*compare, option, "out/results.json", "--out", "out")
         for name in ("results.json", "plan.json"):
             self.apart(*PLAN, "--tokens", "a.txt", "b.txt", "--confirm", "out/" + name, "--out", "out")
-        task = '{"prompt": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], "answer": [1]}\n'
+        task = f'{{"prompt": {[*range(30)]}, "answer": [1]}}\n'
         self.write("tasks/results.json", task * 4)
         self.apart(*SCAN, "--tasks", "tasks/results.json", "--out", "tasks")
 
