@@ -83,7 +83,7 @@ def unmasked(values: Any, name: str) -> None:
 
 def whole(value: Any, name: str) -> int:
     """Returns the value as an int. Raises UsageError for what is no whole number of at least 1."""
-    if not isinstance(value, numbers.Integral) or not 1 <= value < 2**31:
+    if not isinstance(value, int | np.integer) or not 1 <= value < 2**31:
         raise UsageError(f"{name}: expected a whole number of at least 1, found {value!r:.80}")
     return int(value)
 
