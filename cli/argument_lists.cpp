@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "headgauge/base.hpp"
+#include "headgauge/results_folder.hpp"
 #include "headgauge/tokenize.hpp"
 
 namespace headgauge::cli {
@@ -26,18 +27,23 @@ void add_lines(const std::string& list, std::string_view text, std::vector<std::
 }  // namespace
 
 std::vector<std::string> with_lists(const std::vector<std::string>& arguments) {
-  std::vector<std::string> words;
+  std::vector<std::string> words, lists;
   for (const std::string& argument : arguments) {
     if (argument.size() < 2 || argument.front() != '@') {
       words.push_back(argument);
       continue;
     }
     const std::size_t before = words.size();
+    lists.push_back(argument.substr(1));
     add_lines(argument, read_text_file(argument.substr(1)), words);
     if (words.size() == before) {
       throw BadInputError(fault(argument, "a word on each line, such as the name of a file", "none",
                                 "list them, or write ./" + argument + " for a file of that name"));
     }
+  }
+  for (std::size_t w = 1; w < words.size(); ++w) {  // a list is read, too
+    if (words[w].starts_with("--out=")) require_unread(words[w].substr(6), lists, kResultsNames);
+    if (words[w - 1] == "--out") require_unread(words[w], lists, kResultsNames);
   }
   return words;
 }

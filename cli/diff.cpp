@@ -34,6 +34,8 @@ struct DiffCommand {
 int run(DiffCommand& command) {
   const auto signal = end_on_signal();
   DiffOptions& options = command.request.options;
+  require_unread_results(command.output.out,
+                         {command.before, command.after, command.request.limits});
   const std::vector<Results> before = read_runs(options.old_file = command.before);
   const std::vector<Results> after = read_runs(options.new_file = command.after);
   const DiffResults found = diff(before, after, command.request);

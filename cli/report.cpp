@@ -83,11 +83,7 @@ std::vector<std::string> write_page(const ReportCommand& options, const std::str
   fs::path path =
       options.out.empty() ? beside(options.results, kReportFile) : fs::path(options.out);
   if (!path.has_filename() || is_folder(path)) path /= kReportFile;
-  std::error_code none;  // the page may not exist yet
-  if (fs::equivalent(path, input, none)) {
-    throw UsageError(fault("--out", "another file than the results", path.string(),
-                           "name the page, such as report.html"));
-  }
+  require_unread(path.string(), {input});
   std::optional<MadeFolder> folder;
   if (path.has_parent_path()) folder.emplace(path.parent_path().string(), kOutAdvice);
   write_report(results, path.string());

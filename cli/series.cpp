@@ -119,6 +119,7 @@ std::string render(const Results& results, const SeriesCommand& command, TableOp
 
 int run(SeriesCommand& command) {
   const auto signal = end_on_signal();
+  require_unread_results(command.output.out, command.files);
   std::vector<std::vector<Results>> runs;
   for (std::string& file : command.files) runs.push_back(read_runs(file));
   const Results results = joined(runs, command.files, command.options);

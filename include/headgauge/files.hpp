@@ -71,6 +71,12 @@ std::string file_sha256(const std::string& path, const std::stop_token& stop = {
 // Returns the SHA-256 of a text in lower-case hex.
 std::string text_sha256(std::string_view text);
 
+// Throws UsageError if `out`, a file or a folder to write to, is one of the files and folders
+// `read` or lies in one, or if a file or a folder `names` in it is, lies in or holds one. Links
+// count as what they lead to; pipes and devices in `read` do not count.
+void require_unread(const std::string& out, const std::vector<std::string>& read,
+                    const std::vector<std::string>& names = {});
+
 // A folder that is created if need be, with its parents. Created folders that are still empty are
 // removed with this object.
 class MadeFolder {

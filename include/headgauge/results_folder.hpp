@@ -48,12 +48,20 @@ inline constexpr const char* kFiguresFolder = "figures";
 // The beginning of every figure that headgauge writes.
 inline constexpr std::string_view kFigureMark = "<svg data-by=\"headgauge\"";
 
+// The files and folders that results may have in their folder.
+inline const std::vector<std::string> kResultsNames = {kResultsFile, kHeadsFile, kReportFile,
+                                                       kFiguresFolder};
+
+// Throws UsageError if results in the folder `out` would replace some of those that are read from
+// `paths`, each as results_files() takes it.
+void require_unread_results(const std::string& out, const std::vector<std::string>& paths);
+
 // Throws UsageError if the folder has finished results of another request (Results::request).
 void require_request(const std::string& request, const std::string& folder);
 
-// Writes both files (AtomicFiles), and removes the page and the figures that headgauge drew of
-// older results, but nothing behind a link. Unless `force`, throws as require_request() does.
-// Throws ResourceError if one of them cannot be written.
+// Makes the folder, writes both files (AtomicFiles), and removes the page and the figures that
+// headgauge drew of older results, but nothing behind a link. Unless `force`, throws as
+// require_request() does. Throws ResourceError if one of them cannot be written.
 void write_results_folder(const Results& results, const std::string& folder, bool force = true);
 
 }  // namespace headgauge

@@ -76,6 +76,8 @@ class Model {
   bool has_tokenizer() const;
   // Throws UsageError for a CustomModel: the program has its tokenizer.
   Tokenizer tokenizer() const;
+  // Returns the files and folders that a model with a name is read from.
+  std::vector<std::string> files() const;
   // Returns the folder or file that the tokenizer is read from.
   std::string tokenizer_path() const;
   // Opens a model with its own queries.

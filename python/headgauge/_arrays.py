@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from headgauge._source import Changes, NextTokens, Places
+from headgauge._texts import flag, unmasked
 from headgauge.errors import BadInputError
 
 Floats = npt.NDArray[np.float32]
@@ -23,6 +25,7 @@ def as_floats(array: Any, name: str, copy: bool | None = None) -> Floats:
     BadInputError for an array that does not contain numbers, and with copy=False for one that would
     need a copy.
     """
+    unmasked(array, name)
     if hasattr(array, "detach"):  # torch: numpy has neither bfloat16 nor GPU memory
         if array.is_meta:
             raise BadInputError(f"{name}: expected numbers, found a tensor on the device meta")
@@ -50,6 +53,8 @@ def as_floats(array: Any, name: str, copy: bool | None = None) -> Floats:
             f"{name}: expected contiguous float32, found {plain.dtype} with strides {plain.strides}; "
             "allow a copy"
         )
+    _require(floats.size > 0, name, "numbers", f"an empty array of shape {floats.shape}")
+    _require(bool(np.isfinite(floats).all()), name, "finite numbers", "NaN or infinity")
     return floats
 
 
@@ -61,10 +66,14 @@ def _require(condition: bool, name: str, expected: str, found: object) -> None:
 def _four(array: Any, name: str, copy: bool | None) -> Floats:
     floats = as_floats(array, name, copy)
     _require(2 <= floats.ndim <= 4, name, "2, 3 or 4 dimensions", f"{floats.ndim}")
-    _require(floats.size > 0, name, "numbers", f"an empty array of shape {floats.shape}")
-    finite = bool(np.isfinite(floats).all())
-    _require(finite, name, "finite numbers", "NaN or infinity")
     return floats[(None,) * (4 - floats.ndim)]
+
+
+def _number(value: Any, name: str, kind: Callable[[Any], Any] = float) -> Any:
+    try:
+        return kind(value)
+    except (TypeError, ValueError, OverflowError):
+        raise BadInputError(f"{name}: expected a number, found {value!r:.80}") from None
 
 
 class ArraySource:
@@ -108,15 +117,12 @@ class ArraySource:
                 f"shape ({batch}, {length}) and any dimension",
                 f"{self.x.shape}",
             )
-            _require(self.x.size > 0, "x", "numbers", f"an empty array of shape {self.x.shape}")
-            _require(bool(np.isfinite(self.x).all()), "x", "finite numbers", "NaN or infinity")
-        if not isinstance(causal, bool | np.bool_):
-            raise TypeError(f"causal: expected True or False, found {causal!r}")
-        self.causal, self.window, self.softcap = bool(causal), operator.index(window), float(softcap)
+        self.causal = flag(causal, "causal")
+        self.window, self.softcap = _number(window, "window", operator.index), _number(softcap, "softcap")
         _require(0 <= self.window < 2**31, "window", "0 (none) or a number of keys", window)
         _require(self.causal or self.window == 0, "window", "0 where attention is not causal", window)
         _require(0 <= self.softcap < math.inf, "softcap", "0 (none) or more", softcap)
-        self.scale = float(width) ** -0.5 if scale is None else float(scale)
+        self.scale = float(width) ** -0.5 if scale is None else _number(scale, "scale")
         _require(math.isfinite(self.scale), "scale", "a finite number", scale)
         self.bias = None
         if position_bias is not None:
@@ -128,7 +134,6 @@ class ArraySource:
                 f"shape {each} (heads, 2 length - 1), or that of one head for all",
                 f"{given.shape}",
             )
-            _require(bool(np.isfinite(given).all()), "position_bias", "finite numbers", "NaN or infinity")
             self.bias = np.broadcast_to(given, each)
         self.context = length
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from headgauge import _core, _executor
 from headgauge._options import checked, declared, plain, take_own
-from headgauge._texts import TextOrIds, checked_path, texts_of
+from headgauge._texts import TextOrIds, checked_path, checked_spec, flag, texts_of
 from headgauge.errors import BadInputError, UnsupportedError, UsageError
 
 Progress = Callable[[str, float, float], None]
@@ -32,9 +32,9 @@ class Call:
         if tokens is not None:
             self.texts += texts_of(tokens, "tokens", are_files=_are_paths(tokens))
         out, shard = options.pop("out", None), options.pop("shard", None)
-        self.out = "" if out is None else checked_path(out)
-        self.shard = "" if shard is None else str(shard)
-        self.force = bool(options.pop("force", False))
+        self.out = "" if out is None else checked_path(out, "out")
+        self.shard = "" if shard is None else checked_spec(shard, "shard")
+        self.force = flag(options.pop("force", False))
         others = {name: options.pop(name) for name in TEXTS if options.get(name) is not None}
         self.own = take_own(options)
         self.options = checked(experiment, {**options, **dict.fromkeys(others)})
@@ -50,6 +50,8 @@ class Call:
 
     def run(self, model: Any, progress: Progress | None = None) -> Any:
         """`model`: a path or a name, or a LiveModel."""
+        if not (progress is None or callable(progress)):
+            raise UsageError(f"progress: expected a function, found {progress!r:.80}")
         return _core.run(
             self.experiment,
             self.options,
@@ -85,7 +87,7 @@ def on_model(
     if executor is not None:
         return _together(executor, experiment, model, text_or_ids, options, progress)
     if isinstance(model, str | os.PathLike):
-        return Call(experiment, text_or_ids, options).run(checked_path(model), progress)
+        return Call(experiment, text_or_ids, options).run(checked_path(model, "model"), progress)
     if not hasattr(model, "named_modules"):
         raise UsageError(
             f"model: expected a path, a name or a transformers model, found {type(model).__name__}"

@@ -12,6 +12,7 @@ from typing import Any
 from headgauge import _core
 from headgauge._config import of_layers
 from headgauge._own import Normalizer, Pattern, Rule, Selector
+from headgauge._texts import checked_spec, unmasked
 from headgauge.errors import BadInputError, UnsupportedError, UsageError
 from headgauge.results import Results
 
@@ -126,6 +127,9 @@ class Changes:
 
 def _made(normalizer: str | Normalizer, pattern: str | Pattern) -> Change:
     """Raises UsageError for an unknown normalizer or pattern."""
+    for spec, name in ((normalizer, "rule"), (pattern, "pattern")):
+        if isinstance(spec, str):
+            checked_spec(spec, name)
     rule: Any = None
     if normalizer:
         rule = Rule(normalizer) if isinstance(normalizer, Normalizer) else _core.Rule(normalizer)
@@ -153,9 +157,10 @@ def _plan_text(rule: Any) -> tuple[str, str] | None:
 
 
 def _checked(heads: Iterable[tuple[int, int]], layers: int, count: int) -> set[tuple[int, int]]:
+    unmasked(heads, "heads")
     try:
         pairs = {(int(layer), int(head)) for layer, head in heads}
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise UsageError("heads: expected pairs (layer, head), such as [(1, 3)]") from error
     for layer, head in pairs:
         if not (0 <= layer < layers and 0 <= head < count):

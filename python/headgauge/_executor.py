@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import tempfile
 from collections.abc import Callable
@@ -54,10 +55,6 @@ class Task:
         return results
 
 
-def shard(task: Task, which: str) -> dict[str, bytes]:
-    return task.shard(which)
-
-
 def shards(executor: Any, documents: int) -> int:
     """Returns the number of shards: one for each worker if their number is known, at most one for
     each document."""
@@ -80,15 +77,15 @@ def run(
     names = [f"{index}/{count}" for index in range(1, count + 1)]
     # Ray has no executor of its own: its module has remote() and get().
     if hasattr(executor, "remote") and hasattr(executor, "get") and not hasattr(executor, "submit"):
-        remote = executor.remote(shard)
+        remote = executor.remote(Task.shard)
         futures = [remote.remote(task, name) for name in names]
         take = executor.get
     elif hasattr(executor, "submit"):
         # Dask merges equal calls unless pure=False; equal calls may differ in the contents of the
         # files.
         pure = {"pure": False} if hasattr(executor, "ncores") else {}
-        futures = [executor.submit(shard, task, name, **pure) for name in names]
-        take = _result
+        futures = [executor.submit(Task.shard, task, name, **pure) for name in names]
+        take = operator.methodcaller("result")
     else:
         raise UsageError(
             f"executor: expected one with submit(), or the module ray, found {type(executor).__name__}"
@@ -108,10 +105,6 @@ def run(
     if progress is not None:
         progress("shards", float(count), float(count))
     return parts
-
-
-def _result(future: Any) -> Any:
-    return future.result()
 
 
 def unpack(parts: list[dict[str, bytes]], folder: str) -> list[str]:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from headgauge import _core
-from headgauge._own import Measure, Normalizer, Pattern
+from headgauge._own import Measure, Normalizer, Pattern, require_declared
+from headgauge._texts import flag, unmasked
 
 
 @functools.cache
@@ -50,6 +51,8 @@ def take_own(options: dict[str, Any]) -> dict[str, list[Any]]:
             value = [value]
         if isinstance(value, list | tuple) and any(isinstance(item, kind) for item in value):
             own[name] = [item for item in value if isinstance(item, kind)]
+            for item in own[name]:
+                require_declared(item)
             options[name] = [item for item in value if not isinstance(item, kind)] or None
     return own
 
@@ -66,11 +69,8 @@ def checked(experiment: str, options: Mapping[str, Any], function: str = "") -> 
             raise TypeError(f"{function or experiment.split()[0]}() has no option {name!r}{advice}")
         if value is None:
             continue
-        if (
-            known[name]["type"] == "bool"
-            and not known[name]["form"]
-            and not isinstance(value, bool | np.bool_)
-        ):
-            raise TypeError(f"{name}: expected True or False, found {value!r}")
+        unmasked(value, name)
+        if known[name]["type"] == "bool" and not known[name]["form"]:
+            flag(value, name)
         given[name] = value if known[name]["type"] == "texts" else plain(value)
     return given

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from headgauge.errors import BadInputError
+from headgauge._texts import checked_spec, unmasked
+from headgauge.errors import BadInputError, UsageError
 
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
@@ -61,7 +62,7 @@ class Measure:
     metrics: ClassVar[Mapping[str, tuple[str, str]]] = {}
 
     def observe(self, rows: Rows) -> Mapping[str, Any]:
-        """An array (n,) for each metric; NaN where it is undefined for a row."""
+        """An array (n,) for each metric; NaN, or masked, where it is undefined for a row."""
         raise NotImplementedError
 
 
@@ -111,6 +112,20 @@ class Pattern:
     def select(self, rows: Queries) -> Any:
         """(n, length) bool: the keys that each query keeps; those that are not visible stay hidden."""
         raise NotImplementedError
+
+
+def require_declared(own: Measure | Normalizer | Pattern) -> None:
+    """Raises UsageError unless the attributes of an object of the caller's own are of their types."""
+    where = type(own).__name__
+    if not isinstance(own, Measure):
+        checked_spec(own.name, f"{where}.name")
+        return
+    try:
+        for name, (unit, meaning) in own.metrics.items():
+            checked_spec(name + unit + meaning, f"{where}.metrics")
+    except (AttributeError, TypeError, ValueError):
+        expected = "a dict of names, each with its (unit, meaning)"
+        raise UsageError(f"{where}.metrics: expected {expected}, found {own.metrics!r:.80}") from None
 
 
 class Rule:
@@ -187,7 +202,10 @@ class Selector:
 
 def checked(values: Any, shape: tuple[int, ...], where: str) -> npt.NDArray[Any]:
     """Raises BadInputError for an array of another shape."""
+    unmasked(values, where)
     array = np.ascontiguousarray(values)
+    if array.dtype.kind not in "fiubV":  # V: bfloat16
+        raise BadInputError(f"{where}: expected real numbers, found {array.dtype}")
     if array.shape != shape:
         raise BadInputError(f"{where}: expected an array of shape {list(shape)}, found {list(array.shape)}")
     return array
@@ -201,8 +219,9 @@ def observed(own: Measure, names: list[str], rows: Rows) -> Doubles:
         raise BadInputError(
             f"{where}: expected {', '.join(names)}, found {', '.join(map(str, found)) or 'nothing'}"
         )
+    shape, arrays = rows.query.shape, [(np.ma.asarray(found[name]), f"{where}, {name}") for name in names]
     return np.stack(
-        [checked(found[name], rows.query.shape, f"{where}, {name}").astype(np.float64) for name in names]
+        [np.where(v.mask, np.nan, checked(v.data, shape, name).astype(np.float64)) for v, name in arrays]
     )
 
 

@@ -114,7 +114,7 @@ def prove(
     Raises BadInputError for a folder that is no export or has other code than headgauge's (none of it runs), for texts and tasks that hold nothing, and for task
     files as scan() does; UsageError for numbers that are too small.
     """
-    place = Path(folder)
+    place = Path(checked_path(folder, "folder"))
     plan, config = (_object(place / name) for name in ("plan.json", "config.json"))
     has_code = str(config.get("model_type")).startswith("headgauge_")
     if not (has_code or config.get("layer_types")):

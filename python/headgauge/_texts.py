@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from headgauge import _core
-from headgauge.errors import BadInputError
+from headgauge.errors import BadInputError, UsageError
 
 # A text, the path of a text file, a list of token ids, or several of the same kind.
 TextOrIds: TypeAlias = Any
@@ -58,12 +58,40 @@ def _is_unicode(text: str) -> bool:
     return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
-def checked_path(path: str | os.PathLike[str]) -> str:
-    """Raises BadInputError for a name that is not UTF-8."""
-    text = os.fspath(path)
+def checked_path(path: str | os.PathLike[str], name: str = "path") -> str:
+    """Raises UsageError for what is no path, BadInputError for a name that is not UTF-8."""
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise UsageError(f"{name}: expected a path, found {path!r:.80}")
     if not _is_unicode(text):
         raise BadInputError(f"{text!a}: expected names in UTF-8, found other bytes; rename it")
     return text
+
+
+def checked_spec(spec: str, name: str) -> str:
+    """Raises UsageError for what is no text, such as half of a surrogate pair."""
+    if not isinstance(spec, str) or not _is_unicode(spec):
+        raise UsageError(f"{name}: expected a text, found {spec!r:.80}")
+    return spec
+
+
+def unmasked(values: Any, name: str) -> None:
+    """Raises BadInputError for a masked array, whose hidden numbers would count as the others."""
+    if np.ma.is_masked(values):
+        raise BadInputError(f"{name}: expected numbers, found an array with a mask that hides some; fill it")
+
+
+def whole(value: Any, name: str) -> int:
+    """Returns the value as an int. Raises UsageError for what is no whole number of at least 1."""
+    if not isinstance(value, int | np.integer) or not 1 <= value < 2**31:
+        raise UsageError(f"{name}: expected a whole number of at least 1, found {value!r:.80}")
+    return int(value)
+
+
+def flag(value: Any, name: str = "force") -> bool:
+    if not isinstance(value, bool | np.bool_ | None):
+        raise TypeError(f"{name}: expected True or False, found {value!r:.80}")
+    return bool(value)
 
 
 def split(documents: TextOrIds) -> list[Any]:
@@ -133,6 +161,7 @@ def as_ids(ids: Any, where: str = "ids") -> list[int]:
     row."""
     if hasattr(ids, "detach"):  # a torch tensor on any device
         ids = ids.detach().cpu().float() if ids.is_floating_point() else ids.detach().cpu()
+    unmasked(ids, where)
     if isinstance(ids, bytes | bytearray | Mapping):
         raise BadInputError(f"{where}: expected a text or token ids, found a {type(ids).__name__}")
     try:

@@ -10,6 +10,7 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from headgauge import _core, _torch_rules
+from headgauge._texts import checked_spec
 from headgauge.errors import BadInputError, UsageError
 
 RowRanges = tuple[Any, Any, Any]
@@ -80,17 +81,16 @@ def normalize(
     if logits.numel() == 0:
         raise BadInputError(f"logits: expected numbers, found an empty tensor of shape {tuple(logits.shape)}")
     end = logits.shape[-1] if end is None else end
+    of_name = _core.Rule(checked_spec(rule, "rule"))
     try:
         position = np.maximum(np.asarray(end) - 1, 0) if position is None else position
         for value in (begin, end, position):
             if np.broadcast_to(np.asarray(value), logits.shape[:-1]).min(initial=0) < 0:
                 raise BadInputError(f"begin, end, position: expected 0 or more, found {value}")
-        return weigh(logits, _core.Rule(rule), begin, end, position)
-    except BadInputError:
+        return weigh(logits, of_name, begin, end, position)
+    except (UsageError, BadInputError):
         raise
-    except (TypeError, ValueError) as error:
-        if isinstance(error, UsageError):
-            raise
+    except (TypeError, ValueError, OverflowError) as error:
         raise BadInputError(f"begin, end, position: expected integers for rows of shape "
                             f"{tuple(logits.shape[:-1])}, found others") from error  # fmt: skip
 

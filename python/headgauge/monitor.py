@@ -22,7 +22,8 @@ from headgauge._attention import arguments_of, unwrapped
 from headgauge._calls import Call
 from headgauge._live import LiveModel
 from headgauge._metric_names import MetricName
-from headgauge.errors import BadInputError, ResourceError, UnsupportedError, UsageError
+from headgauge._texts import checked_path, checked_spec, whole
+from headgauge.errors import BadInputError, ResourceError, UnsupportedError
 from headgauge.results import Results
 
 MEASURES = ("weights", "logits", "separability", "sensitivity")
@@ -115,20 +116,16 @@ class Monitor:
         self, model: Any, *, every: int = 100, queries: int = 64, path: str | os.PathLike[str] | None = None,
         writer: Any = None, measures: Sequence[str] = MEASURES, warn: Callable[[str], Any] | None = None,
     ) -> None:  # fmt: skip
-        if every < 1 or queries < 1:
-            raise UsageError(
-                f"Monitor: expected every and queries of at least 1, found {every} and {queries}"
-            )
-        self.every: int = every
-        self.queries: int = queries
-        self.measures: list[str] = list(measures)
+        self.every: int = whole(every, "every")
+        self.queries: int = whole(queries, "queries")
+        self.measures: list[str] = [checked_spec(name, "measures") for name in measures]
         self.records: list[dict[str, Any]] = []
         self.skipped: int = 0
         """Steps that were to be measured, and had no text that can be; the first warning of a kind says why."""
         self._model = unwrapped(model)
         LiveModel(self._model)  # raises now what would end the training later
         self._names = list(arguments_of(self._model))
-        self._warn = warn or (lambda text: warnings.warn(text, stacklevel=4))
+        self._warn = warn if warn is not None else (lambda text: warnings.warn(text, stacklevel=4))
         self._said: set[str | int] = set()  # kinds of reasons, and layers with scores that are not finite
         self._writer, self._drifts, self._steps = writer, drifts(), 0
         self._batch: dict[str, Any] = {}
@@ -137,8 +134,12 @@ class Monitor:
         self._file: TextIO | None = None
         self._before: list[dict[str, Any]] = []
         if path is not None and self._first:
-            self._before = _whole_records(path)
-            self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 - closed by close()
+            path = checked_path(path)
+            try:
+                self._before = _whole_records(path)
+                self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 - closed by close()
+            except OSError as error:
+                raise ResourceError(f"path: expected a file to write to, found: {error}") from error
         # The hook is on the object that is called: for a compiled module this is outside of the
         # compiled code. It is a function, which copies of the model share: a method would be copied
         # with its files.

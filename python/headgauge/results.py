@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from headgauge import _core
 from headgauge._metric_names import MetricName
-from headgauge.errors import ResourceError, UnsupportedError
+from headgauge._texts import checked_path, flag
+from headgauge.errors import UnsupportedError
 
 if TYPE_CHECKING:
     import pandas
@@ -107,6 +108,9 @@ class Results:
 
     def __init__(self, core: _core.Results) -> None:
         self._core = core
+        if not isinstance(core, _core.Results):
+            raise TypeError(f"core: expected what load() reads, found {type(core).__name__}")
+        self._read: list[str] = []
         self.metrics: Metrics = Metrics(core)
         self.coords: dict[str, list[float] | list[str]] = core.coords()
         self.plan: dict[str, Any] | None = None
@@ -117,8 +121,11 @@ class Results:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Results:
         """Reads results.json, or the folder that holds it. Raises BadInputError."""
-        file = Path(path)
-        return cls(_core.read_results(os.fspath(file / "results.json" if file.is_dir() else file)))
+        file = Path(checked_path(path))
+        read = os.fspath(file / "results.json" if file.is_dir() else file)
+        results = cls(_core.read_results(read))
+        results._read = [read]
+        return results
 
     def __reduce__(self) -> tuple[Any, ...]:
         """As the text of results.json, every number as it is: for other processes."""
@@ -134,18 +141,12 @@ class Results:
         """Writes results.json, and heads.csv where there are heads, into a folder, which is made if
         need be. Raises ResourceError, and UsageError without `force` if finished results of another request are there;
         the old files stay then."""
-        try:
-            Path(folder).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ResourceError(
-                f"{os.fspath(folder)}: expected a folder that can be made, found: {error.strerror}; "
-                "choose another"
-            ) from error
-        self._core.save(os.fspath(folder), force)
+        self._core.save(checked_path(folder, "folder"), flag(force))
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Writes one HTML page with everything in it, which opens offline."""
-        self._core.report(os.fspath(path))
+        _core.require_unread(checked_path(path), self._read)
+        self._core.report(checked_path(path))
 
     def figures(self) -> dict[str, str]:
         """The standard figures as SVG, by name."""

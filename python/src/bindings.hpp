@@ -38,7 +38,9 @@ class Held {
 
 // What json.loads() makes of it.
 nb::object to_python(const nlohmann::ordered_json& json);
-nlohmann::ordered_json from_python(const nb::handle& object);
+// Converts an object to JSON. Throws UsageError, which names `where`, for NaN, infinity, half of a
+// surrogate pair and objects that JSON does not have.
+nlohmann::ordered_json from_python(const nb::handle& object, const std::string& where);
 
 // A message of the command line as Python has it: "--top-n" is top_n.
 std::string python_names(std::string text);

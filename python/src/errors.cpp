@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <exception>
+#include <map>
 #include <new>
+#include <typeinfo>
 
 #include "bindings.hpp"
 #include "headgauge/base.hpp"
@@ -13,19 +15,13 @@ namespace headgauge::python {
 namespace {
 
 const char* class_of(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::usage:
-      return "UsageError";
-    case ErrorKind::bad_input:
-      return "BadInputError";
-    case ErrorKind::unsupported:
-      return "UnsupportedError";
-    case ErrorKind::resource:
-      return "ResourceError";
-    case ErrorKind::interrupted:
-      return "InterruptedError";
-  }
-  return "Error";
+  static const std::map<ErrorKind, const char*> names = {
+      {ErrorKind::usage, "UsageError"},
+      {ErrorKind::bad_input, "BadInputError"},
+      {ErrorKind::unsupported, "UnsupportedError"},
+      {ErrorKind::resource, "ResourceError"},
+      {ErrorKind::interrupted, "InterruptedError"}};
+  return names.at(kind);
 }
 
 void raise(const char* name, const std::string& message) {
@@ -38,6 +34,8 @@ void translate(const std::exception_ptr& exception, void* /*payload*/) {
     std::rethrow_exception(exception);
   } catch (const Error& error) {
     raise(class_of(error.kind()), python_names(with_option_names(error.what())));
+  } catch (const std::bad_cast&) {
+    PyErr_SetString(PyExc_TypeError, "an object of your own gives a value of another type");
   } catch (const std::bad_alloc&) {
     raise("ResourceError", fault("memory", "enough for the model, the texts and the results",
                                  "too little", "use smaller ones, or allow more memory"));

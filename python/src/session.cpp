@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,11 +14,13 @@
 #include <stop_token>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "bindings.hpp"
 #include "headgauge/base.hpp"
 #include "headgauge/catalogue.hpp"
+#include "headgauge/results_folder.hpp"
 #include "headgauge/session.hpp"
 
 namespace headgauge::python {
@@ -68,28 +71,17 @@ void fill(Request& request, const nb::dict& values) {
     if (Texts* const* const texts = std::get_if<Texts*>(&option.value)) {
       **texts = nb::cast<Texts>(value);
     } else {
-      set_option(option, from_python(value));
+      set_option(option, from_python(value, option.member));
     }
   }
 }
 
 // Returns the type of value that an option takes.
 std::string type_of(const OptionValue& value) {
-  struct Type {
-    std::string operator()(const bool*) const { return "bool"; }
-    std::string operator()(const int*) const { return "int"; }
-    std::string operator()(const double*) const { return "float"; }
-    std::string operator()(const std::uint64_t*) const { return "int"; }
-    std::string operator()(const std::string*) const { return "str"; }
-    std::string operator()(const std::vector<int>*) const { return "ints"; }
-    std::string operator()(const std::vector<double>*) const { return "floats"; }
-    std::string operator()(const std::vector<std::string>*) const { return "strings"; }
-    std::string operator()(const std::optional<int>*) const { return "int"; }
-    std::string operator()(const std::optional<double>*) const { return "float"; }
-    std::string operator()(const Texts*) const { return "texts"; }
-    std::string operator()(const Choice&) const { return "choice"; }
-  };
-  return std::visit(Type(), value);
+  constexpr std::array kTypes = {"bool",   "int",     "float", "int",   "str",   "ints",
+                                 "floats", "strings", "int",   "float", "texts", "choice"};
+  static_assert(kTypes.size() == std::variant_size_v<OptionValue>, "in the order of OptionValue");
+  return kTypes[value.index()];
 }
 
 // Visits the objects of the caller's own that stand for the option `name`.
@@ -126,7 +118,8 @@ void add_own(CompareRequest& request, const nb::dict& own) {
 }
 template <class Request>
 void add_own(Request& /*request*/, const nb::dict& own) {
-  if (own.size() > 0) throw std::logic_error("no objects of the caller's own here");
+  if (own.size() == 0) return;
+  throw UsageError("expected names of measures, normalizers and patterns, found objects");
 }
 
 // The settings of a run, and what it measures.
@@ -197,37 +190,16 @@ nlohmann::ordered_json described(const Option& option) {
           {"details", option.details}, {"none", option.none}, {"type", type_of(option.value)}};
 }
 
-Results carry_out(Session& session, const ScanRequest& request) {
-  return session.scan(request);
-}
-Results carry_out(Session& session, const CompareRequest& request) {
-  return session.compare(request);
-}
-Results carry_out(Session& session, const ConvergeRequest& request) {
-  return session.converge(request);
-}
-Results carry_out(Session& session, const SyntheticOptions& options) {
-  return session.simulate(options);
-}
-Results carry_out(Session& session, const ValidateRequest& request) {
-  return session.validate(request);
-}
-Results carry_out(Session& session, const LimitsRequest& request) {
-  return session.reproduce(request);
-}
-Results carry_out(Session& session, const TokensRequest& request) {
-  return session.reproduce(request);
-}
-
-template <class Request>
-nb::object measured(const Call& call, Request request) {
+template <class Request, class Method>
+nb::object measured(const Call& call, Request request, Method method) {
   add_own(request, call.own);
   return nb::cast(
-      in_session(call, opener(call), [&](Session& s) { return carry_out(s, request); }));
+      in_session(call, opener(call), [&](Session& session) { return (session.*method)(request); }));
 }
 
 // Returns the results, and the plan in the format of plan.json.
-nb::object measured(const Call& call, const PlanRequest& request) {
+nb::object measured(const Call& call, const PlanRequest& request,
+                    PlanResults (Session::* /*method*/)(PlanRequest)) {
   std::string plan;
   Results results = in_session(call, opener(call), [&](Session& session) {
     PlanResults made = session.plan(request);
@@ -237,17 +209,19 @@ nb::object measured(const Call& call, const PlanRequest& request) {
   return nb::make_tuple(nb::cast(std::move(results)), plan);
 }
 
-// Calls `visit` with an empty request of the experiment.
+// Calls `visit` with an empty request of the experiment, and the method that measures it.
 template <class Visit>
 nb::object with_request(const std::string& experiment, const Visit& visit) {
-  if (experiment == "scan") return visit(ScanRequest());
-  if (experiment == "compare") return visit(CompareRequest());
-  if (experiment == "converge") return visit(ConvergeRequest());
-  if (experiment == "simulate") return visit(SyntheticOptions());
-  if (experiment == "validate") return visit(ValidateRequest());
-  if (experiment == "plan") return visit(PlanRequest());
-  if (experiment == "reproduce limits") return visit(LimitsRequest());
-  if (experiment == "reproduce tokens") return visit(TokensRequest());
+  using Limits = Results (Session::*)(LimitsRequest);
+  using Tokens = Results (Session::*)(TokensRequest);
+  if (experiment == "scan") return visit(ScanRequest(), &Session::scan);
+  if (experiment == "compare") return visit(CompareRequest(), &Session::compare);
+  if (experiment == "converge") return visit(ConvergeRequest(), &Session::converge);
+  if (experiment == "simulate") return visit(SyntheticOptions(), &Session::simulate);
+  if (experiment == "validate") return visit(ValidateRequest(), &Session::validate);
+  if (experiment == "plan") return visit(PlanRequest(), &Session::plan);
+  if (experiment == "reproduce limits") return visit(LimitsRequest(), Limits(&Session::reproduce));
+  if (experiment == "reproduce tokens") return visit(TokensRequest(), Tokens(&Session::reproduce));
   throw std::logic_error("no experiment " + experiment);
 }
 
@@ -257,9 +231,9 @@ nb::object run(const std::string& experiment, const nb::dict& options, nb::objec
   Call call{std::move(model), std::move(heads),  std::move(texts),    std::move(out),
             std::move(shard), std::move(shards), std::move(progress), std::move(own)};
   call.force = force;
-  return with_request(experiment, [&](auto request) {
+  return with_request(experiment, [&](auto request, auto method) {
     fill(request, options);
-    return measured(call, std::move(request));
+    return measured(call, std::move(request), method);
   });
 }
 
@@ -302,7 +276,7 @@ void task(const std::string& name, const std::string& model, const std::string& 
 
 // Returns the options of an experiment, which declare its keyword arguments.
 nb::object options(const std::string& experiment) {
-  const auto list = [](auto request) -> nb::object {
+  const auto list = [](auto request, auto... /*method*/) -> nb::object {
     nb::list all;
     for (const Option& option : options_of(request)) all.append(to_python(described(option)));
     return all;
@@ -343,12 +317,10 @@ void bind_session(nb::module_& module) {
       .def_ro("is_ids", &Text::is_ids)
       .def_prop_ro("utf8",
                    [](const Text& text) -> std::optional<std::string> {
-                     if (text.utf8 == nullptr) return std::nullopt;
-                     return *text.utf8;
+                     return text.utf8 ? std::optional(*text.utf8) : std::nullopt;
                    })
       .def_prop_ro("ids", [](const Text& text) -> std::optional<std::vector<int>> {
-        if (text.ids == nullptr) return std::nullopt;
-        return *text.ids;
+        return text.ids ? std::optional(*text.ids) : std::nullopt;
       });
   module.def("run", run, nb::arg("experiment"), nb::arg("options"), nb::arg("model").none(),
              nb::arg("heads").none(), nb::arg("texts"), nb::arg("out") = "", nb::arg("shard") = "",
@@ -357,6 +329,10 @@ void bind_session(nb::module_& module) {
              nb::arg("force") = false);
   module.def("merge", merged, nb::arg("folders"), nb::arg("out"), nb::arg("progress").none(),
              nb::arg("force"));
+  module.def("require_unread", [](const std::string& out, const std::vector<std::string>& read) {
+    require_unread(out, read);
+  });
+  module.def("require_unread_results", require_unread_results);
   module.def("diff", difference, nb::arg("before"), nb::arg("after"), nb::arg("old_name"),
              nb::arg("new_name"), nb::arg("options"));
   module.def("series", joined_series, nb::arg("runs"), nb::arg("names"), nb::arg("options"));

@@ -182,7 +182,7 @@ class PythonSource final : public ModelSource {
 
   void describe(Results& results) const override {
     const nb::gil_scoped_acquire acquired;
-    const auto said = from_python(object_.attr("describe")());
+    const auto said = from_python(object_.attr("describe")(), info_.name);
     auto model = to_json(results.model);
     model.update(said["model"]);
     results.model = model_from_json(model);

@@ -34,8 +34,8 @@ def of_no_bit(results: headgauge.Results) -> dict[str, Any]:
     return saved
 
 
-def measure_shard(model: Path, texts: list[Path], which: str, out: Path) -> None:
-    empty = headgauge.scan(model, texts, shard=which, out=out, **QUICK)
+def measure_shard(model: Path, texts: list[Path], which: str, out: Path, **options: Any) -> None:
+    empty = headgauge.scan(model, texts, shard=which, out=out, **options)
     assert not empty.metrics, "merge() has the results"
 
 
@@ -88,12 +88,17 @@ class Executors(unittest.TestCase):
             for k, text in enumerate(DOCUMENTS[:3]):
                 files.append(Path(folder, f"{k}.txt"))
                 files[-1].write_text(text, "utf-8")
-            parts = [Path(folder, f"part{k}") for k in (1, 2)]
-            for k, part in enumerate(parts, 1):
-                measure_shard(MODEL, files, f"{k}/2", part)
-            self.assertEqual(
-                of_no_bit(headgauge.merge(parts)), of_no_bit(headgauge.scan(MODEL, files, **QUICK))
-            )
+            # Their lengths are not those that auto chooses for one of them.
+            for count, options in (
+                (2, QUICK),
+                (2, {"measures": ["weights"]}),
+                (3, {"measures": ["weights"]}),
+            ):
+                parts = [Path(folder, f"{len(options)}-{count}-{k}") for k in range(1, count + 1)]
+                for k, part in enumerate(parts, 1):
+                    measure_shard(MODEL, files, f"{k}/{count}", part, **options)
+                one = headgauge.scan(MODEL, files, **options)
+                self.assertEqual(of_no_bit(headgauge.merge(parts)), of_no_bit(one))
 
     @unittest.skipUnless(importlib.util.find_spec("distributed"), "no Dask")
     def test_a_dask_cluster(self) -> None:

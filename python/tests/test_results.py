@@ -59,7 +59,7 @@ class ResultsTest(unittest.TestCase):
 
 class SaveTest(ResultsTest):
     def test_a_folder_that_cannot_be_made(self):
-        with self.assertRaisesRegex(errors.ResourceError, "expected a folder that can be made"):
+        with self.assertRaisesRegex(errors.ResourceError, "expected a writable folder"):
             self.results.save("/dev/null/folder")
 
 
@@ -181,6 +181,30 @@ class FilesTest(ResultsTest):
         (self.folder / "results.json").write_text("[1, 2")
         with self.assertRaises(errors.BadInputError):
             headgauge.Results.load(self.folder)
+
+    def test_nothing_is_written_over_what_is_read(self):
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        for name in ("one", "two"):
+            self.results.save(folder / name)
+        (folder / "link").symlink_to(folder / "two")
+        book = folder / "book.txt"
+        book.write_text("Once upon a time. " * 200)
+        before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        loaded = headgauge.Results.load(folder / "two")
+        for call in (
+            lambda: loaded.report(folder / "two/results.json"),
+            lambda: headgauge.diff(folder / "one", folder / "two", out=folder / "link", force=True),
+            lambda: headgauge.diff(folder / "one", loaded, out=folder / "two", force=True),
+            lambda: headgauge.series([folder / "one", folder / "two"], steps=[1, 2], out=folder / "one"),
+            lambda: headgauge.task("copy", MODEL, book, text=book, length=96, cases=2),
+            lambda: headgauge.scan(MODEL, book, out=MODEL / "sub", lengths=[16]),
+        ):
+            with self.assertRaisesRegex(errors.UsageError, "apart from what is read"):
+                call()
+        self.assertEqual({p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}, before)
+        self.assertFalse((MODEL / "sub").exists())
+        loaded.save(folder / "two")
+        loaded.report(folder / "two/report.html")
 
     def test_the_report_is_a_page(self):
         self.results.report(self.folder / "page.html")

@@ -2,10 +2,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
+#include <set>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -48,7 +51,48 @@ void remove_file(const std::string& path) {
                             "write elsewhere or change its permissions"));
 }
 
+// A file or a folder by what it is, whatever name leads to it; nothing for a pipe or a device.
+using Id = std::pair<dev_t, ino_t>;
+std::optional<Id> id_of(const std::filesystem::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) return std::nullopt;
+  return Id(status.st_dev, status.st_ino);
+}
+
+// Returns what the path, which need not exist, is and lies in.
+std::set<Id> ids_to(const std::filesystem::path& path) {
+  std::set<Id> ids;
+  std::error_code none;
+  auto at = std::filesystem::weakly_canonical(std::filesystem::absolute(path, none), none);
+  for (;; at = at.parent_path()) {
+    if (const auto id = id_of(at)) ids.insert(*id);
+    if (!at.has_relative_path()) return ids;
+  }
+}
+
 }  // namespace
+
+void require_unread(const std::string& out, const std::vector<std::string>& read,
+                    const std::vector<std::string>& names) {
+  if (out.empty()) return;
+  std::set<Id> written = ids_to(out), replaced;
+  for (const std::string& name : names) {
+    const auto path = std::filesystem::path(out) / name;
+    written.merge(ids_to(path));
+    if (const auto id = id_of(path)) replaced.insert(*id);
+  }
+  const auto is_replaced = [&](const Id& id) { return replaced.contains(id); };
+  for (const std::string& one : read) {
+    const auto id = id_of(one);
+    if (!id || (!written.contains(*id) &&
+                (replaced.empty() || std::ranges::none_of(ids_to(one), is_replaced)))) {
+      continue;
+    }
+    throw UsageError(
+        fault("Run::out", "a place apart from what is read, " + one, out, "choose another"));
+  }
+}
 
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   // Writes in place: a file that replaced /dev/stdout would break other programs.

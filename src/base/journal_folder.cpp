@@ -172,6 +172,10 @@ JournalFolder::JournalFolder(const std::vector<std::string>& folders) {
       if (!is_state(journal)) join(journal, there);
     }
   }
+  if (files_.empty()) {
+    throw UsageError(fault("merge", "folders of shards", "none",
+                           "name the Run::out of each run with Run::shard"));
+  }
   header_ = files_.front()->header();
   header_.share.index = 0;
   for (int shard = 0; shard < header_.share.count; ++shard) {

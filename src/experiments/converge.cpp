@@ -192,7 +192,7 @@ ResolvedConverge resolve_convergence(ConvergeOptions options, const SourceInfo& 
   const int length = static_cast<int>(scan.longest());
   if (length < kShortestContext) {
     throw BadInputError(fault(
-        "converge", fmt::format("a context of at least {} tokens", kShortestContext),
+        "ScanOptions::lengths", fmt::format("a context of at least {} tokens", kShortestContext),
         fmt::format("{}", length), "give a longer text, or a longer one of ScanOptions::lengths"));
   }
   if (options.replicates < 2) {
@@ -235,7 +235,7 @@ Results converge(HeadSource& source, const ConvergeOptions& given, Progress* pro
   require_memory(
       info.bytes + subsample_bytes(plan.scan.longest(), info.head_dim, plan.scan.options.threads) +
           budget_bytes(plan.scan.longest(), plan.options.draws),
-      "converge on " + info.name,
+      "convergence on " + info.name,
       "use a shorter context with ScanOptions::lengths, or fewer ScanOptions::threads or "
       "ConvergeOptions::draws");
   HeadLooker looker(plan.options, plan.scan, info, stop);

@@ -87,6 +87,11 @@ void OutFolder::save(const Results& results, bool force) const {
   write_results_folder(results, path_, force);
 }
 
+void require_unread_results(const std::string& out, const std::vector<std::string>& paths) {
+  require_unread(out, paths, kResultsNames);
+  for (const std::string& path : paths) require_unread(out, results_files(path), kResultsNames);
+}
+
 void require_request(const std::string& request, const std::string& folder) {
   std::string old = beginning_of(results_path(folder), kHeader);
   std::erase_if(old, [](char c) { return c == ' ' || c == '\n'; });
@@ -100,6 +105,7 @@ void require_request(const std::string& request, const std::string& folder) {
 }
 
 void write_results_folder(const Results& results, const std::string& folder, bool force) {
+  const MadeFolder made(folder, kOutAdvice);
   if (!force) require_request(results.request, folder);
   AtomicFiles files(folder);
   add_results(results, files);

@@ -3,6 +3,7 @@
 
 #include "headgauge/session.hpp"
 #include "session/probes.hpp"
+#include "session/running.hpp"
 
 namespace headgauge {
 
@@ -19,6 +20,8 @@ void write_task(const Model& model, const TaskOptions& options, const std::strin
                            fmt::format("at most {} tokens, the model's context", summary.positions),
                            "more", "give a shorter length"));
   }
+  TaskOptions asked = options;
+  require_unread(path, files_read(model, {}, options_of(asked)));
   const Tokenizer tokenizer = model.tokenizer();
   TaskWriter writer(path, tokenizer);
   make_task_cases(

@@ -23,8 +23,8 @@ Request request_of(const Json& recorded) {
   Request request;
   const bool are_ids = !recorded.at("texts").empty() && recorded["texts"][0].at(1).get<bool>();
   for (const Option& option : options_of(request)) {
-    const auto value = recorded.at("options").find(option.key());
-    if (value == recorded["options"].end() || value->is_null()) continue;
+    const auto value = recorded["asked"].find(option.key());
+    if (value == recorded["asked"].end() || value->is_null()) continue;
     set_option(option, *value);
     if (Texts* const* const texts = std::get_if<Texts*>(&option.value)) {
       for (Text& text : **texts) text.is_ids = are_ids;
@@ -45,12 +45,14 @@ Session Session::of_shards(const std::vector<std::string>& folders, Run run) {
 
 Results Session::merged() {
   const Json& recorded = merged_->request();
-  const auto experiment = recorded.value("experiment", "");
+  // Earlier versions kept other options than those that were asked for.
+  const std::string experiment =
+      recorded.contains("asked") ? recorded.value("experiment", "") : "an earlier version";
   if (experiment == "scan") return scan(request_of<ScanRequest>(recorded));
   if (experiment == "compare") return compare(request_of<CompareRequest>(recorded));
   if (experiment == "converge") return converge(request_of<ConvergeRequest>(recorded));
   if (experiment == "validate") return validate(request_of<ValidateRequest>(recorded));
-  throw BadInputError(fault("merge", "shards of scan, compare, converge or validate",
+  throw BadInputError(fault("merge", "shards of this version's scan, compare, converge or validate",
                             "some of \"" + experiment + "\"", "run the shards again"));
 }
 

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <utility>
 
 #include "headgauge/results.hpp"
@@ -49,6 +50,19 @@ Tokenizer Model::tokenizer() const {
   if (own_ == nullptr) return Tokenizer::load(checkpoint());
   throw UsageError(
       fault("text", "token ids for a live model", "a text", "give tokenizer(text)['input_ids']"));
+}
+
+std::vector<std::string> Model::files() const {
+  std::vector<std::string> files = resolved_.weights;
+  files.push_back(name_);
+  if (resolved_.config_file.empty()) return files;
+  files.push_back(resolved_.folder);
+  std::error_code none;  // opening the model reported the error
+  for (const auto& entry : std::filesystem::directory_iterator(resolved_.folder, none)) {
+    // A link leads to a file elsewhere.
+    if (entry.is_regular_file(none)) files.push_back(entry.path().string());
+  }
+  return files;
 }
 
 std::string Model::tokenizer_path() const {

@@ -145,6 +145,7 @@ PlanExport export_plan(const Model& model, const std::string& file,
   const std::vector<PlanFormat> known = plan_formats(formats);
   const Input input{.model = model, .texts = {}};
   require_checkpoint(input, "plan");
+  require_unread(folder, files_read(model, text_files({file}), {}), formats);
   const AttentionPlan plan = read_plan(file);
   // Any text works: only the model decides whether the plan fits.
   Document text;

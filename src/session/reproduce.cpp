@@ -80,6 +80,7 @@ Results Session::judge_limits(const std::string& results_path) {
   Results scanned = read_results(file);
   Results judged;
   judged.text.others["results"] = file_sha256(file);
+  require_unread_results(run_.out, {results_path});
   running.claim({"reproduce limits", model_, texts_, {}}, judged);
   running.start(nullptr);
   Results results = headgauge::judge_limits(std::move(scanned), file);

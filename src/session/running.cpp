@@ -21,21 +21,23 @@ RunObserver& nobody() {
   return none;
 }
 
-// Returns the value of an option that names files: their checksums, because the results depend on
-// the contents and not on the names.
-nlohmann::ordered_json sums_of(const Texts& texts) {
-  nlohmann::ordered_json sums = nlohmann::ordered_json::array();
-  for (const Text& text : texts) sums.push_back(text.sha256());
-  return sums;
+// Returns the files that an option names; nothing for an option that names none.
+std::optional<Texts> files_of(const Option& option) {
+  if (const auto* const texts = std::get_if<Texts*>(&option.value)) return **texts;
+  if (!option.names_files) return std::nullopt;
+  if (const auto* const one = std::get_if<std::string*>(&option.value)) {
+    return (*one)->empty() ? Texts() : text_files({**one});
+  }
+  return text_files(*std::get<std::vector<std::string>*>(option.value));
 }
 
+// Returns the checksums of files, because the results depend on the contents and not on the names.
 nlohmann::ordered_json identity_value(const Option& option) {
-  if (const auto* const texts = std::get_if<Texts*>(&option.value)) return sums_of(**texts);
-  if (!option.names_files) return option_setting(option);
-  if (const auto* const one = std::get_if<std::string*>(&option.value)) {
-    return (*one)->empty() ? sums_of({}) : sums_of(text_files({**one}));
-  }
-  return sums_of(text_files(*std::get<std::vector<std::string>*>(option.value)));
+  const std::optional<Texts> files = files_of(option);
+  if (!files) return option_setting(option);
+  nlohmann::ordered_json sums = nlohmann::ordered_json::array();
+  for (const Text& text : *files) sums.push_back(text.sha256());
+  return sums;
 }
 
 // Adds the tokenizer's files in its folder; a tokenizer inside the checkpoint file is covered by
@@ -74,7 +76,7 @@ Journal::Identity identity_of(const RunRecord& record, const Results& described)
 
 nlohmann::ordered_json request_of(const RunRecord& record) {
   nlohmann::ordered_json options;
-  for (const Option& option : record.options) {
+  for (const Option& option : record.asked) {
     if (option.decides) options[option.key()] = option_setting(option);
   }
   nlohmann::ordered_json texts = nlohmann::ordered_json::array();
@@ -82,7 +84,18 @@ nlohmann::ordered_json request_of(const RunRecord& record) {
   return {{"experiment", record.experiment},
           {"model", record.model.name()},
           {"texts", texts},
-          {"options", options}};
+          {"asked", options}};
+}
+
+// Returns the files and folders that a run may write into its folder.
+std::vector<std::string> names_written(const std::string& experiment) {
+  std::vector<std::string> names = kResultsNames;
+  if (experiment == "plan") {
+    names.insert(names.end(), {"plan.json", "duo", "kvpress", "hf", "hf-layers"});
+  } else if (experiment == "reproduce tokens") {
+    names.insert(names.end(), {"gaussian", "sphere", "model", "all_heads", "each_head"});
+  }
+  return names;
 }
 
 }  // namespace
@@ -120,8 +133,24 @@ std::string request_digest(const nlohmann::ordered_json& asked) {
   return text_sha256(json_text(asked));
 }
 
+std::vector<std::string> files_read(const Model& model, const Texts& texts,
+                                    const std::vector<Option>& options) {
+  std::vector<std::string> files = model.files();
+  const auto add = [&](const Texts& more) {
+    for (const Text& text : more) {
+      if (text.is_file()) files.push_back(text.name);
+    }
+  };
+  add(texts);
+  for (const Option& option : options) add(files_of(option).value_or(Texts()));
+  return files;
+}
+
 void Running::claim(const RunRecord& record, const Results& described) {
-  if (!folder_ || run_.shard || !request_.empty()) return;
+  if (!folder_ || !request_.empty()) return;
+  require_unread(run_.out, files_read(record.model, record.texts, record.options),
+                 names_written(record.experiment));
+  if (run_.shard) return;
   request_ = request_digest(identity_of(record, described));
   if (!run_.force) require_request(request_, run_.out);
 }

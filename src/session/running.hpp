@@ -18,9 +18,10 @@ struct RunRecord {
   std::string experiment;  // "scan"
   const Model& model;
   const Texts& texts;
-  std::vector<Option> options;  // with resolved values
-  bool has_own = false;         // measures, normalizers or patterns of the program's own
-  bool has_shards = true;       // several processes can share the work
+  std::vector<Option> options;     // with resolved values, which decide the identity
+  std::vector<Option> asked = {};  // as they were given, which merge() repeats
+  bool has_own = false;            // measures, normalizers or patterns of the program's own
+  bool has_shards = true;          // several processes can share the work
 };
 
 class Running {
@@ -32,7 +33,7 @@ class Running {
   RunObserver* observer() const { return observer_; }
 
   // Names the request whose results will be saved, unless that is done. Throws UsageError if the
-  // folder has finished results of another.
+  // folder has finished results of another, or is one that the run reads.
   void claim(const RunRecord& record, const Results& described);
   // Claims the folder, and opens the journal in which the run keeps its parts; no_journal() if it
   // has no folder. `described`: results with the model and the texts. Throws BadInputError if the
@@ -83,6 +84,10 @@ class Running {
   std::unique_ptr<Journal> own_;
   JournalRef journal_ = no_journal();
 };
+
+// Returns the files and folders that a run of the model reads, with the files of its options.
+std::vector<std::string> files_read(const Model& model, const Texts& texts,
+                                    const std::vector<Option>& options);
 
 // Returns the digest of what was asked for, for Results::request.
 std::string request_digest(const nlohmann::ordered_json& asked);

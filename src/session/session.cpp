@@ -94,7 +94,8 @@ Results Session::scan(ScanRequest request) {
   ScanRequest recorded = request;
   recorded.options = resolved(request.options, source->info());
   request.options.journal = running.open_journal(
-      {"scan", model_, texts_, options_of(recorded), has_own(request.options)}, described(*source));
+      {"scan", model_, texts_, options_of(recorded), options_of(request), has_own(request.options)},
+      described(*source));
   running.start(source.get());
   Results results = running.measure([&] {
     PlanInput plan{request.plan};
@@ -112,6 +113,7 @@ Results Session::scan(ScanRequest request) {
 
 Results Session::compare(CompareRequest request) {
   require_something_to_compare(request);
+  CompareRequest asked = request;
   Running running = begin();
   Input input = this->input("compare");
   input.take(request.options.scan);
@@ -126,9 +128,10 @@ Results Session::compare(CompareRequest request) {
   request.options.scan.examples = kept_tokens(request.options, source->info());
   CompareRequest recorded = request;
   recorded.options.scan = resolved(request.options.scan, source->info());
-  request.options.scan.journal = running.open_journal(
-      {"compare", model_, texts_, options_of(recorded), has_own(request.options)},
-      described(*source));
+  request.options.scan.journal =
+      running.open_journal({"compare", model_, texts_, options_of(recorded), options_of(asked),
+                            has_own(request.options)},
+                           described(*source));
   running.start(source.get());
   std::vector<AttentionPlan> plans;
   const auto compared = [&] {
@@ -186,9 +189,9 @@ Results Session::converge(ConvergeRequest request) {
   ConvergeRequest recorded = request;
   recorded.options.scan = resolved(request.options.scan, source->info());
   ScanOptions& scan = request.options.scan;
-  scan.journal = running.open_journal(
-      {"converge", model_, texts_, options_of(recorded), has_own(request.options.scan)},
-      described(*source));
+  scan.journal = running.open_journal({"converge", model_, texts_, options_of(recorded),
+                                       options_of(request), has_own(request.options.scan)},
+                                      described(*source));
   running.start(source.get());
   PlanInput plan{request.plan};
   RunObserver* const observer = running.observer();

@@ -82,8 +82,8 @@ Results Session::validate(ValidateRequest request) {
   describe_documents(documents, {}, described);
   ValidateRequest recorded = request;
   sort_lists(recorded.options.scan);
-  request.options.scan.journal =
-      running.open_journal({"validate", model_, texts_, options_of(recorded)}, described);
+  request.options.scan.journal = running.open_journal(
+      {"validate", model_, texts_, options_of(recorded), options_of(request)}, described);
   running.start(nullptr);
 
   ValidateInput parts{.texts = short_names(texts_), .open = [&](std::size_t text) {

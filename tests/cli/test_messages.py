@@ -103,3 +103,12 @@ class Messages(CommandTest):
             says=("weights of large: expected ", " of memory, found ", "use a smaller model, or allow more"),
         )
         self.assertNotIn("--lengths", message)
+
+    def test_a_context_that_is_too_short_names_the_option_and_no_other_command(self) -> None:
+        copy_golden("gpt2/plain", self.folder / "short")
+        texts = [self.ids(64, name="one.txt").name]
+        self.write("two.txt", " ".join(str((i * 5 + 3) % 41) for i in range(64)))
+        words = ("short", "--tokens", *texts, "two.txt", "--lengths", "32")
+        for command in (("converge", *words), ("validate", *words, "--pattern", "topk:k=4")):
+            said = self.refuse(BAD_INPUT, *command, says=("--lengths: expected a context of at least 64",))
+            self.assertNotIn("converge", said)

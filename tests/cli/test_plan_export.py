@@ -334,6 +334,10 @@ class PlanExport(ExportTest):
         )
         self.assertFalse((self.folder / "out/hf/mine.safetensors").exists())
 
+    def test_the_folder_of_the_model_is_not_written_to(self) -> None:
+        (self.folder / "model").rename(self.folder / "hf")
+        self.refuse(USAGE, "plan", "hf", *EXISTING[2:], "hf", "--out", ".", says="apart from what is read")
+
     def test_models_that_the_folder_cannot_serve(self) -> None:
         for name, heads, says in (
             ("gemma2-plain", [], "whose scores are capped"),

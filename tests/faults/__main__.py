@@ -20,7 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.faults import exports, foreign, inputs, journals, payloads, readers, running, storage
+from tests.faults import calls, exports, foreign, inputs, journals, payloads, readers, running, storage
 from tests.faults.suite import Suite
 from tests.places import BINARY
 
@@ -33,6 +33,7 @@ KINDS = {
     **foreign.KINDS,
     **exports.KINDS,
     **inputs.KINDS,
+    **calls.KINDS,
 }
 # Of --trials; those that take seconds each are fewer.
 SHARE = {
@@ -44,6 +45,7 @@ SHARE = {
     **foreign.SHARE,
     **exports.SHARE,
     **inputs.SHARE,
+    **calls.SHARE,
 }
 TRIALS = 100
 

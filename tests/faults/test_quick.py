@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from tests.faults import exports, foreign, inputs, journals, payloads, readers, running, storage
+from tests.faults import calls, exports, foreign, inputs, journals, payloads, readers, running, storage
 from tests.faults.payloads import CODE, SCRIPT_FAULTS, scripts
 from tests.faults.running import pair_of_one_run, whole_files
 from tests.faults.suite import Suite
@@ -53,6 +53,9 @@ TRIALS = {
     "export": 6,
     "gguf": 20,
     "tasks": 12,
+    "merge": 4,
+    "out": 25,
+    "python": 1,
 }
 
 
@@ -72,6 +75,7 @@ class Quick(unittest.TestCase):
                 **foreign.KINDS,
                 **exports.KINDS,
                 **inputs.KINDS,
+                **calls.KINDS,
             },
             SEED,
             folder,

@@ -22,9 +22,9 @@ def in_cpp() -> set[str]:
 
 def in_python() -> set[str]:
     """test_files, test_files.Read, test_files.Read.test_a_config_has_a_size; tests of other folders
-    than tests/cli with their folder before them, too."""
+    than tests/cli with their folder before them, too. Those of the package in python/tests count."""
     names = set()
-    for path in (ROOT / "tests").rglob("test_*.py"):
+    for path in [*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "python/tests").glob("test_*.py")]:
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         for before in {module, path.stem}:
             last = ""
