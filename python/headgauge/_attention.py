@@ -202,6 +202,11 @@ def arguments_of(model: Any) -> Any:
     return inspect.signature(inner.forward).parameters
 
 
+def last_logits(model: Any, count: int) -> dict[str, int]:
+    """Returns the argument with which forward() computes the logits of the last tokens alone, if it has one."""
+    return {"logits_to_keep": count} if "logits_to_keep" in arguments_of(model) else {}
+
+
 def is_sharded(model: Any) -> bool:
     """Returns whether each process has only part of the weights, so that all must run the same
     passes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +28,24 @@ Kind = tuple[int, int] | str
 def _bytes(*tensors: torch.Tensor) -> int:
     """Returns the bytes of the underlying memory: a view keeps the whole larger tensor alive."""
     return sum(tensor.untyped_storage().nbytes() for tensor in tensors)
+
+
+def _token_bytes(*tensors: torch.Tensor) -> int:
+    return sum(tensor[:, :, 0].numel() * tensor.element_size() for tensor in tensors)
+
+
+def whole_bytes(config: Any, layers: Sequence[Any], tokens: int) -> int:
+    """Returns the bytes that the model's own cache has after as many tokens: its layers with a window hold that alone.
+    `layers`: those of another cache that has seen tokens."""
+    windows = [getattr(layer, "sliding_window", None) for layer in DynamicCache(config=config).layers]
+    held = (
+        tokens if window is None else min(tokens, window - 1) for window in windows
+    )  # one less than the window
+    sizes = (
+        layer.token_bytes if hasattr(layer, "token_bytes") else _token_bytes(layer.keys, layer.values)
+        for layer in layers
+    )  # fmt: skip
+    return sum(count * size for count, size in zip(held, sizes, strict=True))
 
 
 @dataclass
@@ -114,7 +132,7 @@ class PrunedLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignor
         super().__init__()  # type: ignore[no-untyped-call,unused-ignore]
         self.owner, self.token_count, self.state = owner, 0, LayerState()
         self._record_past = record_past
-        self._token_bytes = 0
+        self.token_bytes = 0  # of the keys and values of all heads
 
     def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor | None = None) -> None:
         self.is_initialized = True
@@ -132,9 +150,7 @@ class PrunedLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignor
             )
         self.is_initialized = True
         self.token_count += key_states.shape[-2]
-        self._token_bytes = (key_states[..., :1, :].numel() + value_states[..., :1, :].numel()) * (
-            key_states.element_size()
-        )
+        self.token_bytes = _token_bytes(key_states, value_states)
         pending.layer = self
         return key_states, value_states
 
@@ -157,11 +173,6 @@ class PrunedLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignor
         held = sum(_bytes(h.keys, h.values, h.positions) for h in state.held.values())
         held += state.heads.nbytes if state.heads else 0
         return held + (_bytes(state.total.values, state.total.count) if state.total else 0)
-
-    @property
-    def whole_nbytes(self) -> int:
-        """Returns the bytes of the model's own cache for as many tokens, without a sliding window."""
-        return self.token_count * self._token_bytes
 
     def _each_batch(self, change: Callable[[torch.Tensor], torch.Tensor]) -> None:
         state = self.state
@@ -223,7 +234,7 @@ class PrunedLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignor
 
     def __deepcopy__(self, memo: dict[int, Any]) -> PrunedLayer:
         copied = PrunedLayer(self.owner, self.record_past)
-        copied.token_count, copied._token_bytes = self.token_count, self._token_bytes
+        copied.token_count, copied.token_bytes = self.token_count, self.token_bytes
         copied.state, copied.is_initialized = copy.deepcopy(self.state, memo), self.is_initialized
         return copied
 

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import torch
 from torch.overrides import TorchFunctionMode
 
-from headgauge._attention import Swap, arguments_of, here
+from headgauge._attention import Swap, arguments_of, here, last_logits
 from headgauge._change import Change
 from headgauge._changed_attention import ChangedLayer
 from headgauge._masks import AttentionInputs
@@ -79,6 +79,8 @@ class Run:
     """True to run every pass to its end."""
     ends_in_hidden: bool = False
     """True to keep the last hidden states, because there are no next-token logits."""
+    answered: int = 0
+    """The number of last tokens whose logits alone are read; 0: all are."""
     beside: Mapping[str, list[int]] = field(default_factory=dict)
     """What else forward() gets with each token of the document."""
     numbers: tuple[int, ...] = ()
@@ -108,7 +110,7 @@ class Run:
             given["use_cache"] = False
         if self.ends_in_hidden and "output_hidden_states" in names:
             given["output_hidden_states"] = True
-        return given
+        return given | last_logits(self.model, self.answered + 1) if self.answered else given
 
 
 def _last_hidden(output: Any) -> torch.Tensor | None:
@@ -170,7 +172,7 @@ class _LayerCounter:
         """The place of the layer that the pass is in; None: not known."""
         self._places = _places_of(run.model) if run.enters and not run.numbers else {}
         self.logits: torch.Tensor | None = None
-        """(L, vocabulary), after the pass has ended."""
+        """(L or the tokens of the answer and one before, vocabulary), after the pass has ended."""
         self.hidden: torch.Tensor | None = None
 
     def observe(self, inputs: AttentionInputs) -> Swap | None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import torch
 
-ROWS = 256  # rows processed at a time: their logits are in memory as float64
+AT_A_TIME = 2**21  # logits that are in memory as float64
 
 
 def losses(logits: torch.Tensor, ids: list[int]) -> list[float]:
@@ -12,7 +15,7 @@ def losses(logits: torch.Tensor, ids: list[int]) -> list[float]:
     following = torch.tensor(ids[1 : logits.shape[0]], device=logits.device)
     found: list[float] = []
     with torch.no_grad():
-        for rows, targets in zip(torch.split(logits[:-1], ROWS), torch.split(following, ROWS), strict=True):
+        for rows, targets in _in_parts(logits[:-1], following):
             found += torch.nn.functional.cross_entropy(rows.double(), targets, reduction="none").tolist()
     return found
 
@@ -30,7 +33,7 @@ def divergence(logits: torch.Tensor, reference: torch.Tensor) -> list[float]:
     """Returns KL(reference || these) of each row, in nats."""
     found: list[float] = []
     with torch.no_grad():
-        for rows, known in zip(torch.split(logits, ROWS), torch.split(reference, ROWS), strict=True):
+        for rows, known in _in_parts(logits, reference):
             ours = torch.log_softmax(rows.double(), dim=-1)
             theirs = torch.log_softmax(known.to(rows.device).double(), dim=-1)
             apart = torch.where(theirs.isneginf(), 0.0, theirs.exp() * (theirs - ours)).sum(dim=-1)
@@ -45,3 +48,9 @@ def output_change(hidden: torch.Tensor, reference: torch.Tensor) -> list[float]:
         length = theirs.norm(dim=-1)
         apart: list[float] = torch.where(length > 0, (ours - theirs).norm(dim=-1) / length, 0.0).tolist()
         return apart
+
+
+def _in_parts(logits: torch.Tensor, beside: torch.Tensor) -> Iterator[Any]:
+    """Yields some rows of both at a time."""
+    rows = max(1, AT_A_TIME // logits.shape[1])
+    return zip(torch.split(logits, rows), torch.split(beside, rows), strict=True)

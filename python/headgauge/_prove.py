@@ -17,7 +17,9 @@ import torch
 from transformers import AutoModelForCausalLM
 from transformers.cache_utils import DynamicCache
 
-from headgauge import _core
+from headgauge import _core, _next_tokens
+from headgauge._attention import last_logits
+from headgauge._cache import whole_bytes
 from headgauge._swap import use
 from headgauge._texts import TextOrIds, checked_path, split, texts_of
 from headgauge.errors import BadInputError, UsageError
@@ -240,12 +242,13 @@ def _compared(model: Any, whole: Any, plan: Any, documents: Sequence[_Case], tol
     for case in documents:
         ids = torch.tensor([case.ids], device=model.device)
         whole.set_attn_implementation("sdpa")
-        unchanged, right = _judged(whole(ids, use_cache=False).logits, case)
+        asked = last_logits(whole, case.answer + 1)
+        unchanged, right = _judged(whole(ids, use_cache=False, **asked).logits, case)
         with use(whole, plan) as change:
             change._by_kernels = False
-            measured, right_measured = _judged(whole(ids, use_cache=False).logits, case)
+            measured, right_measured = _judged(whole(ids, use_cache=False, **asked).logits, case)
         model.set_attn_implementation(planned)
-        logits, held, of_whole = _decoded(model, ids, case, DynamicCache(config=whole.config))
+        logits, held, of_whole = _decoded(model, ids, case, whole.config)
         decoded, right_decoded = _judged(logits, case)
         proof.tokens += len(decoded)
         proof.largest_difference = max(proof.largest_difference, float((decoded - measured).abs().max()))
@@ -268,34 +271,24 @@ def _compared(model: Any, whole: Any, plan: Any, documents: Sequence[_Case], tol
 
 def _judged(logits: torch.Tensor, case: _Case) -> tuple[torch.Tensor, bool]:
     """Returns the losses of the judged tokens, and whether all of them are the most likely ones."""
-    asked = logits[0, -case.answer - 1 : -1].double().cpu()
-    targets = torch.tensor(case.ids[-case.answer :])
-    losses = torch.nn.functional.cross_entropy(asked, targets, reduction="none")
-    return losses, bool((asked.argmax(dim=-1) == targets).all())
+    asked, ids = logits[0, -case.answer - 1 :], case.ids[-case.answer - 1 :]
+    losses = torch.tensor(_next_tokens.losses(asked, ids), dtype=torch.float64)
+    return losses, all(_next_tokens.right(asked, ids))
 
 
-def _decoded(model: Any, ids: Any, case: _Case, own: Any) -> tuple[torch.Tensor, int, int]:
-    """Returns the logits through the cache, its bytes, and those of `own`, the cache of the model as it is.
+def _decoded(model: Any, ids: Any, case: _Case, config: Any) -> tuple[torch.Tensor, int, int]:
+    """Returns the logits through the cache, its bytes, and those of the cache of a model of this config as it is.
     The prompt comes in one pass, then token by token; the prompt of a text is its first half."""
     cache: Any = DynamicCache(config=model.config)
-    logits = []
+    logits, asked = [], {} if case.task is None else last_logits(model, 1)
     name = "cache" if "cache" in inspect.signature(type(model).forward).parameters else "past_key_values"
     prompt = len(case.ids) // 2 if case.task is None else len(case.ids) - case.answer
     for part in (ids[:, :prompt], *ids[:, prompt:].split(1, dim=1)):
-        logits.append(model(part, use_cache=True, **{name: cache}).logits)
-    windows = [getattr(layer, "sliding_window", None) for layer in own.layers]  # the model holds one less
-    tokens = (ids.shape[1] if window is None else min(ids.shape[1], window - 1) for window in windows)
+        logits.append(model(part, use_cache=True, **asked, **{name: cache}).logits)
     held = sum(_bytes(layer) for layer in cache.layers)
-    whole = sum(_token_bytes(layer) * count for layer, count in zip(cache.layers, tokens, strict=True))
-    return torch.cat(logits, dim=1), held, whole
+    return torch.cat(logits, dim=1), held, whole_bytes(config, cache.layers, ids.shape[1])
 
 
 def _bytes(layer: Any) -> int:
     """Returns what a layer of the cache holds: one of the export's code, or of transformers."""
     return int(layer.nbytes if hasattr(layer, "nbytes") else layer.keys.nbytes + layer.values.nbytes)
-
-
-def _token_bytes(layer: Any) -> int:
-    if hasattr(layer, "token_bytes"):
-        return int(layer.token_bytes)
-    return sum(t[:, :, 0].numel() * t.element_size() for t in (layer.keys, layer.values))

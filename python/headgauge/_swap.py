@@ -20,7 +20,7 @@ from headgauge._attention import (
     remove_swap,
     unwrapped,
 )
-from headgauge._cache import Kind, PrunedLayer, can_prune, pending, with_pruned_layers
+from headgauge._cache import Kind, PrunedLayer, can_prune, pending, whole_bytes, with_pruned_layers
 from headgauge._change import Change, Changes
 from headgauge._changed_attention import Attention, heads_by_change, join_heads
 from headgauge._forward_pass import places_within
@@ -37,7 +37,7 @@ class CacheBytes(NamedTuple):
 
     held: int
     whole: int
-    """Bytes of all keys and values of the same tokens."""
+    """Bytes of the model's own cache after the same tokens: its layers with a window hold that alone."""
 
 
 class use:
@@ -159,9 +159,9 @@ class use:
         """Returns the measured size of the model's last key-value cache; None: it made none."""
         if not self._layers:
             return self._cache_bytes
-        return CacheBytes(
-            sum(layer.nbytes for layer in self._layers), sum(layer.whole_nbytes for layer in self._layers)
-        )
+        tokens = max(layer.token_count for layer in self._layers)
+        held = sum(layer.nbytes for layer in self._layers)
+        return CacheBytes(held, whole_bytes(self._model.config, self._layers, tokens))
 
     def _counts(self, module: Any) -> bool:
         """Returns whether this swap applies: not to a copy of the model, not if a later swap is

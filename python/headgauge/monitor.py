@@ -9,7 +9,8 @@ import math
 import os
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 import numpy as np
@@ -32,6 +33,7 @@ KEPT: tuple[MetricName, ...] = (
     "largest_logit", "mean_logit", "log_sum_exp", "separability_excess", "jacobian_spectral",
 )  # fmt: skip
 SCHEMA = "headgauge.monitor/1"
+BEGIN = json.dumps({"schema": SCHEMA})[:-1].encode()  # of the line of every record
 SHORTEST = 32  # minimum number of tokens of a measured text
 # Errors that end no training.
 OF_BATCH = (BadInputError, ResourceError, UnsupportedError, torch.OutOfMemoryError)
@@ -98,8 +100,10 @@ class Monitor:
     largest logit, mean logit, log-sum-exp, separability above its null, spectral norm of the
     Jacobian (docs/formats.md).
 
-    `path`: a JSON Lines file to which each record is appended. A training that is resumed goes on from the
-    records of earlier steps: warnings compare with the first of them. `writer`: a SummaryWriter of
+    `path`: a JSON Lines file to which each record is appended, or a folder, for its monitor.jsonl. A training that is
+    resumed goes on from the records of earlier steps: warnings compare with the first of them. A file that holds
+    something else, or records of another model, stays as it is: records go to NAME-2.jsonl, and a warning says so.
+    `writer`: a SummaryWriter of
     TensorBoard, or an object with the same add_scalar, add_histogram and add_image. `warn`: called
     with a sentence for each problem that begins; by default warnings.warn.
 
@@ -132,12 +136,14 @@ class Monitor:
         self._began, self._spent = time.perf_counter(), 0.0
         self._first = not distributed.is_initialized() or distributed.get_rank() == 0
         self._file: TextIO | None = None
-        self._before: list[dict[str, Any]] = []
+        self._path: Path | None = None
+        """The file whose records are not yet known."""
         if path is not None and self._first:
-            path = checked_path(path)
+            self._path = Path(checked_path(path))
+            if self._path.is_dir():
+                self._path /= "monitor.jsonl"
             try:
-                self._before = _whole_records(path)
-                self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 - closed by close()
+                self._file = self._path.open("a", encoding="utf-8")
             except OSError as error:
                 raise ResourceError(f"path: expected a file to write to, found: {error}") from error
         # The hook is on the object that is called: for a compiled module this is outside of the
@@ -212,20 +218,25 @@ class Monitor:
         ids = _of_processes(lambda: self._text(live))[0]
         of_all = _of_processes(lambda: self._of_text(live, ids))[1]
         metrics = {k: _joined(k, np.stack([own[k] for own, _ in of_all])) for k in of_all[0][0]}
-        for earlier in self._before:
-            if earlier["step"] < self._steps:
-                self._look(earlier["step"], earlier["metrics"])
-        self._before = []
+        family = str(getattr(self._model.config, "model_type", "unknown"))
+        if self._path is not None:
+            with self._filing():
+                self._go_on(self._path, family, metrics)
+            self._path = None
         said = self._look(self._steps, metrics)
         lost = {place for _, undefined in of_all for place in undefined if place[0] not in self._said}
-        self._said.update(layer for layer, _ in lost)
-        for layer, of_layer in itertools.groupby(sorted(lost), lambda place: place[0]):
-            heads = ", ".join(str(head) for _, head in of_layer)
-            said.append(f"step {self._steps}: layer {layer}, heads {heads}: scores are not finite numbers")
+        layers = sorted({layer for layer, _ in lost})
+        self._said.update(layers)
+        if layers:  # the layers after a broken one follow it
+            heads = ", ".join(str(head) for layer, head in sorted(lost) if layer == layers[0])
+            later = f", nor are those of {len(layers) - 1} later layers" if layers[1:] else ""
+            said.append(
+                f"step {self._steps}: layer {layers[0]}, heads {heads}: scores are not finite numbers{later}"
+            )
         record = {
             "schema": SCHEMA,
             "model": getattr(self._model.config, "name_or_path", "") or type(self._model).__name__,
-            "family": str(getattr(self._model.config, "model_type", "unknown")),
+            "family": family,
             "step": self._steps,
             "tokens": len(ids),
             "seconds": time.perf_counter() - began,
@@ -244,10 +255,37 @@ class Monitor:
             for line in drift.look(step, np.array(metrics[drift.metric], dtype=np.float64))
         ]  # fmt: skip
 
+    def _go_on(self, wanted: Path, family: str, metrics: dict[str, Values]) -> None:
+        """Looks at the records of earlier steps. Begins a file beside one that holds something else."""
+        path, number, shapes = wanted, 1, {values.shape for values in metrics.values()}
+        while (earlier := _own_records(path, family, shapes)) is None:
+            number += 1
+            path = wanted.with_name(f"{wanted.stem}-{number}{wanted.suffix}")
+        if path != wanted:
+            self._warn(
+                f"{wanted}: expected records of this model, found others; it stays, and records go to {path}"
+            )
+            self._close_file()
+            self._file = path.open("a", encoding="utf-8")
+        for step in sorted(earlier):
+            if step < self._steps:
+                self._look(step, earlier[step])
+
+    @contextlib.contextmanager
+    def _filing(self) -> Iterator[None]:
+        """Has the training go on if the file takes no records."""
+        try:
+            yield
+        except OSError as error:
+            self._warn(f"step {self._steps}: records are no longer written, for {error}; see Monitor.records")
+            with contextlib.suppress(OSError):
+                self._close_file()
+
     def _write(self, record: dict[str, Any], metrics: dict[str, Values]) -> None:
-        if self._file is not None:
-            self._file.write(json.dumps(record) + "\n")
-            self._file.flush()
+        with self._filing():
+            if self._file is not None:
+                self._file.write(json.dumps(record) + "\n")
+                self._file.flush()
         for name, values in metrics.items():
             known = values[np.isfinite(values)]
             if self._writer is None or not known.size:
@@ -265,9 +303,12 @@ class Monitor:
     def close(self) -> None:
         """Removes the hook from the model and closes the file."""
         self._hook.remove()
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        self._close_file()
+
+    def _close_file(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
 
     def __enter__(self) -> Monitor:  # noqa: PYI034 - Self is of Python 3.11
         return self
@@ -339,24 +380,41 @@ def _joined(name: str, values: Values) -> Values:
     return np.where(known.any(axis=0), joined, np.nan)
 
 
-def _whole_records(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """Returns the records of a file, if there is one, in the order of their steps; of two records of one
-    step the later. Cuts off a last record that is incomplete, as when a training was killed: one that
-    follows on its line could not be read."""
-    if not os.path.isfile(path):  # a pipe is not read
-        return []
-    with open(path, "r+b") as file:
-        text = file.read()
-        end = text.rfind(b"\n") + 1
-        if text[end:].startswith(b"{"):
-            file.truncate(end)
-    records: dict[int, dict[str, Any]] = {}
-    for line in text[:end].splitlines():
-        with contextlib.suppress(ValueError, KeyError, TypeError):  # whatever else the file holds
-            record = json.loads(line)
+def _own_records(
+    path: Path, family: str, shapes: set[tuple[int, ...]]
+) -> dict[int, dict[str, Values]] | None:
+    """Returns the metrics of the records in a file, by step; of two records of one step the later. None: it holds
+    something else, or records of another model. Leaves out damaged lines. A record that follows on the last line could
+    not be read: cuts this line off if it is an incomplete record, as when a training was killed, and else ends it."""
+    if not path.is_file():  # a pipe is not read
+        return None if path.is_dir() else {}
+    text = path.read_bytes()
+    records: dict[int, dict[str, Values]] = {}
+    for record in map(_parsed, text.splitlines()):
+        with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, OverflowError):
             if record["schema"] == SCHEMA:
-                records[int(record["step"])] = record
-    return [records[step] for step in sorted(records)]
+                step, own = int(record["step"]), record.get("family", family) == family
+                metrics = {name: np.array(rows, dtype=np.float64) for name, rows in record["metrics"].items()}
+                if not own or any(values.shape not in shapes for values in metrics.values()):
+                    return None
+                records[step] = metrics
+    end = text.rfind(b"\n") + 1
+    last = text[end:]
+    torn = _parsed(last) is None and (last.startswith(BEGIN) or (bool(records) and BEGIN.startswith(last)))
+    if text.strip() and not records and not torn:
+        return None
+    if torn:
+        os.truncate(path, end)
+    elif last:
+        with path.open("ab") as file:
+            file.write(b"\n")
+    return records
+
+
+def _parsed(line: bytes) -> Any:
+    with contextlib.suppress(ValueError, RecursionError):
+        return json.loads(line)
+    return None
 
 
 def _plain(values: Values) -> list[list[float | None]]:

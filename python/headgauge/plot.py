@@ -61,36 +61,40 @@ class Plot:
         ax: Axes | None = None,
         **options: Any,
     ) -> Axes:
-        """Draws a metric against the context length, with a line for each (layer, head); by default
-        the mean over all heads. Bands are one standard error; for a mean over heads it comes from
+        """Draws a metric against the context length, or the step of a training, with a line for each (layer, head); by
+        default the mean over all heads. Bands are one standard error; for a mean over heads it comes from
         their spread. `options`: labels of further dims, and arguments of Axes.plot."""
         metric = self._results[name]
-        if not {"layer", "head", "length"} <= set(metric.dims):
+        along = "length" if "length" in metric.dims else "step"
+        kept = ["layer", "head", along]
+        if not {*kept} <= set(metric.dims):
             raise UsageError(
-                f"{name}: expected a metric of layer, head and length, found {', '.join(metric.dims) or 'no dims'}"
+                f"{name}: expected a metric of layer, head and length or step, found {', '.join(metric.dims) or 'no dims'}"
             )
         picked = self._named([metric], None, options)
-        values, where = self._pick(metric, ["layer", "head", "length"], picked)
+        values, where = self._pick(metric, kept, picked)
         ax = _axes(ax)
-        lengths = np.asarray(self._results.coords["length"], dtype=float)
+        places = np.asarray(self._results.coords[along], dtype=float)
         if heads is None:
-            of_heads = values.reshape(-1, len(lengths))
+            of_heads = values.reshape(-1, len(places))
             count = np.maximum(1, np.isfinite(of_heads).sum(axis=0))
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)  # a length at which no head has a value
+                warnings.simplefilter("ignore", RuntimeWarning)  # a place at which no head has a value
                 mean, spread = np.nanmean(of_heads, axis=0), np.nanstd(of_heads, axis=0)
-            _line(ax, lengths, mean, spread / np.sqrt(count), "all heads", options)
+            _line(ax, places, mean, spread / np.sqrt(count), "all heads", options)
         for layer, head in heads or ():
             cell = (self._place("layer", layer), self._place("head", head))
             errors = None
             if metric.stderr is not None:
-                errors = self._pick(metric, ["layer", "head", "length"], picked, metric.stderr)[0][cell]
-            _line(ax, lengths, values[cell], errors, f"head {layer}.{head}", options)
+                errors = self._pick(metric, kept, picked, metric.stderr)[0][cell]
+            _line(ax, places, values[cell], errors, f"head {layer}.{head}", options)
         if where:
             ax.set_title(metric.title + where)
-        ax.set_xscale("log", base=2)
-        ax.set_xticks(lengths, [f"{length:g}" for length in lengths])
-        ax.set_xlabel("context length (tokens)")
+        ax.set_xlabel("step")
+        if along == "length":
+            ax.set_xscale("log", base=2)
+            ax.set_xticks(places, [f"{length:g}" for length in places])
+            ax.set_xlabel("context length (tokens)")
         ax.set_ylabel(f"{metric.title} ({metric.unit})")
         ax.legend()
         return ax

@@ -100,6 +100,39 @@ class Answers(unittest.TestCase):
     def test_of_a_live_model(self) -> None:
         self.check(self.model)
 
+    def test_a_live_model_computes_the_logits_of_answers_alone(self) -> None:
+        rows: list[int] = []
+        hook = self.model.lm_head.register_forward_hook(lambda _, args, __: rows.append(args[0].shape[1]))
+        self.addCleanup(hook.remove)
+        self.check(self.model)
+        self.assertEqual(max(rows), 4)
+
+    def test_numbers_of_tokens_need_few_logits_in_float64_at_a_time(self) -> None:
+        from torch.utils._python_dispatch import TorchDispatchMode
+
+        from headgauge import _next_tokens
+
+        class Sizes(TorchDispatchMode):
+            def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                found = func(*args, **(kwargs or {}))
+                if isinstance(found, torch.Tensor) and found.dtype == torch.float64:
+                    sizes.append(found.numel())
+                return found
+
+        sizes: list[int] = []
+        draw = torch.Generator().manual_seed(1)
+        logits, others = torch.randn((2, 24, 262_144), generator=draw)
+        ids = torch.randint(262_144, (24,), generator=draw).tolist()
+        with Sizes():
+            losses, apart = _next_tokens.losses(logits, ids), _next_tokens.divergence(logits, others)
+        self.assertLessEqual(max(sizes), 2**21)
+        own, other = (torch.log_softmax(each.double(), dim=1) for each in (logits, others))
+        expected = -own[:-1].gather(1, torch.tensor(ids[1:])[:, None])[:, 0]
+        torch.testing.assert_close(torch.tensor(losses, dtype=torch.float64), expected)
+        torch.testing.assert_close(
+            torch.tensor(apart, dtype=torch.float64), (other.exp() * (other - own)).sum(1)
+        )
+
     def test_a_model_without_a_loss_has_no_answers(self) -> None:
         with self.assertRaisesRegex(errors.UnsupportedError, "tasks: expected a model that predicts"):
             headgauge.scan(self.model.model, tasks=str(self.file), lengths=[16])

@@ -57,6 +57,19 @@ class Caches(unittest.TestCase):
                 with self.subTest(kind=kind, **change), headgauge.use(model, **change):
                     self.agree(model, row())
 
+    def test_whole_bytes_are_those_of_the_model_s_own_cache(self) -> None:
+        for kind in ("llama", "mistral", "gemma3_text"):
+            model, tokens = make(kind), row(60)
+            own = transformers.DynamicCache(config=model.config)
+            with torch.no_grad():
+                model(tokens, past_key_values=own)
+            expected = sum(t.nbytes for layer in own.layers for t in (layer.keys, layer.values))
+            with self.subTest(kind), headgauge.use(model, pattern="sinks:sinks=1,window=3") as changed:
+                with torch.no_grad():
+                    model(tokens, use_cache=True)
+                assert changed.cache_bytes is not None
+                self.assertEqual(changed.cache_bytes.whole, expected)
+
     def test_of_a_padded_batch(self) -> None:
         tokens, mask = torch.cat([row(), row().flip(1)]), torch.ones(2, 40, dtype=torch.long)
         mask[1, :13] = tokens[1, :13] = 0

@@ -130,6 +130,93 @@ class Training(unittest.TestCase):
             self.assertEqual(lines, [*first[:2], *again])
             self.assertEqual(headgauge.Results.load(path).coords["step"], [1, 2, 3, 4])
 
+    def test_goes_on_whatever_the_file_holds(self) -> None:
+        model = make()
+
+        def record(step: int = 1, **more: Any) -> bytes:
+            metrics = {"entropy_normalized": [[0.97] * 4] * 2, "max_weight": [[0.5, None, 0.5, 0.5]] * 2}
+            own = {
+                "schema": "headgauge.monitor/1",
+                "model": "",
+                "family": "gpt2",
+                "step": step,
+                "metrics": metrics,
+            }
+            return json.dumps(own | more).encode() + b"\n"
+
+        def of(*shape: int) -> dict[str, Any]:
+            return {"entropy_normalized": np.full(shape, 0.97).tolist()}
+
+        own = record()
+        begun = own[:-20]  # a training was killed
+        damaged = [
+            b"\0" * 9 + b"\n", own[:60] + b"\n", b"[" * 10**5 + b"\n", record(step="one"), record(step=1e999),
+            record(metrics=None), record(metrics=[1]), record(metrics={"entropy_normalized": [[0.5], [0.5, 1]]}),
+            record(metrics={"entropy_normalized": [[10**400] * 4] * 2}), record(metrics={"entropy_normalized": "none"}),
+            b'{"schema": "headgauge.monitor/1"}\n',
+        ]  # fmt: skip
+        goes_on: list[tuple[bytes, bytes]] = [(text, text) for text in (
+            b"", b"\n", own, record(step=9), record(metrics=of(2, 4)), record(metrics={"another": [[1] * 4] * 2}),
+            *(own + line for line in damaged), *(line + own for line in damaged), b'{"loss": 1}\n' + own,
+        )] + [
+            (own[:-1], own), (own + b'{"my": "note', own + b'{"my": "note\n'), (own + b"[1]", own + b"[1]\n"),
+            (own + begun, own), (own + own[:7], own), (own + b"{", own), (begun, b""), (b"note\n" + begun, b"note\n"),
+            (own + b'{"schema": "headgauge.monitor/1"}', own + b'{"schema": "headgauge.monitor/1"}\n'),
+        ]  # fmt: skip
+        stays: list[bytes | None] = [
+            b'{"my": "data"}', b'{"my": "data"}\n', b"{", b'{"my": "da', b"[1, 2]", b"text\nmore", bytes(range(256)), b"\xff\xfe",
+            *damaged, record(family="llama"), record(metrics=of(3, 4)), record(metrics=of(2, 8)), record(metrics=of(8)),
+            own + record(metrics=of(5, 8)), record(schema="headgauge.monitor/2"), None,
+        ]  # fmt: skip
+        measured = {"entropy_normalized": np.full((2, 4), 0.98)}
+        patch = mock.patch.object(headgauge.Monitor, "_of_text", lambda *_: (measured, set()))
+        patch.start()
+        self.addCleanup(patch.stop)
+        for before, kept in [*goes_on, *((text, None) for text in stays)]:
+            with self.subTest(before and before[:90]), tempfile.TemporaryDirectory() as folder:
+                path, said, end = Path(folder) / "monitor.jsonl", [], b""
+                if before is None:  # neither it nor the next name can hold records
+                    path.write_bytes(b"{}")
+                    path.with_name("monitor-2.jsonl").mkdir()
+                else:
+                    path.write_bytes(before)
+                for step in (5, 6):
+                    with headgauge.Monitor(
+                        model, every=1, measures=["weights"], path=path, warn=said.append
+                    ) as monitor:
+                        model(input_ids=batch(step))
+                        self.assertIsNotNone(monitor.step(step))
+                    end += json.dumps(monitor.records[0]).encode() + b"\n"
+                if kept is not None:
+                    self.assertEqual((path.read_bytes(), said), (kept + end, []))
+                    continue
+                other = path.with_name("monitor-3.jsonl" if before is None else "monitor-2.jsonl")
+                self.assertEqual((path.read_bytes(), other.read_bytes()), (before or b"{}", end))
+                self.assertEqual(len(said), 2)
+                self.assertRegex(said[0], f"expected records of this model, found others.* go to {other}$")
+                self.assertEqual(headgauge.Results.load(other).coords["step"], [5, 6])
+
+    def test_a_folder_is_given_a_file(self) -> None:
+        model = make()
+        with tempfile.TemporaryDirectory() as folder:
+            with headgauge.Monitor(model, every=1, measures=["weights"], path=folder) as monitor:
+                train(model, 1, monitor.step)
+            self.assertEqual(headgauge.Results.load(Path(folder) / "monitor.jsonl").coords["step"], [1])
+
+    def test_goes_on_without_room_for_records(self) -> None:
+        model, said = make(), []
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "monitor.jsonl"
+            with headgauge.Monitor(
+                model, every=1, measures=["weights"], path=path, warn=said.append
+            ) as monitor:
+                file = monitor._file = mock.Mock(wraps=monitor._file)
+                file.write.side_effect = OSError(28, "No space left on device")
+                train(model, 2, monitor.step)
+        self.assertEqual([record["step"] for record in monitor.records], [1, 2])
+        self.assertEqual(len(said), 1)
+        self.assertRegex(said[0], "^step 1: records are no longer written, for .*No space left")
+
     def test_padding_is_no_text_and_short_texts_are_left_out(self) -> None:
         model = make()
         monitor = headgauge.Monitor(model, every=1, measures=["weights"])
@@ -349,13 +436,24 @@ class NotFinite(unittest.TestCase):
                 self.assertEqual([value is None for value in first[name][0]], [False, True, False, False])
                 self.assertEqual([first[name][1], *second[name]], [[None] * 4] * 3)
                 self.assertTrue(np.isnan(loaded[name].values[1]).all())
-        # One a layer: that every head of layer 0 follows is not said again, but by the monitor of another run.
-        says = "step {}: layer {}, heads {}: scores are not finite numbers"
-        expected = [says.format(*of) for of in ((1, 0, "1"), (1, 1, "0, 1, 2, 3"))]
-        again = [says.format(*of) for of in ((5, 0, "0, 1, 2, 3"), (5, 1, "0, 1, 2, 3"))]
-        self.assertEqual(said, expected + again)
-        self.assertEqual(monitor.records[0]["warnings"], expected)
+        # That every head of layer 0 follows is not said again, but by the monitor of another run.
+        says = "step {}: layer 0, heads {}: scores are not finite numbers, nor are those of 1 later layers"
+        expected = [says.format(1, "1"), says.format(5, "0, 1, 2, 3")]
+        self.assertEqual(said, expected)
+        self.assertEqual(monitor.records[0]["warnings"], expected[:1])
         self.assertEqual((monitor.skipped, monitor.records[3]["warnings"]), (0, []))
+
+    def test_a_broken_layer_is_one_warning_and_one_before_it_another(self) -> None:
+        config = transformers.GPT2Config(vocab_size=97, n_embd=32, n_layer=9, n_head=4, n_positions=128)
+        model, said = transformers.GPT2LMHeadModel(config), []
+        with headgauge.Monitor(model, every=1, measures=["weights"], warn=said.append) as monitor:
+            for step, layer in ((1, 5), (2, 5), (3, 3)):
+                with torch.no_grad():
+                    model.transformer.h[layer].attn.c_attn.bias[8] = torch.nan
+                model(input_ids=batch(step))
+                monitor.step()
+        says = "step {}: layer {}, heads 1: scores are not finite numbers, nor are those of {} later layers"
+        self.assertEqual(said, [says.format(1, 5, 3), says.format(3, 3, 1)])
 
     def test_measured_heads_are_what_they_are_without(self) -> None:
         model = make()

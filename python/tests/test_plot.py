@@ -1,11 +1,13 @@
 """Figures with matplotlib."""
 
+import json
 import unittest
 import warnings
 
 import numpy as np
 from test_results import ResultsTest, needs
 
+import headgauge
 from headgauge import errors
 
 
@@ -52,6 +54,23 @@ class PlotTest(ResultsTest):
         np.testing.assert_allclose(mean.get_ydata(), entropy.values.reshape(36, 2).mean(axis=0))
         points = plot.scatter("entropy", "max_weight", length=32).collections[0].get_offsets()
         np.testing.assert_array_equal(points[:, 1], self.results["max_weight"].values[..., 0].ravel())
+
+    def test_a_curve_of_a_training_is_over_its_steps(self):
+        draw = np.random.default_rng(1)
+        values = {step: draw.random((2, 4)) for step in (100, 200, 300)}
+        lines = [
+            json.dumps({"schema": "headgauge.monitor/1", "step": k, "metrics": {"entropy": v.tolist()}})
+            for k, v in values.items()
+        ]
+        path = self.folder / "monitor.jsonl"
+        path.write_text("\n".join(lines) + "\n")
+        plot = headgauge.Results.load(path).plot
+        drawn = plot.curve("entropy", [(1, 3)])
+        np.testing.assert_array_equal(drawn.lines[0].get_xdata(), [*values])
+        np.testing.assert_array_equal(drawn.lines[0].get_ydata(), [v[1, 3] for v in values.values()])
+        self.assertEqual((drawn.get_xlabel(), drawn.get_xscale()), ("step", "linear"))
+        (mean,) = plot.curve("entropy").lines
+        np.testing.assert_allclose(mean.get_ydata(), [v.mean() for v in values.values()])
 
     def test_every_metric_is_drawn(self):
         """At the last label of the dims that have no room, or at those that are named."""
@@ -109,7 +128,9 @@ class PlotTest(ResultsTest):
         plot = self.results.plot
         with self.assertRaisesRegex(errors.UsageError, "^critical_n: expected a metric of heads"):
             plot.scatter("critical_n", "entropy")
-        with self.assertRaisesRegex(errors.UsageError, "^loss: expected a metric of layer, head and length"):
+        with self.assertRaisesRegex(
+            errors.UsageError, "^loss: expected a metric of layer, head and length or step, found"
+        ):
             plot.curve("loss")
         with self.assertRaisesRegex(errors.UsageError, "^top_n: expected one of 1, .*found 19"):
             plot.map("distance", top_n=19)

@@ -78,6 +78,16 @@ class Prove(Exported):
         self.assertFalse(proof.holds)
         self.assertIn("2 measured, 2 decoded; 2 differ", str(proof))
 
+    def test_logits_of_answers_alone_are_computed(self) -> None:
+        judged, rows = _prove._judged, set()
+        with mock.patch.object(
+            _prove,
+            "_judged",
+            lambda logits, case: rows.add(logits.shape[1] - case.answer) or judged(logits, case),
+        ):
+            self.assertTrue(headgauge.prove(self.folders["Llama"], tasks=self.tasks).holds)
+        self.assertEqual(rows, {1})
+
     def test_change_is_the_mean_over_tokens(self) -> None:
         texts = [self.ids(count)[0, -count:].tolist() for count in (96, 10)]
         long, short = (headgauge.prove(self.folders["Llama"], [text]) for text in texts)
