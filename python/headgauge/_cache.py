@@ -110,8 +110,10 @@ class PrunedLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignor
     is_compileable = False
     is_croppable = True
 
-    def __init__(self, owner: Any, record_past: bool) -> None:
+    def __init__(self, owner: Any, record_past: bool, window: int | None) -> None:
+        """`window`: that of the model's own cache of the layer."""
         super().__init__()  # type: ignore[no-untyped-call,unused-ignore]
+        self.window = window
         self.owner, self.token_count, self.state = owner, 0, LayerState()
         self._record_past = record_past
         self._token_bytes = 0
@@ -160,8 +162,8 @@ class PrunedLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignor
 
     @property
     def whole_nbytes(self) -> int:
-        """Returns the bytes of the model's own cache for as many tokens, without a sliding window."""
-        return self.token_count * self._token_bytes
+        """Returns the bytes of the model's own cache of the layer after as many tokens."""
+        return tokens_held(self.window, self.token_count) * self._token_bytes
 
     def _each_batch(self, change: Callable[[torch.Tensor], torch.Tensor]) -> None:
         state = self.state
@@ -222,7 +224,7 @@ class PrunedLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignor
             self.state.held[kind] = held.until(self.token_count)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> PrunedLayer:
-        copied = PrunedLayer(self.owner, self.record_past)
+        copied = PrunedLayer(self.owner, self.record_past, self.window)
         copied.token_count, copied._token_bytes = self.token_count, self._token_bytes
         copied.state, copied.is_initialized = copy.deepcopy(self.state, memo), self.is_initialized
         return copied
@@ -262,13 +264,23 @@ def can_prune(model: Any) -> bool:
     return all(type(layer) in (DynamicLayer, DynamicSlidingWindowLayer) for layer in own.layers)
 
 
+def windows_of(config: Any) -> list[int | None]:
+    """Returns the window of each layer of the cache that a model makes itself; None: it holds all tokens."""
+    return [getattr(layer, "sliding_window", None) for layer in DynamicCache(config=config).layers]
+
+
+def tokens_held(window: int | None, count: int) -> int:
+    """Returns of how many of `count` tokens such a layer holds keys and values: one less than its window."""
+    return count if window is None else min(count, window - 1)
+
+
 def with_pruned_layers(
-    past: Any, owner: Any, layers: int, record_past: bool
+    past: Any, owner: Any, config: Any, record_past: bool
 ) -> tuple[Any, list[PrunedLayer]]:
     """Returns a cache with kept layers to use instead of an empty cache or None. A DynamicCache is
     changed in place; other kinds, which have a fixed size, are replaced."""
     record_past |= any(getattr(layer, "record_past", False) for layer in getattr(past, "layers", ()))
-    kept = [PrunedLayer(owner, record_past) for _ in range(layers)]
+    kept = [PrunedLayer(owner, record_past, window) for window in windows_of(config)]
     if type(past) is not DynamicCache:
         return Cache(layers=list(kept)), kept
     past.layers[:] = kept

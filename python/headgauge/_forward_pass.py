@@ -81,6 +81,8 @@ class Run:
     """True to keep the last hidden states, because there are no next-token logits."""
     beside: Mapping[str, list[int]] = field(default_factory=dict)
     """What else forward() gets with each token of the document."""
+    answered: int = 0
+    """Number of last tokens that are an answer, whose predictions alone are read; 0: all."""
     numbers: tuple[int, ...] = ()
     """Numbers of the attention layers in the model; empty: not known yet."""
 
@@ -106,6 +108,8 @@ class Run:
         names = arguments_of(self.model)
         if "use_cache" in names:
             given["use_cache"] = False
+        if self.answered and "logits_to_keep" in names:
+            given["logits_to_keep"] = self.answered + 1
         if self.ends_in_hidden and "output_hidden_states" in names:
             given["output_hidden_states"] = True
         return given

@@ -207,11 +207,14 @@ class LiveModel:
                 f"{self.name}: expected layers in a ModuleList for x='hidden', found none; use x='embedding' or 'value'"
             )
         more = {"embedding": self.embedding, "enters": x == "hidden", "ends_in_hidden": not self.has_loss}
+        answered = answered or [0] * len(documents)
         runs = [
-            self._run(ids, of_encoder, document=k, beside=dict(enumerate(self.beside)).get(k, {}), **more)
-            for k, (ids, of_encoder) in enumerate(zip(documents, inputs, strict=True))
+            self._run(
+                ids, of_encoder, document=k, beside=dict(enumerate(self.beside)).get(k, {}), answered=of, **more
+            )
+            for k, (ids, of_encoder, of) in enumerate(zip(documents, inputs, answered, strict=True))
         ]
-        source = LiveSource(self, runs, x, answered or [0] * len(runs))
+        source = LiveSource(self, runs, x)
         self._sources.add(source)
         return source
 
@@ -303,8 +306,8 @@ class LiveModel:
 class LiveSource:
     """The heads of a transformers model for some texts."""
 
-    def __init__(self, live: LiveModel, runs: list[Run], x: str, answered: list[int]) -> None:
-        self._live, self._x, self._answered = live, x, answered
+    def __init__(self, live: LiveModel, runs: list[Run], x: str) -> None:
+        self._live, self._x = live, x
         self._whole = self._runs = runs
         heads = live.layers[0]["shape"]["heads"]
         self._changes: dict[int, list[Change | None]] = (
@@ -459,7 +462,7 @@ class LiveSource:
 
     def _said(self, document: int, finished: Any) -> tuple[torch.Tensor, list[int]]:
         assert finished.logits is not None
-        ids, answered = self._runs[document].ids, self._answered[document]
+        ids, answered = self._runs[document].ids, self._runs[document].answered
         first = -answered - 1 if answered else 0  # the first of the rows that predict
         return finished.logits[first:], ids[first:]
 
@@ -485,7 +488,7 @@ class LiveSource:
         """Keeps the logits of every token of the texts, or the last hidden states, in memory as the model returns
         them."""
         for document in list(self._passes):
-            if self._answered[document]:
+            if self._runs[document].answered:
                 continue
             finished = self._finished(document)
             assert finished is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-ROWS = 256  # rows processed at a time: their logits are in memory as float64
+ROWS = 8  # rows processed at a time: their logits are in memory as float64
 
 
 def losses(logits: torch.Tensor, ids: list[int]) -> list[float]:

@@ -16,6 +16,7 @@ from transformers import AutoModelForCausalLM
 from transformers.cache_utils import DynamicCache
 
 from headgauge import _core
+from headgauge._cache import tokens_held, windows_of
 from headgauge._swap import use
 from headgauge._texts import TextOrIds, checked_path, split, texts_of
 from headgauge.errors import BadInputError, UsageError
@@ -224,7 +225,7 @@ def _compared(model: Any, whole: Any, plan: Any, documents: Sequence[_Case], tol
             change._by_kernels = False
             measured, right_measured = _judged(whole(ids, use_cache=False).logits, case)
         model.set_attn_implementation(planned)
-        logits, held, of_whole = _decoded(model, ids, case, DynamicCache(config=whole.config))
+        logits, held, of_whole = _decoded(model, ids, case, windows_of(whole.config))
         decoded, right_decoded = _judged(logits, case)
         proof.tokens += len(decoded)
         proof.largest_difference = max(proof.largest_difference, float((decoded - measured).abs().max()))
@@ -253,8 +254,8 @@ def _judged(logits: torch.Tensor, case: _Case) -> tuple[torch.Tensor, bool]:
     return losses, bool((asked.argmax(dim=-1) == targets).all())
 
 
-def _decoded(model: Any, ids: Any, case: _Case, own: Any) -> tuple[torch.Tensor, int, int]:
-    """Returns the logits through the cache, its bytes, and those of `own`, the cache of the model as it is.
+def _decoded(model: Any, ids: Any, case: _Case, windows: Sequence[int | None]) -> tuple[torch.Tensor, int, int]:
+    """Returns the logits through the cache, its bytes, and those of the cache of the model as it is.
     The prompt comes in one pass, then token by token; the prompt of a text is its first half."""
     cache: Any = DynamicCache(config=model.config)
     logits = []
@@ -262,8 +263,7 @@ def _decoded(model: Any, ids: Any, case: _Case, own: Any) -> tuple[torch.Tensor,
     prompt = len(case.ids) // 2 if case.task is None else len(case.ids) - case.answer
     for part in (ids[:, :prompt], *ids[:, prompt:].split(1, dim=1)):
         logits.append(model(part, use_cache=True, **{name: cache}).logits)
-    windows = [getattr(layer, "sliding_window", None) for layer in own.layers]  # the model holds one less
-    tokens = (ids.shape[1] if window is None else min(ids.shape[1], window - 1) for window in windows)
+    tokens = (tokens_held(window, ids.shape[1]) for window in windows)
     held = sum(_bytes(layer) for layer in cache.layers)
     whole = sum(_token_bytes(layer) * count for layer, count in zip(cache.layers, tokens, strict=True))
     return torch.cat(logits, dim=1), held, whole

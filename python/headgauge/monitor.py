@@ -10,6 +10,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 import numpy as np
@@ -31,6 +32,7 @@ KEPT: tuple[MetricName, ...] = (
     "largest_logit", "mean_logit", "log_sum_exp", "separability_excess", "jacobian_spectral",
 )  # fmt: skip
 SCHEMA = "headgauge.monitor/1"
+BEGIN = f'{{"schema": "{SCHEMA}"'.encode()  # of a record
 SHORTEST = 32  # minimum number of tokens of a measured text
 # Errors that end no training.
 OF_BATCH = (BadInputError, ResourceError, UnsupportedError, torch.OutOfMemoryError)
@@ -98,7 +100,8 @@ class Monitor:
     Jacobian (docs/formats.md).
 
     `path`: a JSON Lines file to which each record is appended. A training that is resumed goes on from the
-    records of earlier steps: warnings compare with the first of them. `writer`: a SummaryWriter of
+    records of earlier steps: warnings compare with the first of them. If the file holds anything else than records
+    of this model, it stays as it is, records go to a new file beside it (NAME-2), and a warning says so. `writer`: a SummaryWriter of
     TensorBoard, or an object with the same add_scalar, add_histogram and add_image. `warn`: called
     with a sentence for each problem that begins; by default warnings.warn.
 
@@ -135,9 +138,8 @@ class Monitor:
         self._began, self._spent = time.perf_counter(), 0.0
         self._first = not distributed.is_initialized() or distributed.get_rank() == 0
         self._file: TextIO | None = None
-        self._before: list[dict[str, Any]] = []
+        self._path = None if path is None else Path(os.fsdecode(path))
         if path is not None and self._first:
-            self._before = _whole_records(path)
             self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 - closed by close()
         # The hook is on the object that is called: for a compiled module this is outside of the
         # compiled code. It is a function, which copies of the model share: a method would be copied
@@ -211,16 +213,16 @@ class Monitor:
         ids = _of_processes(lambda: self._text(live))[0]
         of_all = _of_processes(lambda: self._of_text(live, ids))[1]
         metrics = {k: _joined(k, np.stack([own[k] for own, _ in of_all])) for k in of_all[0][0]}
-        for earlier in self._before:
-            if earlier["step"] < self._steps:
-                self._look(earlier["step"], earlier["metrics"])
-        self._before = []
+        self._go_on(next(iter(metrics.values())).shape if metrics else ())
         said = self._look(self._steps, metrics)
-        lost = {place for _, undefined in of_all for place in undefined if place[0] not in self._said}
-        self._said.update(layer for layer, _ in lost)
-        for layer, of_layer in itertools.groupby(sorted(lost), lambda place: place[0]):
-            heads = ", ".join(str(head) for _, head in of_layer)
-            said.append(f"step {self._steps}: layer {layer}, heads {heads}: scores are not finite numbers")
+        lost = sorted({place for _, undefined in of_all for place in undefined if place[0] not in self._said})
+        if layers := sorted({layer for layer, _ in lost}):
+            self._said.update(layers)
+            heads = ", ".join(str(head) for layer, head in lost if layer == layers[0])
+            after = f", nor are those of {len(layers) - 1} layers after it" if len(layers) > 1 else ""
+            said.append(
+                f"step {self._steps}: layer {layers[0]}, heads {heads}: scores are not finite numbers{after}"
+            )
         record = {
             "schema": SCHEMA,
             "model": getattr(self._model.config, "name_or_path", "") or type(self._model).__name__,
@@ -235,6 +237,30 @@ class Monitor:
         if self._first:
             self._write(record, metrics)
         return record
+
+    def _go_on(self, shape: tuple[int, ...]) -> None:
+        """Reads the earlier records of the file before the first record, once the shape of those of this model is
+        known. A file that holds anything else stays as it is, and a new one begins beside it."""
+        if self._path is None or not self._first:
+            return
+        given, family = self._path, str(getattr(self._model.config, "model_type", "unknown"))
+        path, before = given, _whole_records(given, family, shape)
+        for number in itertools.count(2):
+            if before is not None:
+                break
+            path = given.with_stem(f"{given.stem}-{number}")
+            before = _whole_records(path, family, shape)
+        if path != given and self._file is not None:
+            self._file.close()
+            self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 - closed by close()
+            self._warn(
+                f"{given}: expected records of this model, found other lines; records go to {path}, and the file "
+                "stays as it is"
+            )
+        self._path = None
+        for earlier in before or ():
+            if earlier["step"] < self._steps:
+                self._look(earlier["step"], earlier["metrics"])
 
     def _look(self, step: int, metrics: dict[str, Any]) -> list[str]:
         return [
@@ -338,24 +364,44 @@ def _joined(name: str, values: Values) -> Values:
     return np.where(known.any(axis=0), joined, np.nan)
 
 
-def _whole_records(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+def _whole_records(path: Path, family: str, shape: tuple[int, ...]) -> list[dict[str, Any]] | None:
     """Returns the records of a file, if there is one, in the order of their steps; of two records of one
-    step the later. Cuts off a last record that is incomplete, as when a training was killed: one that
-    follows on its line could not be read."""
-    if not os.path.isfile(path):  # a pipe is not read
+    step the later. None: a line is no record of such a model. Cuts off a last record that is incomplete, as when a
+    training was killed: one that follows on its line could not be read."""
+    if not path.is_file():  # a pipe is not read
         return []
-    with open(path, "r+b") as file:
-        text = file.read()
-        end = text.rfind(b"\n") + 1
-        if text[end:].startswith(b"{"):
-            file.truncate(end)
+    *lines, last = path.read_bytes().split(b"\n")
+    is_cut = bool(last) and last[: len(BEGIN)] == BEGIN[: len(last)] and not _is_json(last)
     records: dict[int, dict[str, Any]] = {}
-    for line in text[:end].splitlines():
-        with contextlib.suppress(ValueError, KeyError, TypeError):  # whatever else the file holds
-            record = json.loads(line)
-            if record["schema"] == SCHEMA:
-                records[int(record["step"])] = record
+    for line in lines if is_cut or not last else [*lines, last]:
+        record = _record(line, family, shape)
+        if record is None:
+            return None
+        records[record["step"]] = record
+    if is_cut:
+        os.truncate(path, path.stat().st_size - len(last))
+    elif last:
+        with path.open("ab") as file:
+            file.write(b"\n")
     return [records[step] for step in sorted(records)]
+
+
+def _is_json(line: bytes) -> bool:
+    with contextlib.suppress(ValueError, RecursionError):
+        json.loads(line)
+        return True
+    return False
+
+
+def _record(line: bytes, family: str, shape: tuple[int, ...]) -> dict[str, Any] | None:
+    """Returns the record of a line, if it is one of a model of this family and shape."""
+    with contextlib.suppress(AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError):
+        record = json.loads(line)
+        metrics = {name: np.array(of, dtype=np.float64) for name, of in record["metrics"].items()}
+        is_own = record["schema"] == SCHEMA and record.get("family", family) == family
+        if is_own and type(record["step"]) is int and all(of.shape == shape for of in metrics.values()):
+            return {"step": record["step"], "metrics": metrics}
+    return None
 
 
 def _plain(values: Values) -> list[list[float | None]]:

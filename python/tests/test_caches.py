@@ -57,6 +57,17 @@ class Caches(unittest.TestCase):
                 with self.subTest(kind=kind, **change), headgauge.use(model, **change):
                     self.agree(model, row())
 
+    def test_the_bytes_of_the_whole_cache_are_those_of_the_models_own(self) -> None:
+        model = sharp(make("gemma3_text"))
+        own = model(row(), use_cache=True).past_key_values
+        held = [layer.keys.shape[2] for layer in own.layers]
+        self.assertGreater(len(set(held)), 1)  # layers with a window, and without
+        with headgauge.use(model, pattern="sinks:sinks=2,window=6", heads="0.0") as changed:
+            model(row(), use_cache=True)
+        assert changed.cache_bytes is not None
+        expected = sum(2 * layer.keys.numel() * layer.keys.element_size() for layer in own.layers)
+        self.assertEqual(changed.cache_bytes.whole, expected)
+
     def test_of_a_padded_batch(self) -> None:
         tokens, mask = torch.cat([row(), row().flip(1)]), torch.ones(2, 40, dtype=torch.long)
         mask[1, :13] = tokens[1, :13] = 0

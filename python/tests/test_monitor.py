@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import multiprocessing
 import tempfile
@@ -123,12 +124,41 @@ class Training(unittest.TestCase):
                 return monitor.records
 
             first = watched(range(1, 4))
-            path.write_bytes(b'{"step": 0}\nno record\n[2]\n' + path.read_bytes()[:-40])
+            path.write_bytes(path.read_bytes()[:-40])
             again = watched(range(3, 5))
-            path.write_bytes(path.read_bytes().split(b"\n", 3)[3])
+            path.write_bytes(path.read_bytes()[:-1])  # killed before the line break
+            again += watched(range(5, 6))
             lines = [json.loads(line) for line in path.read_text().splitlines()]
             self.assertEqual(lines, [*first[:2], *again])
-            self.assertEqual(headgauge.Results.load(path).coords["step"], [1, 2, 3, 4])
+            self.assertEqual(headgauge.Results.load(path).coords["step"], [1, 2, 3, 4, 5])
+
+    def test_a_file_that_holds_anything_else_stays_as_it_is(self) -> None:
+        model, said = make(), []
+        record = {"schema": "headgauge.monitor/1", "step": 1, "metrics": {"entropy": [[0.5] * 4] * 2}}
+        with tempfile.TemporaryDirectory() as folder:
+            for k, line in enumerate(
+                (
+                    '{"my": "data"}', "{\n", "no record\n", "[" * 100_000 + "\n", "[2]\n", "\n\n",
+                    json.dumps(record | {"family": "llama"}) + "\n",
+                    json.dumps(record | {"family": "llama"}),
+                    json.dumps(record | {"metrics": {"entropy": [[0.5] * 2] * 2}}) + "\n",
+                    json.dumps(record | {"metrics": [1]}) + "\n",
+                    json.dumps(record | {"metrics": {"entropy": [[0.5], 2]}}) + "\n",
+                    json.dumps(record | {"step": "one"}) + "\n",
+                )
+            ):  # fmt: skip
+                path = Path(folder) / f"{k}.jsonl"
+                path.write_text(line)
+                for step in (2, 3):  # the second goes on with the file of the first
+                    options: dict[str, Any] = {"every": 1, "measures": ["weights"], "warn": said.append}
+                    with self.subTest(line[:30]), headgauge.Monitor(model, path=path, **options) as monitor:
+                        model(input_ids=batch(1))
+                        monitor.step(step)
+                self.assertEqual(path.read_text(), line)
+                beside = path.with_stem(f"{k}-2")
+                self.assertEqual(headgauge.Results.load(beside).coords["step"], [2, 3])
+                self.assertRegex(said[-1], f"{k}.jsonl: expected records of this model, .*{k}-2.jsonl")
+        self.assertEqual(len(said), 24)
 
     def test_padding_is_no_text_and_short_texts_are_left_out(self) -> None:
         model = make()
@@ -340,6 +370,13 @@ class NotFinite(unittest.TestCase):
                 resumed.step(5)
             loaded = headgauge.Results.load(path)
             loaded.report(Path(folder) / "page.html")
+            with contextlib.suppress(ImportError):
+                from matplotlib import pyplot
+
+                axes = loaded.plot.curve("entropy", ["0.2"])
+                self.assertEqual(axes.get_xlabel(), "step")
+                np.testing.assert_array_equal(axes.lines[0].get_xdata(), loaded.coords["step"])
+                pyplot.close("all")
             self.assertNotIn("NaN", path.read_text())
         self.assertEqual(len(monitor.records), 4)
         first, second = monitor.records[0]["metrics"], monitor.records[1]["metrics"]
@@ -349,10 +386,9 @@ class NotFinite(unittest.TestCase):
                 self.assertEqual([value is None for value in first[name][0]], [False, True, False, False])
                 self.assertEqual([first[name][1], *second[name]], [[None] * 4] * 3)
                 self.assertTrue(np.isnan(loaded[name].values[1]).all())
-        # One a layer: that every head of layer 0 follows is not said again, but by the monitor of another run.
-        says = "step {}: layer {}, heads {}: scores are not finite numbers"
-        expected = [says.format(*of) for of in ((1, 0, "1"), (1, 1, "0, 1, 2, 3"))]
-        again = [says.format(*of) for of in ((5, 0, "0, 1, 2, 3"), (5, 1, "0, 1, 2, 3"))]
+        # The first layer alone: that all heads follow is not said again, but by the monitor of another run.
+        says = "step {}: layer 0, heads {}: scores are not finite numbers, nor are those of 1 layers after it"
+        expected, again = [says.format(1, "1")], [says.format(5, "0, 1, 2, 3")]
         self.assertEqual(said, expected + again)
         self.assertEqual(monitor.records[0]["warnings"], expected)
         self.assertEqual((monitor.skipped, monitor.records[3]["warnings"]), (0, []))
