@@ -114,7 +114,7 @@ def on_model(
         raise UsageError(
             f"model: expected a path, a name or a transformers model, found {type(model).__name__}"
         )
-    LiveModel = imported("headgauge._live", "hf").LiveModel  # noqa: N806
+    LiveModel = imported("headgauge._live", "hf").LiveModel
     with LiveModel(model, inputs, experiment, cross) as live:
         if live.alone:
             if text_or_ids is not None or any(options.get(name) is not None for name in ("text", "tokens")):

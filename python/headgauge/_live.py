@@ -210,7 +210,12 @@ class LiveModel:
         answered = answered or [0] * len(documents)
         runs = [
             self._run(
-                ids, of_encoder, document=k, beside=dict(enumerate(self.beside)).get(k, {}), answered=of, **more
+                ids,
+                of_encoder,
+                document=k,
+                beside=dict(enumerate(self.beside)).get(k, {}),
+                answered=of,
+                **more,
             )
             for k, (ids, of_encoder, of) in enumerate(zip(documents, inputs, answered, strict=True))
         ]

@@ -254,7 +254,9 @@ def _judged(logits: torch.Tensor, case: _Case) -> tuple[torch.Tensor, bool]:
     return losses, bool((asked.argmax(dim=-1) == targets).all())
 
 
-def _decoded(model: Any, ids: Any, case: _Case, windows: Sequence[int | None]) -> tuple[torch.Tensor, int, int]:
+def _decoded(
+    model: Any, ids: Any, case: _Case, windows: Sequence[int | None]
+) -> tuple[torch.Tensor, int, int]:
     """Returns the logits through the cache, its bytes, and those of the cache of the model as it is.
     The prompt comes in one pass, then token by token; the prompt of a text is its first half."""
     cache: Any = DynamicCache(config=model.config)

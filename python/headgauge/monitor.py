@@ -395,7 +395,9 @@ def _is_json(line: bytes) -> bool:
 
 def _record(line: bytes, family: str, shape: tuple[int, ...]) -> dict[str, Any] | None:
     """Returns the record of a line, if it is one of a model of this family and shape."""
-    with contextlib.suppress(AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError):
+    with contextlib.suppress(
+        AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError
+    ):
         record = json.loads(line)
         metrics = {name: np.array(of, dtype=np.float64) for name, of in record["metrics"].items()}
         is_own = record["schema"] == SCHEMA and record.get("family", family) == family

@@ -61,7 +61,7 @@ class Caches(unittest.TestCase):
         model = sharp(make("gemma3_text"))
         own = model(row(), use_cache=True).past_key_values
         held = [layer.keys.shape[2] for layer in own.layers]
-        self.assertGreater(len(set(held)), 1)  # layers with a window, and without
+        self.assertLess(min(held), 40)  # a layer with a window
         with headgauge.use(model, pattern="sinks:sinks=2,window=6", heads="0.0") as changed:
             model(row(), use_cache=True)
         assert changed.cache_bytes is not None

@@ -51,7 +51,10 @@ class PackageTest(unittest.TestCase):
         types = {name: p.annotation for name, p in inspect.signature(headgauge.scan).parameters.items()}
         self.assertEqual(types["measures"], "str | Measure | Sequence[str | Measure] | None")
         self.assertIn("Pattern", types["pattern"])
-        with TEXT.open() as file, self.assertRaisesRegex(errors.BadInputError, "found an open file; give pathl"):
+        with (
+            TEXT.open() as file,
+            self.assertRaisesRegex(errors.BadInputError, "found an open file; give pathl"),
+        ):
             headgauge.scan(MODEL, file)
         missing = ModuleNotFoundError("No module named 'torch'", name="torch")
         with mock.patch("importlib.import_module", side_effect=missing):
