@@ -5,6 +5,7 @@ import inspect
 import io
 import unittest
 from pathlib import Path
+from typing import ClassVar
 from unittest import mock
 
 import numpy as np
@@ -17,7 +18,7 @@ MODEL, TEXT = ROOT / "demo/model", ROOT / "demo/text.txt"
 
 
 class Mine(headgauge.Measure):
-    metrics = {"mine": ("1", "one")}
+    metrics: ClassVar[dict[str, tuple[str, str]]] = {"mine": ("1", "one")}
 
     def observe(self, rows):
         assert isinstance(rows, headgauge.Rows)
