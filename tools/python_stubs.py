@@ -15,9 +15,10 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, TypeAlias
 
+from headgauge._own import Measure, Normalizer, Pattern
 from headgauge.results import Results
 
-Progress: TypeAlias = Callable[[str, float, float], None]
+Progress: TypeAlias = Callable[[str, float, float], None] | bool
 TextOrIds: TypeAlias = Any
 """
 

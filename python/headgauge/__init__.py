@@ -1,6 +1,5 @@
 """headgauge: measures what the attention heads of a transformer can and cannot do."""
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 from headgauge import errors
@@ -20,7 +19,7 @@ from headgauge._commands import (
 from headgauge._core import __version__
 from headgauge._dump import dump
 from headgauge._example import example_model
-from headgauge._own import Measure, Normalizer, Pattern
+from headgauge._own import Measure, Normalizer, Pattern, Queries, Rows
 from headgauge.results import Results
 
 if TYPE_CHECKING:
@@ -40,9 +39,11 @@ _OF_TORCH = {
 
 def __getattr__(name: str) -> Any:
     """Imports parts that need torch on first use."""
+    if name in ("lightning", "monitor"):
+        return errors.imported(f"headgauge.{name}", "hf")
     if name not in _OF_TORCH:
         raise AttributeError(f"module 'headgauge' has no attribute {name!r}")
-    return getattr(importlib.import_module(_OF_TORCH[name]), name)
+    return getattr(errors.imported(_OF_TORCH[name], "hf"), name)
 
 
 def __dir__() -> list[str]:
@@ -55,7 +56,9 @@ __all__ = [
     "Monitor",
     "Normalizer",
     "Pattern",
+    "Queries",
     "Results",
+    "Rows",
     "__version__",
     "analyze",
     "compare",

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from headgauge import _core, _executor
 from headgauge._options import checked, declared, plain, take_own
 from headgauge._texts import TextOrIds, checked_path, checked_spec, flag, texts_of
-from headgauge.errors import BadInputError, UnsupportedError, UsageError
+from headgauge.errors import BadInputError, UnsupportedError, UsageError, imported
 
-Progress = Callable[[str, float, float], None]
+Progress = Callable[[str, float, float], None] | bool
 TEXTS = ("fit", "confirm")
 
 
@@ -50,20 +52,42 @@ class Call:
 
     def run(self, model: Any, progress: Progress | None = None) -> Any:
         """`model`: a path or a name, or a LiveModel."""
+        with _called(progress) as call:
+            return _core.run(
+                self.experiment,
+                self.options,
+                model,
+                None,
+                self.texts,
+                out=self.out,
+                shard=self.shard,
+                progress=call,
+                force=self.force,
+                own=self.own,
+            )
+
+
+@contextlib.contextmanager
+def _called(progress: Progress | None) -> Iterator[Callable[[str, float, float], None] | None]:
+    """Returns what is called with the stage, what is done and the total: of True a line on stderr."""
+    if not isinstance(progress, bool):
         if not (progress is None or callable(progress)):
-            raise UsageError(f"progress: expected a function, found {progress!r:.80}")
-        return _core.run(
-            self.experiment,
-            self.options,
-            model,
-            None,
-            self.texts,
-            out=self.out,
-            shard=self.shard,
-            progress=progress,
-            force=self.force,
-            own=self.own,
-        )
+            raise UsageError(f"progress: expected a function or True, found {progress!r:.80}")
+        yield progress
+        return
+    shown = [""]
+
+    def show(stage: str, done: float, total: float) -> None:
+        line = f"\r{stage}: {done / max(total, 1e-9):4.0%}".ljust(60)
+        if line != shown[-1]:
+            print(line, end="", file=sys.stderr, flush=True)
+            shown[:] = [line]
+
+    try:
+        yield show if progress else None
+    finally:
+        if shown[-1]:
+            print(file=sys.stderr)
 
 
 def _are_paths(items: Any) -> bool:
@@ -92,7 +116,7 @@ def on_model(
         raise UsageError(
             f"model: expected a path, a name or a transformers model, found {type(model).__name__}"
         )
-    from headgauge._live import LiveModel
+    LiveModel = imported("headgauge._live", "hf").LiveModel
 
     for name in ("text", "tokens"):
         if text_or_ids is None and isinstance(options.get(name), Mapping):
@@ -149,7 +173,8 @@ def _together(
     task = _executor.Task(
         experiment, checked_path(model), {**call.options, **packed}, list(map(_executor.pack, call.texts))
     )
-    parts = _executor.run(executor, task, _executor.shards(executor, len(call.texts)), progress)
+    with _called(progress) as shown:
+        parts = _executor.run(executor, task, _executor.shards(executor, len(call.texts)), shown)
     with tempfile.TemporaryDirectory(prefix="headgauge-shards-") as folder:
         return task.run(out=call.out, force=call.force, shards=_executor.unpack(parts, folder))
 

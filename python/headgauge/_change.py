@@ -11,6 +11,7 @@ from typing import Any
 
 from headgauge import _core
 from headgauge._config import of_layers
+from headgauge._options import pairs
 from headgauge._own import Normalizer, Pattern, Rule, Selector
 from headgauge._texts import checked_spec, unmasked
 from headgauge.errors import BadInputError, UnsupportedError, UsageError
@@ -38,7 +39,7 @@ class Changes:
     """The changes of a model's heads; a head without one keeps the model's attention."""
 
     def __init__(
-        self, model: Any, rule: Any, heads: Iterable[tuple[int, int]] | None, pattern: str | Pattern | None
+        self, model: Any, rule: Any, heads: str | Iterable[Any] | None, pattern: str | Pattern | None
     ) -> None:
         config = model.config.get_text_config()
         counts = [int(count) for count in of_layers(config, "num_attention_heads") if count]
@@ -156,15 +157,12 @@ def _plan_text(rule: Any) -> tuple[str, str] | None:
     return None
 
 
-def _checked(heads: Iterable[tuple[int, int]], layers: int, count: int) -> set[tuple[int, int]]:
+def _checked(heads: str | Iterable[Any], layers: int, count: int) -> set[tuple[int, int]]:
     unmasked(heads, "heads")
-    try:
-        pairs = {(int(layer), int(head)) for layer, head in heads}
-    except (TypeError, ValueError, OverflowError) as error:
-        raise UsageError("heads: expected pairs (layer, head), such as [(1, 3)]") from error
-    for layer, head in pairs:
+    found = set(pairs(heads))
+    for layer, head in found:
         if not (0 <= layer < layers and 0 <= head < count):
             raise UsageError(
                 f"heads: expected layers 0 to {layers - 1} and heads 0 to {count - 1}, found ({layer}, {head})"
             )
-    return pairs
+    return found

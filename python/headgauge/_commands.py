@@ -56,7 +56,7 @@ def scan(
     forward() takes it ({"input_ids": ...}, {"input_features": ...}), or a list of one for each text; the ids
     are the decoder's, whose self-attention is measured, or with attention="cross" that to the encoder: groups
     weights, sensitivity and model, of rows that see all of the encoder's text. `progress` is called with the stage, what is done
-    and the total. `executor`, a concurrent.futures executor, a Dask client or the module
+    and the total; progress=True shows them in a line on stderr. `executor`, a concurrent.futures executor, a Dask client or the module
     ray, has its workers measure shares of several texts, each with `threads=` of 1 unless it is given: the same
     results, bit for bit (docs/scale.md). The workers need the package, and the checkpoint at the same path.
 

@@ -3,9 +3,10 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, TypeAlias
 
+from headgauge._own import Measure, Normalizer, Pattern
 from headgauge.results import Results
 
-Progress: TypeAlias = Callable[[str, float, float], None]
+Progress: TypeAlias = Callable[[str, float, float], None] | bool
 TextOrIds: TypeAlias = Any
 
 def merge(
@@ -30,15 +31,15 @@ def scan(
     x: Literal['embedding', 'hidden', 'value'] | None = None,
     lengths: int | Sequence[int] | str | None = None,
     layers: str | Sequence[int | str] | None = None,
-    heads: str | Sequence[int | str] | None = None,
+    heads: str | Sequence[int | str | tuple[int, int]] | None = None,
     top_n: int | Sequence[int] | str | None = None,
     beyond_sinks: bool | None = None,
     top_share: float | Sequence[float] | str | None = None,
-    measures: str | Sequence[str] | None = None,
+    measures: str | Measure | Sequence[str | Measure] | None = None,
     queries: int | Literal['all'] | None = None,
     examples: int | Literal['none'] | None = None,
-    normalizer: str | None = None,
-    pattern: str | None = None,
+    normalizer: str | Normalizer | Sequence[str | Normalizer] | None = None,
+    pattern: str | Pattern | Sequence[str | Pattern] | None = None,
     direction: Literal['random', 'top2'] | None = None,
     temperatures: float | Sequence[float] | str | None = None,
     epsilons: float | Sequence[float] | str | None = None,
@@ -68,7 +69,7 @@ def scan(
     forward() takes it ({"input_ids": ...}, {"input_features": ...}), or a list of one for each text; the ids
     are the decoder's, whose self-attention is measured, or with attention="cross" that to the encoder: groups
     weights, sensitivity and model, of rows that see all of the encoder's text. `progress` is called with the stage, what is done
-    and the total. `executor`, a concurrent.futures executor, a Dask client or the module
+    and the total; progress=True shows them in a line on stderr. `executor`, a concurrent.futures executor, a Dask client or the module
     ray, has its workers measure shares of several texts, each with `threads=` of 1 unless it is given: the same
     results, bit for bit (docs/scale.md). The workers need the package, and the checkpoint at the same path.
 
@@ -90,7 +91,7 @@ def scan(
     layers: str | Sequence[int | str]
         Measure only these layers, such as 0-3,5. Weights of layers after the last of them are then
         neither read nor checked for NaN, unless the loss is measured, which needs all.
-    heads: str | Sequence[int | str]
+    heads: str | Sequence[int | str | tuple[int, int]]
         Measure only these heads, as layer.head: 3.5,7.*.
     top_n: int | Sequence[int] | str
         Sizes of the selected sets (default 1,5,10,20,100). A set omits at least one key: sizes from the
@@ -103,7 +104,7 @@ def scan(
     top_share: float | Sequence[float] | str
         Shares of the keys, such as 0.01,0.1, for the group `proportion` (default: none, and no such
         group).
-    measures: str | Sequence[str]
+    measures: str | Measure | Sequence[str | Measure]
         Groups of metrics: weights, distance, separability, sensitivity, coverage, dispersion,
         counterfactual, model, proportion, roles, answers, logits (default: all that apply).
         `counterfactual` needs `pattern` or `normalizer`.
@@ -114,10 +115,10 @@ def scan(
         Keep K characteristic queries of each head with the keys that they select, and their text
         (default: 6, if there are at most 16 texts). The head's page of the report shows them.
         results.json and the page then hold most of the text: `none` keeps it out. See docs/examples.md.
-    normalizer: str
+    normalizer: str | Normalizer | Sequence[str | Normalizer]
         Normalizer, which turns scores into weights (default softmax); headgauge list normalizers lists
         them. See docs/normalizers.md.
-    pattern: str
+    pattern: str | Pattern | Sequence[str | Pattern]
         Keep only some keys of each query (default none); headgauge list patterns lists the patterns.
         The others are removed before the normalizer sees the row; `kept_mass` and `output_change` say
         what that costs. See docs/patterns.md.
@@ -174,17 +175,17 @@ def compare(
     inputs: Any = None,
     progress: Progress | None = None,
     executor: Any = None,
-    normalizer: str | Sequence[str] | None = None,
-    pattern: str | Sequence[str] | None = None,
+    normalizer: str | Normalizer | Sequence[str | Normalizer] | None = None,
+    pattern: str | Pattern | Sequence[str | Pattern] | None = None,
     each: Literal['head', 'layer'] | None = None,
     x: Literal['embedding', 'hidden', 'value'] | None = None,
     lengths: int | Sequence[int] | str | None = None,
     layers: str | Sequence[int | str] | None = None,
-    heads: str | Sequence[int | str] | None = None,
+    heads: str | Sequence[int | str | tuple[int, int]] | None = None,
     top_n: int | Sequence[int] | str | None = None,
     beyond_sinks: bool | None = None,
     top_share: float | Sequence[float] | str | None = None,
-    measures: str | Sequence[str] | None = None,
+    measures: str | Measure | Sequence[str | Measure] | None = None,
     queries: int | Literal['all'] | None = None,
     examples: int | Literal['none'] | None = None,
     direction: Literal['random', 'top2'] | None = None,
@@ -213,12 +214,12 @@ def compare(
 
     Options (None leaves one at its default):
 
-    normalizer: str | Sequence[str]
+    normalizer: str | Normalizer | Sequence[str | Normalizer]
         The normalizers to compare with the model's own, such as ssmax:s=0.43,b=0,sparsemax; may be
         repeated; headgauge list normalizers lists them. docs/normalizers.md. A comma before `key=`
         continues the normalizer before it; any other comma begins the next:
         `ssmax:s=0.43,b=0,sparsemax` is two.
-    pattern: str | Sequence[str]
+    pattern: str | Pattern | Sequence[str | Pattern]
         The patterns of keys to compare with the model's own, instead of normalizers; may be repeated;
         headgauge list patterns lists them. docs/patterns.md. Adds `kept_mass`, and says of each pattern
         whether the heads select better or merely see fewer keys.
@@ -238,7 +239,7 @@ def compare(
         notice says. A bidirectional model (BERT) is run once for each length (docs/models.md).
     layers: str | Sequence[int | str]
         Change only in these layers, such as 0-3,5.
-    heads: str | Sequence[int | str]
+    heads: str | Sequence[int | str | tuple[int, int]]
         Change only these heads, as layer.head: 3.5,7.*. All heads are measured, because those of later
         layers change too; the layers before the first changed one are neither run nor measured again.
     top_n: int | Sequence[int] | str
@@ -252,7 +253,7 @@ def compare(
     top_share: float | Sequence[float] | str
         Shares of the keys, such as 0.01,0.1, for the group `proportion` (default: none, and no such
         group).
-    measures: str | Sequence[str]
+    measures: str | Measure | Sequence[str | Measure]
         Groups of metrics: weights, distance, separability, sensitivity, coverage, dispersion,
         counterfactual, model, proportion, roles, answers, logits (default: all that apply).
         `counterfactual` needs `pattern` or `normalizer`.
@@ -328,13 +329,13 @@ def converge(
     x: Literal['embedding', 'hidden', 'value'] | None = None,
     lengths: int | Sequence[int] | str | None = None,
     layers: str | Sequence[int | str] | None = None,
-    heads: str | Sequence[int | str] | None = None,
+    heads: str | Sequence[int | str | tuple[int, int]] | None = None,
     top_n: int | Sequence[int] | str | None = None,
     beyond_sinks: bool | None = None,
     top_share: float | Sequence[float] | str | None = None,
-    measures: str | Sequence[str] | None = None,
+    measures: str | Measure | Sequence[str | Measure] | None = None,
     queries: int | Literal['all'] | None = None,
-    normalizer: str | None = None,
+    normalizer: str | Normalizer | Sequence[str | Normalizer] | None = None,
     direction: Literal['random', 'top2'] | None = None,
     temperatures: float | Sequence[float] | str | None = None,
     epsilons: float | Sequence[float] | str | None = None,
@@ -391,7 +392,7 @@ def converge(
     layers: str | Sequence[int | str]
         Measure only these layers, such as 0-3,5. Weights of layers after the last of them are then
         neither read nor checked for NaN, unless the loss is measured, which needs all.
-    heads: str | Sequence[int | str]
+    heads: str | Sequence[int | str | tuple[int, int]]
         Measure only these heads, as layer.head: 3.5,7.*.
     top_n: int | Sequence[int] | str
         Sizes of the selected sets (default 1,5,10,20,100). A set omits at least one key: sizes from the
@@ -404,14 +405,14 @@ def converge(
     top_share: float | Sequence[float] | str
         Shares of the keys, such as 0.01,0.1, for the group `proportion` (default: none, and no such
         group).
-    measures: str | Sequence[str]
+    measures: str | Measure | Sequence[str | Measure]
         Groups of metrics: weights, distance, separability, sensitivity, coverage, dispersion,
         counterfactual, model, proportion, roles, answers, logits (default: weights, distance,
         separability, dispersion). `counterfactual` needs `pattern` or `normalizer`.
     queries: int | Literal['all']
         Rows measured in each position bin (default: all up to length 8192, else 64). They are drawn
         evenly. The model itself always runs over all rows. Budgets look at the same rows.
-    normalizer: str
+    normalizer: str | Normalizer | Sequence[str | Normalizer]
         Normalizer, which turns scores into weights (default softmax); headgauge list normalizers lists
         them. Errors, rates and budgets are those under it, on the model's own queries, keys and values.
     direction: Literal['random', 'top2']
@@ -517,19 +518,19 @@ def validate(
     *,
     progress: Progress | None = None,
     executor: Any = None,
-    pattern: str | Sequence[str] | None = None,
-    normalizer: str | Sequence[str] | None = None,
+    pattern: str | Pattern | Sequence[str | Pattern] | None = None,
+    normalizer: str | Normalizer | Sequence[str | Normalizer] | None = None,
     permutations: int | None = None,
     resamples: int | None = None,
     level: float | None = None,
     x: Literal['embedding', 'hidden', 'value'] | None = None,
     lengths: int | Sequence[int] | str | None = None,
     layers: str | Sequence[int | str] | None = None,
-    heads: str | Sequence[int | str] | None = None,
+    heads: str | Sequence[int | str | tuple[int, int]] | None = None,
     top_n: int | Sequence[int] | str | None = None,
     beyond_sinks: bool | None = None,
     top_share: float | Sequence[float] | str | None = None,
-    measures: str | Sequence[str] | None = None,
+    measures: str | Measure | Sequence[str | Measure] | None = None,
     queries: int | Literal['all'] | None = None,
     direction: Literal['random', 'top2'] | None = None,
     temperatures: float | Sequence[float] | str | None = None,
@@ -554,10 +555,10 @@ def validate(
 
     Options (None leaves one at its default):
 
-    pattern: str | Sequence[str]
+    pattern: str | Pattern | Sequence[str | Pattern]
         The patterns of keys that are tried in one head at a time (default
         sinks:sinks=4,window=60,topk:k=16); none: no pattern. docs/patterns.md.
-    normalizer: str | Sequence[str]
+    normalizer: str | Normalizer | Sequence[str | Normalizer]
         The normalizers that are tried in one head at a time (default
         uniform,softmax:t=0.5,softmax:t=2); none: no normalizer. docs/normalizers.md. `uniform` replaces
         the head's output by the mean over the keys.
@@ -580,7 +581,7 @@ def validate(
     layers: str | Sequence[int | str]
         Measure only these layers, such as 0-3,5. Weights of layers after the last of them are then
         neither read nor checked for NaN, unless the loss is measured, which needs all.
-    heads: str | Sequence[int | str]
+    heads: str | Sequence[int | str | tuple[int, int]]
         Measure only these heads, as layer.head: 3.5,7.*.
     top_n: int | Sequence[int] | str
         Sizes of the selected sets (default 1,5,10,20,100). A set omits at least one key: sizes from the
@@ -593,7 +594,7 @@ def validate(
     top_share: float | Sequence[float] | str
         Shares of the keys, such as 0.01,0.1, for the group `proportion` (default: none, and no such
         group).
-    measures: str | Sequence[str]
+    measures: str | Measure | Sequence[str | Measure]
         Groups of metrics: weights, distance, separability, sensitivity, coverage, dispersion,
         counterfactual, model, proportion, roles, answers, logits (default: all that apply).
         `counterfactual` needs `pattern` or `normalizer`.
@@ -664,8 +665,8 @@ def plan(
     allow_replay: float | None = None,
     allow_answers: float | None = None,
     curve: float | Sequence[float] | str | None = None,
-    pattern: str | Sequence[str] | None = None,
-    normalizer: str | Sequence[str] | None = None,
+    pattern: str | Pattern | Sequence[str | Pattern] | None = None,
+    normalizer: str | Normalizer | Sequence[str | Normalizer] | None = None,
     whole_layers: bool | None = None,
     search: Literal['regression', 'greedy'] | None = None,
     samples: int | Literal['auto'] | None = None,
@@ -727,11 +728,11 @@ def plan(
     curve: float | Sequence[float] | str
         Make plans for these shares of the cache too, for the curve of loss against cache (default
         0.75,0.5,0.25). `objective loss` takes no shares.
-    pattern: str | Sequence[str]
+    pattern: str | Pattern | Sequence[str | Pattern]
         Patterns that may replace full attention in a head (default: 4 sinks and a recent window, of
         1/64 to 3/4 of the context). See docs/patterns.md. Patterns that may look at any key again, such
         as `topk`, keep the whole cache.
-    normalizer: str | Sequence[str]
+    normalizer: str | Normalizer | Sequence[str | Normalizer]
         Normalizers that a head may get (default: uniform, whose cache is a running mean; for objective
         loss temperatures too).
     whole_layers: bool
@@ -877,7 +878,7 @@ def diff(
     *,
     out: str | os.PathLike[str] | None = None,
     metrics: str | Sequence[str] | None = None,
-    heads: str | Sequence[int | str] | None = None,
+    heads: str | Sequence[int | str | tuple[int, int]] | None = None,
     level: float | None = None,
     limits: str | os.PathLike[str] | None = None,
     force: bool | None = None,
@@ -891,7 +892,7 @@ def diff(
     metrics: str | Sequence[str]
         Compare only these metrics (default: all that both have). Those by position, and the changes
         that `compare` wrote, are listed only if they are named here.
-    heads: str | Sequence[int | str]
+    heads: str | Sequence[int | str | tuple[int, int]]
         Compare only these heads, as layer.head: 3.5,7.*; and only metrics of heads.
     level: float
         Share of the listed changes that may be due to chance (default 0.05). It is the false discovery
@@ -947,15 +948,15 @@ def analyze(
     copy: bool | None = None,
     lengths: int | Sequence[int] | str | None = None,
     layers: str | Sequence[int | str] | None = None,
-    heads: str | Sequence[int | str] | None = None,
+    heads: str | Sequence[int | str | tuple[int, int]] | None = None,
     top_n: int | Sequence[int] | str | None = None,
     beyond_sinks: bool | None = None,
     top_share: float | Sequence[float] | str | None = None,
-    measures: str | Sequence[str] | None = None,
+    measures: str | Measure | Sequence[str | Measure] | None = None,
     queries: int | Literal['all'] | None = None,
     examples: int | Literal['none'] | None = None,
-    normalizer: str | None = None,
-    pattern: str | None = None,
+    normalizer: str | Normalizer | Sequence[str | Normalizer] | None = None,
+    pattern: str | Pattern | Sequence[str | Pattern] | None = None,
     direction: Literal['random', 'top2'] | None = None,
     temperatures: float | Sequence[float] | str | None = None,
     epsilons: float | Sequence[float] | str | None = None,
@@ -1000,7 +1001,7 @@ def analyze(
     layers: str | Sequence[int | str]
         Measure only these layers, such as 0-3,5. Weights of layers after the last of them are then
         neither read nor checked for NaN, unless the loss is measured, which needs all.
-    heads: str | Sequence[int | str]
+    heads: str | Sequence[int | str | tuple[int, int]]
         Measure only these heads, as layer.head: 3.5,7.*.
     top_n: int | Sequence[int] | str
         Sizes of the selected sets (default 1,5,10,20,100). A set omits at least one key: sizes from the
@@ -1013,7 +1014,7 @@ def analyze(
     top_share: float | Sequence[float] | str
         Shares of the keys, such as 0.01,0.1, for the group `proportion` (default: none, and no such
         group).
-    measures: str | Sequence[str]
+    measures: str | Measure | Sequence[str | Measure]
         Groups of metrics: weights, distance, separability, sensitivity, coverage, dispersion,
         counterfactual, model, proportion, roles, answers, logits (default: all that apply).
         `counterfactual` needs `pattern` or `normalizer`.
@@ -1024,10 +1025,10 @@ def analyze(
         Keep K characteristic queries of each head with the keys that they select, and their text
         (default: 6, if there are at most 16 texts). The head's page of the report shows them.
         results.json and the page then hold most of the text: `none` keeps it out. See docs/examples.md.
-    normalizer: str
+    normalizer: str | Normalizer | Sequence[str | Normalizer]
         Normalizer, which turns scores into weights (default softmax); headgauge list normalizers lists
         them. See docs/normalizers.md.
-    pattern: str
+    pattern: str | Pattern | Sequence[str | Pattern]
         Keep only some keys of each query (default none); headgauge list patterns lists the patterns.
         The others are removed before the normalizer sees the row; `kept_mass` and `output_change` say
         what that costs. See docs/patterns.md.

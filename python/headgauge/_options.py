@@ -13,6 +13,7 @@ import numpy as np
 from headgauge import _core
 from headgauge._own import Measure, Normalizer, Pattern, require_declared
 from headgauge._texts import flag, unmasked
+from headgauge.errors import UsageError
 
 
 @functools.cache
@@ -37,6 +38,16 @@ def plain(value: object) -> object:
     ):
         return [plain(item) for item in value]
     return value.item() if hasattr(value, "item") else str(value)
+
+
+def pairs(heads: str | Iterable[Any]) -> list[tuple[int, int]]:
+    """Returns heads, given as pairs (layer, head) or as "layer.head", as pairs. Raises UsageError."""
+    items = heads.split(",") if isinstance(heads, str) else heads
+    try:
+        split = (item.split(".") if isinstance(item, str) else item for item in items)
+        return [(int(layer), int(head)) for layer, head in split]
+    except (TypeError, ValueError, OverflowError) as error:
+        raise UsageError(f'heads: expected [(1, 3)] or ["1.3"], layer and head, found {heads!r:.80}') from error
 
 
 OWN = {"measures": Measure, "normalizer": Normalizer, "pattern": Pattern}
@@ -72,5 +83,8 @@ def checked(experiment: str, options: Mapping[str, Any], function: str = "") -> 
         unmasked(value, name)
         if known[name]["type"] == "bool" and not known[name]["form"]:
             flag(value, name)
+        if name == "heads" and not isinstance(value, str):
+            items = value if isinstance(value, Iterable) else [value]
+            value = [item if np.ndim(item) == 0 else "{}.{}".format(*pairs([item])[0]) for item in items]
         given[name] = value if known[name]["type"] == "texts" else plain(value)
     return given

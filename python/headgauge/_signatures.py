@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
-from headgauge._options import declared
+from headgauge._options import OWN, declared
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -41,6 +41,11 @@ def annotation(option: dict[str, Any]) -> str:
     if option["type"] == "choice":
         return f"Literal[{', '.join(repr(word) for word in option['form'].split('|'))}]"
     kind = FORMS.get(option["form"], TYPES[option["type"]])
+    if option["name"] in OWN:
+        own = f"{kind.split(' | ')[0]} | {OWN[option['name']].__name__}"
+        kind = f"{own} | Sequence[{own}]"
+    elif option["name"] == "heads":
+        kind = "str | Sequence[int | str | tuple[int, int]]"
     word = option["none"]
     typed = word and option["form"].endswith("|" + word)
     return f"{kind} | Literal[{word!r}]" if typed and "str" not in kind else kind

@@ -47,7 +47,7 @@ class use:
     `rule`: a normalizer ("ssmax", "entmax:alpha=1.5", ...; docs/normalizers.md, or a
     headgauge.Normalizer), or a plan: the path of a plan.json, its contents, or the Results of
     plan(). `pattern`: "window:size=64", ... (docs/patterns.md, or a headgauge.Pattern), with or
-    without a normalizer. `heads`: pairs (layer, head); by default all.
+    without a normalizer. `heads`: pairs (layer, head), or "1.3"; by default all.
 
     Works forward and backward: gradients are products with the exact Jacobian. Works with padding
     and with a key-value cache. If heads need only their first and last keys (`window`, `sinks`) or
@@ -76,7 +76,7 @@ class use:
         self,
         model: Any,
         rule: Any = None,
-        heads: Iterable[tuple[int, int]] | None = None,
+        heads: str | Iterable[str | tuple[int, int]] | None = None,
         *,
         pattern: str | Pattern | None = None,
         record_past: bool = False,
@@ -193,7 +193,7 @@ class use:
             return args, given
         if past is not None and getattr(module, "_cache", None) is past:
             del module._cache  # transformers 4 would reuse it in the next generation
-        past, self._layers = with_pruned_layers(past, self, self._changes.layers, self._records)
+        past, self._layers = with_pruned_layers(past, self, module.config, self._records)
         return args, {**given, name: past}
 
     def _end(self, module: Any) -> None:

@@ -100,6 +100,11 @@ def split(documents: TextOrIds) -> list[Any]:
         return [documents]
     if isinstance(documents, bytes | bytearray):
         raise BadInputError("text: expected a text, found bytes; decode them")
+    if hasattr(documents, "read"):
+        raise BadInputError(
+            'text: expected a text, a path or token ids, found an open file; give pathlib.Path("book.txt") or what '
+            "read() returns"
+        )
     if isinstance(documents, Mapping):
         return list(of_batch(documents)[0])
     if getattr(documents, "ndim", 0) > 0:

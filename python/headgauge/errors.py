@@ -5,6 +5,9 @@ The message is one line: where, what was expected, what was found, and what to d
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
 __all__ = [
     "BadInputError",
     "Error",
@@ -37,3 +40,14 @@ class ResourceError(Error, MemoryError):
 
 class InterruptedError(Error):
     """The computation was stopped before its end."""
+
+
+def imported(name: str, extra: str) -> Any:
+    """Imports a module that needs what `extra` installs. Raises ModuleNotFoundError that says how."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f'{error.name}: expected it to be installed, found it is not; run: pip install "headgauge[{extra}]"',
+            name=error.name,
+        ) from error

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headgauge._metric_names import MetricName
-from headgauge.errors import UsageError
+from headgauge._options import pairs
+from headgauge.errors import UsageError, imported
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,45 +57,44 @@ class Plot:
     def curve(
         self,
         name: MetricName | str,
-        heads: Sequence[tuple[int, int]] | None = None,
+        heads: str | Sequence[str | tuple[int, int]] | None = None,
         *,
         ax: Axes | None = None,
         **options: Any,
     ) -> Axes:
-        """Draws a metric against the context length, or the step of a training, with a line for each (layer, head); by
-        default the mean over all heads. Bands are one standard error; for a mean over heads it comes from
+        """Draws a metric against the context length, or the step of a training, with a line for each head of
+        `heads`, (layer, head) or "1.3"; by default the mean over all heads. Bands are one standard error; for a mean over heads it comes from
         their spread. `options`: labels of further dims, and arguments of Axes.plot."""
         metric = self._results[name]
         along = "length" if "length" in metric.dims else "step"
         kept = ["layer", "head", along]
-        if not {*kept} <= set(metric.dims):
+        if not set(kept) <= set(metric.dims):
             raise UsageError(
                 f"{name}: expected a metric of layer, head and length or step, found {', '.join(metric.dims) or 'no dims'}"
             )
         picked = self._named([metric], None, options)
         values, where = self._pick(metric, kept, picked)
         ax = _axes(ax)
-        places = np.asarray(self._results.coords[along], dtype=float)
+        lengths = np.asarray(self._results.coords[along], dtype=float)
         if heads is None:
             of_heads = values.reshape(-1, len(places))
             count = np.maximum(1, np.isfinite(of_heads).sum(axis=0))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)  # a place at which no head has a value
                 mean, spread = np.nanmean(of_heads, axis=0), np.nanstd(of_heads, axis=0)
-            _line(ax, places, mean, spread / np.sqrt(count), "all heads", options)
-        for layer, head in heads or ():
+            _line(ax, lengths, mean, spread / np.sqrt(count), "all heads", options)
+        for layer, head in pairs(heads or ()):
             cell = (self._place("layer", layer), self._place("head", head))
             errors = None
             if metric.stderr is not None:
                 errors = self._pick(metric, kept, picked, metric.stderr)[0][cell]
-            _line(ax, places, values[cell], errors, f"head {layer}.{head}", options)
+            _line(ax, lengths, values[cell], errors, f"head {layer}.{head}", options)
         if where:
             ax.set_title(metric.title + where)
-        ax.set_xlabel("step")
         if along == "length":
             ax.set_xscale("log", base=2)
-            ax.set_xticks(places, [f"{length:g}" for length in places])
-            ax.set_xlabel("context length (tokens)")
+            ax.set_xticks(lengths, [f"{length:g}" for length in lengths])
+        ax.set_xlabel("context length (tokens)" if along == "length" else along)
         ax.set_ylabel(f"{metric.title} ({metric.unit})")
         ax.legend()
         return ax
@@ -171,9 +171,7 @@ def _text(label: float | str) -> str:
 def _axes(ax: Axes | None) -> Axes:
     if ax is not None:
         return ax
-    from matplotlib import pyplot
-
-    return pyplot.subplots()[1]
+    return imported("matplotlib.pyplot", "plot").subplots()[1]
 
 
 def _line(ax: Axes, x: Any, y: Any, error: Any, label: str, options: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from headgauge import _core
 from headgauge._metric_names import MetricName
 from headgauge._texts import checked_path, flag
-from headgauge.errors import UnsupportedError
+from headgauge.errors import UnsupportedError, imported
 
 if TYPE_CHECKING:
     import pandas
@@ -180,6 +180,9 @@ class Results:
     def __iter__(self) -> Iterator[str]:
         return iter(self.metrics)
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.metrics)
+
     def __contains__(self, name: object) -> bool:
         return name in self.metrics
 
@@ -195,8 +198,7 @@ class Results:
     def to_xarray(self) -> xarray.Dataset:
         """A Dataset with a variable for each metric (attrs: unit, long_name, description) and, where
         it has them, NAME_stderr and NAME_rows. A coordinate for each dim. Needs xarray."""
-        import xarray
-
+        xarray = imported("xarray", "plot")
         variables: dict[str, Any] = {}
         for name, metric in self.metrics.items():
             attrs = {"units": metric.unit, "long_name": metric.title, "description": metric.meaning}
@@ -240,8 +242,7 @@ class Results:
         metric lacks it), value, stderr, rows. Needs pandas."""
         if long:
             return self._long()
-        import pandas
-
+        pandas = imported("pandas", "plot")
         if not all(dim in self.coords for dim in ("layer", "head")):
             raise UnsupportedError(
                 f"results of {self.command} have no heads; use to_dataframe(long=True) or to_xarray()"
@@ -266,8 +267,7 @@ class Results:
         return pandas.DataFrame(columns, index=index)
 
     def _long(self) -> pandas.DataFrame:
-        import pandas
-
+        pandas = imported("pandas", "plot")
         dims = list(dict.fromkeys(dim for metric in self.metrics.values() for dim in metric.dims))
         tables = []
         for name, metric in self.metrics.items():

@@ -98,8 +98,9 @@ std::string needs_of_groups() {
   return fmt::format("{}", fmt::join(needs, ", "));
 }
 
-// Selects all groups that the source allows, if none was requested. Requested groups that it does
-// not allow are left out; if no group remains, that is an error.
+// Selects all groups that the source allows, if nothing was requested, not even a measure of the
+// caller's. Requested groups that it does not allow are left out; if no group remains, that is an
+// error.
 void resolve_measures(ScanOptions& options, const SourceInfo& source) {
   std::vector<std::string> possible;
   for (const MetricGroup& group : metric_groups()) {
@@ -107,6 +108,7 @@ void resolve_measures(ScanOptions& options, const SourceInfo& source) {
       possible.push_back(group.name);
     }
   }
+  if (options.measures.empty() && !options.own_measures.empty()) return;
   if (options.measures.empty()) options.measures = possible;
   const auto allowed = [&](const std::string& group) {
     return std::ranges::find(possible, group) != possible.end() ||
