@@ -37,15 +37,12 @@ def _token_bytes(*tensors: torch.Tensor) -> int:
 def whole_bytes(config: Any, layers: Sequence[Any], tokens: int) -> int:
     """Returns the bytes that the model's own cache has after as many tokens: its layers with a window hold that alone.
     `layers`: those of another cache that has seen tokens."""
-    windows = [getattr(layer, "sliding_window", None) for layer in DynamicCache(config=config).layers]
-    held = (
-        tokens if window is None else min(tokens, window - 1) for window in windows
-    )  # one less than the window
-    sizes = (
-        layer.token_bytes if hasattr(layer, "token_bytes") else _token_bytes(layer.keys, layer.values)
-        for layer in layers
-    )  # fmt: skip
-    return sum(count * size for count, size in zip(held, sizes, strict=True))
+    whole = 0
+    for own, layer in zip(DynamicCache(config=config).layers, layers, strict=True):
+        window = getattr(own, "sliding_window", None)  # and one token less is held
+        size = layer.token_bytes if hasattr(layer, "token_bytes") else _token_bytes(layer.keys, layer.values)
+        whole += size * min(tokens, (window or tokens + 1) - 1)
+    return whole
 
 
 @dataclass

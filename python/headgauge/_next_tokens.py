@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import torch
 
 AT_A_TIME = 2**21  # logits that are in memory as float64
@@ -50,7 +47,7 @@ def output_change(hidden: torch.Tensor, reference: torch.Tensor) -> list[float]:
         return apart
 
 
-def _in_parts(logits: torch.Tensor, beside: torch.Tensor) -> Iterator[Any]:
+def _in_parts(logits: torch.Tensor, beside: torch.Tensor) -> zip[tuple[torch.Tensor, ...]]:
     """Yields some rows of both at a time."""
     rows = max(1, AT_A_TIME // logits.shape[1])
     return zip(torch.split(logits, rows), torch.split(beside, rows), strict=True)

@@ -11,7 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,7 @@ SHORTEST = 32  # minimum number of tokens of a measured text
 OF_BATCH = (BadInputError, ResourceError, UnsupportedError, torch.OutOfMemoryError)
 
 Values = npt.NDArray[np.float64]
+Records = dict[int, dict[str, Values]]  # the metrics, by step
 T = TypeVar("T")
 
 
@@ -135,7 +136,7 @@ class Monitor:
         self._batch: dict[str, Any] = {}
         self._began, self._spent = time.perf_counter(), 0.0
         self._first = not distributed.is_initialized() or distributed.get_rank() == 0
-        self._file: TextIO | None = None
+        self._file: Any = None
         self._path: Path | None = None
         """The file whose records are not yet known."""
         if path is not None and self._first:
@@ -230,9 +231,8 @@ class Monitor:
         if layers:  # the layers after a broken one follow it
             heads = ", ".join(str(head) for layer, head in sorted(lost) if layer == layers[0])
             later = f", nor are those of {len(layers) - 1} later layers" if layers[1:] else ""
-            said.append(
-                f"step {self._steps}: layer {layers[0]}, heads {heads}: scores are not finite numbers{later}"
-            )
+            place = f"step {self._steps}: layer {layers[0]}, heads {heads}"
+            said.append(f"{place}: scores are not finite numbers{later}")
         record = {
             "schema": SCHEMA,
             "model": getattr(self._model.config, "name_or_path", "") or type(self._model).__name__,
@@ -262,14 +262,11 @@ class Monitor:
             number += 1
             path = wanted.with_name(f"{wanted.stem}-{number}{wanted.suffix}")
         if path != wanted:
-            self._warn(
-                f"{wanted}: expected records of this model, found others; it stays, and records go to {path}"
-            )
-            self._close_file()
+            self._warn(f"{wanted}: expected records of this model, found others; records go to {path}")
+            self._file.close()
             self._file = path.open("a", encoding="utf-8")
-        for step in sorted(earlier):
-            if step < self._steps:
-                self._look(step, earlier[step])
+        for step in sorted(step for step in earlier if step < self._steps):
+            self._look(step, earlier[step])
 
     @contextlib.contextmanager
     def _filing(self) -> Iterator[None]:
@@ -279,7 +276,8 @@ class Monitor:
         except OSError as error:
             self._warn(f"step {self._steps}: records are no longer written, for {error}; see Monitor.records")
             with contextlib.suppress(OSError):
-                self._close_file()
+                self._file.close()
+            self._file = None
 
     def _write(self, record: dict[str, Any], metrics: dict[str, Values]) -> None:
         with self._filing():
@@ -303,12 +301,9 @@ class Monitor:
     def close(self) -> None:
         """Removes the hook from the model and closes the file."""
         self._hook.remove()
-        self._close_file()
-
-    def _close_file(self) -> None:
-        file, self._file = self._file, None
-        if file is not None:
-            file.close()
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
     def __enter__(self) -> Monitor:  # noqa: PYI034 - Self is of Python 3.11
         return self
@@ -380,16 +375,14 @@ def _joined(name: str, values: Values) -> Values:
     return np.where(known.any(axis=0), joined, np.nan)
 
 
-def _own_records(
-    path: Path, family: str, shapes: set[tuple[int, ...]]
-) -> dict[int, dict[str, Values]] | None:
+def _own_records(path: Path, family: str, shapes: set[tuple[int, ...]]) -> Records | None:
     """Returns the metrics of the records in a file, by step; of two records of one step the later. None: it holds
     something else, or records of another model. Leaves out damaged lines. A record that follows on the last line could
     not be read: cuts this line off if it is an incomplete record, as when a training was killed, and else ends it."""
     if not path.is_file():  # a pipe is not read
         return None if path.is_dir() else {}
     text = path.read_bytes()
-    records: dict[int, dict[str, Values]] = {}
+    records: Records = {}
     for record in map(_parsed, text.splitlines()):
         with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, OverflowError):
             if record["schema"] == SCHEMA:
@@ -398,13 +391,12 @@ def _own_records(
                 if not own or any(values.shape not in shapes for values in metrics.values()):
                     return None
                 records[step] = metrics
-    end = text.rfind(b"\n") + 1
-    last = text[end:]
-    torn = _parsed(last) is None and (last.startswith(BEGIN) or (bool(records) and BEGIN.startswith(last)))
+    last = text[text.rfind(b"\n") + 1 :]
+    torn = _parsed(last) is None and (last.startswith(BEGIN) or (records and BEGIN.startswith(last)))
     if text.strip() and not records and not torn:
         return None
     if torn:
-        os.truncate(path, end)
+        os.truncate(path, len(text) - len(last))
     elif last:
         with path.open("ab") as file:
             file.write(b"\n")
