@@ -77,10 +77,10 @@ class Plot:
         ax = _axes(ax)
         lengths = np.asarray(self._results.coords[along], dtype=float)
         if heads is None:
-            of_heads = values.reshape(-1, len(places))
+            of_heads = values.reshape(-1, len(lengths))
             count = np.maximum(1, np.isfinite(of_heads).sum(axis=0))
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)  # a place at which no head has a value
+                warnings.simplefilter("ignore", RuntimeWarning)  # a length at which no head has a value
                 mean, spread = np.nanmean(of_heads, axis=0), np.nanstd(of_heads, axis=0)
             _line(ax, lengths, mean, spread / np.sqrt(count), "all heads", options)
         for layer, head in pairs(heads or ()):

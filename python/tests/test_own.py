@@ -101,6 +101,11 @@ class Own(unittest.TestCase):
         change = pair["loss_change"].values
         self.assertLess(abs(change[list(pair.coords["normalizer"]).index("own-softmax")]).max(), 1e-6)
 
+    def test_a_measure_alone_is_all_that_is_measured(self) -> None:
+        found = quick(measures=[Entropy()])
+        self.assertEqual({name for name in found if "own" not in name}, set())
+        self.assertIn("own_entropy", found)
+
     def test_a_normalizer_gets_blocks_of_rows(self) -> None:
         heads = 6
         for function, given in (

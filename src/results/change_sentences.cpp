@@ -16,11 +16,10 @@ using summary::Line;
 
 constexpr std::size_t kMostSentences = 3;
 
-// Returns true for what no reader needs: a bound, which follows from other metrics, and what equal
-// weights make of a metric of weights.
-bool is_obvious(const std::string& name, const std::string& intervention) {
+// Returns true for a bound: it follows from other metrics, which are more informative.
+bool is_bound(const std::string& name) {
   const MetricInfo* info = find_metric_info(name);
-  return info != nullptr && (info->bound || (intervention == "uniform" && info->group == "weights"));
+  return info != nullptr && info->bound;
 }
 
 // The labels of a change: the intervention of a comparison, the head, and the others.
@@ -104,7 +103,8 @@ std::vector<SummaryLine> change_sentences(const Results& results, const ChangeLi
     for (const Change& change : *part) {
       if (lines.size() == kMostSentences) return lines;
       const auto subject = subject_of(results, change);
-      if (!subject || is_obvious(change.metric, subject->intervention)) continue;
+      // What equal weights make of a head is known beforehand.
+      if (!subject || is_bound(change.metric) || subject->intervention == "uniform") continue;
       const MetricCell before = cell_of(results, change, *subject, false);
       const MetricCell after = cell_of(results, change, *subject, true);
       if (rounded(before.value) == rounded(after.value) || metrics.contains(change.metric) ||

@@ -76,6 +76,7 @@ void complete(Results& results, const Ending& ending) {
   std::ranges::copy(input.cases.notices, std::back_inserter(results.notices));
   results.summary = ending.summarize(results);
   for (SummaryLine& line : results.summary) {
+    if (!input.model.has_name()) line.next.clear();  // commands open a model by its name
     // A probe is generated in the tokens of a tokenizer.
     if (line.next == next::kProbe && !input.model.has_tokenizer()) line.next = next::kCompareTasks;
   }

@@ -87,6 +87,12 @@ class Compare(CompareTest):
         # softmax at temperature 1 is what the model has.
         self.assertEqual(results["metrics"]["kl"]["values"][1], [0, 0])
 
+    def test_nothing_is_said_of_what_equal_weights_are_by_definition(self) -> None:
+        results = self.compare("--normalizer", "uniform,ssmax")
+        said = [line["text"] for line in results["summary"] if " went from " in line["text"]]
+        self.assertTrue(said)
+        self.assertEqual([line for line in said if " under uniform" in line], [])
+
     def test_what_is_special_is_said_once(self) -> None:
         done = self.succeed(
             "compare", *self.model, "--normalizer", "topk:k=20,ssmax", "--measures", "weights"
