@@ -193,7 +193,7 @@ class use:
             return args, given
         if past is not None and getattr(module, "_cache", None) is past:
             del module._cache  # transformers 4 would reuse it in the next generation
-        past, self._layers = with_pruned_layers(past, self, module.config, self._records)
+        past, self._layers = with_pruned_layers(past, self, self._changes.layers, self._records)
         return args, {**given, name: past}
 
     def _end(self, module: Any) -> None:
