@@ -17,9 +17,8 @@ namespace headgauge {
 // A kind of task that headgauge can generate.
 struct TaskInfo {
   std::string name;
-  std::string meaning;     // what the model has to do
-  std::string source;      // the benchmark that the task is after
-  bool takes_text = true;  // facts are hidden in TaskOptions::text
+  std::string meaning;  // what the model has to do
+  std::string source;   // the benchmark that the task is after
 };
 std::span<const TaskInfo> task_infos();
 // Throws UsageError, which begins with `where`, for an unknown name.

@@ -76,6 +76,8 @@ class Model {
   bool has_tokenizer() const;
   // Throws UsageError for a CustomModel: the program has its tokenizer.
   Tokenizer tokenizer() const;
+  // Returns the notice of a tokenizer that was read (Tokenizer::notice()).
+  const std::string& tokenizer_notice() const { return *tokenizer_notice_; }
   // Returns the files and folders that a model with a name is read from.
   std::vector<std::string> files() const;
   // Returns the folder or file that the tokenizer is read from.
@@ -94,6 +96,7 @@ class Model {
   bool is_held_ = false;
   mutable std::shared_ptr<const Checkpoint> checkpoint_;
   mutable std::optional<ModelSummary> summary_;
+  std::shared_ptr<std::string> tokenizer_notice_ = std::make_shared<std::string>();
 };
 
 // Observes a run. An exception that it throws ends the run.

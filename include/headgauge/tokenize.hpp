@@ -19,8 +19,8 @@ class Gguf;
 // Encoding from several threads at once is safe.
 class Tokenizer {
  public:
-  // Reads `folder`/tokenizer.json with the tokens that other files of the folder add, as the class
-  // in tokenizer_config.json does in transformers 5; if that is missing, vocab.json and merges.txt
+  // Reads `folder`/tokenizer.json with the tokens that other files of the folder add; if that is
+  // missing, vocab.json and merges.txt
   // (byte-level BPE), or vocab.txt (WordPiece), as the class in tokenizer_config.json does. If
   // `folder` names a GGUF file (ResolvedModel::tokenizer()), reads the tokenizer in it. Throws
   // BadInputError if there is none or if it is broken, UnsupportedError if headgauge does not know
@@ -32,9 +32,9 @@ class Tokenizer {
   // (vocab.json, merges.txt)", "BPE (GGUF, pre-tokenizer smollm)", "none".
   static std::string kind(const std::string& folder);
 
-  // Returns the notice of what load() reads as transformers 5 does and not as the file says, with
-  // the way to change that; empty if nothing. Throws as load() does.
-  static std::string notice(const std::string& folder);
+  // Says that the class of the folder splits texts otherwise in transformers 5; empty if it does
+  // not.
+  const std::string& notice() const;
 
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;

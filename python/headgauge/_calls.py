@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -175,8 +177,15 @@ def _together(
     )
     with _called(progress) as shown:
         parts = _executor.run(executor, task, _executor.shards(executor, len(call.texts)), shown)
-    with tempfile.TemporaryDirectory(prefix="headgauge-shards-") as folder:
-        return task.run(out=call.out, force=call.force, shards=_executor.unpack(parts, folder))
+    folder = tempfile.mkdtemp(prefix="headgauge-shards-")
+    shards = _executor.unpack(parts, folder)
+    try:
+        found = task.run(out=call.out, force=call.force, shards=shards)
+    except Exception:
+        warnings.warn(f"what was measured is kept: headgauge.merge({shards}, out=...) joins it", stacklevel=3)
+        raise
+    shutil.rmtree(folder)
+    return found
 
 
 def require_cross(inputs: Any, options: dict[str, Any]) -> None:

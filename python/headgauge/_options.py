@@ -47,7 +47,9 @@ def pairs(heads: str | Iterable[Any]) -> list[tuple[int, int]]:
         split = (item.split(".") if isinstance(item, str) else item for item in items)
         return [(int(layer), int(head)) for layer, head in split]
     except (TypeError, ValueError, OverflowError) as error:
-        raise UsageError(f'heads: expected [(1, 3)] or ["1.3"], layer and head, found {heads!r:.80}') from error
+        raise UsageError(
+            f'heads: expected [(1, 3)] or ["1.3"], layer and head, found {heads!r:.80}'
+        ) from error
 
 
 OWN = {"measures": Measure, "normalizer": Normalizer, "pattern": Pattern}

@@ -169,7 +169,13 @@ def _require_own_code(folder: Path, config: dict[str, Any], has_code: bool) -> N
     if has_code and file.is_file():
         text = re.sub(rb'(?m)^BASE = "[\w.-]+"', b'BASE = "llama"', file.read_bytes(), count=1)
     known = hashlib.sha256(text).hexdigest() in _TEXTS
-    if known != has_code or config.get("auto_map") != (_CODE if has_code else None):
+    # transformers runs the code of custom_generate, too.
+    others = [
+        one
+        for one in folder.iterdir()
+        if one.name == "custom_generate" or one.suffix == ".py" and one != file
+    ]
+    if others or known != has_code or config.get("auto_map") != (_CODE if has_code else None):
         raise BadInputError(f"{folder}: expected code of headgauge alone, found other; export the plan again")
 
 

@@ -77,7 +77,10 @@ def checked_spec(spec: str, name: str) -> str:
 
 def unmasked(values: Any, name: str) -> None:
     """Raises BadInputError for a masked array, whose hidden numbers would count as the others."""
-    if np.ma.is_masked(values):
+    if isinstance(values, list | tuple):
+        for value in values:
+            unmasked(value, name)
+    elif np.ma.is_masked(values):
         raise BadInputError(f"{name}: expected numbers, found an array with a mask that hides some; fill it")
 
 

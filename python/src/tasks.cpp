@@ -41,7 +41,8 @@ void bind_tasks(nb::module_& module) {
   nb::class_<Tokenizer>(module, "Tokenizer")
       .def_static("load", nb::overload_cast<const std::string&>(&Tokenizer::load),
                   nb::arg("folder"))
-      .def("encode", encoded, nb::arg("text"));
+      .def("encode", encoded, nb::arg("text"))
+      .def_prop_ro("notice", &Tokenizer::notice);
   module.def("task_cases", task_cases, nb::arg("path"), nb::arg("tokenizer").none(),
              nb::arg("vocabulary"), nb::arg("most"));
 }

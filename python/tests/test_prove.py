@@ -199,7 +199,11 @@ class Prove(Exported):
         def known_layers(folder: Path) -> None:
             other_file(folder, model_type="llama", layer_types=["full_attention"] * 2)
 
-        for change in (altered, removed, base, other_file, layers, known_layers):
+        def generate(folder: Path) -> None:
+            (folder / "custom_generate").mkdir()
+            (folder / "custom_generate/generate.py").write_text(code)
+
+        for change in (altered, removed, base, other_file, layers, known_layers, generate):
             with self.subTest(change.__name__), tempfile.TemporaryDirectory() as scratch:
                 folder = shutil.copytree(self.folders["Llama"], Path(scratch) / "hf")
                 change(folder)

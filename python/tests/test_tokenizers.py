@@ -28,19 +28,7 @@ TEXT = (
     "I'M 12345 don't\r\n\r\n  x  y <|endoftext|> [MASK]\n\n\n f(x):\n\treturn  'a'\n\u00c9cole Cafe\u0301 na\u00efve "
     "\u4e2d\u6587 \u00bd \U0001f999 <s> <pad> <|im_start|>user<|im_end|> <think> ABC"
 )
-# Beside a tokenizer.json: classes whose steps headgauge takes, and those that it compares with the file.
-FOLLOWED = ("GPT2Tokenizer", "CodeGenTokenizerFast", "Qwen2Tokenizer")
-COMPARED = ("BertTokenizer", "RobertaTokenizer", "CohereTokenizer", "GPTNeoXTokenizer")
-# GPT-2's tokenizer.json, and the same with single digits, are refused under these.
-REFUSED = {
-    ("BertTokenizer", False),
-    ("BertTokenizer", True),
-    ("RobertaTokenizer", True),
-    ("CohereTokenizer", False),
-    ("CohereTokenizer", True),  # no NFC
-    ("GPTNeoXTokenizer", False),
-    ("GPTNeoXTokenizer", True),
-}
+COMPARED = ("GPT2Tokenizer", "CodeGenTokenizerFast", "Qwen2Tokenizer", "CohereTokenizer", "GPTNeoXTokenizer")
 START, STOP, THINK = "<|im_start|>", "<|im_end|>", "<think>"
 
 
@@ -165,33 +153,32 @@ class Tokenizers(Folder):
             self.agree(more=more)
 
     def test_the_class_beside_a_tokenizer_json(self) -> None:
-        """Of each class and model type: the ids of transformers 5, the file's, or a refusal by name."""
+        """The file counts; a notice says so where transformers 5 makes other ids of a class."""
         if transformers.__version__ < "5":
             self.skipTest("transformers 4 takes the file as it is")
-        refused = set()
+        others = ("PreTrainedTokenizerFast", "LlamaTokenizerFast", "RobertaTokenizer")
         for model in ("gpt2", "llama", "mistral", "qwen2", "qwen3"):
-            for name in (None, "PreTrainedTokenizerFast", "LlamaTokenizerFast", *FOLLOWED, *COMPARED):
+            for name in (None, *others, *COMPARED):
                 for digits in (False, True):
                     self.make("gpt2", ("tokenizer.json",), model)
-                    self.write("tokenizer_config.json", {"tokenizer_class": name} if name else {})
+                    self.write("tokenizer_config.json", {"tokenizer_class": "PreTrainedTokenizerFast"})
                     if digits:
                         file = json.loads((self.folder / "tokenizer.json").read_text("utf-8"))
                         steps = [{"type": "Digits", "individual_digits": True}, file["pre_tokenizer"]]
                         file["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": steps}
                         self.write("tokenizer.json", file)
-                    try:
-                        _core.Tokenizer.load(str(self.folder))
-                    except UnsupportedError:
-                        refused.add((name, digits))
-                        self.assertIn(name, (*COMPARED, "BertTokenizer"))
-                        continue
-                    if name == "RobertaTokenizer":  # the tokens around a text are not in this file
-                        continue
-                    self.agree(model=model, name=name, digits=digits)
-        self.assertEqual(refused, REFUSED)
+                    self.write("config.json", {"model_type": "llama"})
+                    of_file = self.theirs()
+                    self.write("config.json", {"model_type": model})
+                    self.write("tokenizer_config.json", {"tokenizer_class": name} if name else {})
+                    found = _core.Tokenizer.load(str(self.folder))
+                    with self.subTest(model=model, name=name, digits=digits):
+                        self.assertEqual(found.encode(TEXT), of_file)
+                        if name != "RobertaTokenizer":  # transformers 5 puts tokens around a text
+                            self.assertTrue(found.notice or self.theirs() == of_file)
 
     def test_what_a_class_saves_is_read(self) -> None:
-        for name in (*FOLLOWED, "RobertaTokenizer", "BartTokenizer", "CohereTokenizer", "GPTNeoXTokenizer"):
+        for name in (*COMPARED, "RobertaTokenizer", "BartTokenizer"):
             self.make("gpt2", PAIR, "llama", tokenizer_class=name)
             made = transformers.AutoTokenizer.from_pretrained(str(self.folder))
             for file in self.folder.iterdir():

@@ -188,17 +188,19 @@ OrderedJson rope_scaling(const Gguf& file, Fields& fields) {
   fields.give(scaling, "rope_scaling.original_max_position_embeddings",
               "rope.scaling.original_context_length", nullptr);
   const OrderedJson type = scaling["rope_type"], factor = scaling["factor"];
-  const bool scales = type != "none" && factor != 0;
+  const bool scales = type != "none" && factor != 0, divides = divisors != file.tensors().end();
   if (scales) fields.note_unless_stated("rope.scaling.type", type);
-  if (divisors != file.tensors().end() && type != "yarn") {
+  if (divides && factor.is_number() && (type == "none" || type == "linear")) {
     return divided_frequencies(*divisors, scales ? factor.get<double>() : 1);
   }
-  if (type == "none") return nullptr;
-  if (type == "linear" || (type == "yarn" && divisors == file.tensors().end())) {
-    return scales ? scaling : OrderedJson();
-  }
-  throw UnsupportedError(fault(fields.where("rope.scaling.type"), "none, linear or yarn",
-                               type.dump(), "headgauge cannot run this RoPE scaling"));
+  if (type == "none" && !divides) return nullptr;
+  if (!divides && (type == "linear" || type == "yarn")) return scales ? scaling : OrderedJson();
+  throw UnsupportedError(
+      fault(fields.where("rope.scaling.type"),
+            divides ? "none or linear beside rope_freqs.weight, with a number as its factor"
+                    : "none, linear or yarn",
+            fmt::format("{} with the factor {}", type.dump(), factor.dump()),
+            "headgauge cannot run this RoPE scaling"));
 }
 
 bool has_tensor(const Gguf& file, std::string_view name) {

@@ -31,7 +31,8 @@ Json content_of(const fs::path& path, const std::stop_token& stop) {
 bool is_python_cache(const fs::path& path) {
   return path.filename() == "__pycache__" && !fs::is_symlink(path) && fs::is_directory(path) &&
          std::ranges::all_of(fs::directory_iterator(path), [](const fs::directory_entry& entry) {
-           return entry.path().extension() == ".pyc";
+           return entry.path().extension() == ".pyc" && !entry.is_symlink() &&
+                  entry.is_regular_file();
          });
 }
 
@@ -107,6 +108,12 @@ PlanExport ExportFolder::commit() {
   require_going();
   require_own_export(folder_, stop_);
   if (const int error = put_in_place(built_, folder_)) fail(error);
+  try {
+    require_own_export(built_, stop_);  // a file may have come while the others were read
+  } catch (const Error&) {
+    if (const int error = put_in_place(built_, folder_)) fail(error);
+    throw;
+  }
   sync_folder(parent_folder(folder_));
   return done;
 }

@@ -94,12 +94,15 @@ bool is_of_model(const std::string& name) {
       "added_tokens.json", "vocab.json", "vocab.txt", "merges.txt", "tokenizer.model",
       "sentencepiece.bpe.model", "spiece.model", "tekken.json", "chat_template.json",
       "chat_template.jinja", "processor_config.json", "preprocessor_config.json",
-      "video_preprocessor_config.json", "LICENSE", "LICENCE", "COPYING", "NOTICE", "USE_POLICY"};
+      "video_preprocessor_config.json", "vocab.bpe", "spm.model", "additional_chat_templates"};
+  constexpr std::array<std::string_view, 5> kTerms = {"LICENSE", "LICENCE", "COPYING", "NOTICE",
+                                                      "USE_POLICY"};
   // clang-format on
-  const fs::path path(name);
-  const bool is_text = path.extension() == ".txt" || path.extension() == ".md";
+  std::string upper = name;
+  std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return std::toupper(c); });
   return std::ranges::count(kNames, name) > 0 ||
-         (is_text && std::ranges::count(kNames, path.stem().string()) > 0);
+         std::ranges::any_of(kTerms,
+                             [&](std::string_view term) { return upper.starts_with(term); });
 }
 
 // Links the weights of the checkpoint and the files that belong to it, and says what it leaves out.
@@ -115,7 +118,7 @@ void link_files(const ResolvedModel& model, ExportFolder& folder) {
   std::ranges::sort(files);
   for (const fs::path& file : files) {
     const std::string name = file.filename().string();
-    if (std::ranges::count(given, name) > 0 || !fs::is_regular_file(file)) continue;
+    if (std::ranges::count(given, name) > 0) continue;
     if (name == index || is_of_model(name)) {
       folder.link(file.string(), name);
     } else {
@@ -134,7 +137,13 @@ Json special_tokens(const Gguf& file, const Json& config) {
   const auto id = [&](const char* name) -> Json {
     const std::string key = fmt::format("tokenizer.ggml.{}_token_id", name);
     const GgufValue* found = file.find(key);
-    if (found == nullptr) return {};
+    if (found == nullptr) {  // what the tokenizer takes, too
+      const GgufValue* kind = file.find("tokenizer.ggml.model");
+      const bool is_sentencepiece = kind != nullptr && kind->scalar == "llama";
+      const std::string_view token = name;
+      if (is_sentencepiece && (token == "bos" || token == "eos")) return token == "bos" ? 1 : 2;
+      return {};
+    }
     if (found->scalar.is_number_unsigned() &&
         found->scalar.get<std::uint64_t>() < static_cast<std::uint64_t>(vocabulary)) {
       return Json(found->scalar);

@@ -84,10 +84,10 @@ void complete(Results& results, const Ending& ending) {
     results.notices.push_back("the texts were not read, because a dump has its own queries");
   } else {
     add_markup_notices(input.texts, results.notices);
-    const bool any_text = std::ranges::any_of(input.texts, [](const Text& t) { return !t.is_ids; });
-    const std::string notice =
-        any_text && input.model.has_name() ? Tokenizer::notice(input.model.tokenizer_path()) : "";
-    if (!notice.empty()) results.notices.push_back(notice);
+    const std::string& notice = input.model.tokenizer_notice();
+    const bool splits = !input.cases.documents.empty() ||
+                        std::ranges::any_of(input.texts, [](const Text& t) { return !t.is_ids; });
+    if (splits && !notice.empty()) results.notices.push_back(notice);
   }
   use_option_names(results);
 }

@@ -47,7 +47,11 @@ bool Model::has_tokenizer() const {
 }
 
 Tokenizer Model::tokenizer() const {
-  if (own_ == nullptr) return Tokenizer::load(checkpoint());
+  if (own_ == nullptr) {
+    Tokenizer read = Tokenizer::load(checkpoint());
+    *tokenizer_notice_ = read.notice();
+    return read;
+  }
   throw UsageError(
       fault("text", "token ids for a live model", "a text", "give tokenizer(text)['input_ids']"));
 }

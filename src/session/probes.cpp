@@ -61,7 +61,7 @@ void make_probes(const Input& input, const TaskFiles& tasks, std::uint64_t seed,
   for (const std::string& name : tasks.probes) {
     if (!made.insert(name).second) continue;
     options.task = name;
-    options.text = find_task(name, "probe").takes_text ? texts : Texts();
+    options.text = texts;
     std::vector<TaskCase> cases;
     make_task_cases(
         options, tokenizer, summary.vocabulary,

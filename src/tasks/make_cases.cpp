@@ -41,10 +41,6 @@ const std::vector<Kind>& kinds() {
        make_values_task,
        true,
        true},
-      {.info = {"pairs", "recall the value of a key among pairs of random tokens",
-                "MQAR (Arora et al. 2023)", false},
-       .make = make_pairs_task,
-       .of_ids = true},
       {{"trace", "follow a chain of variables to its number",
         "RULER, variable tracking (Hsieh et al. 2024)"},
        make_trace_task,
@@ -84,9 +80,6 @@ void refuse_idle(const Kind& kind, const TaskOptions& options) {
     throw UsageError(fault(member, fmt::format("one of {}", fmt::join(takers, ", ")),
                            kind.info.name, "leave one of the two out"));
   };
-  if (!kind.info.takes_text && !options.text.empty()) {
-    refuse("TaskOptions::text", [](const Kind& one) { return one.info.takes_text; });
-  }
   if (!kind.takes_values && options.values != TaskValues::numbers) {
     refuse("TaskOptions::values", std::mem_fn(&Kind::takes_values));
   }

@@ -23,8 +23,7 @@ std::vector<Option> options_of(TaskOptions& o) {
        .form = "FILE...",
        .group = option_group::drawn,
        .help =
-           "UTF-8 texts that facts and passages are hidden in, of all tasks but pairs (default: "
-           "short neutral sentences)",
+           "UTF-8 texts that facts and passages are hidden in (default: short neutral sentences)",
        .details = "Each case gets another piece of a text, and several texts take turns. Of each "
                   "text the first 2^20 tokens are used",
        .expects = "a file",

@@ -62,7 +62,7 @@ struct Tokenizer::Impl {
   struct Free {
     void operator()(HgTokenizer* tokenizer) const { hg_tokenizer_free(tokenizer); }
   };
-  std::string path;
+  std::string path, notice;
   std::unique_ptr<HgTokenizer, Free> handle;
 };
 
@@ -103,6 +103,7 @@ Tokenizer Tokenizer::load(const std::string& folder) {
   const FolderTokenizer files = read_folder_tokenizer(folder);
   Tokenizer tokenizer = loaded(files.path, files.bytes, files.added);
   files.require_agreement(tokenizer);
+  tokenizer.impl_->notice = files.notice;
   return tokenizer;
 }
 
@@ -110,8 +111,8 @@ std::string Tokenizer::kind(const std::string& folder) {
   return is_gguf(folder) ? gguf_tokenizer_kind(Gguf::open(folder)) : folder_tokenizer_kind(folder);
 }
 
-std::string Tokenizer::notice(const std::string& folder) {
-  return is_gguf(folder) ? "" : read_folder_tokenizer(folder).notice;
+const std::string& Tokenizer::notice() const {
+  return impl_->notice;
 }
 
 std::vector<int> Tokenizer::encode(std::string_view utf8, bool add_special) const {

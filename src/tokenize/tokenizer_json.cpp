@@ -145,26 +145,49 @@ class Folder {
                        {"handle_chinese_chars", flag("tokenize_chinese_chars", true)}});
   }
 
-  // Gives a tokenizer.json the normalizer and pre-tokenizer of the folder's class, as transformers
-  // 5 does, and returns the notice of it; empty if they are the same. Throws UnsupportedError if
-  // more would have to change.
-  std::string follow_class(std::string& bytes) const {
+  // Gives a tokenizer.json of BERT's the switches of tokenizer_config.json, as transformers does.
+  // Returns a notice if the class has other steps in transformers 5 than the file; else empty.
+  std::string compare_class(std::string& bytes) const {
     const std::string name = class_name(), where = path("tokenizer.json");
     const auto is_it = [&](const TokenizerClass& one) { return one.name == name; };
     const auto* const bpe = std::ranges::find_if(kBpe, is_it);
     const bool words = std::ranges::any_of(kWordPiece, is_it) && name != "ConvBert";
     if (type_ == "mistral" || (bpe == std::end(kBpe) && !words)) return "";
-    json file = parse_json_object(bytes, where),
-         made = words ? make_words({}, "")
-                      : byte_level_bpe(find_pre_tokenizer(bpe->pre, ""),
-                                       flag("add_prefix_space", false), {}, {});
-    if (!words && bpe->nfc) made["normalizer"] = {{"type", "NFC"}};
-    json& model = file["model"];
-    if (!model.is_object()) return "";  // loading reports it
-    const json kind = made["model"]["type"];
-    const bool is_kind = model.value("type", kind) == kind;
+    json file;
+    try {
+      file = parse_json_object(bytes, where);
+    } catch (const BadInputError&) {  // loading reports what it does not take
+    }
+    if (!file.is_object() || !file["model"].is_object()) return "";
+    const std::string otherwise = fmt::format(
+        "{}: texts are split as it says; {}Tokenizer of transformers 5 may split them otherwise, "
+        "unless tokenizer_class is PreTrainedTokenizerFast",
+        where, name);
+    const json kind = words ? "WordPiece" : "BPE";
+    if (file["model"].value("type", kind) != kind) return names_class() ? otherwise : "";
+    if (words) {
+      json& switches = file["normalizer"];
+      if (!switches.is_object() || switches["type"] != "BertNormalizer") return "";
+      for (const auto& [key, in_file] : {std::pair{"do_lower_case", "lowercase"},
+                                         {"strip_accents", "strip_accents"},
+                                         {"tokenize_chinese_chars", "handle_chinese_chars"}}) {
+        switches[in_file] = flag(key, switches[in_file]);
+      }
+      bytes = file.dump();
+      return "";
+    }
+    json made =
+        byte_level_bpe(find_pre_tokenizer(bpe->pre, ""), flag("add_prefix_space", false), {}, {});
+    if (bpe->nfc) made["normalizer"] = {{"type", "NFC"}};
     const auto steps = [](const json& of) {
-      return json::array({of.value("normalizer", json()), of.value("pre_tokenizer", json())});
+      json all = json::array({of["model"].value("ignore_merges", false)});
+      for (const auto& [key, list] :
+           {std::pair{"normalizer", "normalizers"}, {"pre_tokenizer", "pretokenizers"}}) {
+        const json step = of.value(key, json());
+        const json parts = step.is_object() ? step.value(list, json()) : json();
+        all.push_back(parts.is_array() && parts.size() == 1 ? parts[0] : step);
+      }
+      return all;
     };
     const bool same =
         std::ranges::all_of(json::diff(steps(file), steps(made)), [](const json& change) {
@@ -172,17 +195,7 @@ class Folder {
           return at.ends_with("trim_offsets") ||
                  (at.ends_with("use_regex") && change["op"] == "add" && change["value"] == true);
         });
-    if (is_kind ? same : !names_class()) return "";
-    if (!is_kind || (!words && bpe->end == nullptr)) {
-      throw UnsupportedError(
-          fault(where, "the steps that " + name + "Tokenizer has in transformers 5", "others",
-                "name PreTrainedTokenizerFast as tokenizer_class, or take a file of that class"));
-    }
-    for (const char* key : {"normalizer", "pre_tokenizer"}) file[key] = made[key];
-    model.erase("ignore_merges");
-    bytes = file.dump();
-    return fmt::format("{}: split as {}Tokenizer of transformers 5 does, not as the file says",
-                       where, name);
+    return same ? "" : otherwise;
   }
 
   // Returns the tokens to add, in the order in which transformers adds them.
@@ -328,7 +341,7 @@ FolderTokenizer read_folder_tokenizer(const std::string& path) {
     read.path = folder.path("tokenizer.json");
     read.bytes = read_file(read.path, kLargestTokenizer);
     refuse_stand_in(read.bytes, read.path, "a tokenizer.json");
-    read.notice = folder.follow_class(read.bytes);
+    read.notice = folder.compare_class(read.bytes);
   } else if (folder.has_pair()) {
     read.path = folder.path("vocab.json");
     read.bytes = read_pair(folder).dump();

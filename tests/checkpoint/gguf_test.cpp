@@ -328,6 +328,12 @@ TEST(GgufModel, TakesWhatLlamaCppTakesAndSaysSo) {
                         .add("llama.rope.scaling.factor", 4.0f)
                         .add("llama.rope.scaling.type", "none")),
             (nlohmann::json{1.0, 8.0}));
+  for (const char* type : {"longrope", "whatever"}) {
+    expect_not_translated(ErrorKind::unsupported, {"llama.rope.scaling.type", type},
+                          MadeGguf(divided).add("llama.rope.scaling.type", type));
+  }
+  expect_not_translated(ErrorKind::unsupported, {"llama.rope.scaling.type", "four"},
+                        MadeGguf(divided).add("llama.rope.scaling.factor", "four"));
   expect_not_translated(ErrorKind::unsupported, {"llama.rope.scaling.type", "yarn"},
                         MadeGguf(divided)
                             .add("llama.rope.scaling.factor", 4.0f)

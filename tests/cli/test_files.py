@@ -91,7 +91,10 @@ class TokenizerClass(FilesTest):
     def test_a_notice_says_that_the_class_splits(self) -> None:
         shutil.copytree(ROOT / "demo/model", self.folder / "classed")
         self.write("story.txt", "Once upon a time, there was a little girl. She had 12 apples.\n" * 20)
-        told = "classed/tokenizer.json: split as Qwen2Tokenizer of transformers 5 does, not as the file says"
+        told = (
+            "classed/tokenizer.json: texts are split as it says; Qwen2Tokenizer of transformers 5 may "
+            "split them otherwise, unless tokenizer_class is PreTrainedTokenizerFast"
+        )
         for name, text, expected in (
             ("Qwen2Tokenizer", ("--text", "story.txt"), [told]),
             ("PreTrainedTokenizerFast", ("--text", "story.txt"), []),

@@ -13,7 +13,7 @@ from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE, CommandTest
 from tests.places import ROOT
 
 DEMO = ROOT / "demo/model"
-TASKS = ("copy", "passkey", "keys", "values", "pairs", "trace", "replay", "repeats")
+TASKS = ("copy", "passkey", "keys", "values", "trace", "replay", "repeats")
 KEYS = [
     "task",
     "prompt",
@@ -108,10 +108,6 @@ class Oracle(TaskTest):
             while asked in values:
                 asked = values[asked]
             self.assertEqual(" " + asked, case["answer_text"])
-        for case in self.make("pairs", "--cases", 10):
-            lines = [line.split(":") for line in case["prompt_text"].splitlines()]
-            values = {line[0]: line[1] for line in lines[1:-1] if len(line) == 2}
-            self.assertEqual(values[lines[-1][0]], case["answer_text"])
 
     def test_the_sum_of_the_tokenizer(self) -> None:
         whole = re.compile("\ufffd")
@@ -165,7 +161,7 @@ class Refused(TaskTest):
         self.refuse_task("copy", *model, "--length", 2000, says="at most 1024 tokens, the model's context")
         self.refuse_task("copy", *model, "--cases", 0, says="--cases")
         self.refuse_task("copy", *model, "--values", "words", says="--values: expected one of keys, values")
-        self.refuse_task("pairs", *model, "--items", 3, says="--items: expected one of keys, values, trace")
+        self.refuse_task("copy", *model, "--items", 3, says="--items: expected one of keys, values, trace")
 
     def test_texts_that_do_not_do(self) -> None:
         self.write("short.txt", "Too short.")
@@ -174,8 +170,6 @@ class Refused(TaskTest):
         self.refuse_task("keys", *model, "short.txt", says="short.txt: expected a text of", code=BAD_INPUT)
         self.refuse_task("keys", *model, "bad.txt", says="bad.txt byte 0", code=BAD_INPUT)
         self.refuse_task("keys", *model, "none.txt", says="none.txt", code=BAD_INPUT)
-        self.write("hay.txt", "a " * 2000)
-        self.refuse_task("pairs", *model, "hay.txt", says="--text: expected one of copy, passkey")
 
     def test_models_that_do_not_do(self) -> None:
         copy_golden("gpt2/plain", self.folder / "bare")
