@@ -159,7 +159,7 @@ TEST(Patterns, GiveEveryQueryAKeyAndNoneOfTheFuture) {
 }
 
 TEST(Patterns, HaveTheDefaultsThatTheListNames) {
-  ASSERT_EQ(patterns().size(), 10u);
+  ASSERT_EQ(patterns().size(), 9u);
   for (const PatternInfo& info : patterns()) {
     EXPECT_FALSE(info.formula.empty());
     EXPECT_FALSE(info.source.empty());
@@ -234,7 +234,7 @@ TEST(Patterns, AdviseOnlyWhatTheyRead) {
   }
   EXPECT_GE(written, 30);
   for (const char* name : {"streaming_llm", "attention_sinks", "sliding", "local", "longformer",
-                           "sparse", "reformer", "heavy_hitter", "oracle", "snapkv"}) {
+                           "sparse", "heavy_hitter", "oracle", "snapkv"}) {
     EXPECT_EQ(message(advised(name, "did you mean ", " ,?")), "accepted") << name;
   }
 }

@@ -157,7 +157,7 @@ TEST(TaskCases, HaveTheseBytes) {
       ids += nlohmann::json({one.prompt, one.answer, one.control, one.distance}).dump();
     }
   }
-  EXPECT_EQ(text_sha256(ids), "7bdd07285f168dc85562f81dfd79ac5e263f26a9695328c8c7a4abb9de2c69b8");
+  EXPECT_EQ(text_sha256(ids), "0c1469ca3ac9c314aff0df718f5d7a7fa6a4685dc0c6ea6fb5e16f2e963d7697");
 }
 
 // The hand-made tokenizer puts a space before a text, and "a" and "b" that meet are one token.
@@ -287,10 +287,9 @@ TEST(TaskCases, AreRefusedInOneLine) {
   EXPECT_EQ(error_of({.task = "trace", .values = TaskValues::words}),
             "TaskOptions::values: expected one of keys, values, found trace; leave one of the two "
             "out");
-  EXPECT_EQ(
-      error_of({.task = "copy", .items = 3}),
-      "TaskOptions::items: expected one of keys, values, trace, found pairs; leave one of the "
-      "two out");
+  EXPECT_EQ(error_of({.task = "copy", .items = 3}),
+            "TaskOptions::items: expected one of keys, values, trace, found copy; leave one of the "
+            "two out");
   EXPECT_EQ(
       error_of({.task = "copy", .length = 51}),
       "the task copy: expected a length of at least 52 tokens, found 51; give a longer length");
