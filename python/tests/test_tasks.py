@@ -97,7 +97,7 @@ class Tasks(unittest.TestCase):
         self.assertAlmostEqual(found[0][0], 0.1505, delta=1e-3)  # by transformers, in float64
 
     def test_validate_refuses_tasks_that_the_model_does_not_do(self) -> None:
-        headgauge.task("trace", MODEL, self.file, length=64, cases=3)
+        headgauge.task("copy", MODEL, self.file, length=160, cases=4)
         with self.assertRaisesRegex(errors.BadInputError, "a task that the model is shown to do"):
             headgauge.validate(MODEL, tasks=self.file, pattern=["window:size=8"], normalizer=[])
 

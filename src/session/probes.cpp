@@ -60,7 +60,7 @@ void make_probes(const Input& input, const TaskFiles& tasks, std::uint64_t seed,
   std::set<std::string> made;
   for (const std::string& name : tasks.probes) {
     if (!made.insert(name).second) continue;
-    options.task = name;
+    options.task = find_task(name, "probe").name;
     options.text = texts;
     std::vector<TaskCase> cases;
     make_task_cases(

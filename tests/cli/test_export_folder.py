@@ -99,7 +99,7 @@ class Foreign(ExportTest):
         )
         self.refuse(USAGE, *search, "--export", "duo", says="out/duo: ")
         (self.folder / "model").rename(self.folder / "hf")
-        self.refuse(USAGE, "plan", "hf", *EXISTING[2:], "hf", "--out", ".", says="./hf: ")
+        self.refuse(USAGE, "plan", "hf", *EXISTING[2:], "hf", "--out", ".", says="apart from what is read")
 
     def test_what_an_export_wrote_is_replaced(self) -> None:
         formats = (*EXISTING, "hf,duo,kvpress", "--out", "out", "--quiet")

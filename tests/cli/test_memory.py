@@ -176,7 +176,7 @@ class Draws(CommandTest):
             "--threads",
             "1",
             limits={resource.RLIMIT_AS: 700 * MB},
-            says=("converge on model: expected 2", " GB of memory", "--draws"),
+            says=("convergence on model: expected 2", " GB of memory", "--draws"),
         )
 
 

@@ -51,6 +51,7 @@ class Folder(OutputTest):
     def test_with_finished_results_of_another_request_is_refused(self) -> None:
         self.succeed(*self.scan, "--out", "out", "--quiet")
         first = self.result()
+        shutil.copytree(self.folder / "out", self.folder / "old")
         self.ids(64, 31, "b.txt")
         self.ids(64, 37, "c.txt")
         model = ("model", "--tokens", "ids.txt")
@@ -64,9 +65,9 @@ class Folder(OutputTest):
             ("validate", *model, "b.txt", "--pattern", "window:size=9"),
             ("plan", *plan),
             ("reproduce", "limits", *model),
-            ("reproduce", "limits", "--results", "out"),
+            ("reproduce", "limits", "--results", "old"),
             ("reproduce", "tokens", *model),
-            ("diff", "out", "out"),
+            ("diff", "old", "old"),
         ):
             with self.subTest(words):
                 self.refuse_out(*words)

@@ -142,8 +142,9 @@ class Tables(CommandTest):
         ).out  # fmt: skip
         self.has_table(
             text,
-            "|one head gets               median change        largest worse / better     replicates",
-            "topk:k=16                  ############## ############## ############## ##############",
+            "|one head gets               median change        largest worse / better     replicates   losing\n"
+            "|                                                                                         % rows",
+            "topk:k=16                  ############## ############## ############## #######################",
         )
         self.has_table(text, "|rank correlation with the change       topk:k=16   sparsemax")
         self.assertRegex(text, r"\nflag dispersed {22}[-+\d. ]{11}[* ][-+\d. ]{11}[* ]\n")
