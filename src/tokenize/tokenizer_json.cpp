@@ -91,6 +91,8 @@ class Folder {
     }
     const json model = read("config.json");
     type_ = text_of(model.value("model_type", json()));
+    constexpr std::string_view kOfExport = "headgauge_";
+    if (type_.starts_with(kOfExport)) type_.erase(0, kOfExport.size());
     std::string name;
     for (const json* from : {&std::as_const(config), &model}) {
       const json given = from->value("tokenizer_class", json());
