@@ -173,7 +173,8 @@ TEST_F(FolderTokenizerTest, TheFileCountsAndANoticeNamesAClassOfOtherSteps) {
   for (const char* name : {"CohereTokenizer", "GPTNeoXTokenizer"}) EXPECT_TRUE(noticed(name));
   EXPECT_FALSE(noticed("GPTNeoXTokenizer", {{"normalizer", nfc}}));
   EXPECT_FALSE(
-      noticed("GPTNeoXTokenizer", {{"normalizer", {{"type", "Sequence"}, {"normalizers", {nfc}}}}}))
+      noticed("GPTNeoXTokenizer",
+              {{"normalizer", {{"type", "Sequence"}, {"normalizers", json::array({nfc})}}}}))
       << "a list of one";
   EXPECT_FALSE(noticed("GPT2Tokenizer"));
   EXPECT_TRUE(noticed("GPT2Tokenizer", {{"model", {{"ignore_merges", true}}}}));
