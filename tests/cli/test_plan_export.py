@@ -211,7 +211,7 @@ class PlanExport(ExportTest):
         self.assertEqual({key: tokenizer.get(key) for key in named}, named)
         self.assertEqual((self.folder / "out/hf/chat_template.jinja").read_text(), "{{ messages }}")
         self.assertTrue((self.folder / "out/hf/tokenizer.json").is_file())
-        # Without a tokenizer the weights are written all the same.
+        # The weights are written all the same if there is no tokenizer.
         file.write_bytes(gguf(metadata() | {"tokenizer.ggml.model": "none"}))
         done = self.succeed("plan", "tiny.gguf", "--plan", "gguf.json", "--export", "hf", "--out", "out")
         self.assertIn("no tokenizer is written: tiny.gguf", done.err)
