@@ -8,7 +8,7 @@ export const VALIDITY_NEEDS: readonly MetricName[] = [
   "validated_loss_change", "predictor_value", "prediction_rank_correlation",
   "prediction_rank_correlation_low", "prediction_rank_correlation_high",
   "prediction_rank_correlation_p", "prediction_rank_correlation_by_text", "loss_change_replication",
-  "loss_rises", "loss_falls", "predicts",
+  "loss_rises", "loss_falls", "predicts", "queries_losing_keys",
 ];
 
 // A predictor and an intervention, as indices.
@@ -96,6 +96,7 @@ export interface InterventionRow {
   worse: number; // pairs of head and text whose loss increases significantly; NaN in older files
   better: number;
   replication: number;
+  losing: number; // share of the queries that lose keys, a mean over the heads; NaN without a pattern
 }
 
 // Returns the effect of each intervention on the loss, as in the terminal's table.
@@ -110,6 +111,9 @@ export function interventionRows(results: Results): InterventionRow[] {
       });
     }
     values.sort((a, b) => a - b);
+    const losing = cells
+      .map(({ layer, head }) => results.value("queries_losing_keys", { layer, head, intervention }))
+      .filter((share) => !Number.isNaN(share));
     return {
       intervention,
       label,
@@ -118,6 +122,7 @@ export function interventionRows(results: Results): InterventionRow[] {
       worse: results.value("loss_rises", { intervention }),
       better: results.value("loss_falls", { intervention }),
       replication: results.value("loss_change_replication", { intervention }),
+      losing: losing.reduce((sum, share) => sum + share, 0) / losing.length,
     };
   });
 }

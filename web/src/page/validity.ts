@@ -162,6 +162,7 @@ function interventionTable(page: Page): HTMLElement {
       number("replication", "Replicates", "rank correlation of two texts", ({ replication }) =>
         signed(replication),
       ),
+      number("losing", "Losing", "% of the queries lose keys", ({ losing }) => shown(100 * losing, 3)),
       {
         id: "best",
         title: "Predicted best by",

@@ -21,7 +21,7 @@ function printed(): Line[][] {
     const rows = lines.slice(start + 1);
     const end = rows.findIndex((row) => row === "" || row.startsWith("("));
     return [
-      rows.slice(0, end).map((row) => {
+      rows.slice(0, end).filter((row) => !/^ {20}/.test(row)).map((row) => {
         const [name, ...cells] = row.trim().replace(" / ", "/").split(/ {2,}/);
         return { name: name!, cells };
       }),
@@ -65,11 +65,16 @@ inBrowser("what predicts the loss", () => {
     expect(marks.length).toBeLessThan(metrics!.length * 5);
     const tab = await openKind("validate", "#validity");
     const top = await tab.page.$$eval(".interventions tbody tr", (rows) =>
-      rows.map((row) => [...row.children].slice(0, 5).map((cell) => cell.textContent!)),
+      rows.map((row) => [...row.children].slice(0, 6).map((cell) => cell.textContent!)),
     );
-    expect(top.map(([name, ...cells]) => [name, ...cells.map((cell) => dash(cell).replace(" / ", "/"))])).toEqual(
-      interventions!.map(({ name, cells }) => [name, ...cells]),
+    const cells = (all: string[]) => {
+      const losing = dash(all[4]!);
+      return [...all.slice(0, 4), losing === "-" ? losing : Number(losing)];
+    };
+    expect(top.map(([name, ...row]) => [name, ...cells(row.map((cell) => dash(cell).replace(" / ", "/")))])).toEqual(
+      interventions!.map((line) => [line.name, ...cells(line.cells)]),
     );
+    expect(interventions!.map((line) => line.cells[4])).toContain("75.0");
     const rows = await tableRows(tab, ".predictions");
     const lines = [...metrics!, ...flags!];
     expect(rows.filter((row, k) => !fits(row, lines[k]!))).toEqual([]);

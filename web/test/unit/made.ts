@@ -284,6 +284,10 @@ export function madeValidate(texts = ["a.txt", "b.txt", "c.txt"]): Made {
           predictor === 4 || predictor === 5 ? null : intervention === 0 && [1, 3, 6].includes(predictor!) ? 1 : 0,
       },
       loss_rises: { dims: ["intervention"], value: ({ intervention }) => (intervention === 0 ? 21 : 0) },
+      queries_losing_keys: {
+        dims: ["layer", "head", "intervention"],
+        value: ({ head, intervention }) => (intervention === 0 ? 0.25 * head! : null),
+      },
       loss_falls: { dims: ["intervention"], value: ({ intervention }) => (intervention === 0 ? 6 : 0) },
       loss_change_replication: {
         dims: ["intervention"], value: () => (texts.length > 1 ? 0.875 : null),

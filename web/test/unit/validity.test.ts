@@ -72,6 +72,7 @@ describe("what predicts", () => {
     // 12 heads from -0.03 to 0.08, times 1, 2, 3.
     expect(topk).toMatchObject({ label: "topk:k=16", largest: 0.24, replication: 0.875 });
     expect([topk!.worse, topk!.better]).toEqual([21, 6]);
+    expect([topk!.losing, softmax!.losing]).toEqual([0.375, NaN]);
     expect(topk!.median).toBeCloseTo(0.04, 12);
     expect([softmax!.worse, softmax!.better]).toEqual([0, 0]);
     // Of two in the middle the larger, as in the terminal.
