@@ -65,7 +65,8 @@ std::vector<PlanFormat> plan_formats(const std::vector<std::string>& names) {
 
 PlanExport export_plan(const AttentionPlan& plan, const std::vector<PlanFormat>& formats,
                        const SourceInfo& source, const std::string& folder,
-                       const Checkpoint* checkpoint, const std::stop_token& stop = {}) {
+                       const Checkpoint* checkpoint, const std::stop_token& stop,
+                       std::vector<std::string> saved = {}) {
   require_exportable(formats, source, checkpoint, folder);
   PlanExport all;
   for (const PlanFormat format : formats) {
@@ -75,8 +76,9 @@ PlanExport export_plan(const AttentionPlan& plan, const std::vector<PlanFormat>&
     } catch (const InterruptedError&) {
       throw InterruptedError(
           fmt::format("interrupted; saved: {}; nothing else was changed",
-                      all.files.empty() ? "nothing" : fmt::to_string(fmt::join(all.files, ", "))));
+                      saved.empty() ? "nothing" : fmt::to_string(fmt::join(saved, ", "))));
     }
+    saved.insert(saved.end(), one.files.begin(), one.files.end());
     all.files.insert(all.files.end(), one.files.begin(), one.files.end());
     all.shares.insert(all.shares.end(), one.shares.begin(), one.shares.end());
     all.notices.insert(all.notices.end(), one.notices.begin(), one.notices.end());
@@ -129,8 +131,10 @@ PlanResults Session::plan(PlanRequest request) {
       written_.push_back(written_.empty() ? file : plan_file(run_.out, one.budget));
       write_plan(one.plan, written_.back());
     }
-    made.exported =
-        export_plan(made.plans.front().plan, formats, confirm.info(), run_.out, files_of(model_));
+    std::vector<std::string> saved = {(fs::path(run_.out) / "results.json").string()};
+    saved.insert(saved.end(), written_.begin(), written_.end());
+    made.exported = export_plan(made.plans.front().plan, formats, confirm.info(), run_.out,
+                                files_of(model_), run_.stop, saved);
     written_.insert(written_.end(), made.exported.files.begin(), made.exported.files.end());
     remarks_ = made.exported.notices;
     for (std::string& line : older_plans(run_.out, written_)) remarks_.push_back(std::move(line));

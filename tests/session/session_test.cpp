@@ -54,7 +54,12 @@ class Stopper final : public RunObserver {
   }
   void opened(const HeadSource* source) override { opened_ = source != nullptr; }
   void resumed(const std::string& line) override { resumed_ = line; }
-  void measured() override { ++measured_; }
+  void measured() override {
+    ++measured_;
+    if (stop_at_ == kAtTheEnd) stop_.request_stop();
+  }
+
+  static constexpr const char* kAtTheEnd = "the end";
 
   std::stop_source stop_;
   std::string stop_at_;
@@ -121,6 +126,37 @@ TEST(Session, ARunThatWasStoppedContinuesWithTheSameBits) {
   EXPECT_TRUE(text_of_results(resumed) == text_of_results(whole));
   EXPECT_EQ(interruption(resumed, {}), "");
   ::unsetenv("HEADGAUGE_JOURNAL_SECONDS");
+}
+
+TEST(Session, AnExportThatWasStoppedNamesWhatThePlanSaved) {
+  const TemporaryFolder folder("session-export");
+  PlanRequest request;
+  request.options.patterns = {"sinks:sinks=2,window=14"};
+  request.options.memory = 0.5;
+  request.options.curve = {};
+  request.options.random_plans = 2;
+  request.length = 35;
+  request.pieces = 2;
+  request.replay = 0;
+  request.formats = {"duo"};
+  Texts texts = three_texts();
+  request.confirm = {texts.back()};
+  texts.pop_back();
+  Stopper heard;
+  heard.stop_at_ = Stopper::kAtTheEnd;
+  const headgauge::Run run{
+      .out = folder.path(), .observer = &heard, .stop = heard.stop_.get_token()};
+  try {
+    Session(tiny(), texts, run).plan(request);
+    FAIL() << "expected an interruption";
+  } catch (const InterruptedError& error) {
+    EXPECT_EQ(error.what(), "interrupted; saved: " + folder / "results.json" + ", " +
+                                folder / "plan.json" + "; nothing else was changed");
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder / "duo"));
+  EXPECT_EQ(read_plan(folder / "plan.json").heads.layers(), 2);
+  Session(tiny(), texts, {.out = folder.path()}).plan(request);
+  EXPECT_TRUE(std::filesystem::exists(folder / "duo"));
 }
 
 TEST(Session, ShardsAreMergedToTheBitsOfOneRun) {
