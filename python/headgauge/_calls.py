@@ -180,12 +180,15 @@ def _together(
     folder = tempfile.mkdtemp(prefix="headgauge-shards-")
     shards = _executor.unpack(parts, folder)
     try:
-        found = task.run(out=call.out, force=call.force, shards=shards)
-    except Exception:
-        warnings.warn(f"what was measured is kept: headgauge.merge({shards}, out=...) joins it", stacklevel=3)
-        raise
-    shutil.rmtree(folder)
-    return found
+        return task.run(out=call.out, force=call.force, shards=shards)
+    except Exception as error:
+        if not call.out:
+            raise
+        found = task.run(shards=shards)
+        warnings.warn(f"{error}; the results are returned, and save(folder) writes them", stacklevel=3)
+        return found
+    finally:
+        shutil.rmtree(folder)
 
 
 def require_cross(inputs: Any, options: dict[str, Any]) -> None:

@@ -88,8 +88,11 @@ class Masked(unittest.TestCase):
         ids = np.ma.array(hostile.IDS, mask=[k % 2 for k in range(len(hostile.IDS))])
         with self.assertRaisesRegex(errors.BadInputError, "with a mask"):
             headgauge.scan(hostile.MODEL, ids, **hostile.QUICK)
-        with self.assertRaisesRegex(errors.BadInputError, "lengths: .* with a mask"):
-            headgauge.scan(hostile.MODEL, hostile.IDS, lengths=np.ma.array([8, 16], mask=[0, 1]))
+        with self.assertRaisesRegex(errors.BadInputError, "with a mask"):
+            headgauge.scan(hostile.MODEL, [hostile.IDS, ids], **hostile.QUICK)
+        for lengths in (np.ma.array([8, 16], mask=[0, 1]), [8, np.ma.array(16, mask=True)]):
+            with self.assertRaisesRegex(errors.BadInputError, "lengths: .* with a mask"):
+                headgauge.scan(hostile.MODEL, hostile.IDS, lengths=lengths)
         headgauge.analyze(np.ma.array(q.data), q.data)  # it hides nothing
 
 

@@ -152,8 +152,10 @@ class PlanExport(ExportTest):
             },
         }
         self.write("plan.json", json.dumps(plan))
-        of_model = ("model.safetensors", "tokenizer.json", "LICENSE.txt", "chat_template.jinja")
-        for name in (*of_model[1:], ".netrc", "id_rsa", "optimizer.pt", "a"):
+        of_model = ("model.safetensors", "tokenizer.json", "LICENSE.txt", "chat_template.jinja",
+                    "licence", "Copying.LESSER", "NOTICE.md", "additional_chat_templates")  # fmt: skip
+        (self.folder / "model/additional_chat_templates").mkdir()
+        for name in (*of_model[1:-1], ".netrc", "id_rsa", "optimizer.pt", "a"):
             (self.folder / "model" / name).write_text("{}")
         done = self.succeed(*EXISTING, "hf", "--out", "out")
         left_out = "not linked, as no part of the model: .netrc, a, id_rsa, optimizer.pt\n"
@@ -211,6 +213,12 @@ class PlanExport(ExportTest):
         self.assertEqual({key: tokenizer.get(key) for key in named}, named)
         self.assertEqual((self.folder / "out/hf/chat_template.jinja").read_text(), "{{ messages }}")
         self.assertTrue((self.folder / "out/hf/tokenizer.json").is_file())
+        # SentencePiece has ids of its own where the file is silent, as for the tokenizer.
+        named = {"tokenizer.ggml.model": "llama", "tokenizer.ggml.scores": [0.0] * len(words)}
+        file.write_bytes(gguf(metadata() | named))
+        self.succeed("plan", "tiny.gguf", "--plan", "gguf.json", "--export", "hf", "--out", "out")
+        written = json.loads((self.folder / "out/hf/generation_config.json").read_text())
+        self.assertEqual(written, {"eos_token_id": 2, "bos_token_id": 1})
         # The weights are written all the same if there is no tokenizer.
         file.write_bytes(gguf(metadata() | {"tokenizer.ggml.model": "none"}))
         done = self.succeed("plan", "tiny.gguf", "--plan", "gguf.json", "--export", "hf", "--out", "out")
