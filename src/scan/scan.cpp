@@ -304,7 +304,7 @@ class Scan {
   }
 
   void note_few_rows(Results& results) const {
-    if (has_rows_to_judge(results)) return;
+    if (has_rows_to_judge(results) || rows_at_longest(results) == 0) return;  // 0: all undefined
     results.notices.push_back(
         fmt::format("no findings and no flags: a head's means are of {} rows at most, and fewer "
                     "than {} are too few to judge a head by",
