@@ -147,7 +147,10 @@ def _plan_text(rule: Any) -> tuple[str, str] | None:
             raise UsageError("use: expected the Results of plan(), found others, which hold no plan")
         return json.dumps(rule.plan), "plan"
     if isinstance(rule, dict):
-        return json.dumps(rule), "plan"
+        try:
+            return json.dumps(rule), "plan"
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"rule: expected a plan of JSON values, found another ({error})") from None
     if isinstance(rule, os.PathLike) or (isinstance(rule, str) and rule.endswith(".json")):
         path = os.fspath(rule)
         try:

@@ -15,6 +15,7 @@ import numpy as np
 
 import headgauge
 from headgauge import errors
+from headgauge._change import _plan_text
 
 
 class Calls(unittest.TestCase):
@@ -46,6 +47,13 @@ class Calls(unittest.TestCase):
                 headgauge.scan(hostile.MODEL, hostile.IDS, **hostile.QUICK, **{option: value})
         with self.assertRaisesRegex(errors.BadInputError, r"scale: expected a number, found 'x'"):
             headgauge.analyze(np.ones((4, 2)), np.ones((4, 2)), scale="x")  # type: ignore[arg-type]
+
+    def test_a_plan_that_is_no_json_is_named(self) -> None:
+        circle: dict[str, object] = {}
+        circle["heads"] = circle
+        for rule in ({0: np.zeros((2, 0))}, {"heads": {1, 2}}, circle):
+            with self.assertRaisesRegex(errors.UsageError, "^rule: expected a plan of JSON values"):
+                _plan_text(rule)
 
     def test_no_journals_are_no_shards(self) -> None:
         with self.assertRaisesRegex(errors.UsageError, "merge: expected folders of shards, found none"):
