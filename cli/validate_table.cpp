@@ -153,7 +153,8 @@ class ValidationTable {
                      : "worse / better: number of cases (heads times texts) in which the loss is "
                        "shown to rise / to fall",
         level, of_answers() ? "heads" : "cases");
-    const char* losing = "losing: share of the rows (queries) that lose keys, a mean over the heads";
+    const char* losing =
+        "losing: share of the rows (queries) that lose keys, a mean over the heads";
     const Index parts = results_.coord_size(outcome_.dim);
     const std::string part = of_answers() ? "group" : "text";
     const std::string marked = fmt::format(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import operator
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -44,8 +45,8 @@ def pairs(heads: str | Iterable[Any]) -> list[tuple[int, int]]:
     """Returns heads, given as pairs (layer, head) or as "layer.head", as pairs. Raises UsageError."""
     items = heads.split(",") if isinstance(heads, str) else heads
     try:
-        split = (item.split(".") if isinstance(item, str) else item for item in items)
-        return [(int(layer), int(head)) for layer, head in split]
+        split = (map(int, item.split(".")) if isinstance(item, str) else item for item in items)
+        return [(operator.index(layer), operator.index(head)) for layer, head in split]
     except (TypeError, ValueError, OverflowError) as error:
         raise UsageError(
             f'heads: expected [(1, 3)] or ["1.3"], layer and head, found {heads!r:.80}'

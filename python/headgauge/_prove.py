@@ -175,6 +175,11 @@ def _require_own_code(folder: Path, config: dict[str, Any], has_code: bool) -> N
         for one in folder.iterdir()
         if one.name == "custom_generate" or one.suffix == ".py" and one != file
     ]
+    for part in (config, *(part for part in config.values() if isinstance(part, dict))):
+        for key, value in part.items():
+            # transformers fetches and runs the kernel that it names, whatever the call says.
+            if "_implementation" in key and value not in (None, "eager", "sdpa"):
+                raise BadInputError(f"{folder}: expected no kernel in config.json, found {key}; remove it")
     if others or known != has_code or config.get("auto_map") != (_CODE if has_code else None):
         raise BadInputError(f"{folder}: expected code of headgauge alone, found other; export the plan again")
 

@@ -47,7 +47,8 @@ def imported(name: str, extra: str) -> Any:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
+        wanted = "lightning" if "lightning" in str(error.name) else f'"headgauge[{extra}]"'
         raise ModuleNotFoundError(
-            f'{error.name}: expected it to be installed, found it is not; run: pip install "headgauge[{extra}]"',
+            f"{error.name}: expected it to be installed, found it is not; run: pip install {wanted}",
             name=error.name,
         ) from error

@@ -24,7 +24,7 @@ from headgauge._calls import Call
 from headgauge._live import LiveModel
 from headgauge._metric_names import MetricName
 from headgauge._texts import checked_path, checked_spec, whole
-from headgauge.errors import BadInputError, ResourceError, UnsupportedError
+from headgauge.errors import BadInputError, ResourceError, UnsupportedError, UsageError
 from headgauge.results import Results
 
 MEASURES = ("weights", "logits", "separability", "sensitivity")
@@ -143,6 +143,8 @@ class Monitor:
             self._path = Path(checked_path(path))
             if self._path.is_dir():
                 self._path /= "monitor.jsonl"
+            if self._path.exists() and not self._path.is_file():  # a pipe would wait for a reader
+                raise UsageError(f"path: expected a file or a folder, found another ({self._path})")
             try:
                 self._file = self._path.open("a", encoding="utf-8")
             except OSError as error:

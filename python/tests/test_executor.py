@@ -81,7 +81,9 @@ class Executors(unittest.TestCase):
     def test_what_cannot_be_saved_is_returned(self) -> None:
         with concurrent.futures.ThreadPoolExecutor(2) as pool, tempfile.TemporaryDirectory() as folder:
             headgauge.scan(MODEL, DOCUMENTS[0], out=folder, **QUICK)
-            with self.assertWarnsRegex(UserWarning, r"results of another request.*save\(folder\) writes them"):
+            with self.assertWarnsRegex(
+                UserWarning, r"results of another request.*save\(folder\) writes them"
+            ):
                 found = headgauge.scan(MODEL, DOCUMENTS, executor=pool, out=folder, **QUICK)
             self.assertEqual(of_no_bit(found), of_no_bit(headgauge.scan(MODEL, DOCUMENTS, **QUICK)))
 

@@ -103,6 +103,11 @@ class Masked(unittest.TestCase):
                 headgauge.scan(hostile.MODEL, hostile.IDS, lengths=lengths)
         headgauge.analyze(np.ma.array(q.data), q.data)  # it hides nothing
 
+    def test_half_a_layer_is_no_layer(self) -> None:
+        for heads in ([(1.5, 0)], [(0, "1")], ["0.1.5"]):
+            with self.assertRaisesRegex(errors.UsageError, "heads: expected"):
+                headgauge.scan(hostile.MODEL, hostile.IDS, **hostile.QUICK, heads=heads)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
 import tempfile
 import unittest
 from pathlib import Path
@@ -199,6 +200,9 @@ class Training(unittest.TestCase):
     def test_a_folder_is_given_a_file(self) -> None:
         model = make()
         with tempfile.TemporaryDirectory() as folder:
+            os.mkfifo(Path(folder) / "pipe")
+            with self.assertRaisesRegex(errors.UsageError, "path: expected a file or a folder"):
+                headgauge.Monitor(model, path=Path(folder) / "pipe")
             with headgauge.Monitor(model, every=1, measures=["weights"], path=folder) as monitor:
                 train(model, 1, monitor.step)
             self.assertEqual(headgauge.Results.load(Path(folder) / "monitor.jsonl").coords["step"], [1])

@@ -59,9 +59,15 @@ class PackageTest(unittest.TestCase):
             headgauge.scan(MODEL, file)
         missing = ModuleNotFoundError("No module named 'torch'", name="torch")
         with mock.patch("importlib.import_module", side_effect=missing):
-            for name in ("use", "lightning", "monitor"):
+            for name in ("use", "monitor"):
                 with self.assertRaisesRegex(ModuleNotFoundError, r'pip install "headgauge\[hf\]"'):
                     getattr(headgauge, name)
+        missing = ModuleNotFoundError("No module named 'x'", name="pytorch_lightning")
+        with (
+            mock.patch("importlib.import_module", side_effect=missing),
+            self.assertRaisesRegex(ModuleNotFoundError, "^pytorch_lightning: .*run: pip install lightning$"),
+        ):
+            _ = headgauge.lightning
 
 
 if __name__ == "__main__":

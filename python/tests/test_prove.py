@@ -199,11 +199,16 @@ class Prove(Exported):
         def known_layers(folder: Path) -> None:
             other_file(folder, model_type="llama", layer_types=["full_attention"] * 2)
 
+        def kernel(folder: Path) -> None:
+            config = json.loads((folder / "config.json").read_text())
+            changed = {**config, "_attn_implementation": "someone/kernel"}
+            (folder / "config.json").write_text(json.dumps(changed))
+
         def generate(folder: Path) -> None:
             (folder / "custom_generate").mkdir()
             (folder / "custom_generate/generate.py").write_text(code)
 
-        for change in (altered, removed, base, other_file, layers, known_layers, generate):
+        for change in (altered, removed, base, other_file, layers, known_layers, kernel, generate):
             with self.subTest(change.__name__), tempfile.TemporaryDirectory() as scratch:
                 folder = shutil.copytree(self.folders["Llama"], Path(scratch) / "hf")
                 change(folder)

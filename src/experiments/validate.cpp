@@ -18,6 +18,7 @@
 #include "headgauge/metric_names.hpp"
 #include "results/declared.hpp"
 #include "results/mean_of.hpp"
+#include "scan/output.hpp"
 #include "statistics/false_discoveries.hpp"
 #include "statistics/student.hpp"
 
@@ -283,13 +284,18 @@ class Validation {
 
   void write_changes(const std::vector<OfPart>& parts, const char* name) {
     LabelledArray& change = add_declared(results_, name).with_standard_errors();
+    Index undefined = 0;
     for (Index t = 0; t < std::ssize(parts); ++t) {
       for (Index h = 0; h < std::ssize(heads_); ++h) {
         for (Index k = 0; k < std::ssize(labels_); ++k) {
           change.set({heads_[h].layer_index, heads_[h].head_index, k, t}, parts[t].changes[k][h]);
+          undefined += std::isfinite(parts[t].changes[k][h].value) ? 0 : 1;
         }
       }
     }
+    if (undefined == 0) return;
+    results_.notices.push_back(fmt::format("{}: {} of {} changes are undefined, {}", name,
+                                           undefined, change.size(), kNotFinite));
   }
 
   void write_predictor_values() {

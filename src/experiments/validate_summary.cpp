@@ -48,11 +48,12 @@ class ValidateSentences {
   std::vector<SummaryLine> all() const {
     std::vector<SummaryLine> lines;
     for (Index k = 0; k < std::ssize(interventions_); ++k) {
-      lines.push_back(
-          *explained(best(k),
-                     "Rho is a rank correlation over the heads: near 0 the metric says nothing "
-                     "about the cost of the change; near 1 or -1 it orders the heads by that cost.",
-                     next::kPlan));
+      auto line = explained(best(k),
+                            "Rho is a rank correlation over the heads: near 0 the metric says "
+                            "nothing about the cost of the change; near 1 or -1 it orders the "
+                            "heads by that cost.",
+                            next::kPlan);
+      if (line) lines.push_back(std::move(*line));
     }
     for (Index p = 0; p < std::ssize(predictors_); ++p) {
       if (!predictors_[p].starts_with(kFlagPredictor)) continue;
@@ -99,8 +100,10 @@ class ValidateSentences {
   MaybeLine best(Index intervention) const {
     std::optional<Index> most;
     double largest = 0;
+    bool tried = false;
     for (Index p = 0; p < std::ssize(predictors_); ++p) {
       const auto found = cell(names_.correlation, p, intervention);
+      tried = tried || found;
       if (!found || !is_shown(results_, names_.predicts, p, intervention) ||
           !(std::abs(found->value) > largest)) {
         continue;
@@ -108,6 +111,7 @@ class ValidateSentences {
       largest = std::abs(found->value);
       most = p;
     }
+    if (!tried) return std::nullopt;
     Line line;
     line.say(at_).say("under ").say(interventions_[intervention]).say(", ");
     if (const auto losing = share_losing_keys(results_, intervention, part_ != "text")) {

@@ -25,7 +25,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kPlan = "plan.json";
 constexpr const char* kGeneration = "generation_config.json";
-constexpr const char* kWeights = "model.safetensors";  // where transformers looks first
+constexpr const char* kTemplates = "additional_chat_templates";  // a folder
+constexpr const char* kWeights = "model.safetensors";            // where transformers looks first
 
 // Text of others as Markdown shows it, without effect: no line, markup, link or cell of its own.
 std::string in_markdown(std::string_view text) {
@@ -94,15 +95,14 @@ bool is_of_model(const std::string& name) {
       "added_tokens.json", "vocab.json", "vocab.txt", "merges.txt", "tokenizer.model",
       "sentencepiece.bpe.model", "spiece.model", "tekken.json", "chat_template.json",
       "chat_template.jinja", "processor_config.json", "preprocessor_config.json",
-      "video_preprocessor_config.json", "vocab.bpe", "spm.model", "additional_chat_templates"};
+      "video_preprocessor_config.json", "vocab.bpe", "spm.model", kTemplates};
   constexpr std::array<std::string_view, 5> kTerms = {"LICENSE", "LICENCE", "COPYING", "NOTICE",
                                                       "USE_POLICY"};
   // clang-format on
-  std::string upper = name;
+  // LICENSE, LICENSE.md, LICENSE-APACHE
+  std::string upper = name.substr(0, name.find_first_of(".-"));
   std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return std::toupper(c); });
-  return std::ranges::count(kNames, name) > 0 ||
-         std::ranges::any_of(kTerms,
-                             [&](std::string_view term) { return upper.starts_with(term); });
+  return std::ranges::count(kNames, name) > 0 || std::ranges::count(kTerms, upper) > 0;
 }
 
 // Links the weights of the checkpoint and the files that belong to it, and says what it leaves out.
@@ -119,7 +119,8 @@ void link_files(const ResolvedModel& model, ExportFolder& folder) {
   for (const fs::path& file : files) {
     const std::string name = file.filename().string();
     if (std::ranges::count(given, name) > 0) continue;
-    if (name == index || is_of_model(name)) {
+    const bool is_folder = fs::is_directory(file) && name != kTemplates;
+    if (name == index || (is_of_model(name) && !is_folder)) {
       folder.link(file.string(), name);
     } else {
       left_out.push_back(name);

@@ -87,11 +87,15 @@ nlohmann::ordered_json request_of(const RunRecord& record) {
           {"asked", options}};
 }
 
-// Returns the files and folders that a run may write into its folder.
-std::vector<std::string> names_written(const std::string& experiment) {
+// Returns the files and folders that a run may write into its folder `out`.
+std::vector<std::string> names_written(const std::string& experiment, const std::string& out) {
   std::vector<std::string> names = kResultsNames;
   if (experiment == "plan") {
     names.insert(names.end(), {"plan.json", "duo", "kvpress", "hf", "hf-layers"});
+    for (const auto& entry : std::filesystem::directory_iterator(out)) {  // plan_25.json, ...
+      const std::string name = entry.path().filename().string();
+      if (name.starts_with("plan_") && name.ends_with(".json")) names.push_back(name);
+    }
   } else if (experiment == "reproduce tokens") {
     names.insert(names.end(), {"gaussian", "sphere", "model", "all_heads", "each_head"});
   }
@@ -149,7 +153,7 @@ std::vector<std::string> files_read(const Model& model, const Texts& texts,
 void Running::claim(const RunRecord& record, const Results& described) {
   if (!folder_ || !request_.empty()) return;
   require_unread(run_.out, files_read(record.model, record.texts, record.options),
-                 names_written(record.experiment));
+                 names_written(record.experiment, run_.out));
   if (run_.shard) return;
   request_ = request_digest(identity_of(record, described));
   if (!run_.force) require_request(request_, run_.out);

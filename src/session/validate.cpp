@@ -76,6 +76,7 @@ Results Session::validate(ValidateRequest request) {
   const Index positions = input.model.summary().positions;
   Index shortest = positions > 0 ? positions : std::numeric_limits<Index>::max();
   for (const Document& one : documents) shortest = std::min<Index>(shortest, std::ssize(one));
+  ValidateRequest given = request;
   fit_default(request.options.patterns, shortest, input.cases.notices);
   Results described;
   input.model.describe(described);
@@ -83,7 +84,7 @@ Results Session::validate(ValidateRequest request) {
   ValidateRequest recorded = request;
   sort_lists(recorded.options.scan);
   request.options.scan.journal = running.open_journal(
-      {"validate", model_, texts_, options_of(recorded), options_of(request)}, described);
+      {"validate", model_, texts_, options_of(recorded), options_of(given)}, described);
   running.start(nullptr);
 
   ValidateInput parts{.texts = short_names(texts_), .open = [&](std::size_t text) {

@@ -51,6 +51,22 @@ class Messages(CommandTest):
         self.assertEqual(scan["metrics"]["loss"]["values"], [None])
         self.assertEqual(scan["metrics"]["loss"]["rows"], [0])
         self.assertIn("loss: 1 of 1 means are undefined, because a row is not finite", scan["notices"])
+        validate = (
+            "validate",
+            *tokens,
+            "--pattern",
+            "window:size=20",
+            "--permutations",
+            "99",
+            "--resamples",
+            "99",
+        )
+        found = json.loads(self.succeed(*validate, "--json").out)
+        self.assertIn(
+            "validated_loss_change: 32 of 32 changes are undefined, because a row is not finite",
+            found["notices"],
+        )
+        self.assertNotIn("no metric is shown", json.dumps(found["summary"]))
         compare = ("compare", *tokens, "--pattern", "window:size=20", "--measures", "weights", "--json")
         found = json.loads(self.succeed(*compare).out)
         self.assertEqual(found["metrics"]["kl"]["values"], [[None], [None]])

@@ -155,10 +155,16 @@ class PlanExport(ExportTest):
         of_model = ("model.safetensors", "tokenizer.json", "LICENSE.txt", "chat_template.jinja",
                     "licence", "Copying.LESSER", "NOTICE.md", "additional_chat_templates")  # fmt: skip
         (self.folder / "model/additional_chat_templates").mkdir()
-        for name in (*of_model[1:-1], ".netrc", "id_rsa", "optimizer.pt", "a"):
+        (self.folder / "model/licenses").mkdir()
+        (self.folder / "model/LICENSE-keys").mkdir()
+        others = (".netrc", "id_rsa", "optimizer.pt", "a", "licenses_keys.env", "notice_of_leave.txt")
+        for name in (*of_model[1:-1], *others):
             (self.folder / "model" / name).write_text("{}")
         done = self.succeed(*EXISTING, "hf", "--out", "out")
-        left_out = "not linked, as no part of the model: .netrc, a, id_rsa, optimizer.pt\n"
+        left_out = (
+            "not linked, as no part of the model: .netrc, LICENSE-keys, a, id_rsa, licenses, "
+            "licenses_keys.env, notice_of_leave.txt, optimizer.pt\n"
+        )
         self.assertEqual(done.err.count("\n"), 1)
         self.assertTrue(done.err.endswith(left_out), done.err)
         hf = self.folder / "out/hf"

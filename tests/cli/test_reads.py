@@ -43,6 +43,11 @@ class Reads(CommandTest):
             self.apart(*SCAN, "--tokens", "b.txt", "out/" + name, "--shard", "1/2", "--out", "out")
             shutil.rmtree(self.folder / "out")
 
+    def test_the_plans_of_other_shares(self) -> None:
+        self.write("out/plan_25.json", (self.folder / "a.txt").read_text())
+        for search, confirm in (("out/plan_25.json", "c.txt"), ("c.txt", "out/plan_25.json")):
+            self.apart(*PLAN, "--tokens", search, "--confirm", confirm, "--curve", "0.25", "--out", "out")
+
     def test_the_model(self) -> None:
         for out in ("model", "model/", "./model/sub", "model/../model", str(self.folder / "model/a/b")):
             self.apart(*SCAN, "--tokens", "a.txt", "--out", out)

@@ -121,6 +121,19 @@ class Shards(SharesTest):
         self.assert_same("merged", "one")
         self.assertEqual(list(self.folder.glob("*.journal")), [], "merge keeps nothing of its own")
 
+    def test_default_patterns_that_were_fitted_are_not_asked_for(self) -> None:
+        text = (DEMO.parent / "text.txt").read_text("utf-8")
+        self.write("short.txt", text[:300])
+        few = ("--heads", "0.0-1", "--normalizer", "uniform", "--permutations", "99", "--resamples", "99")
+        words = ["validate", str(DEMO), "--text", "short.txt", self.documents[1], "--lengths", "64", *few]
+        self.succeed(*words, "--out", "one", "--quiet")
+        notices = validate(self.folder / "one/results.json")["notices"]
+        self.assertIn("the default patterns fit contexts", " ".join(notices))
+        for k in (1, 2):
+            self.shard(f"{k}/2", f"part{k}", *words)
+        self.succeed("merge", "part1", "part2", "--out", "merged", "--quiet")
+        self.assert_same("merged", "one")
+
     def test_what_does_not_fit_together_is_named(self) -> None:
         words = ["scan", str(DEMO), "--text", *self.documents[:3], *QUICK]
         for k in (1, 2):
