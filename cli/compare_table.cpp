@@ -71,13 +71,14 @@ class ComparisonTable {
         {metric::effective_tokens, {"eff.", 6, "keys", 4}},
         {metric::max_weight, {"max", 6, "weight", 9}},
         {metric::distance, {"dist.", 6, "", 7}},
-        {metric::separability, {"sep.", 5, "", 5}},
-        {metric::separability_null, {"rand.", 5, "", 6}},
+        {metric::separability_beyond_sinks, {"sep.", 5, "", 5}},
+        {metric::separability_null_beyond_sinks, {"rand.", 5, "", 6}},
         {metric::jacobian_spectral, {"sens.", 6, "||J||", 8}},
     };
     std::erase_if(all, [&](const Measured& one) {
-      const bool of_patterns = std::string_view(one.metric) == metric::visible_keys ||
-                               std::string_view(one.metric) == metric::separability_null;
+      const bool of_patterns =
+          std::string_view(one.metric) == metric::visible_keys ||
+          std::string_view(one.metric) == metric::separability_null_beyond_sinks;
       return (of_patterns && dim_ != "pattern") || results_.metric(one.metric) == nullptr;
     });
     return all;

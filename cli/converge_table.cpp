@@ -59,7 +59,7 @@ class ConvergenceTable {
   std::vector<Measured> measured() const {
     std::vector<Measured> all = {
         {metric::critical_fraction_head, {"crit.", 6, "% of L", 6}, 100},
-        {metric::separability, {"sep.", 5, "", 5}},
+        {metric::separability_beyond_sinks, {"sep.", 5, "", 5}},
         {metric::entropy_slope, {"slope", 5, "", 7}},
         {metric::participation_ratio, {"n_eff", 6, "keys", 4}},
         {metric::horizon, {"H", 5, "", 1}},

@@ -147,12 +147,14 @@ struct MeasureOptions {
 };
 
 struct MeasureNeeds {
-  bool weights = false;       // Row::weights
-  int top = 0;                // size of Row::top
-  bool sinks = false;         // Row::sinks
-  bool beyond_sinks = false;  // rows and a head in which a mask hides the sinks
-  bool original = false;      // Row::original
-  bool changes = false;       // Row::original, only for heads that an intervention changes
+  bool weights = false;   // Row::weights
+  int top = 0;            // size of Row::top
+  bool sinks = false;     // Row::sinks
+  bool original = false;  // Row::original
+  bool changes = false;   // Row::original, only for heads that an intervention changes
+  // The keys of rows and head: all of them; all but the sinks of the head, which a mask hides; or
+  // also one for each vector x, the one with the largest logit of those with that vector.
+  enum class Keys { all, beyond_sinks, distinct } keys = Keys::all;
 };
 
 // The means of row values of one head over the rows of one document.

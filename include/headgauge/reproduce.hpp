@@ -61,6 +61,8 @@ struct TokensOptions {
   int dimension = 50;
   std::vector<int> grid;
   int replicates = 0;
+  // Radii of the balls of queries of the Gaussian tokens; the rate is judged up to 1.
+  std::vector<double> radii = {0.25, 0.5, 0.75, 1, 1.5, 2};
   int threads = 0;
   std::uint64_t seed = 0;
 

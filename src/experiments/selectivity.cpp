@@ -102,7 +102,7 @@ std::vector<std::string> selectivity_of_patterns(const Results& results) {
     const auto above_permuted = [&](Index pattern) -> HeadValue {
       return [&results, pattern, top_n](const HeadName& head) -> std::optional<double> {
         if (!top_n) return std::nullopt;
-        return value_of(results, metric::separability_excess, head, pattern, top_n);
+        return value_of(results, metric::separability_excess_beyond_sinks, head, pattern, top_n);
       };
     };
     const auto keys = change_over_heads(results, 0, plain(metric::visible_keys, 0),

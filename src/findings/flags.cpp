@@ -19,9 +19,8 @@ struct Judged {
   bool raised = false;
 };
 
-// Detects a metric no better than chance: its 95 % interval (Student's t) begins at or below 0 and
-// ends below the cutoff. The threshold is the largest value that would raise the flag.
-std::optional<Judged> no_better_than_chance(const MetricCell& excess, double cutoff) {
+// The threshold is the largest value that would raise the flag.
+std::optional<Judged> judge_excess(const MetricCell& excess, double cutoff) {
   if (std::isnan(excess.standard_error)) return std::nullopt;
   const Interval interval = t_interval(mean_of(excess));
   const double errors = interval.high - excess.value;
@@ -34,7 +33,7 @@ std::optional<Judged> judge(const FlagInfo& flag, const Results& results, const 
   const auto cell = find_judged_cell(results, flag.metric, head);
   if (!cell) return std::nullopt;
   if (flag.rule == FlagInfo::Rule::no_better_than_chance) {
-    return no_better_than_chance(*cell, flag.cutoff);
+    return judge_excess(*cell, flag.cutoff);
   }
   double value = cell->value;
   if (!flag.share_of.empty()) {
@@ -70,6 +69,11 @@ void judge_head(const Results& results, const HeadName& head, int length,
 }
 
 }  // namespace
+
+bool no_better_than_chance(const MetricCell& excess, double cutoff) {
+  const auto judged = judge_excess(excess, cutoff);
+  return judged && judged->raised;
+}
 
 bool has_rows_to_judge(const Results& results) {
   return rows_at_longest(results).value_or(kJudgedRows) >= kJudgedRows;

@@ -59,13 +59,14 @@ std::vector<SummaryLine> summarize_scan(const Results& results) {
           "which head is named, so a larger slope with a larger error may stand in the table.",
           next::kConverge)},
       {.line = explained(summary.critical(),
-                         "This many selected keys say no more about the text than the same number "
-                         "of random keys: paper A's bound on how much a head can usefully select.",
+                         "Critical N follows the reading \"context\", a conjecture of how paper A "
+                         "means its expectation. By the paper's theorem the selected keys say more "
+                         "than as many random ones while the last ratio is far from 1.",
                          claims),
        .aside = true},
       {.line = explained(summary.separability(),
                          "A larger weight in such heads is no sign that a key's vector stands "
-                         "apart from the others.",
+                         "apart from the others. Copies of a vector never do.",
                          claims),
        .aside = true},
       {.line =

@@ -12,6 +12,7 @@
 #include "findings/summary_lines.hpp"
 #include "headgauge/flags.hpp"
 #include "headgauge/metric_names.hpp"
+#include "headgauge/ranks.hpp"
 #include "results/mean_of.hpp"
 #include "statistics/student.hpp"
 
@@ -267,14 +268,48 @@ MaybeLine Summary::critical() const {
   } else {
     return std::nullopt;
   }
+  add_theorem(line);
   return line.say(".").done();
+}
+
+// Says what the theorem's own expectation is, in the median head, of as many random keys.
+void Summary::add_theorem(Line& line) const {
+  const auto n = judged_top_n(results_);
+  std::vector<double> ratios;
+  for (const HeadName& h : heads_) {
+    const auto distance = find_judged_cell(results_, metric::distance, h);
+    const auto expected = find_judged_cell(results_, metric::expected_distance, h);
+    if (distance && expected && expected->value > 0) {
+      ratios.push_back(distance->value / expected->value);
+    }
+  }
+  if (!n || ratios.empty()) return;
+  const double ratio = median(ratios);
+  line.say("; in the median head the distance at N = ").label(results_, "top_n", *n).say(" is ");
+  line.fact({rounded(ratio), {Line::Kind::derived}, ratio});
+  line.say(" times what Theorem ").constant("1.2").say(" expects of random keys");
+}
+
+// Says how many pairs of keys are copies of one vector, which no head can tell apart, and what holds
+// with each vector counted once.
+void Summary::add_copies(Line& line) const {
+  const auto equal = mean_over_heads(results_, metric::equal_key_pairs, heads_, {});
+  if (!equal || *equal == 0) return;
+  const auto apart = std::ranges::count_if(heads_, [&](const HeadName& h) {
+    const auto found = find_judged_cell(results_, metric::separability_excess_distinct, h);
+    return found && !is_dormant(h) &&
+           no_better_than_chance(*found, flag_info("saturated").cutoff);
+  });
+  line.say(" (").derived(static_cast<double>(apart)).say(" with each vector counted once: ");
+  line.fact({fmt::format("{:.2g}", 100 * *equal), {Line::Kind::derived}, 100 * *equal});
+  line.say(" % of the pairs of keys have one vector)");
 }
 
 MaybeLine Summary::separability() const {
   const auto top_n = judged_top_n(results_);
   if (!top_n) return std::nullopt;
   const auto excess = [&](const HeadName& h) {
-    return find_judged_cell(results_, metric::separability_excess, h);
+    return find_judged_cell(results_, metric::separability_excess_beyond_sinks, h);
   };
   const auto furthest = [&](double sign) {
     return best([&](const HeadName& h) -> std::optional<double> {
@@ -295,11 +330,13 @@ MaybeLine Summary::separability() const {
   Line line;
   line.say("At N = ");
   line.label(results_, "top_n", *top_n);
-  length(line.say(" of ")).say(", ");
+  length(line.say(" of ")).say(", beyond the sinks, ");
   if (judged) {
     flag_count(line, "saturated", "separates its", "separate their");
-    line.say(" keys no better than with the pairing of weights and keys permuted; ");
-    return by(by(line, *most).say(" exceeds that most, "), *least).say(" least.").done();
+    line.say(" keys no better than with the pairing of weights and keys permuted");
+    add_copies(line);
+    by(by(line.say("; "), *most).say(" exceeds that most, "), *least).say(" least.");
+    return line.done();
   }
   line.say("the share of separable keys exceeds that with the pairing of weights and keys ");
   if (heads_.size() > 1 && excess(*most)->value == excess(*least)->value) {

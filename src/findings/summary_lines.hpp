@@ -48,6 +48,8 @@ class Summary {
     MetricCell value, low, high;
   };
   std::optional<ForecastCells> forecast(const HeadName& head) const;
+  void add_copies(Line& line) const;
+  void add_theorem(Line& line) const;
 
   std::optional<MetricCell> cell(std::string_view metric, const HeadName& head) const {
     return find_cell_of_head(results_, metric, head);

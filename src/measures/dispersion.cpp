@@ -232,7 +232,9 @@ class DispersionMeasure final : public Measure {
     }
   }
 
-  MeasureNeeds needs() const override { return {.beyond_sinks = beyond_sinks_}; }
+  MeasureNeeds needs() const override {
+    return {.keys = beyond_sinks_ ? MeasureNeeds::Keys::beyond_sinks : MeasureNeeds::Keys::all};
+  }
 
   void observe(const RowBlock& block, int slot, RowSink& sink) override {
     CriticalTemperature& work = work_[slot];

@@ -85,6 +85,11 @@ std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string>
   if (selection.distance || selection.separability || selection.coverage) {
     measures.push_back(make_selection_measure(options, source, selection, slots));
   }
+  for (const auto keys : {MeasureNeeds::Keys::beyond_sinks, MeasureNeeds::Keys::distinct}) {
+    if (!selection.separability) continue;
+    const SelectionGroups apart{.distance = false, .coverage = false, .keys = keys};
+    measures.push_back(make_selection_measure(options, source, apart, slots));
+  }
   if (wanted("proportion")) {
     const SelectionGroups proportion{
         .distance = true, .separability = true, .coverage = false, .proportion = true};

@@ -27,6 +27,7 @@ namespace headgauge {
 namespace {
 
 constexpr Index kMasked = -1;  // in place of a window
+using Keys = MeasureNeeds::Keys;
 
 int critical_depth(const MeasureOptions& options) {
   const int longest = options.lengths.empty() ? options.critical_max + 1 : options.lengths.back();
@@ -59,6 +60,7 @@ SelectionRequest make_plan(const MeasureOptions& options, SelectionGroups groups
   plan.distance = groups.distance;
   plan.critical = groups.distance ? critical_depth(options) : 0;
   plan.separability = groups.separability || groups.coverage;
+  plan.bounds = groups.keys == Keys::all;
   plan.unit_sphere = options.unit_sphere;
   plan.draws = options.expected_draws;
   plan.seed = options.seed;
@@ -69,7 +71,7 @@ SelectionRequest make_plan(const MeasureOptions& options, SelectionGroups groups
 // wanted.
 struct SeparabilityMetrics {
   MetricHandle separability, lower, model_lower, model_upper, lower_paper, upper_paper;
-  MetricHandle mean_cosine;
+  MetricHandle mean_cosine, equal_pairs;
   SeparabilityNulls::Metrics nulls;
 
   void declare(MetricRegistry& metrics) {
@@ -86,6 +88,16 @@ struct SeparabilityMetrics {
     nulls.sphere.value = metrics.add(metric::separability_sphere);
     nulls.any.lower = metrics.add(metric::separability_null_lower);
     mean_cosine = metrics.add(metric::mean_cosine);
+  }
+  void declare_on(Keys keys, MetricRegistry& metrics) {
+    if (keys == Keys::distinct) {
+      nulls.any.excess = metrics.add(metric::separability_excess_distinct);
+      return;
+    }
+    separability = metrics.add(metric::separability_beyond_sinks);
+    nulls.any.value = metrics.add(metric::separability_null_beyond_sinks);
+    nulls.any.excess = metrics.add(metric::separability_excess_beyond_sinks);
+    equal_pairs = metrics.add(metric::equal_key_pairs);
   }
   void declare_hidden(MetricRegistry& metrics) {
     MetricInfo hidden = metric_info(metric::separability);
@@ -131,6 +143,7 @@ class SelectionMeasure : public Measure {
     Matrix<int> distinguishable;  // rows x sizes
     SeparabilityNulls nulls;
     std::vector<PrefixSums> prefixes;
+    std::vector<int> copies;  // by row of the Gram matrix
   };
 
   void use_vectors(const HeadInput& head, Index length, ThreadPool& pool);
@@ -140,6 +153,7 @@ class SelectionMeasure : public Measure {
   void tell_left_out(Results& results) const;
   void derive_sampled_error(std::span<const LayerStatistics* const> layers, Results& results) const;
   void measure_separability(const RowBlock& rows, int slot, RowSink& sink);
+  double equal_pairs(const Row& row, std::vector<int>& copies) const;
   // Return M and delta^2 of Assumption 2 for a row.
   double largest_norm(const SelectionBlock::Line& line) const;
   double closest_pair(const RowBlock& rows, const Row& row, ClosestPair& search) const;
@@ -178,7 +192,7 @@ SelectionMeasure::SelectionMeasure(const MeasureOptions& options, const SourceIn
       workspaces_(std::max(slots, 1)) {
   nulls_.plan = null_plan(plan_, plan_.unit_sphere);
   nulls_.sphere_plan = null_plan(plan_, true);
-  nulls_.all = !groups_.proportion;
+  nulls_.all = !groups_.proportion && groups_.keys == Keys::all;
   if (groups_.coverage) {
     coverage_.emplace(options_.lengths, plan_.fitting_sizes(), source.measured_lengths(), slots);
   }
@@ -200,6 +214,7 @@ void SelectionMeasure::declare(MetricRegistry& metrics) {
     metrics.coord("critical_size", std::move(sizes));
     distance_.declare(metrics, plan_);
   }
+  if (groups_.keys != Keys::all) return separability_.declare_on(groups_.keys, metrics);
   if (groups_.separability) separability_.declare(metrics);
   if (!groups_.coverage) return;
   if (!groups_.separability) separability_.declare_hidden(metrics);
@@ -209,7 +224,8 @@ void SelectionMeasure::declare(MetricRegistry& metrics) {
 MeasureNeeds SelectionMeasure::needs() const {
   int top = plan_.depth();
   if (groups_.coverage) top = std::max(top, TopSets::kDepth);
-  return {.weights = true, .top = top, .beyond_sinks = options_.beyond_sinks};
+  const Keys own = options_.beyond_sinks ? Keys::beyond_sinks : Keys::all;
+  return {.weights = true, .top = top, .keys = std::max(own, groups_.keys)};
 }
 
 void SelectionMeasure::begin_head(const HeadInput& head, ThreadPool& pool) {
@@ -318,6 +334,15 @@ double SelectionMeasure::closest_pair(const RowBlock& rows, const Row& row,
   return search.find(*gram_, space_.closest, row, plan_.unit_sphere);
 }
 
+// Returns the share of the pairs of a row's keys that have one vector.
+double SelectionMeasure::equal_pairs(const Row& row, std::vector<int>& copies) const {
+  copies.assign(gram_->rows(), 0);
+  double equal = 0;
+  for (Index i = 0; i < row.n(); ++i) equal += copies[gram_->row_of(row.key(i))]++;
+  const auto n = static_cast<double>(row.n());
+  return n > 1 ? 2 * equal / (n * (n - 1)) : kUndefined;
+}
+
 void SelectionMeasure::measure_separability(const RowBlock& rows, int slot, RowSink& sink) {
   Workspace& work = workspaces_[slot];
   const SeparabilityMetrics& metrics = separability_;
@@ -334,6 +359,7 @@ void SelectionMeasure::measure_separability(const RowBlock& rows, int slot, RowS
     if (!nulls_.moments.empty() && groups_.separability) {
       sink.set(r, metrics.mean_cosine, nulls_.moments[row.query].cosine);
     }
+    if (metrics.equal_pairs) sink.set(r, metrics.equal_pairs, equal_pairs(row, work.copies));
     const bool bounded = groups_.separability && plan_.bounds && line.sizes > 0;
     const double largest = bounded ? largest_norm(line) : kUndefined;
     const double closest2 = bounded ? closest_pair(rows, row, work.closest) : kUndefined;
@@ -357,7 +383,7 @@ void SelectionMeasure::measure_separability(const RowBlock& rows, int slot, RowS
 }
 
 void SelectionMeasure::derive(std::span<const LayerStatistics* const> layers, Results& results) {
-  if (groups_.proportion) return;
+  if (groups_.proportion || groups_.keys != Keys::all) return;
   if (groups_.distance) derive_critical(layers, distance_.critical, options_, results);
   if (groups_.distance && plan_.draws > 0) derive_sampled_error(layers, results);
   if (left_out_) tell_left_out(results);

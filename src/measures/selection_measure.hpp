@@ -18,6 +18,9 @@ struct SelectionGroups {
   // Excludes the other groups: distance and separability at shares of the keys of each row
   // (MeasureOptions::top_share) instead of fixed sizes.
   bool proportion = false;
+  // Other keys than all: separability_excess and what it needs alone, under names of their own,
+  // whatever MeasureOptions::beyond_sinks is.
+  MeasureNeeds::Keys keys = MeasureNeeds::Keys::all;
 };
 
 // The largest Gram matrix that is kept, in bytes.

@@ -58,6 +58,7 @@ class WeightsMeasure final : public Measure {
     logit_range_ = metrics.add(metric::logit_range);
     scaled_weight_min_ = metrics.add(metric::scaled_weight_min);
     scaled_weight_max_ = metrics.add(metric::scaled_weight_max);
+    weight_bound_use_ = metrics.add(metric::weight_bound_use);
     visible_keys_ = metrics.add(metric::visible_keys);
     max_weight_ = metrics.add(metric::max_weight);
     sink_weight_ = metrics.add(metric::sink_weight);
@@ -70,6 +71,8 @@ class WeightsMeasure final : public Measure {
 
   void observe(const RowBlock& block, int slot, RowSink& sink) override {
     const NormalizerTraits traits = block.normalizer->traits();
+    // Softmax of the logits as they are: 1/(2t) is its constant.
+    const bool plain = block.normalizer->info().name == "softmax" && traits.lipschitz == 0.5;
     for (Index r = 0; r < block.size(); ++r) {
       const Row& row = block.rows[r];
       const auto n = static_cast<double>(row.n());
@@ -81,6 +84,8 @@ class WeightsMeasure final : public Measure {
       sink.set(r, logit_range_, sums.max_logit - sums.min_logit);
       sink.set(r, scaled_weight_min_, n * sums.min);
       sink.set(r, scaled_weight_max_, n * sums.max);
+      const double range = sums.max_logit - sums.min_logit;
+      if (plain && range > 0) sink.set(r, weight_bound_use_, std::log(n * sums.max) / range);
       sink.set(r, visible_keys_, n);
       if (block.head->sinks_judged) {
         sink.set(r, sink_keys_, static_cast<double>(row.sinks.size()));
@@ -225,7 +230,7 @@ class WeightsMeasure final : public Measure {
   }
 
   MetricHandle mass_, max_weight_, first_weight_, logit_range_, scaled_weight_min_,
-      scaled_weight_max_, visible_keys_, sink_weight_, sink_keys_, max_beyond_;
+      scaled_weight_max_, weight_bound_use_, visible_keys_, sink_weight_, sink_keys_, max_beyond_;
   Spread all_, beyond_;
   std::map<Index, Index> of_document_, of_layer_;  // number of heads with a sink at a position
   bool judged_ = false;       // the keys of some head in the document were judged

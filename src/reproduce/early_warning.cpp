@@ -17,7 +17,6 @@ namespace {
 
 constexpr int kLongestPiece = 1024;
 constexpr std::size_t kManyPieces = 32, kMostPieces = 64;
-constexpr int kQueries = 32;  // measured queries per position bin
 constexpr int kSetSize = 20;  // set size at which separability is judged
 
 // Chooses the longest pieces that are numerous enough; otherwise the shortest ones.
@@ -65,7 +64,7 @@ OfPiece read_piece(const Results& piece, int tokens) {
   const LabelledArray& loss = piece.require_metric(metric::loss);
   const double first = loss({0}), whole = loss({1});
   return {mean_fall(piece, metric::entropy_normalized, half),
-          mean_fall(piece, metric::separability_excess, half), first,
+          mean_fall(piece, metric::separability_excess_beyond_sinks, half), first,
           ((tokens - 1) * whole - (half - 1) * first) / half};
 }
 
@@ -74,7 +73,6 @@ ScanOptions scan_of_pieces(const LimitsOptions& options, const SourceInfo& model
   scan.lengths = {tokens / 2, tokens};
   scan.measures = {"weights", "model"};
   if (model.has_x) scan.measures.emplace_back("separability");
-  scan.queries = kQueries;
   scan.x = options.x;
   scan.threads = options.threads;
   scan.seed = options.seed;

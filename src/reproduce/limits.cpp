@@ -88,7 +88,7 @@ void add_cold(HeadSource& source, ScanOptions scan_options, Results& results, Pr
     }
   };
   take(metric::cold_jacobian, metric::jacobian_spectral);
-  take(metric::cold_separability, metric::separability);
+  take(metric::cold_separability, metric::separability_excess_beyond_sinks);
 }
 
 bool same_as_paper(const Results& results) {

@@ -22,6 +22,7 @@ constexpr double kRounding = 1e-4;  // relative, for means of single-precision d
 constexpr double kConservative = 1.2;
 constexpr double kFewN = 5, kManyN = 20, kMostN = 50;
 constexpr double kLessReturn = 0.5;
+constexpr double kNothing = 0.005;  // of what a token adds; it rounds to 0.00
 constexpr double kSettledFrom = 16, kSettledTo = 100;
 constexpr double kSettledLow = 0.70, kSettledHigh = 0.85;
 constexpr double kDrift = 0.05;  // per doubling of N
@@ -223,9 +224,12 @@ Claim returns_diminish(const Results& results) {
                       : verdict_of(place_of(interval, -HUGE_VAL, kLessReturn));
   const auto less = std::ranges::count_if(shares, [](double s) { return s <= kLessReturn; });
   claim.measured = fmt::format(
-      "A token between N = 20 and {:g} adds {:.2f} times ({:.2f} to {:.2f}) what one between {:g} "
-      "and 20 does, in the median of {} heads whose distance grows up to 20; at most {} in {}.",
-      most, median(shares), interval.low, interval.high, few, shares.size(), kLessReturn, less);
+      "A token between N = 20 and {:g} adds {} ({:.2f} to {:.2f} times) what one between {:g} and "
+      "20 does, in the median of {} heads whose distance grows up to 20; at most {} in {}.",
+      most,
+      std::abs(median(shares)) < kNothing ? "nothing of"
+                                          : fmt::format("{:.2f} times", median(shares)),
+      interval.low, interval.high, few, shares.size(), kLessReturn, less);
   claim.facts = {{"share_median", median(shares)},
                  {"share_median_low", interval.low},
                  {"share_median_high", interval.high},
@@ -328,7 +332,8 @@ Claim separability_settles(const Results& results) {
 }
 
 std::vector<Claim> limits_claims(const Results& results) {
-  return {weights_vanish(results),
+  return {weights_are_bounded(results),
+          weights_vanish(results),
           distance_grows_linearly(results),
           distance_bound_is_safe(results),
           distance_bound_is_conservative(results),
@@ -350,8 +355,7 @@ std::vector<Claim> limits_claims(const Results& results) {
           steps_agree(results),
           cold_raises_the_norm_alone(results),
           entropy_grows_where_separability_falls(results),
-          growing_entropy_warns(results),
-          falling_entropy_warns(results),
+          entropy_warns(results),
           falling_separability_warns(results),
           answers_are_lost_with_context(results),
           growing_entropy_loses_answers(results),

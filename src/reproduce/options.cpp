@@ -18,6 +18,12 @@ std::vector<Option> options_of(LimitsOptions& o) {
 }
 
 std::vector<Option> options_of(TokensOptions& o) {
+  SyntheticOptions simulated;
+  std::vector<Option> known = options_of(simulated);
+  Option radii = find_option(known, "radii");
+  radii.member = "TokensOptions::radii";
+  radii.value = &o.radii;
+  radii.group = option_group::drawn;
   return {
       {.member = "TokensOptions::full",
        .value = &o.full,
@@ -44,6 +50,7 @@ std::vector<Option> options_of(TokensOptions& o) {
        .group = option_group::drawn,
        .help = "Replicates of every experiment (default 20, with --full 200; on a model 500)",
        .least = 2},
+      radii,
       {.member = "TokensOptions::length",
        .value = &o.length,
        .form = "L",

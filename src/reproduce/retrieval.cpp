@@ -33,7 +33,7 @@ OfCase read_case(const Results& one, const Dimension& tasks, Index tokens) {
           .loss = one.at(metric::answer_loss, {0}),
           .right = one.at(metric::answer_right, {0}),
           .entropy = over_heads(metric::entropy_normalized_beyond_sinks),
-          .separability = over_heads(metric::separability_excess),
+          .separability = over_heads(metric::separability_excess_beyond_sinks),
           .selected = over_heads(metric::effective_tokens_beyond_sinks)};
 }
 

@@ -16,6 +16,19 @@ std::optional<double> value_at(const Results& results, std::string_view metric,
   return cell ? std::optional(cell->value) : std::nullopt;
 }
 
+std::vector<double> ratios(const Results& results, const char* over, const char* under,
+                           Index length, Index n) {
+  std::vector<double> found;
+  for (const HeadName& head : measured_heads(results)) {
+    const auto at = [&](const char* metric) {
+      return value_at(results, metric, head, "length", length, {"top_n", n}).value_or(kUndefined);
+    };
+    const double ratio = at(over) / at(under);
+    found.push_back(std::isfinite(ratio) && ratio > 0 ? ratio : kUndefined);
+  }
+  return found;
+}
+
 bool windowed(const Results& results, const HeadName& head) {
   const auto windows = numbers(results, "window");
   const auto layer = static_cast<std::size_t>(head.layer_index);

@@ -24,6 +24,10 @@ std::optional<double> value_at(const Results& results, std::string_view metric,
                                const HeadName& head, std::string_view along, Index at,
                                const Pick& size);
 
+// Returns the ratio of two metrics for each head, at one length and N; undefined unless above 0.
+std::vector<double> ratios(const Results& results, const char* over, const char* under,
+                           Index length, Index n);
+
 // Returns whether this head's layer has a sliding window shorter than the longest length.
 bool windowed(const Results& results, const HeadName& head);
 

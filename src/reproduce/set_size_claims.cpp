@@ -42,20 +42,6 @@ Sizes sizes_of(const Results& results) {
   return sizes;
 }
 
-// Returns the ratio of two metrics for each head, at one length and N.
-std::vector<double> ratios(const Results& results, const char* over, const char* under,
-                           Index length, Index n) {
-  std::vector<double> found;
-  for (const HeadName& head : measured_heads(results)) {
-    const auto at = [&](const char* metric) {
-      return value_at(results, metric, head, "length", length, {"top_n", n}).value_or(kUndefined);
-    };
-    const double ratio = at(over) / at(under);
-    found.push_back(std::isfinite(ratio) && ratio > 0 ? ratio : kUndefined);
-  }
-  return found;
-}
-
 std::string needs_sizes() {
   return "N = 5 and one from 50 to 100 are needed, below L: scan with MeasureOptions::top_n = "
          "5,100 and ScanOptions::lengths = 1024.";
@@ -109,9 +95,9 @@ Claim distances_converge(const Results& results) {
   Claim claim = claim_of("A", "distances_converge", "Fig. 2b",
                          "Distance and expected distance converge near N = 100.");
   claim.reading =
-      "We use the expected distance in the reading \"context\", a conjecture (docs/mathematics.md "
-      "2). The few keys that are left out of a short context change both, so the longest L is "
-      "judged; the others are facts.";
+      "Theorem 1.2's own expectation decides; the reading \"context\", a conjecture "
+      "(docs/mathematics.md 2), stands beside it. The few keys that are left out of a short context "
+      "change both, so the longest L is judged; the others are facts.";
   claim.test = fmt::format(
       "At the longest L and the largest N from {:g} to {:g}: the 95 % interval of the median "
       "head's "
@@ -126,17 +112,25 @@ Claim distances_converge(const Results& results) {
         ratios(results, metric::distance, metric::expected_distance_context, length, n));
   };
   const Index longest = std::ssize(lengths) - 1;
-  const std::vector<double> judged = at(longest, sizes.last);
-  if (judged.empty()) return not_tested(claim, kNoDistance);
-  const Interval interval = interval_of_median(judged);
+  const std::vector<double> judged = finite_values(
+      ratios(results, metric::distance, metric::expected_distance, longest, sizes.last));
+  const std::vector<double> context = at(longest, sizes.last);
+  if (judged.empty() || context.empty()) return not_tested(claim, kNoDistance);
+  const Interval interval = interval_of_median(judged), beside = interval_of_median(context);
   claim.verdict = judged.size() < kFewestOfMedian
                       ? Verdict::cannot_tell
                       : verdict_of(place_of(interval, 1 / (1 + kConverged), 1 + kConverged));
   claim.measured = fmt::format(
-      "At N = {:g} of L = {:g} the ratio is {:.3f} ({:.3f} to {:.3f}) in the median of {} heads",
-      sizes.label(sizes.last), lengths.back(), median(judged), interval.low, interval.high,
-      judged.size());
-  claim.facts = {{"ratio", median(judged)}, {"low", interval.low}, {"high", interval.high}};
+      "At N = {:g} of L = {:g} the ratio is {} ({} to {}) in the median of {} heads; in the reading "
+      "\"context\" {:.3f} ({:.3f} to {:.3f})",
+      sizes.label(sizes.last), lengths.back(), shown(median(judged)), shown(interval.low),
+      shown(interval.high), judged.size(), median(context), beside.low, beside.high);
+  claim.facts = {{"ratio", median(judged)},
+                 {"low", interval.low},
+                 {"high", interval.high},
+                 {"ratio_context", median(context)},
+                 {"low_context", beside.low},
+                 {"high_context", beside.high}};
   for (Index l = 0; l < longest; ++l) {
     const std::vector<double> shorter = at(l, sizes.last);
     if (shorter.empty()) continue;
@@ -281,8 +275,9 @@ Claim cold_raises_the_norm_alone(const Results& results) {
                "separability.");
   claim.reading =
       "The paper advises to avoid T < 0.1. We compare the heads as they are with the same heads "
-      "under softmax at T = 0.1; separability is at N = 20. The norm is the mean over the rows of "
-      "a head.";
+      "under softmax at T = 0.1; separability is that beyond the sinks above the same weights "
+      "permuted, at N = 20: a larger share that permuted weights reach, too, separates nothing. The "
+      "norm is the mean over the rows of a head.";
   claim.test = fmt::format(
       "At the longest L, paired over the heads (Student's t, 95 %): holds where the change of the "
       "mean spectral norm is above 0 and that of separability below {:+g}; does not hold where the "
@@ -294,9 +289,10 @@ Claim cold_raises_the_norm_alone(const Results& results) {
     const auto norm = find_cell_of_head(results, metric::jacobian_spectral, head);
     const auto cold_norm = find_cell_of_head(results, metric::cold_jacobian, head);
     const auto cold = find_cell_of_head(results, metric::cold_separability, head);
-    const auto value = n ? value_at(results, metric::separability, head, "length",
-                                    results.coord_size("length") - 1, {"top_n", *n})
-                         : std::nullopt;
+    const auto value =
+        n ? value_at(results, metric::separability_excess_beyond_sinks, head, "length",
+                     results.coord_size("length") - 1, {"top_n", *n})
+          : std::nullopt;
     if (!norm || !cold_norm || !cold || !value) continue;
     norms.push_back(norm->value);
     cold_norms.push_back(cold_norm->value);
@@ -318,7 +314,7 @@ Claim cold_raises_the_norm_alone(const Results& results) {
   const auto mean = [](const std::vector<double>& of) { return mean_with_error(of).value; };
   claim.measured = fmt::format(
       "From T = 1 to 0.1 the mean norm of {} heads goes from {} to {} (by {:+.3f} to {:+.3f}), "
-      "separability from {:.3f} to {:.3f} (by {:+.3f} to {:+.3f}).",
+      "separability above permuted weights from {:.3f} to {:.3f} (by {:+.3f} to {:+.3f}).",
       norms.size(), shown(mean(norms)), shown(mean(cold_norms)), of_norm.low, of_norm.high,
       mean(values), mean(cold_values), of_value.low, of_value.high);
   claim.facts = {{"norm", mean(norms)},

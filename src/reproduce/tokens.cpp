@@ -94,6 +94,7 @@ SyntheticOptions synthetic_options(const TokensOptions& options, const std::stri
   synthetic.dimension = options.dimension;
   synthetic.grid = options.grid;
   synthetic.replicates = options.replicates;
+  synthetic.radii = options.radii;
   synthetic.full = options.full;
   synthetic.seed = options.seed;
   synthetic.threads = options.threads;

@@ -18,21 +18,21 @@
 namespace headgauge {
 namespace {
 
-// `what` falls by the metric `fall`, or grows if `sign` is -1; `stream` selects the random numbers.
+// `stream` selects the random numbers. With `either` a growth may warn, too.
 Claim fall_warns(Claim claim, const Results& results, const std::string& what, const char* fall,
-                 std::uint32_t stream, int sign = 1) {
-  const char* move = sign > 0 ? "fall" : "growth";
+                 std::uint32_t stream, bool either = false) {
   claim.reading =
-      "The text is cut into pieces of 2L tokens, each measured alone. The fall or growth is "
+      "The text is cut into pieces of 2L tokens, each measured alone, in all rows. The fall is "
       "between rows L/4 to L/2 and rows L/2 to L, in the mean over the heads; the rise of the loss "
       "is from tokens up to L to tokens L to 2L. A high loss mostly comes down by itself, so that "
       "the loss up to L is held fixed. Neighbouring pieces count as independent. Entropy and "
       "separability are judged each by itself.";
   claim.test = fmt::format(
-      "The 95 % bootstrap interval of the partial rank correlation of {} and rise over the pieces, "
-      "given the loss up to L, is above 0. Does not hold where it is below {}, which allows at "
-      "most a weak warning; else cannot tell. At least {} pieces of {} tokens.",
-      move, kWeakCorrelation, kFewestPieces, kShortestPiece);
+      "The 95 % bootstrap interval of the partial rank correlation of fall and rise over the pieces, "
+      "given the loss up to L, is {}. Does not hold where it is below {}{}, which allows at most a "
+      "weak warning; else cannot tell. At least {} pieces of {} tokens.",
+      either ? "above or below 0" : "above 0", kWeakCorrelation,
+      either ? fmt::format(" and above -{}", kWeakCorrelation) : "", kFewestPieces, kShortestPiece);
   const LabelledArray* falls = results.metric(fall);
   if (falls == nullptr) {
     return not_tested(
@@ -47,27 +47,29 @@ Claim fall_warns(Claim claim, const Results& results, const std::string& what, c
   const std::vector<double>& second = results.require_metric(metric::loss_second_half).values;
   std::vector<double> rise;
   for (std::size_t i = 0; i < first.size(); ++i) rise.push_back(second[i] - first[i]);
-  std::vector<double> moved = falls->values;
-  for (double& value : moved) value *= sign;
-  const RankCorrelation partial = partial_rank_correlation(moved, rise, first, 0, stream);
+  const RankCorrelation partial = partial_rank_correlation(falls->values, rise, first, 0, stream);
   if (std::isnan(partial.low) || std::isnan(partial.high)) {
     return not_tested(
         claim,
         fmt::format(
-            "{} pieces have a {} of the {} and both losses; {} with different values are needed.",
-            partial.pairs, move, what, kFewestPieces));
+            "{} pieces have a fall of the {} and both losses; {} with different values are needed.",
+            partial.pairs, what, kFewestPieces));
   }
   claim.verdict = verdict_of_correlation({partial.low, partial.high});
-  const RankCorrelation plain = rank_correlation(moved, rise, 0, stream);
+  if (either && partial.high < 0) claim.verdict = Verdict::holds;
+  if (either && partial.low <= -kWeakCorrelation && partial.high >= 0) {
+    claim.verdict = Verdict::cannot_tell;
+  }
+  const RankCorrelation plain = rank_correlation(falls->values, rise, 0, stream);
   const double tokens = results.settings.value("piece_tokens", kUndefined);
-  const double fall_median = median(finite_values(moved));
+  const double fall_median = median(finite_values(falls->values));
   const double rise_median = median(finite_values(rise));
   claim.measured = fmt::format(
       "Over {} pieces of {:g} tokens the partial rank correlation is {:.2f} ({:.2f} to {:.2f}), "
-      "without holding the loss fixed {:.2f} ({:.2f} to {:.2f}); the median {} of the {} is {}, "
+      "without holding the loss fixed {:.2f} ({:.2f} to {:.2f}); the median fall of the {} is {}, "
       "the median rise of the loss {} nats.",
       partial.pairs, tokens, partial.value, partial.low, partial.high, plain.value, plain.low,
-      plain.high, move, what, shown(fall_median), shown(rise_median));
+      plain.high, what, shown(fall_median), shown(rise_median));
   claim.facts = {{"partial_rank_correlation", partial.value},
                  {"low", partial.low},
                  {"high", partial.high},
@@ -76,26 +78,19 @@ Claim fall_warns(Claim claim, const Results& results, const std::string& what, c
                  {"rank_correlation_high", plain.high},
                  {"pieces", static_cast<double>(partial.pairs)},
                  {"piece_tokens", tokens},
-                 {fmt::format("{}_median", move), fall_median},
+                 {"fall_median", fall_median},
                  {"rise_median", rise_median}};
   return claim;
 }
 
 }  // namespace
 
-Claim falling_entropy_warns(const Results& results) {
+Claim entropy_warns(const Results& results) {
   return fall_warns(
-      claim_of("A", "falling_entropy_warns", "Early warning",
-               "A fall of the heads' entropy towards L forecasts a rise of the loss from L to 2L."),
-      results, "entropy", metric::entropy_fall, 0x77656e74);
-}
-
-Claim growing_entropy_warns(const Results& results) {
-  return fall_warns(
-      claim_of(
-          "A", "growing_entropy_warns", "Early warning",
-          "A growth of the heads' entropy towards L forecasts a rise of the loss from L to 2L."),
-      results, "entropy", metric::entropy_fall, 0x77656e74, -1);
+      claim_of("A", "entropy_warns", "Early warning",
+               "A change of the heads' entropy towards L, a growth or a fall, forecasts a rise of "
+               "the loss from L to 2L."),
+      results, "entropy", metric::entropy_fall, 0x77656e74, true);
 }
 
 Claim entropy_grows_where_separability_falls(const Results& results) {
@@ -104,8 +99,8 @@ Claim entropy_grows_where_separability_falls(const Results& results) {
       "If a head's entropy grows, its separability falls: both are early signs that it saturates.");
   claim.reading =
       "Head by head, between the rows up to L/2 and those up to L (two position bins, each with "
-      "the rows of its octave): the growth of entropy_normalized and the fall of separability at "
-      "N = 20. The heads of one model on one text count as independent. Separability falls in "
+      "the rows of its octave): the growth of entropy_normalized and the fall of separability above "
+      "permuted weights, beyond the sinks, at N = 20. The heads of one model on one text count as independent. Separability falls in "
       "every head whose sets grow harder to tell apart with more keys; that this goes with "
       "entropy is what is tested.";
   claim.test = fmt::format(
@@ -129,7 +124,7 @@ Claim entropy_grows_where_separability_falls(const Results& results) {
       return at(last) - at(before - positions.begin());
     };
     growths.push_back(change(metric::entropy_normalized));
-    falls.push_back(-change(metric::separability));
+    falls.push_back(-change(metric::separability_excess_beyond_sinks));
   }
   constexpr std::uint32_t kStream = 0x77686561;
   const RankCorrelation found = rank_correlation(growths, falls, 0, kStream);

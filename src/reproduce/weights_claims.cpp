@@ -18,13 +18,49 @@ constexpr double kVanishLow = -1.25, kVanishHigh = -0.8;  // -1 within a factor 
 constexpr double kFalling = -1e-6;  // an exponent below this is negative beyond rounding
 constexpr double kCoverageMargin = 0.05;
 constexpr double kMiddleN = 20;
+constexpr double kRoundingOfLogs = 1e-4;  // of logarithms of weights in single precision
 
 }  // namespace
+
+Claim weights_are_bounded(const Results& results) {
+  Claim claim = claim_of("A", "weights_are_bounded", "Lemma 1",
+                         "Every weight lies between C1/L and C2/L.");
+  claim.theorem = true;
+  claim.reading =
+      "The constants are those of a row: C1 = exp(min l - max l) and C2 = exp(max l - min l) of its "
+      "logits l. A constant for all L needs logits in a fixed range.";
+  claim.test = fmt::format(
+      "In every head at every L the mean over rows of log(n max a)/(max l - min l), the share of the "
+      "exponent that the largest weight uses, is from 0 to 1 but for rounding ({:g}). Under softmax "
+      "the smallest weight uses the rest.",
+      kRoundingOfLogs);
+  std::vector<double> shares;
+  const Index lengths = std::ssize(numbers(results, "length"));
+  for (const HeadName& head : measured_heads(results)) {
+    for (Index l = 0; l < lengths; ++l) {
+      const auto share = value_at(results, metric::weight_bound_use, head, "length", l, {});
+      if (share) shares.push_back(*share);
+    }
+  }
+  if (shares.empty()) {
+    return not_tested(claim, "The weights were not measured, or are not those of softmax: scan with "
+                             "ScanOptions::measures = weights.");
+  }
+  const auto [least, most] = std::ranges::minmax(shares);
+  const bool within = least >= -kRoundingOfLogs && most <= 1 + kRoundingOfLogs;
+  claim.verdict = within ? Verdict::holds : Verdict::does_not_hold;
+  claim.measured = fmt::format(
+      "The largest weight uses {:.2f} of the exponent in the median of {} cells ({:.2f} to {:.2f}).",
+      median(shares), shares.size(), least, most);
+  claim.facts = {{"use_median", median(shares)}, {"use_least", least}, {"use_most", most}};
+  return claim;
+}
 
 Claim weights_vanish(const Results& results) {
   Claim claim = claim_of("A", "weights_vanish", "Lemma 1",
                          "The weights vanish as 1/L when the context grows.");
   claim.reading =
+      "Lemma 1 is weights_are_bounded; this asks whether the heads of this model come near its rate. "
       "We test the largest weight. The lemma's constants require logits in a fixed range; they do "
       "not say how far a head is from 1/L if its logits spread with L. Causal heads in disjoint "
       "bins of rows, at L = 32 and above.";
@@ -47,9 +83,10 @@ Claim weights_vanish(const Results& results) {
   const auto [least, most] = std::ranges::minmax(exponents);
   claim.verdict = votes.verdict();
   claim.measured = fmt::format(
-      "The median exponent of the largest weight is {:.2f} ({:.2f} to {:.2f}): of {} heads {} "
+      "{}The median exponent of the largest weight is {:.2f} ({:.2f} to {:.2f}): of {} heads {} "
       "vanish "
       "as 1/L, {} more slowly, {} are undecided; that it falls at all is shown for {}.",
+      claim.verdict == Verdict::does_not_hold ? "The lemma stands: its constants grow with L here. " : "",
       median(exponents), least, most, votes.all(), votes.yes, slower, votes.open, falling);
   claim.facts = {{"exponent_median", median(exponents)},
                  {"exponent_least", least},

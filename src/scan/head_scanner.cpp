@@ -55,11 +55,13 @@ bool hold_all_rows(std::span<const Tile> tiles, Index length) {
 // Hides keys, but never all keys of a row.
 class HiddenKeys final : public KeyMask {
  public:
-  // `hidden` must be ascending; what `visibility` hides stays hidden.
-  HiddenKeys(std::vector<Index> hidden, Visibility visibility)
-      : hidden_(std::move(hidden)), visibility_(std::move(visibility)) {}
+  // `hidden` must be ascending; what `visibility` hides stays hidden. Keeps only the key with the
+  // largest logit, the first of equal ones, of those with one vector of `distinct`, if it is given.
+  HiddenKeys(std::vector<Index> hidden, Visibility visibility, const Vectors* distinct)
+      : hidden_(std::move(hidden)), visibility_(std::move(visibility)), distinct_(distinct) {}
   bool needs_logits() const override {
-    return visibility_.mask() != nullptr && visibility_.mask()->needs_logits();
+    return distinct_ != nullptr ||
+           (visibility_.mask() != nullptr && visibility_.mask()->needs_logits());
   }
   void select(Index query, KeyRange range, std::span<const float> logits,
               std::vector<std::uint32_t>& keys) const override {
@@ -79,12 +81,32 @@ class HiddenKeys final : public KeyMask {
       return;
     }
     std::erase_if(keys, is_hidden);
+    if (distinct_ == nullptr) return;
+    thread_local std::vector<std::uint32_t> largest;  // by vector: the number of a key, plus 1
+    largest.assign(static_cast<std::size_t>(distinct_->rows.rows()), 0);
+    for (const std::uint32_t key : keys) {
+      std::uint32_t& best = largest[distinct_->row_index(key)];
+      if (best == 0 || logits[key - range.begin] > logits[best - 1 - range.begin]) best = key + 1;
+    }
+    std::erase_if(keys,
+                  [&](std::uint32_t key) { return largest[distinct_->row_index(key)] != key + 1; });
   }
 
  private:
   std::vector<Index> hidden_;
   Visibility visibility_;
+  const Vectors* distinct_;
 };
+
+// Returns whether two of the first `length` positions have one vector.
+bool has_copies(const Vectors& x, Index length) {
+  std::vector<bool> seen(static_cast<std::size_t>(x.rows.rows()));
+  for (Index j = 0; j < std::min(length, x.size()); ++j) {
+    if (seen[x.row_index(j)]) return true;
+    seen[x.row_index(j)] = true;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -101,9 +123,9 @@ HeadScanner::HeadScanner(std::span<const std::unique_ptr<Measure>> measures,
   for (const auto& measure : measures) {
     needs_.weights = needs_.weights || measure->needs().weights;
     needs_.top = std::max(needs_.top, measure->needs().top);
-    beyond_sinks_.push_back(measure->needs().beyond_sinks);
-    needs_.beyond_sinks = needs_.beyond_sinks || measure->needs().beyond_sinks;
-    needs_.sinks = needs_.sinks || measure->needs().sinks || needs_.beyond_sinks;
+    keys_.push_back(measure->needs().keys);
+    needs_.keys = std::max(needs_.keys, measure->needs().keys);
+    needs_.sinks = needs_.sinks || measure->needs().sinks || needs_.keys != Keys::all;
     needs_.original = needs_.original || measure->needs().original;
     needs_.changes = needs_.changes || measure->needs().changes;
   }
@@ -316,8 +338,7 @@ void HeadScanner::weigh_tile(const HeadInput& head, const Tile& tile, Purpose pu
   }
 }
 
-void HeadScanner::scan_tile(const HeadInput& head, const HeadInput& beyond, const Tile& tile,
-                            int slot, HeadSums& sums) {
+void HeadScanner::scan_tile(const Views& views, const Tile& tile, int slot, HeadSums& sums) {
   Workspace& work = workspaces_[slot];
   const Index rows = std::ssize(tile.queries);
   if (work.values.empty()) {
@@ -328,24 +349,21 @@ void HeadScanner::scan_tile(const HeadInput& head, const HeadInput& beyond, cons
   for (Index r = 0; r < rows; ++r) std::ranges::fill(values.row(r), kUndefined);
   RowSink sink(values, stand_for);
 
-  const auto observe = [&](const HeadInput& of, Purpose purpose, const auto& takes) {
-    weigh_tile(of, tile, purpose, work);
+  // The head with all keys comes last: rows that are left out are undefined, and those of a part of
+  // the keys must not undo the values of the other measures.
+  for (std::size_t v = views.size(); v-- > 0;) {
+    const auto& [head, observes] = views[v];
+    if (v > 0 && std::ranges::count(observes, true) == 0) continue;
+    weigh_tile(head, tile, v == 0 ? Purpose::measure : Purpose::measure_apart, work);
     for (Index r = 0; r < rows; ++r) work.rows[r].group = tile.groups[r];
-    const RowBlock block{&of, present_.normalizer, work.rows};
+    const RowBlock block{&head, present_.normalizer, work.rows};
     for (std::size_t m = 0; m < measures_.size(); ++m) {
-      if (takes(m)) measures_[m]->observe(block, slot, sink);
+      if (observes[m]) measures_[m]->observe(block, slot, sink);
     }
     for (Index r = 0; r < rows; ++r) {
       if (work.rows[r].left_out != Row::LeftOut::no) std::ranges::fill(values.row(r), kUndefined);
     }
-  };
-  const bool apart = &beyond != &head;
-  // Goes first, because it sets rows that are left out here to undefined, which must not overwrite
-  // values of the other measures.
-  if (apart) {
-    observe(beyond, Purpose::measure_beyond_sinks, [&](std::size_t m) { return beyond_sinks_[m]; });
   }
-  observe(head, Purpose::measure, [&](std::size_t m) { return !apart || !beyond_sinks_[m]; });
   for (Index r = 0; r < rows; ++r) {
     const Row::LeftOut why = work.rows[r].left_out;
     if (why == Row::LeftOut::no) continue;
@@ -354,20 +372,36 @@ void HeadScanner::scan_tile(const HeadInput& head, const HeadInput& beyond, cons
   sums.add(tile, values, stand_for);
 }
 
+HeadScanner::Views HeadScanner::views_of(const HeadInput& head) const {
+  const bool sinks = !sinks_.empty();
+  const bool copies =
+      needs_.keys == Keys::distinct && has_copies(head.x, plan_.used_lengths()[head.document]);
+  Views views = {View{head, {}}, View{head, {}}, View{head, {}}};
+  const auto hide = [&](View& view, const Vectors* distinct) {
+    view.head.visibility =
+        head.visibility.masked(std::make_shared<HiddenKeys>(sinks_, head.visibility, distinct));
+  };
+  if (sinks && needs_.keys != Keys::all) hide(views[1], nullptr);
+  if (copies) hide(views[2], &head.x);
+  for (View& view : views) view.measures.resize(measures_.size());
+  for (std::size_t m = 0; m < keys_.size(); ++m) {
+    const std::size_t beyond = sinks && keys_[m] != Keys::all ? 1 : 0;
+    views[copies && keys_[m] == Keys::distinct ? 2 : beyond].measures[m] = true;
+  }
+  return views;
+}
+
 void HeadScanner::scan(const HeadInput& head, const HeadInput& original, HeadSums& sums) {
   const bool scores = layout_.cells() > 0 || needs_.weights;
   if (scores) prepare(head, original);
   HeadInput with_sinks = head;
   sinks_.clear();
   if (scores && needs_.sinks) find_sinks(with_sinks);
-  HeadInput beyond = with_sinks;
-  const bool hides = needs_.beyond_sinks && !sinks_.empty();
-  if (hides) {
-    beyond.visibility =
-        head.visibility.masked(std::make_shared<HiddenKeys>(sinks_, head.visibility));
-  }
+  const Views views = views_of(with_sinks);
   for (std::size_t m = 0; m < measures_.size() && !stop_.stop_requested(); ++m) {
-    measures_[m]->begin_head(hides && beyond_sinks_[m] ? beyond : with_sinks, pool_);
+    const auto own =
+        std::ranges::find_if(views, [&](const View& view) { return view.measures[m]; });
+    measures_[m]->begin_head(own->head, pool_);
   }
   sums.begin(head.document);
   if (scores) {
@@ -380,7 +414,7 @@ void HeadScanner::scan(const HeadInput& head, const HeadInput& original, HeadSum
     // Longest rows first, so that no thread ends with the largest tile.
     pool_.for_each_slot(count, [&](Index i, int slot) {
       if (stop_.stop_requested()) return;
-      scan_tile(with_sinks, hides ? beyond : with_sinks, tiles[count - 1 - i], slot, sums);
+      scan_tile(views, tiles[count - 1 - i], slot, sums);
     });
   }
   sums.finish();

@@ -110,7 +110,7 @@ class HeadScanner {
   void mark(Index r, Workspace& work) const;
   // The reason for weighing a tile. Rows that find sinks have no marks, and only whole rows make
   // the output of the head.
-  enum class Purpose { find_sinks, measure, measure_beyond_sinks };
+  enum class Purpose { find_sinks, measure, measure_apart };
   void weigh_tile(const HeadInput& head, const Tile& tile, Purpose purpose, Workspace& work);
   // Finds the sinks of the present head by its own weights (src/scan/head_sinks.cpp).
   void find_sinks(HeadInput& head);
@@ -118,10 +118,16 @@ class HeadScanner {
   void weigh_original(Index first, Index count, Workspace& work) const;
   // Sets everything that depends on the normalizers and masks of the two heads, and packs the keys.
   void prepare(const HeadInput& head, const HeadInput& original);
-  // Lets measures observe the rows of a tile. Measures that exclude sinks observe `beyond`, which
-  // is `head` if it has no sinks.
-  void scan_tile(const HeadInput& head, const HeadInput& beyond, const Tile& tile, int slot,
-                 HeadSums& sums);
+  // A head by MeasureNeeds::Keys. What is no other head than one before it has no measures.
+  using Keys = MeasureNeeds::Keys;
+  struct View {
+    HeadInput head;
+    std::vector<bool> measures;  // which observe it
+  };
+  using Views = std::array<View, 3>;
+  // Lets each measure observe the rows of a tile in its view.
+  void scan_tile(const Views& views, const Tile& tile, int slot, HeadSums& sums);
+  Views views_of(const HeadInput& head) const;
 
   std::unique_ptr<Normalizer> softmax_;
   std::span<const std::unique_ptr<Measure>> measures_;
@@ -130,7 +136,7 @@ class HeadScanner {
   ThreadPool& pool_;
   std::stop_token stop_;
   MeasureNeeds needs_;
-  std::vector<bool> beyond_sinks_;  // by measure
+  std::vector<Keys> keys_;  // by measure
   Present present_;
   std::vector<Index> sinks_;          // sinks of the present head, ascending
   std::array<PackedKeys, 2> packed_;  // unchanged, and with norm 1

@@ -61,10 +61,10 @@ sinks    The share of a row's weight on the sinks of the head: keys that take mo
          sink, which is no key, counts with them.
 back     The mean distance in tokens to the keys that a head weighs when it does not rest on sinks.
 90 %     The number of keys with 90 % of the weight that does not rest on sinks.
-sep.     The share of the N selected keys that stand apart from every other key; the paper finds 0.7
-         to 0.85.
-rand.    The separability with the weights permuted among the keys; it is measured in every second
-         row.
+sep.     The share of the N selected keys that stand apart from every other key, both without the
+         sinks, which take weight whatever the query asks for.
+rand.    The separability beyond the sinks with the weights permuted among these keys; it is
+         measured in every second row.
 crit.    The first N at which the head's distance is shown to be its expected one within 5 %
          (reading “context”), each N tested by itself over its rows. The paper takes it that these
          keys carry its context.
@@ -76,10 +76,11 @@ disp     dispersed, 1 of 6 heads: entropy beyond the sinks above 0.95 of its max
 coll     collapsed, 2 of 6 heads: entropy beyond the sinks below 0.05 of its maximum. The entropy
          leaves sinks out, so this is a selection: the examples show its keys.
          headgauge compare MODEL --text FILE --heads 0.2 --pattern topk:k=1
-sat      saturated, 2 of 6 heads: the 95 % interval of its separability above that of its weights
-         permuted begins at 0 or below and ends below 0.02. The keys with the largest weights stand
-         apart from the others no better than if the same weights were assigned to the keys at
-         random: a larger weight is no sign of a more distinct vector.
+sat      saturated, 2 of 6 heads: the 95 % interval of its separability beyond the sinks, above that
+         of its weights permuted, begins at 0 or below and ends below 0.02. Apart from the sinks,
+         the keys with the largest weights stand apart from the others no better than if the same
+         weights were assigned to the keys at random: a larger weight is no sign of a more distinct
+         vector.
          headgauge validate MODEL --text FILE FILE FILE
 over     over_selected, 3 of 6 heads: 90 % of its weight beyond the sinks on more than 6 % of its
          keys. The weight is spread over many keys: a cache that keeps a few of them loses some of
@@ -128,7 +129,7 @@ TEST(Table, HasNoUnitWhereNoNIsJudged) {
   Results r = scanned_results();
   EXPECT_NE(render_table(r, {}).find("N=20"), std::string::npos);
   r.set_coord("top_n", std::vector<double>{1, 21, 100});
-  std::ranges::fill(r.metric("separability")->values, .5);
+  std::ranges::fill(r.metric("separability_beyond_sinks")->values, .5);
   const std::string table = render_table(r, {});
   EXPECT_EQ(table.find("N="), std::string::npos) << table;
   EXPECT_NE(table.find("sep."), std::string::npos);
@@ -194,7 +195,7 @@ TEST(Table, SortsByAnyMetricOfAHeadLargestFirstUndefinedLast) {
   EXPECT_EQ(heads_in(table), (Heads{"1.0", "0.1", "1.2", "0.2", "0.0", "1.1"}));
   EXPECT_NE(table.find("layer   jacobian  entropy"), std::string::npos);
   EXPECT_NE(table.find(".head  frobenius   of max"), std::string::npos);
-  options.sort = "separability";
+  options.sort = "separability_beyond_sinks";
   EXPECT_EQ(heads_in(render_table(scanned_results(), options)).front(), "1.0");
 }
 
@@ -266,7 +267,7 @@ TEST(Table, ColourChangesNothingButTheCodes) {
 
 TEST(Table, ColumnsWithoutAnyValueAreLeftOut) {
   Results r = scanned_results();
-  for (double& value : r.metric("separability_null")->values) value = kUndefined;
+  for (double& value : r.metric("separability_null_beyond_sinks")->values) value = kUndefined;
   const std::string table = render_table(r, {});
   EXPECT_EQ(table.find("rand."), std::string::npos);
   EXPECT_NE(table.find("sep."), std::string::npos);

@@ -18,7 +18,12 @@ from tests.results.schema import validate, validate_text
 DEMO = (str(ROOT / "demo/model"), "--text", str(ROOT / "demo/text.txt"))
 ALGORITHMS = ["growing L", "growing N", "critical N", "separability", "sensitivity"]
 PAPER_SECONDS = [24 * 60, 37 * 60, 17 * 3600 + 4 * 60, 7 * 60, 60]
-THEOREMS = {"distance_bound_is_safe", "gradient_bound_is_safe", "separability_bound_without_sphere"}
+THEOREMS = {
+    "distance_bound_is_safe",
+    "gradient_bound_is_safe",
+    "separability_bound_without_sphere",
+    "weights_are_bounded",
+}
 OF_TASKS = {
     "answers_are_lost_with_context",
     "growing_entropy_loses_answers",
@@ -40,7 +45,7 @@ LIMITS = (
         "gradient_is_within_quarter",
         "sensitivity_follows_temperature",
         "sensitivity_falls_by_two_orders",
-        "falling_entropy_warns",
+        "entropy_warns",
         "falling_separability_warns",
         "distance_bound_tightens",
         "distances_converge",
@@ -48,7 +53,6 @@ LIMITS = (
         "steps_agree",
         "cold_raises_the_norm_alone",
         "entropy_grows_where_separability_falls",
-        "growing_entropy_warns",
     }
     | OF_TASKS
 )
@@ -251,7 +255,7 @@ class Limits(CommandTest):
         for name, of_scan in (
             ("case_entropy", "entropy_normalized_beyond_sinks"),
             ("case_selected", "effective_tokens_beyond_sinks"),
-            ("case_separability", "separability_excess"),
+            ("case_separability", "separability_excess_beyond_sinks"),
         ):
             heads = [flat(head)[0] for layer in one[of_scan]["values"] for head in layer]
             self.assertAlmostEqual(metrics[name]["values"][1], sum(heads) / len(heads), 9, name)
@@ -278,7 +282,7 @@ class Limits(CommandTest):
         results = json.loads(self.succeed(*run, "a.txt", "b.txt").out)
         self.assertEqual(results["coords"]["piece"], list(range(16)))
         self.assertEqual(results["settings"]["piece_tokens"], 128)
-        for name in ("falling_entropy_warns", "falling_separability_warns"):
+        for name in ("entropy_warns", "falling_separability_warns"):
             self.assertNotEqual(verdicts(results)[name], "not tested")
         values = {
             name: results["metrics"][name]["values"]
@@ -295,8 +299,6 @@ class Limits(CommandTest):
                     "piece.txt",
                     "--lengths",
                     "64,128",
-                    "--queries",
-                    "32",
                     "--measures",
                     "weights,separability,model",
                     "--top-n",
@@ -307,7 +309,7 @@ class Limits(CommandTest):
             position = alone["coords"]["position"]
             for name, metric in (
                 ("entropy_fall", "entropy_normalized"),
-                ("separability_fall", "separability_excess"),
+                ("separability_fall", "separability_excess_beyond_sinks"),
             ):
                 heads = [
                     head for layer in alone["metrics"][f"{metric}_by_position"]["values"] for head in layer
@@ -325,7 +327,7 @@ class Limits(CommandTest):
         self.write("b.txt", " ".join(map(str, texts[1][:-1])))
         fewer = json.loads(self.succeed(*run, "a.txt", "b.txt", "--force").out)
         self.assertNotIn("piece", fewer["coords"])
-        self.assertEqual(verdicts(fewer)["falling_entropy_warns"], "not tested")
+        self.assertEqual(verdicts(fewer)["entropy_warns"], "not tested")
 
     def test_what_is_measured_at_a_temperature_of_a_tenth(self) -> None:
         """Beside a scan with that normalizer."""

@@ -109,7 +109,8 @@ TEST(Flags, OverSelectedComparesKeysNeededWithKeysVisible) {
 // An excess at N = 20 (index 2) and its standard error, of many batches.
 Results with_excess(double excess, double error, double freedom = 1e9) {
   Results r = two_heads();
-  LabelledArray& m = r.add_metric("separability_excess", {"layer", "head", "length", "top_n"}, "1");
+  LabelledArray& m =
+      r.add_metric("separability_excess_beyond_sinks", {"layer", "head", "length", "top_n"}, "1");
   m.with_standard_errors();
   // Head 4, longest length: flat cells 4..7. What is not N = 20 would raise the flag.
   for (std::size_t cell = 4; cell < 8; ++cell) {
@@ -143,7 +144,7 @@ TEST(Flags, SaturatedNotWhereTheExcessIsAboveZeroHoweverSmall) {
 TEST(Flags, SaturatedNeedsStandardErrors) {
   EXPECT_EQ(names(with_excess(-.1, kUndefined)), Names{});
   Results r = with_excess(-.1, .01);
-  r.metric("separability_excess")->standard_error.clear();
+  r.metric("separability_excess_beyond_sinks")->standard_error.clear();
   EXPECT_EQ(names(r), Names{});
 }
 

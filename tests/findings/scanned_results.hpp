@@ -78,9 +78,9 @@ inline Results scanned_results() {
   set_heads(r, "visible_keys", "keys", {512.5, 512.5, 512.5, 512.5, 512.5, 512.5});
   set_heads(r, "jacobian_frobenius", "1", {.05, .2, .1, .3, none, .15});
   set_heads(r, "critical_n_head", "keys", {-1, 11, 1, 5, none, 45});
-  set_separability(r, "separability", {.21, .83, .64, .98, .4, .62});
-  set_separability(r, "separability_null", {.44, .45, .46, .47, .5, .41});
-  set_separability(r, "separability_excess", {-.23, .38, .18, .51, -.1, .21});
+  set_separability(r, "separability_beyond_sinks", {.21, .83, .64, .98, .4, .62});
+  set_separability(r, "separability_null_beyond_sinks", {.44, .45, .46, .47, .5, .41});
+  set_separability(r, "separability_excess_beyond_sinks", {-.23, .38, .18, .51, -.1, .21});
   r.add_metric("loss", {"length"}, "nats").values = {5.125, 4.3};
   r.add_metric("critical_n", {"length"}, "keys").values = {none, 11};
   r.add_metric("critical_fraction", {"length"}, "1").values = {none, 11.0 / 1024};

@@ -27,7 +27,7 @@ TEST(Summary, FourLinesInPlainWords) {
       " first (1.07 %; critical N, reading \"context\"); the median over the heads is closest at N ="
       " 29 (21 to 44; 0.98 of it); one by one 4 of 6 heads get there by N = 128, first"
       " head 0.2 (1).",
-      "At N = 20 of L = 1024, 2 of 6 heads separate their keys no better than with the pairing of"
+      "At N = 20 of L = 1024, beyond the sinks, 2 of 6 heads separate their keys no better than with the pairing of"
       " weights and keys permuted; head 1.0 (by 0.51) exceeds that most, head 0.0 (by -0.23) least."};
   EXPECT_EQ(texts(scanned_results()), expected);
 }
@@ -194,13 +194,31 @@ TEST(Summary, CountsRolesAndNamesTheHeadsOfTheRareOnes) {
       "near (head 1.1).");
 }
 
+TEST(Summary, SaysWhatTheTheoremExpectsAndWhatCopiesDo) {
+  Results r = scanned_results();
+  set_separability(r, "distance", {40, 42, 44, 46, 48, 50});
+  set_separability(r, "expected_distance", {2, 2, 2, 2, 2, 2});
+  set_separability(r, "separability_excess_distinct", {-.3, .4, -.2, .5, -.1, .2});
+  set_heads(r, "equal_key_pairs", "1", {.07, .07, .07, .07, .07, .07});
+  testing::expect_every_number_is_in_the_results(r);
+  const auto lines = texts(r);
+  EXPECT_NE(lines[2].find("; in the median head the distance at N = 20 is 22.5 times what Theorem 1.2 "
+                          "expects of random keys."),
+            std::string::npos)
+      << lines[2];
+  EXPECT_NE(lines[3].find("permuted (3 with each vector counted once: 7 % of the pairs of keys have "
+                          "one vector); head 1.0"),
+            std::string::npos)
+      << lines[3];
+}
+
 TEST(Summary, CountsNoSaturatedHeadsWhereNoneWasJudged) {
   Results r = scanned_results();
-  r.metric("separability_excess")->standard_error.clear();
+  r.metric("separability_excess_beyond_sinks")->standard_error.clear();
   r.flags = find_flags(r);
   testing::expect_every_number_is_in_the_results(r);
   EXPECT_EQ(texts(r)[3],
-            "At N = 20 of L = 1024, the share of separable keys exceeds that with the pairing of "
+            "At N = 20 of L = 1024, beyond the sinks, the share of separable keys exceeds that with the pairing of "
             "weights and keys permuted most in head 1.0 (by 0.51), least in head 0.0 (by -0.23).");
 }
 
@@ -273,7 +291,7 @@ TEST_F(RestingHeads, AreNoneThatDisperseOrKeepSelecting) {
 
 TEST_F(RestingHeads, AreNoneThatGrow) {
   // The findings of these groups come first: the results say that they were not measured.
-  for (const char* name : {"critical_n", "separability_excess"}) {
+  for (const char* name : {"critical_n", "separability_excess_beyond_sinks"}) {
     std::erase_if(results_.metrics, [&](const auto& metric) { return metric.first == name; });
   }
   results_.metric("effective_tokens")->values = {2, 900, 5, 50, 900, 2, 5, 60, 5, 70, 5, 80};

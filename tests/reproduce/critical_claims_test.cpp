@@ -14,6 +14,8 @@ struct Found {
   double n = -1, closest = 40, closest_low = 30, closest_high = 50;
   double ratio = 0.97, ratio_low = 0.94, ratio_high = 1.0;
   int heads_of_layer = 5;
+  double theorem = 20;  // distance/expected_distance, but for what the heads differ by
+  double apart = 0;     // half of the heads by this more, half by this less
   int searched = 128;
   double longest = 1024;
 };
@@ -26,6 +28,9 @@ Claim critical_with(const Found& found) {
   made.fill("distance", "length",
             [](int head, double, double n) { return (n == 10 ? 0.92 : 1) + 1e-4 * head; });
   made.fill("expected_distance_context", "length", [](int, double, double) { return 1; });
+  made.fill("expected_distance", "length", [&](int head, double, double) {
+    return 1 / (found.theorem + (head % 2 == 0 ? found.apart : -found.apart));
+  });
   const auto add = [&](const char* name, double value) {
     made.results.add_metric(name, {"length"}, "1").values = {1, value};
   };
@@ -47,33 +52,25 @@ Claim critical_with(const Found& found) {
   return critical_n_is_small(made.results);
 }
 
-TEST(CriticalNIsSmall, HoldsWhereEqualityIsShownBelow) {
-  EXPECT_EQ(critical_with({.n = 61}).verdict, Verdict::holds);  // 6 % of 1024: 61.44
+TEST(CriticalNIsSmall, IsJudgedByTheTheorem) {
+  EXPECT_EQ(critical_with({.theorem = 1}).verdict, Verdict::holds);
+  // What the reading "context" finds decides nothing.
+  EXPECT_EQ(critical_with({.n = 61}).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(critical_with({.n = 61, .theorem = 0.1}).verdict, Verdict::does_not_hold);
+  EXPECT_NEAR(fact(critical_with({.n = 61}), "theorem_ratio"), 20 * 0.92, 0.1);
+  EXPECT_EQ(fact(critical_with({.n = 61}), "theorem_n"), 10) << "the nearest of those below 61.44";
   EXPECT_EQ(fact(critical_with({.n = 61}), "heads_below"), 10);
-  // Not shown below is not shown to be larger.
-  EXPECT_EQ(critical_with({.n = 62}).verdict, Verdict::cannot_tell);
+  const Claim open = critical_with({.theorem = 1, .apart = 0.3});
+  EXPECT_EQ(open.verdict, Verdict::cannot_tell) << open.measured;
 }
 
-TEST(CriticalNIsSmall, DoesNotHold) {
-  // That the closest N is larger says nothing of the first that is close enough.
-  EXPECT_EQ(
-      critical_with({.n = 90, .closest = 100, .closest_low = 70, .closest_high = 120}).verdict,
-      Verdict::cannot_tell);
-  const Found never{.ratio = 0.8, .ratio_low = 0.7, .ratio_high = 0.9};
-  EXPECT_EQ(critical_with(never).verdict, Verdict::does_not_hold) << "searched to 12.5 %";
-  const Found above{.ratio = 1.2, .ratio_low = 1.1, .ratio_high = 1.3};
-  EXPECT_EQ(critical_with(above).verdict, Verdict::does_not_hold);
-}
-
-TEST(CriticalNIsSmall, CannotTell) {
-  EXPECT_EQ(critical_with({}).verdict, Verdict::cannot_tell) << "neither equal nor not";
-  const Found not_searched{.ratio = 0.8, .ratio_low = 0.7, .ratio_high = 0.9, .searched = 50};
-  EXPECT_EQ(critical_with(not_searched).verdict, Verdict::cannot_tell);
+TEST(CriticalNIsSmall, NotTested) {
   EXPECT_EQ(critical_with({.n = 1, .searched = 31, .longest = 33}).verdict, Verdict::not_tested)
       << "6 % are not 2 keys";
   EXPECT_EQ(critical_with({.n = 3, .heads_of_layer = 3}).verdict, Verdict::not_tested)
       << "12 heads";
-  EXPECT_EQ(critical_with({.n = 3, .heads_of_layer = 4}).verdict, Verdict::holds) << "16 heads";
+  EXPECT_EQ(critical_with({.heads_of_layer = 4, .theorem = 1}).verdict, Verdict::holds)
+      << "16 heads";
   EXPECT_EQ(critical_n_is_small(MadeScan().results).verdict, Verdict::not_tested);
 }
 
@@ -86,8 +83,11 @@ TEST(CriticalNIsSmall, SaysWhyThePapersTestEndsTooEarly) {
       << claim.measured;
 }
 
-Verdict growth_with(double exponent, double low, double high) {
+Verdict growth_with(double exponent, double low, double high, std::vector<double> critical = {}) {
   MadeScan made;
+  if (!critical.empty()) {
+    made.results.add_metric("critical_n", {"length"}, "1").values = critical;
+  }
   made.results.add_metric("closest_n_exponent", {}, "1").values = {exponent};
   made.results.add_metric("closest_n_exponent_low", {}, "1").values = {low};
   made.results.add_metric("closest_n_exponent_high", {}, "1").values = {high};
@@ -99,6 +99,8 @@ TEST(CriticalNGrowsSublinearly, ByTheInterval) {
   EXPECT_EQ(growth_with(1.2, 1.0, 1.4), Verdict::does_not_hold);
   EXPECT_EQ(growth_with(0.9, 0.7, 1.1), Verdict::cannot_tell);
   EXPECT_EQ(growth_with(kUndefined, kUndefined, kUndefined), Verdict::not_tested);
+  EXPECT_EQ(growth_with(0.7, 0.5, 0.9, {-1, -1, -1, -1, -1, -1}), Verdict::not_tested);
+  EXPECT_EQ(growth_with(0.7, 0.5, 0.9, {-1, -1, -1, -1, -1, 30}), Verdict::holds);
   EXPECT_EQ(critical_n_grows_sublinearly(MadeScan().results).verdict, Verdict::not_tested);
 }
 

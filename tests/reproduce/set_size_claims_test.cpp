@@ -35,9 +35,10 @@ TEST(DistanceBoundTightens, EveryVerdict) {
   EXPECT_EQ(distance_bound_tightens(MadeScan().results).verdict, Verdict::not_tested);
 }
 
-Claim converge_with(const std::function<double(int, double, double)>& ratio) {
+Claim converge_with(const std::function<double(int, double, double)>& ratio, double theorem = 1) {
   MadeScan made;
   made.fill("distance", "length", ratio);
+  made.fill("expected_distance", "length", [=](int, double, double) { return 1 / theorem; });
   made.fill("expected_distance_context", "length", [](int, double, double) { return 1; });
   return distances_converge(made.results);
 }
@@ -52,6 +53,10 @@ TEST(DistancesConverge, EveryVerdict) {
   EXPECT_EQ(converge_with([](int, double, double) { return 1.1; }).verdict, Verdict::does_not_hold);
   EXPECT_EQ(converge_with([](int head, double, double) { return head % 2 == 0 ? 1 : 0.9; }).verdict,
             Verdict::cannot_tell);
+  const Claim apart = converge_with([](int, double, double) { return 1; }, 20);
+  EXPECT_EQ(apart.verdict, Verdict::does_not_hold) << "near in the reading context alone";
+  EXPECT_NEAR(fact(apart, "ratio"), 20, 1e-9);
+  EXPECT_NEAR(fact(apart, "ratio_context"), 1, 1e-9);
   EXPECT_EQ(distances_converge(MadeScan().results).verdict, Verdict::not_tested);
 }
 
@@ -127,7 +132,7 @@ Verdict cold_with(const OfHeadAndSize& norm, const OfHeadAndSize& separability) 
     cold.values[head] = norm(head, 0.1);
     value.values[head] = separability(head, 0.1);
   }
-  made.fill("separability", "length",
+  made.fill("separability_excess_beyond_sinks", "length",
             [&](int head, double, double) { return separability(head, 1); });
   return cold_raises_the_norm_alone(made.results).verdict;
 }

@@ -41,10 +41,9 @@ double scattered(int k, int step) {
   return std::fmod(k * step * 0.6180339887498949, 1);
 }
 
-constexpr auto kClaims = {falling_entropy_warns, falling_separability_warns};
-
 TEST(FallWarns, EveryVerdict) {
-  for (const auto claim : kClaims) {
+  for (const auto claim : {entropy_warns, falling_separability_warns}) {
+    const bool either = claim == entropy_warns;  // a growth warns, too
     const Claim good = claim(made_pieces(40, [](int k) {
       return MadePiece{0.01 * k, 4 + scattered(k, 1), 4 + scattered(k, 1) + 0.02 * k};
     }));
@@ -55,7 +54,7 @@ TEST(FallWarns, EveryVerdict) {
     const Claim wrong = claim(made_pieces(40, [](int k) {
       return MadePiece{0.01 * k, 4 + scattered(k, 1), 4 + scattered(k, 1) - 0.02 * k};
     }));
-    EXPECT_EQ(wrong.verdict, Verdict::does_not_hold) << wrong.measured;
+    EXPECT_EQ(wrong.verdict, either ? Verdict::holds : Verdict::does_not_hold) << wrong.measured;
     // A fall that has nothing to do with either loss, of many pieces and of few.
     const auto unrelated = [](int k) {
       return MadePiece{scattered(k, 2), 4 + scattered(k, 5), 4 + scattered(k, 7)};
@@ -73,7 +72,7 @@ TEST(FallWarns, EveryVerdict) {
 // The loss of a hard half comes down by itself. Where sharp heads mean no more than an easy half,
 // falls go along with rises, and warn of nothing.
 TEST(FallWarns, WhatFallsBackByItselfIsNoWarning) {
-  const Claim claim = falling_entropy_warns(made_pieces(200, [](int k) {
+  const Claim claim = entropy_warns(made_pieces(200, [](int k) {
     const double ease = scattered(k, 1);
     return MadePiece{ease + 0.5 * scattered(k, 2), 5 - ease, 4.5 + 0.5 * scattered(k, 7)};
   }));
@@ -86,20 +85,8 @@ TEST(FallWarns, EachLooksAtItsOwnFall) {
     return MadePiece{0.01 * k, 4 + scattered(k, 1), 4 + scattered(k, 1) + 0.02 * k};
   });
   for (double& fall : results.metric("separability_fall")->values) fall = -fall;
-  EXPECT_EQ(falling_entropy_warns(results).verdict, Verdict::holds);
+  EXPECT_GT(fact(entropy_warns(results), "low"), 0);
   EXPECT_EQ(falling_separability_warns(results).verdict, Verdict::does_not_hold);
-}
-
-TEST(FallWarns, GrowthIsTheOtherSignOfAFall) {
-  const Results rising = made_pieces(32, [](int k) {
-    return MadePiece{-0.01 * k, 3 + 0.1 * ((k * 7) % 5), 3 + 0.1 * ((k * 7) % 5) + 0.02 * k};
-  });
-  EXPECT_EQ(growing_entropy_warns(rising).verdict, Verdict::holds);
-  EXPECT_EQ(falling_entropy_warns(rising).verdict, Verdict::does_not_hold);
-  const Results falling = made_pieces(32, [](int k) {
-    return MadePiece{0.01 * k, 3 + 0.1 * ((k * 7) % 5), 3 + 0.1 * ((k * 7) % 5) + 0.02 * k};
-  });
-  EXPECT_EQ(growing_entropy_warns(falling).verdict, Verdict::does_not_hold);
 }
 
 // Entropy and separability of 20 heads in the last two octaves.
@@ -108,7 +95,7 @@ Claim signs_with(const std::function<double(int)>& growth, const std::function<d
   made.fill("entropy_normalized_by_position", "position", [&](int head, double label, double) {
     return label == 1024 ? 0.5 + growth(head) : 0.5;
   });
-  made.fill("separability_by_position", "position",
+  made.fill("separability_excess_beyond_sinks_by_position", "position",
             [&](int head, double label, double) { return label == 1024 ? 0.5 - fall(head) : 0.5; });
   return entropy_grows_where_separability_falls(made.results);
 }

@@ -2,6 +2,7 @@
 // be decided.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "headgauge/claims.hpp"
@@ -9,6 +10,21 @@
 
 namespace headgauge {
 namespace {
+
+TEST(WeightsAreBounded, ByTheLemma) {
+  const auto with = [](double use) {
+    MadeScan made;
+    auto& uses = made.results.add_metric("weight_bound_use", {"layer", "head", "length"}, "1");
+    std::ranges::fill(uses.values, use);
+    return weights_are_bounded(made.results);
+  };
+  EXPECT_EQ(with(0.7).verdict, Verdict::holds);
+  EXPECT_TRUE(with(0.7).theorem);
+  EXPECT_NEAR(fact(with(0.7), "use_median"), 0.7, 1e-12);
+  EXPECT_EQ(with(1.01).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(with(-0.01).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(weights_are_bounded(Results()).verdict, Verdict::not_tested);
+}
 
 // The largest weight of 20 heads against the mean number of keys of a bin.
 Claim vanishing(const std::function<double(int, double)>& weight) {
@@ -30,6 +46,7 @@ TEST(WeightsVanish, EveryVerdict) {
   EXPECT_EQ(power(-1).verdict, Verdict::holds);
   EXPECT_EQ(power(-0.3).verdict, Verdict::does_not_hold);
   EXPECT_EQ(fact(power(-0.3), "heads_slower"), 20);
+  EXPECT_NE(power(-0.3).measured.find("The lemma stands"), std::string::npos);
   EXPECT_EQ(fact(power(-0.3), "heads_falling"), 20);
   EXPECT_EQ(fact(power(0), "heads_falling"), 0);
   const Claim noisy = vanishing([](int, double n) {

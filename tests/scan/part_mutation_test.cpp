@@ -126,7 +126,8 @@ void check(const Run& run) {
   // Most changes are in numbers, of which any may be there.
   EXPECT_GT(ended, kTrials / 20);
   EXPECT_GT(kTrials - ended, kTrials / 20);
-  EXPECT_GT(refusals.size(), 2U);
+  // A part that is too short, and sums of another number; by chance others, too.
+  EXPECT_GE(refusals.size(), 2U);
 }
 
 TEST(DamagedParts, OfAScanAreTakenOrRefused) {

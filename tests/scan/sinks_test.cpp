@@ -30,7 +30,9 @@ class RowsBeyondSinks final : public Measure {
     rows_.assign(kTokensOfSinks, {});
   }
   void declare(MetricRegistry&) override {}
-  MeasureNeeds needs() const override { return {.weights = true, .beyond_sinks = true}; }
+  MeasureNeeds needs() const override {
+    return {.weights = true, .keys = MeasureNeeds::Keys::beyond_sinks};
+  }
   void observe(const RowBlock& block, int, RowSink&) override {
     for (const Row& row : block.rows) {
       rows_[row.query] = {row.sums.entropy, row.n(), row.key(0)};
