@@ -290,15 +290,14 @@ void Summary::add_theorem(Line& line) const {
   line.say(" times what Theorem ").constant("1.2").say(" expects of random keys");
 }
 
-// Says how many pairs of keys are copies of one vector, which no head can tell apart, and what holds
-// with each vector counted once.
+// Says how many pairs of keys are copies of one vector, which no head can tell apart, and what
+// holds with each vector counted once.
 void Summary::add_copies(Line& line) const {
   const auto equal = mean_over_heads(results_, metric::equal_key_pairs, heads_, {});
   if (!equal || *equal == 0) return;
   const auto apart = std::ranges::count_if(heads_, [&](const HeadName& h) {
     const auto found = find_judged_cell(results_, metric::separability_excess_distinct, h);
-    return found && !is_dormant(h) &&
-           no_better_than_chance(*found, flag_info("saturated").cutoff);
+    return found && !is_dormant(h) && no_better_than_chance(*found, flag_info("saturated").cutoff);
   });
   line.say(" (").derived(static_cast<double>(apart)).say(" with each vector counted once: ");
   line.fact({fmt::format("{:.2g}", 100 * *equal), {Line::Kind::derived}, 100 * *equal});

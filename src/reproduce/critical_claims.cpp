@@ -71,8 +71,8 @@ ByTheorem by_the_theorem(const Results& results, double limit) {
     const auto of_heads = finite_values(ratios(results, metric::distance, metric::expected_distance,
                                                results.coord_size("length") - 1, n));
     if (of_heads.size() < kFewestOfMedian) continue;
-    const Place place = place_of(interval_of_median(of_heads), 1 / (1 + kEqualityMargin),
-                                 1 + kEqualityMargin);
+    const Place place =
+        place_of(interval_of_median(of_heads), 1 / (1 + kEqualityMargin), 1 + kEqualityMargin);
     all_outside = all_outside && place == Place::outside;
     if (place == Place::inside) found.verdict = Verdict::holds;
     const double ratio = median(of_heads);
@@ -115,7 +115,8 @@ Claim critical_n_is_small(const Results& results) {
   claim.reading =
       "Critical N is where distance and expected distance are equal. Theorem 1.2's own expectation "
       "over random sets (expected_distance) decides. The paper does not define the xbar of its "
-      "figure: the reading \"context\" is a conjecture about it (docs/mathematics.md 2), under which "
+      "figure: the reading \"context\" is a conjecture about it (docs/mathematics.md 2), under "
+      "which "
       "the two can meet, and stands beside the verdict. So does the paper's own N, the first at "
       "which a test finds no difference.";
   claim.test = fmt::format(
@@ -184,8 +185,9 @@ Claim critical_n_is_small(const Results& results) {
       "N = {}. In the reading \"context\": {}; the median over the heads is closest at N = {} ({} "
       "to {}), with a ratio of {:.3f} ({} to {}), and one by one {} of {} heads get there below 6 "
       "%. {}",
-      shown(theorem.ratio), shown(theorem.n), what, shown(closest), shown(low), shown(high), ratio, shown(ratio_low), shown(ratio_high),
-      own, heads.size(), by_the_papers_test(results, heads, claim));
+      shown(theorem.ratio), shown(theorem.n), what, shown(closest), shown(low), shown(high), ratio,
+      shown(ratio_low), shown(ratio_high), own, heads.size(),
+      by_the_papers_test(results, heads, claim));
   return claim;
 }
 

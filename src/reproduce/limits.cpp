@@ -11,6 +11,7 @@
 #include "headgauge/reproduce.hpp"
 #include "headgauge/text.hpp"
 #include "reproduce/early_warning.hpp"
+#include "reproduce/places.hpp"
 #include "reproduce/retrieval.hpp"
 #include "results/declared.hpp"
 
@@ -113,6 +114,43 @@ void add_costs(const std::vector<double>& seconds, Results& results) {
                              : "this model and this machine are others"));
 }
 
+// Returns the text at the other places, spread over all of it; none if it is too short.
+std::vector<std::unique_ptr<HeadSource>> other_places(const LimitsOptions& options, int tokens) {
+  std::vector<std::unique_ptr<HeadSource>> others;
+  if (!options.cut) return others;
+  const TextPieces pieces = options.cut(tokens);
+  for (std::size_t place = 1; place < kPlaces && pieces.count >= kPlaces; ++place) {
+    others.push_back(pieces.open(place * pieces.count / kPlaces));
+  }
+  return others;
+}
+
+// Measures what claims turn with: the other places, and all places without the sinks.
+// `scan_options` must be resolved, and `beginning` be the results of the text's beginning.
+Places measure_places(HeadSource& source, const ScanOptions& scan_options,
+                      const LimitsOptions& options, const Results& beginning, StageProgress& stages,
+                      const std::stop_token& stop) {
+  ScanOptions with = scan_options, beyond = scan_options;
+  with.measures = {"weights", "sensitivity"};
+  beyond.measures = {};
+  if (source.info().has_x) beyond.measures = {"distance", "separability", "coverage", "proportion"};
+  with.measures.insert(with.measures.end(), beyond.measures.begin(), beyond.measures.end());
+  beyond.measure.beyond_sinks = true;
+  Places places{.with = {beginning}, .beyond = {}};
+  const auto others = other_places(options, scan_options.lengths.back());
+  for (std::size_t place = 0; place <= others.size() && !stop.stop_requested(); ++place) {
+    HeadSource& at = place == 0 ? source : *others[place - 1];
+    stages.begin(4 + static_cast<int>(kAlgorithms.size() + place),
+                 fmt::format("place {} of {}", place + 1, others.size() + 1));
+    if (place > 0) {
+      places.with.push_back(scan(at, with, &stages, stop));
+      add_cold(at, with, places.with.back(), &stages, stop);
+    }
+    if (!beyond.measures.empty()) places.beyond.push_back(scan(at, beyond, &stages, stop));
+  }
+  return places;
+}
+
 void tell_what_is_missing(Results& results) {
   const auto lengths = results.coord_numbers("length");
   if (lengths.back() < kPaperLength) {
@@ -138,7 +176,8 @@ Results judge_limits(Results scanned, const std::string& name) {
   }
   scanned.command = Command::reproduce_limits;
   scanned.settings["experiment"] = kExperiment;
-  scanned.claims = limits_claims(scanned);
+  // A whole run has its claims, judged at all places.
+  if (scanned.claims.empty()) scanned.claims = judge_at({.with = {scanned}, .beyond = {}});
   return scanned;
 }
 
@@ -150,7 +189,7 @@ Results reproduce_limits(HeadSource& source, const LimitsOptions& options, Progr
     whole.measure.critical_max =
         std::max(whole.measure.critical_max, static_cast<int>(kSearched * longest));
   }
-  StageProgress stages(progress, 4 + static_cast<int>(kAlgorithms.size()));
+  StageProgress stages(progress, 4 + static_cast<int>(kAlgorithms.size() + kPlaces));
   stages.begin(0, "all figures");
   Results results = scan(source, whole, &stages, stop);
   results.command = Command::reproduce_limits;
@@ -180,10 +219,12 @@ Results reproduce_limits(HeadSource& source, const LimitsOptions& options, Progr
     const Results timed = scan(source, settings_of(algorithm, whole), &stages, stop);
     if (!timed.partial) seconds.back() = timed.timings.total.value();
   }
+  const Places places = measure_places(source, whole, options, results, stages, stop);
   results.partial = stop.stop_requested();
   add_costs(seconds, results);
   tell_what_is_missing(results);
-  results.claims = limits_claims(results);
+  results.settings["places"] = places.with.size();
+  if (!results.partial) results.claims = judge_at(places);
   return results;
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "headgauge/cells.hpp"
@@ -9,6 +10,7 @@
 #include "headgauge/metric_names.hpp"
 #include "headgauge/ranks.hpp"
 #include "reproduce/judgement.hpp"
+#include "reproduce/places.hpp"
 #include "reproduce/scan_values.hpp"
 #include "statistics/bootstrap.hpp"
 #include "statistics/student.hpp"
@@ -264,9 +266,9 @@ std::vector<SeparabilityOf> separability_by_size(const Results& results) {
         return value_at(results, metric, head, "length", length, {"top_n", static_cast<Index>(n)})
             .value_or(kUndefined);
       };
-      of.of_heads.push_back(at(metric::separability));
+      of.of_heads.push_back(at(metric::separability_beyond_sinks));
       if (std::isnan(of.of_heads.back())) continue;
-      of.null += at(metric::separability_null);
+      of.null += at(metric::separability_null_beyond_sinks);
       of.sphere += at(metric::separability_sphere);
     }
     of.mean = mean_with_error(of.of_heads);
@@ -285,8 +287,10 @@ Claim separability_settles(const Results& results) {
   Claim claim = claim_of("A", "separability_settles", "Fig. 3",
                          "From N = 16 on separability settles between 0.70 and 0.85.");
   claim.reading =
-      "We use the mean over the heads, on the unit sphere, from N = 16 to 100. The null assigns "
-      "the same weights to random keys: if it lies in the same band, the band does not show what "
+      "We use the mean over the heads, on the unit sphere and beyond the sinks, from N = 16 to "
+      "100. "
+      "The null assigns the same weights to random keys: if it lies in the same band, the band "
+      "does not show what "
       "heads select. Random vectors are the paper's assumption.";
   claim.test = fmt::format(
       "At the longest L, at least 3 N from {:g} to {:g}: the 95 % interval over the heads of every "
@@ -331,35 +335,39 @@ Claim separability_settles(const Results& results) {
   return claim;
 }
 
-std::vector<Claim> limits_claims(const Results& results) {
-  return {weights_are_bounded(results),
-          weights_vanish(results),
-          distance_grows_linearly(results),
-          distance_bound_is_safe(results),
-          distance_bound_is_conservative(results),
-          distance_bound_tightens(results),
-          distances_converge(results),
-          returns_diminish(results),
-          critical_n_is_small(results),
-          critical_n_grows_sublinearly(results),
-          proportional_margin_collapses(results),
-          proportional_separability_falls(results),
-          separability_settles(results),
-          separability_bound_tracks(results),
-          separability_bound_without_sphere(results),
-          coverage_is_independent(results),
-          gradient_bound_is_safe(results),
-          gradient_is_within_quarter(results),
-          sensitivity_follows_temperature(results),
-          sensitivity_falls_by_two_orders(results),
-          steps_agree(results),
-          cold_raises_the_norm_alone(results),
-          entropy_grows_where_separability_falls(results),
-          entropy_warns(results),
-          falling_separability_warns(results),
-          answers_are_lost_with_context(results),
-          growing_entropy_loses_answers(results),
-          falling_separability_loses_answers(results)};
+std::span<const LimitsClaim> all_limits_claims() {
+  using enum LimitsClaim::Rests;
+  static constexpr std::array kClaims = std::to_array<LimitsClaim>({
+      {weights_are_bounded, on_places},
+      {weights_vanish, on_places},
+      {distance_grows_linearly, on_places_and_sinks},
+      {distance_bound_is_safe, on_places_and_sinks},
+      {distance_bound_is_conservative, on_places_and_sinks},
+      {distance_bound_tightens, on_places_and_sinks},
+      {distances_converge, on_places_and_sinks},
+      {returns_diminish, on_places_and_sinks},
+      {critical_n_is_small, on_places_and_sinks},
+      {critical_n_grows_sublinearly, on_places_and_sinks},
+      {proportional_margin_collapses, on_places_and_sinks},
+      {proportional_separability_falls, on_places_and_sinks},
+      {separability_settles, on_places},
+      {separability_bound_tracks, on_places_and_sinks},
+      {separability_bound_without_sphere, on_places_and_sinks},
+      {coverage_is_independent, on_places_and_sinks},
+      {gradient_bound_is_safe, on_places},
+      {gradient_is_within_quarter, on_places},
+      {sensitivity_follows_temperature, on_places},
+      {sensitivity_falls_by_two_orders, on_places},
+      {steps_agree, on_places},
+      {cold_raises_the_norm_alone, on_places},
+      {entropy_grows_where_separability_falls, on_places},
+      {entropy_warns, on_pieces_or_cases},
+      {falling_separability_warns, on_pieces_or_cases},
+      {answers_are_lost_with_context, on_pieces_or_cases},
+      {growing_entropy_loses_answers, on_pieces_or_cases},
+      {falling_separability_loses_answers, on_pieces_or_cases},
+  });
+  return kClaims;
 }
 
 }  // namespace headgauge

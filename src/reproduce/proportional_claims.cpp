@@ -71,7 +71,8 @@ Claim proportional_margin_collapses(const Results& results) {
     if (s == *judged) votes = powers.votes;
     const std::vector<double> exponents = powers.values();
     if (exponents.empty()) continue;
-    claim.facts.push_back({fmt::format("exponent_median_{:g}", shares[s]), median(exponents)});
+    claim.facts.insert(s == *judged ? claim.facts.begin() : claim.facts.end(),
+                       {fmt::format("exponent_median_{:g}", shares[s]), median(exponents)});
     if (s == *judged) {
       const auto [least, most] = std::ranges::minmax(exponents);
       claim.measured = fmt::format(

@@ -178,7 +178,8 @@ Claim sensitivity_falls_by_two_orders(const Results& results) {
       "0.1 reduce this.",
       kReading);
   claim.test = fmt::format(
-      "log10 of g(0.1)/g(10) of the largest g over heads: holds where it is at least {} (two orders "
+      "log10 of g(0.1)/g(10) of the largest g over heads: holds where it is at least {} (two "
+      "orders "
       "when rounded), does not otherwise.",
       kTwoOrders);
   const Curves curves = smallest_step(results);
@@ -353,12 +354,12 @@ Claim gradient_is_within_quarter(const Results& results) {
           ? fmt::format("{:.4f}", most.value)
           : fmt::format("{:.4f} ± {:.4f}", most.value, most.standard_error),
       shown(median(norms) / kQuarter));
-  claim.facts = {{"heads", static_cast<double>(norms.size())},
+  claim.facts = {{"share_most", most.value / kQuarter},
+                 {"heads", static_cast<double>(norms.size())},
                  {"heads_above", static_cast<double>(above)},
                  {"heads_above_beyond_chance", static_cast<double>(surely)},
                  {"norm_most", most.value},
                  {"norm_most_stderr", most.standard_error},
-                 {"share_most", most.value / kQuarter},
                  {"share_median", median(norms) / kQuarter}};
   return claim;
 }

@@ -96,7 +96,8 @@ Claim distances_converge(const Results& results) {
                          "Distance and expected distance converge near N = 100.");
   claim.reading =
       "Theorem 1.2's own expectation decides; the reading \"context\", a conjecture "
-      "(docs/mathematics.md 2), stands beside it. The few keys that are left out of a short context "
+      "(docs/mathematics.md 2), stands beside it. The few keys that are left out of a short "
+      "context "
       "change both, so the longest L is judged; the others are facts.";
   claim.test = fmt::format(
       "At the longest L and the largest N from {:g} to {:g}: the 95 % interval of the median "
@@ -121,16 +122,14 @@ Claim distances_converge(const Results& results) {
                       ? Verdict::cannot_tell
                       : verdict_of(place_of(interval, 1 / (1 + kConverged), 1 + kConverged));
   claim.measured = fmt::format(
-      "At N = {:g} of L = {:g} the ratio is {} ({} to {}) in the median of {} heads; in the reading "
+      "At N = {:g} of L = {:g} the ratio is {} ({} to {}) in the median of {} heads; in the "
+      "reading "
       "\"context\" {:.3f} ({:.3f} to {:.3f})",
       sizes.label(sizes.last), lengths.back(), shown(median(judged)), shown(interval.low),
       shown(interval.high), judged.size(), median(context), beside.low, beside.high);
-  claim.facts = {{"ratio", median(judged)},
-                 {"low", interval.low},
-                 {"high", interval.high},
-                 {"ratio_context", median(context)},
-                 {"low_context", beside.low},
-                 {"high_context", beside.high}};
+  claim.facts = {{"ratio", median(judged)},   {"low", interval.low},
+                 {"high", interval.high},     {"ratio_context", median(context)},
+                 {"low_context", beside.low}, {"high_context", beside.high}};
   for (Index l = 0; l < longest; ++l) {
     const std::vector<double> shorter = at(l, sizes.last);
     if (shorter.empty()) continue;
@@ -276,7 +275,8 @@ Claim cold_raises_the_norm_alone(const Results& results) {
   claim.reading =
       "The paper advises to avoid T < 0.1. We compare the heads as they are with the same heads "
       "under softmax at T = 0.1; separability is that beyond the sinks above the same weights "
-      "permuted, at N = 20: a larger share that permuted weights reach, too, separates nothing. The "
+      "permuted, at N = 20: a larger share that permuted weights reach, too, separates nothing. "
+      "The "
       "norm is the mean over the rows of a head.";
   claim.test = fmt::format(
       "At the longest L, paired over the heads (Student's t, 95 %): holds where the change of the "
@@ -289,10 +289,9 @@ Claim cold_raises_the_norm_alone(const Results& results) {
     const auto norm = find_cell_of_head(results, metric::jacobian_spectral, head);
     const auto cold_norm = find_cell_of_head(results, metric::cold_jacobian, head);
     const auto cold = find_cell_of_head(results, metric::cold_separability, head);
-    const auto value =
-        n ? value_at(results, metric::separability_excess_beyond_sinks, head, "length",
-                     results.coord_size("length") - 1, {"top_n", *n})
-          : std::nullopt;
+    const auto value = n ? value_at(results, metric::separability_excess_beyond_sinks, head,
+                                    "length", results.coord_size("length") - 1, {"top_n", *n})
+                         : std::nullopt;
     if (!norm || !cold_norm || !cold || !value) continue;
     norms.push_back(norm->value);
     cold_norms.push_back(cold_norm->value);

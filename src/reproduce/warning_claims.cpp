@@ -28,7 +28,8 @@ Claim fall_warns(Claim claim, const Results& results, const std::string& what, c
       "the loss up to L is held fixed. Neighbouring pieces count as independent. Entropy and "
       "separability are judged each by itself.";
   claim.test = fmt::format(
-      "The 95 % bootstrap interval of the partial rank correlation of fall and rise over the pieces, "
+      "The 95 % bootstrap interval of the partial rank correlation of fall and rise over the "
+      "pieces, "
       "given the loss up to L, is {}. Does not hold where it is below {}{}, which allows at most a "
       "weak warning; else cannot tell. At least {} pieces of {} tokens.",
       either ? "above or below 0" : "above 0", kWeakCorrelation,
@@ -99,8 +100,10 @@ Claim entropy_grows_where_separability_falls(const Results& results) {
       "If a head's entropy grows, its separability falls: both are early signs that it saturates.");
   claim.reading =
       "Head by head, between the rows up to L/2 and those up to L (two position bins, each with "
-      "the rows of its octave): the growth of entropy_normalized and the fall of separability above "
-      "permuted weights, beyond the sinks, at N = 20. The heads of one model on one text count as independent. Separability falls in "
+      "the rows of its octave): the growth of entropy_normalized and the fall of separability "
+      "above "
+      "permuted weights, beyond the sinks, at N = 20. The heads of one model on one text count as "
+      "independent. Separability falls in "
       "every head whose sets grow harder to tell apart with more keys; that this goes with "
       "entropy is what is tested.";
   claim.test = fmt::format(

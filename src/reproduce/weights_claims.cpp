@@ -23,15 +23,18 @@ constexpr double kRoundingOfLogs = 1e-4;  // of logarithms of weights in single 
 }  // namespace
 
 Claim weights_are_bounded(const Results& results) {
-  Claim claim = claim_of("A", "weights_are_bounded", "Lemma 1",
-                         "Every weight lies between C1/L and C2/L.");
+  Claim claim =
+      claim_of("A", "weights_are_bounded", "Lemma 1", "Every weight lies between C1/L and C2/L.");
   claim.theorem = true;
   claim.reading =
-      "The constants are those of a row: C1 = exp(min l - max l) and C2 = exp(max l - min l) of its "
+      "The constants are those of a row: C1 = exp(min l - max l) and C2 = exp(max l - min l) of "
+      "its "
       "logits l. A constant for all L needs logits in a fixed range.";
   claim.test = fmt::format(
-      "In every head at every L the mean over rows of log(n max a)/(max l - min l), the share of the "
-      "exponent that the largest weight uses, is from 0 to 1 but for rounding ({:g}). Under softmax "
+      "In every head at every L the mean over rows of log(n max a)/(max l - min l), the share of "
+      "the "
+      "exponent that the largest weight uses, is from 0 to 1 but for rounding ({:g}). Under "
+      "softmax "
       "the smallest weight uses the rest.",
       kRoundingOfLogs);
   std::vector<double> shares;
@@ -43,14 +46,16 @@ Claim weights_are_bounded(const Results& results) {
     }
   }
   if (shares.empty()) {
-    return not_tested(claim, "The weights were not measured, or are not those of softmax: scan with "
-                             "ScanOptions::measures = weights.");
+    return not_tested(claim,
+                      "The weights were not measured, or are not those of softmax: scan with "
+                      "ScanOptions::measures = weights.");
   }
   const auto [least, most] = std::ranges::minmax(shares);
   const bool within = least >= -kRoundingOfLogs && most <= 1 + kRoundingOfLogs;
   claim.verdict = within ? Verdict::holds : Verdict::does_not_hold;
   claim.measured = fmt::format(
-      "The largest weight uses {:.2f} of the exponent in the median of {} cells ({:.2f} to {:.2f}).",
+      "The largest weight uses {:.2f} of the exponent in the median of {} cells ({:.2f} to "
+      "{:.2f}).",
       median(shares), shares.size(), least, most);
   claim.facts = {{"use_median", median(shares)}, {"use_least", least}, {"use_most", most}};
   return claim;
@@ -60,7 +65,8 @@ Claim weights_vanish(const Results& results) {
   Claim claim = claim_of("A", "weights_vanish", "Lemma 1",
                          "The weights vanish as 1/L when the context grows.");
   claim.reading =
-      "Lemma 1 is weights_are_bounded; this asks whether the heads of this model come near its rate. "
+      "Lemma 1 is weights_are_bounded; this asks whether the heads of this model come near its "
+      "rate. "
       "We test the largest weight. The lemma's constants require logits in a fixed range; they do "
       "not say how far a head is from 1/L if its logits spread with L. Causal heads in disjoint "
       "bins of rows, at L = 32 and above.";
@@ -86,7 +92,8 @@ Claim weights_vanish(const Results& results) {
       "{}The median exponent of the largest weight is {:.2f} ({:.2f} to {:.2f}): of {} heads {} "
       "vanish "
       "as 1/L, {} more slowly, {} are undecided; that it falls at all is shown for {}.",
-      claim.verdict == Verdict::does_not_hold ? "The lemma stands: its constants grow with L here. " : "",
+      claim.verdict == Verdict::does_not_hold ? "The lemma stands: its constants grow with L here. "
+                                              : "",
       median(exponents), least, most, votes.all(), votes.yes, slower, votes.open, falling);
   claim.facts = {{"exponent_median", median(exponents)},
                  {"exponent_least", least},

@@ -202,13 +202,15 @@ TEST(Summary, SaysWhatTheTheoremExpectsAndWhatCopiesDo) {
   set_heads(r, "equal_key_pairs", "1", {.07, .07, .07, .07, .07, .07});
   testing::expect_every_number_is_in_the_results(r);
   const auto lines = texts(r);
-  EXPECT_NE(lines[2].find("; in the median head the distance at N = 20 is 22.5 times what Theorem 1.2 "
-                          "expects of random keys."),
-            std::string::npos)
+  EXPECT_NE(
+      lines[2].find("; in the median head the distance at N = 20 is 22.5 times what Theorem 1.2 "
+                    "expects of random keys."),
+      std::string::npos)
       << lines[2];
-  EXPECT_NE(lines[3].find("permuted (3 with each vector counted once: 7 % of the pairs of keys have "
-                          "one vector); head 1.0"),
-            std::string::npos)
+  EXPECT_NE(
+      lines[3].find("permuted (3 with each vector counted once: 7 % of the pairs of keys have "
+                    "one vector); head 1.0"),
+      std::string::npos)
       << lines[3];
 }
 
@@ -218,7 +220,8 @@ TEST(Summary, CountsNoSaturatedHeadsWhereNoneWasJudged) {
   r.flags = find_flags(r);
   testing::expect_every_number_is_in_the_results(r);
   EXPECT_EQ(texts(r)[3],
-            "At N = 20 of L = 1024, beyond the sinks, the share of separable keys exceeds that with the pairing of "
+            "At N = 20 of L = 1024, beyond the sinks, the share of separable keys exceeds that "
+            "with the pairing of "
             "weights and keys permuted most in head 1.0 (by 0.51), least in head 0.0 (by -0.23).");
 }
 

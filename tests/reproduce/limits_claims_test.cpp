@@ -6,6 +6,7 @@
 
 #include "headgauge/claims.hpp"
 #include "reproduce/made_scan.hpp"
+#include "reproduce/places.hpp"
 
 namespace headgauge {
 namespace {
@@ -174,10 +175,10 @@ TEST(ReturnsDiminish, NotTested) {
 // Heads alternate about the mean.
 Claim separability_with(const std::function<double(double)>& mean, double spread = 0.02) {
   MadeScan made;
-  made.fill("separability", "length", [&](int head, double, double n) {
+  made.fill("separability_beyond_sinks", "length", [&](int head, double, double n) {
     return mean(n) + (head % 2 == 0 ? spread : -spread);
   });
-  made.fill("separability_null", "length", [](int, double, double) { return 0.5; });
+  made.fill("separability_null_beyond_sinks", "length", [](int, double, double) { return 0.5; });
   made.fill("separability_sphere", "length", [](int, double, double) { return 0.4; });
   return separability_settles(made.results);
 }
@@ -200,12 +201,12 @@ TEST(SeparabilitySettles, HoldsAndDoesNot) {
 TEST(SeparabilitySettles, CannotTellHowFarItMoves) {
   // All means are within the band; half of the heads fall by 0.1 per doubling, half rise.
   MadeScan made;
-  made.fill("separability", "length", [](int head, double, double n) {
+  made.fill("separability_beyond_sinks", "length", [](int head, double, double n) {
     return 0.78 + (head % 2 == 0 ? 0.1 : -0.1) * std::log2(n / 20) / std::log2(5);
   });
   EXPECT_EQ(separability_settles(made.results).verdict, Verdict::holds);
   MadeScan wild;
-  wild.fill("separability", "length", [](int head, double, double n) {
+  wild.fill("separability_beyond_sinks", "length", [](int head, double, double n) {
     return 0.775 + (head % 2 == 0 ? 0.155 : -0.155) * (n > 20 ? 1 : -1);
   });
   EXPECT_EQ(separability_settles(wild.results).verdict, Verdict::cannot_tell);
@@ -217,8 +218,80 @@ TEST(SeparabilitySettles, CannotTell) {
   EXPECT_EQ(separability_with([](double) { return 0.68; }, 0.03).verdict, Verdict::does_not_hold);
   MadeScan few;
   few.results.set_coord("top_n", std::vector<double>{1, 5, 20, 100});
-  few.fill("separability", "length", [](int, double, double) { return 0.8; });
+  few.fill("separability_beyond_sinks", "length", [](int, double, double) { return 0.8; });
   EXPECT_EQ(separability_settles(few.results).verdict, Verdict::not_tested);
+}
+
+// A place whose bound gets tight, or loose, or neither.
+Results place_with(Verdict tightens) {
+  MadeScan made;
+  const double power = tightens == Verdict::holds ? -0.1 : 0.1;
+  made.fill("distance", "length", [](int, double, double) { return 1; });
+  made.fill("distance_bound_paper", "length", [&](int head, double, double n) {
+    const bool odd = tightens == Verdict::cannot_tell && head % 2 == 1;
+    return 2 * std::pow(n, odd ? -power : power);
+  });
+  return made.results;
+}
+
+Claim tightens_at(std::vector<Verdict> with, std::vector<Verdict> beyond) {
+  Places places;
+  for (const Verdict verdict : with) places.with.push_back(place_with(verdict));
+  for (const Verdict verdict : beyond) places.beyond.push_back(place_with(verdict));
+  for (Claim& claim : judge_at(places)) {
+    if (claim.name == "distance_bound_tightens") return claim;
+  }
+  return {};
+}
+
+TEST(Places, AVerdictStandsAtAllOfThemWithAndWithoutTheSinks) {
+  using enum Verdict;
+  const std::vector<Verdict> yes(4, holds), no(4, does_not_hold);
+  EXPECT_EQ(tightens_at(yes, yes).verdict, holds);
+  EXPECT_EQ(tightens_at(no, no).verdict, does_not_hold);
+  EXPECT_EQ(tightens_at(yes, {}).verdict, holds)
+      << "without x nothing is measured beyond the sinks";
+  EXPECT_NE(tightens_at(yes, yes).measured.find("Over 4 places the change median is 0.741 ± 0."),
+            std::string::npos)
+      << tightens_at(yes, yes).measured;
+  const Claim sinks = tightens_at(yes, no);
+  EXPECT_EQ(sinks.verdict, cannot_tell);
+  EXPECT_NE(
+      sinks.measured.find("It turns with the sinks: with the sinks it holds at 4 of 4 places; "
+                          "beyond them it does not hold at 4 of 4 places."),
+      std::string::npos)
+      << sinks.measured;
+  const Claim place = tightens_at({holds, holds, cannot_tell, holds}, yes);
+  EXPECT_EQ(place.verdict, cannot_tell);
+  EXPECT_NE(
+      place.measured.find("It turns with the place: with the sinks it holds at 3, cannot tell "
+                          "at 1 of 4 places; beyond them it holds at 4 of 4 places."),
+      std::string::npos)
+      << place.measured;
+}
+
+TEST(Places, OneIsNoProof) {
+  using enum Verdict;
+  const Claim one = tightens_at({holds}, {holds});
+  EXPECT_EQ(one.verdict, cannot_tell);
+  EXPECT_NE(one.measured.find("It holds here, at 1 of the 4 places that a verdict needs."),
+            std::string::npos)
+      << one.measured;
+  // A theorem needs no places, and falls at any.
+  const auto safe_at = [](double below) {
+    MadeScan made, other;
+    for (MadeScan* scan : {&made, &other}) {
+      scan->fill("distance", "length", [](int, double, double) { return 1; });
+      const double bound = scan == &other ? below : 2;
+      scan->fill("distance_bound_paper", "length", [=](int, double, double) { return bound; });
+    }
+    for (Claim& claim : judge_at({.with = {made.results}, .beyond = {other.results}})) {
+      if (claim.name == "distance_bound_is_safe") return claim.verdict;
+    }
+    return not_tested;
+  };
+  EXPECT_EQ(safe_at(1), holds);
+  EXPECT_EQ(safe_at(0.9), does_not_hold);
 }
 
 TEST(LimitsClaims, AreComplete) {

@@ -97,9 +97,8 @@ TEST(SensitivityFallsByTwoOrders, EveryVerdict) {
   EXPECT_NEAR(fact(power(-1.5), "orders"), 3, 1e-9);
   const Claim one = with([](int head, double t) { return std::pow(t, head > 0 ? -0.4 : -1.0); });
   EXPECT_EQ(one.verdict, Verdict::does_not_hold) << "at T = 10 the largest is another head's";
-  const Claim most = with([](int head, double t) {
-    return head == 0 ? 1e6 / t : std::pow(t, -0.5);
-  });
+  const Claim most =
+      with([](int head, double t) { return head == 0 ? 1e6 / t : std::pow(t, -0.5); });
   EXPECT_EQ(most.verdict, Verdict::holds) << most.measured;
   EXPECT_EQ(fact(most, "heads_falling"), 1);
   const auto inverse = alike([](double t) { return 1 / t; });

@@ -1,0 +1,104 @@
+#include "reproduce/places.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "headgauge/claims.hpp"
+#include "headgauge/text.hpp"
+#include "statistics/inference.hpp"
+
+namespace headgauge {
+namespace {
+
+std::vector<Claim> tested(const LimitsClaim& claim, std::span<const Results> places) {
+  std::vector<Claim> claims;
+  for (const Results& place : places) {
+    Claim judged = claim.judge(place);
+    if (judged.verdict != Verdict::not_tested) claims.push_back(std::move(judged));
+  }
+  return claims;
+}
+
+std::size_t agreeing(std::span<const Claim> claims, Verdict verdict) {
+  return static_cast<std::size_t>(std::ranges::count(claims, verdict, &Claim::verdict));
+}
+
+bool all_alike(std::span<const Claim> claims) {
+  return claims.empty() || agreeing(claims, claims.front().verdict) == claims.size();
+}
+
+// Says how many places give each verdict: "holds at 3, cannot tell at 1 of 4 places".
+std::string counts(std::span<const Claim> claims) {
+  std::vector<std::string> parts;
+  for (const Verdict verdict : {Verdict::holds, Verdict::does_not_hold, Verdict::cannot_tell}) {
+    const std::size_t count = agreeing(claims, verdict);
+    if (count > 0) parts.push_back(fmt::format("{} at {}", verdict_text(verdict), count));
+  }
+  return fmt::format("{} of {} place{}", fmt::join(parts, ", "), claims.size(),
+                     claims.size() == 1 ? "" : "s");
+}
+
+// Adds the mean of the first fact over the places.
+std::string over_places(std::span<const Claim> claims) {
+  if (claims.size() < 2 || claims.front().facts.empty()) return "";
+  const std::string& name = claims.front().facts.front().name;
+  std::vector<double> values;
+  for (const Claim& claim : claims) {
+    const auto fact = std::ranges::find(claim.facts, name, &Claim::Fact::name);
+    if (fact != claim.facts.end()) values.push_back(fact->value);
+  }
+  const MeanWithError mean = mean_with_error(finite_values(values));
+  std::string words = name;
+  std::ranges::replace(words, '_', ' ');
+  return fmt::format(" Over {} places the {} is {:.3g} ± {:.2g}.", values.size(), words, mean.value,
+                     mean.standard_error);
+}
+
+Claim judge_at(const LimitsClaim& listed, const Places& places) {
+  Claim claim = listed.judge(places.with.front());
+  if (listed.rests == LimitsClaim::Rests::on_pieces_or_cases) return claim;
+  const std::vector<Claim> with = tested(listed, places.with);
+  std::vector<Claim> all = with;
+  if (all.empty()) return claim;
+  std::vector<Claim> beyond;
+  if (listed.rests == LimitsClaim::Rests::on_places_and_sinks) {
+    beyond = tested(listed, places.beyond);
+    all.insert(all.end(), beyond.begin(), beyond.end());
+  }
+  claim = with.front();
+  if (claim.theorem) {
+    if (agreeing(all, Verdict::holds) < all.size()) claim.verdict = Verdict::does_not_hold;
+    return claim;
+  }
+  claim.measured += over_places(with);
+  if (agreeing(all, claim.verdict) < all.size()) {
+    claim.verdict = Verdict::cannot_tell;
+    const bool with_sinks = all_alike(with) && all_alike(beyond);
+    claim.measured += fmt::format(" It turns with the {}: with the sinks it {}",
+                                  with_sinks ? "sinks" : "place", counts(with));
+    claim.measured += beyond.empty() ? "." : fmt::format("; beyond them it {}.", counts(beyond));
+  } else if (with.size() < kPlaces && claim.verdict != Verdict::cannot_tell) {
+    claim.measured += fmt::format(" It {} here, at {} of the {} places that a verdict needs.",
+                                  verdict_text(claim.verdict), with.size(), kPlaces);
+    claim.verdict = Verdict::cannot_tell;
+  }
+  return claim;
+}
+
+}  // namespace
+
+std::vector<Claim> limits_claims(const Results& results) {
+  std::vector<Claim> claims;
+  for (const LimitsClaim& claim : all_limits_claims()) claims.push_back(claim.judge(results));
+  return claims;
+}
+
+std::vector<Claim> judge_at(const Places& places) {
+  std::vector<Claim> claims;
+  for (const LimitsClaim& claim : all_limits_claims()) claims.push_back(judge_at(claim, places));
+  return claims;
+}
+
+}  // namespace headgauge
