@@ -152,7 +152,7 @@ std::vector<Option> options_of(ValidateOptions& o) {
        .value = &o.permutations,
        .form = "K",
        .group = option_group::drawn,
-       .help = "Permutations of the heads behind a p-value (default {})",
+       .help = "Permutations of the heads within their layers behind a p-value (default {})",
        .least = 99},
       {.member = "ValidateOptions::resamples",
        .value = &o.resamples,

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <tuple>
+#include <utility>
 
 #include "base/random.hpp"
 #include "headgauge/ranks.hpp"
@@ -61,15 +63,48 @@ double mean_correlation(const HeadTable& x, const HeadTable& y) {
   return sum / static_cast<double>(x.size());
 }
 
-// Shuffles as Fisher and Yates do.
-void shuffle(std::vector<std::size_t>& order, const RandomStream& random) {
-  std::array<std::uint32_t, 4> words{};
-  std::uint32_t drawn = 0;
-  for (std::size_t i = order.size(); i > 1; --i, ++drawn) {
-    if (drawn % 4 == 0) words = random.block(drawn / 4);
-    std::swap(order[i - 1], order[(std::uint64_t{words[drawn % 4]} * i) >> 32]);
+// The order of the heads, shuffled again and again within groups of neighbours.
+class Shuffled {
+ public:
+  // The groups are the heads with one layer of `layers`; all heads are one group if it is empty.
+  Shuffled(std::span<const Index> heads, std::span<const Index> layers) : order_(heads.size()) {
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    for (std::size_t i = 1; i < heads.size() && !layers.empty(); ++i) {
+      if (layers[heads[i]] != layers[heads[i - 1]]) ends_.push_back(i);
+    }
+    ends_.push_back(heads.size());
   }
-}
+
+  // Returns the values less the means of their groups.
+  std::vector<double> within(std::vector<double> values) const {
+    auto begin = values.begin();
+    for (const std::size_t last : ends_) {
+      const auto end = values.begin() + static_cast<Index>(last);
+      const double mean = std::accumulate(begin, end, 0.0) / static_cast<double>(end - begin);
+      for (; begin != end; ++begin) *begin -= mean;
+    }
+    return values;
+  }
+
+  // Shuffles each group as Fisher and Yates do.
+  const std::vector<std::size_t>& next(const RandomStream& random) {
+    std::array<std::uint32_t, 4> words{};
+    std::uint32_t drawn = 0;
+    std::size_t begin = 0;
+    for (const std::size_t end : ends_) {
+      for (std::size_t i = end - begin; i > 1; --i, ++drawn) {
+        if (drawn % 4 == 0) words = random.block(drawn / 4);
+        const std::size_t other = (std::uint64_t{words[drawn % 4]} * i) >> 32;
+        std::swap(order_[begin + i - 1], order_[begin + other]);
+      }
+      begin = end;
+    }
+    return order_;
+  }
+
+ private:
+  std::vector<std::size_t> order_, ends_;
+};
 
 // Returns the heads in which everything is defined.
 std::vector<Index> known_heads(const HeadTable& predictor, const HeadTable& outcome) {
@@ -83,16 +118,18 @@ std::vector<Index> known_heads(const HeadTable& predictor, const HeadTable& outc
   return heads;
 }
 
-// Returns the share of permutations of the heads, including the identity, whose correlation is at
-// least as large.
-double permutation_p(const HeadTable& x, const HeadTable& y, double correlation,
-                     const PredictionOptions& plan, std::uint32_t pair) {
-  std::vector<std::size_t> order(x.front().size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+// Returns the part of the correlation within the groups, and the share of permutations, including
+// the identity, whose part is at least as large. What lies between the groups never changes.
+std::pair<double, double> permutation_p(const HeadTable& ranks, const HeadTable& y,
+                                        const PredictionOptions& plan, std::uint32_t pair,
+                                        Shuffled shuffled) {
+  HeadTable x;
+  for (const std::vector<double>& row : ranks) x.push_back(shuffled.within(row));
+  const double correlation = mean_correlation(x, y);
   int as_large = 1;
   for (int draw = 0; draw < plan.permutations; ++draw) {
-    shuffle(order, RandomStream(plan.seed, RandomDomain::permuted_heads, pair,
-                                static_cast<std::uint32_t>(draw)));
+    const auto& order = shuffled.next(RandomStream(plan.seed, RandomDomain::permuted_heads, pair,
+                                                   static_cast<std::uint32_t>(draw)));
     double sum = 0;
     for (std::size_t t = 0; t < x.size(); ++t) {
       for (std::size_t i = 0; i < order.size(); ++i) sum += x[t][i] * y[t][order[i]];
@@ -100,7 +137,7 @@ double permutation_p(const HeadTable& x, const HeadTable& y, double correlation,
     const double permuted = sum / static_cast<double>(x.size());
     if (std::abs(permuted) >= std::abs(correlation) - kSameCorrelation) ++as_large;
   }
-  return as_large / static_cast<double>(plan.permutations + 1);
+  return {correlation, as_large / static_cast<double>(plan.permutations + 1)};
 }
 
 // Thresholds of a predictor, by text.
@@ -207,7 +244,9 @@ Prediction predict(const HeadTable& predictor, const HeadTable& outcome,
   if (some_empty(a) || some_empty(b)) return found;
   for (std::size_t t = 0; t < a.size(); ++t) found.by_text[t] = product(a[t], b[t]);
   found.correlation = mean_correlation(a, b);
-  found.p = permutation_p(a, b, found.correlation, plan, pair);
+  std::tie(found.within, found.p) = permutation_p(a, b, plan, pair, {heads, plan.layers});
+  found.p_of_any =
+      plan.layers.empty() ? found.p : permutation_p(a, b, plan, pair, {heads, {}}).second;
   const auto resampled = [&](std::span<const Index> drawn) {
     const HeadTable p = unit_ranks(columns(x, drawn)), q = unit_ranks(columns(y, drawn));
     return some_empty(p) || some_empty(q) ? kUndefined : mean_correlation(p, q);
@@ -238,10 +277,11 @@ Threshold choose_threshold(const HeadTable& predictor, const HeadTable& outcome,
   if (std::isnan(found.separation)) return found;
   found.value = median(chosen);
   int as_large = 1;
+  Shuffled shuffled(heads, plan.layers);
   for (int draw = 0; draw < plan.permutations; ++draw) {
-    shuffle(order, RandomStream(plan.seed, RandomDomain::permuted_heads, pair,
-                                static_cast<std::uint32_t>(draw)));
-    const double permuted = thresholds.separation(rank_table, order);
+    const auto& permuted_order = shuffled.next(RandomStream(
+        plan.seed, RandomDomain::permuted_heads, pair, static_cast<std::uint32_t>(draw)));
+    const double permuted = thresholds.separation(rank_table, permuted_order);
     if (permuted >= found.separation - kSameCorrelation) ++as_large;
   }
   found.p = as_large / static_cast<double>(plan.permutations + 1);

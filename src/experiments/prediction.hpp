@@ -15,8 +15,10 @@ using HeadTable = std::vector<std::vector<double>>;
 
 struct Prediction {
   double correlation = kUndefined;  // mean of by_text
+  double within = kUndefined;       // the part of it within the layers
   Interval interval;                // 95 %, over resampled heads
-  double p = kUndefined;            // two-sided, by permuting heads
+  double p = kUndefined;            // two-sided, by permuting the heads of each layer
+  double p_of_any = kUndefined;     // the same, by permuting all heads: depth alone may predict
   std::vector<double> by_text;      // by the text of the predictor
   int heads = 0;                    // heads in which everything is defined
 };
@@ -25,6 +27,8 @@ struct PredictionOptions {
   int permutations = 9999;
   int resamples = 1000;
   std::uint64_t seed = 0;
+  // The layer of each head, ascending; empty: all heads are of one layer.
+  std::vector<Index> layers = {};
 };
 
 // Returns for every text the mean of the others; with one text, that text itself.
@@ -41,7 +45,7 @@ Prediction predict(const HeadTable& predictor, const HeadTable& outcome,
 struct Threshold {
   double value = kUndefined;       // median of the thresholds chosen on each text
   double separation = kUndefined;  // mean rank-biserial correlation on the other texts
-  double p = kUndefined;           // one-sided, by permuting heads and repeating the choice
+  double p = kUndefined;  // one-sided, by permuting as for Prediction::p and repeating the choice
 };
 
 // Chooses on each text the threshold between values of `predictor`, with at least 4 heads on either

@@ -1,5 +1,7 @@
 #include "experiments/prediction_output.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -48,13 +50,22 @@ void write_predictions(const PredictionTables& tables, const PredictionNames& na
     found[i] = predict(predictor, outcome, plan, pair);
     thresholds[i] = choose_threshold(predictor, outcome, plan, pair);
   });
-  std::vector<double> p;
-  for (const Prediction& prediction : found) p.push_back(prediction.p);
+  std::vector<double> p, of_any;
+  for (const Prediction& prediction : found) {
+    p.push_back(prediction.p);
+    of_any.push_back(prediction.p_of_any);
+  }
   p = adjusted_p_values(p);
+  of_any = adjusted_p_values(of_any);
+  const auto shown = [&](const std::vector<double>& adjusted, std::size_t i) {
+    return adjusted[i] <= level && one_sign(found[i].by_text);
+  };
+  int within = 0, any = 0;
 
   LabelledArray& correlation = add_declared(results, names.correlation).with_rows();
   LabelledArray& low = add_declared(results, names.low);
   LabelledArray& high = add_declared(results, names.high);
+  LabelledArray& inside = add_declared(results, names.within);
   LabelledArray& adjusted = add_declared(results, names.p);
   LabelledArray& by_part = add_declared(results, names.by_part);
   LabelledArray& predicts = add_declared(results, names.predicts);
@@ -64,13 +75,23 @@ void write_predictions(const PredictionTables& tables, const PredictionNames& na
     correlation.set({predictor, k}, {found[i].correlation, kUndefined, found[i].heads});
     low({predictor, k}) = found[i].interval.low;
     high({predictor, k}) = found[i].interval.high;
+    inside({predictor, k}) = found[i].within;
     adjusted({predictor, k}) = p[i];
     for (Index t = 0; t < std::ssize(found[i].by_text); ++t) {
       by_part({predictor, k, t}) = found[i].by_text[t];
     }
     if (std::isnan(p[i])) continue;
-    predicts({predictor, k}) = p[i] <= level && one_sign(found[i].by_text);
+    // Not where the heads of each layer are ordered the other way.
+    const bool predicted = shown(p, i) && found[i].within * found[i].correlation > 0;
+    predicts({predictor, k}) = predicted;
+    within += predicted ? 1 : 0;
+    any += shown(of_any, i) ? 1 : 0;
   }
+  results.notices.push_back(
+      fmt::format("{}: {} correlations are shown with the heads of each layer permuted; {} would "
+                  "be if all heads "
+                  "were permuted, as if their depth told nothing",
+                  names.predicts, within, any));
   for (Index k = 0; k < count; ++k) replicated({k}) = replication(tables.outcomes[k]);
   write_thresholds(thresholds, count, names, results);
 }

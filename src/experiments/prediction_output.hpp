@@ -14,6 +14,7 @@ struct PredictionNames {
   const char* correlation;
   const char* low;
   const char* high;
+  const char* within;
   const char* p;
   const char* by_part;  // also along the rows of the tables, its last dim
   const char* predicts;
@@ -27,6 +28,7 @@ inline constexpr PredictionNames kOfText = {
     .correlation = metric::prediction_rank_correlation,
     .low = metric::prediction_rank_correlation_low,
     .high = metric::prediction_rank_correlation_high,
+    .within = metric::prediction_rank_correlation_within,
     .p = metric::prediction_rank_correlation_p,
     .by_part = metric::prediction_rank_correlation_by_text,
     .predicts = metric::predicts,
@@ -39,6 +41,7 @@ inline constexpr PredictionNames kOfAnswers = {
     .correlation = metric::answer_rank_correlation,
     .low = metric::answer_rank_correlation_low,
     .high = metric::answer_rank_correlation_high,
+    .within = metric::answer_rank_correlation_within,
     .p = metric::answer_rank_correlation_p,
     .by_part = metric::answer_rank_correlation_by_cases,
     .predicts = metric::predicts_answers,

@@ -279,7 +279,9 @@ class Validation {
   }
 
   PredictionOptions prediction_options() const {
-    return {options_.permutations, options_.resamples, options_.scan.seed};
+    PredictionOptions plan{options_.permutations, options_.resamples, options_.scan.seed};
+    for (const HeadName& head : heads_) plan.layers.push_back(head.layer_index);
+    return plan;
   }
 
   void write_changes(const std::vector<OfPart>& parts, const char* name) {

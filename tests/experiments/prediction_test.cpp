@@ -73,6 +73,52 @@ TEST(PredictionCalibration, KeepsItsLevel) {
   EXPECT_NEAR(rejected / double{kNullWorlds}, 0.05, 3 * error);
 }
 
+// 36 heads in six layers: metric and loss both follow the layer, and nothing else.
+HeadTable by_depth(std::size_t texts, std::uint64_t seed, std::uint32_t a) {
+  HeadTable table = normal_table(texts, 36, seed, a);
+  for (auto& row : table) {
+    for (std::size_t h = 0; h < row.size(); ++h) row[h] += static_cast<double>(h / 6);
+  }
+  return table;
+}
+
+PredictionOptions within_layers(std::uint64_t seed) {
+  PredictionOptions plan{.permutations = 199, .resamples = 2, .seed = seed};
+  for (Index h = 0; h < 36; ++h) plan.layers.push_back(h / 6);
+  return plan;
+}
+
+// Depth alone is no prediction: p keeps its level, and that of all heads permuted does not.
+TEST(PredictionCalibration, KeepsItsLevelWhereDepthAlonePredicts) {
+  constexpr int kNullWorlds = 1000;
+  int rejected = 0, of_any = 0, thresholds = 0;
+  for (std::uint32_t world = 0; world < kNullWorlds; ++world) {
+    const HeadTable x = by_depth(2, world, 6), y = by_depth(2, world, 7);
+    const Prediction found = predict(x, y, within_layers(world), 0);
+    rejected += found.p <= 0.05;
+    of_any += found.p_of_any <= 0.05;
+    thresholds += choose_threshold(x, y, within_layers(world), 0).p <= 0.05;
+  }
+  const double error = std::sqrt(0.05 * 0.95 / kNullWorlds);
+  EXPECT_NEAR(rejected / double{kNullWorlds}, 0.05, 3 * error);
+  EXPECT_NEAR(thresholds / double{kNullWorlds}, 0.05, 3 * error);
+  EXPECT_GT(of_any, 0.9 * kNullWorlds);
+}
+
+TEST(Prediction, WithinItsLayerAMetricMayOrderTheOtherWay) {
+  HeadTable x = {std::vector<double>(36)}, y = x;
+  for (int h = 0; h < 36; ++h) {
+    x[0][h] = h;
+    y[0][h] = 6 * (h / 6) - 0.1 * (h % 6);  // rises with depth, falls within a layer
+  }
+  const Prediction found = predict(x, y, within_layers(0), 0);
+  EXPECT_GT(found.correlation, 0.9);
+  EXPECT_LT(found.within, 0);
+  EXPECT_EQ(found.p, 1 / 200.0);
+  y[0] = x[0];
+  EXPECT_GT(predict(x, y, within_layers(0), 0).within, 0);
+}
+
 // The interval holds the truth in about 95 % of worlds: of two texts' noisy views of one order.
 TEST(PredictionCalibration, IntervalsHoldTheTruth) {
   constexpr int kNullWorlds = 2000;

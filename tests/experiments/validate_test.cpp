@@ -187,7 +187,8 @@ TEST(Validate, OneTextIsSaidToShowNothingOfAnother) {
   EXPECT_TRUE(std::isnan(results.require_metric("loss_change_replication").values[0]));
 }
 
-// A verdict needs both: a p of at most the level, and one sign on every text.
+// A verdict needs three: a p of at most the level, one sign on every text, and that sign within the
+// layers.
 TEST(Validate, PredictsOnlyWhereTheTextsAgree) {
   ValidateOptions options = small_options();
   int predicted = 0, of_two_signs = 0, above_level = 0, undefined = 0;
@@ -205,7 +206,10 @@ TEST(Validate, PredictsOnlyWhereTheTextsAgree) {
         return;
       }
       const double product = by_text({pair[0], pair[1], 0}) * by_text({pair[0], pair[1], 1});
-      EXPECT_EQ(shown, p.values[at] <= level && product > 0 ? 1 : 0);
+      const double whole = results.at("prediction_rank_correlation", {pair[0], pair[1]});
+      const double within = results.at("prediction_rank_correlation_within", {pair[0], pair[1]});
+      const bool agree = product > 0 && within * whole > 0;
+      EXPECT_EQ(shown, p.values[at] <= level && agree ? 1 : 0);
       predicted += shown == 1;
       of_two_signs += p.values[at] <= level && !(product > 0);
       above_level += p.values[at] > level && product > 0;

@@ -97,6 +97,7 @@ _SINGLE = {
     "separability_lower_paper": Tolerance(1e-2, 1.0),
     "separability_null_lower": Tolerance(0.0, absolute=2e-3),  # small weights end at single precision
     "mean_cosine": Tolerance(0.0, absolute=1e-6),
+    "equal_key_pairs": Tolerance(0.0, absolute=1e-12),  # counts alone
     "entropy_slope": Tolerance(0.0, absolute=5e-5),
     "max_weight_slope": Tolerance(0.0, absolute=5e-5),
     "critical_temperature": Tolerance(2e-5, 1.0),

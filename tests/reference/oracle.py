@@ -43,6 +43,7 @@ from tests.reference.critical import FAR_APART, HeadRatios
 from tests.reference.dispersion import dispersion
 from tests.reference.distance import distance_rows
 from tests.reference.geometry import Cloud, Points
+from tests.reference.kept_keys import kept_rows
 from tests.reference.normalizers import make_normalizer
 from tests.reference.philox import sphere_points, unit_directions
 from tests.reference.rows import RowBlock, concatenate, find_sinks, row_blocks
@@ -136,6 +137,8 @@ class Oracle:
                 found, sets = separability_rows(block, points.cloud, sphere, s.top_n, draws)
                 part |= found
                 chosen.append(sets)
+                if self._wants("separability"):
+                    part |= kept_rows(block, points.cloud, s.top_n, draws, document.vectors)
             parts.append(part)
         return concatenate(parts), chosen, tops
 

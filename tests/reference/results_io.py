@@ -85,6 +85,8 @@ def read_settings(results: Results) -> Settings:
     pattern = raw.get("pattern", "none")
     if pattern != "none":
         raise ValueError(f"pattern {pattern!r}: only rows that see all their keys are known here")
+    if raw.get("beyond_sinks", False):
+        raise ValueError("beyond_sinks: only metrics that leave out the sinks by definition are known here")
     return Settings(
         lengths=[int(n) for n in coords["length"]],
         top_n=[int(n) for n in coords.get("top_n", [])] or [1],

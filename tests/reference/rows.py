@@ -48,13 +48,20 @@ class RowBlock:
     tokens: Array | None = None  # (L,) ids of the whole text
     sinks: Array | None = None  # (L,) which keys are sinks of the head; absent: none
     judged_length: int = 0  # how many tokens the sinks were found in
+    keys: Array | None = None  # (R, C) which keys of the text the columns are; absent: the first C
 
     def row(self, number: int) -> RowBlock:
         """One row alone, as far as its keys reach."""
         line, keys = slice(number, number + 1), slice(0, int(self.n[number]))
         values = (self.t[line], self.n[line], self.logits[line, keys], self.weights[line, keys])
         return RowBlock(
-            *values, self.order[line, keys], self.normalizer, self.tokens, self.sinks, self.judged_length
+            *values,
+            self.order[line, keys],
+            self.normalizer,
+            self.tokens,
+            self.sinks,
+            self.judged_length,
+            None if self.keys is None else self.keys[line, keys],
         )
 
     @property

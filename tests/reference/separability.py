@@ -68,7 +68,8 @@ class Draws:
         weights[lines, to] = block.weights[rows][:, :width]
         depth = min(block.order.shape[1], width)
         order = rank(ranking(logits, weights, block.normalizer), depth)
-        return RowBlock(t, n, logits, weights, order, block.normalizer)
+        keys = None if block.keys is None else block.keys[rows][:, :width]
+        return RowBlock(t, n, logits, weights, order, block.normalizer, keys=keys)
 
     def first_points(self, block: RowBlock, count: int) -> Array:
         """Which of `count` points the first key of each row has; the others have those after it."""
@@ -87,6 +88,15 @@ class Selection:
     radius: Array  # (R,)
 
 
+def products_with(block: RowBlock, cloud: Cloud, row: int, top: Array) -> Array:
+    """<x_i, x_j> of the columns i of `top` and all columns j that a row sees."""
+    n = int(block.n[row])
+    if block.keys is None:
+        return np.asarray(cloud.products[top, :n])
+    keys = block.keys[row, :n]
+    return np.asarray(cloud.products[np.ix_(keys[top], keys)])
+
+
 def set_products(block: RowBlock, cloud: Cloud, sizes: list[int]) -> Array:
     """<x_j, s_N> for the ascending sizes: (R, sizes, C), rows n <= N left at what fits."""
     width = block.weights.shape[1]
@@ -98,7 +108,7 @@ def set_products(block: RowBlock, cloud: Cloud, sizes: list[int]) -> Array:
         if not fitting:
             continue
         top = block.order[row, : sizes[len(fitting) - 1]]
-        lines = cloud.products[top, :n]
+        lines = products_with(block, cloud, row, top)
         lines *= block.weights[row, top][:, None]
         parts = np.add.reduceat(lines, fitting, axis=0)
         result[row, : len(fitting), :n] = np.cumsum(parts, axis=0)
@@ -115,7 +125,8 @@ def _exact_radius(a: Array, points: Array, members: Array, nearest: int) -> floa
 def select(block: RowBlock, cloud: Cloud, rows: Array, size: int, products: Array) -> Selection:
     """D3.3: r = min over O of ||s - a_i x_i||, and which members have X_i < r, strictly."""
     a = block.weights[rows]
-    norms2 = np.diagonal(cloud.products)[: a.shape[1]]
+    keys = np.broadcast_to(np.arange(a.shape[1]), a.shape) if block.keys is None else block.keys[rows]
+    norms2 = np.diagonal(cloud.products)[keys]
     members = block.order[rows][:, :size]
     onto = products[rows]
     q = a * (a * norms2 - 2.0 * onto)
@@ -128,7 +139,7 @@ def select(block: RowBlock, cloud: Cloud, rows: Array, size: int, products: Arra
     lowest = outside[lines[:, 0], nearest]
     radius = np.sqrt(np.maximum(lowest + s2, 0.0))
     for row in np.flatnonzero(lowest + s2 < RECHECK * s2):
-        radius[row] = _exact_radius(a[row], cloud.points, members[row], int(nearest[row]))
+        radius[row] = _exact_radius(a[row], cloud.points[keys[row]], members[row], int(nearest[row]))
     margin = EQUAL * np.maximum(np.abs(inside), np.abs(lowest)[:, None])
     distinct = (lowest[:, None] - inside) > margin
     if size == 1:  # X = 0: q sees the square of an r that may be very small
@@ -228,6 +239,24 @@ def shares(block: RowBlock, cloud: Cloud, top_n: list[int]) -> Array:
     return found
 
 
+def dealt_shares(
+    block: RowBlock, cloud: Cloud, top_n: list[int], draws: Draws, every: int, domain: int
+) -> Array:
+    """N_s / N with the weights permuted, in one row of `every`: (rows, top_n), else NaN."""
+    found = np.full((len(block.t), len(top_n)), np.nan)
+    rows = draws.chosen(block, every)
+    if rows.any():
+        found[rows] = shares(draws.permuted(block, rows, domain), cloud, top_n)
+    return found
+
+
+def paired_rows(block: RowBlock, cloud: Cloud, top_n: list[int], draws: Draws) -> dict[str, Array]:
+    """Separability, its null and the excess of each row, NaN in the rows left out."""
+    real = shares(block, cloud, top_n)
+    null = dealt_shares(block, cloud, top_n, draws, NULL_ROWS, PAIRING)
+    return {"separability": real, "separability_null": null, "separability_excess": real - null}
+
+
 def null_rows(
     block: RowBlock, cloud: Cloud, sphere: Cloud, top_n: list[int], real: Array, draws: Draws
 ) -> dict[str, Array]:
@@ -235,13 +264,11 @@ def null_rows(
     names = [name for name in SCALARS if "null" in name or "excess" in name or "sphere" in name]
     names.remove("separability_null_lower")
     found = {name: np.full(real.shape, np.nan) for name in names}
-    for name, every, domain, points in (
-        ("separability_null", NULL_ROWS, PAIRING, cloud),
-        ("separability_null_local", LOCAL_ROWS, LOCAL_PAIRING, cloud),
+    for name, every, domain in (
+        ("separability_null", NULL_ROWS, PAIRING),
+        ("separability_null_local", LOCAL_ROWS, LOCAL_PAIRING),
     ):
-        rows = draws.chosen(block, every)
-        if rows.any():
-            found[name][rows] = shares(draws.permuted(block, rows, domain), points, top_n)
+        found[name] = dealt_shares(block, cloud, top_n, draws, every, domain)
     rows = draws.chosen(block, SPHERE_ROWS)
     if rows.any():
         dealt = draws.permuted(block, rows, PAIRING)

@@ -45,6 +45,11 @@ class Document:
     def point_width(self, layer: int) -> int:
         raise NotImplementedError
 
+    @property
+    def vectors(self) -> Array:
+        """(L,) which vector x each position has: its own, unless positions share them."""
+        return np.arange(self.length)
+
 
 @dataclass
 class ModelDocument(Document):
@@ -71,6 +76,13 @@ class ModelDocument(Document):
     def point_width(self, layer: int) -> int:
         trace = self.traces[layer]
         return int((trace.values if self.x == "value" else trace.hidden).shape[-1])
+
+    @property
+    def vectors(self) -> Array:
+        """Tokens of one id have one embedding."""
+        if self.embedding is None or self.tokens is None:
+            return np.arange(self.length)
+        return self.tokens
 
 
 def open_model(folder: Path, dtype: type) -> Model | LlamaModel:

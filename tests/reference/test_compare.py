@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import math
 import tempfile
@@ -102,6 +103,19 @@ class Scan(unittest.TestCase):
                     count = self.metrics["separability"].rows
                     assert count is not None
                     self.assertEqual(count[layer, head, i, j], len(fit))
+
+    def test_pairs_of_one_token(self) -> None:
+        """No key is judged a sink in so short a text."""
+        found = self.metrics["equal_key_pairs"]
+        assert found.rows is not None
+        for place, length in enumerate(LENGTHS):
+            shares = []
+            for document, t in self.rows(length):
+                pairs = list(itertools.combinations(TEXTS[document][:t], 2))
+                if pairs:
+                    shares.append(sum(one == other for one, other in pairs) / len(pairs))
+            self.assertAlmostEqual(found.values[1, 0, place], self.mean(shares))
+            self.assertEqual(found.rows[1, 0, place], len(shares))
 
     def test_bins_by_position(self) -> None:
         found = self.metrics["max_weight_by_position"].values[1, 0]
@@ -232,6 +246,9 @@ class Scan(unittest.TestCase):
         metrics["jacobian_bound"]["dims"] = ["head", "layer", "length"]
         metrics["critical_n"]["values"][0] += 1
         metrics["visible_keys"]["values"][1][1][0] += 1
+        metrics["weight_bound_use"]["values"][0][0][1] += 1e-3
+        metrics["separability_excess_distinct"]["values"][0][1][1][0] += 0.02
+        metrics["equal_key_pairs"]["values"][1][0][0] += 1e-6
         metrics["sensitivity_top2"]["values"][0][1] *= 1.01
         metrics["top_overlap"]["values"][1][0] += 0.01
         metrics["top_overlap_partner"]["values"][1][0] = 0
@@ -247,6 +264,9 @@ class Scan(unittest.TestCase):
                 "critical_n",
                 "mass_90_by_position",
                 "visible_keys",
+                "weight_bound_use",
+                "separability_excess_distinct",
+                "equal_key_pairs",
                 "sensitivity_top2",
                 "top_overlap",
                 "top_overlap_partner",

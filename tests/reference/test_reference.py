@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import unittest
 from dataclasses import replace
@@ -32,7 +33,8 @@ from tests.reference.critical import (
 )
 from tests.reference.distance import SCALARS, distance_rows
 from tests.reference.geometry import Cloud, Points, on_unit_sphere
-from tests.reference.normalizers import SOFTMAX
+from tests.reference.kept_keys import beyond_sinks, kept_rows, one_of_each_vector, pack
+from tests.reference.normalizers import SOFTMAX, make_normalizer
 from tests.reference.philox import (
     LOCAL_PAIRING,
     NEIGHBOURS,
@@ -224,12 +226,15 @@ class Rows(unittest.TestCase):
             }
             if t >= 2:
                 expected["entropy_normalized"] = ent / math.log(t)
+                expected["weight_bound_use"] = math.log(t * ordered[0]) / (logits.max() - logits.min())
             # Everything lies beyond the sinks where there are none.
             for name in BEYOND_METRICS & expected.keys():
                 expected[name + BEYOND] = expected[name]
             for name, values in found.items():
                 if name.endswith(STAND_FOR):
                     self.assertAlmostEqual(values[t - 1], 1.0, delta=1e-12, msg=name)
+                elif name == "weight_bound_use" + DOUBT:
+                    self.assertTrue(t == 1 or values[t - 1] < 1e-5)
                 elif name.endswith(DOUBT):
                     self.assertEqual(values[t - 1], 0.0)
                 elif name in expected:
@@ -257,6 +262,21 @@ class Rows(unittest.TestCase):
                 stand_for = found[name + BEYOND + STAND_FOR][t - 1]
                 self.assertAlmostEqual(stand_for, rest.sum(), delta=1e-12)
             self.assertAlmostEqual(found["sink_weight"][t - 1], 1 - rest.sum(), delta=1e-12)
+
+    def test_use_of_the_bound_on_the_weights(self) -> None:
+        """Nearly all of it by one key of very many, nearly none by all keys but one."""
+
+        def use(logits: Array, spec: str = "softmax") -> float:
+            block = replace(one_row(logits, 1), normalizer=make_normalizer(spec))
+            return float(row_values(block)["weight_bound_use"][0])
+
+        self.assertAlmostEqual(use(np.array([math.log(3.0), 0.0])), math.log(1.5) / math.log(3.0))
+        self.assertGreater(use(np.append(np.zeros(2000), 1.0)), 0.999)
+        self.assertLess(use(np.append(np.ones(2000), 0.0)), 0.001)
+        self.assertTrue(math.isnan(use(np.ones(5))))
+        self.assertTrue(math.isnan(use(np.ones(1))))
+        for spec, known in (("softmax:t=1", True), ("softmax:t=2", False), ("yarn:factor=1", False)):
+            self.assertEqual(math.isnan(use(np.arange(4.0), spec)), not known, spec)
 
     def test_sinks(self) -> None:
         logits = np.zeros((100, 100))
@@ -369,6 +389,91 @@ class Rows(unittest.TestCase):
                         real = found["separability"][t - 1, place]
                         self.assertEqual(found[excess][t - 1, place], real - blind)
         self.assertGreater(measured, 20)
+
+    def test_separability_of_the_keys_that_are_kept(self) -> None:
+        """Without the sinks, and of the keys with one vector that with the largest logit alone."""
+        sinks, vectors = np.zeros(self.count, bool), np.arange(self.count)
+        sinks[[0, 3]] = True
+        self.x[[5, 7, 8]] = self.x[2]
+        vectors[[5, 7, 8]] = 2
+        self.x[9], vectors[9] = self.x[0], 0  # a copy of a sink is none
+        u = on_unit_sphere(self.x)
+        names = ["separability", "separability_null", "separability_excess"]
+        draws = Draws(seed=3, layer=2, head=1, document=1)
+        block = replace(self.block, sinks=sinks)
+        found = kept_rows(block, Points.of(self.x).cloud, self.top_n, draws, vectors)
+        dropped = measured = 0
+        for t in range(1, self.count + 1):
+            beyond = [j for j in range(t) if j not in (0, 3)] or [t - 1]
+            distinct = []
+            for j in beyond:
+                logits = [self.logits[t - 1, k] for k in beyond if vectors[k] == vectors[j]]
+                if self.logits[t - 1, j] == max(logits):
+                    distinct.append(j)
+            dropped += len(beyond) - len(distinct)
+            pairs = list(itertools.combinations(beyond, 2))
+            equal = found["equal_key_pairs"][t - 1]
+            if pairs:
+                copies = sum(vectors[j] == vectors[k] for j, k in pairs)
+                self.assertAlmostEqual(equal, copies / len(pairs), delta=1e-15)
+            else:
+                self.assertTrue(math.isnan(equal))
+            for kept, ends in (
+                (beyond, [name + BEYOND for name in names]),
+                (distinct, [None, None, "separability_excess_distinct"]),
+            ):
+                n, logits = len(kept), self.logits[t - 1, kept]
+                a = softmax(logits)
+                to = pairings(3, PAIRING, 2, 1, 1, np.array([t - 1]), np.array([n]))[0]
+                moved, moved_logits = np.empty(n), np.empty(n)
+                moved[to], moved_logits[to] = a, logits
+                for place, size in enumerate(self.top_n):
+                    expected = [math.nan] * 3
+                    if n > size:
+                        expected[0] = self.share(a, u[kept], brute.top_set(logits, size))
+                    if n > size and (t - 1 + 1) % NULL_ROWS == 0:
+                        expected[1] = self.share(moved, u[kept], brute.top_set(moved_logits, size))
+                        expected[2] = expected[0] - expected[1]
+                        measured += 1
+                    for name, value in zip(ends, expected, strict=True):
+                        if name is not None:
+                            np.testing.assert_equal(found[name][t - 1, place], value, f"{name} {t} {size}")
+        self.assertGreater(dropped, 10)
+        self.assertGreater(measured, 20)
+
+    @staticmethod
+    def share(a: Array, u: Array, members: list[int]) -> float:
+        r = brute.radius(a, u, members)
+        return sum(q < r for q in brute.selected_distances(a, u, members)) / len(members)
+
+    def test_keys_that_are_kept(self) -> None:
+        """Ties keep the first; what sees only sinks keeps its last key; the rest is weighed anew."""
+        count = 6
+        logits = np.zeros((count, count))
+        logits[:, 4] = 1.0
+        block = next(row_blocks(logits, np.arange(1, count + 1), 8))
+        block = replace(block, sinks=np.arange(count) < 2)
+        beyond = beyond_sinks(block)
+        self.assertEqual(np.flatnonzero(beyond[1]).tolist(), [1])
+        self.assertEqual(np.flatnonzero(beyond[5]).tolist(), [2, 3, 4, 5])
+        kept = one_of_each_vector(block, beyond, np.array([0, 1, 2, 2, 4, 4]))
+        self.assertEqual(np.flatnonzero(kept[3]).tolist(), [2])
+        self.assertEqual(np.flatnonzero(kept[5]).tolist(), [2, 4])
+        packed = pack(block, kept)
+        assert packed.keys is not None
+        self.assertEqual(packed.keys[5, :2].tolist(), [2, 4])
+        np.testing.assert_allclose(packed.weights[5, :2], softmax(np.array([0.0, 1.0])))
+        np.testing.assert_array_equal(packed.row(5).keys, [[2, 4]])
+
+    def test_nothing_is_left_out_without_sinks_and_copies(self) -> None:
+        sphere = Cloud.on_sphere(sphere_points(0, 4, self.count))
+        draws, cloud = Draws(seed=3, layer=2, head=1, document=1), self.points.cloud
+        all_keys, _ = separability_rows(self.block, cloud, sphere, self.top_n, draws)
+        kept = kept_rows(self.block, cloud, self.top_n, draws, np.arange(self.count))
+        for name in ("separability", "separability_null", "separability_excess"):
+            np.testing.assert_array_equal(kept[name + BEYOND], all_keys[name])
+        np.testing.assert_array_equal(kept["separability_excess_distinct"], all_keys["separability_excess"])
+        np.testing.assert_array_equal(kept["equal_key_pairs"][1:], 0.0)
 
     def test_nothing_exceeds_the_null_where_keys_are_alike(self) -> None:
         """Equal weights, or equal points: it does not matter which key has which weight."""

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.reference.averages import STAND_FOR
-from tests.reference.rows import RowBlock
+from tests.reference.normalizers import SOFTMAX
+from tests.reference.rows import TIE_GRID, RowBlock
 
 Array = npt.NDArray[Any]
 
@@ -16,7 +17,8 @@ MASS_SHARE = 0.9
 ROUNDING = 1e-12  # a mass within this of .9 has reached it
 SINGLE_PRECISION = 2e-6  # what float32 logits and weights may do to a mass
 BEYOND = "_beyond_sinks"
-DOUBT = "_doubt"  # of a whole number that hangs by less than single precision can tell
+DOUBT = "_doubt"  # what single precision cannot tell: a number that hangs by less, a quotient of small ones
+LAST_BITS = 2.0**-22  # what rounding a weight to float32 may do to its logarithm
 
 
 def entropy(p: Array) -> Array:
@@ -80,6 +82,14 @@ def keys_for_mass(p: Array) -> tuple[Array, Array]:
     return keys(MASS_SHARE - ROUNDING), np.minimum(high, p.shape[1]) - low
 
 
+def bound_use(block: RowBlock, scaled: Array, logit_range: Array) -> dict[str, Array]:
+    """L1: log(n max a) / (max l - min l), of plain softmax; NaN where all logits are equal."""
+    use = (np.round(logit_range * TIE_GRID) > 0.0) & (block.normalizer is SOFTMAX)
+    width = np.where(use, logit_range, np.nan)
+    exponent = np.log(scaled, out=np.full_like(scaled, np.nan), where=use)
+    return {"weight_bound_use": exponent / width, "weight_bound_use" + DOUBT: LAST_BITS / width}
+
+
 def row_values(block: RowBlock) -> dict[str, Array]:
     """Every metric of the group for each row of a block; NaN where a row has none."""
     a, n = block.weights, block.n.astype(np.float64)
@@ -100,7 +110,8 @@ def row_values(block: RowBlock) -> dict[str, Array]:
     highest = np.where(visible, a, -np.inf).max(axis=1)
     distance = (p * np.abs(block.t[:, None] - keys[None, :])).sum(axis=1)
     low_logit = np.where(visible, block.logits, np.inf).min(axis=1)
-    return {
+    logit_range = block.logits.max(axis=1) - low_logit
+    values = {
         "mass": a.sum(axis=1),
         "entropy": ent,
         "entropy_normalized": np.divide(ent, log_n, out=np.full_like(ent, np.nan), where=n >= 2),
@@ -111,8 +122,10 @@ def row_values(block: RowBlock) -> dict[str, Array]:
         "mass_90" + DOUBT: where_some(k90_doubt),
         "first_weight": a[:, 0],
         "attention_distance": where_some(distance),
-        "logit_range": block.logits.max(axis=1) - low_logit,
+        "logit_range": logit_range,
         "scaled_weight_min": n * lowest,
         "scaled_weight_max": n * highest,
         "visible_keys": n,
-    } | beyond_sinks(block, magnitude, np.ones_like(total) if block.normalizer.has_sink else total)
+    }
+    whole = np.ones_like(total) if block.normalizer.has_sink else total
+    return values | bound_use(block, n * highest, logit_range) | beyond_sinks(block, magnitude, whole)
