@@ -563,7 +563,7 @@ def validate(
         uniform,softmax:t=0.5,softmax:t=2); none: no normalizer. docs/normalizers.md. `uniform` replaces
         the head's output by the mean over the keys.
     permutations: int
-        Permutations of the heads behind a p-value (default 9999).
+        Permutations of the heads within their layers behind a p-value (default 9999).
     resamples: int
         Resamples of the heads behind an interval (default 1000).
     level: float
@@ -784,6 +784,7 @@ def reproduce(
     dimension: int | None = None,
     grid: int | Sequence[int] | str | None = None,
     replicates: int | None = None,
+    radii: float | Sequence[float] | str | None = None,
     text: TextOrIds | None = None,
     tokens: TextOrIds | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -826,6 +827,9 @@ def reproduce(
         Numbers of random tokens, such as 500,1000,2000,4000 (default 8 from 500 to 4000).
     replicates: int
         Replicates of every experiment (default 20, with full 200; on a model 500).
+    radii: float | Sequence[float] | str
+        Radii of the balls whose worst query is searched, in standard deviations (default
+        0.25,0.5,0.75,1,1.5,2).
     text: TextOrIds
         Texts, in place of `text_or_ids`.
     tokens: TextOrIds

@@ -306,5 +306,39 @@ class RefusedTest(unittest.TestCase):
             measure_unchecked(self.q, self.k, lenghts=[8])
 
 
+class FirstTokens(unittest.TestCase):
+    """Whatever token a sink is, it decides nothing about what heads select."""
+
+    def test_flags_do_not_hang_on_the_first_token(self) -> None:
+        rng = np.random.default_rng(3)
+        heads, length, size, words = 48, 256, 12, 60
+        table = rng.standard_normal((words, 24)).astype(np.float32)
+        share = 1 / np.arange(1, words) ** 1.1
+        share /= share.sum()
+        tokens = rng.choice(np.arange(1, words), length, p=share)  # token 0 stands nowhere
+        q, k = rng.standard_normal((2, heads, length, size)).astype(np.float32)
+        # Each head likes rare tokens more, or less; all rest on the first with half of their weight.
+        rarity = -np.log(np.r_[share[0], share])[tokens]
+        liking = rng.uniform(-1.5, 1.5, (heads, 1)) * (rarity - rarity.mean()) / rarity.std()
+        q[:, :, 0], k[:, :, 0] = 3, liking / 3 * size**0.5
+        k[:, 0, 0] = 5.5 * size**0.5 / 3
+
+        flagged, with_sink, beyond = [], [], []
+        for first in (1, 2, 5, 59, 0):  # from a quarter of all tokens to none of them
+            tokens[0] = first
+            found = headgauge.analyze(
+                q, k, x=table[tokens], lengths=[length], measures=["weights", "separability"], top_n=[20]
+            )
+            self.assertGreater(float(np.mean(found["sink_weight"].values)), 0.4)
+            flagged.append({f["head"] for f in found.flags if f["name"] == "saturated"})
+            with_sink.append(float(np.mean(found["separability_excess"].values)))
+            beyond.append(float(np.mean(found["separability_excess_beyond_sinks"].values)))
+        self.assertGreater(max(with_sink) - min(with_sink), 0.1, "the token decided this")
+        self.assertLess(max(beyond) - min(beyond), 1e-6)
+        self.assertGreater(len(flagged[0]), 4)
+        for others in flagged[1:]:
+            self.assertLessEqual(len(others ^ flagged[0]), 0.05 * heads)
+
+
 if __name__ == "__main__":
     unittest.main()
