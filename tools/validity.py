@@ -74,25 +74,6 @@ def table(name: str, results: dict) -> str:
             lines.append(row(f"`{predictor}`", cells))
     own = [predictors.index(f"output_change under {label}") for label in interventions]
     lines.append(row("its own `output_change`", [cell(at, k) for k, at in enumerate(own)]))
-    separation, chance, at = (
-        values(metric)
-        for metric in ("threshold_separation", "threshold_separation_p", "prediction_threshold")
-    )
-
-    def best_threshold(intervention: int) -> str:
-        shown = [
-            (separation[i], predictors[i // len(interventions)], at[i])
-            for i in range(intervention, len(separation), len(interventions))
-            if chance[i] is not None
-            and chance[i] <= level
-            and "under" not in predictors[i // len(interventions)]
-        ]
-        if not shown:
-            return "none"
-        best, predictor, threshold = max(shown)
-        return f"`{predictor}` {threshold:.3g}: {number(best)}"
-
-    lines.append(row("best threshold", [best_threshold(k) for k in range(len(interventions))]))
     agree = values("loss_change_replication")
     lines.append(row("two texts agree by", [number(value) for value in agree]))
     return "\n".join(lines)

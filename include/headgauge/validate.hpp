@@ -51,13 +51,12 @@ struct ValidateInput {
 //   predictor_value (layer, head, predictor, text);
 //   prediction_rank_correlation (predictor, intervention): Spearman's correlation over the heads
 //     between the predictor on one text and the change of the loss on the others, averaged over
-//     the texts; with _low and _high (95 % interval, resampled heads) and _p (permuted heads,
-//     two-sided, adjusted by Benjamini and Hochberg over all pairs);
+//     the texts; with _low and _high (95 % interval, resampled heads), _within (its part within
+//     the layers) and _p (of that part, the heads of each layer permuted, two-sided, adjusted by
+//     Benjamini and Hochberg over all pairs);
 //   prediction_rank_correlation_by_text (predictor, intervention, text);
 //   predicts (predictor, intervention): 1 if the adjusted p-value is at most `level` and the
-//     correlation has the same sign on every text, else 0;
-//   prediction_threshold, threshold_separation, threshold_separation_p (predictor, intervention):
-//     the threshold that separates heads best on one text, and its separation on the others;
+//     correlation has the same sign on every text and within the layers, else 0;
 //   loss_rises, loss_falls (intervention): the number of cases (a head on a text) with a
 //     significant rise or fall of the loss (Student's t, false discovery rate `level` over the
 //     cases of the intervention);
@@ -66,8 +65,7 @@ struct ValidateInput {
 // Groups of cases add the dim cases and the same for the loss of answers, with the groups in place
 // of the texts:
 //   validated_answer_change (layer, head, intervention, cases), answer_rank_correlation and its
-//     ends, p and terms, predicts_answers, answer_threshold, answer_threshold_separation (_p),
-//     answer_change_replication;
+//     ends, part within the layers, p and terms, predicts_answers, answer_change_replication;
 //   retrieval_head (layer, head, intervention): 1 if the head is shown to lose answers;
 //   found_answer_change, other_answer_change (intervention, cases): what the heads lose in a group
 //     that were found on the other groups, and what the other heads lose.

@@ -15,7 +15,6 @@ namespace headgauge {
 namespace {
 
 constexpr std::size_t kFewestHeads = 8;
-constexpr std::size_t kFewestAside = 4;     // minimum number of heads on either side of a threshold
 constexpr double kSameCorrelation = 1e-12;  // tolerance for the order of summation
 
 // Returns centred ranks of norm 1, whose inner product is Spearman's correlation. Empty if all
@@ -140,82 +139,6 @@ std::pair<double, double> permutation_p(const HeadTable& ranks, const HeadTable&
   return {correlation, as_large / static_cast<double>(plan.permutations + 1)};
 }
 
-// Thresholds of a predictor, by text.
-class Thresholds {
- public:
-  explicit Thresholds(const HeadTable& predictor) : predictor_(predictor) {
-    for (const std::vector<double>& row : predictor) {
-      std::vector<std::size_t>& order = order_.emplace_back(row.size());
-      std::iota(order.begin(), order.end(), std::size_t{0});
-      std::ranges::stable_sort(order, {}, [&](std::size_t head) { return row[head]; });
-    }
-  }
-
-  // Returns the mean separation on the other texts, by the ranks of the outcome; `order` permutes
-  // its heads. Appends the chosen thresholds to `chosen`.
-  double separation(const HeadTable& ranks, std::span<const std::size_t> order,
-                    std::vector<double>* chosen = nullptr) const {
-    double sum = 0;
-    int tries = 0;
-    for (std::size_t t = 0; t < ranks.size(); ++t) {
-      const Choice choice = choose(t, ranks[t], order);
-      if (choice.sign == 0) continue;
-      if (chosen != nullptr) chosen->push_back(choice.value);
-      for (std::size_t s = 0; s < ranks.size(); ++s) {
-        if (s == t) continue;
-        sum += choice.sign * split(predictor_[s], ranks[s], order, choice.value);
-        ++tries;
-      }
-    }
-    return tries > 0 ? sum / tries : kUndefined;
-  }
-
- private:
-  struct Choice {
-    double value = 0;
-    int sign = 0;  // 0: no threshold
-  };
-
-  Choice choose(std::size_t text, const std::vector<double>& ranks,
-                std::span<const std::size_t> permuted) const {
-    const std::vector<std::size_t>& order = order_[text];
-    const std::vector<double>& values = predictor_[text];
-    const std::size_t heads = order.size();
-    const double all = std::accumulate(ranks.begin(), ranks.end(), 0.0);
-    Choice best;
-    double most = -1, below = 0;
-    for (std::size_t i = 0; i + kFewestAside < heads; ++i) {
-      below += ranks[permuted[order[i]]];
-      const double low = values[order[i]], high = values[order[i + 1]];
-      if (i + 1 < kFewestAside || low == high) continue;
-      const auto under = static_cast<double>(i + 1), over = static_cast<double>(heads - i - 1);
-      const double found = (all - below) / over - below / under;
-      if (std::abs(found) <= most) continue;
-      most = std::abs(found);
-      best = {std::isinf(high) ? low : (low + high) / 2, found < 0 ? -1 : 1};
-    }
-    return best;
-  }
-
-  // Returns the rank-biserial correlation between exceeding the threshold and the ranks.
-  static double split(const std::vector<double>& values, const std::vector<double>& ranks,
-                      std::span<const std::size_t> permuted, double threshold) {
-    double above = 0, below = 0;
-    int over = 0, under = 0;
-    for (std::size_t head = 0; head < values.size(); ++head) {
-      const bool is_above = values[head] > threshold;
-      (is_above ? above : below) += ranks[permuted[head]];
-      ++(is_above ? over : under);
-    }
-    if (over == 0 || under == 0) return 0;
-    return 2 * (above / over - below / under) / static_cast<double>(values.size());
-  }
-
-  const HeadTable& predictor_;
-  std::vector<std::vector<std::size_t>> order_;  // order of the heads by the predictor, for each
-                                                 // text
-};
-
 }  // namespace
 
 HeadTable other_texts(const HeadTable& table) {
@@ -256,35 +179,6 @@ Prediction predict(const HeadTable& predictor, const HeadTable& outcome,
                                        .kind = BootstrapKind::percentile,
                                        .seed = plan.seed,
                                        .stream = pair});
-  return found;
-}
-
-Threshold choose_threshold(const HeadTable& predictor, const HeadTable& outcome,
-                           const PredictionOptions& plan, std::uint32_t pair) {
-  Threshold found;
-  const std::vector<Index> heads = known_heads(predictor, outcome);
-  if (heads.size() < kFewestHeads || predictor.size() < 2) return found;
-  const HeadTable x = columns(predictor, heads);
-  HeadTable rank_table;
-  for (const std::vector<double>& row : columns(outcome, heads)) {
-    rank_table.push_back(ranks(row));
-  }
-  const Thresholds thresholds(x);
-  std::vector<std::size_t> order(heads.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::vector<double> chosen;
-  found.separation = thresholds.separation(rank_table, order, &chosen);
-  if (std::isnan(found.separation)) return found;
-  found.value = median(chosen);
-  int as_large = 1;
-  Shuffled shuffled(heads, plan.layers);
-  for (int draw = 0; draw < plan.permutations; ++draw) {
-    const auto& permuted_order = shuffled.next(RandomStream(
-        plan.seed, RandomDomain::permuted_heads, pair, static_cast<std::uint32_t>(draw)));
-    const double permuted = thresholds.separation(rank_table, permuted_order);
-    if (permuted >= found.separation - kSameCorrelation) ++as_large;
-  }
-  found.p = as_large / static_cast<double>(plan.permutations + 1);
   return found;
 }
 

@@ -41,21 +41,6 @@ HeadTable other_texts(const HeadTable& table);
 Prediction predict(const HeadTable& predictor, const HeadTable& outcome,
                    const PredictionOptions& plan, std::uint32_t pair);
 
-// A threshold of the predictor that separates heads, chosen on one text and tested on the others.
-struct Threshold {
-  double value = kUndefined;       // median of the thresholds chosen on each text
-  double separation = kUndefined;  // mean rank-biserial correlation on the other texts
-  double p = kUndefined;  // one-sided, by permuting as for Prediction::p and repeating the choice
-};
-
-// Chooses on each text the threshold between values of `predictor`, with at least 4 heads on either
-// side, whose sides differ most in the ranks of `outcome`: |2 (mean rank above - mean rank below)|
-// / heads. Tests it on every other text with that text's predictor and outcome, and with the chosen
-// sign; 0 if all heads are on one side. Undefined with one text, where predict() is undefined, and
-// if no text has a threshold.
-Threshold choose_threshold(const HeadTable& predictor, const HeadTable& outcome,
-                           const PredictionOptions& plan, std::uint32_t pair);
-
 // Returns the mean rank correlation between every two texts; undefined with one text.
 double replication(const HeadTable& outcome);
 

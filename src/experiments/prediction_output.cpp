@@ -18,29 +18,12 @@ bool one_sign(std::span<const double> values) {
          std::ranges::all_of(values, [](double value) { return value < 0; });
 }
 
-void write_thresholds(const std::vector<Threshold>& thresholds, Index outcomes,
-                      const PredictionNames& names, Results& results) {
-  std::vector<double> p;
-  for (const Threshold& threshold : thresholds) p.push_back(threshold.p);
-  p = adjusted_p_values(p);
-  LabelledArray& value = add_declared(results, names.threshold);
-  LabelledArray& separation = add_declared(results, names.separation);
-  LabelledArray& adjusted = add_declared(results, names.separation_p);
-  for (Index i = 0; i < std::ssize(thresholds); ++i) {
-    const Index predictor = i / outcomes, k = i % outcomes;
-    value({predictor, k}) = thresholds[i].value;
-    separation({predictor, k}) = thresholds[i].separation;
-    adjusted({predictor, k}) = p[i];
-  }
-}
-
 }  // namespace
 
 void write_predictions(const PredictionTables& tables, const PredictionNames& names,
                        const PredictionOptions& plan, double level, int threads, Results& results) {
   const Index count = std::ssize(tables.outcomes);
   const std::size_t pairs = tables.predictors.size() * tables.outcomes.size();
-  std::vector<Threshold> thresholds(pairs);
   std::vector<Prediction> found(pairs);
   ThreadPool pool(thread_count(threads));
   pool.for_each(std::ssize(found), [&](Index i) {
@@ -48,7 +31,6 @@ void write_predictions(const PredictionTables& tables, const PredictionNames& na
     const HeadTable& outcome = tables.outcomes[i % count];
     const auto pair = static_cast<std::uint32_t>(i);
     found[i] = predict(predictor, outcome, plan, pair);
-    thresholds[i] = choose_threshold(predictor, outcome, plan, pair);
   });
   std::vector<double> p, of_any;
   for (const Prediction& prediction : found) {
@@ -93,7 +75,6 @@ void write_predictions(const PredictionTables& tables, const PredictionNames& na
                   "were permuted, as if their depth told nothing",
                   names.predicts, within, any));
   for (Index k = 0; k < count; ++k) replicated({k}) = replication(tables.outcomes[k]);
-  write_thresholds(thresholds, count, names, results);
 }
 
 }  // namespace headgauge

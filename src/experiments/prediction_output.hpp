@@ -18,9 +18,6 @@ struct PredictionNames {
   const char* p;
   const char* by_part;  // also along the rows of the tables, its last dim
   const char* predicts;
-  const char* threshold;
-  const char* separation;
-  const char* separation_p;
   const char* replication;
 };
 
@@ -32,9 +29,6 @@ inline constexpr PredictionNames kOfText = {
     .p = metric::prediction_rank_correlation_p,
     .by_part = metric::prediction_rank_correlation_by_text,
     .predicts = metric::predicts,
-    .threshold = metric::prediction_threshold,
-    .separation = metric::threshold_separation,
-    .separation_p = metric::threshold_separation_p,
     .replication = metric::loss_change_replication,
 };
 inline constexpr PredictionNames kOfAnswers = {
@@ -45,9 +39,6 @@ inline constexpr PredictionNames kOfAnswers = {
     .p = metric::answer_rank_correlation_p,
     .by_part = metric::answer_rank_correlation_by_cases,
     .predicts = metric::predicts_answers,
-    .threshold = metric::answer_threshold,
-    .separation = metric::answer_threshold_separation,
-    .separation_p = metric::answer_threshold_separation_p,
     .replication = metric::answer_change_replication,
 };
 

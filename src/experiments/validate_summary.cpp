@@ -80,23 +80,6 @@ class ValidateSentences {
     if (low && high) line.say(", 95 %: ").number(*low).say(" to ").number(*high);
   }
 
-  // Adds the threshold if it is shown to hold on texts that were not used to choose it.
-  void add_threshold(Line& line, Index predictor, Index intervention) const {
-    const auto p = cell(names_.separation_p, predictor, intervention);
-    const auto value = cell(names_.threshold, predictor, intervention);
-    const auto separation = cell(names_.separation, predictor, intervention);
-    if (!p || !value || !separation || !(p->value <= value_or(results_.settings, "level", 0.05)))
-      return;
-    line.say("; thresholds near ")
-        .number(*value)
-        .say(", each chosen on one ")
-        .say(part_)
-        .say(", separate the heads on the other ")
-        .say(part_)
-        .say("s with a rank-biserial correlation of ")
-        .number(*separation);
-  }
-
   MaybeLine best(Index intervention) const {
     std::optional<Index> most;
     double largest = 0;
@@ -125,7 +108,6 @@ class ValidateSentences {
             find_cell(results_, names_.replication, {{"intervention", intervention}})) {
       line.say("; the rank correlation of two ").say(part_).say("s is ").number(*own);
     }
-    add_threshold(line, *most, intervention);
     return line.say(").").done();
   }
 

@@ -91,17 +91,15 @@ PredictionOptions within_layers(std::uint64_t seed) {
 // Depth alone is no prediction: p keeps its level, and that of all heads permuted does not.
 TEST(PredictionCalibration, KeepsItsLevelWhereDepthAlonePredicts) {
   constexpr int kNullWorlds = 1000;
-  int rejected = 0, of_any = 0, thresholds = 0;
+  int rejected = 0, of_any = 0;
   for (std::uint32_t world = 0; world < kNullWorlds; ++world) {
     const HeadTable x = by_depth(2, world, 6), y = by_depth(2, world, 7);
     const Prediction found = predict(x, y, within_layers(world), 0);
     rejected += found.p <= 0.05;
     of_any += found.p_of_any <= 0.05;
-    thresholds += choose_threshold(x, y, within_layers(world), 0).p <= 0.05;
   }
   const double error = std::sqrt(0.05 * 0.95 / kNullWorlds);
   EXPECT_NEAR(rejected / double{kNullWorlds}, 0.05, 3 * error);
-  EXPECT_NEAR(thresholds / double{kNullWorlds}, 0.05, 3 * error);
   EXPECT_GT(of_any, 0.9 * kNullWorlds);
 }
 
@@ -137,59 +135,6 @@ TEST(PredictionCalibration, IntervalsHoldTheTruth) {
   // The percentile interval of 36 heads is a little narrow: 92 to 95 %.
   EXPECT_GT(held, 0.91 * kNullWorlds);
   EXPECT_LT(held, 0.97 * kNullWorlds);
-}
-
-TEST(ChooseThreshold, IsChosenOnOneTextAndTriedOnTheOthers) {
-  const std::vector<double> up = {1, 2, 3, 4, 5, 6, 7, 8}, step = {0, 0, 0, 0, 1, 1, 1, 1};
-  const std::vector<double> down = {1, 1, 1, 1, 0, 0, 0, 0};
-  const Threshold same = choose_threshold({up, up}, {step, step}, {}, 0);
-  EXPECT_EQ(same.value, 4.5);
-  EXPECT_NEAR(same.separation, 1, 1e-12);
-  // 2 of 70 splits of eight heads into four and four separate as well: 4 heads on either side are
-  // needed, so that there is one split, and it may point either way.
-  EXPECT_NEAR(same.p, 2.0 / 70, 3 * std::sqrt(2.0 / 70 / 9999));
-  EXPECT_NEAR(choose_threshold({up, up}, {step, down}, {}, 0).separation, -1, 1e-12)
-      << "the sign is that of the text on which it was chosen";
-  // Ranks 2, 4, 1, 3 | 6, 8, 5, 7 and 1, 5, 2, 6 | 3, 7, 4, 8: on the second the means
-  // are 3.5, 5.5.
-  const Threshold mixed =
-      choose_threshold({up, up}, {{2, 4, 1, 3, 6, 8, 5, 7}, {1, 5, 2, 6, 3, 7, 4, 8}}, {}, 0);
-  EXPECT_NEAR(mixed.separation, (2 * 2.0 / 8 + 1) / 2, 1e-12);
-}
-
-TEST(ChooseThreshold, OneOfTheOthersMayHaveAllHeadsOnOneSide) {
-  const std::vector<double> up = {1, 2, 3, 4, 5, 6, 7, 8}, step = {0, 0, 0, 0, 1, 1, 1, 1};
-  std::vector<double> higher = up;
-  for (double& value : higher) value += 10;
-  const Threshold found = choose_threshold({up, higher}, {step, step}, {}, 0);
-  EXPECT_EQ(found.separation, 0);
-  EXPECT_EQ(found.value, (4.5 + 14.5) / 2);
-}
-
-TEST(ChooseThreshold, IsUndefinedWhereThereIsNothingToTryItOn) {
-  const std::vector<double> up = {1, 2, 3, 4, 5, 6, 7, 8}, flat(8, 1.0);
-  EXPECT_TRUE(std::isnan(choose_threshold({up}, {up}, {}, 0).separation)) << "one text";
-  EXPECT_TRUE(std::isnan(choose_threshold({flat, flat}, {up, up}, {}, 0).p)) << "no threshold";
-  const std::vector<double> few = {1, 2, 3, 4, 5, 6, 7};
-  EXPECT_TRUE(std::isnan(choose_threshold({few, few}, {few, few}, {}, 0).value));
-}
-
-// 2000 worlds in which nothing predicts, though losses and metrics of the texts replicate.
-TEST(ChooseThresholdCalibration, KeepsItsLevel) {
-  constexpr int kNullWorlds = 2000;
-  int rejected = 0;
-  for (std::uint32_t world = 0; world < kNullWorlds; ++world) {
-    HeadTable x = normal_table(3, 20, world, 4), y = normal_table(3, 20, world, 5);
-    for (std::size_t h = 0; h < 20; ++h) {
-      for (HeadTable* table : {&x, &y}) {
-        (*table)[1][h] += 2 * (*table)[0][h];
-        (*table)[2][h] += 2 * (*table)[0][h];
-      }
-    }
-    rejected += choose_threshold(x, y, {.permutations = 199, .seed = world}, 0).p <= 0.05;
-  }
-  const double error = std::sqrt(0.05 * 0.95 / kNullWorlds);
-  EXPECT_NEAR(rejected / double{kNullWorlds}, 0.05, 3 * error);
 }
 
 TEST(Prediction, ReplicationIsTheMeanOverPairsOfTexts) {
