@@ -47,7 +47,6 @@ def table(name: str, results: dict) -> str:
 
     rho = values("prediction_rank_correlation")
     predicts = values("predicts")
-    level = results["settings"]["level"]
 
     def cell(predictor: int, intervention: int) -> str:
         at = predictor * len(interventions) + intervention
