@@ -97,6 +97,10 @@ struct Vectors {
   std::span<const float> operator[](Index i) const { return rows.row(row_index(i)); }
 };
 
+// Maps each row to the first one that is equal to it: the `row_of` of vectors that were given one
+// by one, such as embeddings of the tokens of a text.
+std::vector<std::uint32_t> first_equal_rows(MatrixView<const float> rows);
+
 // A head's attention without an intervention.
 struct OwnAttention {
   const Normalizer* normalizer = nullptr;  // null means the model's softmax

@@ -199,6 +199,10 @@ class PythonSource final : public ModelSource {
       const nb::gil_scoped_acquire acquired;
       layer_.reset();
       layer_.emplace(layer_of(nb::cast<nb::dict>(object_.attr("layer")(layer, document))));
+      if (const auto& x = layer_->x) {
+        const auto rows = static_cast<Index>(x->shape(0));
+        x_row_of_ = first_equal_rows({x->data(), rows, static_cast<Index>(x->shape(1))});
+      }
     }
     sinks_.clear();
     for (const double b : layer_->sinks)
@@ -290,8 +294,9 @@ class PythonSource final : public ModelSource {
     head.tokens = layer_->tokens;
     if (layer_->x) {
       const auto rows = static_cast<Index>(layer_->x->shape(0));
-      head.x = {
-          {layer_->x->data(), rows, static_cast<Index>(layer_->x->shape(1))}, {}, layer_->x_key};
+      head.x = {{layer_->x->data(), rows, static_cast<Index>(layer_->x->shape(1))},
+                x_row_of_,
+                layer_->x_key};
     } else if (info_.has_x) {  // XSource::value
       head.x = {head.values, {}, layer_->x_key + (static_cast<std::uint64_t>(kv_head + 1) << 32)};
     }
@@ -320,6 +325,7 @@ class PythonSource final : public ModelSource {
   bool has_reference_ = false;
   Index context_ = 0;  // 0: the whole document
   std::optional<Layer> layer_;
+  std::vector<std::uint32_t> x_row_of_;
   std::vector<std::unique_ptr<Normalizer>> sinks_;  // one for each head of the layer; empty: none
   std::vector<HeadInput> heads_;
 };

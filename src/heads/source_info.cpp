@@ -1,11 +1,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
 
 #include "headgauge/heads.hpp"
 #include "headgauge/text.hpp"
 
 namespace headgauge {
+
+std::vector<std::uint32_t> first_equal_rows(MatrixView<const float> rows) {
+  std::unordered_map<std::string_view, std::uint32_t> first;
+  std::vector<std::uint32_t> row_of;
+  for (Index r = 0; r < rows.rows(); ++r) {
+    const auto bytes = std::as_bytes(std::span(rows.row(r)));
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    row_of.push_back(first.emplace(text, static_cast<std::uint32_t>(r)).first->second);
+  }
+  return row_of;
+}
 
 bool SourceInfo::has_attention(int layer) const {
   return !std::ranges::binary_search(without_attention, layer);

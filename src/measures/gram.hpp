@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -70,6 +71,34 @@ class Gram {
   Matrix<float> units_;
   PackedMatrix products_;
   PackedMatrix unit_rows_, unit_columns_;
+};
+
+// The Gram matrix of the head that is measured, for all measures that use it.
+class SharedGram {
+ public:
+  // Returns the number of the matrix of these vectors; 0 if another one is there, or none, or if
+  // the vectors have no key.
+  int number_of(const Vectors& x, Index length) const {
+    return gram_ && x.key != 0 && length == length_ && x.key == key_ ? number_ : 0;
+  }
+  // Returns that matrix, always at the same place. Builds it if it is not there; the one before
+  // goes first, because two may not fit in memory.
+  const Gram& of(const Vectors& x, Index length, std::size_t limit, ThreadPool& pool) {
+    if (number_of(x, length) == 0) {
+      gram_.reset();
+      gram_.emplace(x, length, limit, pool);
+      key_ = x.key;
+      length_ = length;
+      ++number_;
+    }
+    return *gram_;
+  }
+
+ private:
+  std::optional<Gram> gram_;
+  std::uint64_t key_ = 0;
+  Index length_ = 0;
+  int number_ = 0;
 };
 
 // Returns the squared distance between two positions, on the unit sphere or between the unscaled

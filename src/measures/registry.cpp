@@ -7,6 +7,7 @@
 #include "headgauge/measure.hpp"
 #include "headgauge/text.hpp"
 #include "measures/dispersion.hpp"
+#include "measures/gram.hpp"
 #include "measures/logits.hpp"
 #include "measures/output_change.hpp"
 #include "measures/roles.hpp"
@@ -82,18 +83,17 @@ std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string>
   std::vector<std::unique_ptr<Measure>> measures;
   if (wanted("weights")) measures.push_back(make_weights_measure(slots));
   const SelectionGroups selection{wanted("distance"), wanted("separability"), wanted("coverage")};
-  if (selection.distance || selection.separability || selection.coverage) {
-    measures.push_back(make_selection_measure(options, source, selection, slots));
-  }
+  const auto shared = std::make_shared<SharedGram>();
+  const auto add = [&](const SelectionGroups& of) {
+    measures.push_back(make_selection_measure(options, source, of, slots, kGramLimit, shared));
+  };
+  if (selection.distance || selection.separability || selection.coverage) add(selection);
   for (const auto keys : {MeasureNeeds::Keys::beyond_sinks, MeasureNeeds::Keys::distinct}) {
     if (!selection.separability) continue;
-    const SelectionGroups apart{.distance = false, .coverage = false, .keys = keys};
-    measures.push_back(make_selection_measure(options, source, apart, slots));
+    add({.distance = false, .coverage = false, .keys = keys});
   }
   if (wanted("proportion")) {
-    const SelectionGroups proportion{
-        .distance = true, .separability = true, .coverage = false, .proportion = true};
-    measures.push_back(make_selection_measure(options, source, proportion, slots));
+    add({.coverage = false, .proportion = true});
   }
   if (wanted("sensitivity")) measures.push_back(make_sensitivity_measure(options, slots));
   if (wanted("dispersion"))

@@ -110,7 +110,7 @@ struct SeparabilityMetrics {
 class SelectionMeasure : public Measure {
  public:
   SelectionMeasure(const MeasureOptions& options, const SourceInfo& source, SelectionGroups groups,
-                   int slots, std::size_t gram_limit);
+                   int slots, std::size_t gram_limit, std::shared_ptr<SharedGram> shared);
 
   void declare(MetricRegistry& metrics) override;
   MeasureNeeds needs() const override;
@@ -160,15 +160,16 @@ class SelectionMeasure : public Measure {
 
   MeasureOptions options_;
   SelectionGroups groups_;
+  std::shared_ptr<SharedGram> shared_;
   std::size_t gram_limit_;
   SelectionRequest plan_;
   DistanceMetrics distance_;
   SeparabilityMetrics separability_;
 
   // The vectors that the present head is measured against.
-  std::uint64_t key_ = 0;
+  int number_ = 0;  // of `gram_` in `shared_`
   Index length_ = 0;
-  std::unique_ptr<Gram> gram_;
+  const Gram* gram_ = nullptr;
   CrossDistance cross_;
   Matrix<float> points_;  // of the sphere
   std::unique_ptr<Gram> sphere_;
@@ -184,9 +185,11 @@ class SelectionMeasure : public Measure {
 };
 
 SelectionMeasure::SelectionMeasure(const MeasureOptions& options, const SourceInfo& source,
-                                   SelectionGroups groups, int slots, std::size_t gram_limit)
+                                   SelectionGroups groups, int slots, std::size_t gram_limit,
+                                   std::shared_ptr<SharedGram> shared)
     : options_(options),
       groups_(groups),
+      shared_(std::move(shared)),
       gram_limit_(gram_limit),
       plan_(make_plan(options, groups)),
       workspaces_(std::max(slots, 1)) {
@@ -235,7 +238,7 @@ void SelectionMeasure::begin_head(const HeadInput& head, ThreadPool& pool) {
     if (l <= head.length()) length = std::min<Index>(head.x.size(), l);
   }
   use_vectors(head, length, pool);
-  space_ = {gram_.get(), head.x, {}};
+  space_ = {gram_, head.x, {}};
   if (groups_.separability) {
     nulls_.text = space_;
     if (nulls_.all) use_sphere(length, pool);
@@ -247,18 +250,18 @@ void SelectionMeasure::begin_head(const HeadInput& head, ThreadPool& pool) {
   if (coverage_) coverage_->begin_head(head, length);
 }
 
-// Builds the Gram matrix of the head's vectors, unless the previous head had the same vectors.
+// Takes the Gram matrix of the head's vectors, and forgets what was derived from another one.
 void SelectionMeasure::use_vectors(const HeadInput& head, Index length, ThreadPool& pool) {
-  if (gram_ && key_ != 0 && head.x.key == key_ && length == length_) return;
+  const int number = shared_->number_of(head.x, length);
+  if (number != 0 && number == number_) return;
   cross_ = {};  // avoids having two in memory at once
-  gram_.reset();
-  gram_ = std::make_unique<Gram>(head.x, length, gram_limit_, pool);
+  gram_ = &shared_->of(head.x, length, gram_limit_, pool);
+  number_ = shared_->number_of(head.x, length);
   if (plan_.distance && plan_.bounds && gram_->has_products()) cross_ = CrossDistance(*gram_, pool);
   left_out_ = left_out_ || !gram_->has_products();
   closest_.clear();
   nearest_.clear();
   moments_.clear();
-  key_ = head.x.key;
   length_ = length;
 }
 
@@ -430,9 +433,10 @@ std::size_t selection_bytes(const MeasureOptions& options, const SourceInfo& sou
                             SelectionGroups groups, Index longest, Index dimension, int slots) {
   const SelectionRequest plan = make_plan(options, groups);
   const Index sizes = plan.count();
-  // All tokens are distinct in the worst case.
-  std::size_t bytes = Gram::bytes(longest, longest, dimension, kGramLimit);
-  if (groups.separability && !groups.proportion) {
+  // All tokens are distinct in the worst case. Measures of other keys share the matrix.
+  const bool apart = groups.keys != Keys::all;
+  std::size_t bytes = apart ? 0 : Gram::bytes(longest, longest, dimension, kGramLimit);
+  if (groups.separability && !groups.proportion && !apart) {
     bytes += Gram::bytes(longest, longest, dimension, kGramLimit);
     bytes += longest * dimension * sizeof(float);
   }
@@ -452,8 +456,11 @@ std::size_t selection_bytes(const MeasureOptions& options, const SourceInfo& sou
 
 std::unique_ptr<Measure> make_selection_measure(const MeasureOptions& options,
                                                 const SourceInfo& source, SelectionGroups groups,
-                                                int slots, std::size_t gram_limit) {
-  return std::make_unique<SelectionMeasure>(options, source, groups, slots, gram_limit);
+                                                int slots, std::size_t gram_limit,
+                                                std::shared_ptr<SharedGram> shared) {
+  if (shared == nullptr) shared = std::make_shared<SharedGram>();
+  return std::make_unique<SelectionMeasure>(options, source, groups, slots, gram_limit,
+                                            std::move(shared));
 }
 
 }  // namespace headgauge

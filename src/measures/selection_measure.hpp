@@ -26,10 +26,14 @@ struct SelectionGroups {
 // The largest Gram matrix that is kept, in bytes.
 inline constexpr std::size_t kGramLimit = std::size_t{320} << 20;
 
-// The source must have x. `slots` is the number of threads that observe() is called from.
+class SharedGram;
+
+// The source must have x. Measures with one `shared` keep one Gram matrix. `slots` is the number of
+// threads that observe() is called from.
 std::unique_ptr<Measure> make_selection_measure(const MeasureOptions& options,
                                                 const SourceInfo& source, SelectionGroups groups,
-                                                int slots, std::size_t gram_limit = kGramLimit);
+                                                int slots, std::size_t gram_limit = kGramLimit,
+                                                std::shared_ptr<SharedGram> shared = nullptr);
 
 // Estimates the measure's peak memory: Gram matrices, the sets of a layer of the longest document,
 // workspaces. `longest` is the longest context, `dimension` that of x.

@@ -156,7 +156,10 @@ class DumpSource final : public HeadSource {
     }
     if (tensors.v != nullptr) values_.load(*tensors.v);
     const bool have_x = dump_.shares_x() && loaded_ >= 0;
-    if (tensors.x != nullptr && !by_value_ && !have_x) x_.load(*tensors.x);
+    if (tensors.x != nullptr && !by_value_ && !have_x) {
+      x_.load(*tensors.x);
+      x_row_of_ = first_equal_rows(in_context(x_.matrix()));
+    }
     loaded_ = layer;
   }
 
@@ -192,12 +195,13 @@ class DumpSource final : public HeadSource {
               {},
               head_key | static_cast<std::uint64_t>(layer + 1)};
     }
-    return {
-        in_context(x_.matrix()), {}, dump_.shares_x() ? 1 : static_cast<std::uint64_t>(layer + 1)};
+    return {in_context(x_.matrix()), x_row_of_,
+            dump_.shares_x() ? 1 : static_cast<std::uint64_t>(layer + 1)};
   }
 
   DumpFile dump_;
   bool by_value_;
+  std::vector<std::uint32_t> x_row_of_;
   ThreadPool pool_;
   SourceInfo info_;
   std::string weights_sha256_ = dump_.file().sha256();

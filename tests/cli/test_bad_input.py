@@ -458,7 +458,7 @@ class Memory(BadInputTest):
         make_gpt2(self.folder / "long", 2, 2, 16, 4096)
         self.ids(4096, name="many.txt")
         scan = ("scan", "long", "--tokens", "many.txt", "--lengths", "4096", "--queries", "2")
-        for groups, least in (("distance", 90), ("distance,separability,coverage", 160)):
+        for groups, least in (("distance", 90), ("distance,separability,coverage", 240)):
             codes = set()
             for megabytes in range(least, least + 120, 10):
                 limits = {resource.RLIMIT_AS: megabytes << 20}

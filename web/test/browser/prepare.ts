@@ -133,7 +133,7 @@ function makeAll(folder: string): string[] {
   const texts = parts(folder, ["first", "second", "third"]);
   const quick = ["--permutations", "499", "--resamples", "99"];
   add("validate", (out) => {
-    const options = ["--lengths", "256", "--queries", "8", "--level", "0.3", ...quick];
+    const options = ["--lengths", "256", "--queries", "8", "--level", "0.5", ...quick];
     const lines = run(
       "validate", "demo/model", "--text", ...texts, ...options, "--top", "999", "--out", out, "--quiet",
     );
