@@ -80,9 +80,9 @@ class ModelDocument(Document):
     @property
     def vectors(self) -> Array:
         """Tokens of one id have one embedding."""
-        if self.embedding is None or self.tokens is None:
+        if self.embedding is None:
             return np.arange(self.length)
-        return self.tokens
+        return np.unique(self.embedding.x, axis=0, return_inverse=True)[1].ravel()
 
 
 def open_model(folder: Path, dtype: type) -> Model | LlamaModel:
@@ -173,6 +173,14 @@ class DumpDocument(Document):
             return None
         x = self._of_head(stored, head) if self.x == "value" else stored[: self.length]
         return Points.of(x, self.unit_sphere)
+
+    @property
+    def vectors(self) -> Array:
+        """Vectors of a dump are one where they are equal; those of the first layer stand for all."""
+        stored = None if self.x == "value" else self._stored_points(self.layers[0])
+        if stored is None:
+            return np.arange(self.length)
+        return np.unique(stored[: self.length], axis=0, return_inverse=True)[1].ravel()
 
     def point_width(self, layer: int) -> int:
         stored = self._stored_points(layer)
