@@ -71,8 +71,7 @@ void write_predictions(const PredictionTables& tables, const PredictionNames& na
   }
   results.notices.push_back(
       fmt::format("{}: {} correlations are shown with the heads of each layer permuted; {} would "
-                  "be if all heads "
-                  "were permuted, as if their depth told nothing",
+                  "be if all heads were permuted, as if their depth told nothing",
                   names.predicts, within, any));
   for (Index k = 0; k < count; ++k) replicated({k}) = replication(tables.outcomes[k]);
 }

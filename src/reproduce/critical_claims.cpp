@@ -115,8 +115,8 @@ Claim critical_n_is_small(const Results& results) {
       "Critical N is where distance and expected distance are equal. Theorem 1.2's own expectation "
       "over random sets (expected_distance) decides. The paper does not define the xbar of its "
       "figure: the reading \"context\" is a conjecture about it (docs/mathematics.md 2), under "
-      "which "
-      "the two can meet, and stands beside the verdict. So does the paper's own N, the first at "
+      "which the two can meet, and stands beside the verdict. So does the paper's own N, the first "
+      "at "
       "which a test finds no difference.";
   claim.test = fmt::format(
       "At the longest L, at every measured N below {} L: holds where at some of them the 95 % "

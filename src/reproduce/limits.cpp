@@ -114,18 +114,8 @@ void add_costs(const std::vector<double>& seconds, Results& results) {
                              : "this model and this machine are others"));
 }
 
-// Returns the text at the other places, spread over all of it; none if it is too short.
-std::vector<std::unique_ptr<HeadSource>> other_places(const LimitsOptions& options, int tokens) {
-  std::vector<std::unique_ptr<HeadSource>> others;
-  if (!options.cut) return others;
-  const TextPieces pieces = options.cut(tokens);
-  for (std::size_t place = 1; place < kPlaces && pieces.count >= kPlaces; ++place) {
-    others.push_back(pieces.open(place * pieces.count / kPlaces));
-  }
-  return others;
-}
-
-// Measures what claims turn with: the other places, and all places without the sinks.
+// Measures what claims turn with: the other places, spread over the text if it is long enough, and
+// all places without the sinks.
 // `scan_options` must be resolved, and `beginning` be the results of the text's beginning.
 Places measure_places(HeadSource& source, const ScanOptions& scan_options,
                       const LimitsOptions& options, const Results& beginning, StageProgress& stages,
@@ -137,12 +127,14 @@ Places measure_places(HeadSource& source, const ScanOptions& scan_options,
   with.measures.insert(with.measures.end(), beyond.measures.begin(), beyond.measures.end());
   beyond.measure.beyond_sinks = true;
   Places places{.with = {beginning}, .beyond = {}};
-  const auto others = other_places(options, scan_options.lengths.back());
-  for (std::size_t place = 0; place <= others.size() && !stop.stop_requested(); ++place) {
-    HeadSource& at = place == 0 ? source : *others[place - 1];
+  const TextPieces pieces = options.cut ? options.cut(scan_options.lengths.back()) : TextPieces{};
+  const std::size_t count = pieces.count >= kPlaces ? kPlaces : 1;
+  for (std::size_t place = 0; place < count && !stop.stop_requested(); ++place) {
+    const auto other = place > 0 ? pieces.open(place * pieces.count / kPlaces) : nullptr;
+    HeadSource& at = other ? *other : source;
     stages.begin(4 + static_cast<int>(kAlgorithms.size() + place),
-                 fmt::format("place {} of {}", place + 1, others.size() + 1));
-    if (place > 0) {
+                 fmt::format("place {} of {}", place + 1, count));
+    if (other) {
       places.with.push_back(scan(at, with, &stages, stop));
       add_cold(at, with, places.with.back(), &stages, stop);
     }

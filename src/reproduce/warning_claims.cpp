@@ -101,10 +101,9 @@ Claim entropy_grows_where_separability_falls(const Results& results) {
   claim.reading =
       "Head by head, between the rows up to L/2 and those up to L (two position bins, each with "
       "the rows of its octave): the growth of entropy_normalized and the fall of separability "
-      "above "
-      "permuted weights, beyond the sinks, at N = 20. The heads of one model on one text count as "
-      "independent. Separability falls in "
-      "every head whose sets grow harder to tell apart with more keys; that this goes with "
+      "above permuted weights, beyond the sinks, at N = 20. The heads of one model on one text "
+      "count as independent. Separability falls in every head whose sets grow harder to tell apart "
+      "with more keys; that this goes with "
       "entropy is what is tested.";
   claim.test = fmt::format(
       "The 95 % bootstrap interval of the rank correlation of growth and fall over the heads is "

@@ -28,14 +28,11 @@ Claim weights_are_bounded(const Results& results) {
   claim.theorem = true;
   claim.reading =
       "The constants are those of a row: C1 = exp(min l - max l) and C2 = exp(max l - min l) of "
-      "its "
-      "logits l. A constant for all L needs logits in a fixed range.";
+      "its logits l. A constant for all L needs logits in a fixed range.";
   claim.test = fmt::format(
       "In every head at every L the mean over rows of log(n max a)/(max l - min l), the share of "
-      "the "
-      "exponent that the largest weight uses, is from 0 to 1 but for rounding ({:g}). Under "
-      "softmax "
-      "the smallest weight uses the rest.",
+      "the exponent that the largest weight uses, is from 0 to 1 but for rounding ({:g}). Under "
+      "softmax the smallest weight uses the rest.",
       kRoundingOfLogs);
   std::vector<double> shares;
   const Index lengths = std::ssize(numbers(results, "length"));
@@ -66,8 +63,8 @@ Claim weights_vanish(const Results& results) {
                          "The weights vanish as 1/L when the context grows.");
   claim.reading =
       "Lemma 1 is weights_are_bounded; this asks whether the heads of this model come near its "
-      "rate. "
-      "We test the largest weight. The lemma's constants require logits in a fixed range; they do "
+      "rate. We test the largest weight. The lemma's constants require logits in a fixed range; "
+      "they do "
       "not say how far a head is from 1/L if its logits spread with L. Causal heads in disjoint "
       "bins of rows, at L = 32 and above.";
   claim.test = fmt::format(

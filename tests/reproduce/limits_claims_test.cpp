@@ -244,6 +244,10 @@ Claim tightens_at(std::vector<Verdict> with, std::vector<Verdict> beyond) {
   return {};
 }
 
+bool says(const Claim& claim, const char* text) {
+  return claim.measured.find(text) != std::string::npos;
+}
+
 TEST(Places, AVerdictStandsAtAllOfThemWithAndWithoutTheSinks) {
   using enum Verdict;
   const std::vector<Verdict> yes(4, holds), no(4, does_not_hold);
@@ -251,22 +255,19 @@ TEST(Places, AVerdictStandsAtAllOfThemWithAndWithoutTheSinks) {
   EXPECT_EQ(tightens_at(no, no).verdict, does_not_hold);
   EXPECT_EQ(tightens_at(yes, {}).verdict, holds)
       << "without x nothing is measured beyond the sinks";
-  EXPECT_NE(tightens_at(yes, yes).measured.find("Over 4 places the change median is 0.741 ± 0."),
-            std::string::npos)
+  EXPECT_TRUE(says(tightens_at(yes, yes), "Over 4 places the change median is 0.741 ± 0."))
       << tightens_at(yes, yes).measured;
   const Claim sinks = tightens_at(yes, no);
   EXPECT_EQ(sinks.verdict, cannot_tell);
-  EXPECT_NE(
-      sinks.measured.find("It turns with the sinks: with the sinks it holds at 4 of 4 places; "
-                          "beyond them it does not hold at 4 of 4 places."),
-      std::string::npos)
+  EXPECT_TRUE(says(sinks,
+                   "It turns with the sinks: with the sinks it holds at 4 of 4 places; "
+                   "beyond them it does not hold at 4 of 4 places."))
       << sinks.measured;
   const Claim place = tightens_at({holds, holds, cannot_tell, holds}, yes);
   EXPECT_EQ(place.verdict, cannot_tell);
-  EXPECT_NE(
-      place.measured.find("It turns with the place: with the sinks it holds at 3, cannot tell "
-                          "at 1 of 4 places; beyond them it holds at 4 of 4 places."),
-      std::string::npos)
+  EXPECT_TRUE(says(place,
+                   "It turns with the place: with the sinks it holds at 3, cannot tell "
+                   "at 1 of 4 places; beyond them it holds at 4 of 4 places."))
       << place.measured;
 }
 
@@ -274,8 +275,7 @@ TEST(Places, OneIsNoProof) {
   using enum Verdict;
   const Claim one = tightens_at({holds}, {holds});
   EXPECT_EQ(one.verdict, cannot_tell);
-  EXPECT_NE(one.measured.find("It holds here, at 1 of the 4 places that a verdict needs."),
-            std::string::npos)
+  EXPECT_TRUE(says(one, "It holds here, at 1 of the 4 places that a verdict needs."))
       << one.measured;
   // A theorem needs no places, and falls at any.
   const auto safe_at = [](double below) {
