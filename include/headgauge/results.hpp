@@ -115,8 +115,11 @@ struct Claim {
   std::string test;       // the test with its thresholds
   std::string measured;   // one sentence with the numbers
   Verdict verdict = Verdict::cannot_tell;
-  // True if a theorem proves the claim, so that its test only checks the code.
-  bool theorem = false;
+  // True if a theorem proves the claim, so that its test only checks the code; `ours` if the
+  // theorem is headgauge's.
+  bool theorem = false, ours = false;
+  // Each threshold of ours that turns the verdict if it moves by a fifth, in words.
+  std::vector<std::string> turns;
   std::vector<Fact> facts;
 };
 

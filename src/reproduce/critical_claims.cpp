@@ -3,10 +3,9 @@
 
 #include <cmath>
 
-#include "headgauge/claims.hpp"
 #include "headgauge/metric_names.hpp"
 #include "headgauge/ranks.hpp"
-#include "measures/critical.hpp"
+#include "reproduce/claim_tests.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/scan_values.hpp"
 #include "statistics/student.hpp"
@@ -62,7 +61,7 @@ struct ByTheorem {
   Verdict verdict = Verdict::cannot_tell;
   double n = kUndefined, ratio = kUndefined;  // where the ratio is closest to 1
 };
-ByTheorem by_the_theorem(const Results& results, double limit) {
+ByTheorem by_the_theorem(const Results& results, double limit, double tolerance) {
   const auto sizes = numbers(results, "top_n");
   ByTheorem found;
   bool all_outside = true;
@@ -70,8 +69,7 @@ ByTheorem by_the_theorem(const Results& results, double limit) {
     const auto of_heads = finite_values(ratios(results, metric::distance, metric::expected_distance,
                                                results.coord_size("length") - 1, n));
     if (of_heads.size() < kFewestOfMedian) continue;
-    const Place place =
-        place_of(interval_of_median(of_heads), 1 / (1 + kEqualityMargin), 1 + kEqualityMargin);
+    const Place place = place_of(interval_of_median(of_heads), 1 / (1 + tolerance), 1 + tolerance);
     all_outside = all_outside && place == Place::outside;
     if (place == Place::inside) found.verdict = Verdict::holds;
     const double ratio = median(of_heads);
@@ -108,38 +106,21 @@ std::string growth_in_words(const Results& results, const char* metric, const ch
 
 }  // namespace
 
-Claim critical_n_is_small(const Results& results) {
-  Claim claim = claim_of("A", "critical_n_is_small", "Fig. 2c",
-                         "Critical N is below 6 % of the context length.");
-  claim.reading =
-      "Critical N is where distance and expected distance are equal. Theorem 1.2's own expectation "
-      "over random sets (expected_distance) decides. The paper does not define the xbar of its "
-      "figure: the reading \"context\" is a conjecture about it (docs/mathematics.md 2), under "
-      "which the two can meet, and stands beside the verdict. So does the paper's own N, the first "
-      "at "
-      "which a test finds no difference.";
-  claim.test = fmt::format(
-      "At the longest L, at every measured N below {} L: holds where at some of them the 95 % "
-      "interval of the median head's distance/expected_distance (bootstrap over the heads) is "
-      "within {:g} % of 1, does not hold where it is outside at all of them; else cannot tell. In "
-      "the reading \"context\": critical_n, shown by paired tests over heads and over the text at "
-      "settings.critical_level. Not tested with fewer than {} heads, or where that share is less "
-      "than {} keys.",
-      kCriticalShare, 100 * kEqualityMargin, kFewestHeads, kFewestKeys);
+Claim critical_n_is_small(const Results& results, const Thresholds& thresholds) {
+  Claim claim;
   const auto cell = find_cell(results, metric::critical_n, {});
   const auto p = find_cell(results, metric::critical_p, {});
   const auto longest = longest_length(results);
   const auto searched = critical_range(results);
   const auto heads = measured_heads(results);
   if (!cell || !longest || !searched)
-    return not_tested(claim,
-                      "Critical N was not measured: scan with ScanOptions::measures = distance.");
+    return not_tested("Critical N was not measured: scan with ScanOptions::measures = distance.");
   if (heads.size() < kFewestHeads) {
-    return not_tested(claim, fmt::format("The tests mean nothing for {} heads.", heads.size()));
+    return not_tested(fmt::format("The tests mean nothing for {} heads.", heads.size()));
   }
   const double limit = kCriticalShare * *longest;
   if (limit < kFewestKeys) {
-    return not_tested(claim, fmt::format("6 % of L = {} are {:.1f} keys.", *longest, limit));
+    return not_tested(fmt::format("6 % of L = {} are {:.1f} keys.", *longest, limit));
   }
   const auto value_of = [&](const char* metric) {
     const auto found = find_cell(results, metric, {});
@@ -149,7 +130,7 @@ Claim critical_n_is_small(const Results& results) {
   const double low = value_of(metric::closest_n_low), high = value_of(metric::closest_n_high);
   const double ratio_low = value_of(metric::closest_ratio_low),
                ratio_high = value_of(metric::closest_ratio_high);
-  const ByTheorem theorem = by_the_theorem(results, limit);
+  const ByTheorem theorem = by_the_theorem(results, limit, thresholds.at("tolerance"));
   claim.verdict = theorem.verdict;
   double own = 0;
   for (const HeadName& head : heads) {
@@ -189,35 +170,23 @@ Claim critical_n_is_small(const Results& results) {
   return claim;
 }
 
-Claim critical_n_grows_sublinearly(const Results& results) {
-  Claim claim = claim_of("A", "critical_n_grows_sublinearly", "Fig. 2c",
-                         "Critical N grows more slowly than the context length.");
-  claim.reading =
-      "We use closest_n, the N at which the median head's distance comes closest to its expected "
-      "distance: it exists in every model, whether the two become equal or not. The interval "
-      "covers only the variation between heads: all values come from one text and from means over "
-      "all rows up to L, which overlap. The two other definitions of critical N are also shown, "
-      "with the interval that follows from their scatter around a power of L (Student's t over 4 "
-      "lengths or more); they are not judged.";
-  claim.test =
-      "The exponent of closest_n against L over all lengths whose closest_n is not the largest N "
-      "searched, 3 or more: holds where its 95 % interval, by bootstrap over heads, is below 1, "
-      "does not hold where all of it is 1 or above.";
+Claim critical_n_grows_sublinearly(const Results& results, const Thresholds&) {
+  Claim claim;
   bool exists = false;
   for (Index l = 0; l < std::ssize(numbers(results, "length")); ++l) {
     const auto cell = find_cell(results, metric::critical_n, {{"length", l}});
     exists = exists || (cell && !cell->is_none);
   }
   if (!exists && results.metric(metric::critical_n) != nullptr) {
-    return not_tested(claim, "Critical N exists at no length, in the reading \"context\".");
+    return not_tested("Critical N exists at no length, in the reading \"context\".");
   }
   const auto exponent = find_cell(results, metric::closest_n_exponent, {});
   const auto low = find_cell(results, metric::closest_n_exponent_low, {});
   const auto high = find_cell(results, metric::closest_n_exponent_high, {});
   if (!exponent || !low || !high) {
-    return not_tested(claim,
-                      "Fewer than 3 lengths, or fewer than 8 heads, have a closest N: scan with "
-                      "ScanOptions::lengths = 128,256,512,1024.");
+    return not_tested(
+        "Fewer than 3 lengths, or fewer than 8 heads, have a closest N: scan with "
+        "ScanOptions::lengths = 128,256,512,1024.");
   }
   claim.verdict = high->value < 1   ? Verdict::holds
                   : low->value >= 1 ? Verdict::does_not_hold

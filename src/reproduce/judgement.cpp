@@ -11,12 +11,6 @@
 
 namespace headgauge {
 
-const char* const kVotingRule =
-    "Holds where 3/4 of all heads do so, does not hold where fewer would even if all undecided "
-    "ones "
-    "did; else, or with fewer than 4 decided heads, cannot tell. A head's interval is one of 95 % "
-    "(Student's t).";
-
 Place place_of(const Interval& interval, double low, double high) {
   if (std::isnan(interval.low) || std::isnan(interval.high)) return Place::open;
   if (interval.low >= low && interval.high <= high) return Place::inside;
@@ -32,9 +26,9 @@ Verdict verdict_of(Place place) {
   return place == Place::outside ? Verdict::does_not_hold : Verdict::cannot_tell;
 }
 
-Verdict verdict_of_correlation(const Interval& interval) {
+Verdict verdict_of_correlation(const Interval& interval, double weak) {
   if (interval.low > 0) return Verdict::holds;
-  return interval.high < kWeakCorrelation ? Verdict::does_not_hold : Verdict::cannot_tell;
+  return interval.high < weak ? Verdict::does_not_hold : Verdict::cannot_tell;
 }
 
 std::optional<Estimate> power_of(std::span<const double> x, std::span<const double> y) {
@@ -60,22 +54,14 @@ void HeadVotes::add(Place place) {
   if (place == Place::open) ++open;
 }
 
-Verdict HeadVotes::verdict() const {
+Verdict HeadVotes::verdict(double share) const {
   if (judged() < kFewestVotes) return Verdict::cannot_tell;
-  if (yes >= kMostHeads * all()) return Verdict::holds;
-  return yes + open < kMostHeads * all() ? Verdict::does_not_hold : Verdict::cannot_tell;
+  if (yes >= share * all()) return Verdict::holds;
+  return yes + open < share * all() ? Verdict::does_not_hold : Verdict::cannot_tell;
 }
 
-Claim claim_of(std::string paper, std::string name, std::string figure, std::string statement) {
+Claim not_tested(std::string why) {
   Claim claim;
-  claim.paper = std::move(paper);
-  claim.name = std::move(name);
-  claim.figure = std::move(figure);
-  claim.statement = std::move(statement);
-  return claim;
-}
-
-Claim not_tested(Claim claim, std::string why) {
   claim.verdict = Verdict::not_tested;
   claim.measured = std::move(why);
   return claim;

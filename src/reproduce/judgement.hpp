@@ -25,9 +25,8 @@ Place place_of(const Estimate& estimate, double low, double high);
 // Holds if inside, does not hold if outside, cannot tell if open.
 Verdict verdict_of(Place place);
 // Judges a claim that a correlation is above 0, by its interval. The claim does not hold if the
-// whole interval is below kWeakCorrelation, which allows at most a weak dependence.
-inline constexpr double kWeakCorrelation = 0.3;
-Verdict verdict_of_correlation(const Interval& interval);
+// whole interval is below `weak`, which allows at most a weak dependence.
+Verdict verdict_of_correlation(const Interval& interval, double weak);
 
 // Returns the unweighted least-squares slope of log(y) on log(x), with the standard error from the
 // residuals; nothing with fewer than 4 usable points.
@@ -38,25 +37,19 @@ std::optional<Estimate> power_of(std::span<const double> x, std::span<const doub
 Interval interval_of_median(const std::vector<double>& of_heads);
 inline constexpr std::size_t kFewestOfMedian = 8;
 
-// The number of heads that behave as claimed. A claim about heads holds for a model if three
-// quarters of them do. It does not hold if fewer would even if all undecided heads did.
+// The number of heads that behave as claimed. A claim about heads holds for a model if `share` of
+// them do. It does not hold if fewer would even if all undecided heads did.
 struct HeadVotes {
   int yes = 0, no = 0, open = 0;
   void add(Place place);
   int judged() const { return yes + no; }
   int all() const { return yes + no + open; }
-  Verdict verdict() const;
+  Verdict verdict(double share) const;
 };
-inline constexpr double kMostHeads = 0.75;
 inline constexpr int kFewestVotes = 4;
 
-// Describes this rule for Claim::test.
-extern const char* const kVotingRule;
-
-// Makes a claim that is not yet tested.
-Claim claim_of(std::string paper, std::string name, std::string figure, std::string statement);
-// Marks a claim as not tested, with the reason.
-Claim not_tested(Claim claim, std::string why);
+// Returns a claim that is not tested, with the reason.
+Claim not_tested(std::string why);
 // Returns the reason: no head has enough points for an exponent of a metric of this group.
 std::string too_few_points(std::string_view group);
 inline constexpr const char* kNoDistance =

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "headgauge/claims.hpp"
@@ -12,10 +13,11 @@
 namespace headgauge {
 namespace {
 
-std::vector<Claim> tested(const LimitsClaim& claim, std::span<const Results> places) {
+std::vector<Claim> tested(const DeclaredClaim& claim, const Thresholds& thresholds,
+                          std::span<const Results> places) {
   std::vector<Claim> claims;
   for (const Results& place : places) {
-    Claim judged = claim.judge(place);
+    Claim judged = claim.judge(place, thresholds);
     if (judged.verdict != Verdict::not_tested) claims.push_back(std::move(judged));
   }
   return claims;
@@ -56,18 +58,15 @@ std::string over_places(std::span<const Claim> claims) {
                      mean.standard_error);
 }
 
-Claim judge_at(const LimitsClaim& listed, const Places& places) {
-  Claim claim = listed.judge(places.with.front());
-  if (listed.rests == LimitsClaim::Rests::on_pieces_or_cases) return claim;
-  const std::vector<Claim> with = tested(listed, places.with);
+Claim judge_at(const DeclaredClaim& listed, const Thresholds& thresholds, const Places& places) {
+  if (!listed.with_places) return listed.judge(places.with.front(), thresholds);
+  const std::vector<Claim> with = tested(listed, thresholds, places.with);
+  const std::vector<Claim> beyond =
+      listed.with_sinks ? tested(listed, thresholds, places.beyond) : std::vector<Claim>();
   std::vector<Claim> all = with;
-  if (all.empty()) return claim;
-  std::vector<Claim> beyond;
-  if (listed.rests == LimitsClaim::Rests::on_places_and_sinks) {
-    beyond = tested(listed, places.beyond);
-    all.insert(all.end(), beyond.begin(), beyond.end());
-  }
-  claim = with.front();
+  all.insert(all.end(), beyond.begin(), beyond.end());
+  if (with.empty()) return listed.judge(places.with.front(), thresholds);
+  Claim claim = with.front();
   if (claim.theorem) {
     if (agreeing(all, Verdict::holds) < all.size()) claim.verdict = Verdict::does_not_hold;
     return claim;
@@ -87,18 +86,48 @@ Claim judge_at(const LimitsClaim& listed, const Places& places) {
   return claim;
 }
 
-}  // namespace
+constexpr std::array kMoves = {0.8, 1.2};
 
-std::vector<Claim> limits_claims(const Results& results) {
+// Says which threshold of ours turns the verdict if it moves by a fifth.
+void add_turns(const DeclaredClaim& listed, const Places& places, Claim& claim) {
+  if (claim.verdict == Verdict::not_tested) return;
+  for (const auto& [name, value] : listed.thresholds) {
+    for (const double move : kMoves) {
+      Thresholds moved = listed.thresholds;
+      moved[name] *= move;
+      const Verdict verdict = judge_at(listed, moved, places).verdict;
+      if (verdict == claim.verdict) continue;
+      claim.turns.push_back(fmt::format("{} = {:g} in place of {:g}: {}", name, moved[name], value,
+                                        verdict_text(verdict)));
+    }
+  }
+}
+
+std::vector<Claim> judge_all(const std::string& paper, const Places& places) {
   std::vector<Claim> claims;
-  for (const LimitsClaim& claim : all_limits_claims()) claims.push_back(claim.judge(results));
+  for (const DeclaredClaim& listed : declared_claims(paper)) {
+    claims.push_back(judge_at(listed, listed.thresholds, places));
+    add_turns(listed, places, claims.back());
+  }
   return claims;
 }
 
+}  // namespace
+
 std::vector<Claim> judge_at(const Places& places) {
+  return judge_all("A", places);
+}
+
+std::vector<Claim> limits_claims(const Results& results) {
   std::vector<Claim> claims;
-  for (const LimitsClaim& claim : all_limits_claims()) claims.push_back(judge_at(claim, places));
+  for (const DeclaredClaim& claim : declared_claims("A")) {
+    claims.push_back(claim.judge(results, claim.thresholds));
+  }
   return claims;
+}
+
+std::vector<Claim> tokens_claims(const Results& results) {
+  return judge_all("B", {.with = {results}, .beyond = {}});
 }
 
 }  // namespace headgauge

@@ -1,22 +1,12 @@
 // Which verdicts on paper A stand wherever the text is read, and with the sinks as without them.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "headgauge/results.hpp"
+#include "reproduce/claim_tests.hpp"
 
 namespace headgauge {
-
-struct LimitsClaim {
-  Claim (*judge)(const Results&);
-  // What a verdict may turn with: the place in the text; also the sinks; or neither, because the
-  // claim has a test of its own over pieces or cases.
-  enum class Rests { on_places, on_places_and_sinks, on_pieces_or_cases } rests;
-};
-
-// Lists the claims of limits_claims().
-std::span<const LimitsClaim> all_limits_claims();
 
 // A verdict needs this many places in the text.
 inline constexpr std::size_t kPlaces = 4;

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "headgauge/catalogue.hpp"
-#include "headgauge/claims.hpp"
 #include "headgauge/metric_names.hpp"
 #include "headgauge/ranks.hpp"
+#include "reproduce/claim_tests.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/scan_values.hpp"
 #include "statistics/student.hpp"
@@ -16,9 +16,7 @@ namespace headgauge {
 namespace {
 
 constexpr double kShare = 0.1;        // share that is judged; the others are shown for comparison
-constexpr double kCollapse = -0.1;    // an exponent below this is a collapse
 constexpr double kFromContext = 128;  // in shorter contexts a tenth of the keys is only a handful
-constexpr double kNoFall = -0.02;     // change of a share of the set that counts as no fall
 
 // Returns a metric over the heads in the first bin whose rows have at least kFromContext keys, and
 // in the last bin.
@@ -46,28 +44,15 @@ std::string not_selected_by_share() {
 
 }  // namespace
 
-Claim proportional_margin_collapses(const Results& results) {
-  Claim claim = claim_of("A", "proportional_margin_collapses", "Corollary 2",
-                         "When N grows in proportion to L, the selected set and the other keys "
-                         "collapse into each other.");
-  claim.reading =
-      "We use the distance per unselected key (margin_at_share), which is constant at a fixed N if "
-      "the distance grows linearly. N is a tenth of the keys of the row; rows in disjoint "
-      "bins, at L = 32 and above.";
-  claim.test = fmt::format(
-      "Least squares of log margin on log L at N = {} L, head by head, at least 4 points: "
-      "collapses "
-      "where the 95 % interval of the exponent is below {}, does not if it is above. Heads with "
-      "a "
-      "window below L are left out. {}",
-      kShare, kCollapse, kVotingRule);
+Claim proportional_margin_collapses(const Results& results, const Thresholds& thresholds) {
+  Claim claim;
   const auto shares = numbers(results, "top_share");
   const auto judged = find_label(results, "top_share", kShare);
-  if (!judged) return not_tested(claim, not_selected_by_share());
+  if (!judged) return not_tested(not_selected_by_share());
   HeadVotes votes;
   for (Index s = 0; s < std::ssize(shares); ++s) {
-    const HeadPowers powers =
-        powers_of_heads(results, metric::margin_at_share, {"top_share", s}, -HUGE_VAL, kCollapse);
+    const HeadPowers powers = powers_of_heads(results, metric::margin_at_share, {"top_share", s},
+                                              -HUGE_VAL, thresholds.at("exponent"));
     if (s == *judged) votes = powers.votes;
     const std::vector<double> exponents = powers.values();
     if (exponents.empty()) continue;
@@ -82,42 +67,30 @@ Claim proportional_margin_collapses(const Results& results) {
           kShare, median(exponents), least, most, votes.yes, votes.all(), votes.no, votes.open);
     }
   }
-  if (claim.measured.empty()) return not_tested(claim, too_few_points("proportion"));
-  claim.verdict = votes.verdict();
+  if (claim.measured.empty()) return not_tested(too_few_points("proportion"));
+  claim.verdict = votes.verdict(thresholds.at("heads"));
   claim.facts.push_back({"heads", static_cast<double>(votes.all())});
   claim.facts.push_back({"heads_collapsing", static_cast<double>(votes.yes)});
   return claim;
 }
 
-Claim proportional_separability_falls(const Results& results) {
-  Claim claim = claim_of("A", "proportional_separability_falls", "Corollary 2",
-                         "When N grows in proportion to L, ever fewer of the selected keys can be "
-                         "told apart.");
-  claim.reading =
-      "We use separability above that of the same weights permuted among the keys "
-      "(separability_excess_at_share), because a fall with L alone is not due to selection.";
-  claim.test = fmt::format(
-      "At N = {} L, between the first bin of rows of {:g} keys or more and the last, paired over "
-      "the "
-      "heads (Student's t, 95 %): holds where the interval of the change of the mean excess is "
-      "below "
-      "{}, does not if it is above, else cannot tell. Heads with a window below L are left out.",
-      kShare, kFromContext, kNoFall);
+Claim proportional_separability_falls(const Results& results, const Thresholds& thresholds) {
+  Claim claim;
   const auto shares = numbers(results, "top_share");
   const auto judged = find_label(results, "top_share", kShare);
-  if (!judged) return not_tested(claim, not_selected_by_share());
+  if (!judged) return not_tested(not_selected_by_share());
   const std::string metric = metric::separability_excess_at_share;
   const FirstAndLast found = first_and_last(results, metric, *judged);
   const auto heads = static_cast<int>(found.first.size());
   if (heads < kFewestVotes) {
-    return not_tested(claim, fmt::format("{} heads have two bins of L from 128 on.", heads));
+    return not_tested(fmt::format("{} heads have two bins of L from 128 on.", heads));
   }
   const TTest change = paired_t_test(found.last, found.first);
   const Interval interval =
       t_interval({change.difference, change.standard_error, change.degrees_of_freedom});
-  claim.verdict = interval.high < kNoFall  ? Verdict::holds
-                  : interval.low > kNoFall ? Verdict::does_not_hold
-                                           : Verdict::cannot_tell;
+  claim.verdict = interval.high < thresholds.at("change")  ? Verdict::holds
+                  : interval.low > thresholds.at("change") ? Verdict::does_not_hold
+                                                           : Verdict::cannot_tell;
   claim.measured = fmt::format(
       "At N = {} L the mean excess over {} heads goes from {:.3f} to {:.3f}, by {:+.3f} ({:+.3f} "
       "to "

@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "headgauge/catalogue.hpp"
-#include "headgauge/claims.hpp"
 #include "headgauge/metric_names.hpp"
 #include "headgauge/ranks.hpp"
+#include "reproduce/claim_tests.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/rates.hpp"
 #include "statistics/rank_correlation.hpp"
@@ -16,8 +16,6 @@
 
 namespace headgauge {
 namespace {
-
-constexpr double kFastFall = -0.8;  // exponent -1 (1/n) plus a margin of 0.2
 
 // The divergence of the predictions for each number of random keys added to one window, in batches
 // of rows of the second half of the context. The rows of a batch see `others` keys outside the
@@ -94,23 +92,13 @@ std::string add_rates(const Results& results, Claim& claim) {
       usual, slowest);
 }
 
-Claim falls_with_keys(Claim claim, const Results& results, Index window) {
-  claim.reading =
-      "A question of headgauge's own: paper B bounds heads, not models. If the error of every head "
-      "falls as 1/sqrt n, as errors of means do, and is small, a divergence that is quadratic in "
-      "it falls as 1/n; if KL is above 0.1 nats, errors are not small. We use rows of the second "
-      "half of the context, in batches of neighbouring rows that count as independent. n keys out "
-      "of m without repetition count as 1/(1/n - 1/m).";
-  claim.test = fmt::format(
-      "Least squares of log KL on log n, n from 4 to a quarter of L, batch by batch, at least 4 "
-      "points: holds where the 95 % interval of the mean exponent (Student's t over the batches) "
-      "is below {}, does not hold where it is above; else cannot tell.",
-      kFastFall);
+Claim falls_with_keys(const Results& results, const Thresholds& thresholds, Index window) {
+  Claim claim;
   const LabelledArray* kl = results.metric(experiment_metric("all_heads", metric::kl));
   if (kl == nullptr) {
-    return not_tested(claim,
-                      "No model predicted a next token with random keys: give "
-                      "TokensOptions::model, a causal model and its head.");
+    return not_tested(
+        "No model predicted a next token with random keys: give "
+        "TokensOptions::model, a causal model and its head.");
   }
   const double longest = kl->dim("all_heads_length").numbers().back();
   const Divergence divergence = divergence_of(*kl, window);
@@ -119,11 +107,11 @@ Claim falls_with_keys(Claim claim, const Results& results, Index window) {
   const double last_exponent = mean_with_error(exponents.last).value;
   const Interval interval = t_interval(exponent);
   if (std::isnan(interval.low)) {
-    return not_tested(claim,
-                      "There are fewer than 4 numbers of keys up to L/4: L of at least 128 "
-                      "has them.");
+    return not_tested(
+        "There are fewer than 4 numbers of keys up to L/4: L of at least 128 "
+        "has them.");
   }
-  claim.verdict = verdict_of(place_of(interval, -HUGE_VAL, kFastFall));
+  claim.verdict = verdict_of(place_of(interval, -HUGE_VAL, thresholds.at("exponent")));
   claim.facts = {{"exponent", exponent.value},
                  {"low", interval.low},
                  {"high", interval.high},
@@ -154,52 +142,32 @@ Claim falls_with_keys(Claim claim, const Results& results, Index window) {
 
 }  // namespace
 
-Claim model_converges_with_random_keys(const Results& results) {
-  return falls_with_keys(
-      claim_of("B", "model_converges_with_random_keys", "Token complexity, random keys",
-               "If every head sees its own key and n random ones, the model's predictions come "
-               "back as 1/n or faster, as they would if the errors of all heads fell as 1/sqrt n."),
-      results, 0);
+Claim model_converges_with_random_keys(const Results& results, const Thresholds& thresholds) {
+  return falls_with_keys(results, thresholds, 0);
 }
 
-Claim model_converges_with_window(const Results& results) {
-  return falls_with_keys(
-      claim_of(
-          "B", "model_converges_with_window", "Token complexity, window and random keys",
-          "If every head sees the last 32 keys and n random ones, the model's predictions come "
-          "back as 1/n or faster, as they would if the errors of all heads fell as 1/sqrt n."),
-      results, 1);
+Claim model_converges_with_window(const Results& results, const Thresholds& thresholds) {
+  return falls_with_keys(results, thresholds, 1);
 }
 
-Claim error_constant_predicts(const Results& results) {
-  Claim claim = claim_of("B", "error_constant_predicts", "Token complexity, one head at a time",
-                         "The constant of a head's error says how much the model suffers when "
-                         "that head sees random keys.");
-  claim.reading =
-      "One head at a time sees its own key and 32 random ones; error_constant is n times the "
-      "squared relative error of its output, in the limit. The model may care little for the "
-      "output of a head that is far off.";
-  claim.test = fmt::format(
-      "The 95 % bootstrap interval of the rank correlation of error_constant and the divergence of "
-      "the predictions over the heads is above 0. Does not hold where it is below {}, which allows "
-      "at most a weak dependence; else cannot tell. At least {} heads.",
-      kWeakCorrelation, kFewestPairs);
+Claim error_constant_predicts(const Results& results, const Thresholds& thresholds) {
+  Claim claim;
   const LabelledArray* constant =
       results.metric(experiment_metric("model", metric::error_constant));
   const LabelledArray* kl = results.metric(experiment_metric("each_head", metric::kl));
   if (constant == nullptr || kl == nullptr) {
-    return not_tested(claim,
-                      "No model predicted a next token with random keys in one head: give "
-                      "TokensOptions::model, a causal model and its head.");
+    return not_tested(
+        "No model predicted a next token with random keys in one head: give "
+        "TokensOptions::model, a causal model and its head.");
   }
   constexpr std::uint32_t kPair = 0x6572636f;  // a separate random stream
   const RankCorrelation found = rank_correlation(constant->values, kl->values, 0, kPair);
   if (std::isnan(found.low) || std::isnan(found.high)) {
     return not_tested(
-        claim, fmt::format("{} heads have both values; {} heads with different values are needed.",
-                           found.pairs, kFewestPairs));
+        fmt::format("{} heads have both values; {} heads with different values are needed.",
+                    found.pairs, kFewestPairs));
   }
-  claim.verdict = verdict_of_correlation({found.low, found.high});
+  claim.verdict = verdict_of_correlation({found.low, found.high}, thresholds.at("weak"));
   claim.facts = {{"rank_correlation", found.value},
                  {"low", found.low},
                  {"high", found.high},

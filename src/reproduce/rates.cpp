@@ -26,7 +26,8 @@ double freedom_of_fit(const LabelledArray& metric, std::size_t offset, double pa
   return left > 0 ? left : kKnownError;
 }
 
-Rates rates_of(const Results& results, const std::string& experiment, const std::string& kind) {
+Rates rates_of(const Results& results, const std::string& experiment, const std::string& kind,
+               double margin) {
   Rates rates;
   const LabelledArray* fitted =
       results.metric(experiment_metric(experiment, fmt::format("rate_{}", kind)));
@@ -40,8 +41,7 @@ Rates rates_of(const Results& results, const std::string& experiment, const std:
     if (std::isnan(cell.value) || !(cell.standard_error > 0) || std::isnan(prediction)) continue;
     const MeanWithError rate{cell.value, cell.standard_error, freedom_of_fit(*fitted, i, 2)};
     ++rates.fitted;
-    if (prediction >= kDemanding) ++rates.demanding;
-    if (t_test(rate, prediction - kRateMargin, Tail::above).p < kRateLevel) ++rates.fast_enough;
+    if (t_test(rate, prediction - margin, Tail::above).p < kRateLevel) ++rates.fast_enough;
     p_of_slower.push_back(t_test(rate, prediction, Tail::below).p);
     rates.least_margin =
         std::fmin(rates.least_margin, (rate.value - prediction) / rate.standard_error);
@@ -76,8 +76,8 @@ void add_facts(const Rates& rates, const std::string& kind, Claim& claim) {
 bool judge_both(const Rates& mean, const Rates& covariance, int fewest, double share,
                 std::string_view what, Claim& claim) {
   if (std::min(mean.fitted, covariance.fitted) < fewest) {
-    claim = not_tested(std::move(claim), fmt::format("{} and {} {} have a rate.", mean.fitted,
-                                                     covariance.fitted, what));
+    claim =
+        not_tested(fmt::format("{} and {} {} have a rate.", mean.fitted, covariance.fitted, what));
     return false;
   }
   const Verdict a = mean.verdict(share), b = covariance.verdict(share);

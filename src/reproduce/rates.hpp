@@ -8,21 +8,16 @@
 
 namespace headgauge {
 
-// A rate is fast enough if it is significantly above its prediction minus this margin.
-inline constexpr double kRateMargin = 0.05;
 inline constexpr double kRateLevel = 0.05;  // level of the test of each rate
 // Level of several tests that must all pass: the probability that together they refute a true
 // claim.
 inline constexpr double kFamilyLevel = 0.01;
-// A smaller predicted rate demands almost nothing.
-inline constexpr double kDemanding = 0.01;
 
 // The rates of one kind of error, over all scales or heads whose rate has a standard error.
 struct Rates {
   int fitted = 0;
   int slower = 0;  // significantly below the prediction, tested together (Benjamini and Hochberg)
   int fast_enough = 0;
-  int demanding = 0;                 // rates whose prediction is at least kDemanding
   double least_margin = kUndefined;  // rate minus prediction, in standard errors
   double slowest = kUndefined, fastest = kUndefined;
 
@@ -30,8 +25,10 @@ struct Rates {
   Verdict verdict(double share) const;
 };
 
-// Compares the metrics EXPERIMENT_rate_KIND and EXPERIMENT_rate_predicted.
-Rates rates_of(const Results& results, const std::string& experiment, const std::string& kind);
+// Compares the metrics EXPERIMENT_rate_KIND and EXPERIMENT_rate_predicted. A rate is fast enough if
+// it is significantly above its prediction less `margin`.
+Rates rates_of(const Results& results, const std::string& experiment, const std::string& kind,
+               double margin);
 
 // Returns the degrees of freedom of the fit behind a cell, from its points (`rows`). If the file
 // lacks them, returns infinity, so that the standard error counts as known.

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "headgauge/cells.hpp"
-#include "headgauge/claims.hpp"
 #include "headgauge/metric_names.hpp"
 #include "headgauge/ranks.hpp"
+#include "reproduce/claim_tests.hpp"
 #include "reproduce/judgement.hpp"
 #include "statistics/rank_correlation.hpp"
 
@@ -124,25 +124,13 @@ void add_facts(const AnsweredCases& cases, const RankCorrelation& found, Claim& 
 }
 
 // `sign`: 1 if a growth of `values` is the sign, -1 if a fall is.
-Claim sign_of_lost_answers(Claim claim, const Results& results, const std::string& what,
-                           std::vector<double> AnsweredCases::*values, int sign,
-                           std::uint32_t stream) {
-  const char* const move = sign > 0 ? "growth" : "fall";
-  claim.reading = fmt::format(
-      "The {} is the mean over the heads and over all rows of a case, the answer that of the same "
-      "case. Answers and heads are compared among cases of one task (ranks within a task). Both "
-      "may follow the length of the context and have nothing else in common, so that the length is "
-      "held fixed; the facts also have the correlation without that.",
-      what);
-  claim.test = fmt::format(
-      "Over the cases of tasks that the model does, at least {}, the longest twice as long as the "
-      "shortest and not all right: the 95 % bootstrap interval of the partial rank correlation of "
-      "the {} of the {} and the loss of the answer, given the tokens of the case, is above 0. Does "
-      "not hold where it is below {}; else cannot tell.",
-      kFewestPairs, move, what, kWeakCorrelation);
+Claim sign_of_lost_answers(const Results& results, const Thresholds& thresholds,
+                           const std::string& what, std::vector<double> AnsweredCases::*values,
+                           int sign, std::uint32_t stream) {
+  Claim claim;
   const AnsweredCases cases = cases_of(results);
   const std::string why = untestable(cases);
-  if (!why.empty()) return not_tested(claim, why);
+  if (!why.empty()) return not_tested(why);
   std::vector<double> moved = cases.within_tasks(cases.*values);
   for (double& value : moved) value *= sign;
   const std::vector<double> loss = cases.within_tasks(cases.loss);
@@ -150,11 +138,12 @@ Claim sign_of_lost_answers(Claim claim, const Results& results, const std::strin
   const RankCorrelation partial =
       partial_rank_correlation(moved, loss, cases.within_tasks(cases.tokens), 0, stream);
   if (std::isnan(partial.low) || std::isnan(partial.high)) {
-    return not_tested(claim, fmt::format("{} cases have a {} and an answer; {} with different "
-                                         "values are needed.",
-                                         partial.pairs, what, kFewestPairs));
+    return not_tested(
+        fmt::format("{} cases have a {} and an answer; {} with different "
+                    "values are needed.",
+                    partial.pairs, what, kFewestPairs));
   }
-  claim.verdict = verdict_of_correlation({partial.low, partial.high});
+  claim.verdict = verdict_of_correlation({partial.low, partial.high}, thresholds.at("weak"));
   claim.measured = fmt::format(
       "Over {} cases the partial rank correlation is {:.2f} ({:.2f} to {:.2f}), without holding "
       "the "
@@ -170,30 +159,18 @@ Claim sign_of_lost_answers(Claim claim, const Results& results, const std::strin
 
 }  // namespace
 
-Claim answers_are_lost_with_context(const Results& results) {
-  Claim claim = claim_of("A", "answers_are_lost_with_context", "Capacity",
-                         "Attention retrieves less as the set that it selects grows with the "
-                         "context.");
-  claim.reading =
-      "To retrieve is to answer a case of a task. The context is the case's number of tokens; the "
-      "facts say whether the heads select more keys there (the exponential of the entropy beyond "
-      "the sinks, in the mean over the heads).";
-  claim.test = fmt::format(
-      "Over the cases of tasks that the model does, at least {}, the longest twice as long as the "
-      "shortest and not all right: the 95 % bootstrap interval of the rank correlation of the "
-      "tokens of a case and the loss of its answer, both ranked within a task, is above 0. Does "
-      "not hold where it is below {}; else cannot tell.",
-      kFewestPairs, kWeakCorrelation);
+Claim answers_are_lost_with_context(const Results& results, const Thresholds& thresholds) {
+  Claim claim;
   const AnsweredCases cases = cases_of(results);
   const std::string why = untestable(cases);
-  if (!why.empty()) return not_tested(claim, why);
+  if (!why.empty()) return not_tested(why);
   constexpr std::uint32_t kStream = 0x6c6f7374;
   const RankCorrelation found = rank_correlation(cases.within_tasks(cases.tokens),
                                                  cases.within_tasks(cases.loss), 0, kStream);
   if (std::isnan(found.low) || std::isnan(found.high)) {
-    return not_tested(claim, "Every task has cases of one length only.");
+    return not_tested("Every task has cases of one length only.");
   }
-  claim.verdict = verdict_of_correlation({found.low, found.high});
+  claim.verdict = verdict_of_correlation({found.low, found.high}, thresholds.at("weak"));
   const auto [shortest, longest] = std::ranges::minmax(cases.tokens);
   const double few = share_right(cases, shortest, 2 * shortest - 1);
   const double many = share_right(cases, longest / 2 + 1, longest);
@@ -215,16 +192,13 @@ Claim answers_are_lost_with_context(const Results& results) {
   return claim;
 }
 
-Claim growing_entropy_loses_answers(const Results& results) {
-  return sign_of_lost_answers(claim_of("A", "growing_entropy_loses_answers", "Early warning",
-                                       "Where the heads' entropy grows, answers are lost."),
-                              results, "entropy", &AnsweredCases::entropy, 1, 0x61656e74);
+Claim growing_entropy_loses_answers(const Results& results, const Thresholds& thresholds) {
+  return sign_of_lost_answers(results, thresholds, "entropy", &AnsweredCases::entropy, 1,
+                              0x61656e74);
 }
 
-Claim falling_separability_loses_answers(const Results& results) {
-  return sign_of_lost_answers(claim_of("A", "falling_separability_loses_answers", "Early warning",
-                                       "Where the heads' separability falls, answers are lost."),
-                              results, "separability", &AnsweredCases::separability, -1,
+Claim falling_separability_loses_answers(const Results& results, const Thresholds& thresholds) {
+  return sign_of_lost_answers(results, thresholds, "separability", &AnsweredCases::separability, -1,
                               0x61736570);
 }
 

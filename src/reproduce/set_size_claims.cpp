@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "headgauge/cells.hpp"
-#include "headgauge/claims.hpp"
 #include "headgauge/metric_names.hpp"
 #include "headgauge/ranks.hpp"
+#include "reproduce/claim_tests.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/scan_values.hpp"
 #include "results/mean_of.hpp"
@@ -18,10 +18,7 @@ namespace {
 
 constexpr double kFirstN = 5;                    // at N = 1 the bound equals the distance
 constexpr double kNearFrom = 50, kNearTo = 100;  // "near 100": the largest N there
-constexpr double kConverged = 0.05;              // tolerance of the ratio of two distances
-constexpr double kTracks = 0.1;                  // tolerance of a share of the set
 constexpr double kBelowLevel = 0.05;
-constexpr double kNoGain = 0.02;  // change of a share of the set that counts as no gain
 
 // Returns the index of the largest N from 50 to 100 with fewer than L - 1 selected keys, and of the
 // smallest from 5 on; -1 if there is none.
@@ -49,19 +46,10 @@ std::string needs_sizes() {
 
 }  // namespace
 
-Claim distance_bound_tightens(const Results& results) {
-  Claim claim = claim_of("A", "distance_bound_tightens", "Fig. 2b",
-                         "The upper bound of Theorem 1 gets tight as N nears 100.");
-  claim.reading =
-      "Tight means that bound/distance is near 1; gets tight means that it falls from N = 5 on. At "
-      "N = 1 bound and distance are the same.";
-  claim.test = fmt::format(
-      "At the longest L, head by head: bound/distance at the largest N from {:g} to {:g} over that "
-      "at the smallest N from {:g} on. Holds where the 95 % interval of the median head (bootstrap "
-      "over the heads) is below 1, does not hold where it is above; else cannot tell.",
-      kNearFrom, kNearTo, kFirstN);
+Claim distance_bound_tightens(const Results& results, const Thresholds&) {
+  Claim claim;
   const Sizes sizes = sizes_of(results);
-  if (!sizes.both()) return not_tested(claim, needs_sizes());
+  if (!sizes.both()) return not_tested(needs_sizes());
   const Index length = results.coord_size("length") - 1;
   const auto factors_at = [&](Index n) {
     return ratios(results, metric::distance_bound_paper, metric::distance, length, n);
@@ -70,7 +58,7 @@ Claim distance_bound_tightens(const Results& results) {
   std::vector<double> changes;
   for (std::size_t h = 0; h < first.size(); ++h) changes.push_back(last[h] / first[h]);
   changes = finite_values(changes);
-  if (changes.empty()) return not_tested(claim, kNoDistance);
+  if (changes.empty()) return not_tested(kNoDistance);
   const Interval interval = interval_of_median(changes);
   claim.verdict = changes.size() < kFewestOfMedian ? Verdict::cannot_tell
                                                    : verdict_of(place_of(interval, -HUGE_VAL, 1));
@@ -91,22 +79,10 @@ Claim distance_bound_tightens(const Results& results) {
   return claim;
 }
 
-Claim distances_converge(const Results& results) {
-  Claim claim = claim_of("A", "distances_converge", "Fig. 2b",
-                         "Distance and expected distance converge near N = 100.");
-  claim.reading =
-      "Theorem 1.2's own expectation decides; the reading \"context\", a conjecture "
-      "(docs/mathematics.md 2), stands beside it. The few keys that are left out of a short "
-      "context "
-      "change both, so the longest L is judged; the others are facts.";
-  claim.test = fmt::format(
-      "At the longest L and the largest N from {:g} to {:g}: the 95 % interval of the median "
-      "head's "
-      "distance/expected distance (bootstrap over the heads) is within {:g} % of 1, or outside; "
-      "else cannot tell.",
-      kNearFrom, kNearTo, 100 * kConverged);
+Claim distances_converge(const Results& results, const Thresholds& thresholds) {
+  Claim claim;
   const Sizes sizes = sizes_of(results);
-  if (sizes.last < 0) return not_tested(claim, needs_sizes());
+  if (sizes.last < 0) return not_tested(needs_sizes());
   const auto lengths = numbers(results, "length");
   const auto at = [&](Index length, Index n) {
     return finite_values(
@@ -116,11 +92,12 @@ Claim distances_converge(const Results& results) {
   const std::vector<double> judged = finite_values(
       ratios(results, metric::distance, metric::expected_distance, longest, sizes.last));
   const std::vector<double> context = at(longest, sizes.last);
-  if (judged.empty() || context.empty()) return not_tested(claim, kNoDistance);
+  if (judged.empty() || context.empty()) return not_tested(kNoDistance);
   const Interval interval = interval_of_median(judged), beside = interval_of_median(context);
   claim.verdict = judged.size() < kFewestOfMedian
                       ? Verdict::cannot_tell
-                      : verdict_of(place_of(interval, 1 / (1 + kConverged), 1 + kConverged));
+                      : verdict_of(place_of(interval, 1 / (1 + thresholds.at("tolerance")),
+                                            1 + thresholds.at("tolerance")));
   claim.measured = fmt::format(
       "At N = {:g} of L = {:g} the ratio is {} ({} to {}) in the median of {} heads; in the "
       "reading "
@@ -141,20 +118,8 @@ Claim distances_converge(const Results& results) {
   return claim;
 }
 
-Claim separability_bound_tracks(const Results& results) {
-  Claim claim = claim_of("A", "separability_bound_tracks", "Theorem 2",
-                         "The exponential upper bound of Theorem 2 tracks the largest separability "
-                         "that is measured.");
-  claim.reading =
-      "Tracks means within 0.1 at every N. The largest may be that of a head over its rows, which "
-      "its own bound must be near to, or that over the heads: the claim fails where the bound is "
-      "far from both.";
-  claim.test = fmt::format(
-      "At the longest L and every N from {:g} to {:g}: the 95 % interval, over the heads, of the "
-      "mean of separability_upper_paper less separability is within {:g}. Does not hold where at "
-      "some N it is outside and the mean bound is further than that from the head of the largest "
-      "separability, too; else cannot tell.",
-      kFirstN, kNearTo, kTracks);
+Claim separability_bound_tracks(const Results& results, const Thresholds& thresholds) {
+  Claim claim;
   const auto labels = numbers(results, "top_n");
   const Index length = longest_length(results) ? results.coord_size("length") - 1 : 0;
   std::vector<std::string> parts;
@@ -174,10 +139,11 @@ Claim separability_bound_tracks(const Results& results) {
     }
     if (gaps.size() < kFewestOfMedian) continue;
     const MeanWithError gap = mean_with_error(gaps);
-    const Place place = place_of(t_interval(gap), -kTracks, kTracks);
+    const Place place =
+        place_of(t_interval(gap), -thresholds.at("tolerance"), thresholds.at("tolerance"));
     const double bound = mean_with_error(bounds).value, most = std::ranges::max(values);
     all = all && place == Place::inside;
-    far = far || (place == Place::outside && std::abs(bound - most) > kTracks);
+    far = far || (place == Place::outside && std::abs(bound - most) > thresholds.at("tolerance"));
     parts.push_back(fmt::format("{:.2f} compared with {:.2f} (± {:.2f}; {:.2f}) at N = {:g}", bound,
                                 mean_with_error(values).value, gap.standard_error, most,
                                 labels[n]));
@@ -185,10 +151,11 @@ Claim separability_bound_tracks(const Results& results) {
     claim.facts.push_back({fmt::format("largest_{:g}", labels[n]), most});
   }
   if (parts.empty()) {
-    return not_tested(claim, fmt::format("Fewer than {} heads have a separability at some N from 5 "
-                                         "to 100: scan with ScanOptions::measures = separability "
-                                         "and MeasureOptions::top_n = 5,20,100.",
-                                         kFewestOfMedian));
+    return not_tested(
+        fmt::format("Fewer than {} heads have a separability at some N from 5 "
+                    "to 100: scan with ScanOptions::measures = separability "
+                    "and MeasureOptions::top_n = 5,20,100.",
+                    kFewestOfMedian));
   }
   claim.verdict = all ? Verdict::holds : far ? Verdict::does_not_hold : Verdict::cannot_tell;
   claim.measured = fmt::format(
@@ -198,20 +165,8 @@ Claim separability_bound_tracks(const Results& results) {
   return claim;
 }
 
-Claim separability_bound_without_sphere(const Results& results) {
-  Claim claim = claim_of("A", "separability_bound_without_sphere", "Theorem 2, limitations",
-                         "Separability has a lower bound without the assumption that the vectors "
-                         "lie evenly on a sphere.");
-  claim.theorem = true;
-  claim.reading =
-      "The paper names this bound as future work; headgauge's theorem T2d (docs/mathematics.md 3) "
-      "has one, with r as measured, for keys that are dealt to the weights at random. So we "
-      "compare it with separability_null, which deals them once in each row.";
-  claim.test = fmt::format(
-      "Over all heads, at every L and every N from {:g} to {:g}: in no cell is the mean of "
-      "separability_null below that of separability_null_lower by a one-sided t test at {:g} over "
-      "the number of cells.",
-      kFirstN, kNearTo, kBelowLevel);
+Claim separability_bound_without_sphere(const Results& results, const Thresholds&) {
+  Claim claim;
   const auto labels = numbers(results, "top_n");
   std::vector<double> p, bounds, nulls;
   double below_printed = 0;
@@ -241,11 +196,11 @@ Claim separability_bound_without_sphere(const Results& results) {
     }
   }
   if (p.empty()) {
-    return not_tested(claim,
-                      "No separability_null_lower with an error was measured: scan with "
-                      "ScanOptions::measures = separability, MeasureOptions::top_n = 5,20,100 and "
-                      "ScanOptions::lengths = 256, on the unit sphere and without a pattern that "
-                      "chooses its keys by their scores or anew for each query.");
+    return not_tested(
+        "No separability_null_lower with an error was measured: scan with "
+        "ScanOptions::measures = separability, MeasureOptions::top_n = 5,20,100 and "
+        "ScanOptions::lengths = 256, on the unit sphere and without a pattern that "
+        "chooses its keys by their scores or anew for each query.");
   }
   const auto cells = static_cast<double>(p.size());
   const auto below = static_cast<double>(
@@ -267,22 +222,8 @@ Claim separability_bound_without_sphere(const Results& results) {
   return claim;
 }
 
-Claim cold_raises_the_norm_alone(const Results& results) {
-  Claim claim =
-      claim_of("A", "cold_raises_the_norm_alone", "Fig. 4, advice",
-               "A temperature of 0.1 raises the norm of the gradient and does not improve "
-               "separability.");
-  claim.reading =
-      "The paper advises to avoid T < 0.1. We compare the heads as they are with the same heads "
-      "under softmax at T = 0.1; separability is that beyond the sinks above the same weights "
-      "permuted, at N = 20: a larger share that permuted weights reach, too, separates nothing. "
-      "The "
-      "norm is the mean over the rows of a head.";
-  claim.test = fmt::format(
-      "At the longest L, paired over the heads (Student's t, 95 %): holds where the change of the "
-      "mean spectral norm is above 0 and that of separability below {:+g}; does not hold where the "
-      "norm's is below 0 or separability's above {:+g}; else cannot tell.",
-      kNoGain, kNoGain);
+Claim cold_raises_the_norm_alone(const Results& results, const Thresholds& thresholds) {
+  Claim claim;
   const auto n = judged_top_n(results);
   std::vector<double> norms, cold_norms, values, cold_values;
   for (const HeadName& head : measured_heads(results)) {
@@ -299,17 +240,18 @@ Claim cold_raises_the_norm_alone(const Results& results) {
     cold_values.push_back(cold->value);
   }
   if (norms.size() < kFewestOfMedian) {
-    return not_tested(claim,
-                      "The heads were not measured at both T = 0.1 and T = 1 (cold_jacobian, "
-                      "cold_separability), as one scan cannot: reproduce_limits() does.");
+    return not_tested(
+        "The heads were not measured at both T = 0.1 and T = 1 (cold_jacobian, "
+        "cold_separability), as one scan cannot: reproduce_limits() does.");
   }
   const auto change = [&](const std::vector<double>& cold, const std::vector<double>& as_is) {
     return t_interval(mean_with_error(paired_differences(cold, as_is)));
   };
   const Interval of_norm = change(cold_norms, norms), of_value = change(cold_values, values);
-  claim.verdict = of_norm.low > 0 && of_value.high < kNoGain   ? Verdict::holds
-                  : of_norm.high < 0 || of_value.low > kNoGain ? Verdict::does_not_hold
-                                                               : Verdict::cannot_tell;
+  claim.verdict = of_norm.low > 0 && of_value.high < thresholds.at("gain") ? Verdict::holds
+                  : of_norm.high < 0 || of_value.low > thresholds.at("gain")
+                      ? Verdict::does_not_hold
+                      : Verdict::cannot_tell;
   const auto mean = [](const std::vector<double>& of) { return mean_with_error(of).value; };
   claim.measured = fmt::format(
       "From T = 1 to 0.1 the mean norm of {} heads goes from {} to {} (by {:+.3f} to {:+.3f}), "

@@ -7,9 +7,9 @@
 
 #include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
-#include "headgauge/claims.hpp"
 #include "headgauge/metric_names.hpp"
 #include "headgauge/ranks.hpp"
+#include "reproduce/claim_tests.hpp"
 #include "reproduce/early_warning.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/scan_values.hpp"
@@ -19,30 +19,17 @@ namespace headgauge {
 namespace {
 
 // `stream` selects the random numbers. With `either` a growth may warn, too.
-Claim fall_warns(Claim claim, const Results& results, const std::string& what, const char* fall,
-                 std::uint32_t stream, bool either = false) {
-  claim.reading =
-      "The text is cut into pieces of 2L tokens, each measured alone, in all rows. The fall is "
-      "between rows L/4 to L/2 and rows L/2 to L, in the mean over the heads; the rise of the loss "
-      "is from tokens up to L to tokens L to 2L. A high loss mostly comes down by itself, so that "
-      "the loss up to L is held fixed. Neighbouring pieces count as independent. Entropy and "
-      "separability are judged each by itself.";
-  claim.test = fmt::format(
-      "The 95 % bootstrap interval of the partial rank correlation of fall and rise over the "
-      "pieces, "
-      "given the loss up to L, is {}. Does not hold where it is below {}{}, which allows at most a "
-      "weak warning; else cannot tell. At least {} pieces of {} tokens.",
-      either ? "above or below 0" : "above 0", kWeakCorrelation,
-      either ? fmt::format(" and above -{}", kWeakCorrelation) : "", kFewestPieces, kShortestPiece);
+Claim fall_warns(const Results& results, const Thresholds& thresholds, const std::string& what,
+                 const char* fall, std::uint32_t stream, bool either = false) {
+  Claim claim;
+  const double weak = thresholds.at("weak");
   const LabelledArray* falls = results.metric(fall);
   if (falls == nullptr) {
-    return not_tested(
-        claim,
-        fmt::format(
-            "No pieces of the text were measured one by one ({}, loss_first_half, "
-            "loss_second_half), as a scan does not: reproduce_limits() with LimitsOptions::cut "
-            "does that for a model with a loss and a text of {} tokens or more ({} pieces of {}).",
-            fall, kFewestPieces * kShortestPiece, kFewestPieces, kShortestPiece));
+    return not_tested(fmt::format(
+        "No pieces of the text were measured one by one ({}, loss_first_half, "
+        "loss_second_half), as a scan does not: reproduce_limits() with LimitsOptions::cut "
+        "does that for a model with a loss and a text of {} tokens or more ({} pieces of {}).",
+        fall, kFewestPieces * kShortestPiece, kFewestPieces, kShortestPiece));
   }
   const std::vector<double>& first = results.require_metric(metric::loss_first_half).values;
   const std::vector<double>& second = results.require_metric(metric::loss_second_half).values;
@@ -50,15 +37,13 @@ Claim fall_warns(Claim claim, const Results& results, const std::string& what, c
   for (std::size_t i = 0; i < first.size(); ++i) rise.push_back(second[i] - first[i]);
   const RankCorrelation partial = partial_rank_correlation(falls->values, rise, first, 0, stream);
   if (std::isnan(partial.low) || std::isnan(partial.high)) {
-    return not_tested(
-        claim,
-        fmt::format(
-            "{} pieces have a fall of the {} and both losses; {} with different values are needed.",
-            partial.pairs, what, kFewestPieces));
+    return not_tested(fmt::format(
+        "{} pieces have a fall of the {} and both losses; {} with different values are needed.",
+        partial.pairs, what, kFewestPieces));
   }
-  claim.verdict = verdict_of_correlation({partial.low, partial.high});
+  claim.verdict = verdict_of_correlation({partial.low, partial.high}, weak);
   if (either && partial.high < 0) claim.verdict = Verdict::holds;
-  if (either && partial.low <= -kWeakCorrelation && partial.high >= 0) {
+  if (either && partial.low <= -weak && partial.high >= 0) {
     claim.verdict = Verdict::cannot_tell;
   }
   const RankCorrelation plain = rank_correlation(falls->values, rise, 0, stream);
@@ -86,30 +71,12 @@ Claim fall_warns(Claim claim, const Results& results, const std::string& what, c
 
 }  // namespace
 
-Claim entropy_warns(const Results& results) {
-  return fall_warns(
-      claim_of("A", "entropy_warns", "Early warning",
-               "A change of the heads' entropy towards L, a growth or a fall, forecasts a rise of "
-               "the loss from L to 2L."),
-      results, "entropy", metric::entropy_fall, 0x77656e74, true);
+Claim entropy_warns(const Results& results, const Thresholds& thresholds) {
+  return fall_warns(results, thresholds, "entropy", metric::entropy_fall, 0x77656e74, true);
 }
 
-Claim entropy_grows_where_separability_falls(const Results& results) {
-  Claim claim = claim_of(
-      "A", "entropy_grows_where_separability_falls", "Early signs",
-      "If a head's entropy grows, its separability falls: both are early signs that it saturates.");
-  claim.reading =
-      "Head by head, between the rows up to L/2 and those up to L (two position bins, each with "
-      "the rows of its octave): the growth of entropy_normalized and the fall of separability "
-      "above permuted weights, beyond the sinks, at N = 20. The heads of one model on one text "
-      "count as independent. Separability falls in every head whose sets grow harder to tell apart "
-      "with more keys; that this goes with "
-      "entropy is what is tested.";
-  claim.test = fmt::format(
-      "The 95 % bootstrap interval of the rank correlation of growth and fall over the heads is "
-      "above 0. Does not hold where it is below {}, which allows at most a weak dependence; else "
-      "cannot tell. At least {} heads.",
-      kWeakCorrelation, kFewestPairs);
+Claim entropy_grows_where_separability_falls(const Results& results, const Thresholds& thresholds) {
+  Claim claim;
   const auto positions = numbers(results, "position");
   const auto n = judged_top_n(results);
   const Index last = std::ssize(positions) - 1;
@@ -132,12 +99,12 @@ Claim entropy_grows_where_separability_falls(const Results& results) {
   const RankCorrelation found = rank_correlation(growths, falls, 0, kStream);
   if (std::isnan(found.low) || std::isnan(found.high)) {
     return not_tested(
-        claim, fmt::format("{} heads of a causal model have both in two octaves of rows; {} with "
-                           "different values are needed: scan with ScanOptions::measures = "
-                           "weights,separability and MeasureOptions::top_n = 20.",
-                           found.pairs, kFewestPairs));
+        fmt::format("{} heads of a causal model have both in two octaves of rows; {} with "
+                    "different values are needed: scan with ScanOptions::measures = "
+                    "weights,separability and MeasureOptions::top_n = 20.",
+                    found.pairs, kFewestPairs));
   }
-  claim.verdict = verdict_of_correlation({found.low, found.high});
+  claim.verdict = verdict_of_correlation({found.low, found.high}, thresholds.at("weak"));
   const double growth = median(finite_values(growths)), fall = median(finite_values(falls));
   claim.measured = fmt::format(
       "Over {} heads the rank correlation is {:.2f} ({:.2f} to {:.2f}); from rows up to {:g} to "
@@ -154,11 +121,8 @@ Claim entropy_grows_where_separability_falls(const Results& results) {
   return claim;
 }
 
-Claim falling_separability_warns(const Results& results) {
-  return fall_warns(claim_of("A", "falling_separability_warns", "Early warning",
-                             "A fall of the heads' separability towards L forecasts a rise of the "
-                             "loss from L to 2L."),
-                    results, "separability", metric::separability_fall, 0x77736570);
+Claim falling_separability_warns(const Results& results, const Thresholds& thresholds) {
+  return fall_warns(results, thresholds, "separability", metric::separability_fall, 0x77736570);
 }
 
 }  // namespace headgauge

@@ -5,35 +5,23 @@
 #include <algorithm>
 #include <cmath>
 
-#include "headgauge/claims.hpp"
 #include "headgauge/metric_names.hpp"
 #include "headgauge/ranks.hpp"
+#include "reproduce/claim_tests.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/scan_values.hpp"
 
 namespace headgauge {
 namespace {
 
-constexpr double kVanishLow = -1.25, kVanishHigh = -0.8;  // -1 within a factor of 1.25
 constexpr double kFalling = -1e-6;  // an exponent below this is negative beyond rounding
-constexpr double kCoverageMargin = 0.05;
 constexpr double kMiddleN = 20;
 constexpr double kRoundingOfLogs = 1e-4;  // of logarithms of weights in single precision
 
 }  // namespace
 
-Claim weights_are_bounded(const Results& results) {
-  Claim claim =
-      claim_of("A", "weights_are_bounded", "Lemma 1", "Every weight lies between C1/L and C2/L.");
-  claim.theorem = true;
-  claim.reading =
-      "The constants are those of a row: C1 = exp(min l - max l) and C2 = exp(max l - min l) of "
-      "its logits l. A constant for all L needs logits in a fixed range.";
-  claim.test = fmt::format(
-      "In every head at every L the mean over rows of log(n max a)/(max l - min l), the share of "
-      "the exponent that the largest weight uses, is from 0 to 1 but for rounding ({:g}). Under "
-      "softmax the smallest weight uses the rest.",
-      kRoundingOfLogs);
+Claim weights_are_bounded(const Results& results, const Thresholds&) {
+  Claim claim;
   std::vector<double> shares;
   const Index lengths = std::ssize(numbers(results, "length"));
   for (const HeadName& head : measured_heads(results)) {
@@ -43,9 +31,9 @@ Claim weights_are_bounded(const Results& results) {
     }
   }
   if (shares.empty()) {
-    return not_tested(claim,
-                      "The weights were not measured, or are not those of softmax: scan with "
-                      "ScanOptions::measures = weights.");
+    return not_tested(
+        "The weights were not measured, or are not those of softmax: scan with "
+        "ScanOptions::measures = weights.");
   }
   const auto [least, most] = std::ranges::minmax(shares);
   const bool within = least >= -kRoundingOfLogs && most <= 1 + kRoundingOfLogs;
@@ -58,33 +46,21 @@ Claim weights_are_bounded(const Results& results) {
   return claim;
 }
 
-Claim weights_vanish(const Results& results) {
-  Claim claim = claim_of("A", "weights_vanish", "Lemma 1",
-                         "The weights vanish as 1/L when the context grows.");
-  claim.reading =
-      "Lemma 1 is weights_are_bounded; this asks whether the heads of this model come near its "
-      "rate. We test the largest weight. The lemma's constants require logits in a fixed range; "
-      "they do "
-      "not say how far a head is from 1/L if its logits spread with L. Causal heads in disjoint "
-      "bins of rows, at L = 32 and above.";
-  claim.test = fmt::format(
-      "Least squares of log max_weight on log L, head by head, at least 4 points: vanishes as 1/L "
-      "where the 95 % interval of the exponent is within {} to {}, does not if it is outside. "
-      "Heads with a window below L are left out. {}",
-      kVanishLow, kVanishHigh, kVotingRule);
-  const HeadPowers powers =
-      powers_of_heads(results, metric::max_weight, {"top_n", 0}, kVanishLow, kVanishHigh);
+Claim weights_vanish(const Results& results, const Thresholds& thresholds) {
+  Claim claim;
+  const double low = thresholds.at("low"), high = thresholds.at("high");
+  const HeadPowers powers = powers_of_heads(results, metric::max_weight, {"top_n", 0}, low, high);
   const HeadVotes& votes = powers.votes;
   int slower = 0, falling = 0;
   for (const Estimate& exponent : powers.exponents) {
-    const Place place = place_of(exponent, kVanishLow, kVanishHigh);
-    slower += place == Place::outside && exponent.value > kVanishHigh ? 1 : 0;
+    const Place place = place_of(exponent, low, high);
+    slower += place == Place::outside && exponent.value > high ? 1 : 0;
     falling += place_of(exponent, -HUGE_VAL, kFalling) == Place::inside ? 1 : 0;
   }
   const std::vector<double> exponents = powers.values();
-  if (exponents.empty()) return not_tested(claim, too_few_points("weights"));
+  if (exponents.empty()) return not_tested(too_few_points("weights"));
   const auto [least, most] = std::ranges::minmax(exponents);
-  claim.verdict = votes.verdict();
+  claim.verdict = votes.verdict(thresholds.at("heads"));
   claim.measured = fmt::format(
       "{}The median exponent of the largest weight is {:.2f} ({:.2f} to {:.2f}): of {} heads {} "
       "vanish "
@@ -102,23 +78,13 @@ Claim weights_vanish(const Results& results) {
   return claim;
 }
 
-Claim coverage_is_independent(const Results& results) {
-  Claim claim = claim_of("A", "coverage_is_independent", "Section 4",
-                         "H heads that separate a share p of their keys together separate "
-                         "1 - (1 - p)^H of them.");
-  claim.reading =
-      "p is the mean over the heads of a layer, the union is over the keys that any of them "
-      "selects. The formula needs heads that are independent and select the same keys.";
-  claim.test = fmt::format(
-      "At the longest L and the largest N up to {:g}, layer by layer: the 95 % interval of the "
-      "measured coverage is within {} of 1 - (1 - p)^H, or is outside; the error of the formula is "
-      "unknown. Holds where 3/4 of the layers are within, does not hold where fewer would even if "
-      "all undecided ones were; else cannot tell. Not tested with fewer than {} layers.",
-      kMiddleN, kCoverageMargin, kFewestVotes);
+Claim coverage_is_independent(const Results& results, const Thresholds& thresholds) {
+  Claim claim;
   const auto sizes = numbers(results, "top_n");
   Index n = -1;
   for (std::size_t i = 0; i < sizes.size() && sizes[i] <= kMiddleN; ++i) n = static_cast<Index>(i);
   const Index layers = results.coord("layer") == nullptr ? 0 : results.coord_size("layer");
+  const double margin = thresholds.at("margin");
   HeadVotes votes;
   std::vector<double> measured, printed;
   for (Index layer = 0; n >= 0 && layer < layers; ++layer) {
@@ -131,20 +97,20 @@ Claim coverage_is_independent(const Results& results) {
     votes.add(place_of(Estimate{.value = own->value,
                                 .standard_error = own->standard_error,
                                 .degrees_of_freedom = own->degrees_of_freedom},
-                       paper->value - kCoverageMargin, paper->value + kCoverageMargin));
+                       paper->value - margin, paper->value + margin));
   }
   if (votes.all() < kFewestVotes) {
-    return not_tested(claim,
-                      fmt::format("The coverage of {} layers was measured, of {} that are needed: "
-                                  "scan with ScanOptions::measures = coverage.",
-                                  votes.all(), kFewestVotes));
+    return not_tested(
+        fmt::format("The coverage of {} layers was measured, of {} that are needed: "
+                    "scan with ScanOptions::measures = coverage.",
+                    votes.all(), kFewestVotes));
   }
-  claim.verdict = votes.verdict();
+  claim.verdict = votes.verdict(thresholds.at("layers"));
   claim.measured = fmt::format(
       "At N = {:g} the layers cover {:.3f} of what they select in the median, the formula says "
       "{:.3f}; {} of {} layers are within {} of it, {} are not, {} are undecided.",
       sizes[static_cast<std::size_t>(n)], median(measured), median(printed), votes.yes, votes.all(),
-      kCoverageMargin, votes.no, votes.open);
+      margin, votes.no, votes.open);
   claim.facts = {{"coverage_median", median(measured)},
                  {"formula_median", median(printed)},
                  {"layers", static_cast<double>(votes.all())},

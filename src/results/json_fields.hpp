@@ -133,6 +133,8 @@ void fields(Io& io, Claim& claim) {
   io("measured", claim.measured);
   io("verdict", claim.verdict);
   io.optional("theorem", claim.theorem);
+  io.optional("ours", claim.ours);
+  io.optional("turns", claim.turns);
   io("facts", claim.facts);
 }
 

@@ -49,7 +49,7 @@ Claim critical_with(const Found& found) {
   for (std::size_t i = 0; i < own.values.size(); ++i) {
     own.values[i] = i % 4 == 1 ? 60 / found.longest : kUndefined;
   }
-  return critical_n_is_small(made.results);
+  return judge_claim("critical_n_is_small", made.results);
 }
 
 TEST(CriticalNIsSmall, IsJudgedByTheTheorem) {
@@ -71,7 +71,7 @@ TEST(CriticalNIsSmall, NotTested) {
       << "12 heads";
   EXPECT_EQ(critical_with({.heads_of_layer = 4, .theorem = 1}).verdict, Verdict::holds)
       << "16 heads";
-  EXPECT_EQ(critical_n_is_small(MadeScan().results).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("critical_n_is_small", MadeScan().results).verdict, Verdict::not_tested);
 }
 
 TEST(CriticalNIsSmall, SaysWhyThePapersTestEndsTooEarly) {
@@ -91,7 +91,7 @@ Verdict growth_with(double exponent, double low, double high, std::vector<double
   made.results.add_metric("closest_n_exponent", {}, "1").values = {exponent};
   made.results.add_metric("closest_n_exponent_low", {}, "1").values = {low};
   made.results.add_metric("closest_n_exponent_high", {}, "1").values = {high};
-  return critical_n_grows_sublinearly(made.results).verdict;
+  return judge_claim("critical_n_grows_sublinearly", made.results).verdict;
 }
 
 TEST(CriticalNGrowsSublinearly, ByTheInterval) {
@@ -101,7 +101,8 @@ TEST(CriticalNGrowsSublinearly, ByTheInterval) {
   EXPECT_EQ(growth_with(kUndefined, kUndefined, kUndefined), Verdict::not_tested);
   EXPECT_EQ(growth_with(0.7, 0.5, 0.9, {-1, -1, -1, -1, -1, -1}), Verdict::not_tested);
   EXPECT_EQ(growth_with(0.7, 0.5, 0.9, {-1, -1, -1, -1, -1, 30}), Verdict::holds);
-  EXPECT_EQ(critical_n_grows_sublinearly(MadeScan().results).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("critical_n_grows_sublinearly", MadeScan().results).verdict,
+            Verdict::not_tested);
 }
 
 TEST(CriticalNGrowsSublinearly, SaysHowTheOtherCriticalNGrow) {
@@ -117,7 +118,7 @@ TEST(CriticalNGrowsSublinearly, SaysHowTheOtherCriticalNGrow) {
   // Twice as large for four times the length; the last two are none, and at the end of the search.
   add("critical_n", {4, 5.6568542494923806, 8, 11.313708498984761, -1, 128}, "length");
   add("critical_n_paper", {4, 8, -1, -1, -1, -1}, "length");
-  const Claim claim = critical_n_grows_sublinearly(made.results);
+  const Claim claim = judge_claim("critical_n_grows_sublinearly", made.results);
   EXPECT_EQ(claim.verdict, Verdict::holds);
   EXPECT_NEAR(fact(claim, "critical_n_exponent"), 0.5, 1e-9);
   EXPECT_NE(claim.measured.find("accepts exists at 2 lengths"), std::string::npos)

@@ -20,7 +20,7 @@ Claim growth_with(const std::function<double(int, double)>& exponent_and_noise) 
   MadeScan made;
   made.fill("distance_by_position", "position",
             [&](int head, double label, double) { return exponent_and_noise(head, label); });
-  return distance_grows_linearly(made.results);
+  return judge_claim("distance_grows_linearly", made.results);
 }
 
 TEST(DistanceGrowsLinearly, Holds) {
@@ -64,12 +64,13 @@ TEST(DistanceGrowsLinearly, CannotTell) {
   MadeScan no_five;
   no_five.results.set_coord("top_n", std::vector<double>{1, 10});
   no_five.fill("distance_by_position", "position", [](int, double label, double) { return label; });
-  EXPECT_EQ(distance_grows_linearly(no_five.results).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("distance_grows_linearly", no_five.results).verdict, Verdict::not_tested);
   MadeScan few_lengths;
   few_lengths.results.set_coord("position", std::vector<double>{32, 64, 128});
   few_lengths.fill("distance_by_position", "position",
                    [](int, double label, double) { return label; });
-  EXPECT_EQ(distance_grows_linearly(few_lengths.results).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("distance_grows_linearly", few_lengths.results).verdict,
+            Verdict::not_tested);
 }
 
 TEST(DistanceGrowsLinearly, ModelsThatSeeEverythingAreReadByLengthAndWindowsAreLeftOut) {
@@ -77,13 +78,13 @@ TEST(DistanceGrowsLinearly, ModelsThatSeeEverythingAreReadByLengthAndWindowsAreL
   made.results.model.causal = false;
   made.fill("distance_by_position", "position", [](int, double, double) { return 1; });
   made.fill("distance", "length", [](int, double label, double) { return label; });
-  EXPECT_EQ(distance_grows_linearly(made.results).verdict, Verdict::holds);
+  EXPECT_EQ(judge_claim("distance_grows_linearly", made.results).verdict, Verdict::holds);
 
   MadeScan windows;  // of the first three layers: flat beyond 64
   windows.results.set_coord("window", std::vector<double>{64, 64, 64, 0});
   windows.fill("distance_by_position", "position",
                [](int head, double label, double) { return head < 15 ? 1 : mean_keys(label); });
-  const Claim claim = distance_grows_linearly(windows.results);
+  const Claim claim = judge_claim("distance_grows_linearly", windows.results);
   EXPECT_EQ(claim.verdict, Verdict::holds) << claim.measured;
   EXPECT_EQ(fact(claim, "heads"), 5);
 }
@@ -102,12 +103,12 @@ Results bounds_of(double factor, double odd, const std::function<bool(double, do
 TEST(DistanceBoundIsSafe, HoldsAndDoesNot) {
   const auto first = [](double length, double n) { return length == 32 && n == 5; };
   const auto verdict = [](const Results& results) {
-    return distance_bound_is_safe(results).verdict;
+    return judge_claim("distance_bound_is_safe", results).verdict;
   };
   EXPECT_EQ(verdict(bounds_of(2, 1, first)), Verdict::holds);
   EXPECT_EQ(verdict(bounds_of(2, 1 - 5e-5, first)), Verdict::holds) << "rounding";
   EXPECT_EQ(verdict(bounds_of(2, 0.99, first)), Verdict::does_not_hold);
-  const Claim claim = distance_bound_is_safe(bounds_of(2, 0.9, first));
+  const Claim claim = judge_claim("distance_bound_is_safe", bounds_of(2, 0.9, first));
   EXPECT_TRUE(claim.theorem);
   EXPECT_EQ(fact(claim, "cells_below"), 1);
   EXPECT_EQ(fact(claim, "cells"), 20 * (6 + 5)) << "N = 5 at every L, every N at the longest";
@@ -120,7 +121,7 @@ TEST(DistanceBoundIsSafe, HoldsAndDoesNot) {
 TEST(DistanceBoundIsConservative, EveryVerdict) {
   const auto nowhere = [](double, double) { return false; };
   const auto of_factor = [&](double factor) {
-    return distance_bound_is_conservative(bounds_of(factor, 1, nowhere));
+    return judge_claim("distance_bound_is_conservative", bounds_of(factor, 1, nowhere));
   };
   EXPECT_EQ(of_factor(1.1).verdict, Verdict::does_not_hold);
   EXPECT_EQ(of_factor(1.3).verdict, Verdict::holds);
@@ -131,15 +132,17 @@ TEST(DistanceBoundIsConservative, EveryVerdict) {
   mixed.fill("distance", "length", [](int, double, double) { return 1.0; });
   mixed.fill("distance_bound_paper", "length",
              [](int head, double, double) { return head % 2 == 0 ? 1.1 : 1.3; });
-  EXPECT_EQ(distance_bound_is_conservative(mixed.results).verdict, Verdict::cannot_tell);
-  EXPECT_EQ(distance_bound_is_conservative(MadeScan().results).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("distance_bound_is_conservative", mixed.results).verdict,
+            Verdict::cannot_tell);
+  EXPECT_EQ(judge_claim("distance_bound_is_conservative", MadeScan().results).verdict,
+            Verdict::not_tested);
 }
 
 Claim returns_with(const std::function<double(int, double)>& distance, double longest = 1024) {
   MadeScan made;
   made.results.set_coord("length", std::vector<double>{longest});
   made.fill("distance", "length", [&](int head, double, double n) { return distance(head, n); });
-  return returns_diminish(made.results);
+  return judge_claim("returns_diminish", made.results);
 }
 
 TEST(ReturnsDiminish, HoldsAndDoesNot) {
@@ -162,7 +165,7 @@ TEST(ReturnsDiminish, CannotTell) {
   MadeScan few(1);  // 4 heads
   few.results.set_coord("length", std::vector<double>{1024});
   few.fill("distance", "length", [](int, double, double n) { return n / (n + 10); });
-  EXPECT_EQ(returns_diminish(few.results).verdict, Verdict::cannot_tell);
+  EXPECT_EQ(judge_claim("returns_diminish", few.results).verdict, Verdict::cannot_tell);
 }
 
 TEST(ReturnsDiminish, NotTested) {
@@ -180,7 +183,7 @@ Claim separability_with(const std::function<double(double)>& mean, double spread
   });
   made.fill("separability_null_beyond_sinks", "length", [](int, double, double) { return 0.5; });
   made.fill("separability_sphere", "length", [](int, double, double) { return 0.4; });
-  return separability_settles(made.results);
+  return judge_claim("separability_settles", made.results);
 }
 
 TEST(SeparabilitySettles, HoldsAndDoesNot) {
@@ -204,12 +207,12 @@ TEST(SeparabilitySettles, CannotTellHowFarItMoves) {
   made.fill("separability_beyond_sinks", "length", [](int head, double, double n) {
     return 0.78 + (head % 2 == 0 ? 0.1 : -0.1) * std::log2(n / 20) / std::log2(5);
   });
-  EXPECT_EQ(separability_settles(made.results).verdict, Verdict::holds);
+  EXPECT_EQ(judge_claim("separability_settles", made.results).verdict, Verdict::holds);
   MadeScan wild;
   wild.fill("separability_beyond_sinks", "length", [](int head, double, double n) {
     return 0.775 + (head % 2 == 0 ? 0.155 : -0.155) * (n > 20 ? 1 : -1);
   });
-  EXPECT_EQ(separability_settles(wild.results).verdict, Verdict::cannot_tell);
+  EXPECT_EQ(judge_claim("separability_settles", wild.results).verdict, Verdict::cannot_tell);
 }
 
 TEST(SeparabilitySettles, CannotTell) {
@@ -219,7 +222,7 @@ TEST(SeparabilitySettles, CannotTell) {
   MadeScan few;
   few.results.set_coord("top_n", std::vector<double>{1, 5, 20, 100});
   few.fill("separability_beyond_sinks", "length", [](int, double, double) { return 0.8; });
-  EXPECT_EQ(separability_settles(few.results).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("separability_settles", few.results).verdict, Verdict::not_tested);
 }
 
 // A place whose bound gets tight, or loose, or neither.

@@ -27,7 +27,8 @@ Results shares_of(const std::string& name, const OfHeadAndContext& value) {
 }
 
 Claim margins(const OfHeadAndContext& value) {
-  return proportional_margin_collapses(shares_of("margin_at_share_by_position", value));
+  return judge_claim("proportional_margin_collapses",
+                     shares_of("margin_at_share_by_position", value));
 }
 
 TEST(ProportionalMarginCollapses, EveryVerdict) {
@@ -43,12 +44,13 @@ TEST(ProportionalMarginCollapses, EveryVerdict) {
     return std::pow(n, -0.2) * (static_cast<int>(std::log2(n)) % 2 == 1 ? 3 : 1);
   };
   EXPECT_EQ(margins(noisy).verdict, Verdict::cannot_tell);
-  EXPECT_EQ(proportional_margin_collapses(MadeScan().results).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("proportional_margin_collapses", MadeScan().results).verdict,
+            Verdict::not_tested);
 }
 
 Claim excesses(const OfHeadAndContext& value) {
-  return proportional_separability_falls(
-      shares_of("separability_excess_at_share_by_position", value));
+  return judge_claim("proportional_separability_falls",
+                     shares_of("separability_excess_at_share_by_position", value));
 }
 
 TEST(ProportionalSeparabilityFalls, EveryVerdict) {
@@ -69,7 +71,8 @@ TEST(ProportionalSeparabilityFalls, EveryVerdict) {
   const Claim early = excesses([](int, double n) { return n < 128 ? 1.0 : 0.2; });
   EXPECT_NEAR(fact(early, "change"), 0, 1e-12);
   EXPECT_NEAR(fact(by(-0.1, 0.05), "separability_excess_last_0.05"), 1, 1e-12);
-  EXPECT_EQ(proportional_separability_falls(MadeScan().results).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("proportional_separability_falls", MadeScan().results).verdict,
+            Verdict::not_tested);
 }
 
 }  // namespace

@@ -59,7 +59,8 @@ AtRow drawn(double p, double wobble = 0) {
 
 TEST(ModelConverges, EveryVerdict) {
   const Results fast = made_divergence(drawn(1));
-  for (const auto claim : {model_converges_with_random_keys, model_converges_with_window}) {
+  for (const char* name : {"model_converges_with_random_keys", "model_converges_with_window"}) {
+    const auto claim = [&](const Results& results) { return judge_claim(name, results); };
     EXPECT_EQ(claim(fast).verdict, Verdict::holds) << claim(fast).measured;
     EXPECT_NEAR(fact(claim(fast), "exponent"), -1, 0.01);
     EXPECT_EQ(claim(made_divergence(drawn(2))).verdict, Verdict::holds) << "faster is no failure";
@@ -81,8 +82,8 @@ TEST(ModelConverges, EachLooksAtItsOwnWindow) {
   const Results results = made_divergence([](double window, double n, double row) {
     return drawn(window == 1 ? 1 : 0.3)(window, n, row);
   });
-  EXPECT_EQ(model_converges_with_random_keys(results).verdict, Verdict::holds);
-  EXPECT_EQ(model_converges_with_window(results).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(judge_claim("model_converges_with_random_keys", results).verdict, Verdict::holds);
+  EXPECT_EQ(judge_claim("model_converges_with_window", results).verdict, Verdict::does_not_hold);
 }
 
 TEST(ModelConverges, SaysWhatIsBehindTheExponent) {
@@ -93,7 +94,7 @@ TEST(ModelConverges, SaysWhatIsBehindTheExponent) {
   results.set_coord("head", std::vector<double>{0, 1, 2});
   results.add_metric("model_rate_predicted", {"layer", "head"}, "1").values = {0.3, 0.1, 0.5};
   results.add_metric("model_rate_mean", {"layer", "head"}, "1").values = {0.4, 0.45, kUndefined};
-  const Claim claim = model_converges_with_random_keys(results);
+  const Claim claim = judge_claim("model_converges_with_random_keys", results);
   EXPECT_NEAR(fact(claim, "exponent_of_last_doubling"), -1, 0.01);
   EXPECT_EQ(claim.verdict, Verdict::does_not_hold);
   // Of the rows of the second half alone.
@@ -126,20 +127,21 @@ TEST(ErrorConstantPredicts, EveryVerdict) {
     return results;
   };
   const auto rising = [](int h) { return 0.01 * h; };
-  const Claim good = error_constant_predicts(heads(20, rising));
+  const Claim good = judge_claim("error_constant_predicts", heads(20, rising));
   EXPECT_EQ(good.verdict, Verdict::holds);
   EXPECT_NEAR(fact(good, "rank_correlation"), 1, 1e-12);
   EXPECT_NEAR(fact(good, "rank_correlation_output_change"), -1, 1e-12);
   EXPECT_TRUE(std::isnan(fact(good, "rank_correlation_loss_change"))) << "it was not measured";
-  EXPECT_EQ(error_constant_predicts(heads(20, [](int h) { return -h; })).verdict,
+  EXPECT_EQ(judge_claim("error_constant_predicts", heads(20, [](int h) { return -h; })).verdict,
             Verdict::does_not_hold);
-  EXPECT_EQ(error_constant_predicts(heads(15, rising)).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("error_constant_predicts", heads(15, rising)).verdict, Verdict::not_tested);
   // Rises, but hardly.
   const Claim weak =
-      error_constant_predicts(heads(20, [](int h) { return 0.01 * ((h * 7) % 20) + 0.001 * h; }));
+      judge_claim("error_constant_predicts",
+                  heads(20, [](int h) { return 0.01 * ((h * 7) % 20) + 0.001 * h; }));
   EXPECT_GT(fact(weak, "rank_correlation"), 0) << weak.measured;
   EXPECT_EQ(weak.verdict, Verdict::cannot_tell) << weak.measured;
-  EXPECT_EQ(error_constant_predicts(Results()).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("error_constant_predicts", Results()).verdict, Verdict::not_tested);
 }
 
 TEST(RandomKeys, NumbersDoubleToHalfOfTheContext) {

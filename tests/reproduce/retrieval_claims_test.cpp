@@ -50,23 +50,27 @@ double length_of(int k) {
 }
 
 TEST(AnswersAreLostWithContext, EveryVerdict) {
-  const Claim good = answers_are_lost_with_context(made_cases(60, [](int k) {
-    return MadeCase{.tokens = length_of(k),
-                    .loss = length_of(k) / 100 + unrelated_to(k, 1),
-                    .right = length_of(k) < 500 ? 1. : 0.};
-  }));
+  const Claim good = judge_claim("answers_are_lost_with_context", made_cases(60, [](int k) {
+                                   return MadeCase{.tokens = length_of(k),
+                                                   .loss = length_of(k) / 100 + unrelated_to(k, 1),
+                                                   .right = length_of(k) < 500 ? 1. : 0.};
+                                 }));
   EXPECT_EQ(good.verdict, Verdict::holds) << good.measured;
   EXPECT_EQ(fact(good, "cases"), 60);
   EXPECT_EQ(fact(good, "tasks"), 2);
   EXPECT_EQ(fact(good, "right_shortest"), 1);
   EXPECT_EQ(fact(good, "right_longest"), 0);
   EXPECT_EQ(fact(good, "selected_longest"), 51.2);
-  const Claim wrong = answers_are_lost_with_context(made_cases(60, [](int k) {
-    return MadeCase{.tokens = length_of(k), .loss = 9 - length_of(k) / 100 + unrelated_to(k, 1)};
-  }));
+  const Claim wrong =
+      judge_claim("answers_are_lost_with_context", made_cases(60, [](int k) {
+                    return MadeCase{.tokens = length_of(k),
+                                    .loss = 9 - length_of(k) / 100 + unrelated_to(k, 1)};
+                  }));
   EXPECT_EQ(wrong.verdict, Verdict::does_not_hold) << wrong.measured;
-  const Claim open = answers_are_lost_with_context(made_cases(
-      16, [](int k) { return MadeCase{.tokens = length_of(k), .loss = unrelated_to(k, 1)}; }));
+  const Claim open =
+      judge_claim("answers_are_lost_with_context", made_cases(16, [](int k) {
+                    return MadeCase{.tokens = length_of(k), .loss = unrelated_to(k, 1)};
+                  }));
   EXPECT_EQ(open.verdict, Verdict::cannot_tell) << open.measured;
 }
 
@@ -80,7 +84,8 @@ TEST(SignsOfLostAnswers, EveryVerdict) {
                       .separability = 0.2 - sign * unrelated_to(k, 1) / 10};
     };
   };
-  for (const auto claim : {growing_entropy_loses_answers, falling_separability_loses_answers}) {
+  for (const char* name : {"growing_entropy_loses_answers", "falling_separability_loses_answers"}) {
+    const auto claim = [&](const Results& results) { return judge_claim(name, results); };
     const Claim good = claim(made_cases(60, linked(1)));
     EXPECT_EQ(good.verdict, Verdict::holds) << good.measured;
     const Claim wrong = claim(made_cases(60, linked(-1)));
@@ -90,11 +95,12 @@ TEST(SignsOfLostAnswers, EveryVerdict) {
 
 // Both follow the length, and have nothing else in common: that is no sign.
 TEST(SignsOfLostAnswers, WhatFollowsTheLengthAloneIsNoSign) {
-  const Claim claim = growing_entropy_loses_answers(made_cases(60, [](int k) {
-    return MadeCase{.tokens = length_of(k),
-                    .loss = length_of(k) / 100 + unrelated_to(k, 1),
-                    .entropy = length_of(k) / 1000 + unrelated_to(k, 5) / 10};
-  }));
+  const Claim claim =
+      judge_claim("growing_entropy_loses_answers", made_cases(60, [](int k) {
+                    return MadeCase{.tokens = length_of(k),
+                                    .loss = length_of(k) / 100 + unrelated_to(k, 1),
+                                    .entropy = length_of(k) / 1000 + unrelated_to(k, 5) / 10};
+                  }));
   EXPECT_NE(claim.verdict, Verdict::holds) << claim.measured;
   EXPECT_GT(fact(claim, "rank_correlation_low"), 0) << claim.measured;
 }
@@ -114,8 +120,9 @@ TEST(RetrievalClaims, SayWhyTheyWereNotTested) {
     made.tokens = 256 + k % 2;
     return made;
   };
-  for (const auto claim : {answers_are_lost_with_context, growing_entropy_loses_answers,
-                           falling_separability_loses_answers}) {
+  for (const char* name : {"answers_are_lost_with_context", "growing_entropy_loses_answers",
+                           "falling_separability_loses_answers"}) {
+    const auto claim = [&](const Results& results) { return judge_claim(name, results); };
     for (const auto& [results, why] :
          {std::pair{Results{}, "No cases of tasks were measured"},
           {made_cases(40, mixed, 0, 0), "not shown to do any of the tasks (40 cases)"},

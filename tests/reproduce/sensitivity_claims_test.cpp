@@ -41,7 +41,7 @@ OfHeadAndTemperature alike(const std::function<double(double)>& g) {
 }
 
 Claim cold_with(const OfHeadAndTemperature& g) {
-  return sensitivity_follows_temperature(sensitivity_of(g, default_temperatures()));
+  return judge_claim("sensitivity_follows_temperature", sensitivity_of(g, default_temperatures()));
 }
 Claim cold_as(const std::function<double(double)>& g) {
   return cold_with(alike(g));
@@ -56,7 +56,7 @@ TEST(SensitivityFollowsTemperature, HoldsAndDoesNot) {
   // Of several small steps the smallest is taken, wherever it stands: here g does not move.
   const Results two =
       sensitivity_of(alike([](double t) { return 1 / t; }), default_temperatures(), {5e-3, 1e-3});
-  EXPECT_EQ(sensitivity_follows_temperature(two).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(judge_claim("sensitivity_follows_temperature", two).verdict, Verdict::does_not_hold);
   const Claim claim = cold_as([](double t) { return std::pow(t, -0.9); });
   EXPECT_EQ(claim.verdict, Verdict::holds);
   EXPECT_NEAR(fact(claim, "exponent"), -0.9, 1e-9);
@@ -77,16 +77,18 @@ TEST(SensitivityFollowsTemperature, IsJudgedByTheLargestHead) {
 
 TEST(SensitivityFollowsTemperature, NotTested) {
   const auto inverse = alike([](double t) { return 1 / t; });
-  EXPECT_EQ(sensitivity_follows_temperature(sensitivity_of(inverse, {0.05, 0.1, 1})).verdict,
+  EXPECT_EQ(judge_claim("sensitivity_follows_temperature", sensitivity_of(inverse, {0.05, 0.1, 1}))
+                .verdict,
             Verdict::not_tested);
   const Results coarse = sensitivity_of(inverse, default_temperatures(), {0.1, 10});
-  EXPECT_EQ(sensitivity_follows_temperature(coarse).verdict, Verdict::not_tested);
-  EXPECT_EQ(sensitivity_follows_temperature(Results()).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("sensitivity_follows_temperature", coarse).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("sensitivity_follows_temperature", Results()).verdict, Verdict::not_tested);
 }
 
 TEST(SensitivityFallsByTwoOrders, EveryVerdict) {
   const auto with = [](const OfHeadAndTemperature& g) {
-    return sensitivity_falls_by_two_orders(sensitivity_of(g, default_temperatures()));
+    return judge_claim("sensitivity_falls_by_two_orders",
+                       sensitivity_of(g, default_temperatures()));
   };
   const auto power = [&](double exponent) {
     return with(alike([=](double t) { return std::pow(t, exponent); }));
@@ -102,9 +104,11 @@ TEST(SensitivityFallsByTwoOrders, EveryVerdict) {
   EXPECT_EQ(most.verdict, Verdict::holds) << most.measured;
   EXPECT_EQ(fact(most, "heads_falling"), 1);
   const auto inverse = alike([](double t) { return 1 / t; });
-  EXPECT_EQ(sensitivity_falls_by_two_orders(sensitivity_of(inverse, {0.01, 0.1, 1, 5})).verdict,
-            Verdict::not_tested);
-  EXPECT_EQ(sensitivity_falls_by_two_orders(Results()).verdict, Verdict::not_tested);
+  EXPECT_EQ(
+      judge_claim("sensitivity_falls_by_two_orders", sensitivity_of(inverse, {0.01, 0.1, 1, 5}))
+          .verdict,
+      Verdict::not_tested);
+  EXPECT_EQ(judge_claim("sensitivity_falls_by_two_orders", Results()).verdict, Verdict::not_tested);
 }
 
 // Three steps: that of 10 has another exponent.
@@ -120,7 +124,7 @@ Claim steps_with(double other, double spread = 0) {
     metric.values[at] =
         std::pow(temperatures[cell[2]], cell[3] == 2 ? -0.2 + other + of_head : -0.2);
   });
-  return steps_agree(made.results);
+  return judge_claim("steps_agree", made.results);
 }
 
 TEST(StepsAgree, EveryVerdict) {
@@ -130,9 +134,10 @@ TEST(StepsAgree, EveryVerdict) {
   EXPECT_NEAR(fact(apart, "difference_0.1"), 0, 1e-9);
   EXPECT_EQ(steps_with(0, 2).verdict, Verdict::cannot_tell);
   const auto inverse = alike([](double t) { return 1 / t; });
-  EXPECT_EQ(steps_agree(sensitivity_of(inverse, default_temperatures(), {1e-3})).verdict,
-            Verdict::not_tested);
-  EXPECT_EQ(steps_agree(Results()).verdict, Verdict::not_tested);
+  EXPECT_EQ(
+      judge_claim("steps_agree", sensitivity_of(inverse, default_temperatures(), {1e-3})).verdict,
+      Verdict::not_tested);
+  EXPECT_EQ(judge_claim("steps_agree", Results()).verdict, Verdict::not_tested);
 }
 
 // Norms of 20 heads beside their bounds; `error` is that of the norms.
@@ -153,37 +158,41 @@ Results jacobians_of(const std::function<double(int)>& norm, double error) {
 }
 
 TEST(GradientBoundIsSafe, EveryVerdict) {
-  const Claim claim = gradient_bound_is_safe(jacobians_of([](int h) { return 0.02 * h; }, 0.01));
+  const Claim claim =
+      judge_claim("gradient_bound_is_safe", jacobians_of([](int h) { return 0.02 * h; }, 0.01));
   EXPECT_EQ(claim.verdict, Verdict::holds);
   EXPECT_TRUE(claim.theorem);
   EXPECT_NEAR(fact(claim, "tightness_most"), 0.76, 1e-12);
   const auto above = [](int h) { return h == 3 ? 0.51 : 0.1; };
-  EXPECT_EQ(gradient_bound_is_safe(jacobians_of(above, 0.01)).verdict, Verdict::does_not_hold);
-  EXPECT_EQ(gradient_bound_is_safe(Results()).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("gradient_bound_is_safe", jacobians_of(above, 0.01)).verdict,
+            Verdict::does_not_hold);
+  EXPECT_EQ(judge_claim("gradient_bound_is_safe", Results()).verdict, Verdict::not_tested);
 }
 
 TEST(GradientIsWithinQuarter, EveryVerdict) {
   const auto one_above = [](int h) { return h == 3 ? 0.3 : 0.1; };
-  const Claim sure = gradient_is_within_quarter(jacobians_of(one_above, 0.005));
+  const Claim sure = judge_claim("gradient_is_within_quarter", jacobians_of(one_above, 0.005));
   EXPECT_EQ(sure.verdict, Verdict::does_not_hold);
   EXPECT_EQ(fact(sure, "heads_above_beyond_chance"), 1);
   // A mean above has a row above it, whatever the error; of other texts it says less.
-  const Claim unsure = gradient_is_within_quarter(jacobians_of(one_above, 0.05));
+  const Claim unsure = judge_claim("gradient_is_within_quarter", jacobians_of(one_above, 0.05));
   EXPECT_EQ(unsure.verdict, Verdict::does_not_hold);
   EXPECT_EQ(fact(unsure, "heads_above"), 1);
   EXPECT_EQ(fact(unsure, "heads_above_beyond_chance"), 0);
   EXPECT_NEAR(fact(unsure, "share_most"), 1.2, 1e-12);
-  const Claim below = gradient_is_within_quarter(jacobians_of([](int) { return 0.1; }, 0.005));
+  const Claim below =
+      judge_claim("gradient_is_within_quarter", jacobians_of([](int) { return 0.1; }, 0.005));
   EXPECT_EQ(below.verdict, Verdict::cannot_tell) << "means say nothing of rows";
   EXPECT_NEAR(fact(below, "share_most"), 0.4, 1e-12);
-  EXPECT_EQ(
-      gradient_is_within_quarter(jacobians_of([](int) { return 0.25 * (1 + 1e-6); }, 0)).verdict,
-      Verdict::cannot_tell)
+  EXPECT_EQ(judge_claim("gradient_is_within_quarter",
+                        jacobians_of([](int) { return 0.25 * (1 + 1e-6); }, 0))
+                .verdict,
+            Verdict::cannot_tell)
       << "rounding";
   Results cold = jacobians_of(one_above, 0.005);
   cold.settings["normalizer"] = "softmax:t=0.1";
-  EXPECT_EQ(gradient_is_within_quarter(cold).verdict, Verdict::not_tested);
-  EXPECT_EQ(gradient_is_within_quarter(Results()).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("gradient_is_within_quarter", cold).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("gradient_is_within_quarter", Results()).verdict, Verdict::not_tested);
 }
 
 // A head whose rows of two keys and more have two equal logits, the others far below.
@@ -216,7 +225,7 @@ TEST(GradientIsWithinQuarter, RowsOfTwoEqualLogitsRefuteIt) {
   ScanOptions options;
   options.lengths = {64};
   options.measures = {"sensitivity"};
-  const Claim claim = gradient_is_within_quarter(scan(source, options));
+  const Claim claim = judge_claim("gradient_is_within_quarter", scan(source, options));
   EXPECT_EQ(claim.verdict, Verdict::does_not_hold) << claim.measured;
   // diag(1/2, 1/2) - 1/4 has the norm 1/2; the first row, of one key, has 0.
   EXPECT_NEAR(fact(claim, "norm_most"), 0.5 * 63 / 64, 1e-6);

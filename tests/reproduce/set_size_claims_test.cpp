@@ -17,7 +17,7 @@ Claim tightens_with(const OfHeadAndSize& factor) {
   made.fill("distance", "length", [](int head, double length, double) { return length + head; });
   made.fill("distance_bound_paper", "length",
             [&](int head, double length, double n) { return (length + head) * factor(head, n); });
-  return distance_bound_tightens(made.results);
+  return judge_claim("distance_bound_tightens", made.results);
 }
 
 TEST(DistanceBoundTightens, EveryVerdict) {
@@ -32,7 +32,8 @@ TEST(DistanceBoundTightens, EveryVerdict) {
   EXPECT_EQ(tightens_with(from_one).verdict, Verdict::holds);
   const auto mixed = [](int head, double n) { return 2 + (head % 2 == 0 ? n : -n) / 200; };
   EXPECT_EQ(tightens_with(mixed).verdict, Verdict::cannot_tell);
-  EXPECT_EQ(distance_bound_tightens(MadeScan().results).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("distance_bound_tightens", MadeScan().results).verdict,
+            Verdict::not_tested);
 }
 
 Claim converge_with(const std::function<double(int, double, double)>& ratio, double theorem = 1) {
@@ -40,7 +41,7 @@ Claim converge_with(const std::function<double(int, double, double)>& ratio, dou
   made.fill("distance", "length", ratio);
   made.fill("expected_distance", "length", [=](int, double, double) { return 1 / theorem; });
   made.fill("expected_distance_context", "length", [](int, double, double) { return 1; });
-  return distances_converge(made.results);
+  return judge_claim("distances_converge", made.results);
 }
 
 TEST(DistancesConverge, EveryVerdict) {
@@ -57,7 +58,7 @@ TEST(DistancesConverge, EveryVerdict) {
   EXPECT_EQ(apart.verdict, Verdict::does_not_hold) << "near in the reading context alone";
   EXPECT_NEAR(fact(apart, "ratio"), 20, 1e-9);
   EXPECT_NEAR(fact(apart, "ratio_context"), 1, 1e-9);
-  EXPECT_EQ(distances_converge(MadeScan().results).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("distances_converge", MadeScan().results).verdict, Verdict::not_tested);
 }
 
 Claim tracks_with(const OfHeadAndSize& bound, const OfHeadAndSize& measured) {
@@ -66,7 +67,7 @@ Claim tracks_with(const OfHeadAndSize& bound, const OfHeadAndSize& measured) {
             [&](int head, double, double n) { return bound(head, n); });
   made.fill("separability", "length",
             [&](int head, double, double n) { return measured(head, n); });
-  return separability_bound_tracks(made.results);
+  return judge_claim("separability_bound_tracks", made.results);
 }
 
 TEST(SeparabilityBoundTracks, EveryVerdict) {
@@ -82,7 +83,8 @@ TEST(SeparabilityBoundTracks, EveryVerdict) {
     return head == 0 ? 0.95 : falling(head, n);
   };
   EXPECT_EQ(tracks_with(flat, one_high).verdict, Verdict::cannot_tell);
-  EXPECT_EQ(separability_bound_tracks(MadeScan().results).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("separability_bound_tracks", MadeScan().results).verdict,
+            Verdict::not_tested);
 }
 
 // Every null has an error of 0.01 of 30 degrees of freedom.
@@ -98,7 +100,7 @@ Claim bounded_with(const OfHeadAndSize& bound, const OfHeadAndSize& null) {
   nulls.with_standard_errors();
   std::ranges::fill(nulls.standard_error, 0.01);
   std::ranges::fill(nulls.degrees_of_freedom, 30);
-  return separability_bound_without_sphere(made.results);
+  return judge_claim("separability_bound_without_sphere", made.results);
 }
 
 TEST(SeparabilityBoundWithoutSphere, EveryVerdict) {
@@ -119,7 +121,8 @@ TEST(SeparabilityBoundWithoutSphere, EveryVerdict) {
   const Claim broken = bounded_with(one, null);
   EXPECT_EQ(broken.verdict, Verdict::does_not_hold) << broken.measured;
   EXPECT_EQ(fact(broken, "cells_below"), 6);
-  EXPECT_EQ(separability_bound_without_sphere(MadeScan().results).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("separability_bound_without_sphere", MadeScan().results).verdict,
+            Verdict::not_tested);
 }
 
 Verdict cold_with(const OfHeadAndSize& norm, const OfHeadAndSize& separability) {
@@ -134,7 +137,7 @@ Verdict cold_with(const OfHeadAndSize& norm, const OfHeadAndSize& separability) 
   }
   made.fill("separability_excess_beyond_sinks", "length",
             [&](int head, double, double) { return separability(head, 1); });
-  return cold_raises_the_norm_alone(made.results).verdict;
+  return judge_claim("cold_raises_the_norm_alone", made.results).verdict;
 }
 
 TEST(ColdRaisesTheNormAlone, EveryVerdict) {
@@ -149,7 +152,8 @@ TEST(ColdRaisesTheNormAlone, EveryVerdict) {
   EXPECT_EQ(cold_with(falls, stays), Verdict::does_not_hold);
   EXPECT_EQ(cold_with(rises, gains), Verdict::does_not_hold);
   EXPECT_EQ(cold_with(rises, unsure), Verdict::cannot_tell);
-  EXPECT_EQ(cold_raises_the_norm_alone(MadeScan().results).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("cold_raises_the_norm_alone", MadeScan().results).verdict,
+            Verdict::not_tested);
 }
 
 }  // namespace

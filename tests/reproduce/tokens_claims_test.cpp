@@ -52,21 +52,25 @@ std::vector<Rate> changed(std::size_t at, Rate to) {
 
 TEST(GaussianRates, HoldAndDoNot) {
   const Results good = made_rates("gaussian", kAsPredicted);
-  EXPECT_EQ(gaussian_mean_rate(good).verdict, Verdict::holds);
-  EXPECT_EQ(gaussian_covariance_rate(good).verdict, Verdict::holds) << "0.24: one standard error";
+  EXPECT_EQ(judge_claim("gaussian_mean_rate", good).verdict, Verdict::holds);
+  EXPECT_EQ(judge_claim("gaussian_covariance_rate", good).verdict, Verdict::holds)
+      << "0.24: one standard error";
   const Results near = made_rates("gaussian", changed(2, {1, 0.25, 0.225, 0.225}));
-  EXPECT_EQ(gaussian_mean_rate(near).verdict, Verdict::holds) << "2.5 standard errors";
+  EXPECT_EQ(judge_claim("gaussian_mean_rate", near).verdict, Verdict::holds)
+      << "2.5 standard errors";
   // 0.25 - 0.215: 3.5 standard errors; each claim looks at its own.
   const Results slow_mean = made_rates("gaussian", changed(2, {1, 0.25, 0.215, 0.24}));
-  EXPECT_EQ(gaussian_mean_rate(slow_mean).verdict, Verdict::does_not_hold);
-  EXPECT_EQ(gaussian_covariance_rate(slow_mean).verdict, Verdict::holds);
+  EXPECT_EQ(judge_claim("gaussian_mean_rate", slow_mean).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(judge_claim("gaussian_covariance_rate", slow_mean).verdict, Verdict::holds);
   const Results slow_covariance = made_rates("gaussian", changed(2, {1, 0.25, 0.30, 0.215}));
-  EXPECT_EQ(gaussian_mean_rate(slow_covariance).verdict, Verdict::holds);
-  EXPECT_EQ(gaussian_covariance_rate(slow_covariance).verdict, Verdict::does_not_hold);
-  EXPECT_NEAR(fact(gaussian_covariance_rate(slow_covariance), "covariance_least_margin"), -3.5,
-              1e-9);
+  EXPECT_EQ(judge_claim("gaussian_mean_rate", slow_covariance).verdict, Verdict::holds);
+  EXPECT_EQ(judge_claim("gaussian_covariance_rate", slow_covariance).verdict,
+            Verdict::does_not_hold);
+  EXPECT_NEAR(
+      fact(judge_claim("gaussian_covariance_rate", slow_covariance), "covariance_least_margin"),
+      -3.5, 1e-9);
   // The nearest is another: 0.11 is one standard error above its prediction.
-  const std::string said = gaussian_covariance_rate(slow_covariance).measured;
+  const std::string said = judge_claim("gaussian_covariance_rate", slow_covariance).measured;
   EXPECT_NE(said.find("rates go from 0.110 to 0.510, and rate minus prediction is at least -3.5 "
                       "standard errors"),
             std::string::npos)
@@ -74,11 +78,11 @@ TEST(GaussianRates, HoldAndDoNot) {
 }
 
 TEST(GaussianRates, CannotTell) {
-  EXPECT_EQ(gaussian_mean_rate(Results()).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("gaussian_mean_rate", Results()).verdict, Verdict::not_tested);
   const Results few = made_rates("gaussian", {kAsPredicted.begin(), kAsPredicted.begin() + 3});
-  EXPECT_EQ(gaussian_mean_rate(few).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("gaussian_mean_rate", few).verdict, Verdict::not_tested);
   const Results loose = made_rates("gaussian", kAsPredicted, 0.2);
-  EXPECT_EQ(gaussian_covariance_rate(loose).verdict, Verdict::cannot_tell);
+  EXPECT_EQ(judge_claim("gaussian_covariance_rate", loose).verdict, Verdict::cannot_tell);
 }
 
 // Rates that are just what is predicted, with the errors that fits over so few points have: a true
@@ -102,7 +106,7 @@ TEST(GaussianRates, ATrueClaimIsSeldomRefutedByChance) {
         rate.values[i] += kError * normal[0];
         rate.standard_error[i] = kError * std::sqrt(square / (points - 2));
       }
-      refuted += gaussian_mean_rate(results).verdict == Verdict::does_not_hold;
+      refuted += judge_claim("gaussian_mean_rate", results).verdict == Verdict::does_not_hold;
     }
     EXPECT_LE(refuted, kSweeps / 50) << points;
     EXPECT_GE(refuted, kSweeps / 500) << points;
@@ -110,32 +114,38 @@ TEST(GaussianRates, ATrueClaimIsSeldomRefutedByChance) {
 }
 
 TEST(HorizonSlowsDown, EveryVerdict) {
-  EXPECT_EQ(horizon_slows_down(made_rates("gaussian", kAsPredicted)).verdict, Verdict::holds);
+  EXPECT_EQ(judge_claim("horizon_slows_down", made_rates("gaussian", kAsPredicted)).verdict,
+            Verdict::holds);
   const Results flat_mean = made_rates("gaussian", changed(3, {2, 0.10, 0.51, 0.11}));
-  EXPECT_EQ(horizon_slows_down(flat_mean).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(judge_claim("horizon_slows_down", flat_mean).verdict, Verdict::does_not_hold);
   const Results flat_covariance = made_rates("gaussian", changed(3, {2, 0.10, 0.2, 0.52}));
-  EXPECT_EQ(horizon_slows_down(flat_covariance).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(judge_claim("horizon_slows_down", flat_covariance).verdict, Verdict::does_not_hold);
   // A drop of 0.02 with an error of 0.014 says neither.
   const Results open = made_rates("gaussian", changed(3, {2, 0.10, 0.48, 0.11}));
-  EXPECT_EQ(horizon_slows_down(open).verdict, Verdict::cannot_tell);
+  EXPECT_EQ(judge_claim("horizon_slows_down", open).verdict, Verdict::cannot_tell);
   const Results narrow = made_rates("gaussian", changed(3, {1, 0.25, 0.2, 0.2}));
-  EXPECT_EQ(horizon_slows_down(narrow).verdict, Verdict::not_tested);
-  EXPECT_EQ(horizon_slows_down(Results()).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("horizon_slows_down", narrow).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("horizon_slows_down", Results()).verdict, Verdict::not_tested);
 }
 
 TEST(SphereRates, EveryVerdict) {
-  EXPECT_EQ(sphere_rates(made_rates("sphere", kAsPredicted)).verdict, Verdict::holds);
+  EXPECT_EQ(judge_claim("sphere_rates", made_rates("sphere", kAsPredicted)).verdict,
+            Verdict::holds);
   for (const Rate slow : {Rate{1, 0.25, 0.2, 0.3}, Rate{1, 0.25, 0.3, 0.2}}) {
-    EXPECT_EQ(sphere_rates(made_rates("sphere", changed(2, slow))).verdict, Verdict::does_not_hold);
+    EXPECT_EQ(judge_claim("sphere_rates", made_rates("sphere", changed(2, slow))).verdict,
+              Verdict::does_not_hold);
   }
-  EXPECT_EQ(sphere_rates(Results()).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("sphere_rates", Results()).verdict, Verdict::not_tested);
   // Where the bound asks for next to nothing, nothing is shown by getting it.
   const std::vector<Rate> undemanding(4, {40, 3e-4, 0.4, 0.4});
-  EXPECT_EQ(sphere_rates(made_rates("sphere", undemanding)).verdict, Verdict::not_tested);
-  EXPECT_EQ(sphere_rates(made_rates("sphere", kAsPredicted, 0.2)).verdict, Verdict::cannot_tell);
+  EXPECT_EQ(judge_claim("sphere_rates", made_rates("sphere", undemanding)).verdict,
+            Verdict::not_tested);
+  EXPECT_EQ(judge_claim("sphere_rates", made_rates("sphere", kAsPredicted, 0.2)).verdict,
+            Verdict::cannot_tell);
   // Errors that grow are not what even the weakest bound allows.
   const std::vector<Rate> growing(4, {40, 3e-4, -0.05, 0.05});
-  EXPECT_EQ(sphere_rates(made_rates("sphere", growing)).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(judge_claim("sphere_rates", made_rates("sphere", growing)).verdict,
+            Verdict::does_not_hold);
 }
 
 Results made_balls(std::vector<double> rate, double growth, double error = 0.01) {
@@ -152,16 +162,23 @@ Results made_balls(std::vector<double> rate, double growth, double error = 0.01)
 }
 
 TEST(BallRate, EveryVerdict) {
-  EXPECT_EQ(ball_rate(made_balls({0.5, 0.5, 0.5, 0.2}, 1.3)).verdict, Verdict::holds);
-  EXPECT_EQ(ball_rate(made_balls({0.5, 0.5, 0.3, 0.2}, 1.3)).verdict, Verdict::does_not_hold);
-  EXPECT_EQ(ball_rate(made_balls({0.7, 0.5, 0.5, 0.2}, 1.3)).verdict, Verdict::does_not_hold);
-  EXPECT_EQ(ball_rate(made_balls({0.5, 0.5, 0.5, 0.5}, 0.9)).verdict, Verdict::cannot_tell);
-  EXPECT_NEAR(fact(ball_rate(made_balls({0.5, 0.5, 0.5, 0.5}, 1.7)), "growth_per_radius"), 1.7,
-              1e-12);
-  EXPECT_EQ(ball_rate(made_balls({0.5, 0.5, 0.5, 0.2}, 1.3, 0.1)).verdict, Verdict::cannot_tell);
-  EXPECT_EQ(ball_rate(made_balls({0.5, 0.5, kUndefined, 0.2}, 1.3)).verdict, Verdict::not_tested)
+  EXPECT_EQ(judge_claim("ball_rate", made_balls({0.5, 0.5, 0.5, 0.2}, 1.3)).verdict,
+            Verdict::holds);
+  EXPECT_EQ(judge_claim("ball_rate", made_balls({0.5, 0.5, 0.3, 0.2}, 1.3)).verdict,
+            Verdict::does_not_hold);
+  EXPECT_EQ(judge_claim("ball_rate", made_balls({0.7, 0.5, 0.5, 0.2}, 1.3)).verdict,
+            Verdict::does_not_hold);
+  EXPECT_EQ(judge_claim("ball_rate", made_balls({0.5, 0.5, 0.5, 0.5}, 0.9)).verdict,
+            Verdict::cannot_tell);
+  EXPECT_NEAR(
+      fact(judge_claim("ball_rate", made_balls({0.5, 0.5, 0.5, 0.5}, 1.7)), "growth_per_radius"),
+      1.7, 1e-12);
+  EXPECT_EQ(judge_claim("ball_rate", made_balls({0.5, 0.5, 0.5, 0.2}, 1.3, 0.1)).verdict,
+            Verdict::cannot_tell);
+  EXPECT_EQ(judge_claim("ball_rate", made_balls({0.5, 0.5, kUndefined, 0.2}, 1.3)).verdict,
+            Verdict::not_tested)
       << "two balls";
-  EXPECT_EQ(ball_rate(Results()).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("ball_rate", Results()).verdict, Verdict::not_tested);
 }
 
 Results made_hardmax(const std::function<double(double)>& error, double off = 0,
@@ -182,18 +199,23 @@ Results made_hardmax(const std::function<double(double)>& error, double off = 0,
 
 TEST(HardmaxIsLogarithmic, EveryVerdict) {
   const auto law = [](double n) { return 7 / std::sqrt(2 * std::log(n)); };
-  EXPECT_EQ(hardmax_is_logarithmic(made_hardmax(law)).verdict, Verdict::holds);
-  EXPECT_EQ(hardmax_is_logarithmic(made_hardmax(law, 0.029)).verdict, Verdict::holds);
-  EXPECT_EQ(hardmax_is_logarithmic(made_hardmax(law, 0.031)).verdict, Verdict::does_not_hold);
-  EXPECT_EQ(hardmax_is_logarithmic(made_hardmax(law, -0.031)).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(judge_claim("hardmax_is_logarithmic", made_hardmax(law)).verdict, Verdict::holds);
+  EXPECT_EQ(judge_claim("hardmax_is_logarithmic", made_hardmax(law, 0.029)).verdict,
+            Verdict::holds);
+  EXPECT_EQ(judge_claim("hardmax_is_logarithmic", made_hardmax(law, 0.031)).verdict,
+            Verdict::does_not_hold);
+  EXPECT_EQ(judge_claim("hardmax_is_logarithmic", made_hardmax(law, -0.031)).verdict,
+            Verdict::does_not_hold);
   const auto power = [](double n) { return std::pow(n, -0.5); };
-  EXPECT_EQ(hardmax_is_logarithmic(made_hardmax(power)).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(judge_claim("hardmax_is_logarithmic", made_hardmax(power)).verdict,
+            Verdict::does_not_hold);
   // Too wide to tell it from its law, and from twice its law.
-  EXPECT_EQ(hardmax_is_logarithmic(made_hardmax(law, 0, 0.5)).verdict, Verdict::cannot_tell);
-  EXPECT_EQ(hardmax_is_logarithmic(Results()).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("hardmax_is_logarithmic", made_hardmax(law, 0, 0.5)).verdict,
+            Verdict::cannot_tell);
+  EXPECT_EQ(judge_claim("hardmax_is_logarithmic", Results()).verdict, Verdict::not_tested);
   Results without_errors = made_hardmax(law);
   without_errors.metric("gaussian_hardmax_error")->standard_error.clear();
-  EXPECT_EQ(hardmax_is_logarithmic(without_errors).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("hardmax_is_logarithmic", without_errors).verdict, Verdict::not_tested);
 }
 
 // 40 heads; of the last `slow` the rate is below the prediction by 4.5 standard errors.
@@ -207,16 +229,18 @@ std::vector<Rate> forty(int slow_mean, int slow_covariance) {
 }
 
 TEST(ModelRates, EveryVerdict) {
-  EXPECT_EQ(model_rates(made_rates("model", forty(0, 0))).verdict, Verdict::holds);
-  EXPECT_EQ(model_rates(made_rates("model", forty(1, 0))).verdict, Verdict::does_not_hold);
-  EXPECT_EQ(model_rates(made_rates("model", forty(0, 1))).verdict, Verdict::does_not_hold);
-  EXPECT_EQ(fact(model_rates(made_rates("model", forty(3, 1))), "mean_slower"), 3);
+  EXPECT_EQ(judge_claim("model_rates", made_rates("model", forty(0, 0))).verdict, Verdict::holds);
+  EXPECT_EQ(judge_claim("model_rates", made_rates("model", forty(1, 0))).verdict,
+            Verdict::does_not_hold);
+  EXPECT_EQ(judge_claim("model_rates", made_rates("model", forty(0, 1))).verdict,
+            Verdict::does_not_hold);
+  EXPECT_EQ(fact(judge_claim("model_rates", made_rates("model", forty(3, 1))), "mean_slower"), 3);
   // Not shown to be slower, nor to be fast enough.
-  const Claim wide = model_rates(made_rates("model", forty(0, 0), 0.1));
+  const Claim wide = judge_claim("model_rates", made_rates("model", forty(0, 0), 0.1));
   EXPECT_EQ(wide.verdict, Verdict::cannot_tell) << wide.measured;
-  EXPECT_EQ(model_rates(Results()).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("model_rates", Results()).verdict, Verdict::not_tested);
   const std::vector<Rate> three(3, {1, 0.25, 0.3, 0.3});
-  EXPECT_EQ(model_rates(made_rates("model", three)).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("model_rates", made_rates("model", three)).verdict, Verdict::not_tested);
 }
 
 // Heads whose rates are just what is predicted: a true claim is refuted in 2 of 100 models at most,
@@ -234,7 +258,8 @@ TEST(ModelRates, ATrueClaimIsSeldomRefutedByChance) {
       for (int h = 0; h < heads; ++h) {
         rates.push_back({0.1, 0.3, 0.3 + 0.01 * normal[h], 0.3 + 0.01 * normal[heads + h]});
       }
-      refuted += model_rates(made_rates("model", rates)).verdict == Verdict::does_not_hold;
+      refuted +=
+          judge_claim("model_rates", made_rates("model", rates)).verdict == Verdict::does_not_hold;
     }
     EXPECT_LE(refuted, 0.02 * kModels + 3 * std::sqrt(0.02 * kModels)) << heads;
     EXPECT_GE(refuted, 0.02 * kModels - 3 * std::sqrt(0.02 * kModels)) << heads;
@@ -245,7 +270,7 @@ TEST(ModelSlowerHeadsSeeFurther, EveryVerdict) {
   const auto heads = [](int count, const std::function<double(int)>& covariance) {
     std::vector<Rate> list;
     for (int h = 0; h < count; ++h) list.push_back({0.1 * h, 0.25, 0.5, covariance(h)});
-    return model_slower_heads_see_further(made_rates("model", list));
+    return judge_claim("model_slower_heads_see_further", made_rates("model", list));
   };
   const auto falling = [](int h) { return 0.5 - 0.01 * h; };
   EXPECT_EQ(heads(20, falling).verdict, Verdict::holds);
@@ -256,7 +281,7 @@ TEST(ModelSlowerHeadsSeeFurther, EveryVerdict) {
   const Claim weak = heads(20, [](int h) { return 0.5 + 0.01 * ((h * 7) % 20) - 0.004 * h; });
   EXPECT_LT(fact(weak, "rank_correlation"), 0) << weak.measured;
   EXPECT_EQ(weak.verdict, Verdict::cannot_tell) << weak.measured;
-  EXPECT_EQ(model_slower_heads_see_further(Results()).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("model_slower_heads_see_further", Results()).verdict, Verdict::not_tested);
 }
 
 TEST(TokensClaims, AreComplete) {

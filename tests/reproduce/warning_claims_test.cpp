@@ -42,8 +42,9 @@ double scattered(int k, int step) {
 }
 
 TEST(FallWarns, EveryVerdict) {
-  for (const auto claim : {entropy_warns, falling_separability_warns}) {
-    const bool either = claim == entropy_warns;  // a growth warns, too
+  for (const char* name : {"entropy_warns", "falling_separability_warns"}) {
+    const auto claim = [&](const Results& results) { return judge_claim(name, results); };
+    const bool either = name == std::string_view("entropy_warns");  // a growth warns, too
     const Claim good = claim(made_pieces(40, [](int k) {
       return MadePiece{0.01 * k, 4 + scattered(k, 1), 4 + scattered(k, 1) + 0.02 * k};
     }));
@@ -72,10 +73,11 @@ TEST(FallWarns, EveryVerdict) {
 // The loss of a hard half comes down by itself. Where sharp heads mean no more than an easy half,
 // falls go along with rises, and warn of nothing.
 TEST(FallWarns, WhatFallsBackByItselfIsNoWarning) {
-  const Claim claim = entropy_warns(made_pieces(200, [](int k) {
-    const double ease = scattered(k, 1);
-    return MadePiece{ease + 0.5 * scattered(k, 2), 5 - ease, 4.5 + 0.5 * scattered(k, 7)};
-  }));
+  const Claim claim = judge_claim(
+      "entropy_warns", made_pieces(200, [](int k) {
+        const double ease = scattered(k, 1);
+        return MadePiece{ease + 0.5 * scattered(k, 2), 5 - ease, 4.5 + 0.5 * scattered(k, 7)};
+      }));
   EXPECT_GT(fact(claim, "rank_correlation_low"), 0.3) << claim.measured;
   EXPECT_EQ(claim.verdict, Verdict::does_not_hold) << claim.measured;
 }
@@ -85,8 +87,8 @@ TEST(FallWarns, EachLooksAtItsOwnFall) {
     return MadePiece{0.01 * k, 4 + scattered(k, 1), 4 + scattered(k, 1) + 0.02 * k};
   });
   for (double& fall : results.metric("separability_fall")->values) fall = -fall;
-  EXPECT_GT(fact(entropy_warns(results), "low"), 0);
-  EXPECT_EQ(falling_separability_warns(results).verdict, Verdict::does_not_hold);
+  EXPECT_GT(fact(judge_claim("entropy_warns", results), "low"), 0);
+  EXPECT_EQ(judge_claim("falling_separability_warns", results).verdict, Verdict::does_not_hold);
 }
 
 // Entropy and separability of 20 heads in the last two octaves.
@@ -97,7 +99,7 @@ Claim signs_with(const std::function<double(int)>& growth, const std::function<d
   });
   made.fill("separability_excess_beyond_sinks_by_position", "position",
             [&](int head, double label, double) { return label == 1024 ? 0.5 - fall(head) : 0.5; });
-  return entropy_grows_where_separability_falls(made.results);
+  return judge_claim("entropy_grows_where_separability_falls", made.results);
 }
 
 TEST(EntropyGrowsWhereSeparabilityFalls, EveryVerdict) {
@@ -108,7 +110,7 @@ TEST(EntropyGrowsWhereSeparabilityFalls, EveryVerdict) {
   EXPECT_EQ(signs_with(up, down).verdict, Verdict::does_not_hold);
   const Claim open = signs_with(up, shuffled);
   EXPECT_EQ(open.verdict, Verdict::cannot_tell) << open.measured;
-  EXPECT_EQ(entropy_grows_where_separability_falls(MadeScan(3).results).verdict,
+  EXPECT_EQ(judge_claim("entropy_grows_where_separability_falls", MadeScan(3).results).verdict,
             Verdict::not_tested);
 }
 

@@ -16,14 +16,14 @@ TEST(WeightsAreBounded, ByTheLemma) {
     MadeScan made;
     auto& uses = made.results.add_metric("weight_bound_use", {"layer", "head", "length"}, "1");
     std::ranges::fill(uses.values, use);
-    return weights_are_bounded(made.results);
+    return judge_claim("weights_are_bounded", made.results);
   };
   EXPECT_EQ(with(0.7).verdict, Verdict::holds);
   EXPECT_TRUE(with(0.7).theorem);
   EXPECT_NEAR(fact(with(0.7), "use_median"), 0.7, 1e-12);
   EXPECT_EQ(with(1.01).verdict, Verdict::does_not_hold);
   EXPECT_EQ(with(-0.01).verdict, Verdict::does_not_hold);
-  EXPECT_EQ(weights_are_bounded(Results()).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("weights_are_bounded", Results()).verdict, Verdict::not_tested);
 }
 
 // The largest weight of 20 heads against the mean number of keys of a bin.
@@ -36,7 +36,7 @@ Claim vanishing(const std::function<double(int, double)>& weight) {
     const double label = made.positions[cell[2]];
     metric.values[at] = weight(head, (label / 2 + 1 + label) / 2);
   });
-  return weights_vanish(made.results);
+  return judge_claim("weights_vanish", made.results);
 }
 
 TEST(WeightsVanish, EveryVerdict) {
@@ -53,7 +53,7 @@ TEST(WeightsVanish, EveryVerdict) {
     return std::pow(n, -0.8) * (static_cast<int>(std::log2(n)) % 2 == 1 ? 2 : 1);
   });
   EXPECT_EQ(noisy.verdict, Verdict::cannot_tell) << noisy.measured;
-  EXPECT_EQ(weights_vanish(MadeScan().results).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("weights_vanish", MadeScan().results).verdict, Verdict::not_tested);
 }
 
 // Layers whose measured coverage is `off` from the formula.
@@ -71,7 +71,7 @@ Claim covering(const std::function<double(Index)>& off, double error, int layers
     paper.values[at] = cell[2] == 3 ? 0.9 : 0.1;
     own.set(cell, {.value = 0.9 + off(cell[0]), .standard_error = error, .degrees_of_freedom = 15});
   });
-  return coverage_is_independent(made.results);
+  return judge_claim("coverage_is_independent", made.results);
 }
 
 TEST(CoverageIsIndependent, EveryVerdict) {
@@ -79,7 +79,7 @@ TEST(CoverageIsIndependent, EveryVerdict) {
   EXPECT_EQ(covering([](Index) { return -0.2; }, 0.01).verdict, Verdict::does_not_hold);
   EXPECT_EQ(covering([](Index) { return 0.01; }, 0.05).verdict, Verdict::cannot_tell);
   EXPECT_EQ(covering([](Index) { return 0.01; }, 0.01, 3).verdict, Verdict::not_tested);
-  EXPECT_EQ(coverage_is_independent(Results()).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("coverage_is_independent", Results()).verdict, Verdict::not_tested);
   const Claim one = covering([](Index layer) { return layer == 0 ? 0.2 : 0.0; }, 0.01);
   EXPECT_EQ(one.verdict, Verdict::holds) << "three quarters";
   EXPECT_EQ(fact(one, "layers_within"), 3);

@@ -1,0 +1,57 @@
+// The tests of all claims. What a claim says, how we read it and which thresholds of ours its test
+// has stands in claims/.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "headgauge/results.hpp"
+
+namespace headgauge {
+
+// The thresholds of a test that no paper gives, by their names in claims/.
+using Thresholds = std::map<std::string, double>;
+
+// A test of a claim sets the verdict, the measured values and the facts.
+using ClaimTest = Claim (*)(const Results&, const Thresholds&);
+
+// clang-format off
+#define HEADGAUGE_CLAIM_TESTS(TEST) \
+  TEST(weights_are_bounded) TEST(weights_vanish) TEST(distance_grows_linearly) \
+  TEST(distance_bound_is_safe) TEST(distance_bound_is_conservative) \
+  TEST(distance_bound_tightens) TEST(distances_converge) TEST(returns_diminish) \
+  TEST(critical_n_is_small) TEST(critical_n_grows_sublinearly) \
+  TEST(proportional_margin_collapses) TEST(proportional_separability_falls) \
+  TEST(separability_settles) TEST(separability_bound_tracks) \
+  TEST(separability_bound_without_sphere) TEST(coverage_is_independent) \
+  TEST(gradient_bound_is_safe) TEST(gradient_is_within_quarter) \
+  TEST(sensitivity_follows_temperature) TEST(sensitivity_falls_by_two_orders) TEST(steps_agree) \
+  TEST(cold_raises_the_norm_alone) TEST(entropy_grows_where_separability_falls) \
+  TEST(entropy_warns) TEST(falling_separability_warns) TEST(answers_are_lost_with_context) \
+  TEST(growing_entropy_loses_answers) TEST(falling_separability_loses_answers) \
+  TEST(gaussian_mean_rate) TEST(gaussian_covariance_rate) TEST(horizon_slows_down) \
+  TEST(sphere_rates) TEST(ball_rate) TEST(hardmax_is_logarithmic) TEST(model_rates) \
+  TEST(model_slower_heads_see_further) TEST(model_converges_with_random_keys) \
+  TEST(model_converges_with_window) TEST(error_constant_predicts)
+// clang-format on
+
+#define HEADGAUGE_DECLARE(name) Claim name(const Results& results, const Thresholds& thresholds);
+HEADGAUGE_CLAIM_TESTS(HEADGAUGE_DECLARE)
+#undef HEADGAUGE_DECLARE
+
+struct DeclaredClaim {
+  Claim words;  // name, paper, figure, statement, reading, test and theorem
+  Thresholds thresholds;
+  // What the verdict may turn with. A claim without places has a test of its own over pieces of the
+  // text, cases of tasks or draws.
+  bool with_places = false, with_sinks = false;
+  ClaimTest test = nullptr;
+
+  Claim judge(const Results& results, const Thresholds& used) const;
+};
+
+// Lists the claims of paper "A" or "B", in the order of the catalogue.
+const std::vector<DeclaredClaim>& declared_claims(const std::string& paper);
+
+}  // namespace headgauge
