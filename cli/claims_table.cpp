@@ -2,14 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "cli/progress.hpp"
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
 #include "cli/tables.hpp"
 #include "cli/text_table.hpp"
-#include "headgauge/metric_names.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -36,29 +34,12 @@ std::string claims(const Results& results, const Painter& paint, std::size_t wid
   return table.text();
 }
 
-std::string seconds(double value) {
-  if (!std::isfinite(value)) return "-";
-  return value < 10 ? fmt::format("{:.2f} s", value) : readable_time(value);
-}
-
-std::string costs(const Results& results, const Painter& paint) {
-  const LabelledArray* cost = results.metric(metric::cost_seconds);
-  const LabelledArray* paper = results.metric(metric::cost_paper_seconds);
-  if (cost == nullptr || paper == nullptr) return "";
-  const auto names = results.coord_names("algorithm");
-  TextTable table(paint, {left_column("cost of", 14), {"here", 13}, {"in paper A", 13}});
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    table.row({names[i], seconds(cost->values[i]), seconds(paper->values[i])});
-  }
-  return table.text();
-}
-
 }  // namespace
 
 std::string render_claims(const Results& results, const TableOptions& options) {
   const Painter paint(options.color);
   const std::size_t width = std::min(options.width, kTableWidth);
-  return claims(results, paint, width) + costs(results, paint);
+  return claims(results, paint, width);
 }
 
 }  // namespace headgauge::cli

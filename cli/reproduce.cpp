@@ -49,7 +49,7 @@ int run_limits(const CLI::App& command, LimitsCommand& options) {
 
 void add_limits(CLI::App& parent, Action& action) {
   auto* command = parent.add_subcommand(
-      "limits", "Judge paper A: distances, critical N, separability, sensitivity, costs");
+      "limits", "Judge paper A: distances, critical N, separability, sensitivity");
   command->alias("A");
   auto options = std::make_shared<LimitsCommand>();
   options->run.output.out = "reproduce-limits";

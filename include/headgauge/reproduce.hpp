@@ -25,8 +25,10 @@ struct TextPieces {
 // Cuts a text into pieces of `tokens` tokens and drops the rest.
 using CutText = std::function<TextPieces(int tokens)>;
 
+inline constexpr int kPaperLength = 1024;  // the longest context of paper A
+
 struct LimitsOptions {
-  std::vector<int> lengths;  // empty: 32, 64 ... 1024, as far as model and text allow
+  std::vector<int> lengths;  // empty: 32, 64 ... kPaperLength, as far as model and text allow
   XSource x = XSource::embedding;
   int threads = 0;
   std::uint64_t seed = 0;
@@ -42,10 +44,9 @@ std::vector<Option> options_of(LimitsOptions& options);
 
 // Runs one scan of all groups with paper A's settings. Also measures entropy, separability and loss
 // of up to 64 pieces of the text, over the coordinate `piece`, and those of every case, over the
-// coordinate `answered_case`; times paper A's five algorithms one
-// by one, as cost_seconds and cost_paper_seconds over the coordinate `algorithm`; and tests the
-// claims. If interrupted, returns the finished layers, marked partial; claims are tested only if
-// all layers and pieces finished. Throws what scan() throws.
+// coordinate `answered_case`, and the heads at other temperatures; and tests the claims. If
+// interrupted, returns the finished layers, marked partial; claims are tested only if all layers
+// and pieces finished. Throws what scan() throws.
 Results reproduce_limits(HeadSource& source, const LimitsOptions& options,
                          Progress* progress = nullptr, std::stop_token stop = {});
 

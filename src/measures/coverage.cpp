@@ -1,6 +1,7 @@
 #include "measures/coverage.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
@@ -91,6 +92,11 @@ Index count_chunks(Index rows) {
   throw DamagedPartError("unions over the measured heads", "unions over other heads");
 }
 
+constexpr std::array kQueryShares = {&QuerySets::overlap, &QuerySets::overlap_random,
+                                     &QuerySets::distinct, &QuerySets::distinct_random};
+constexpr std::array kQueryMetrics = {metric::query_overlap, metric::query_overlap_random,
+                                      metric::query_distinct, metric::query_distinct_random};
+
 // Finds for every head the largest of its means over pairs, and the other head of that pair. `sums`
 // has the sum of each head with each later one.
 std::map<int, std::pair<double, int>> largest_overlaps(std::span<const int> heads,
@@ -140,7 +146,8 @@ void Coverage::declare(MetricRegistry& metrics, MetricHandle separability) {
   separability_ = separability;
   for (const char* derived :
        {metric::union_coverage, metric::union_coverage_independent, metric::union_coverage_paper,
-        metric::top_overlap, metric::top_overlap_partner}) {
+        metric::top_overlap, metric::top_overlap_partner, metric::query_overlap,
+        metric::query_overlap_random, metric::query_distinct, metric::query_distinct_random}) {
     metrics.add(derived);
   }
 }
@@ -182,6 +189,7 @@ void Coverage::write_part(ThreadPool& pool, ByteWriter& part) {
     }
   }
   write_overlap(document, pool, part);
+  write_queries(document, part);
   sets_.clear();
   heads_.clear();
   ratios_.clear();
@@ -203,15 +211,26 @@ void Coverage::read_part(ByteReader& part) {
   }
   const auto weight = part.take<double>();
   const auto overlap = part.take_list<double>();
+  const auto queries = part.take_list<QuerySets>();
+  const auto compared = part.take_list<double>();
   if (heads.empty()) return;  // the context is too long for this document
+  if (queries.size() != heads.size() * sizes_.size() || compared.size() != sizes_.size()) {
+    refuse_heads();
+  }
   if (overlap.size() != heads.size() * (heads.size() - 1) / 2) refuse_heads();
   if (sums_.heads.empty()) {
     sums_.heads = heads;
     sums_.overlap.resize(overlap.size());
+    sums_.queries.resize(queries.size());
+    sums_.documents.resize(compared.size());
   }
   if (heads != sums_.heads) refuse_heads();
   sums_.overlap_weight += weight;
   for (std::size_t i = 0; i < overlap.size(); ++i) sums_.overlap[i] += overlap[i];
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    for (double QuerySets::*share : kQueryShares) sums_.queries[i].*share += queries[i].*share;
+  }
+  for (std::size_t s = 0; s < compared.size(); ++s) sums_.documents[s] += compared[s];
 }
 
 Coverage::Unions Coverage::unite(const Document& document, ThreadPool& pool) const {
@@ -293,6 +312,31 @@ void Coverage::write_overlap(const Document& document, ThreadPool& pool, ByteWri
   part.put_list(sum);
 }
 
+// Writes how the last rows of the document compare, by head and size, and by size whether there are
+// two rows or more that see more keys.
+void Coverage::write_queries(const Document& document, ByteWriter& part) const {
+  std::vector<QuerySets> queries(heads_.size() * sizes_.size());
+  std::vector<double> compared(sizes_.size(), 0.0);
+  for (Index s = 0; s < sizes(); ++s) {
+    std::vector<RowSets> rows;
+    for (const RowSets& row : document.rows) {
+      if (row.size() == heads_.size() && fewest_keys(row) > sizes_[s]) rows.push_back(row);
+    }
+    if (rows.size() < 2) continue;
+    const Index last = std::min<Index>(std::ssize(rows), kComparedQueries);
+    compared[s] = 1;
+    for (std::size_t h = 0; h < heads_.size(); ++h) {
+      std::vector<TopSet> of_head;
+      for (Index r = std::ssize(rows) - last; r < std::ssize(rows); ++r) {
+        of_head.push_back(rows[r][h]);
+      }
+      queries[h * sizes_.size() + s] = compare_queries(of_head, sets_, sizes_[s]);
+    }
+  }
+  part.put_list(queries);
+  part.put_list(compared);
+}
+
 void Coverage::end_layer(int number, const LayerStatistics& statistics) {
   LayerResult result;
   result.layer = number;
@@ -310,6 +354,13 @@ void Coverage::end_layer(int number, const LayerStatistics& statistics) {
       for (const int head : sums_.heads) sum += statistics.at(separability_, head, l, s).value;
       result.paper(l, s).value = 1.0 - std::pow(1.0 - sum / heads, heads);
       result.paper(l, s).rows = result.independent(l, s).rows;
+    }
+  }
+  for (std::size_t h = 0; h < sums_.heads.size(); ++h) {
+    for (Index s = 0; s < sizes(); ++s) {
+      QuerySets mean = sums_.queries[h * sizes_.size() + s];
+      for (double QuerySets::*share : kQueryShares) mean.*share /= sums_.documents[s];
+      result.queries[sums_.heads[h]].push_back(mean);
     }
   }
   result.overlap = largest_overlaps(sums_.heads, sums_.overlap, sums_.overlap_weight);
@@ -347,6 +398,17 @@ void Coverage::derive(Results& results) const {
         const auto& [mean, other] = found->second;
         if (partner && mean <= 0) continue;  // no head selects any of this head's keys
         metric({place_of(result), h}) = partner ? other : mean;
+      }
+    }
+  }
+  for (std::size_t i = 0; i < kQueryMetrics.size(); ++i) {
+    LabelledArray& metric = add_declared(results, kQueryMetrics[i]);
+    for (const LayerResult& result : results_) {
+      for (Index h = 0; h < std::ssize(heads); ++h) {
+        const auto found = result.queries.find(heads[h]);
+        for (Index s = 0; s < sizes() && found != result.queries.end(); ++s) {
+          metric({place_of(result), h, s}) = found->second[s].*kQueryShares[i];
+        }
       }
     }
   }

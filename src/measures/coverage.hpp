@@ -10,6 +10,7 @@
 #include "headgauge/measure.hpp"
 #include "headgauge/parallel.hpp"
 #include "heads/batch_means.hpp"
+#include "measures/query_sets.hpp"
 #include "measures/top_sets.hpp"
 
 namespace headgauge {
@@ -39,6 +40,7 @@ class Coverage {
     int layer = 0;
     Matrix<Estimate> coverage, independent, paper;  // length x size
     std::map<int, std::pair<double, int>> overlap;  // by head: largest overlap, partner
+    std::map<int, std::vector<QuerySets>> queries;  // by head, size
   };
   // Sums over the documents of a layer so far.
   struct LayerSums {
@@ -46,12 +48,16 @@ class Coverage {
     std::vector<BatchMeans> coverage, independent;  // length x size
     std::vector<double> overlap;                    // of each head with each later one
     double overlap_weight = 0;
+    std::vector<QuerySets> queries;  // head x size
+    std::vector<double> documents;   // by size: those with queries to compare
   };
   struct Document;
   struct Unions;
 
   Unions unite(const Document& document, ThreadPool& pool) const;
   void write_overlap(const Document& document, ThreadPool& pool, ByteWriter& part) const;
+
+  void write_queries(const Document& document, ByteWriter& part) const;
 
   Index lengths() const { return std::ssize(lengths_); }
   Index sizes() const { return std::ssize(sizes_); }

@@ -22,6 +22,9 @@ using ClaimTest = Claim (*)(const Results&, const Thresholds&);
   TEST(distance_bound_is_safe) TEST(distance_bound_is_conservative) \
   TEST(distance_bound_tightens) TEST(distances_converge) TEST(returns_diminish) \
   TEST(critical_n_is_small) TEST(critical_n_grows_sublinearly) \
+  TEST(beyond_six_percent_alike) TEST(beyond_six_percent_apart) TEST(sphere_reaches_the_band) \
+  TEST(norm_follows_temperature) TEST(cold_inflates_the_spread) TEST(heat_loses_selectivity) \
+  TEST(queries_select_independently) \
   TEST(proportional_margin_collapses) TEST(proportional_separability_falls) \
   TEST(separability_settles) TEST(separability_bound_tracks) \
   TEST(separability_bound_without_sphere) TEST(coverage_is_independent) \

@@ -1,6 +1,7 @@
 // Paper A's claims on critical N (docs/reproduce.md).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "headgauge/metric_names.hpp"
@@ -55,30 +56,56 @@ std::string by_the_papers_test(const Results& results, Claim& claim) {
       text, sizes[static_cast<std::size_t>(below)], std::exp(median(logs)), paired.p);
 }
 
-// Judges by Theorem 1.2's own expectation whether the median head's distance equals it at some
-// measured N below `limit`.
-struct ByTheorem {
-  Verdict verdict = Verdict::cannot_tell;
-  double n = kUndefined, ratio = kUndefined;  // where the ratio is closest to 1
+// The median head's distance over Theorem 1.2's own expectation at one N of the longest L, and
+// whether it is equal.
+struct RatioAt {
+  double n = kUndefined, ratio = kUndefined;
+  Place place = Place::open;
 };
-ByTheorem by_the_theorem(const Results& results, double limit, double tolerance) {
+
+// At every measured N from `from` to below `to`.
+std::vector<RatioAt> by_the_theorem(const Results& results, double from, double to,
+                                    double tolerance) {
   const auto sizes = numbers(results, "top_n");
-  ByTheorem found;
-  bool all_outside = true;
-  for (Index n = 0; n < std::ssize(sizes) && sizes[n] < limit; ++n) {
+  std::vector<RatioAt> found;
+  for (Index n = 0; n < std::ssize(sizes); ++n) {
+    if (sizes[n] < from || sizes[n] >= to) continue;
     const auto of_heads = finite_values(ratios(results, metric::distance, metric::expected_distance,
                                                results.coord_size("length") - 1, n));
     if (of_heads.size() < kFewestOfMedian) continue;
-    const Place place = place_of(interval_of_median(of_heads), 1 / (1 + tolerance), 1 + tolerance);
-    all_outside = all_outside && place == Place::outside;
-    if (place == Place::inside) found.verdict = Verdict::holds;
-    const double ratio = median(of_heads);
-    if (std::abs(std::log(ratio)) >= std::abs(std::log(found.ratio))) continue;
-    found.n = sizes[n];
-    found.ratio = ratio;
+    found.push_back({sizes[n], median(of_heads),
+                     place_of(interval_of_median(of_heads), 1 / (1 + tolerance), 1 + tolerance)});
   }
-  if (all_outside && !std::isnan(found.ratio)) found.verdict = Verdict::does_not_hold;
   return found;
+}
+
+bool everywhere(const std::vector<RatioAt>& found, Place place) {
+  return !found.empty() &&
+         std::ranges::all_of(found, [&](const RatioAt& at) { return at.place == place; });
+}
+
+// Judges all measured N beyond 6 % of the longest L: `claimed` is where the claim says they lie.
+Claim beyond_six_percent(const Results& results, const Thresholds& thresholds, Place claimed) {
+  const auto longest = longest_length(results);
+  const auto found = by_the_theorem(results, longest ? kCriticalShare * *longest : HUGE_VAL,
+                                    HUGE_VAL, thresholds.at("tolerance"));
+  if (found.empty()) {
+    return not_tested(
+        "No N beyond 6 % of L was measured: scan with MeasureOptions::top_n = 70,100 and "
+        "ScanOptions::lengths = 1024.");
+  }
+  const Place other = claimed == Place::inside ? Place::outside : Place::inside;
+  Claim claim;
+  claim.verdict = everywhere(found, claimed) ? Verdict::holds
+                  : everywhere(found, other) ? Verdict::does_not_hold
+                                             : Verdict::cannot_tell;
+  claim.measured = fmt::format(
+      "The median head's distance is {} times the theorem's expectation at N = {:g}, {:.1f} % of L "
+      "= {}, and {} times at N = {:g}.",
+      shown(found.front().ratio), found.front().n, 100 * found.front().n / *longest, *longest,
+      shown(found.back().ratio), found.back().n);
+  claim.facts = {{"ratio_first", found.front().ratio}, {"ratio_last", found.back().ratio}};
+  return claim;
 }
 
 // Describes how another critical N grows: the exponent over all lengths at which it was found and
@@ -130,8 +157,15 @@ Claim critical_n_is_small(const Results& results, const Thresholds& thresholds) 
   const double low = value_of(metric::closest_n_low), high = value_of(metric::closest_n_high);
   const double ratio_low = value_of(metric::closest_ratio_low),
                ratio_high = value_of(metric::closest_ratio_high);
-  const ByTheorem theorem = by_the_theorem(results, limit, thresholds.at("tolerance"));
-  claim.verdict = theorem.verdict;
+  const auto by_n = by_the_theorem(results, 0, limit, thresholds.at("tolerance"));
+  RatioAt theorem;  // where the ratio is closest to 1
+  for (const RatioAt& at : by_n) {
+    if (!(std::abs(std::log(at.ratio)) >= std::abs(std::log(theorem.ratio)))) theorem = at;
+  }
+  const bool meets = std::ranges::count(by_n, Place::inside, &RatioAt::place) > 0;
+  claim.verdict = meets                              ? Verdict::holds
+                  : everywhere(by_n, Place::outside) ? Verdict::does_not_hold
+                                                     : Verdict::cannot_tell;
   double own = 0;
   for (const HeadName& head : heads) {
     const auto of_head = find_cell_of_head(results, metric::critical_fraction_head, head);
@@ -199,6 +233,14 @@ Claim critical_n_grows_sublinearly(const Results& results, const Thresholds&) {
       growth_in_words(results, metric::critical_n_paper,
                       "The first N that the paper's test accepts", claim);
   return claim;
+}
+
+Claim beyond_six_percent_alike(const Results& results, const Thresholds& thresholds) {
+  return beyond_six_percent(results, thresholds, Place::inside);
+}
+
+Claim beyond_six_percent_apart(const Results& results, const Thresholds& thresholds) {
+  return beyond_six_percent(results, thresholds, Place::outside);
 }
 
 }  // namespace headgauge

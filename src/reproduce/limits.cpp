@@ -1,4 +1,4 @@
-// `reproduce limits`: runs one scan with paper A's settings, and times its algorithms.
+// `reproduce limits`: runs one scan with paper A's settings, at several places and temperatures.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,27 +18,17 @@
 namespace headgauge {
 namespace {
 
-constexpr int kPaperLength = 1024;
 // The sizes of Fig. 2b, and additional ones for Fig. 3.
 const std::vector<int> kSizes = {1, 2, 3, 5, 7, 10, 14, 20, 30, 50, 70, 100};
-const std::vector<int> kPaperSizes = {1, 5, 10, 20, 100};
-constexpr int kFixedSize = 5;
 constexpr int kJudgedSize = 20;
 // Shares of the keys: N in proportion to L, paper A's main claim.
 const std::vector<double> kShares = {0.01, 0.02, 0.05, 0.1, 0.2, 0.5};
 constexpr double kSearched = 0.125;  // share of L: twice the claimed one
 
-// Times from Table 1: Apple M1 Pro with 10 cores, GPT-2 with 124 M parameters.
-struct Algorithm {
-  const char* name;
-  const char* group;
-  double paper_seconds;
-};
-constexpr std::array<Algorithm, 5> kAlgorithms = {{{"growing L", "distance", 24 * 60},
-                                                   {"growing N", "distance", 37 * 60},
-                                                   {"critical N", "distance", 17 * 3600 + 4 * 60},
-                                                   {"separability", "separability", 7 * 60},
-                                                   {"sensitivity", "sensitivity", 60}}};
+// Temperatures at which the heads are also measured: those that the paper advises against, and a
+// hot one. The scan itself has T = 1.
+constexpr std::array kTemperatures = {0.01, 0.02, 0.05, 0.1, 1.0, 10.0};
+constexpr double kSeparatedAt = 0.1;  // has separability, too
 
 ScanOptions settings_of(const LimitsOptions& options) {
   ScanOptions scan;
@@ -52,66 +42,49 @@ ScanOptions settings_of(const LimitsOptions& options) {
   return scan;
 }
 
-// Returns the algorithm's settings in the paper; `scan` must be resolved.
-ScanOptions settings_of(const Algorithm& algorithm, ScanOptions scan) {
-  const std::string_view name = algorithm.name;
-  scan.measures = {algorithm.group};
-  if (name != "critical N") scan.measure.critical_max = 1;
-  if (name == "growing L") {
-    scan.measure.top_n = {kFixedSize};
-    return scan;
-  }
-  scan.lengths = {scan.lengths.back()};
-  if (name == "growing N") scan.measure.top_n = kPaperSizes;
-  if (name == "critical N") scan.measure.top_n = {1};
-  return scan;
-}
-
-// Adds the heads at the temperature that the paper advises against, at the longest length; `scan`
-// must be resolved.
-void add_cold(HeadSource& source, ScanOptions scan_options, Results& results, Progress* progress,
-              const std::stop_token& stop) {
+// Adds the heads at other temperatures, at the longest length; `scan_options` must be resolved.
+void add_temperatures(HeadSource& source, ScanOptions scan_options, Results& results,
+                      Progress* progress, const std::stop_token& stop) {
+  results.set_coord("judged_temperature",
+                    std::vector<double>(kTemperatures.begin(), kTemperatures.end()));
+  LabelledArray& norm = add_declared(results, metric::norm_at_temperature).with_standard_errors();
+  LabelledArray& entropy = add_declared(results, metric::entropy_at_temperature);
+  const bool has_x = source.info().has_x;
+  if (has_x) add_declared(results, metric::cold_separability);
   scan_options.lengths = {scan_options.lengths.back()};
-  scan_options.measures = {"sensitivity"};
-  if (source.info().has_x) scan_options.measures.emplace_back("separability");
-  scan_options.normalizer = "softmax:t=0.1";
   scan_options.measure.top_n = {kJudgedSize};
   scan_options.measure.temperatures = {1};
   scan_options.measure.epsilons = {1e-3};
-  const Results cold = scan(source, scan_options, progress, stop);
-  if (cold.partial) return;
-  const auto take = [&](const char* name, const char* metric) {
-    LabelledArray& taken = add_declared(results, name);
-    for (const HeadName& head : measured_heads(cold)) {
-      const auto cell = find_cell(
-          cold, metric, {{"layer", head.layer_index}, {"head", head.head_index}, {"top_n", 0}});
-      if (cell) taken({head.layer_index, head.head_index}) = cell->value;
+  for (Index t = 0; t < std::ssize(kTemperatures) && !stop.stop_requested(); ++t) {
+    const bool cold = kTemperatures[t] == kSeparatedAt && has_x;
+    scan_options.measures = {"weights", "sensitivity"};
+    if (cold) scan_options.measures.emplace_back("separability");
+    scan_options.normalizer = fmt::format("softmax:t={:g}", kTemperatures[t]);
+    const bool as_is = kTemperatures[t] == 1;
+    const Results scanned = as_is ? Results() : scan(source, scan_options, progress, stop);
+    const Results& found = as_is ? results : scanned;
+    const Index n = as_is ? judged_top_n(results).value_or(0) : 0;
+    for (const HeadName& head : measured_heads(found)) {
+      const auto cell = [&](const char* metric) {
+        return find_cell(found, metric,
+                         {{"layer", head.layer_index}, {"head", head.head_index}, {"top_n", n}});
+      };
+      if (const auto own = cell(metric::jacobian_spectral)) {
+        norm.set({head.layer_index, head.head_index, t},
+                 {.value = own->value,
+                  .standard_error = own->standard_error,
+                  .degrees_of_freedom = own->degrees_of_freedom});
+      }
+      if (const auto own = cell(metric::entropy_normalized)) {
+        entropy({head.layer_index, head.head_index, t}) = own->value;
+      }
+      const auto own = cold ? cell(metric::separability_excess_beyond_sinks) : std::nullopt;
+      if (own) {
+        (*results.metric(metric::cold_separability))({head.layer_index, head.head_index}) =
+            own->value;
+      }
     }
-  };
-  take(metric::cold_jacobian, metric::jacobian_spectral);
-  take(metric::cold_separability, metric::separability_excess_beyond_sinks);
-}
-
-bool same_as_paper(const Results& results) {
-  const ModelRecord& model = results.model;
-  return model.family == "gpt2" && model.layers == 12 && model.heads == 12 && model.width == 768;
-}
-
-void add_costs(const std::vector<double>& seconds, Results& results) {
-  std::vector<std::string> names;
-  for (const Algorithm& algorithm : kAlgorithms) names.emplace_back(algorithm.name);
-  results.set_coord("algorithm", names);
-  LabelledArray& cost = add_declared(results, metric::cost_seconds);
-  LabelledArray& paper = add_declared(results, metric::cost_paper_seconds);
-  for (std::size_t i = 0; i < kAlgorithms.size(); ++i) {
-    cost.values[i] = seconds[i];
-    paper.values[i] = kAlgorithms[i].paper_seconds;
   }
-  results.notices.push_back(fmt::format(
-      "costs: the paper's are of GPT-2 (124 M) on an Apple M1 Pro of 10 cores; {}, and each "
-      "algorithm was run by itself, forward pass included",
-      same_as_paper(results) ? "this machine is another"
-                             : "this model and this machine are others"));
 }
 
 // Measures what claims turn with: the other places, spread over the text if it is long enough, and
@@ -132,11 +105,10 @@ Places measure_places(HeadSource& source, const ScanOptions& scan_options,
   for (std::size_t place = 0; place < count && !stop.stop_requested(); ++place) {
     const auto other = place > 0 ? pieces.open(place * pieces.count / kPlaces) : nullptr;
     HeadSource& at = other ? *other : source;
-    stages.begin(4 + static_cast<int>(kAlgorithms.size() + place),
-                 fmt::format("place {} of {}", place + 1, count));
+    stages.begin(4 + static_cast<int>(place), fmt::format("place {} of {}", place + 1, count));
     if (other) {
       places.with.push_back(scan(at, with, &stages, stop));
-      add_cold(at, with, places.with.back(), &stages, stop);
+      add_temperatures(at, with, places.with.back(), &stages, stop);
     }
     if (!beyond.measures.empty()) places.beyond.push_back(scan(at, beyond, &stages, stop));
   }
@@ -181,7 +153,7 @@ Results reproduce_limits(HeadSource& source, const LimitsOptions& options, Progr
     whole.measure.critical_max =
         std::max(whole.measure.critical_max, static_cast<int>(kSearched * longest));
   }
-  StageProgress stages(progress, 4 + static_cast<int>(kAlgorithms.size() + kPlaces));
+  StageProgress stages(progress, 4 + static_cast<int>(kPlaces));
   stages.begin(0, "all figures");
   Results results = scan(source, whole, &stages, stop);
   results.command = Command::reproduce_limits;
@@ -200,20 +172,10 @@ Results reproduce_limits(HeadSource& source, const LimitsOptions& options, Progr
     results.partial = true;
     return results;
   }
-  stages.begin(3, "T = 0.1");
-  add_cold(source, whole, results, &stages, stop);
-  std::vector<double> seconds;
-  for (const Algorithm& algorithm : kAlgorithms) {
-    stages.begin(4 + static_cast<int>(seconds.size()), fmt::format("cost of {}", algorithm.name));
-    seconds.push_back(kUndefined);
-    const bool measured = algorithm.group == std::string_view("sensitivity") || source.info().has_x;
-    if (!measured || stop.stop_requested()) continue;
-    const Results timed = scan(source, settings_of(algorithm, whole), &stages, stop);
-    if (!timed.partial) seconds.back() = timed.timings.total.value();
-  }
+  stages.begin(3, "temperatures");
+  add_temperatures(source, whole, results, &stages, stop);
   const Places places = measure_places(source, whole, options, results, stages, stop);
   results.partial = stop.stop_requested();
-  add_costs(seconds, results);
   tell_what_is_missing(results);
   results.settings["places"] = places.with.size();
   if (!results.partial) results.claims = judge_at(places);

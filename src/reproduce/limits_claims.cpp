@@ -207,8 +207,7 @@ namespace {
 struct SeparabilityOf {
   double size = 0;
   std::vector<double> of_heads;  // one per head; undefined if not measured
-  MeanWithError mean;
-  double null = 0, sphere = 0;  // means
+  MeanWithError mean, null, sphere;
 };
 
 std::vector<SeparabilityOf> separability_by_size(const Results& results) {
@@ -219,24 +218,35 @@ std::vector<SeparabilityOf> separability_by_size(const Results& results) {
     if (sizes[n] < kSettledFrom || sizes[n] > kSettledTo) continue;
     SeparabilityOf of;
     of.size = sizes[n];
-    for (const HeadName& head : measured_heads(results)) {
-      const auto at = [&](const char* metric) {
-        return value_at(results, metric, head, "length", length, {"top_n", static_cast<Index>(n)})
-            .value_or(kUndefined);
-      };
-      of.of_heads.push_back(at(metric::separability_beyond_sinks));
-      if (std::isnan(of.of_heads.back())) continue;
-      of.null += at(metric::separability_null_beyond_sinks);
-      of.sphere += at(metric::separability_sphere);
-    }
+    const auto of_heads = [&](const char* metric) {
+      std::vector<double> values;
+      for (const HeadName& head : measured_heads(results)) {
+        values.push_back(
+            value_at(results, metric, head, "length", length, {"top_n", static_cast<Index>(n)})
+                .value_or(kUndefined));
+      }
+      return values;
+    };
+    of.of_heads = of_heads(metric::separability_beyond_sinks);
     of.mean = mean_with_error(of.of_heads);
-    const std::vector<double> known = finite_values(of.of_heads);
-    if (known.size() < 2) continue;
-    of.null /= static_cast<double>(known.size());
-    of.sphere /= static_cast<double>(known.size());
+    of.null = mean_with_error(of_heads(metric::separability_null_beyond_sinks));
+    of.sphere = mean_with_error(of_heads(metric::separability_sphere));
+    if (finite_values(of.of_heads).size() < 2) continue;
     all.push_back(std::move(of));
   }
   return all;
+}
+
+std::string too_few_sizes(const Results& results) {
+  return fmt::format(
+      "Fewer than 3 N from 16 to 100 were measured at {}: scan with MeasureOptions::top_n = "
+      "20,50,100.",
+      at_length(results));
+}
+
+Verdict verdict_of_all(const std::vector<Place>& places) {
+  if (std::ranges::count(places, Place::outside) > 0) return Verdict::does_not_hold;
+  return std::ranges::count(places, Place::open) > 0 ? Verdict::cannot_tell : Verdict::holds;
 }
 
 }  // namespace
@@ -244,12 +254,7 @@ std::vector<SeparabilityOf> separability_by_size(const Results& results) {
 Claim separability_settles(const Results& results, const Thresholds& thresholds) {
   Claim claim;
   const std::vector<SeparabilityOf> all = separability_by_size(results);
-  if (all.size() < 3) {
-    return not_tested(
-        fmt::format("Fewer than 3 N from 16 to 100 were measured at {}: scan with "
-                    "MeasureOptions::top_n = 20,50,100.",
-                    at_length(results)));
-  }
+  if (all.size() < 3) return not_tested(too_few_sizes(results));
   const SeparabilityOf &first = all.front(), &last = all.back();
   std::vector<double> drifts = paired_differences(last.of_heads, first.of_heads);
   for (double& drift : drifts) drift /= std::log2(last.size / first.size);
@@ -260,24 +265,40 @@ Claim separability_settles(const Results& results, const Thresholds& thresholds)
   for (const SeparabilityOf& of : all) {
     places.push_back(place_of(t_interval(of.mean), kSettledLow, kSettledHigh));
   }
-  claim.verdict = std::ranges::count(places, Place::outside) > 0 ? Verdict::does_not_hold
-                  : std::ranges::count(places, Place::open) > 0  ? Verdict::cannot_tell
-                                                                 : Verdict::holds;
+  claim.verdict = verdict_of_all(places);
   claim.measured = fmt::format(
       "The mean over {} heads goes from {:.2f} at N = {:g} to {:.2f} at {:g} ({:+.3f} per "
       "doubling, {:+.3f} to {:+.3f}); with the weights permuted among the keys from {} to {}, on "
       "random vectors from {} to {}.",
       last.of_heads.size(), first.mean.value, first.size, last.mean.value, last.size, drift.value,
-      drift_interval.low, drift_interval.high, shown(first.null), shown(last.null),
-      shown(first.sphere), shown(last.sphere));
+      drift_interval.low, drift_interval.high, shown(first.null.value), shown(last.null.value),
+      shown(first.sphere.value), shown(last.sphere.value));
   for (const SeparabilityOf& of : all) {
     claim.facts.push_back({fmt::format("separability_{:g}", of.size), of.mean.value});
-    claim.facts.push_back({fmt::format("separability_null_{:g}", of.size), of.null});
-    claim.facts.push_back({fmt::format("separability_sphere_{:g}", of.size), of.sphere});
+    claim.facts.push_back({fmt::format("separability_null_{:g}", of.size), of.null.value});
+    claim.facts.push_back({fmt::format("separability_sphere_{:g}", of.size), of.sphere.value});
   }
   claim.facts.push_back({"drift_per_doubling", drift.value});
   claim.facts.push_back({"drift_low", drift_interval.low});
   claim.facts.push_back({"drift_high", drift_interval.high});
+  return claim;
+}
+
+Claim sphere_reaches_the_band(const Results& results, const Thresholds&) {
+  const std::vector<SeparabilityOf> all = separability_by_size(results);
+  if (all.size() < 3) return not_tested(too_few_sizes(results));
+  Claim claim;
+  std::vector<Place> places;
+  for (const SeparabilityOf& of : all) {
+    places.push_back(place_of(t_interval(of.sphere), kSettledLow, kSettledHigh));
+    claim.facts.push_back({fmt::format("separability_sphere_{:g}", of.size), of.sphere.value});
+  }
+  claim.verdict = verdict_of_all(places);
+  claim.measured = fmt::format(
+      "With random points of a sphere in place of the keys separability is {:.2f} at N = {:g} and "
+      "{:.2f} at {:g}, in the mean of {} heads.",
+      all.front().sphere.value, all.front().size, all.back().sphere.value, all.back().size,
+      all.front().of_heads.size());
   return claim;
 }
 

@@ -84,6 +84,10 @@ std::string untestable(const AnsweredCases& cases) {
         "the shortest.",
         shortest, longest);
   }
+  if (std::ranges::all_of(cases.right, [](double right) { return right == 0; })) {
+    return fmt::format("The model answers none of {} cases right: there is nothing to lose.",
+                       cases.right.size());
+  }
   if (std::ranges::all_of(cases.right, [](double right) { return right == 1; })) {
     return fmt::format(
         "The model answers all {} cases right, at up to {:g} tokens: no answer is "

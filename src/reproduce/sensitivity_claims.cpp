@@ -9,6 +9,7 @@
 #include "headgauge/ranks.hpp"
 #include "reproduce/claim_tests.hpp"
 #include "reproduce/judgement.hpp"
+#include "reproduce/scan_values.hpp"
 #include "statistics/false_discoveries.hpp"
 #include "statistics/student.hpp"
 
@@ -297,6 +298,121 @@ Claim gradient_is_within_quarter(const Results& results, const Thresholds&) {
                  {"norm_most", most.value},
                  {"norm_most_stderr", most.standard_error},
                  {"share_median", median(norms) / kQuarter}};
+  return claim;
+}
+
+namespace {
+
+// What all heads do at one of the judged temperatures: the mean norm of the Jacobian, its standard
+// error, and the normalised entropy.
+struct AtTemperature {
+  double temperature = kUndefined;
+  std::vector<double> norm, error, entropy;
+};
+
+std::vector<AtTemperature> temperatures_of(const Results& results) {
+  std::vector<AtTemperature> all;
+  for (const double temperature : numbers(results, "judged_temperature")) {
+    const Index t = std::ssize(all);
+    AtTemperature& at = all.emplace_back();
+    at.temperature = temperature;
+    for (const HeadName& head : measured_heads(results)) {
+      const auto cell = [&](const char* metric) {
+        return find_cell(results, metric,
+                         {{"layer", head.layer_index},
+                          {"head", head.head_index},
+                          {"judged_temperature", t}})
+            .value_or(MetricCell());
+      };
+      const MetricCell norm = cell(metric::norm_at_temperature);
+      at.norm.push_back(norm.value);
+      at.error.push_back(norm.standard_error);
+      at.entropy.push_back(cell(metric::entropy_at_temperature).value);
+    }
+  }
+  return all;
+}
+
+constexpr const char* kNoTemperatures =
+    "The heads were not measured at several temperatures (norm_at_temperature), as one scan "
+    "cannot: reproduce_limits() does.";
+
+// Returns a value of every head at one temperature; empty if it was not measured.
+std::vector<double> values_at(const Results& results, double temperature,
+                              std::vector<double> AtTemperature::*values) {
+  for (AtTemperature& at : temperatures_of(results)) {
+    if (at.temperature == temperature) return at.*values;
+  }
+  return {};
+}
+
+}  // namespace
+
+Claim norm_follows_temperature(const Results& results, const Thresholds& thresholds) {
+  std::vector<double> temperature, largest, middle;
+  for (const AtTemperature& at : temperatures_of(results)) {
+    const std::vector<double> norms = finite_values(at.norm);
+    if (at.temperature > kCold * (1 + kSameLabel) || norms.empty()) continue;
+    temperature.push_back(at.temperature);
+    largest.push_back(std::ranges::max(norms));
+    middle.push_back(median(norms));
+  }
+  const auto power = power_of(temperature, largest), of_median = power_of(temperature, middle);
+  if (!power || !of_median) return not_tested(kNoTemperatures);
+  const Interval interval = t_interval(mean_of(*power));
+  Claim claim;
+  claim.verdict = verdict_of(place_of(interval, thresholds.at("low"), thresholds.at("high")));
+  const double share = largest.back() * 4 * temperature.back();
+  claim.measured = fmt::format(
+      "From T = {:g} to {:g} the largest norm over heads goes from {} to {}, as T^{:.2f} ({:.2f} "
+      "to "
+      "{:.2f}), that of the median head as T^{:.2f}. At T = {:g} the largest is {} times 1/(4T).",
+      temperature.front(), temperature.back(), shown(largest.front()), shown(largest.back()),
+      power->value, interval.low, interval.high, of_median->value, temperature.back(),
+      shown(share));
+  claim.facts = {{"exponent", power->value},
+                 {"low", interval.low},
+                 {"high", interval.high},
+                 {"exponent_median", of_median->value},
+                 {"share_of_quarter", share}};
+  return claim;
+}
+
+Claim cold_inflates_the_spread(const Results& results, const Thresholds&) {
+  const auto cold = values_at(results, kCold, &AtTemperature::error);
+  const auto as_is = values_at(results, 1, &AtTemperature::error);
+  std::vector<double> ratios;
+  for (std::size_t h = 0; h < std::min(cold.size(), as_is.size()); ++h) {
+    ratios.push_back(cold[h] / as_is[h]);
+  }
+  ratios = finite_values(ratios);
+  if (ratios.size() < kFewestOfMedian) return not_tested(kNoTemperatures);
+  const Interval interval = interval_of_median(ratios);
+  Claim claim;
+  claim.verdict = verdict_of(place_of(interval, 1, HUGE_VAL));
+  claim.measured = fmt::format(
+      "At T = 0.1 the standard error of the norm over a head's rows is {} times ({} to {}) that at "
+      "T = 1 in the median of {} heads.",
+      shown(median(ratios)), shown(interval.low), shown(interval.high), ratios.size());
+  claim.facts = {{"ratio", median(ratios)}, {"low", interval.low}, {"high", interval.high}};
+  return claim;
+}
+
+Claim heat_loses_selectivity(const Results& results, const Thresholds& thresholds) {
+  const auto hot = finite_values(values_at(results, kHot, &AtTemperature::entropy));
+  const auto as_is = finite_values(values_at(results, 1, &AtTemperature::entropy));
+  if (hot.size() < kFewestOfMedian || as_is.empty()) return not_tested(kNoTemperatures);
+  const Interval interval = interval_of_median(hot);
+  Claim claim;
+  claim.verdict = verdict_of(place_of(interval, 1 - thresholds.at("lack"), HUGE_VAL));
+  claim.measured = fmt::format(
+      "The entropy of the median of {} heads is {:.3f} ({:.3f} to {:.3f}) of its maximum at T = 10 "
+      "and {:.3f} at T = 1.",
+      hot.size(), median(hot), interval.low, interval.high, median(as_is));
+  claim.facts = {{"entropy", median(hot)},
+                 {"low", interval.low},
+                 {"high", interval.high},
+                 {"entropy_as_is", median(as_is)}};
   return claim;
 }
 

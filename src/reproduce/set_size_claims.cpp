@@ -227,21 +227,25 @@ Claim cold_raises_the_norm_alone(const Results& results, const Thresholds& thres
   const auto n = judged_top_n(results);
   std::vector<double> norms, cold_norms, values, cold_values;
   for (const HeadName& head : measured_heads(results)) {
-    const auto norm = find_cell_of_head(results, metric::jacobian_spectral, head);
-    const auto cold_norm = find_cell_of_head(results, metric::cold_jacobian, head);
+    const auto norm_at = [&](const std::optional<Index>& t) {
+      return t ? value_at(results, metric::norm_at_temperature, head, "judged_temperature", *t, {})
+               : std::nullopt;
+    };
+    const auto norm = norm_at(find_label(results, "judged_temperature", 1));
+    const auto cold_norm = norm_at(find_label(results, "judged_temperature", 0.1));
     const auto cold = find_cell_of_head(results, metric::cold_separability, head);
     const auto value = n ? value_at(results, metric::separability_excess_beyond_sinks, head,
                                     "length", results.coord_size("length") - 1, {"top_n", *n})
                          : std::nullopt;
     if (!norm || !cold_norm || !cold || !value) continue;
-    norms.push_back(norm->value);
-    cold_norms.push_back(cold_norm->value);
+    norms.push_back(*norm);
+    cold_norms.push_back(*cold_norm);
     values.push_back(*value);
     cold_values.push_back(cold->value);
   }
   if (norms.size() < kFewestOfMedian) {
     return not_tested(
-        "The heads were not measured at both T = 0.1 and T = 1 (cold_jacobian, "
+        "The heads were not measured at both T = 0.1 and T = 1 (norm_at_temperature, "
         "cold_separability), as one scan cannot: reproduce_limits() does.");
   }
   const auto change = [&](const std::vector<double>& cold, const std::vector<double>& as_is) {

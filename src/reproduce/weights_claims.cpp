@@ -118,4 +118,42 @@ Claim coverage_is_independent(const Results& results, const Thresholds& threshol
   return claim;
 }
 
+Claim queries_select_independently(const Results& results, const Thresholds& thresholds) {
+  const auto n = find_label(results, "top_n", kMiddleN);
+  std::vector<double> differences, own, random, distinct;
+  for (const HeadName& head : n ? measured_heads(results) : std::vector<HeadName>()) {
+    const auto at = [&](const char* metric) {
+      const auto cell = find_cell(
+          results, metric, {{"layer", head.layer_index}, {"head", head.head_index}, {"top_n", *n}});
+      return cell ? cell->value : kUndefined;
+    };
+    own.push_back(at(metric::query_overlap));
+    random.push_back(at(metric::query_overlap_random));
+    distinct.push_back(at(metric::query_distinct) / at(metric::query_distinct_random));
+    differences.push_back(own.back() - random.back());
+  }
+  differences = finite_values(differences);
+  if (differences.size() < kFewestOfMedian) {
+    return not_tested(
+        "Fewer than 8 heads have sets of several queries: scan with ScanOptions::measures = "
+        "coverage and MeasureOptions::top_n = 20.");
+  }
+  const Interval interval = interval_of_median(differences);
+  Claim claim;
+  claim.verdict = verdict_of(place_of(interval, -HUGE_VAL, thresholds.at("overlap")));
+  claim.measured = fmt::format(
+      "In the median of {} heads two queries share {:.2f} of their 20 keys, random sets {:.2f} (a "
+      "difference of {:.2f} to {:.2f}); all together select {:.2f} times as many distinct keys as "
+      "random sets.",
+      differences.size(), median(finite_values(own)), median(finite_values(random)), interval.low,
+      interval.high, median(finite_values(distinct)));
+  claim.facts = {{"overlap_above_random", median(differences)},
+                 {"low", interval.low},
+                 {"high", interval.high},
+                 {"overlap", median(finite_values(own))},
+                 {"overlap_random", median(finite_values(random))},
+                 {"distinct_of_random", median(finite_values(distinct))}};
+  return claim;
+}
+
 }  // namespace headgauge

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "headgauge/generators.hpp"
 #include "headgauge/tasks.hpp"
 #include "session/input.hpp"
 #include "session/probes.hpp"
@@ -16,6 +17,8 @@ namespace headgauge {
 namespace {
 
 constexpr int kFileCases = 50;  // of a file, by default
+constexpr int kOwnCases = 8;    // of each length
+constexpr Index kShortestOwn = 512;
 
 Index tokens_of(const TaskCase& one) {
   return std::ssize(one.prompt) + std::ssize(one.answer);
@@ -137,6 +140,34 @@ Cases load_cases(const Input& input, const TaskFiles& tasks, std::uint64_t seed)
                 collector.add(name, std::move(cases));
               });
   return collector.finish();
+}
+
+Cases own_cases(const Input& input, Index longest, std::uint64_t seed) {
+  const ModelSummary& summary = input.model.summary();
+  if (summary.positions > 0) longest = std::min(longest, summary.positions);
+  if (input.model.has_own_queries() || !input.model.has_tokenizer() || longest < kShortestOwn) {
+    return {};
+  }
+  Collector collector(input.model);
+  TaskOptions options{.task = "keys", .cases = kOwnCases, .seed = seed};
+  for (const Index length : {longest / 4, longest / 2, longest}) {
+    options.length = static_cast<int>(length);
+    std::vector<TaskCase> cases;
+    try {
+      make_task_cases(
+          options, input.model.tokenizer(), summary.vocabulary,
+          [&](TaskCase one) { cases.push_back(std::move(one)); }, input.stop);
+    } catch (const BadInputError&) {
+      return {};  // the vocabulary has too few words
+    }
+    collector.add(fmt::format("keys of {} tokens", length), std::move(cases));
+  }
+  Cases found = collector.finish();
+  found.notices.push_back(
+      fmt::format("no tasks were given: the claims on answers are judged on {} cases of `keys` at "
+                  "each of {}, {} and {} tokens",
+                  kOwnCases, longest / 4, longest / 2, longest));
+  return found;
 }
 
 void append_cases(const Cases& cases, std::vector<Document>& documents) {

@@ -24,6 +24,10 @@ struct Cases {
 // probe of a model without a tokenizer; BadInputError if no case fits.
 Cases load_cases(const Input& input, const TaskFiles& tasks, std::uint64_t seed);
 
+// Generates small cases of a task at a quarter, half and all of `longest` tokens; none if the model
+// has no tokenizer, sees fewer than kShortestOwn tokens, or has a vocabulary without the words.
+Cases own_cases(const Input& input, Index longest, std::uint64_t seed);
+
 // Appends the cases to the documents, which are texts.
 void append_cases(const Cases& cases, std::vector<Document>& documents);
 

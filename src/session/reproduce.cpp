@@ -50,9 +50,15 @@ Results Session::reproduce(LimitsRequest request) {
   input.lengths = options.lengths;
   input.x = options.x;
   input.threads = options.threads;
-  const Cases cases = load_cases(input, request.tasks, options.seed);
+  Cases cases = load_cases(input, request.tasks, options.seed);
   OpenedText opened = open_text(input);
   cases.require_loss(opened.source->info());
+  const SourceInfo& info = opened.source->info();
+  if (cases.documents.empty() && info.has_loss) {
+    const Index longest =
+        options.lengths.empty() ? kPaperLength : std::ranges::max(options.lengths);
+    cases = own_cases(input, std::min(longest, info.documents.front()), options.seed);
+  }
   input.cases.notices = cases.notices;
   if (!cases.documents.empty()) {
     options.answers = [&] { return open_documents(input, cases.documents); };

@@ -1,7 +1,9 @@
 // Unions over the heads of a layer and overlaps of their sets, against brute force.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "headgauge/patterns.hpp"
@@ -161,6 +163,51 @@ TEST(Coverage, RowsOfTenKeysOrLessAreNotCompared) {
   EXPECT_TRUE(std::isnan(none.at("top_overlap", {0, 0})));
 }
 
+// The sets of the last 64 rows that every head has, of one head and size.
+struct QuerySetsOf {
+  std::vector<std::set<Index>> chosen, seen;
+};
+QuerySetsOf queries_of(const std::vector<MadeHead>& heads, int head, std::size_t size) {
+  QuerySetsOf found;
+  for (Index q = heads[0].length() - 1; q >= 0 && found.chosen.size() < 64; --q) {
+    if (fewest_keys(heads, q) <= size) continue;
+    const oracle::Row row = oracle_row(heads[head], q);
+    const auto keys = visible_keys(heads[head], q);
+    found.seen.emplace_back(keys.begin(), keys.end());
+    auto& chosen = found.chosen.emplace_back();
+    for (std::size_t k = 0; k < size; ++k) chosen.insert(keys[row.order[k]]);
+  }
+  return found;
+}
+
+// {overlap, that of random sets, distinct keys, those of random sets}, each as a share.
+std::array<double, 4> shares_of(const QuerySetsOf& queries, double size) {
+  std::array<double, 4> shares = {};
+  const auto count = static_cast<double>(queries.chosen.size());
+  const auto both = [](const std::set<Index>& a, const std::set<Index>& b) {
+    return static_cast<double>(
+        std::ranges::count_if(a, [&](Index key) { return b.contains(key); }));
+  };
+  std::map<Index, double> missed;
+  std::set<Index> distinct;
+  for (std::size_t i = 0; i < queries.chosen.size(); ++i) {
+    distinct.insert(queries.chosen[i].begin(), queries.chosen[i].end());
+    const auto n = static_cast<double>(queries.seen[i].size());
+    for (const Index key : queries.seen[i]) {
+      missed.try_emplace(key, 1.0).first->second *= 1 - size / n;
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      const double pairs = count * (count - 1) / 2;
+      shares[0] += both(queries.chosen[i], queries.chosen[j]) / size / pairs;
+      shares[1] += both(queries.seen[i], queries.seen[j]) * size / n /
+                   static_cast<double>(queries.seen[j].size()) / pairs;
+    }
+  }
+  shares[2] = static_cast<double>(distinct.size()) / count / size;
+  for (const auto& [key, miss] : missed) shares[3] += (1 - miss) / count / size;
+  return shares;
+}
+
 // With a pattern for each head, or with none.
 void compare_with_brute_force(const std::vector<std::string>& patterns) {
   MeasureOptions options;
@@ -275,6 +322,32 @@ void compare_with_brute_force(const std::vector<std::string>& patterns) {
     }
     EXPECT_EQ(results.at("top_overlap_partner", {0, h}), static_cast<double>(partner));
     EXPECT_NEAR(results.at("top_overlap", {0, h}), overlap[h][partner] / overlap_rows, 1e-9);
+  }
+  for (int h = 0; h < kHeads; ++h) {
+    for (Index place = 0; place < std::ssize(sizes); ++place) {
+      std::array<double, 4> mean = {};
+      double documents = 0;
+      for (const auto& own : heads) {
+        const QuerySetsOf queries = queries_of(own, h, sizes[place]);
+        if (queries.chosen.size() < 2) continue;
+        const auto shares = shares_of(queries, sizes[place]);
+        for (std::size_t i = 0; i < 4; ++i) mean[i] += shares[i];
+        ++documents;
+      }
+      const auto expect = [&](const char* metric, double sum) {
+        const double found = results.at(metric, {0, h, place});
+        if (documents == 0) {
+          EXPECT_TRUE(std::isnan(found)) << metric;
+        } else {
+          EXPECT_NEAR(found, sum / documents, 1e-9) << metric << " of head " << h;
+        }
+      };
+      expect("query_overlap", mean[0]);
+      expect("query_distinct", mean[2]);
+      if (!patterns.empty()) continue;  // a random set is one of the last keys
+      expect("query_overlap_random", mean[1]);
+      expect("query_distinct_random", mean[3]);
+    }
   }
   if (!patterns.empty()) return;
   EXPECT_GT(results.at("top_overlap", {0, 0}), 0.6);

@@ -125,5 +125,32 @@ TEST(CriticalNGrowsSublinearly, SaysHowTheOtherCriticalNGrow) {
       << claim.measured;
 }
 
+// The ratio of the distance to its expectation at N = 100 of L = 1024, and what differs by head.
+Claim beyond_with(const char* name, double ratio, double apart = 0) {
+  MadeScan made;
+  made.fill("distance", "length", [&](int head, double, double n) {
+    return n < 61 ? 20 : ratio + (head % 2 == 0 ? apart : -apart);
+  });
+  made.fill("expected_distance", "length", [](int, double, double) { return 1; });
+  return judge_claim(name, made.results);
+}
+
+TEST(BeyondSixPercent, OneAccountOrTheOther) {
+  const char* const kAlike = "beyond_six_percent_alike";
+  const char* const kApart = "beyond_six_percent_apart";
+  EXPECT_EQ(beyond_with(kAlike, 1.01).verdict, Verdict::holds);
+  EXPECT_EQ(beyond_with(kApart, 1.01).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(beyond_with(kAlike, 6).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(beyond_with(kApart, 6).verdict, Verdict::holds);
+  EXPECT_EQ(beyond_with(kApart, 0.2).verdict, Verdict::holds);
+  EXPECT_EQ(fact(beyond_with(kApart, 6), "ratio_last"), 6);
+  for (const char* name : {kAlike, kApart}) {
+    EXPECT_EQ(beyond_with(name, 1.1, 0.2).verdict, Verdict::cannot_tell);
+    MadeScan few;
+    few.results.set_coord("top_n", std::vector<double>{1, 5, 60});
+    EXPECT_EQ(judge_claim(name, few.results).verdict, Verdict::not_tested);
+  }
+}
+
 }  // namespace
 }  // namespace headgauge

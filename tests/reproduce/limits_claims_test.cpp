@@ -225,6 +225,22 @@ TEST(SeparabilitySettles, CannotTell) {
   EXPECT_EQ(judge_claim("separability_settles", few.results).verdict, Verdict::not_tested);
 }
 
+TEST(SphereReachesTheBand, EveryVerdict) {
+  const auto sphere_with = [](const MadeScan::Formula& value) {
+    MadeScan made;
+    made.fill("separability_beyond_sinks", "length", [](int, double, double) { return 0.8; });
+    made.fill("separability_sphere", "length", value);
+    return judge_claim("sphere_reaches_the_band", made.results).verdict;
+  };
+  EXPECT_EQ(sphere_with([](int, double, double) { return 0.8; }), Verdict::holds);
+  EXPECT_EQ(sphere_with([](int, double, double n) { return n < 60 ? 0.8 : 0.4; }),
+            Verdict::does_not_hold);
+  EXPECT_EQ(sphere_with([](int head, double, double) { return head % 2 == 0 ? 0.5 : 0.9; }),
+            Verdict::cannot_tell);
+  EXPECT_EQ(judge_claim("sphere_reaches_the_band", MadeScan().results).verdict,
+            Verdict::not_tested);
+}
+
 // A place whose bound gets tight, or loose, or neither.
 Results place_with(Verdict tightens) {
   MadeScan made;
@@ -297,15 +313,35 @@ TEST(Places, OneIsNoProof) {
   EXPECT_EQ(safe_at(0.9), does_not_hold);
 }
 
+// Each threshold by itself, a fifth down and up, with all places judged anew.
+TEST(Places, AThresholdThatTurnsTheVerdictIsNamed) {
+  const auto turns_with = [](double factor) {
+    MadeScan made;
+    made.fill("distance", "length", [](int, double, double) { return 1; });
+    made.fill("distance_bound_paper", "length", [=](int, double, double) { return factor; });
+    made.fill("distance_bound", "length", [](int, double, double) { return 1; });
+    const std::vector<Results> four(4, made.results);
+    for (Claim& claim : judge_at({.with = four, .beyond = four})) {
+      if (claim.name == "distance_bound_is_conservative") return claim.turns;
+    }
+    return std::vector<std::string>{"no such claim"};
+  };
+  EXPECT_EQ(turns_with(2), std::vector<std::string>());
+  EXPECT_EQ(turns_with(1.3),
+            std::vector<std::string>{"factor = 1.44 in place of 1.2: does not hold"});
+  EXPECT_EQ(turns_with(1.1), std::vector<std::string>{"factor = 0.96 in place of 1.2: holds"});
+}
+
 TEST(LimitsClaims, AreComplete) {
   const std::vector<Claim> claims = limits_claims(MadeScan().results);
-  ASSERT_EQ(claims.size(), 28u);
+  ASSERT_EQ(claims.size(), 35u);
   for (const Claim& claim : claims) {
     EXPECT_EQ(claim.verdict, Verdict::not_tested) << claim.name;
     EXPECT_EQ(claim.paper, "A");
     for (const std::string* text : {&claim.name, &claim.figure, &claim.statement, &claim.reading,
                                     &claim.test, &claim.measured}) {
       EXPECT_FALSE(text->empty()) << claim.name;
+      EXPECT_EQ(text->find('{'), std::string::npos) << "a threshold without a value: " << *text;
     }
   }
 }

@@ -13,7 +13,7 @@ namespace headgauge {
 namespace {
 
 struct MadeCase {
-  double tokens = 256, loss = 1, right = 0, entropy = 0.5, separability = 0.2;
+  double tokens = 256, loss = 1, right = 0.5, entropy = 0.5, separability = 0.2;
 };
 
 // Numbers from 0 to 1 in an order that has nothing to do with others.
@@ -115,6 +115,11 @@ TEST(RetrievalClaims, SayWhyTheyWereNotTested) {
     made.right = 1;
     return made;
   };
+  const auto none_right = [&](int k) {
+    MadeCase made = mixed(k);
+    made.right = 0;
+    return made;
+  };
   const auto one_length = [&](int k) {
     MadeCase made = mixed(k);
     made.tokens = 256 + k % 2;
@@ -128,6 +133,7 @@ TEST(RetrievalClaims, SayWhyTheyWereNotTested) {
           {made_cases(40, mixed, 0, 0), "not shown to do any of the tasks (40 cases)"},
           {made_cases(20, mixed, 1, 0), "10 cases are of tasks that the model does; 16"},
           {made_cases(40, one_length), "twice as long as the shortest"},
+          {made_cases(40, none_right), "answers none of 40 cases right"},
           {made_cases(40, all_right), "answers all 40 cases right, at up to 512 tokens"}}) {
       const Claim untested = claim(results);
       EXPECT_EQ(untested.verdict, Verdict::not_tested);

@@ -231,5 +231,82 @@ TEST(GradientIsWithinQuarter, RowsOfTwoEqualLogitsRefuteIt) {
   EXPECT_NEAR(fact(claim, "norm_most"), 0.5 * 63 / 64, 1e-6);
 }
 
+// 20 heads at other temperatures.
+struct MadeTemperatures {
+  OfHeadAndTemperature norm = [](int, double t) { return 1 / (4 * t); };
+  OfHeadAndTemperature error = [](int, double t) { return 0.01 / t; };
+  OfHeadAndTemperature entropy = [](int, double t) { return t > 1 ? 0.99 : 0.5; };
+};
+
+Claim at_temperatures(const char* name, const MadeTemperatures& of) {
+  MadeScan made;
+  const std::vector<double> temperatures = {0.01, 0.02, 0.05, 0.1, 1, 10};
+  made.results.set_coord("judged_temperature", temperatures);
+  const std::vector<std::string> dims = {"layer", "head", "judged_temperature"};
+  LabelledArray& norm =
+      made.results.add_metric("norm_at_temperature", dims, "1").with_standard_errors();
+  LabelledArray& entropy = made.results.add_metric("entropy_at_temperature", dims, "1");
+  norm.each([&](std::span<const Index> cell, std::size_t at) {
+    const int head = static_cast<int>(cell[0]) * made.heads + static_cast<int>(cell[1]);
+    const double t = temperatures[cell[2]];
+    norm.set(cell, {.value = of.norm(head, t), .standard_error = of.error(head, t)});
+    entropy.values[at] = of.entropy(head, t);
+  });
+  return judge_claim(name, made.results);
+}
+
+TEST(NormFollowsTemperature, IsThatOfTheLargest) {
+  const Claim good = at_temperatures("norm_follows_temperature", {});
+  EXPECT_EQ(good.verdict, Verdict::holds) << good.measured;
+  EXPECT_NEAR(fact(good, "exponent"), -1, 1e-9);
+  EXPECT_NEAR(fact(good, "share_of_quarter"), 1, 1e-9);
+  // One head follows 1/T, and is the largest; the others do not depend on T.
+  const Claim one =
+      at_temperatures("norm_follows_temperature",
+                      {.norm = [](int head, double t) { return head == 3 ? 1 / t : 0.5; }});
+  EXPECT_EQ(one.verdict, Verdict::holds) << one.measured;
+  EXPECT_NEAR(fact(one, "exponent_median"), 0, 1e-9);
+  EXPECT_EQ(at_temperatures("norm_follows_temperature",
+                            {.norm = [](int, double t) { return 1 / std::sqrt(t); }})
+                .verdict,
+            Verdict::does_not_hold);
+  EXPECT_EQ(
+      at_temperatures("norm_follows_temperature",
+                      {.norm = [](int, double t) { return t > 0.03 && t < 0.07 ? 90 : 1 / t; }})
+          .verdict,
+      Verdict::cannot_tell);
+  EXPECT_EQ(judge_claim("norm_follows_temperature", MadeScan().results).verdict,
+            Verdict::not_tested);
+}
+
+TEST(ColdInflatesTheSpread, EveryVerdict) {
+  const char* const kName = "cold_inflates_the_spread";
+  const Claim good = at_temperatures(kName, {});
+  EXPECT_EQ(good.verdict, Verdict::holds) << good.measured;
+  EXPECT_NEAR(fact(good, "ratio"), 10, 1e-9);
+  EXPECT_EQ(at_temperatures(kName, {.error = [](int, double t) { return t; }}).verdict,
+            Verdict::does_not_hold);
+  EXPECT_EQ(
+      at_temperatures(
+          kName, {.error = [](int head, double t) { return t == 1          ? 1.5
+                                                           : head % 2 == 0 ? 2
+                                                                           : 1; }})
+          .verdict,
+      Verdict::cannot_tell);
+  EXPECT_EQ(judge_claim(kName, MadeScan().results).verdict, Verdict::not_tested);
+}
+
+TEST(HeatLosesSelectivity, EveryVerdict) {
+  const char* const kName = "heat_loses_selectivity";
+  EXPECT_EQ(at_temperatures(kName, {}).verdict, Verdict::holds);
+  EXPECT_EQ(at_temperatures(kName, {.entropy = [](int, double) { return 0.9; }}).verdict,
+            Verdict::does_not_hold);
+  EXPECT_EQ(at_temperatures(
+                kName, {.entropy = [](int head, double) { return head % 2 == 0 ? 0.9 : 0.99; }})
+                .verdict,
+            Verdict::cannot_tell);
+  EXPECT_EQ(judge_claim(kName, MadeScan().results).verdict, Verdict::not_tested);
+}
+
 }  // namespace
 }  // namespace headgauge

@@ -127,12 +127,13 @@ TEST(SeparabilityBoundWithoutSphere, EveryVerdict) {
 
 Verdict cold_with(const OfHeadAndSize& norm, const OfHeadAndSize& separability) {
   MadeScan made;
-  LabelledArray& as_is = made.results.add_metric("jacobian_spectral", {"layer", "head"}, "1");
-  LabelledArray& cold = made.results.add_metric("cold_jacobian", {"layer", "head"}, "1");
+  made.results.set_coord("judged_temperature", std::vector<double>{0.1, 1});
+  LabelledArray& norms =
+      made.results.add_metric("norm_at_temperature", {"layer", "head", "judged_temperature"}, "1");
   LabelledArray& value = made.results.add_metric("cold_separability", {"layer", "head"}, "1");
   for (int head = 0; head < made.layers * made.heads; ++head) {
-    as_is.values[head] = norm(head, 1);
-    cold.values[head] = norm(head, 0.1);
+    norms.values[2 * head] = norm(head, 0.1);
+    norms.values[2 * head + 1] = norm(head, 1);
     value.values[head] = separability(head, 0.1);
   }
   made.fill("separability_excess_beyond_sinks", "length",

@@ -85,5 +85,29 @@ TEST(CoverageIsIndependent, EveryVerdict) {
   EXPECT_EQ(fact(one, "layers_within"), 3);
 }
 
+// What half of the heads share beyond random sets, and what the other half do.
+Claim queries_with(double one, double other) {
+  MadeScan made;
+  for (const char* name :
+       {"query_overlap", "query_overlap_random", "query_distinct", "query_distinct_random"}) {
+    LabelledArray& metric = made.results.add_metric(name, {"layer", "head", "top_n"}, "1");
+    const bool own = name == std::string_view("query_overlap");
+    metric.each([&](std::span<const Index> cell, std::size_t at) {
+      metric.values[at] = own ? 0.1 + (cell[1] % 2 == 0 ? one : other) : 0.1;
+    });
+  }
+  return judge_claim("queries_select_independently", made.results);
+}
+
+TEST(QueriesSelectIndependently, EveryVerdict) {
+  EXPECT_EQ(queries_with(0.01, 0.01).verdict, Verdict::holds);
+  const Claim shared = queries_with(0.3, 0.3);
+  EXPECT_EQ(shared.verdict, Verdict::does_not_hold) << shared.measured;
+  EXPECT_NEAR(fact(shared, "overlap_above_random"), 0.3, 1e-12);
+  EXPECT_EQ(queries_with(0.01, 0.3).verdict, Verdict::cannot_tell);
+  EXPECT_EQ(judge_claim("queries_select_independently", MadeScan().results).verdict,
+            Verdict::not_tested);
+}
+
 }  // namespace
 }  // namespace headgauge

@@ -3,7 +3,6 @@ import type { MetricName } from "../catalogue/catalogue";
 import type { Results } from "../data/results";
 import { cacheFigure } from "./cache";
 import { changesFigure, largestChangesFigure } from "./changes";
-import { costsFigure } from "./costs";
 import { criticalFigure, lossFigure } from "./critical";
 import { INTERVENTION_NEEDS, interventionFigures } from "./intervention";
 import type { Figure } from "./figure";
@@ -12,8 +11,8 @@ import {
 } from "./rates";
 
 const NEEDS: readonly MetricName[] = [
-  "critical_n", "closest_n", "closest_n_low", "closest_n_high", "critical_n_paper", "loss", "cache_bytes_by_layer", "cache_bytes", "cost_seconds",
-  "cost_paper_seconds", ...INTERVENTION_NEEDS, ...RATES_NEEDS,
+  "critical_n", "closest_n", "closest_n_low", "closest_n_high", "critical_n_paper", "loss", "cache_bytes_by_layer", "cache_bytes",
+  ...INTERVENTION_NEEDS, ...RATES_NEEDS,
 ];
 
 export const hasModelFigures = (results: Results): boolean =>
@@ -31,6 +30,5 @@ export function modelFigures(results: Results): Figure[] {
     uniformFigure(results),
     hardmaxFigure(results),
     cacheFigure(results),
-    costsFigure(results),
   ].filter((figure): figure is Figure => figure !== undefined);
 }

@@ -256,20 +256,6 @@ describe("figures of the whole model", () => {
     [changes, largest].forEach(expectWhole);
   });
 
-  it("shows what the papers' algorithms cost", () => {
-    const costs = modelFigures(
-      madeResults({
-        coords: { algorithm: ["Algorithm 1", "Algorithm 3"] },
-        metrics: {
-          cost_seconds: { dims: ["algorithm"], unit: "seconds", value: () => 2 },
-          cost_paper_seconds: { dims: ["algorithm"], unit: "seconds", value: () => 61440 },
-        },
-      }),
-    );
-    expect(costs[0]!.rows).toEqual([["Algorithm 1", 2, 61440], ["Algorithm 3", 2, 61440]]);
-    costs.forEach(expectWhole);
-  });
-
   it("draws paper A's figures as means over the heads", () => {
     const results = madeResults(madeScan());
     const figures = limitsFigures(results);

@@ -1,0 +1,54 @@
+#include "measures/query_sets.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace headgauge {
+namespace {
+
+// The keys that a query sees: n of them, from `first`.
+Index first_key(const TopSet& set) {
+  return std::max<Index>(set.query + 1 - set.n, 0);
+}
+
+}  // namespace
+
+QuerySets compare_queries(std::span<const TopSet> sets, const TopSets& members, int size) {
+  Index end = 0;
+  for (const TopSet& set : sets) end = std::max(end, first_key(set) + set.n);
+  std::vector<double> count(static_cast<std::size_t>(end), 0.0);
+  // Sums of log(1 - size/n) over the queries that see a key, as differences along the keys.
+  std::vector<double> misses(static_cast<std::size_t>(end) + 1, 0.0);
+  QuerySets found;
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    const auto n = static_cast<double>(sets[i].n);
+    for (const std::uint32_t key : members.members(sets[i], size)) {
+      found.overlap += count[key];  // with the queries before
+      found.distinct += count[key] == 0 ? 1 : 0;
+      ++count[key];
+    }
+    misses[first_key(sets[i])] += std::log1p(-size / n);
+    misses[first_key(sets[i]) + sets[i].n] -= std::log1p(-size / n);
+    for (std::size_t j = 0; j < i; ++j) {
+      const Index first = std::max(first_key(sets[i]), first_key(sets[j]));
+      const Index last = std::min(first_key(sets[i]) + sets[i].n, first_key(sets[j]) + sets[j].n);
+      const auto both = static_cast<double>(std::max<Index>(last - first, 0));
+      found.overlap_random += both * size / n * size / static_cast<double>(sets[j].n);
+    }
+  }
+  double log_miss = 0;
+  for (Index key = 0; key < end; ++key) {
+    log_miss += misses[key];
+    found.distinct_random -= std::expm1(log_miss);
+  }
+  const auto queries = static_cast<double>(sets.size());
+  const double pairs = queries * (queries - 1) / 2;
+  found.overlap /= pairs * size;
+  found.overlap_random /= pairs * size;
+  found.distinct /= queries * size;
+  found.distinct_random /= queries * size;
+  return found;
+}
+
+}  // namespace headgauge
