@@ -26,9 +26,15 @@ std::string claims(const Results& results, const Painter& paint, std::size_t wid
     table.row(
         {{std::string(verdict_text(claim.verdict)), style_of(claim.verdict)},
          hanging(fmt::format("{} (paper {}, {}{})", claim.statement, claim.paper, claim.figure,
-                             claim.theorem ? "; a theorem: this checks the code" : ""),
+                             claim.ours      ? "; a theorem of headgauge: this checks the code"
+                             : claim.theorem ? "; a theorem: this checks the code"
+                                             : ""),
                  width, kVerdict)});
     table.row({"", hanging(claim.measured, width, kVerdict)});
+    if (!claim.turns.empty()) {
+      const auto turns = fmt::format("With {}.", fmt::join(claim.turns, "; with "));
+      table.row({"", {hanging(turns, width, kVerdict), Style::faint}});
+    }
     table.row({});
   }
   return table.text();

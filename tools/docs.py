@@ -14,6 +14,7 @@ import json
 import re
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,22 @@ def options_of(command: str, listed: Options) -> str:
     return "\n".join(parts)
 
 
+def claims(paper: str) -> str:
+    """What each claim says, how it is read and how it is tested, with the thresholds in place."""
+    items = []
+    for claim in json.loads((ROOT / f"claims/{paper}.json").read_text(encoding="utf-8"))["claims"]:
+        owner = {"paper": ", a theorem", "headgauge": ", a theorem of headgauge"}.get(
+            claim.get("theorem"), ""
+        )
+        values = {name: f"{value:g}" for name, value in claim.get("thresholds", {}).items()}
+        test = re.sub(r"\{(\w+)\}", lambda found: values[found[1]], claim["test"])
+        text = f"**{claim['name']}** ({claim['figure']}{owner}): {claim['statement']} {claim['reading']} *Test*: {test}"
+        text = re.sub(r"\b(\w+_\w+)\b(?!\*\*)", r"`\1`", text)
+        items.append(textwrap.fill(text, 100, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False,
+                                   break_long_words=False))  # fmt: skip
+    return "\n".join(items) + "\n"
+
+
 def tables(program: Path) -> dict[str, Callable[[], str]]:
     def listed(*command: str) -> Any:
         done = subprocess.run([program, *command], stdout=subprocess.PIPE, check=True)
@@ -124,6 +141,8 @@ def tables(program: Path) -> dict[str, Callable[[], str]]:
         "metrics_of_validate": lambda: metrics("validate"),
         "metrics_of_plan": lambda: metrics("plan"),
         "metrics_of_series": lambda: metrics("series"),
+        "claims_of_limits": lambda: claims("limits"),
+        "claims_of_tokens": lambda: claims("tokens"),
         "metrics_of_limits": lambda: metrics("reproduce limits"),
         **{f"options_of_{name.replace(' ', '_')}": options(name) for name in COMMANDS},
     }

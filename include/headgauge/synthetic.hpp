@@ -17,10 +17,12 @@
 namespace headgauge {
 
 struct SyntheticOptions {
-  std::string tokens = "gaussian";  // gaussian N(0, variance I), sphere (uniform), mixture
+  // gaussian N(0, variance I), sphere (uniform), mixture (of normals), or atoms: independent
+  // coordinates of that variance that are 0 or `radius` standard deviations from it
+  std::string tokens = "gaussian";
   int dimension = 50;
-  std::optional<double> variance;  // absent: 1 (Gaussian), 0.05 (component of a mixture)
-  double radius = 1;   // of the sphere, or of the sphere that holds the means of a mixture
+  std::optional<double> variance;  // absent: 0.1, or 0.05 (component of a mixture)
+  double radius = 1;   // of the sphere, of the one that holds the means of a mixture, or of atoms
   int components = 4;  // of a mixture
   std::string values = "identity";  // V: identity, or random as in the paper's code
 

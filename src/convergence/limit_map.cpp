@@ -70,6 +70,10 @@ void LimitMap::apply_softmax(std::span<const double> z, std::span<double> out) c
     std::ranges::transform(z, out.begin(), [&](double value) { return factor * value; });
     return;
   }
+  if (p.atoms) {
+    std::ranges::transform(z, out.begin(), [&](double value) { return p.tilted(value).mean; });
+    return;
+  }
   auto gamma = vector(out);
   gamma = p.variance * vector(z);
   if (p.symmetric()) return;
@@ -160,6 +164,15 @@ double LimitMap::variance(std::span<const double> z) const {
       }
     }
     return square / (sum * sum) * static_cast<double>(components);
+  }
+  if (p.atoms) {  // squaring exp doubles z
+    double log_ratio = 0, distance = 0;
+    for (std::size_t j = 0; j < z.size(); ++j) {
+      const TokenLaw::Tilted twice = p.tilted(2 * z[j]);
+      log_ratio += twice.log_mass - 2 * p.tilted(z[j]).log_mass;
+      distance += twice.square - 2 * twice.mean * mapped[j] + mapped[j] * mapped[j];
+    }
+    return std::exp(log_ratio) * distance;
   }
   if (p.sphere) {  // squaring exp doubles z; M = E e^{<z, y>}
     const double r = p.radius * length;

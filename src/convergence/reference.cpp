@@ -239,7 +239,7 @@ std::vector<Reference> exact_references(const ReferenceQuestion& question, Threa
     for (std::size_t i = 0; i < at.size(); ++i) references[at[i]] = drawn[i];
     return references;
   }
-  if (!law.symmetric()) return by_draws(question, pool);
+  if (!law.symmetric() || law.atoms) return by_draws(question, pool);
   std::vector<Reference> references;
   for (double factor : question.factors) {  // Gamma(x) = S A x, S = g I
     const Moments moments{

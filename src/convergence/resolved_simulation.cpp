@@ -22,7 +22,7 @@ struct Defaults {
   int first_full, last_full;
 };
 Defaults defaults_of(const std::string& tokens) {
-  if (tokens == "gaussian") return {.1, .05, 50, 1000, 30'000};
+  if (tokens == "gaussian" || tokens == "atoms") return {.1, .05, 50, 1000, 30'000};
   if (tokens == "mixture") return {.05, .05, 50, 1000, 30'000};
   return {0, 10, 1e5, 10'000, 100'000};
 }
@@ -46,9 +46,9 @@ void check_list(const std::vector<T>& list, const char* option, const char* expe
 }
 
 void fill_in(SyntheticOptions& o) {
-  const std::vector<std::string> kinds = {"gaussian", "sphere", "mixture"};
+  const std::vector<std::string> kinds = {"gaussian", "sphere", "mixture", "atoms"};
   check(std::ranges::find(kinds, o.tokens) != kinds.end(), "SyntheticOptions::tokens",
-        "one of gaussian, sphere, mixture", o.tokens, "choose one of them");
+        "one of gaussian, sphere, mixture, atoms", o.tokens, "choose one of them");
   const Defaults defaults = defaults_of(o.tokens);
   check(o.dimension >= 1 && o.dimension <= kMostDimension, "SyntheticOptions::dimension",
         "a whole number from 1 to 1024", std::to_string(o.dimension), "choose another");
@@ -57,6 +57,8 @@ void fill_in(SyntheticOptions& o) {
         "a finite number above 0", fmt::format("{}", *o.variance), "choose another");
   check(positive(o.radius), "SyntheticOptions::radius", "a finite number above 0",
         fmt::format("{}", o.radius), "choose another");
+  check(o.tokens != "atoms" || o.radius >= 1, "SyntheticOptions::radius",
+        "at least 1 standard deviation for atoms", fmt::format("{}", o.radius), "choose another");
   check(o.components >= 1, "SyntheticOptions::components", "at least 1",
         std::to_string(o.components), "choose another");
   check(o.values == "identity" || o.values == "random", "SyntheticOptions::values",
@@ -101,6 +103,10 @@ void choose_normalizer(ResolvedSimulation& plan) {
   }
   plan.softmax = traits.pointwise && plan.normalizer->softmax_scale({2, 1}).has_value();
   plan.exact = traits.pointwise && !traits.length_aware && traits.simplex && !traits.is_signed;
+  if (!plan.softmax && o.tokens == "atoms") {
+    throw UnsupportedError(fault("SyntheticOptions::normalizer", "softmax for atoms", o.normalizer,
+                                 "choose Gaussian tokens"));
+  }
   if (!plan.softmax) plan.experiment.normalizer = plan.normalizer.get();
   if (o.reference.empty()) {
     o.reference = plan.exact ? "exact" : "sample";
@@ -156,6 +162,7 @@ TokenLaw law_of(const SyntheticOptions& o) {
   TokenLaw law;
   law.dimension = o.dimension;
   law.sphere = o.tokens == "sphere";
+  law.atoms = o.tokens == "atoms";
   law.radius = o.radius;
   law.variance = *o.variance;
   law.means = Eigen::MatrixXd::Zero(o.dimension, 1);

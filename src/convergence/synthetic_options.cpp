@@ -12,7 +12,7 @@ std::vector<Option> law(SyntheticOptions& o) {
   return {
       {.member = "SyntheticOptions::tokens",
        .value = &o.tokens,
-       .form = "gaussian|sphere|mixture",
+       .form = "gaussian|sphere|mixture|atoms",
        .group = option_group::synthetic,
        .help = "Use random tokens instead of a model and a text, and compare attention over them "
                "with its known limit",
@@ -30,13 +30,14 @@ std::vector<Option> law(SyntheticOptions& o) {
        .value = &o.variance,
        .form = "V",
        .group = option_group::synthetic,
-       .help = "Variance of a coordinate: of Gaussian tokens (default 0.1), or of a component of a "
-               "mixture (default 0.05)"},
+       .help = "Variance of a coordinate: of Gaussian tokens and atoms (default 0.1), or of a "
+               "component of a mixture (default 0.05)"},
       {.member = "SyntheticOptions::radius",
        .value = &o.radius,
        .form = "R",
        .group = option_group::synthetic,
-       .help = "Radius of the sphere, or of the sphere with the means of a mixture (default {})"},
+       .help = "Radius of the sphere, or of the sphere with the means of a mixture; of atoms the "
+               "distance from 0 in standard deviations (default {})"},
       {.member = "SyntheticOptions::components",
        .value = &o.components,
        .form = "K",

@@ -1,6 +1,7 @@
 #include "convergence/token_law.hpp"
 
 #include <algorithm>
+#include <boost/math/distributions/normal.hpp>
 #include <cmath>
 
 #include "convergence/decompositions.hpp"
@@ -14,6 +15,14 @@ Eigen::MatrixXd TokenLaw::covariance() const {
   return unit * variance + centred * centred.transpose() / static_cast<double>(means.cols());
 }
 
+TokenLaw::Tilted TokenLaw::tilted(double z) const {
+  // With t = r |z| everything is divided by e^t, which keeps it finite.
+  const double r = atom(), t = r * std::abs(z), share = 1 / (radius * radius);
+  const double up = share / 2, down = up * std::exp(-2 * t), none = (1 - share) * std::exp(-t);
+  const double mass = up + down + none;
+  return {t + std::log(mass), std::copysign(r * (up - down) / mass, z), r * r * (up + down) / mass};
+}
+
 void draw_tokens(const TokenLaw& law, const RandomStream& stream, Index first,
                  MatrixView<float> out) {
   const Index d = law.dimension;
@@ -23,6 +32,13 @@ void draw_tokens(const TokenLaw& law, const RandomStream& stream, Index first,
   for (Index i = 0; i < out.rows(); ++i) {
     const std::uint32_t block = static_cast<std::uint32_t>(first + i) * blocks;
     stream.normals(z, block + 1);
+    if (law.atoms) {  // a coordinate is 0 if its normal is within the middle 1 - 1/radius^2
+      const double edge = quantile(boost::math::normal(), 1 - 0.5 / (law.radius * law.radius));
+      for (Index j = 0; j < d; ++j) {
+        out(i, j) = static_cast<float>(std::abs(z[j]) < edge ? 0 : std::copysign(law.atom(), z[j]));
+      }
+      continue;
+    }
     double scale = std::sqrt(law.variance);
     Index component = 0;
     if (law.sphere) {

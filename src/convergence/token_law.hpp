@@ -2,6 +2,7 @@
 #pragma once
 
 #include <Eigen/Dense>
+#include <cmath>
 #include <vector>
 
 #include "base/random.hpp"
@@ -10,11 +11,14 @@
 namespace headgauge {
 
 // A uniform distribution on a sphere around the origin, or an equal mixture of normals with the
-// common covariance `variance` I. A single normal at the origin is the Gaussian of the experiments.
+// common covariance `variance` I, of which a single one at the origin is the Gaussian of the
+// experiments. Or atoms: independent coordinates of that variance, each -r, 0 or r, where r is
+// `radius` standard deviations. Their tokens are bounded, so sub-Gaussian; their kurtosis is the
+// square of `radius`.
 struct TokenLaw {
   Index dimension = 0;
-  bool sphere = false;
-  double radius = 1;      // of the sphere
+  bool sphere = false, atoms = false;
+  double radius = 1;      // of the sphere, or of atoms
   double variance = 1;    // of a normal
   Eigen::MatrixXd means;  // d x components
 
@@ -22,6 +26,12 @@ struct TokenLaw {
   // 0.
   bool symmetric() const { return sphere || (means.cols() == 1 && means.isZero(0)); }
   Eigen::MatrixXd covariance() const;
+  // Of atoms: r, and the moments of a coordinate y under the weights e^(z y).
+  double atom() const { return radius * std::sqrt(variance); }
+  struct Tilted {
+    double log_mass, mean, square;
+  };
+  Tilted tilted(double z) const;
 };
 
 // Draws tokens first, first + 1, ... of a stream, one per row.

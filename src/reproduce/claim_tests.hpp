@@ -34,7 +34,8 @@ using ClaimTest = Claim (*)(const Results&, const Thresholds&);
   TEST(entropy_warns) TEST(falling_separability_warns) TEST(answers_are_lost_with_context) \
   TEST(growing_entropy_loses_answers) TEST(falling_separability_loses_answers) \
   TEST(gaussian_mean_rate) TEST(gaussian_covariance_rate) TEST(horizon_slows_down) \
-  TEST(sphere_rates) TEST(ball_rate) TEST(hardmax_is_logarithmic) TEST(model_rates) \
+  TEST(sphere_rates) TEST(subgaussian_rates) TEST(moment_constant_is_polynomial) \
+  TEST(ball_rate) TEST(hardmax_is_logarithmic) TEST(model_rates) \
   TEST(model_slower_heads_see_further) TEST(model_converges_with_random_keys) \
   TEST(model_converges_with_window) TEST(error_constant_predicts)
 // clang-format on

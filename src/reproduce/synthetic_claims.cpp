@@ -112,6 +112,65 @@ Claim sphere_rates(const Results& results, const Thresholds& thresholds) {
   return claim;
 }
 
+Claim subgaussian_rates(const Results& results, const Thresholds& thresholds) {
+  Claim claim;
+  Verdict verdict = Verdict::holds;
+  std::string measured;
+  for (const char* tokens : {"bounded", "heavy"}) {
+    if (results.metric(experiment_metric(tokens, metric::rate_predicted)) == nullptr) {
+      return not_tested(not_measured(tokens));
+    }
+    const double margin = thresholds.at("margin");
+    const Rates mean = rates_of(results, tokens, "mean", margin);
+    const Rates covariance = rates_of(results, tokens, "covariance", margin);
+    if (!judge_both(mean, covariance, kFewestScales, 1, "scales", claim)) return claim;
+    measured +=
+        fmt::format("{}Tokens \"{}\": {}", measured.empty() ? "" : " ", tokens, claim.measured);
+    if (verdict == Verdict::holds || claim.verdict == Verdict::does_not_hold) {
+      verdict = claim.verdict;
+    }
+  }
+  claim.verdict = verdict;
+  claim.measured = measured;
+  return claim;
+}
+
+Claim moment_constant_is_polynomial(const Results& results, const Thresholds& thresholds) {
+  std::vector<double> radii, powers, constants;
+  for (const char* tokens : {"bounded", "heavy", "wide"}) {
+    const LabelledArray* error =
+        results.metric(experiment_metric(tokens, metric::error_covariance_absolute));
+    const LabelledArray* rate = results.metric(experiment_metric(tokens, metric::rate_predicted));
+    if (error == nullptr || rate == nullptr) return not_tested(not_measured(tokens));
+    const double n = results.coord_numbers(fmt::format("{}_tokens", tokens)).back();
+    radii.push_back(std::exp2(static_cast<double>(radii.size())));
+    powers.push_back(std::log(radii.back()));
+    constants.push_back(std::log(error->values.back()) + rate->values.back() * std::log(n));
+  }
+  const auto residuals = [&](const std::vector<double>& x) {
+    const double slope = least_squares_slope(x, constants);
+    const double mean_x = mean_with_error(x).value, mean_y = mean_with_error(constants).value;
+    double sum = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      sum += std::pow(constants[i] - mean_y - slope * (x[i] - mean_x), 2);
+    }
+    return sum;
+  };
+  const double ratio = residuals(powers) / residuals(radii);
+  if (std::isnan(ratio)) return not_tested("An error is undefined.");
+  Claim claim;
+  claim.verdict = ratio <= thresholds.at("share") ? Verdict::holds : Verdict::cannot_tell;
+  claim.measured = fmt::format(
+      "C' goes from {} at R = 1 to {} at 2 and {} at 4; the squares of the residuals about a power "
+      "are {} times those about an exponential.",
+      shown(std::exp(constants[0])), shown(std::exp(constants[1])), shown(std::exp(constants[2])),
+      shown(ratio));
+  claim.facts = {{"residuals_ratio", ratio},
+                 {"exponent", least_squares_slope(powers, constants)},
+                 {"growth_per_radius", least_squares_slope(radii, constants)}};
+  return claim;
+}
+
 Claim ball_rate(const Results& results, const Thresholds& thresholds) {
   Claim claim;
   const LabelledArray* rate = results.metric(experiment_metric("gaussian", metric::uniform_rate));

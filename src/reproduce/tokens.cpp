@@ -88,9 +88,26 @@ class Kept {
   std::optional<MadeFolder> made_;
 };
 
-SyntheticOptions synthetic_options(const TokensOptions& options, const std::string& tokens) {
+// An experiment on random tokens. Atoms of one standard deviation are bounded, those of two have a
+// heavier tail than normals; the constant C'(R) needs a third radius.
+struct OfTokens {
+  const char* name;
+  const char* tokens;
+  double radius = 1;
+  std::vector<double> horizons = {};  // empty: the paper's scales
+};
+const std::vector<double> kHorizons = {0.1, 0.25, 0.5, 1};
+const std::vector<OfTokens> kOfTokens = {{"gaussian", "gaussian"},
+                                         {"sphere", "sphere"},
+                                         {"bounded", "atoms", 1, kHorizons},
+                                         {"heavy", "atoms", 2, kHorizons},
+                                         {"wide", "atoms", 4, kHorizons}};
+
+SyntheticOptions synthetic_options(const TokensOptions& options, const OfTokens& of) {
   SyntheticOptions synthetic;
-  synthetic.tokens = tokens;
+  synthetic.tokens = of.tokens;
+  synthetic.radius = of.radius;
+  synthetic.horizons = of.horizons;
   synthetic.dimension = options.dimension;
   synthetic.grid = options.grid;
   synthetic.replicates = options.replicates;
@@ -134,7 +151,9 @@ bool same_settings(const Results& old, const Json& wanted) {
 class Tokens {
  public:
   Tokens(const TokensOptions& options, Progress* progress, std::stop_token stop)
-      : options_(options), stages_(progress, options.model ? 5 : 2), stop_(std::move(stop)) {
+      : options_(options),
+        stages_(progress, static_cast<int>(kOfTokens.size()) + (options.model ? 3 : 0)),
+        stop_(std::move(stop)) {
     // Reports problems with the model before hours of simulation.
     if (options_.model) source_ = options_.model();
     if (source_ != nullptr) check_context();
@@ -143,7 +162,7 @@ class Tokens {
   }
 
   Results run() {
-    for (const char* tokens : {"gaussian", "sphere"}) run_synthetic(tokens);
+    for (const OfTokens& tokens : kOfTokens) run_synthetic(tokens);
     if (source_ != nullptr) {
       run_model();
       run_comparison("all_heads", all_heads_options(length_, scan_of_model()), by_random_keys);
@@ -174,10 +193,11 @@ class Tokens {
     }
   }
 
-  void run_synthetic(const std::string& tokens) {
+  void run_synthetic(const OfTokens& of) {
+    const std::string tokens = of.name;
     stages_.begin(stage_++, tokens);
     if (whole_.partial) return;
-    SyntheticOptions options = synthetic_options(options_, tokens);
+    SyntheticOptions options = synthetic_options(options_, of);
     const Kept kept(options_.folder, tokens);
     const ResolvedSimulation plan = resolve_simulation(options);
     auto found = kept.found([&](const Results& old) {

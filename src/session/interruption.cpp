@@ -37,10 +37,10 @@ std::string points_finished(const Results& results, const std::string& metric) {
 
 std::string experiments_finished(const Results& results) {
   std::string text;
-  for (const char* name : {"gaussian", "sphere"}) {
+  for (const auto& [name, title, random_tokens] : experiments()) {
     const std::string points =
         points_finished(results, experiment_metric(name, metric::error_mean));
-    if (points.empty()) continue;
+    if (points.empty() || !random_tokens) continue;
     text += fmt::format("{}{} of {}", text.empty() ? "" : ", ", points, name);
   }
   const std::string layers = layers_finished(results);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/strict_json.hpp"
+#include "headgauge/catalogue.hpp"
 #include "headgauge/files.hpp"
 #include "headgauge/kernels.hpp"
 #include "headgauge/results_folder.hpp"
@@ -97,7 +98,7 @@ std::vector<std::string> names_written(const std::string& experiment, const std:
       if (name.starts_with("plan_") && name.ends_with(".json")) names.push_back(name);
     }
   } else if (experiment == "reproduce tokens") {
-    names.insert(names.end(), {"gaussian", "sphere", "model", "all_heads", "each_head"});
+    for (const Experiment& one : experiments()) names.push_back(one.name);
   }
   return names;
 }

@@ -70,6 +70,8 @@ export interface Claim {
   measured: string;
   verdict: "holds" | "does not hold" | "cannot tell" | "not tested";
   theorem?: boolean; // true by a theorem: the test checks the code
+  ours?: boolean; // the theorem is headgauge's
+  turns?: string[]; // the thresholds that turn the verdict if they move by a fifth
 }
 
 // The largest change of one metric, head and intervention.
