@@ -474,10 +474,11 @@ def converge(
     dimension: int
         Dimension of the tokens (default 50). At most 1024.
     variance: float
-        Variance of a coordinate: of Gaussian tokens (default 0.1), or of a component of a mixture
-        (default 0.05).
+        Variance of a coordinate: of Gaussian tokens and atoms (default 0.1), or of a component of a
+        mixture (default 0.05).
     radius: float
-        Radius of the sphere, or of the sphere with the means of a mixture (default 1).
+        Radius of the sphere, or of the sphere with the means of a mixture; of atoms the distance from 0
+        in standard deviations (default 1).
     components: int
         Number of components of a mixture (default 4).
     values: str

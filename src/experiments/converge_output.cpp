@@ -192,8 +192,7 @@ void write_notices(const std::vector<Found>& heads, const ConvergeOptions& optio
   }
   if (!info.has_unrotated) {
     say("queries and keys are rotated by their positions, and those before the rotation are not "
-        "known: horizon "
-        "and rate_predicted are left out");
+        "known: horizon and rate_predicted are left out");
   }
   const auto length = static_cast<Index>(options.scan.lengths.back());
   const bool windows = std::ranges::any_of(

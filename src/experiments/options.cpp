@@ -22,8 +22,7 @@ std::vector<Option> options_of(CompareOptions& o) {
                "ssmax:s=0.43,b=0,sparsemax; may be repeated; headgauge list normalizers lists them",
        .details =
            "[normalizers.md](normalizers.md). A comma before `key=` continues the normalizer "
-           "before it; any other comma begins the next: `ssmax:s=0.43,b=0,sparsemax` "
-           "is two",
+           "before it; any other comma begins the next: `ssmax:s=0.43,b=0,sparsemax` is two",
        .expects = "the name of a normalizer",
        .named = "normalizer"},
       {.member = "CompareOptions::patterns",

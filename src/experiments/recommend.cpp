@@ -147,14 +147,12 @@ class Recommendations {
       return std::isnan(c.change.value) ? HUGE_VAL : c.change.value;
     });
     say(fmt::format("No recommendation: nothing lowers the loss at L = {} beyond what chance does "
-                    "in {} {}; "
-                    "nearest: {} in {}, loss {} nats.",
+                    "in {} {}; nearest: {} in {}, loss {} nats.",
                     length_, gains_.tried(), gains_.tried() == 1 ? "try" : "tries",
                     label(results_, *least), who(results_, *least), with_error(least->change)),
         intervention_dimension(results_) == "normalizer"
             ? "None of these changes is shown to help on this text. Whether a large model that "
-              "learns "
-              "under one of them gains is not known; docs/training.md has small ones."
+              "learns under one of them gains is not known; docs/training.md has small ones."
             : "None of these changes is shown to help on this text.",
         all_.front().head ? next::kPlan : next::kEachLayer);
   }
@@ -374,8 +372,7 @@ std::vector<SummaryLine> summarize_comparison(const Results& results) {
   for (SummaryLine& line : reach_sentences(results)) {
     add(std::move(line),
         "The changed model copies worse over that distance than it predicts what is new. Most "
-        "tokens "
-        "repeat nothing, so the mean loss hides it.",
+        "tokens repeat nothing, so the mean loss hides it.",
         next::kEachLayer);
   }
   add(temperature_range(results),

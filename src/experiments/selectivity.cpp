@@ -117,8 +117,7 @@ std::vector<std::string> selectivity_of_patterns(const Results& results) {
     if (!keys || !losing || !deficit) continue;
     std::string line = fmt::format(
         "At L = {}, {} keeps {} of {} keys ({} % of the queries lose some): entropy {:.2f} nats "
-        "below "
-        "that of equal weights, on as many random keys {:.2f} ({:+.2f} ± {:.2f} over heads)",
+        "below that of equal weights, on as many random keys {:.2f} ({:+.2f} ± {:.2f} over heads)",
         length, names[k], rounded(keys->after), rounded(keys->before), rounded(100 * *losing),
         deficit->after, deficit->before, deficit->mean.value, deficit->mean.standard_error);
     if (separability) {

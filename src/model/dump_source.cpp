@@ -88,8 +88,7 @@ class DumpSource final : public HeadSource {
     context_ = length;
     const std::string notice = fmt::format(
         "{} was made of a context of {} tokens: at shorter lengths a head attends among the first "
-        "of "
-        "them, with queries and keys that saw all",
+        "of them, with queries and keys that saw all",
         info_.name, dump_.length());
     const bool said = std::ranges::find(info_.notices, notice) != info_.notices.end();
     if (length < dump_.length() && !said) info_.notices.push_back(notice);

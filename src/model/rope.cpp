@@ -281,8 +281,7 @@ std::string Rope::notice(Index length) const {
   if (!is_long(length)) return "";
   return fmt::format(
       "{} RoPE scaling takes other frequencies for texts of more than {} tokens: the numbers of "
-      "all "
-      "lengths come from one pass with those of {} tokens",
+      "all lengths come from one pass with those of {} tokens",
       name_, kind_ == Kind::dynamic ? trained_ : original_, length);
 }
 

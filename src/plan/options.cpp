@@ -91,8 +91,7 @@ std::vector<Option> options_of(PlanOptions& o) {
        .form = "N|all",
        .group = option_group::searched,
        .help = "For --search greedy: measure the loss of only the first N heads under a candidate "
-               "one by one, those "
-               "whose output it changes least (default {})",
+               "one by one, those whose output it changes least (default {})",
        .details = "The search begins with those. Use it if measuring all heads takes too long",
        .least = 1,
        .none = "all"},

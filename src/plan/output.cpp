@@ -261,8 +261,7 @@ class PlanWriter {
     if (!info_.has_loss) {
       results_.notices.emplace_back(
           "the model has no loss: plans are judged by the relative change of its last hidden "
-          "states, "
-          "and what that does to its use is not known");
+          "states, and what that does to its use is not known");
     }
     if (run_.texts.confirm.replayed > 0 && run_.original.replay.empty()) {
       results_.notices.emplace_back(

@@ -50,10 +50,9 @@ std::string by_the_papers_test(const Results& results, Claim& claim) {
   }
   const WilcoxonTest paired = wilcoxon_test(logs);
   claim.facts.push_back({"paired_p_there", paired.p});
-  return fmt::format(
-      "{}: at N = {} the median ratio is {:.3f} and a paired test has p = "
-      "{:.2g}.",
-      text, sizes[static_cast<std::size_t>(below)], std::exp(median(logs)), paired.p);
+  return fmt::format("{}: at N = {} the median ratio is {:.3f} and a paired test has p = {:.2g}.",
+                     text, sizes[static_cast<std::size_t>(below)], std::exp(median(logs)),
+                     paired.p);
 }
 
 // The median head's distance over Theorem 1.2's own expectation at one N of the longest L, and
@@ -136,7 +135,6 @@ std::string growth_in_words(const Results& results, const char* metric, const ch
 Claim critical_n_is_small(const Results& results, const Thresholds& thresholds) {
   Claim claim;
   const auto cell = find_cell(results, metric::critical_n, {});
-  const auto p = find_cell(results, metric::critical_p, {});
   const auto longest = longest_length(results);
   const auto searched = critical_range(results);
   const auto heads = measured_heads(results);
@@ -153,10 +151,7 @@ Claim critical_n_is_small(const Results& results, const Thresholds& thresholds) 
     const auto found = find_cell(results, metric, {});
     return found ? found->value : kUndefined;
   };
-  const double closest = value_of(metric::closest_n), ratio = value_of(metric::closest_ratio);
-  const double low = value_of(metric::closest_n_low), high = value_of(metric::closest_n_high);
-  const double ratio_low = value_of(metric::closest_ratio_low),
-               ratio_high = value_of(metric::closest_ratio_high);
+  const auto of = [&](const char* metric) { return shown(value_of(metric)); };
   const auto by_n = by_the_theorem(results, 0, limit, thresholds.at("tolerance"));
   RatioAt theorem;  // where the ratio is closest to 1
   for (const RatioAt& at : by_n) {
@@ -179,28 +174,26 @@ Claim critical_n_is_small(const Results& results, const Thresholds& thresholds) 
                         cell->value, *longest, 100 * cell->value / *longest);
   claim.facts = {{"theorem_ratio", theorem.ratio},
                  {"theorem_n", theorem.n},
-                 {metric::critical_n, cell->value},
-                 {metric::critical_p, p ? p->value : kUndefined},
-                 {metric::closest_n, closest},
-                 {metric::closest_n_low, low},
-                 {metric::closest_n_high, high},
-                 {metric::closest_ratio, ratio},
-                 {metric::closest_ratio_low, ratio_low},
-                 {metric::closest_ratio_high, ratio_high},
-                 {metric::closest_n_exponent, value_of(metric::closest_n_exponent)},
-                 {metric::closest_n_exponent_low, value_of(metric::closest_n_exponent_low)},
-                 {metric::closest_n_exponent_high, value_of(metric::closest_n_exponent_high)},
                  {"length", static_cast<double>(*longest)},
                  {"searched", static_cast<double>(*searched)},
                  {"heads", static_cast<double>(heads.size())},
                  {"heads_below", own}};
+  for (const char* name :
+       {metric::critical_n, metric::critical_p, metric::closest_n, metric::closest_n_low,
+        metric::closest_n_high, metric::closest_ratio, metric::closest_ratio_low,
+        metric::closest_ratio_high, metric::closest_n_exponent, metric::closest_n_exponent_low,
+        metric::closest_n_exponent_high}) {
+    claim.facts.push_back({name, value_of(name)});
+  }
   claim.measured = fmt::format(
       "Below 6 % of L the median head's distance is at best {} times the theorem's expectation, at "
       "N = {}. In the reading \"context\": {}; the median over the heads is closest at N = {} ({} "
-      "to {}), with a ratio of {:.3f} ({} to {}), and one by one {} of {} heads get there below 6 "
+      "to {}), with a ratio of {} ({} to {}), and one by one {} of {} heads get there below 6 "
       "%. {}",
-      shown(theorem.ratio), shown(theorem.n), what, shown(closest), shown(low), shown(high), ratio,
-      shown(ratio_low), shown(ratio_high), own, heads.size(), by_the_papers_test(results, claim));
+      shown(theorem.ratio), shown(theorem.n), what, of(metric::closest_n),
+      of(metric::closest_n_low), of(metric::closest_n_high), of(metric::closest_ratio),
+      of(metric::closest_ratio_low), of(metric::closest_ratio_high), own, heads.size(),
+      by_the_papers_test(results, claim));
   return claim;
 }
 

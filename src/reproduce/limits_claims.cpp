@@ -159,9 +159,8 @@ Claim returns_diminish(const Results& results, const Thresholds& thresholds) {
   if (!middle || first < 0 || last < 0) {
     return not_tested(
         fmt::format("N up to 5, 20 and {:g} or more are needed, the last at "
-                    "most L/8; the longest is {}: scan with "
-                    "MeasureOptions::top_n = 5,20,50 and ScanOptions::lengths "
-                    "of 400 or more.",
+                    "most L/8; the longest is {}: scan with MeasureOptions::top_n = 5,20,50 and "
+                    "ScanOptions::lengths of 400 or more.",
                     kMostN, at_length(results)));
   }
   const double few = sizes[static_cast<std::size_t>(first)];

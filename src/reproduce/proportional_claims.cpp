@@ -62,8 +62,7 @@ Claim proportional_margin_collapses(const Results& results, const Thresholds& th
       const auto [least, most] = std::ranges::minmax(exponents);
       claim.measured = fmt::format(
           "At N = {} L the median exponent of the margin is {:.2f} ({:.2f} to {:.2f}): it "
-          "collapses "
-          "in {} of {} heads, does not in {}, {} are undecided.",
+          "collapses in {} of {} heads, does not in {}, {} are undecided.",
           kShare, median(exponents), least, most, votes.yes, votes.all(), votes.no, votes.open);
     }
   }
@@ -93,8 +92,7 @@ Claim proportional_separability_falls(const Results& results, const Thresholds& 
                                                            : Verdict::cannot_tell;
   claim.measured = fmt::format(
       "At N = {} L the mean excess over {} heads goes from {:.3f} to {:.3f}, by {:+.3f} ({:+.3f} "
-      "to "
-      "{:+.3f}).",
+      "to {:+.3f}).",
       kShare, heads, mean_with_error(found.first).value, mean_with_error(found.last).value,
       change.difference, interval.low, interval.high);
   claim.facts = {{"change", change.difference}, {"low", interval.low}, {"high", interval.high}};

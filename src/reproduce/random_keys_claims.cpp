@@ -108,8 +108,7 @@ Claim falls_with_keys(const Results& results, const Thresholds& thresholds, Inde
   const Interval interval = t_interval(exponent);
   if (std::isnan(interval.low)) {
     return not_tested(
-        "There are fewer than 4 numbers of keys up to L/4: L of at least 128 "
-        "has them.");
+        "There are fewer than 4 numbers of keys up to L/4: L of at least 128 has them.");
   }
   claim.verdict = verdict_of(place_of(interval, -HUGE_VAL, thresholds.at("exponent")));
   claim.facts = {{"exponent", exponent.value},

@@ -80,8 +80,7 @@ std::string untestable(const AnsweredCases& cases) {
   const auto [shortest, longest] = std::ranges::minmax(cases.tokens);
   if (longest < 2 * shortest) {
     return fmt::format(
-        "The cases have {:g} to {:g} tokens: the longest must be twice as long as "
-        "the shortest.",
+        "The cases have {:g} to {:g} tokens: the longest must be twice as long as the shortest.",
         shortest, longest);
   }
   if (std::ranges::all_of(cases.right, [](double right) { return right == 0; })) {
@@ -150,8 +149,7 @@ Claim sign_of_lost_answers(const Results& results, const Thresholds& thresholds,
   claim.verdict = verdict_of_correlation({partial.low, partial.high}, thresholds.at("weak"));
   claim.measured = fmt::format(
       "Over {} cases the partial rank correlation is {:.2f} ({:.2f} to {:.2f}), without holding "
-      "the "
-      "length fixed {:.2f} ({:.2f} to {:.2f}).",
+      "the length fixed {:.2f} ({:.2f} to {:.2f}).",
       partial.pairs, partial.value, partial.low, partial.high, plain.value, plain.low, plain.high);
   claim.facts = {{"partial_rank_correlation", partial.value},
                  {"rank_correlation", plain.value},
@@ -182,9 +180,8 @@ Claim answers_are_lost_with_context(const Results& results, const Thresholds& th
   const double selected_many = median_at(cases, cases.selected, longest);
   claim.measured = fmt::format(
       "Over {} cases of {:g} to {:g} tokens the rank correlation is {:.2f} ({:.2f} to {:.2f}); {} "
-      "% "
-      "of the answers of the shortest cases are right and {} % of those of the longest; the heads "
-      "select {} and {} keys there.",
+      "% of the answers of the shortest cases are right and {} % of those of the longest; the "
+      "heads select {} and {} keys there.",
       found.pairs, shortest, longest, found.value, found.low, found.high, shown(100 * few),
       shown(100 * many), shown(selected_few), shown(selected_many));
   claim.facts = {{"rank_correlation", found.value},

@@ -123,9 +123,8 @@ Claim sensitivity_follows_temperature(const Results& results, const Thresholds& 
   const auto of_largest = cold.power([&](std::size_t t) { return curves.largest(t); });
   if (exponents.empty() || !of_largest) {
     return not_tested(
-        "Fewer than 4 temperatures up to 0.1 were measured, or no small step: scan "
-        "with MeasureOptions::temperatures = 0.01,0.02,0.05,0.1 and "
-        "MeasureOptions::epsilons = 0.001.");
+        "Fewer than 4 temperatures up to 0.1 were measured, or no small step: scan with "
+        "MeasureOptions::temperatures = 0.01,0.02,0.05,0.1 and MeasureOptions::epsilons = 0.001.");
   }
   const double first = curves.largest(cold.places.front());
   const double last = curves.largest(cold.places.back());
@@ -155,8 +154,7 @@ Claim sensitivity_falls_by_two_orders(const Results& results, const Thresholds& 
   if (!cold || !hot || curves.heads() == 0) {
     return not_tested(
         "T = 0.1 and T = 10 were not both measured, or no small step: scan with "
-        "MeasureOptions::temperatures = 0.1,1,10 and MeasureOptions::epsilons = "
-        "0.001.");
+        "MeasureOptions::temperatures = 0.1,1,10 and MeasureOptions::epsilons = 0.001.");
   }
   HeadVotes votes;
   std::vector<double> orders;

@@ -100,8 +100,7 @@ Claim distances_converge(const Results& results, const Thresholds& thresholds) {
                                             1 + thresholds.at("tolerance")));
   claim.measured = fmt::format(
       "At N = {:g} of L = {:g} the ratio is {} ({} to {}) in the median of {} heads; in the "
-      "reading "
-      "\"context\" {:.3f} ({:.3f} to {:.3f})",
+      "reading \"context\" {:.3f} ({:.3f} to {:.3f})",
       sizes.label(sizes.last), lengths.back(), shown(median(judged)), shown(interval.low),
       shown(interval.high), judged.size(), median(context), beside.low, beside.high);
   claim.facts = {{"ratio", median(judged)},   {"low", interval.low},

@@ -78,8 +78,7 @@ Claim horizon_slows_down(const Results& results, const Thresholds& thresholds) {
   claim.verdict = slower ? Verdict::holds : refuted ? Verdict::does_not_hold : Verdict::cannot_tell;
   claim.measured = fmt::format(
       "From H = {} to {} the rate of the mean goes from {:.3f} to {:.3f}, of the covariance from "
-      "{:.3f} "
-      "to {:.3f}.",
+      "{:.3f} to {:.3f}.",
       shown(*low), shown(*high), mean->values[first], mean->values[last], covariance->values[first],
       covariance->values[last]);
   claim.facts = {{"horizon_first", *low},
@@ -206,8 +205,7 @@ Claim ball_rate(const Results& results, const Thresholds& thresholds) {
                       : Verdict::cannot_tell;
   claim.measured = fmt::format(
       "The worst query's error falls as n^-{:.2f} at R = {:g}; sqrt n times it grows from {} at R "
-      "= {:g} "
-      "to {} at {:g}, by e^{:.2f} per unit of R.",
+      "= {:g} to {} at {:g}, by e^{:.2f} per unit of R.",
       rate->values.front(), radii.front(), shown(constant->values.front()), radii.front(),
       shown(constant->values.back()), radii.back(), growth);
   claim.facts = {{"growth_per_radius", growth}};
@@ -250,8 +248,7 @@ Claim hardmax_is_logarithmic(const Results& results, const Thresholds& threshold
                                                                 : Verdict::cannot_tell;
   claim.measured = fmt::format(
       "From n = {:g} to {:g} the error goes from {:.3f} to {:.3f} (n^{:.2f}), its law from {:.3f} "
-      "to "
-      "{:.3f}; at most {:.1f} standard errors lie between.",
+      "to {:.3f}; at most {:.1f} standard errors lie between.",
       tokens.front(), tokens.back(), error->values.front(), error->values.back(), power->value,
       law->values.front(), law->values.back(), farthest);
   claim.facts = {{"farthest", farthest},

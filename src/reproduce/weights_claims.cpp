@@ -63,8 +63,7 @@ Claim weights_vanish(const Results& results, const Thresholds& thresholds) {
   claim.verdict = votes.verdict(thresholds.at("heads"));
   claim.measured = fmt::format(
       "{}The median exponent of the largest weight is {:.2f} ({:.2f} to {:.2f}): of {} heads {} "
-      "vanish "
-      "as 1/L, {} more slowly, {} are undecided; that it falls at all is shown for {}.",
+      "vanish as 1/L, {} more slowly, {} are undecided; that it falls at all is shown for {}.",
       claim.verdict == Verdict::does_not_hold ? "The lemma stands: its constants grow with L here. "
                                               : "",
       median(exponents), least, most, votes.all(), votes.yes, slower, votes.open, falling);

@@ -47,8 +47,7 @@ void add_answers(const Results& answered, const std::vector<CaseGroup>& groups, 
   if (!halved) return;
   results.notices.push_back(
       "there is one task that the model does: heads are found on half of its cases and checked on "
-      "the other half, so "
-      "nothing is shown about another task");
+      "the other half, so nothing is shown about another task");
 }
 
 }  // namespace

@@ -370,8 +370,7 @@ std::string gguf_tokenizer_json(const Gguf& file) {
   const auto* kind = std::ranges::find(kKinds, name, &Kind::name);
   if (kind == std::end(kKinds)) {
     throw UnsupportedError(fault(file.where(kModel),
-                                 "gpt2 (BPE), llama (SentencePiece) or bert "
-                                 "(WordPiece)",
+                                 "gpt2 (BPE), llama (SentencePiece) or bert (WordPiece)",
                                  in_quotes(name), kGiveIds));
   }
   Made made;

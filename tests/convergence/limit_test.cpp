@@ -95,7 +95,58 @@ TokenLaw mixture(Index d) {
   return law;
 }
 
+TokenLaw atoms(Index d, double radius, double variance = 0.5) {
+  TokenLaw law = gaussian(d, variance);
+  law.atoms = true;
+  law.radius = radius;
+  return law;
+}
+
 using Vector = std::vector<double>;
+
+// All values of a coordinate that has three, one by one.
+TEST(LimitMap, OfAtomsIsTheirSum) {
+  for (const double radius : {1.0, 2.0, 4.0}) {
+    const TokenLaw law = atoms(1, radius);
+    const double r = radius * std::sqrt(0.5), share = 1 / (radius * radius);
+    for (const double z : {0.0, 0.3, -2.0, 40.0}) {
+      double mass = 0, mean = 0, twice = 0;
+      const double values[] = {-r, 0, r}, weights[] = {share / 2, 1 - share, share / 2};
+      for (int i = 0; i < 3; ++i) {
+        mass += weights[i] * std::exp(z * values[i]);
+        mean += weights[i] * std::exp(z * values[i]) * values[i];
+      }
+      mean /= mass;
+      for (int i = 0; i < 3; ++i) {
+        twice += weights[i] * std::exp(2 * z * values[i]) * std::pow(values[i] - mean, 2);
+      }
+      Vector out(1);
+      const LimitMap map(law);
+      map.apply(Vector{z}, out);
+      EXPECT_NEAR(out[0], mean, 1e-12);
+      EXPECT_NEAR(map.variance(Vector{z}), twice / (mass * mass), 1e-9 * (1 + twice / mass / mass));
+    }
+  }
+}
+
+TEST(DrawTokens, OfAtomsHaveTheirVarianceAndKurtosis) {
+  for (const double radius : {1.0, 2.0, 4.0}) {
+    const TokenLaw law = atoms(4, radius, 0.3);
+    Matrix<float> tokens(20'000, 4);
+    draw_tokens(law, {5, RandomDomain::phantom, 78, 0}, 0, tokens);
+    double square = 0, fourth = 0;
+    for (Index i = 0; i < tokens.rows(); ++i) {
+      for (Index j = 0; j < 4; ++j) {
+        square += std::pow(tokens(i, j), 2) / 80'000;
+        fourth += std::pow(tokens(i, j), 4) / 80'000;
+        EXPECT_LT(std::abs(tokens(i, j)), radius * std::sqrt(0.3) * 1.000001);
+      }
+    }
+    // The error of the variance is that of a share, which is known.
+    EXPECT_NEAR(square, 0.3, 4 * 0.3 * radius / std::sqrt(80'000));
+    EXPECT_NEAR(fourth / (square * square), radius * radius, 0.2 * radius);
+  }
+}
 
 TEST(LimitMap, OfExpByQuadratureIsTheClosedForm) {
   const auto normalizer = make_normalizer("pointwise:f=exp");
@@ -160,6 +211,8 @@ TEST(LimitMap, OfSoftmaxAgreesWithSimulation) {
   simulate_query(gaussian(3, 0.5), nullptr, 1.0);
   simulate_query(sphere(4, 1.5), nullptr, 1.5);
   simulate_query(mixture(3), nullptr, 1.2);
+  simulate_query(atoms(3, 1), nullptr, 1.2);
+  simulate_query(atoms(3, 2), nullptr, 1.2);
 }
 
 TEST(LimitMap, OfOtherNormalizersAgreesWithSimulation) {
@@ -225,6 +278,7 @@ void check_reference(const TokenLaw& law, double tolerance_in_errors) {
 TEST(References, AgreeWithTheMap) {
   check_reference(gaussian(4, 0.5), 4);
   check_reference(mixture(4), 4);
+  check_reference(atoms(4, 2), 4);
   check_reference(sphere(4, 1.3), 4);   // quadrature
   check_reference(sphere(14, 1.3), 4);  // draws
 }

@@ -62,7 +62,7 @@ TEST(SimulateCalibration, RatesLieWhereTheTheorySays) {
 }
 
 TEST(Simulate, TheSameBitsOnAnyNumberOfThreads) {
-  for (const char* tokens : {"gaussian", "sphere", "mixture"}) {
+  for (const char* tokens : {"gaussian", "sphere", "mixture", "atoms"}) {
     SyntheticOptions options = small(tokens);
     options.threads = 1;
     const Results one = simulate(options);

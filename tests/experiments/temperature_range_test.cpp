@@ -47,8 +47,7 @@ TEST(TemperatureRange, ReachesAsFarAsTheLossIsShownToStay) {
                                                    {"ssmax", .01, .01}}));
   EXPECT_EQ(text,
             "At L = 64, of 5 temperatures from 0.5 to 2, 0.9, 1.1 and 1.2 are shown to change the "
-            "loss by "
-            "less than 0.05 nats.");
+            "loss by less than 0.05 nats.");
 }
 
 TEST(TemperatureRange, WhatIsNotShownIsNotWithin) {
@@ -59,8 +58,7 @@ TEST(TemperatureRange, WhatIsNotShownIsNotWithin) {
   // t of 15 degrees of freedom is 1.753: .03 + 1.753 * .0114 = .04998, of .0115 .05016.
   EXPECT_EQ(said(with_temperatures({{"softmax:t=0.9", .03, .0114}, {"softmax:t=2", 1, .01}})),
             "At L = 64, of 2 temperatures from 0.9 to 2, 0.9 is shown to change the loss by less "
-            "than 0.05 "
-            "nats.");
+            "than 0.05 nats.");
   none({{"softmax:t=0.9", .03, .0115}, {"softmax:t=2", 1, .01}});
   none({{"softmax:t=1.1", .2, .01}, {"softmax:t=1.2", .0, .01}});   // beyond one that is not shown
   none({{"softmax:t=1.1", -.2, .01}, {"softmax:t=0.9", .2, .01}});  // a fall is a change

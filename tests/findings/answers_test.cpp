@@ -45,9 +45,8 @@ TEST(AnswerSentences, SayNatsWhereFewAnswersAreRight) {
   EXPECT_EQ(
       lines[0].text,
       "At L = 60 to 96, under window:size=6, the model keeps 25.0 % (10.0 to 60.0 %) of its right "
-      "answers of "
-      "passkey, whose loss changes by +2.5000 ± 0.10 nats; the loss of the answers of replay, "
-      "to which their source is worth 3.50 nats, changes by +3.2500 ± 0.13 nats.");
+      "answers of passkey, whose loss changes by +2.5000 ± 0.10 nats; the loss of the answers of "
+      "replay, to which their source is worth 3.50 nats, changes by +3.2500 ± 0.13 nats.");
 }
 
 TEST(AnswerSentences, SayTheLengthOfTheCasesOnce) {

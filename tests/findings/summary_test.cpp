@@ -132,11 +132,9 @@ TEST(Summary, CountsNoHeadAgainstCriticalNWhereNoneWasJudged) {
   testing::expect_every_number_is_in_the_results(r);
   EXPECT_EQ(texts(r)[2],
             "At L = 1024, over all heads, the distance is shown to be the expected one within 5 % "
-            "at N = 11 "
-            "first (1.07 %; critical N, reading \"context\"); the median over the heads is closest "
-            "at N = 29 "
-            "(21 to 44; 0.98 of it); head 0.0 spreads 90 % of its weight beyond the sinks over 462 "
-            "keys.");
+            "at N = 11 first (1.07 %; critical N, reading \"context\"); the median over the heads "
+            "is closest at N = 29 (21 to 44; 0.98 of it); head 0.0 spreads 90 % of its weight "
+            "beyond the sinks over 462 keys.");
 }
 
 TEST(Summary, SaysWhatIsNotThere) {

@@ -2,6 +2,7 @@
 // not, and one that cannot be decided.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 #include "base/random.hpp"
@@ -148,6 +149,59 @@ TEST(SphereRates, EveryVerdict) {
             Verdict::does_not_hold);
 }
 
+// Two laws in one file.
+Results of_two_laws(const std::vector<Rate>& bounded, const std::vector<Rate>& heavy,
+                    double error = 0.01) {
+  Results results = made_rates("bounded", bounded, error);
+  const Results other = made_rates("heavy", heavy);
+  for (const auto& [name, metric] : other.metrics) results.add_metric(name, metric);
+  return results;
+}
+
+TEST(SubgaussianRates, BothLawsCount) {
+  const auto judged = [](const std::vector<Rate>& bounded, const std::vector<Rate>& heavy) {
+    return judge_claim("subgaussian_rates", of_two_laws(bounded, heavy)).verdict;
+  };
+  const std::vector<Rate> slow = changed(2, {1, 0.25, 0.2, 0.3});
+  EXPECT_EQ(judged(kAsPredicted, kAsPredicted), Verdict::holds);
+  EXPECT_EQ(judged(slow, kAsPredicted), Verdict::does_not_hold);
+  EXPECT_EQ(judged(kAsPredicted, slow), Verdict::does_not_hold);
+  const std::array laws = {kAsPredicted, slow};
+  for (const auto& heavy : laws) {
+    const Results open = of_two_laws(kAsPredicted, heavy, 0.2);
+    EXPECT_EQ(judge_claim("subgaussian_rates", open).verdict,
+              &heavy == &laws[1] ? Verdict::does_not_hold : Verdict::cannot_tell);
+  }
+  EXPECT_EQ(judge_claim("subgaussian_rates", made_rates("bounded", kAsPredicted)).verdict,
+            Verdict::not_tested);
+}
+
+TEST(MomentConstantIsPolynomial, APowerOrAnExponential) {
+  const auto judged = [](const std::function<double(double)>& error) {
+    Results results;
+    double radius = 1;
+    for (const std::string name : {"bounded", "heavy", "wide"}) {
+      results.set_coord(name + "_scale", std::vector<double>{1, 2});
+      results.set_coord(name + "_tokens", std::vector<double>{100, 400});
+      results.add_metric(name + "_rate_predicted", {name + "_scale"}, "1").values = {0.4, 0.25};
+      results
+          .add_metric(name + "_error_covariance_absolute", {name + "_scale", name + "_tokens"}, "1")
+          .values = {9, 9, 9, error(radius)};
+      radius *= 2;
+    }
+    return judge_claim("moment_constant_is_polynomial", results);
+  };
+  const Claim power = judged([](double r) { return r * r * r * (r == 2 ? 1.02 : 1); });
+  EXPECT_EQ(power.verdict, Verdict::holds) << power.measured;
+  EXPECT_NEAR(fact(power, "exponent"), 3, 0.01);
+  const Claim exponential = judged([](double r) { return std::exp(r) * (r == 2 ? 1.02 : 1); });
+  EXPECT_EQ(exponential.verdict, Verdict::cannot_tell) << exponential.measured;
+  EXPECT_NEAR(fact(exponential, "growth_per_radius"), 1, 0.01);
+  EXPECT_NE(power.measured.find("C' goes from 4.47 at R = 1"), std::string::npos)
+      << power.measured << " (400^0.25)";
+  EXPECT_EQ(judge_claim("moment_constant_is_polynomial", Results()).verdict, Verdict::not_tested);
+}
+
 Results made_balls(std::vector<double> rate, double growth, double error = 0.01) {
   const std::vector<double> radii = {0.3, 0.6, 1, 2};
   Results results;
@@ -286,7 +340,7 @@ TEST(ModelSlowerHeadsSeeFurther, EveryVerdict) {
 
 TEST(TokensClaims, AreComplete) {
   const std::vector<Claim> claims = tokens_claims(Results());
-  ASSERT_EQ(claims.size(), 11u);
+  ASSERT_EQ(claims.size(), 13u);
   for (const Claim& claim : claims) {
     EXPECT_EQ(claim.verdict, Verdict::not_tested) << claim.name;
     EXPECT_EQ(claim.paper, "B");

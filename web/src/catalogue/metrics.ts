@@ -311,6 +311,9 @@ export type DeclaredMetric =
 export type ExperimentName =
   | "gaussian"
   | "sphere"
+  | "bounded"
+  | "heavy"
+  | "wide"
   | "model"
   | "all_heads"
   | "each_head";
