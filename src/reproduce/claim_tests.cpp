@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/embed.hpp"
+#include "base/strict_json.hpp"
 #include "headgauge/claims.hpp"
 #include "headgauge/text.hpp"
 #include "reproduce/judgement.hpp"
@@ -32,7 +33,7 @@ std::string with_values(std::string text, const Thresholds& thresholds) {
 }
 
 std::vector<DeclaredClaim> read_claims(std::string_view text) {
-  const nlohmann::json file = nlohmann::json::parse(text);
+  const nlohmann::json file = parse_json(text, "claims");
   std::vector<DeclaredClaim> claims;
   for (const nlohmann::json& json : file.at("claims")) {
     DeclaredClaim& claim = claims.emplace_back();

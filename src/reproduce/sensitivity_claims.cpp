@@ -407,7 +407,7 @@ Claim heat_loses_selectivity(const Results& results, const Thresholds& threshold
       "The entropy of the median of {} heads is {:.3f} ({:.3f} to {:.3f}) of its maximum at T = 10 "
       "and {:.3f} at T = 1.",
       hot.size(), median(hot), interval.low, interval.high, median(as_is));
-  claim.facts = {{"entropy", median(hot)},
+  claim.facts = {{metric::entropy_at_temperature, median(hot)},
                  {"low", interval.low},
                  {"high", interval.high},
                  {"entropy_as_is", median(as_is)}};

@@ -25,7 +25,7 @@ Claim gaussian_rate(const Results& results, const Thresholds& thresholds, const 
   if (results.metric(experiment_metric("gaussian", metric::rate_predicted)) == nullptr) {
     return not_tested(not_measured("gaussian"));
   }
-  const Rates rates = rates_of(results, "gaussian", kind, thresholds.at("margin"));
+  const Rates rates = rates_of(results, "gaussian", kind, thresholds.at("tolerance"));
   if (rates.fitted < kFewestScales) {
     return not_tested(fmt::format("{} scales have a rate.", rates.fitted));
   }
@@ -95,8 +95,8 @@ Claim sphere_rates(const Results& results, const Thresholds& thresholds) {
   const LabelledArray* predicted =
       results.metric(experiment_metric("sphere", metric::rate_predicted));
   if (predicted == nullptr) return not_tested(not_measured("sphere"));
-  const Rates mean = rates_of(results, "sphere", "mean", thresholds.at("margin"));
-  const Rates covariance = rates_of(results, "sphere", "covariance", thresholds.at("margin"));
+  const Rates mean = rates_of(results, "sphere", "mean", thresholds.at("tolerance"));
+  const Rates covariance = rates_of(results, "sphere", "covariance", thresholds.at("tolerance"));
   if (!judge_both(mean, covariance, kFewestScales, 1, "scales", claim)) return claim;
   // A prediction that demands almost nothing proves nothing when it is met.
   const double least = thresholds.at("demanding");
@@ -119,7 +119,7 @@ Claim subgaussian_rates(const Results& results, const Thresholds& thresholds) {
     if (results.metric(experiment_metric(tokens, metric::rate_predicted)) == nullptr) {
       return not_tested(not_measured(tokens));
     }
-    const double margin = thresholds.at("margin");
+    const double margin = thresholds.at("tolerance");
     const Rates mean = rates_of(results, tokens, "mean", margin);
     const Rates covariance = rates_of(results, tokens, "covariance", margin);
     if (!judge_both(mean, covariance, kFewestScales, 1, "scales", claim)) return claim;
@@ -227,7 +227,7 @@ Claim hardmax_is_logarithmic(const Results& results, const Thresholds& threshold
   const LabelledArray* replicates =
       results.metric(experiment_metric("gaussian", metric::error_mean));
   const double freedom = replicates == nullptr ? kKnownError : freedom_of_fit(*replicates, 0, 1);
-  const double margin = thresholds.at("margin");
+  const double margin = thresholds.at("tolerance");
   double farthest = 0;
   bool apart = false, equal = true;
   for (std::size_t i = 0; i < tokens.size(); ++i) {

@@ -18,8 +18,8 @@ Claim model_rates(const Results& results, const Thresholds& thresholds) {
   if (results.metric(experiment_metric("model", metric::rate_predicted)) == nullptr) {
     return not_tested(not_measured("model"));
   }
-  const Rates mean = rates_of(results, "model", "mean", thresholds.at("margin"));
-  const Rates covariance = rates_of(results, "model", "covariance", thresholds.at("margin"));
+  const Rates mean = rates_of(results, "model", "mean", thresholds.at("tolerance"));
+  const Rates covariance = rates_of(results, "model", "covariance", thresholds.at("tolerance"));
   judge_both(mean, covariance, kFewestVotes, thresholds.at("heads"), "heads", claim);
   return claim;
 }

@@ -83,7 +83,7 @@ Claim coverage_is_independent(const Results& results, const Thresholds& threshol
   Index n = -1;
   for (std::size_t i = 0; i < sizes.size() && sizes[i] <= kMiddleN; ++i) n = static_cast<Index>(i);
   const Index layers = results.coord("layer") == nullptr ? 0 : results.coord_size("layer");
-  const double margin = thresholds.at("margin");
+  const double margin = thresholds.at("tolerance");
   HeadVotes votes;
   std::vector<double> measured, printed;
   for (Index layer = 0; n >= 0 && layer < layers; ++layer) {
