@@ -23,9 +23,7 @@ struct Judged {
 std::optional<Judged> judge_excess(const MetricCell& excess, double cutoff) {
   if (std::isnan(excess.standard_error)) return std::nullopt;
   const Interval interval = t_interval(mean_of(excess));
-  const double errors = interval.high - excess.value;
-  return Judged{excess.value, std::min(errors, cutoff - errors),
-                interval.low <= 0 && interval.high < cutoff};
+  return Judged{excess.value, cutoff - (interval.high - excess.value), interval.high < cutoff};
 }
 
 std::optional<Judged> judge(const FlagInfo& flag, const Results& results, const HeadName& head) {

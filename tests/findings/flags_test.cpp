@@ -123,22 +123,15 @@ Results with_excess(double excess, double error, double freedom = 1e9) {
   return r;
 }
 
-TEST(Flags, SaturatedWhereTheExcessIsShownToBeBelowWhatMatters) {
-  ASSERT_EQ(names(with_excess(-.0001, .01)), Names{"saturated"});
-  EXPECT_EQ(names(with_excess(.0005, .01)), Names{}) << "0.02 is not ruled out";
-  EXPECT_EQ(names(with_excess(-.05, .034)), Names{"saturated"});
-  EXPECT_EQ(names(with_excess(-.05, .036)), Names{}) << "below 0, but not by enough";
-  EXPECT_DOUBLE_EQ(find_flags(with_excess(-.05, .034))[0].value, -.05);
-  EXPECT_NEAR(find_flags(with_excess(-.05, .034))[0].threshold, .02 - 1.959964 * .034, 1e-6);
+TEST(Flags, SaturatedWhereTheExcessIsShownToBeBelowChance) {
+  ASSERT_EQ(names(with_excess(-.0200, .01)), Names{"saturated"});
+  EXPECT_EQ(names(with_excess(-.0195, .01)), Names{}) << "0 is not ruled out";
+  EXPECT_EQ(names(with_excess(.0100, .002)), Names{}) << "above chance, however little";
+  EXPECT_DOUBLE_EQ(find_flags(with_excess(-.05, .02))[0].value, -.05);
+  EXPECT_NEAR(find_flags(with_excess(-.05, .02))[0].threshold, -1.959964 * .02, 1e-6);
   // Of five batches the 95 % interval is 2.776 errors wide on either side.
-  EXPECT_EQ(names(with_excess(-.05, .025, 4)), Names{"saturated"});
-  EXPECT_EQ(names(with_excess(-.05, .026, 4)), Names{});
-}
-
-TEST(Flags, SaturatedNotWhereTheExcessIsAboveZeroHoweverSmall) {
-  EXPECT_EQ(names(with_excess(.0039, .002)), Names{"saturated"});
-  EXPECT_EQ(names(with_excess(.0040, .002)), Names{});
-  EXPECT_NEAR(find_flags(with_excess(0, .002))[0].threshold, 1.959964 * .002, 1e-6);
+  EXPECT_EQ(names(with_excess(-.05, .018, 4)), Names{"saturated"});
+  EXPECT_EQ(names(with_excess(-.05, .0181, 4)), Names{});
 }
 
 TEST(Flags, SaturatedNeedsStandardErrors) {
