@@ -332,7 +332,7 @@ MaybeLine Summary::separability() const {
   length(line.say(" of ")).say(", beyond the sinks, ");
   if (judged) {
     flag_count(line, "saturated", "separates its", "separate their");
-    line.say(" keys no better than with the pairing of weights and keys permuted");
+    line.say(" keys less well than with the pairing of weights and keys permuted");
     add_copies(line);
     by(by(line.say("; "), *most).say(" exceeds that most, "), *least).say(" least.");
     return line.done();

@@ -106,7 +106,7 @@ std::string with_commands(const Results& results, std::string words, const std::
     if (const auto given = files(results, {option})) tasks += " " + *given;
   }
   const std::string beside = text ? " " + *text : tasks.empty() ? " --text FILE" : "";
-  if (tasks.empty()) tasks = " --tasks FILE";
+  if (tasks.empty()) tasks = " --probe keys";
   replace_word(words, "MODEL TEXT TASKS", name + beside + tasks);
   if (words.find(kBoth) != words.npos) {
     replace_word(words, kBoth, name + " " + text.value_or("--text FILE"));

@@ -77,10 +77,9 @@ coll     collapsed, 2 of 6 heads: entropy beyond the sinks below 0.05 of its max
          leaves sinks out, so this is a selection: the examples show its keys.
          headgauge compare MODEL --text FILE --heads 0.2 --pattern topk:k=1
 sat      saturated, 2 of 6 heads: the 95 % interval of its separability beyond the sinks, above that
-         of its weights permuted, begins at 0 or below and ends below 0.02. Apart from the sinks,
-         the keys with the largest weights stand apart from the others no better than if the same
-         weights were assigned to the keys at random: a larger weight is no sign of a more distinct
-         vector.
+         of its weights permuted, ends below 0. Apart from the sinks, the keys with the largest
+         weights stand apart from the others less than if the same weights were assigned to the keys
+         at random: a larger weight is no sign of a more distinct vector.
          headgauge validate MODEL --text FILE FILE FILE
 over     over_selected, 3 of 6 heads: 90 % of its weight beyond the sinks on more than 6 % of its
          keys. The weight is spread over many keys: a cache that keeps a few of them loses some of

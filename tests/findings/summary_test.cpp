@@ -27,7 +27,7 @@ TEST(Summary, FourLinesInPlainWords) {
       " first (1.07 %; critical N, reading \"context\"); the median over the heads is closest at N ="
       " 29 (21 to 44; 0.98 of it); one by one 4 of 6 heads get there by N = 128, first"
       " head 0.2 (1).",
-      "At N = 20 of L = 1024, beyond the sinks, 2 of 6 heads separate their keys no better than with the pairing of"
+      "At N = 20 of L = 1024, beyond the sinks, 2 of 6 heads separate their keys less well than with the pairing of"
       " weights and keys permuted; head 1.0 (by 0.51) exceeds that most, head 0.0 (by -0.23) least."};
   EXPECT_EQ(texts(scanned_results()), expected);
 }
