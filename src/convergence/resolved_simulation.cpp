@@ -57,8 +57,8 @@ void fill_in(SyntheticOptions& o) {
         "a finite number above 0", fmt::format("{}", *o.variance), "choose another");
   check(positive(o.radius), "SyntheticOptions::radius", "a finite number above 0",
         fmt::format("{}", o.radius), "choose another");
-  check(o.tokens != "atoms" || o.radius >= 1, "SyntheticOptions::radius",
-        "at least 1 standard deviation for atoms", fmt::format("{}", o.radius), "choose another");
+  check(o.tokens != "atoms" || (o.radius >= 1 && o.radius <= 1000), "SyntheticOptions::radius",
+        "1 to 1000 standard deviations for atoms", fmt::format("{}", o.radius), "choose another");
   check(o.components >= 1, "SyntheticOptions::components", "at least 1",
         std::to_string(o.components), "choose another");
   check(o.values == "identity" || o.values == "random", "SyntheticOptions::values",

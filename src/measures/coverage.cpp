@@ -330,7 +330,7 @@ void Coverage::write_queries(const Document& document, ByteWriter& part) const {
       for (Index r = std::ssize(rows) - last; r < std::ssize(rows); ++r) {
         of_head.push_back(rows[r][h]);
       }
-      queries[h * sizes_.size() + s] = compare_queries(of_head, sets_, sizes_[s]);
+      queries[h * sizes_.size() + s] = compare_queries(of_head, sets_, sizes_[s], length_);
     }
   }
   part.put_list(queries);

@@ -7,19 +7,18 @@
 namespace headgauge {
 namespace {
 
-// The keys that a query sees: n of them, from `first`.
+// The first of the n keys that a query sees.
 Index first_key(const TopSet& set) {
   return std::max<Index>(set.query + 1 - set.n, 0);
 }
 
 }  // namespace
 
-QuerySets compare_queries(std::span<const TopSet> sets, const TopSets& members, int size) {
-  Index end = 0;
-  for (const TopSet& set : sets) end = std::max(end, first_key(set) + set.n);
-  std::vector<double> count(static_cast<std::size_t>(end), 0.0);
+QuerySets compare_queries(std::span<const TopSet> sets, const TopSets& members, int size,
+                          Index keys) {
+  std::vector<double> count(static_cast<std::size_t>(keys), 0.0);
   // Sums of log(1 - size/n) over the queries that see a key, as differences along the keys.
-  std::vector<double> misses(static_cast<std::size_t>(end) + 1, 0.0);
+  std::vector<double> misses(static_cast<std::size_t>(keys) + 1, 0.0);
   QuerySets found;
   for (std::size_t i = 0; i < sets.size(); ++i) {
     const auto n = static_cast<double>(sets[i].n);
@@ -38,7 +37,7 @@ QuerySets compare_queries(std::span<const TopSet> sets, const TopSets& members, 
     }
   }
   double log_miss = 0;
-  for (Index key = 0; key < end; ++key) {
+  for (Index key = 0; key < keys; ++key) {
     log_miss += misses[key];
     found.distinct_random -= std::expm1(log_miss);
   }

@@ -17,8 +17,9 @@ struct QuerySets {
 
 inline constexpr Index kComparedQueries = 64;
 
-// `sets` are those of one head, by query, at least 2; each query sees more than `size` keys, which
-// are the last ones up to the query.
-QuerySets compare_queries(std::span<const TopSet> sets, const TopSets& members, int size);
+// `sets` are those of one head, by query, at least 2, in a text of `keys` tokens; each query sees
+// more than `size` keys. The random sets take them as the last ones up to the query.
+QuerySets compare_queries(std::span<const TopSet> sets, const TopSets& members, int size,
+                          Index keys);
 
 }  // namespace headgauge

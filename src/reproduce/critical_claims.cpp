@@ -19,7 +19,7 @@ constexpr double kFewestKeys = 2;  // a share of fewer keys is not tested
 constexpr double kCriticalShare = 0.06;
 constexpr std::size_t kFewestHeads = 16;
 
-// Returns the result of paper A's own test, and of a paired test at the nearest smaller measured N.
+// Returns the result of paper A's own test, and of a paired test at the next measured N.
 std::string by_the_papers_test(const Results& results, Claim& claim) {
   const auto n = find_cell(results, metric::critical_n_paper, {});
   const auto d = find_cell(results, metric::critical_ks_d, {});
@@ -33,26 +33,23 @@ std::string by_the_papers_test(const Results& results, Claim& claim) {
                        d->value, p->value);
   }
   std::string text = fmt::format(
-      "The paper's test no longer rejects at N = {} (D = {:.2f}, p = {:.2g}); its two samples are "
-      "the same heads, and what it does not reject is not equal",
+      "The paper's test no longer rejects at N = {} (D = {:.2f}, p = {:.2g}), but takes the same "
+      "heads as two independent samples",
       n->value, d->value, p->value);
   const auto sizes = numbers(results, "top_n");
   const Index length = results.coord_size("length") - 1;
-  Index below = -1;
-  for (std::size_t i = 0; i < sizes.size() && sizes[i] <= n->value; ++i) {
-    below = static_cast<Index>(i);
-  }
-  if (below < 0) return text + ".";
+  const auto next = std::ranges::lower_bound(sizes, n->value);
+  if (next == sizes.end()) return text + ".";
   std::vector<double> logs;
-  for (const double ratio : finite_values(
-           ratios(results, metric::distance, metric::expected_distance_context, length, below))) {
+  for (const double ratio :
+       finite_values(ratios(results, metric::distance, metric::expected_distance_context, length,
+                            next - sizes.begin()))) {
     logs.push_back(std::log(ratio));
   }
   const WilcoxonTest paired = wilcoxon_test(logs);
   claim.facts.push_back({"paired_p_there", paired.p});
   return fmt::format("{}: at N = {} the median ratio is {:.3f} and a paired test has p = {:.2g}.",
-                     text, sizes[static_cast<std::size_t>(below)], std::exp(median(logs)),
-                     paired.p);
+                     text, *next, std::exp(median(logs)), paired.p);
 }
 
 // The median head's distance over Theorem 1.2's own expectation at one N of the longest L, and
@@ -83,51 +80,34 @@ bool everywhere(const std::vector<RatioAt>& found, Place place) {
          std::ranges::all_of(found, [&](const RatioAt& at) { return at.place == place; });
 }
 
-// Judges all measured N beyond 6 % of the longest L: `claimed` is where the claim says they lie.
-Claim beyond_six_percent(const Results& results, const Thresholds& thresholds, Place claimed) {
+// Judges all measured N beyond 6 % of the longest L: are they equal (`alike`), or do they become
+// different from what they are below?
+Claim beyond_six_percent(const Results& results, const Thresholds& thresholds, bool alike) {
   const auto longest = longest_length(results);
-  const auto found = by_the_theorem(results, longest ? kCriticalShare * *longest : HUGE_VAL,
-                                    HUGE_VAL, thresholds.at("tolerance"));
+  const double limit = longest ? kCriticalShare * *longest : HUGE_VAL;
+  const auto below = by_the_theorem(results, 0, limit, thresholds.at("tolerance"));
+  const auto found = by_the_theorem(results, limit, HUGE_VAL, thresholds.at("tolerance"));
   if (found.empty()) {
     return not_tested(
         "No N beyond 6 % of L was measured: scan with MeasureOptions::top_n = 70,100 and "
         "ScanOptions::lengths = 1024.");
   }
-  const Place other = claimed == Place::inside ? Place::outside : Place::inside;
   Claim claim;
-  claim.verdict = everywhere(found, claimed) ? Verdict::holds
-                  : everywhere(found, other) ? Verdict::does_not_hold
-                                             : Verdict::cannot_tell;
+  const bool equal = everywhere(found, Place::inside), apart = everywhere(found, Place::outside);
+  const bool becomes = apart && std::ranges::count(below, Place::inside, &RatioAt::place) > 0;
+  const bool stays = equal || everywhere(below, Place::outside);
+  if (alike ? equal : becomes) claim.verdict = Verdict::holds;
+  if (alike ? apart : stays) claim.verdict = Verdict::does_not_hold;
   claim.measured = fmt::format(
       "The median head's distance is {} times the theorem's expectation at N = {:g}, {:.1f} % of L "
-      "= {}, and {} times at N = {:g}.",
+      "= {}, and {} times at N = {:g}{}.",
       shown(found.front().ratio), found.front().n, 100 * found.front().n / *longest, *longest,
-      shown(found.back().ratio), found.back().n);
+      shown(found.back().ratio), found.back().n,
+      below.empty() ? ""
+                    : fmt::format("; below 6 % it is {} at N = {:g}", shown(below.back().ratio),
+                                  below.back().n));
   claim.facts = {{"ratio_first", found.front().ratio}, {"ratio_last", found.back().ratio}};
   return claim;
-}
-
-// Describes how another critical N grows: the exponent over all lengths at which it was found and
-// is below the largest searched N.
-std::string growth_in_words(const Results& results, const char* metric, const char* what,
-                            Claim& claim) {
-  const auto lengths = numbers(results, "length");
-  const auto searched = critical_range(results);
-  std::vector<double> found_at, found;
-  for (Index l = 0; l < std::ssize(lengths); ++l) {
-    const auto cell = find_cell(results, metric, {{"length", l}});
-    if (!cell || cell->is_none || (searched && cell->value >= *searched)) continue;
-    found_at.push_back(lengths[static_cast<std::size_t>(l)]);
-    found.push_back(cell->value);
-  }
-  const auto power = power_of(found_at, found);
-  if (!power) return fmt::format(" {} exists at {} lengths; 4 are needed.", what, found.size());
-  const Interval interval = t_interval(mean_of(*power));
-  claim.facts.push_back({fmt::format("{}_exponent", metric), power->value});
-  claim.facts.push_back({fmt::format("{}_exponent_low", metric), interval.low});
-  claim.facts.push_back({fmt::format("{}_exponent_high", metric), interval.high});
-  return fmt::format(" {} grows as L to the power {:.2f} ({:.2f} to {:.2f}).", what, power->value,
-                     interval.low, interval.high);
 }
 
 }  // namespace
@@ -153,6 +133,11 @@ Claim critical_n_is_small(const Results& results, const Thresholds& thresholds) 
   };
   const auto of = [&](const char* metric) { return shown(value_of(metric)); };
   const auto by_n = by_the_theorem(results, 0, limit, thresholds.at("tolerance"));
+  if (by_n.empty()) {
+    return not_tested(
+        "No N below 6 % of L was measured: scan with MeasureOptions::top_n = 5,20,50 and "
+        "ScanOptions::lengths = 1024.");
+  }
   RatioAt theorem;  // where the ratio is closest to 1
   for (const RatioAt& at : by_n) {
     if (!(std::abs(std::log(at.ratio)) >= std::abs(std::log(theorem.ratio)))) theorem = at;
@@ -161,11 +146,6 @@ Claim critical_n_is_small(const Results& results, const Thresholds& thresholds) 
   claim.verdict = meets                              ? Verdict::holds
                   : everywhere(by_n, Place::outside) ? Verdict::does_not_hold
                                                      : Verdict::cannot_tell;
-  double own = 0;
-  for (const HeadName& head : heads) {
-    const auto of_head = find_cell_of_head(results, metric::critical_fraction_head, head);
-    if (of_head && of_head->value < kCriticalShare) ++own;
-  }
   const std::string what =
       cell->is_none
           ? fmt::format("no N up to {} of L = {} ({:.1f} %) is shown to be equal", *searched,
@@ -176,8 +156,7 @@ Claim critical_n_is_small(const Results& results, const Thresholds& thresholds) 
                  {"theorem_n", theorem.n},
                  {"length", static_cast<double>(*longest)},
                  {"searched", static_cast<double>(*searched)},
-                 {"heads", static_cast<double>(heads.size())},
-                 {"heads_below", own}};
+                 {"heads", static_cast<double>(heads.size())}};
   for (const char* name :
        {metric::critical_n, metric::critical_p, metric::closest_n, metric::closest_n_low,
         metric::closest_n_high, metric::closest_ratio, metric::closest_ratio_low,
@@ -188,11 +167,11 @@ Claim critical_n_is_small(const Results& results, const Thresholds& thresholds) 
   claim.measured = fmt::format(
       "Below 6 % of L the median head's distance is at best {} times the theorem's expectation, at "
       "N = {}. In the reading \"context\": {}; the median over the heads is closest at N = {} ({} "
-      "to {}), with a ratio of {} ({} to {}), and one by one {} of {} heads get there below 6 "
-      "%. {}",
+      "to {}), {:.1f} % of L, with a ratio of {} ({} to {}). {}",
       shown(theorem.ratio), shown(theorem.n), what, of(metric::closest_n),
-      of(metric::closest_n_low), of(metric::closest_n_high), of(metric::closest_ratio),
-      of(metric::closest_ratio_low), of(metric::closest_ratio_high), own, heads.size(),
+      of(metric::closest_n_low), of(metric::closest_n_high),
+      100 * value_of(metric::closest_n) / *longest, of(metric::closest_ratio),
+      of(metric::closest_ratio_low), of(metric::closest_ratio_high),
       by_the_papers_test(results, claim));
   return claim;
 }
@@ -221,19 +200,15 @@ Claim critical_n_grows_sublinearly(const Results& results, const Thresholds&) {
   claim.measured = fmt::format("closest_n grows as L to the power {:.2f} ({:.2f} to {:.2f}).",
                                exponent->value, low->value, high->value);
   claim.facts = {{"exponent", exponent->value}, {"low", low->value}, {"high", high->value}};
-  claim.measured +=
-      growth_in_words(results, metric::critical_n, "The first N that is shown to be equal", claim) +
-      growth_in_words(results, metric::critical_n_paper,
-                      "The first N that the paper's test accepts", claim);
   return claim;
 }
 
 Claim beyond_six_percent_alike(const Results& results, const Thresholds& thresholds) {
-  return beyond_six_percent(results, thresholds, Place::inside);
+  return beyond_six_percent(results, thresholds, true);
 }
 
 Claim beyond_six_percent_apart(const Results& results, const Thresholds& thresholds) {
-  return beyond_six_percent(results, thresholds, Place::outside);
+  return beyond_six_percent(results, thresholds, false);
 }
 
 }  // namespace headgauge

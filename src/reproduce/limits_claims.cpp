@@ -34,7 +34,7 @@ Claim distance_grows_linearly(const Results& results, const Thresholds& threshol
   Claim claim;
   const auto n = find_label(results, "top_n", kFixedN);
   if (!n) return not_tested("N = 5 was not measured: scan with MeasureOptions::top_n = 5.");
-  const double low = thresholds.at("low"), high = thresholds.at("high");
+  const double high = 1 + thresholds.at("tolerance"), low = 1 / high;
   const HeadPowers powers = powers_of_heads(results, metric::distance, {"top_n", *n}, low, high);
   const HeadVotes& votes = powers.votes;
   int slower = 0, faster = 0;
@@ -50,7 +50,7 @@ Claim distance_grows_linearly(const Results& results, const Thresholds& threshol
       "The median exponent is {:.2f} ({:.2f} to {:.2f}): of {} heads {} grow linearly, {} more "
       "slowly, {} faster, {} are undecided.",
       median(exponents), least, most, votes.all(), votes.yes, slower, faster, votes.open);
-  claim.facts = {{"exponent_median", median(exponents)},
+  claim.facts = {{"median_exponent", median(exponents)},
                  {"exponent_least", least},
                  {"exponent_most", most},
                  {"heads", static_cast<double>(votes.all())},
@@ -137,7 +137,7 @@ Claim distance_bound_is_conservative(const Results& results, const Thresholds& t
       "{:.3g}), headgauge's own {} times.",
       factor, shown(interval.low), shown(interval.high), least, most,
       std::isnan(tight) ? "-" : fmt::format("{:.2f}", tight));
-  claim.facts = {{"factor_median", factor},
+  claim.facts = {{"median_factor", factor},
                  {"factor_median_low", interval.low},
                  {"factor_median_high", interval.high},
                  {"factor_least", least},
@@ -189,7 +189,7 @@ Claim returns_diminish(const Results& results, const Thresholds& thresholds) {
       std::abs(median(shares)) < kNothing ? "nothing of"
                                           : fmt::format("{:.2f} times", median(shares)),
       interval.low, interval.high, few, shares.size(), thresholds.at("share"), less);
-  claim.facts = {{"share_median", median(shares)},
+  claim.facts = {{"median_share", median(shares)},
                  {"share_median_low", interval.low},
                  {"share_median_high", interval.high},
                  {"share_most", std::ranges::max(shares)},
@@ -207,6 +207,7 @@ struct SeparabilityOf {
   double size = 0;
   std::vector<double> of_heads;  // one per head; undefined if not measured
   MeanWithError mean, null, sphere;
+  MeanWithError distinct;  // excess with each vector counted once
 };
 
 std::vector<SeparabilityOf> separability_by_size(const Results& results) {
@@ -230,6 +231,7 @@ std::vector<SeparabilityOf> separability_by_size(const Results& results) {
     of.mean = mean_with_error(of.of_heads);
     of.null = mean_with_error(of_heads(metric::separability_null_beyond_sinks));
     of.sphere = mean_with_error(of_heads(metric::separability_sphere));
+    of.distinct = mean_with_error(of_heads(metric::separability_excess_distinct));
     if (finite_values(of.of_heads).size() < 2) continue;
     all.push_back(std::move(of));
   }
@@ -266,12 +268,20 @@ Claim separability_settles(const Results& results, const Thresholds& thresholds)
   }
   claim.verdict = verdict_of_all(places);
   claim.measured = fmt::format(
-      "The mean over {} heads goes from {:.2f} at N = {:g} to {:.2f} at {:g} ({:+.3f} per "
-      "doubling, {:+.3f} to {:+.3f}); with the weights permuted among the keys from {} to {}, on "
-      "random vectors from {} to {}.",
+      "Beyond the sinks the mean over {} heads goes from {:.2f} at N = {:g} to {:.2f} at {:g} "
+      "({:+.3f} per "
+      "doubling, {:+.3f} to {:+.3f}); with the weights permuted among these keys from {} to {}, on "
+      "random vectors in place of all keys from {} to {}.",
       last.of_heads.size(), first.mean.value, first.size, last.mean.value, last.size, drift.value,
       drift_interval.low, drift_interval.high, shown(first.null.value), shown(last.null.value),
       shown(first.sphere.value), shown(last.sphere.value));
+  if (!std::isnan(first.distinct.value)) {
+    claim.measured += fmt::format(
+        " Above permuted weights it is by {:+.3f} at N = {:g}, with each vector counted once by "
+        "{:+.3f}.",
+        first.mean.value - first.null.value, first.size, first.distinct.value);
+    claim.facts.push_back({"excess_distinct", first.distinct.value});
+  }
   for (const SeparabilityOf& of : all) {
     claim.facts.push_back({fmt::format("separability_{:g}", of.size), of.mean.value});
     claim.facts.push_back({fmt::format("separability_null_{:g}", of.size), of.null.value});

@@ -54,8 +54,8 @@ std::string over_places(std::span<const Claim> claims) {
   const MeanWithError mean = mean_with_error(finite_values(values));
   std::string words = name;
   std::ranges::replace(words, '_', ' ');
-  return fmt::format(" Over {} places the {} is {:.3g} ± {:.2g}.", values.size(), words, mean.value,
-                     mean.standard_error);
+  return fmt::format(" Over {} places the {} is {:.3g} ± {:.2g} (standard error).", values.size(),
+                     words, mean.value, mean.standard_error);
 }
 
 Claim judge_at(const DeclaredClaim& listed, const Thresholds& thresholds, const Places& places) {
@@ -68,16 +68,19 @@ Claim judge_at(const DeclaredClaim& listed, const Thresholds& thresholds, const 
   if (with.empty()) return listed.judge(places.with.front(), thresholds);
   Claim claim = with.front();
   if (claim.theorem) {
-    if (agreeing(all, Verdict::holds) < all.size()) claim.verdict = Verdict::does_not_hold;
-    return claim;
+    const auto failed = std::ranges::find(all, Verdict::does_not_hold, &Claim::verdict);
+    return failed == all.end() ? claim : *failed;
   }
   claim.measured += over_places(with);
-  if (agreeing(all, claim.verdict) < all.size()) {
+  const bool silent = listed.with_sinks && beyond.size() < places.beyond.size();
+  if (agreeing(all, claim.verdict) < all.size() || silent) {
     claim.verdict = Verdict::cannot_tell;
     const bool with_sinks = all_alike(with) && all_alike(beyond);
-    claim.measured += fmt::format(" It turns with the {}: with the sinks it {}",
-                                  with_sinks ? "sinks" : "place", counts(with));
-    claim.measured += beyond.empty() ? "." : fmt::format("; beyond them it {}.", counts(beyond));
+    claim.measured += fmt::format(" It turns with the {}: {}it {}", with_sinks ? "sinks" : "place",
+                                  beyond.empty() && !silent ? "" : "with the sinks ", counts(with));
+    claim.measured += !beyond.empty() ? fmt::format("; beyond them it {}.", counts(beyond))
+                      : silent        ? "; beyond them it is not tested."
+                                      : ".";
   } else if (with.size() < kPlaces && claim.verdict != Verdict::cannot_tell) {
     claim.measured += fmt::format(" It {} here, at {} of the {} places that a verdict needs.",
                                   verdict_text(claim.verdict), with.size(), kPlaces);

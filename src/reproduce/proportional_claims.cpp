@@ -46,28 +46,21 @@ std::string not_selected_by_share() {
 
 Claim proportional_margin_collapses(const Results& results, const Thresholds& thresholds) {
   Claim claim;
-  const auto shares = numbers(results, "top_share");
   const auto judged = find_label(results, "top_share", kShare);
   if (!judged) return not_tested(not_selected_by_share());
-  HeadVotes votes;
-  for (Index s = 0; s < std::ssize(shares); ++s) {
-    const HeadPowers powers = powers_of_heads(results, metric::margin_at_share, {"top_share", s},
-                                              -HUGE_VAL, thresholds.at("exponent"));
-    if (s == *judged) votes = powers.votes;
-    const std::vector<double> exponents = powers.values();
-    if (exponents.empty()) continue;
-    claim.facts.insert(s == *judged ? claim.facts.begin() : claim.facts.end(),
-                       {fmt::format("exponent_median_{:g}", shares[s]), median(exponents)});
-    if (s == *judged) {
-      const auto [least, most] = std::ranges::minmax(exponents);
-      claim.measured = fmt::format(
-          "At N = {} L the median exponent of the margin is {:.2f} ({:.2f} to {:.2f}): it "
-          "collapses in {} of {} heads, does not in {}, {} are undecided.",
-          kShare, median(exponents), least, most, votes.yes, votes.all(), votes.no, votes.open);
-    }
-  }
-  if (claim.measured.empty()) return not_tested(too_few_points("proportion"));
+  const HeadPowers powers =
+      powers_of_heads(results, metric::margin_at_share, {"top_share", *judged}, -HUGE_VAL,
+                      thresholds.at("exponent"));
+  const HeadVotes& votes = powers.votes;
+  const std::vector<double> exponents = powers.values();
+  if (exponents.empty()) return not_tested(too_few_points("proportion"));
   claim.verdict = votes.verdict(thresholds.at("heads"));
+  const auto [least, most] = std::ranges::minmax(exponents);
+  claim.measured = fmt::format(
+      "At N = {} L the median exponent of the margin is {:.2f} ({:.2f} to {:.2f}): it collapses in "
+      "{} of {} heads, does not in {}, {} are undecided.",
+      kShare, median(exponents), least, most, votes.yes, votes.all(), votes.no, votes.open);
+  claim.facts.push_back({"median_exponent", median(exponents)});
   claim.facts.push_back({"heads", static_cast<double>(votes.all())});
   claim.facts.push_back({"heads_collapsing", static_cast<double>(votes.yes)});
   return claim;
@@ -75,7 +68,6 @@ Claim proportional_margin_collapses(const Results& results, const Thresholds& th
 
 Claim proportional_separability_falls(const Results& results, const Thresholds& thresholds) {
   Claim claim;
-  const auto shares = numbers(results, "top_share");
   const auto judged = find_label(results, "top_share", kShare);
   if (!judged) return not_tested(not_selected_by_share());
   const std::string metric = metric::separability_excess_at_share;
@@ -87,29 +79,16 @@ Claim proportional_separability_falls(const Results& results, const Thresholds& 
   const TTest change = paired_t_test(found.last, found.first);
   const Interval interval =
       t_interval({change.difference, change.standard_error, change.degrees_of_freedom});
-  claim.verdict = interval.high < thresholds.at("change")  ? Verdict::holds
-                  : interval.low > thresholds.at("change") ? Verdict::does_not_hold
-                                                           : Verdict::cannot_tell;
+  const bool has_excess = t_interval(mean_with_error(found.first)).low > 0;
+  claim.verdict = has_excess ? verdict_of(place_of(interval, -HUGE_VAL, thresholds.at("change")))
+                             : Verdict::cannot_tell;
   claim.measured = fmt::format(
-      "At N = {} L the mean excess over {} heads goes from {:.3f} to {:.3f}, by {:+.3f} ({:+.3f} "
+      "{}At N = {} L the mean excess over {} heads goes from {:.3f} to {:.3f}, by {:+.3f} ({:+.3f} "
       "to {:+.3f}).",
-      kShare, heads, mean_with_error(found.first).value, mean_with_error(found.last).value,
-      change.difference, interval.low, interval.high);
+      has_excess ? "" : "There is no excess to lose. ", kShare, heads,
+      mean_with_error(found.first).value, mean_with_error(found.last).value, change.difference,
+      interval.low, interval.high);
   claim.facts = {{"change", change.difference}, {"low", interval.low}, {"high", interval.high}};
-  for (Index s = 0; s < std::ssize(shares); ++s) {
-    for (const char* name :
-         {metric::separability_excess, metric::separability, metric::selected_mass}) {
-      const MetricInfo& at_share = metric_info(fmt::format("{}_at_share", name));
-      const FirstAndLast own = first_and_last(results, at_share.name, s);
-      if (own.first.empty()) continue;
-      const auto add = [&](const char* end, const std::vector<double>& values) {
-        claim.facts.push_back(
-            {fmt::format("{}_{}_{:g}", name, end, shares[s]), mean_with_error(values).value});
-      };
-      add("first", own.first);
-      add("last", own.last);
-    }
-  }
   return claim;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "convergence/horizon.hpp"
 #include "headgauge/catalogue.hpp"
 #include "headgauge/metric_names.hpp"
 #include "reproduce/judgement.hpp"
@@ -27,8 +28,8 @@ double freedom_of_fit(const LabelledArray& metric, std::size_t offset, double pa
 }
 
 Rates rates_of(const Results& results, const std::string& experiment, const std::string& kind,
-               double margin) {
-  Rates rates;
+               double margin, double proxy) {
+  Rates rates{.margin = margin};
   const LabelledArray* fitted =
       results.metric(experiment_metric(experiment, fmt::format("rate_{}", kind)));
   const LabelledArray* predicted =
@@ -37,7 +38,11 @@ Rates rates_of(const Results& results, const std::string& experiment, const std:
   std::vector<double> p_of_slower;
   for (std::size_t i = 0; i < fitted->values.size(); ++i) {
     const Estimate cell = fitted->at_offset(i);
-    const double prediction = predicted->values[i];
+    const double prediction =
+        proxy == 1
+            ? predicted->values[i]
+            : predicted_rate(proxy * results.at(experiment_metric(experiment, metric::horizon),
+                                                {static_cast<Index>(i)}));
     if (std::isnan(cell.value) || !(cell.standard_error > 0) || std::isnan(prediction)) continue;
     const MeanWithError rate{cell.value, cell.standard_error, freedom_of_fit(*fitted, i, 2)};
     ++rates.fitted;
@@ -55,10 +60,11 @@ Rates rates_of(const Results& results, const std::string& experiment, const std:
 
 std::string said_of(const Rates& rates, const std::string& kind) {
   return fmt::format(
-      "The {} is slower at {} of {} and shown to be fast enough at {}; rates go from {:.3f} to "
+      "The {} is slower at {} of {} and shown to be at most {:g} slower at {}; rates go from "
+      "{:.3f} to "
       "{:.3f}, and rate minus prediction is at least {:+.1f} standard errors",
-      kind, rates.slower, rates.fitted, rates.fast_enough, rates.slowest, rates.fastest,
-      rates.least_margin);
+      kind, rates.slower, rates.fitted, rates.margin, rates.fast_enough, rates.slowest,
+      rates.fastest, rates.least_margin);
 }
 
 void add_facts(const Rates& rates, const std::string& kind, Claim& claim) {

@@ -15,6 +15,7 @@ inline constexpr double kFamilyLevel = 0.01;
 
 // The rates of one kind of error, over all scales or heads whose rate has a standard error.
 struct Rates {
+  double margin = 0;
   int fitted = 0;
   int slower = 0;  // significantly below the prediction, tested together (Benjamini and Hochberg)
   int fast_enough = 0;
@@ -26,9 +27,10 @@ struct Rates {
 };
 
 // Compares the metrics EXPERIMENT_rate_KIND and EXPERIMENT_rate_predicted. A rate is fast enough if
-// it is significantly above its prediction less `margin`.
+// it is significantly above its prediction less `margin`. With a `proxy` the prediction is that of
+// the horizon times it.
 Rates rates_of(const Results& results, const std::string& experiment, const std::string& kind,
-               double margin);
+               double margin, double proxy = 1);
 
 // Returns the degrees of freedom of the fit behind a cell, from its points (`rows`). If the file
 // lacks them, returns infinity, so that the standard error counts as known.

@@ -117,7 +117,9 @@ Claim sensitivity_follows_temperature(const Results& results, const Thresholds& 
   std::vector<double> exponents;
   for (const auto& head : curves.g) {
     const auto power = cold.power([&](std::size_t t) { return head[t]; });
-    votes.add(power ? place_of(*power, thresholds.at("low"), thresholds.at("high")) : Place::open);
+    votes.add(
+        power ? place_of(*power, -1 - thresholds.at("tolerance"), -1 + thresholds.at("tolerance"))
+              : Place::open);
     if (power) exponents.push_back(power->value);
   }
   const auto of_largest = cold.power([&](std::size_t t) { return curves.largest(t); });
@@ -129,7 +131,8 @@ Claim sensitivity_follows_temperature(const Results& results, const Thresholds& 
   const double first = curves.largest(cold.places.front());
   const double last = curves.largest(cold.places.back());
   const Interval interval = t_interval(mean_of(*of_largest));
-  claim.verdict = verdict_of(place_of(interval, thresholds.at("low"), thresholds.at("high")));
+  claim.verdict = verdict_of(
+      place_of(interval, -1 - thresholds.at("tolerance"), -1 + thresholds.at("tolerance")));
   claim.measured = fmt::format(
       "From T = {:.3g} to {:.3g} the largest g goes from {} to {}, as T^{:.2f} ({:.2f} to {:.2f}). "
       "The median head's exponent is {:.2f}: of {} heads {} follow 1/T, {} do not, {} are "
@@ -170,9 +173,11 @@ Claim sensitivity_falls_by_two_orders(const Results& results, const Thresholds& 
   claim.verdict = fall >= thresholds.at("orders") ? Verdict::holds : Verdict::does_not_hold;
   claim.measured = fmt::format(
       "From T = 0.1 to 10 the largest g falls by 10^{:.2f}, from {} to {}, of which 1/T itself is "
-      "10^2; at T = 1 it is {}. The median head's g falls by 10^{:.2f}: {} of {} heads fall by two "
+      "10^2; at T = 1 it is {}, so that it falls by 10^{:.2f} from there on. The median head's g "
+      "falls by 10^{:.2f}: {} of {} heads fall by two "
       "orders when rounded.",
-      fall, shown(g_cold), shown(g_hot), shown(g_one), median(orders), votes.yes, votes.all());
+      fall, shown(g_cold), shown(g_hot), shown(g_one), std::log10(g_one / g_hot), median(orders),
+      votes.yes, votes.all());
   claim.facts = {{"orders", std::log10(g_cold / g_hot)},
                  {"orders_median", median(orders)},
                  {"heads", static_cast<double>(votes.all())},
@@ -220,8 +225,13 @@ Claim steps_agree(const Results& results, const Thresholds& thresholds) {
         place_of(interval, -thresholds.at("difference"), thresholds.at("difference"));
     all = all && place == Place::inside;
     outside = outside || place == Place::outside;
-    claim.measured += fmt::format("; for {:g} it differs by {:+.3f} ({:+.3f} to {:+.3f})", epsilon,
-                                  difference, interval.low, interval.high);
+    const Curves curves = curves_of(results, step);
+    const auto of_largest = Cold(curves).power([&](std::size_t t) { return curves.largest(t); });
+    claim.measured += fmt::format(
+        "; for {:g} it differs by {:+.3f} ({:+.3f} to {:+.3f}), that of the largest g is "
+        "{}",
+        epsilon, difference, interval.low, interval.high,
+        shown(of_largest ? of_largest->value : kUndefined));
     claim.facts.push_back({fmt::format("difference_{:g}", epsilon), difference});
   }
   claim.measured += ".";
@@ -289,7 +299,7 @@ Claim gradient_is_within_quarter(const Results& results, const Thresholds&) {
           ? fmt::format("{:.4f}", most.value)
           : fmt::format("{:.4f} ± {:.4f}", most.value, most.standard_error),
       shown(median(norms) / kQuarter));
-  claim.facts = {{"share_most", most.value / kQuarter},
+  claim.facts = {{"largest_share", most.value / kQuarter},
                  {"heads", static_cast<double>(norms.size())},
                  {"heads_above", static_cast<double>(above)},
                  {"heads_above_beyond_chance", static_cast<double>(surely)},
@@ -359,7 +369,8 @@ Claim norm_follows_temperature(const Results& results, const Thresholds& thresho
   if (!power || !of_median) return not_tested(kNoTemperatures);
   const Interval interval = t_interval(mean_of(*power));
   Claim claim;
-  claim.verdict = verdict_of(place_of(interval, thresholds.at("low"), thresholds.at("high")));
+  claim.verdict = verdict_of(
+      place_of(interval, -1 - thresholds.at("tolerance"), -1 + thresholds.at("tolerance")));
   const double share = largest.back() * 4 * temperature.back();
   claim.measured = fmt::format(
       "From T = {:g} to {:g} the largest norm over heads goes from {} to {}, as T^{:.2f} ({:.2f} "
@@ -384,7 +395,11 @@ Claim cold_inflates_the_spread(const Results& results, const Thresholds&) {
     ratios.push_back(cold[h] / as_is[h]);
   }
   ratios = finite_values(ratios);
-  if (ratios.size() < kFewestOfMedian) return not_tested(kNoTemperatures);
+  if (ratios.size() < kFewestOfMedian) {
+    return not_tested(fmt::format(
+        "{} heads have standard errors at T = 0.1 and 1; {} are needed. {}", ratios.size(),
+        kFewestOfMedian, cold.empty() ? kNoTemperatures : "Give a longer text."));
+  }
   const Interval interval = interval_of_median(ratios);
   Claim claim;
   claim.verdict = verdict_of(place_of(interval, 1, HUGE_VAL));

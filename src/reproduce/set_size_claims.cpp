@@ -158,7 +158,8 @@ Claim separability_bound_tracks(const Results& results, const Thresholds& thresh
   }
   claim.verdict = all ? Verdict::holds : far ? Verdict::does_not_hold : Verdict::cannot_tell;
   claim.measured = fmt::format(
-      "The bound is {}{} (means over the heads, in brackets the error of the gap and the head of "
+      "The bound is {}{} of all keys (means over the heads, in brackets the error of the gap and "
+      "the head of "
       "the largest).",
       parts.front(), parts.size() > 1 ? ", " + parts.back() : "");
   return claim;
@@ -261,7 +262,8 @@ Claim cold_raises_the_norm_alone(const Results& results, const Thresholds& thres
       "separability above permuted weights from {:.3f} to {:.3f} (by {:+.3f} to {:+.3f}).",
       norms.size(), shown(mean(norms)), shown(mean(cold_norms)), of_norm.low, of_norm.high,
       mean(values), mean(cold_values), of_value.low, of_value.high);
-  claim.facts = {{"norm", mean(norms)},
+  claim.facts = {{"change_of_separability", mean(cold_values) - mean(values)},
+                 {"norm", mean(norms)},
                  {"norm_cold", mean(cold_norms)},
                  {"norm_change_low", of_norm.low},
                  {"norm_change_high", of_norm.high},

@@ -88,8 +88,7 @@ class Kept {
   std::optional<MadeFolder> made_;
 };
 
-// An experiment on random tokens. Atoms of one standard deviation are bounded, those of two have a
-// heavier tail than normals; the constant C'(R) needs a third radius.
+// An experiment on random tokens. Atoms are bounded; the constant C'(R) needs three radii.
 struct OfTokens {
   const char* name;
   const char* tokens;
@@ -99,9 +98,9 @@ struct OfTokens {
 const std::vector<double> kHorizons = {0.1, 0.25, 0.5, 1};
 const std::vector<OfTokens> kOfTokens = {{"gaussian", "gaussian"},
                                          {"sphere", "sphere"},
-                                         {"bounded", "atoms", 1, kHorizons},
-                                         {"heavy", "atoms", 2, kHorizons},
-                                         {"wide", "atoms", 4, kHorizons}};
+                                         {"atoms1", "atoms", 1, kHorizons},
+                                         {"atoms2", "atoms", 2, kHorizons},
+                                         {"atoms4", "atoms", 4, kHorizons}};
 
 SyntheticOptions synthetic_options(const TokensOptions& options, const OfTokens& of) {
   SyntheticOptions synthetic;

@@ -53,7 +53,7 @@ Claim fall_warns(const Results& results, const Thresholds& thresholds, const std
   claim.measured = fmt::format(
       "Over {} pieces of {:g} tokens the partial rank correlation is {:.2f} ({:.2f} to {:.2f}), "
       "without holding the loss fixed {:.2f} ({:.2f} to {:.2f}); the median fall of the {} is {}, "
-      "the median rise of the loss {} nats.",
+      "the loss changes by {} nats in the median.",
       partial.pairs, tokens, partial.value, partial.low, partial.high, plain.value, plain.low,
       plain.high, what, shown(fall_median), shown(rise_median));
   claim.facts = {{"partial_rank_correlation", partial.value},

@@ -150,23 +150,27 @@ Cases own_cases(const Input& input, Index longest, std::uint64_t seed) {
   }
   Collector collector(input.model);
   TaskOptions options{.task = "keys", .cases = kOwnCases, .seed = seed};
+  std::vector<Index> lengths;
   for (const Index length : {longest / 4, longest / 2, longest}) {
     options.length = static_cast<int>(length);
     std::vector<TaskCase> cases;
-    try {
+    try {  // a small vocabulary needs a longer prompt, or has too few words
       make_task_cases(
           options, input.model.tokenizer(), summary.vocabulary,
           [&](TaskCase one) { cases.push_back(std::move(one)); }, input.stop);
-    } catch (const BadInputError&) {
-      return {};  // the vocabulary has too few words
+    } catch (const Error&) {
+      if (input.stop.stop_requested()) throw;
+      continue;
     }
+    lengths.push_back(length);
     collector.add(fmt::format("keys of {} tokens", length), std::move(cases));
   }
+  if (lengths.size() < 2) return {};
   Cases found = collector.finish();
   found.notices.push_back(
       fmt::format("no tasks were given: the claims on answers are judged on {} cases of `keys` at "
-                  "each of {}, {} and {} tokens",
-                  kOwnCases, longest / 4, longest / 2, longest));
+                  "each of {} tokens",
+                  kOwnCases, fmt::join(lengths, ", ")));
   return found;
 }
 

@@ -208,8 +208,9 @@ std::array<double, 4> shares_of(const QuerySetsOf& queries, double size) {
   return shares;
 }
 
-// With a pattern for each head, or with none.
-void compare_with_brute_force(const std::vector<std::string>& patterns) {
+// With a pattern for each head, or with none, in a causal model or one that sees all keys.
+void compare_with_brute_force(const std::vector<std::string>& patterns,
+                              const Visibility& visibility = Visibility::causal()) {
   MeasureOptions options;
   options.top_n = {16, 1, 5, 12, 5};  // in any order, and repeated
   options.lengths = {64, 200};
@@ -221,6 +222,7 @@ void compare_with_brute_force(const std::vector<std::string>& patterns) {
   for (int document = 0; document < 2; ++document) {
     for (int head = 0; head < kHeads; ++head) {
       MadeHead made = head_of(document, head);
+      made.visibility = visibility;
       if (!patterns.empty()) {
         const auto pattern = make_pattern(patterns[head]);
         made.visibility = made.visibility.masked(pattern->mask(made.input()));
@@ -361,6 +363,12 @@ TEST(Coverage, UnionsAndOverlapsAgreeWithBruteForce) {
 // Each head of a row sees other keys, and another number of them.
 TEST(Coverage, RowsCountWhereEveryHeadHasASet) {
   compare_with_brute_force({"topk:k=15", "strided:stride=9", "sinks:sinks=2,window=20"});
+}
+
+// A row then also sees keys behind its query.
+TEST(Coverage, OfAModelThatSeesAllKeys) {
+  compare_with_brute_force({}, Visibility::full());
+  compare_with_brute_force({"topk:k=15", "window:size=20", "topk:k=30"}, Visibility::full());
 }
 
 }  // namespace

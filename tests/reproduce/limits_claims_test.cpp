@@ -39,7 +39,7 @@ TEST(DistanceGrowsLinearly, DoesNotHold) {
     const Claim claim = growth_with(
         [&](int head, double label) { return (1 + head) * std::pow(mean_keys(label), exponent); });
     EXPECT_EQ(claim.verdict, Verdict::does_not_hold) << exponent << claim.measured;
-    EXPECT_NEAR(fact(claim, "exponent_median"), exponent, 1e-9);
+    EXPECT_NEAR(fact(claim, "median_exponent"), exponent, 1e-9);
   }
   // More than a quarter of the heads.
   const Claim claim = growth_with(
@@ -126,7 +126,7 @@ TEST(DistanceBoundIsConservative, EveryVerdict) {
   EXPECT_EQ(of_factor(1.1).verdict, Verdict::does_not_hold);
   EXPECT_EQ(of_factor(1.3).verdict, Verdict::holds);
   EXPECT_FALSE(of_factor(1.3).theorem);
-  EXPECT_EQ(fact(of_factor(2), "factor_median"), 2);
+  EXPECT_EQ(fact(of_factor(2), "median_factor"), 2);
   // Half of the heads at 1.1, half at 1.3: the median of a resample is either.
   MadeScan mixed;
   mixed.fill("distance", "length", [](int, double, double) { return 1.0; });
@@ -150,7 +150,7 @@ TEST(ReturnsDiminish, HoldsAndDoesNot) {
   const auto linear = [](int, double n) { return 3 + n; };
   EXPECT_EQ(returns_with(saturating).verdict, Verdict::holds);
   EXPECT_EQ(returns_with(linear).verdict, Verdict::does_not_hold);
-  EXPECT_NEAR(fact(returns_with(linear), "share_median"), 1, 1e-12);
+  EXPECT_NEAR(fact(returns_with(linear), "median_share"), 1, 1e-12);
   // The largest N that is no more than an eighth of L.
   EXPECT_EQ(fact(returns_with(saturating), "n_last"), 100);
   EXPECT_EQ(fact(returns_with(saturating, 512), "n_last"), 50);
@@ -274,7 +274,8 @@ TEST(Places, AVerdictStandsAtAllOfThemWithAndWithoutTheSinks) {
   EXPECT_EQ(tightens_at(no, no).verdict, does_not_hold);
   EXPECT_EQ(tightens_at(yes, {}).verdict, holds)
       << "without x nothing is measured beyond the sinks";
-  EXPECT_TRUE(says(tightens_at(yes, yes), "Over 4 places the change median is 0.741 ± 0."))
+  EXPECT_TRUE(
+      says(tightens_at(yes, yes), "Over 4 places the change median is 0.741 ± 0 (standard error)."))
       << tightens_at(yes, yes).measured;
   const Claim sinks = tightens_at(yes, no);
   EXPECT_EQ(sinks.verdict, cannot_tell);

@@ -179,11 +179,11 @@ TEST(GradientIsWithinQuarter, EveryVerdict) {
   EXPECT_EQ(unsure.verdict, Verdict::does_not_hold);
   EXPECT_EQ(fact(unsure, "heads_above"), 1);
   EXPECT_EQ(fact(unsure, "heads_above_beyond_chance"), 0);
-  EXPECT_NEAR(fact(unsure, "share_most"), 1.2, 1e-12);
+  EXPECT_NEAR(fact(unsure, "largest_share"), 1.2, 1e-12);
   const Claim below =
       judge_claim("gradient_is_within_quarter", jacobians_of([](int) { return 0.1; }, 0.005));
   EXPECT_EQ(below.verdict, Verdict::cannot_tell) << "means say nothing of rows";
-  EXPECT_NEAR(fact(below, "share_most"), 0.4, 1e-12);
+  EXPECT_NEAR(fact(below, "largest_share"), 0.4, 1e-12);
   EXPECT_EQ(judge_claim("gradient_is_within_quarter",
                         jacobians_of([](int) { return 0.25 * (1 + 1e-6); }, 0))
                 .verdict,
