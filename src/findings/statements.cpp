@@ -37,8 +37,8 @@ std::vector<SummaryLine> summarize_scan(const Results& results) {
   };
   std::vector<Statement> statements{
       {explained(summary.sinks(),
-                 "A head rests on a sink if a query finds nothing that it looks for; most of the "
-                 "weight of these heads says nothing about the text.",
+                 "A head rests on a sink if a query finds nothing that it looks for; what "
+                 "rests on sinks says nothing about the text.",
                  next::kDropKeys)},
       {explained(summary.roles(),
                  "The keys that a head looks at (apart from its sinks) characterise it: the "
@@ -60,8 +60,8 @@ std::vector<SummaryLine> summarize_scan(const Results& results) {
           next::kConverge)},
       {.line = explained(summary.critical(),
                          "Critical N follows the reading \"context\", a conjecture of how paper A "
-                         "means its expectation. By the paper's theorem the selected keys say more "
-                         "than as many random ones while the last ratio is far from 1.",
+                         "means its expectation. By the paper's theorem the selected keys lie "
+                         "farther from the others than random ones while the last ratio is above 1.",
                          claims),
        .aside = true},
       {.line = explained(summary.separability(),

@@ -311,9 +311,9 @@ export type DeclaredMetric =
 export type ExperimentName =
   | "gaussian"
   | "sphere"
-  | "bounded"
-  | "heavy"
-  | "wide"
+  | "atoms1"
+  | "atoms2"
+  | "atoms4"
   | "model"
   | "all_heads"
   | "each_head";
