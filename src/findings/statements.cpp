@@ -58,11 +58,12 @@ std::vector<SummaryLine> summarize_scan(const Results& results) {
           "that it still selects in longer texts. The ends of the 95 % intervals decide "
           "which head is named, so a larger slope with a larger error may stand in the table.",
           next::kConverge)},
-      {.line = explained(summary.critical(),
-                         "Critical N follows the reading \"context\", a conjecture of how paper A "
-                         "means its expectation. By the paper's theorem the selected keys lie "
-                         "farther from the others than random ones while the last ratio is above 1.",
-                         claims),
+      {.line =
+           explained(summary.critical(),
+                     "Critical N follows the reading \"context\", a conjecture of how paper A "
+                     "means its expectation. By the paper's theorem the selected keys lie "
+                     "farther from the others than random ones while the last ratio is above 1.",
+                     claims),
        .aside = true},
       {.line = explained(summary.separability(),
                          "A larger weight in such heads is no sign that a key's vector stands "

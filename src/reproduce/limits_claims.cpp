@@ -277,9 +277,10 @@ Claim separability_settles(const Results& results, const Thresholds& thresholds)
       shown(first.sphere.value), shown(last.sphere.value));
   if (!std::isnan(first.distinct.value)) {
     claim.measured += fmt::format(
-        " Above permuted weights it is by {:+.3f} at N = {:g}, with each vector counted once by "
-        "{:+.3f}.",
-        first.mean.value - first.null.value, first.size, first.distinct.value);
+        " At N = {:g} it exceeds permuted weights by {:+.3f}, and by {:+.3f} with each vector "
+        "counted "
+        "once.",
+        first.size, first.mean.value - first.null.value, first.distinct.value);
     claim.facts.push_back({"excess_distinct", first.distinct.value});
   }
   for (const SeparabilityOf& of : all) {
