@@ -39,6 +39,8 @@ ONCE_MORE, FRESH_SEEDS = ("softmax", "logn", "ssmax", "entmax-logn"), tuple(rang
 UNTRAINED = ("ssmax", "softpick", "sasoftmax", "entmax", "entmax-logn")
 # Rules that also learn with more steps, and in deeper models, and the seeds there.
 FURTHER, FURTHER_SEEDS = ("softmax", "logn"), tuple(range(5))
+# A constant factor in place of log n: log 64, at every length.
+CONTROL = "softmax:t=0.2404"
 # Other parameters of a rule.
 VARIANTS = (("entmax-logn", "entmax-logn:s=0.05"), ("entmax-logn", "entmax-logn:s=1"))
 
@@ -145,6 +147,9 @@ def main() -> None:
         if not given.quick:
             seeds_of([Run("tasks", name, rate[rule], seed) for seed in seeds for rule, name in VARIANTS])
             seeds_of([Run("fresh", rule, rate[rule], seed) for seed in FRESH_SEEDS for rule in ONCE_MORE])
+            control = best_rates(folder, "tasks", (CONTROL,), RATES["tasks"], seeds[0], all_of)[CONTROL]
+            seeds_of([Run("tasks", CONTROL, control, seed) for seed in seeds[1:]])
+            seeds_of([Run("fresh", CONTROL, control, seed) for seed in FRESH_SEEDS[:2]])
             foresee_all("fresh", FRESH_SEEDS, UNTRAINED)
             seeds_of([Run("longer", rule, rate[rule], seed) for seed in FURTHER_SEEDS for rule in FURTHER])
             deep = [Run("deep", rule, rate[rule] / 2, seed) for rule in FURTHER for seed in FURTHER_SEEDS]
