@@ -57,7 +57,9 @@ TYPED_TEST(StrictJson, SaysWhatIsWrong) {
 TEST(JsonText, EscapesWhatActsOnATerminalAndKeepsTheValue) {
   const nlohmann::ordered_json plain = {{"a", "caf\u00e9\n"}};
   EXPECT_EQ(json_text(plain), plain.dump());
-  const nlohmann::ordered_json acts = {{"a\x7f", "\xc2\x9b2J\u202e"}};
+  const nlohmann::ordered_json acts = {{"a\x7f",
+                                        "\xc2\x9b"
+                                        "2J\u202e"}};
   EXPECT_EQ(json_text(acts), R"({"a\u007f":"\u009b2J\u202e"})");
   EXPECT_EQ(nlohmann::ordered_json::parse(json_text(acts)), acts);
   EXPECT_EQ(json_text("\xff"), "\"\ufffd\"");

@@ -341,7 +341,13 @@ TEST(ResultsJson, SaysTheByteOfAFault) {
   expect_thrown(any_fault([] { parse_results("{\"schema\": \"a\"", "r"); }),
                 "end of the file at byte 14");
   expect_thrown(any_fault([] { parse_results("{\"a\": 1e999}", "r"); }), "float64");
-  expect_thrown(any_fault([] { parse_results("\x7fELF", "r"); }), "byte 0");
+  expect_thrown(any_fault([] {
+                  parse_results(
+                      "\x7f"
+                      "ELF",
+                      "r");
+                }),
+                "byte 0");
 }
 
 // What is deep would end the program where it is taken apart, wherever it stands.

@@ -53,7 +53,10 @@ TEST_F(TextInput, ReadsTokenIds) {
 }
 
 TEST_F(TextInput, DropsAByteOrderMarkBeforeTokenIds) {
-  EXPECT_EQ(read_token_ids(folder_.write("ids", "\xEF\xBB\xBF1 22\n")), (std::vector<int>{1, 22}));
+  EXPECT_EQ(read_token_ids(folder_.write("ids",
+                                         "\xEF\xBB\xBF"
+                                         "1 22\n")),
+            (std::vector<int>{1, 22}));
   const std::string path = folder_.write("ids", "\xEF\xBB\xBFx");
   EXPECT_NE(error_of([&] { read_token_ids(path); }).find(" line 1 column 1: "), std::string::npos);
   for (const char* bytes : {"1 \xEF\xBB\xBF"

@@ -33,9 +33,11 @@ TEST(WordPiece, VocabularyGivesTheSameIdsAsTokenizerJson) {
   const Tokenizer built = Tokenizer::load(parts.path());
   EXPECT_EQ(built.path(), parts.path() + "/vocab.txt");
   EXPECT_EQ(built.vocabulary(), whole.vocabulary());
-  for (const char* text :
-       {"[CLS] a [SEP]", "[MASK]ed", "\xC3\x89cole Polytechnique", "\xE4\xB8\xAD\xE6\x96\x87 x",
-        "don't  stop\tnow", "\xEF\xBF\xBD\x01 control", "unaffable", ""}) {
+  for (const char* text : {"[CLS] a [SEP]", "[MASK]ed",
+                           "\xC3\x89"
+                           "cole Polytechnique",
+                           "\xE4\xB8\xAD\xE6\x96\x87 x", "don't  stop\tnow",
+                           "\xEF\xBF\xBD\x01 control", "unaffable", ""}) {
     EXPECT_EQ(built.encode(text), whole.encode(text)) << text;
   }
   const fs::path novel = data_root() / "text/wikitext-2-raw.test.txt";
