@@ -183,6 +183,7 @@ Claim separability_with(const std::function<double(double)>& mean, double spread
   });
   made.fill("separability_null_beyond_sinks", "length", [](int, double, double) { return 0.5; });
   made.fill("separability_sphere", "length", [](int, double, double) { return 0.4; });
+  made.fill("separability_excess_distinct", "length", [](int, double, double) { return -0.07; });
   return judge_claim("separability_settles", made.results);
 }
 
@@ -199,6 +200,11 @@ TEST(SeparabilitySettles, HoldsAndDoesNot) {
   EXPECT_NEAR(fact(moving, "drift_per_doubling"), -0.056, 1e-9);
   EXPECT_EQ(fact(moving, "separability_null_20"), 0.5);
   EXPECT_NEAR(fact(moving, "separability_sphere_20"), 0.4, 1e-12);
+  EXPECT_NE(
+      moving.measured.find("exceeds permuted weights by +0.340, with each vector counted once "
+                           "by -0.070."),
+      std::string::npos)
+      << moving.measured;
 }
 
 TEST(SeparabilitySettles, CannotTellHowFarItMoves) {
