@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from tests.reference.averages import Mean, RowIndex, row_mean, stack
 from tests.reference.catalogue import dims_of
+from tests.reference.coverage import OF_QUERIES
 from tests.reference.critical import (
     HeadRatios,
     closest,
@@ -222,7 +223,7 @@ def assemble(results: dict[int, LayerResult], settings: Settings, steepest: floa
         cut = [None if array is None else array[..., :octaves] for array in arrays]
         assert cut[0] is not None
         metrics["induction_by_gap"] = Metric(bare.dims, cut[0], *cut[1:])
-    for name in ("union_coverage_paper", "top_overlap", "top_overlap_partner"):
+    for name in ("union_coverage_paper", "top_overlap", "top_overlap_partner", *OF_QUERIES):
         if name in metrics:  # a function of other means, not a mean of rows
             bare = metrics[name]
             metrics[name] = Metric(bare.dims, bare.values, doubt=bare.doubt)

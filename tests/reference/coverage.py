@@ -52,6 +52,31 @@ def union_paper(p: Array) -> float:
     return float(1.0 - (1.0 - p.mean()) ** len(p))
 
 
+QUERIES = 64  # rows that query_overlap and its like compare
+OF_QUERIES = ("query_overlap", "query_overlap_random", "query_distinct", "query_distinct_random")
+
+
+def of_queries(members: Array, t: Array, visible: Array) -> Array:
+    """The four metrics OF_QUERIES of (R, N) sets of one text, whose rows see the last keys up to t."""
+    rows, size = members.shape
+    chosen = [set(row) for row in members.tolist()]
+    seen = [
+        set(range(max(a - n, 0), max(a - n, 0) + n))
+        for a, n in zip(t.tolist(), visible.tolist(), strict=True)
+    ]
+    pairs = [(i, j) for i in range(rows) for j in range(i)]
+    own = sum(len(chosen[i] & chosen[j]) for i, j in pairs) / size
+    random = sum(len(seen[i] & seen[j]) * size / len(seen[i]) / len(seen[j]) for i, j in pairs)
+    missed: dict[int, float] = {}
+    for keys in seen:
+        for key in keys:
+            missed[key] = missed.get(key, 1.0) * (1 - size / len(keys))
+    every = rows * size
+    distinct = len(set.union(*chosen)) / every
+    expected = sum(1 - miss for miss in missed.values()) / every
+    return np.array([own / len(pairs), random / len(pairs), distinct, expected])
+
+
 def clear_top(block: RowBlock) -> tuple[Array, Array]:
     """The ten largest weights of each row: (R, 10) keys, and which of them exceed the eleventh.
 

@@ -32,8 +32,11 @@ from tests.reference.averages import (
 )
 from tests.reference.catalogue import TWINS
 from tests.reference.coverage import (
+    OF_QUERIES,
     OVERLAP,
+    QUERIES,
     clear_top,
+    of_queries,
     partners,
     union_coverage,
     union_independent,
@@ -258,6 +261,7 @@ class Oracle:
         if self._wants("coverage") and all(rows.chosen for rows in found.values()):
             together = self.coverage_cells(list(found.values()), list(cells.values()))
             self.add_partners(found, cells)
+            self.add_queries(found, cells)
         return cells, prefixes, together
 
     def add_partners(self, found: dict[int, HeadRows], cells: dict[int, Cells]) -> None:
@@ -270,6 +274,25 @@ class Oracle:
             cells[head]["top_overlap"] = Mean(np.asarray(partner.overlap), none, zero)
             doubt = np.asarray(partner.doubt)
             cells[head]["top_overlap_partner"] = Mean(np.asarray(partner.head), none, zero, doubt)
+
+    def add_queries(self, found: dict[int, HeadRows], cells: dict[int, Cells]) -> None:
+        """OF_QUERIES by N, means over the documents, into the cells of the heads."""
+        visible = np.concatenate([d.visible for d in self.documents])
+        for head, rows in found.items():
+            by_size = []
+            for size in self.settings.top_n:
+                of_documents = []
+                for number, document in enumerate(self.documents):
+                    used = max((n for n in self.settings.lengths if n <= document.length), default=0)
+                    own = (self.index.document == number) & (self.index.t <= used) & (visible > size)
+                    last = np.flatnonzero(own)[-QUERIES:]
+                    if len(last) > 1:
+                        members = rows.chosen[size][0][last]
+                        of_documents.append(of_queries(members, self.index.t[last], visible[last]))
+                by_size.append(np.mean(of_documents, axis=0) if of_documents else np.full(4, np.nan))
+            for place, name in enumerate(OF_QUERIES):
+                values = np.array([of_size[place] for of_size in by_size])
+                cells[head][name] = Mean(values, np.full_like(values, np.nan), np.zeros(len(values)))
 
     def coverage_cells(self, rows: list[HeadRows], cells: list[Cells]) -> Cells:
         s = self.settings
