@@ -40,7 +40,6 @@ ELSEWHERE = {
     "plan": "tests/plan/make_plan_test.cpp",
     "calibration": "tests/cli/test_calibrate.py",
     "synthetic": "tests/convergence",
-    "cost": "tests/reproduce",
     "warning": "tests/cli/test_reproduce.py",
     "answers": "python/tests/test_answers.py",
     "series": "tests/results/series_test.cpp",
