@@ -254,7 +254,7 @@ class Names(WordsTest):
                 self.assertIn(shown["meaning"].split()[0], self.succeed("list", "measures", flag).out)
         text = " ".join(self.succeed("list", "measures", "saturated").out.split())
         self.assertIn("the 95 % interval of its separability beyond the sinks, above", text)
-        self.assertIn("begins at 0 or below and ends below 0.02", text)
+        self.assertIn("above that of its weights permuted, ends below 0", text)
         self.refuse(USAGE, "list", "measures", "weights", says=("a group", "write --group weights"))
         self.refuse(USAGE, "list", "measures", "entropy", "--group", "weights", says="one of the two")
 
