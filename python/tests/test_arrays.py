@@ -311,7 +311,7 @@ class FirstTokens(unittest.TestCase):
 
     def test_flags_do_not_hang_on_the_first_token(self) -> None:
         rng = np.random.default_rng(3)
-        heads, length, size, words = 48, 256, 12, 60
+        heads, length, size, words = 48, 512, 12, 60
         table = rng.standard_normal((words, 24)).astype(np.float32)
         share = 1 / np.arange(1, words) ** 1.1
         share /= share.sum()

@@ -14,8 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import transformers
-from transformers.models.auto import tokenization_auto
+try:
+    import transformers
+    from transformers.models.auto import tokenization_auto
+except ModuleNotFoundError as error:
+    raise unittest.SkipTest(f"{error.name} is not installed") from error
 
 from headgauge import _core
 from headgauge.errors import UnsupportedError
