@@ -14,14 +14,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-try:
-    import transformers
-    from transformers.models.auto import tokenization_auto
-except ModuleNotFoundError as error:
-    raise unittest.SkipTest(f"{error.name} is not installed") from error
+from test_live import MISSING
 
 from headgauge import _core
 from headgauge.errors import UnsupportedError
+
+if not MISSING:
+    import transformers
+    from transformers.models.auto import tokenization_auto
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("HEADGAUGE_TEST_DATA") or ROOT.parent / "shared/data") / "tokenizers"
@@ -59,6 +59,7 @@ def classes() -> Iterator[str]:
                 yield short(name)
 
 
+@unittest.skipIf(MISSING, MISSING)
 class Folder(unittest.TestCase):
     def setUp(self) -> None:
         self.folder = Path(tempfile.mkdtemp())
@@ -86,6 +87,7 @@ class Folder(unittest.TestCase):
             self.assertEqual(_core.Tokenizer.load(str(self.folder)).encode(TEXT), self.theirs())
 
 
+@unittest.skipIf(MISSING, MISSING)
 class Tokenizers(Folder):
     def test_every_class_is_in_the_table(self) -> None:
         known = {name for names in TABLE.values() for name in names}
