@@ -106,7 +106,8 @@ std::string with_commands(const Results& results, std::string words, const std::
     if (const auto given = files(results, {option})) tasks += " " + *given;
   }
   const std::string beside = text ? " " + *text : tasks.empty() ? " --text FILE" : "";
-  if (tasks.empty()) tasks = " --probe keys";
+  const bool own_cases = results.command == Command::reproduce_limits;
+  if (tasks.empty()) tasks = own_cases ? " --probe keys" : " --tasks FILE";
   replace_word(words, "MODEL TEXT TASKS", name + beside + tasks);
   if (words.find(kBoth) != words.npos) {
     replace_word(words, kBoth, name + " " + text.value_or("--text FILE"));
