@@ -73,7 +73,8 @@ class SavedState(CommandTest):
         self.succeed(*arguments)
         whole = validate(self.folder / "out/results.json")["metrics"]
         sums = {path: path.stat().st_mtime_ns for path in self.folder.glob("out/*/results.json.sha256")}
-        self.assertEqual({path.parent.name for path in sums}, {"gaussian", "sphere"})
+        names = {"gaussian", "sphere", "atoms1", "atoms2", "atoms4"}
+        self.assertEqual({path.parent.name for path in sums}, names)
         for path in sums:
             subprocess.run(["sha256sum", "--check", "--quiet", path.name], cwd=path.parent, check=True)
         self.succeed(*arguments)
