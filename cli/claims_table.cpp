@@ -32,7 +32,8 @@ std::string claims(const Results& results, const Painter& paint, std::size_t wid
                  width, kVerdict)});
     table.row({"", hanging(claim.measured, width, kVerdict)});
     if (!claim.turns.empty()) {
-      const auto turns = fmt::format("With {}.", fmt::join(claim.turns, "; with "));
+      const auto turns =
+          fmt::format("It turns with a threshold of ours ({}).", fmt::join(claim.turns, "; "));
       table.row({"", {hanging(turns, width, kVerdict), Style::faint}});
     }
     table.row({});

@@ -14,8 +14,7 @@ namespace headgauge {
 // reproduce_tokens(). Throws BadInputError if no claim has this name.
 Claim judge_claim(std::string_view name, const Results& results);
 
-// Judges all claims of paper A, and of paper B.
-std::vector<Claim> limits_claims(const Results& results);
+// Judges all claims of paper B; judge_limits() those of paper A.
 std::vector<Claim> tokens_claims(const Results& results);
 
 }  // namespace headgauge

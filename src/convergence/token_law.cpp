@@ -16,7 +16,7 @@ Eigen::MatrixXd TokenLaw::covariance() const {
 }
 
 TokenLaw::Tilted TokenLaw::tilted(double z) const {
-  // With t = r |z| everything is divided by e^t, which keeps it finite.
+  // Everything is divided by e^t, t = r |z|, which keeps it finite.
   const double r = atom(), t = r * std::abs(z), share = 1 / (radius * radius);
   const double up = share / 2, down = up * std::exp(-2 * t), none = (1 - share) * std::exp(-t);
   const double mass = up + down + none;
@@ -29,11 +29,13 @@ void draw_tokens(const TokenLaw& law, const RandomStream& stream, Index first,
   // Random blocks per token: one for two normals each, and one for the component.
   const auto blocks = static_cast<std::uint32_t>((d + 1) / 2 + 1);
   std::vector<double> z(static_cast<std::size_t>(d));
+  // A coordinate of atoms is 0 if its normal is within the middle 1 - 1/radius^2.
+  const double edge =
+      law.atoms ? quantile(boost::math::normal(), 1 - 0.5 / (law.radius * law.radius)) : 0;
   for (Index i = 0; i < out.rows(); ++i) {
     const std::uint32_t block = static_cast<std::uint32_t>(first + i) * blocks;
     stream.normals(z, block + 1);
-    if (law.atoms) {  // a coordinate is 0 if its normal is within the middle 1 - 1/radius^2
-      const double edge = quantile(boost::math::normal(), 1 - 0.5 / (law.radius * law.radius));
+    if (law.atoms) {
       for (Index j = 0; j < d; ++j) {
         out(i, j) = static_cast<float>(std::abs(z[j]) < edge ? 0 : std::copysign(law.atom(), z[j]));
       }

@@ -26,7 +26,7 @@ struct TokenLaw {
   // 0.
   bool symmetric() const { return sphere || (means.cols() == 1 && means.isZero(0)); }
   Eigen::MatrixXd covariance() const;
-  // Of atoms: r, and the moments of a coordinate y under the weights e^(z y).
+  // Atoms have these: r, and the moments of a coordinate y under the weights e^(z y).
   double atom() const { return radius * std::sqrt(variance); }
   struct Tilted {
     double log_mass, mean, square;

@@ -146,10 +146,10 @@ void Coverage::declare(MetricRegistry& metrics, MetricHandle separability) {
   separability_ = separability;
   for (const char* derived :
        {metric::union_coverage, metric::union_coverage_independent, metric::union_coverage_paper,
-        metric::top_overlap, metric::top_overlap_partner, metric::query_overlap,
-        metric::query_overlap_random, metric::query_distinct, metric::query_distinct_random}) {
+        metric::top_overlap, metric::top_overlap_partner}) {
     metrics.add(derived);
   }
+  for (const char* derived : kQueryMetrics) metrics.add(derived);
 }
 
 void Coverage::begin_head(const HeadInput& head, Index length) {

@@ -56,7 +56,6 @@ class Coverage {
 
   Unions unite(const Document& document, ThreadPool& pool) const;
   void write_overlap(const Document& document, ThreadPool& pool, ByteWriter& part) const;
-
   void write_queries(const Document& document, ByteWriter& part) const;
 
   Index lengths() const { return std::ssize(lengths_); }

@@ -22,24 +22,26 @@ QuerySets compare_queries(std::span<const TopSet> sets, const TopSets& members, 
   QuerySets found;
   for (std::size_t i = 0; i < sets.size(); ++i) {
     const auto n = static_cast<double>(sets[i].n);
+    const Index begin = first_key(sets[i]), end = begin + sets[i].n;
     for (const std::uint32_t key : members.members(sets[i], size)) {
       found.overlap += count[key];  // with the queries before
       found.distinct += count[key] == 0 ? 1 : 0;
       ++count[key];
     }
-    misses[first_key(sets[i])] += std::log1p(-size / n);
-    misses[first_key(sets[i]) + sets[i].n] -= std::log1p(-size / n);
+    const double log_miss = std::log1p(-size / n);
+    misses[begin] += log_miss;
+    misses[end] -= log_miss;
     for (std::size_t j = 0; j < i; ++j) {
-      const Index first = std::max(first_key(sets[i]), first_key(sets[j]));
-      const Index last = std::min(first_key(sets[i]) + sets[i].n, first_key(sets[j]) + sets[j].n);
+      const Index other = first_key(sets[j]);
+      const Index first = std::max(begin, other), last = std::min(end, other + sets[j].n);
       const auto both = static_cast<double>(std::max<Index>(last - first, 0));
       found.overlap_random += both * size / n * size / static_cast<double>(sets[j].n);
     }
   }
-  double log_miss = 0;
+  double sum = 0;
   for (Index key = 0; key < keys; ++key) {
-    log_miss += misses[key];
-    found.distinct_random -= std::expm1(log_miss);
+    sum += misses[key];
+    found.distinct_random -= std::expm1(sum);
   }
   const auto queries = static_cast<double>(sets.size());
   const double pairs = queries * (queries - 1) / 2;

@@ -1,7 +1,6 @@
 // Whether different queries of a head select the same keys (docs/mathematics.md 7a).
 #pragma once
 
-#include <array>
 #include <span>
 
 #include "measures/top_sets.hpp"

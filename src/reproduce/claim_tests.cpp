@@ -2,14 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/embed.hpp"
 #include "base/strict_json.hpp"
 #include "headgauge/claims.hpp"
 #include "headgauge/text.hpp"
-#include "reproduce/judgement.hpp"
 
 HEADGAUGE_EMBED(claims_of_limits, HEADGAUGE_CLAIMS "/limits.json");
 HEADGAUGE_EMBED(claims_of_tokens, HEADGAUGE_CLAIMS "/tokens.json");

@@ -55,7 +55,7 @@ struct DeclaredClaim {
   Claim judge(const Results& results, const Thresholds& used) const;
 };
 
-// Lists the claims of paper "A" or "B", in the order of the catalogue.
+// Lists the claims of paper "A" or "B".
 const std::vector<DeclaredClaim>& declared_claims(const std::string& paper);
 
 }  // namespace headgauge

@@ -59,7 +59,7 @@ struct RatioAt {
   Place place = Place::open;
 };
 
-// At every measured N from `from` to below `to`.
+// Returns the ratio at every measured N from `from` to below `to`.
 std::vector<RatioAt> by_the_theorem(const Results& results, double from, double to,
                                     double tolerance) {
   const auto sizes = numbers(results, "top_n");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "convergence/rate.hpp"
@@ -24,6 +25,11 @@ Place place_of(const Estimate& estimate, double low, double high) {
 Verdict verdict_of(Place place) {
   if (place == Place::inside) return Verdict::holds;
   return place == Place::outside ? Verdict::does_not_hold : Verdict::cannot_tell;
+}
+
+Verdict verdict_of(std::span<const Place> places) {
+  if (std::ranges::count(places, Place::outside) > 0) return Verdict::does_not_hold;
+  return std::ranges::count(places, Place::open) > 0 ? Verdict::cannot_tell : Verdict::holds;
 }
 
 Verdict verdict_of_correlation(const Interval& interval, double weak) {

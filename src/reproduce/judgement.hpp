@@ -24,6 +24,8 @@ Place place_of(const Estimate& estimate, double low, double high);
 
 // Holds if inside, does not hold if outside, cannot tell if open.
 Verdict verdict_of(Place place);
+// Holds if all are inside, does not hold if one is outside; else cannot tell.
+Verdict verdict_of(std::span<const Place> places);
 // Judges a claim that a correlation is above 0, by its interval. The claim does not hold if the
 // whole interval is below `weak`, which allows at most a weak dependence.
 Verdict verdict_of_correlation(const Interval& interval, double weak);

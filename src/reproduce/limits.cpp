@@ -49,14 +49,14 @@ void add_temperatures(HeadSource& source, ScanOptions scan_options, Results& res
                     std::vector<double>(kTemperatures.begin(), kTemperatures.end()));
   LabelledArray& norm = add_declared(results, metric::norm_at_temperature).with_standard_errors();
   LabelledArray& entropy = add_declared(results, metric::entropy_at_temperature);
-  const bool has_x = source.info().has_x;
-  if (has_x) add_declared(results, metric::cold_separability);
+  LabelledArray* separability =
+      source.info().has_x ? &add_declared(results, metric::cold_separability) : nullptr;
   scan_options.lengths = {scan_options.lengths.back()};
   scan_options.measure.top_n = {kJudgedSize};
   scan_options.measure.temperatures = {1};
   scan_options.measure.epsilons = {1e-3};
   for (Index t = 0; t < std::ssize(kTemperatures) && !stop.stop_requested(); ++t) {
-    const bool cold = kTemperatures[t] == kSeparatedAt && has_x;
+    const bool cold = kTemperatures[t] == kSeparatedAt && separability != nullptr;
     scan_options.measures = {"weights", "sensitivity"};
     if (cold) scan_options.measures.emplace_back("separability");
     scan_options.normalizer = fmt::format("softmax:t={:g}", kTemperatures[t]);
@@ -79,10 +79,7 @@ void add_temperatures(HeadSource& source, ScanOptions scan_options, Results& res
         entropy({head.layer_index, head.head_index, t}) = own->value;
       }
       const auto own = cold ? cell(metric::separability_excess_beyond_sinks) : std::nullopt;
-      if (own) {
-        (*results.metric(metric::cold_separability))({head.layer_index, head.head_index}) =
-            own->value;
-      }
+      if (own) (*separability)({head.layer_index, head.head_index}) = own->value;
     }
   }
 }

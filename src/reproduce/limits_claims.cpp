@@ -245,11 +245,6 @@ std::string too_few_sizes(const Results& results) {
       at_length(results));
 }
 
-Verdict verdict_of_all(const std::vector<Place>& places) {
-  if (std::ranges::count(places, Place::outside) > 0) return Verdict::does_not_hold;
-  return std::ranges::count(places, Place::open) > 0 ? Verdict::cannot_tell : Verdict::holds;
-}
-
 }  // namespace
 
 Claim separability_settles(const Results& results, const Thresholds& thresholds) {
@@ -266,11 +261,11 @@ Claim separability_settles(const Results& results, const Thresholds& thresholds)
   for (const SeparabilityOf& of : all) {
     places.push_back(place_of(t_interval(of.mean), kSettledLow, kSettledHigh));
   }
-  claim.verdict = verdict_of_all(places);
+  claim.verdict = verdict_of(places);
   claim.measured = fmt::format(
       "Beyond the sinks the mean over {} heads goes from {:.2f} at N = {:g} to {:.2f} at {:g} "
-      "({:+.3f} per "
-      "doubling, {:+.3f} to {:+.3f}); with the weights permuted among these keys from {} to {}, on "
+      "({:+.3f} per doubling, {:+.3f} to {:+.3f}); with the weights permuted among these keys from "
+      "{} to {}, on "
       "random vectors in place of all keys from {} to {}.",
       last.of_heads.size(), first.mean.value, first.size, last.mean.value, last.size, drift.value,
       drift_interval.low, drift_interval.high, shown(first.null.value), shown(last.null.value),
@@ -302,7 +297,7 @@ Claim sphere_reaches_the_band(const Results& results, const Thresholds&) {
     places.push_back(place_of(t_interval(of.sphere), kSettledLow, kSettledHigh));
     claim.facts.push_back({fmt::format("separability_sphere_{:g}", of.size), of.sphere.value});
   }
-  claim.verdict = verdict_of_all(places);
+  claim.verdict = verdict_of(places);
   claim.measured = fmt::format(
       "With random points of a sphere in place of the keys separability is {:.2f} at N = {:g} and "
       "{:.2f} at {:g}, in the mean of {} heads.",

@@ -15,7 +15,7 @@
 namespace headgauge {
 namespace {
 
-constexpr double kShare = 0.1;        // share that is judged; the others are shown for comparison
+constexpr double kShare = 0.1;        // share that is judged
 constexpr double kFromContext = 128;  // in shorter contexts a tenth of the keys is only a handful
 
 // Returns a metric over the heads in the first bin whose rows have at least kFromContext keys, and

@@ -9,7 +9,6 @@
 #include "headgauge/ranks.hpp"
 #include "reproduce/claim_tests.hpp"
 #include "reproduce/judgement.hpp"
-#include "reproduce/scan_values.hpp"
 #include "statistics/false_discoveries.hpp"
 #include "statistics/student.hpp"
 
@@ -111,15 +110,14 @@ struct Cold {
 
 Claim sensitivity_follows_temperature(const Results& results, const Thresholds& thresholds) {
   Claim claim;
+  const double tolerance = thresholds.at("tolerance");
   const Curves curves = smallest_step(results);
   const Cold cold(curves);
   HeadVotes votes;
   std::vector<double> exponents;
   for (const auto& head : curves.g) {
     const auto power = cold.power([&](std::size_t t) { return head[t]; });
-    votes.add(
-        power ? place_of(*power, -1 - thresholds.at("tolerance"), -1 + thresholds.at("tolerance"))
-              : Place::open);
+    votes.add(power ? place_of(*power, -1 - tolerance, -1 + tolerance) : Place::open);
     if (power) exponents.push_back(power->value);
   }
   const auto of_largest = cold.power([&](std::size_t t) { return curves.largest(t); });
@@ -131,8 +129,7 @@ Claim sensitivity_follows_temperature(const Results& results, const Thresholds& 
   const double first = curves.largest(cold.places.front());
   const double last = curves.largest(cold.places.back());
   const Interval interval = t_interval(mean_of(*of_largest));
-  claim.verdict = verdict_of(
-      place_of(interval, -1 - thresholds.at("tolerance"), -1 + thresholds.at("tolerance")));
+  claim.verdict = verdict_of(place_of(interval, -1 - tolerance, -1 + tolerance));
   claim.measured = fmt::format(
       "From T = {:.3g} to {:.3g} the largest g goes from {} to {}, as T^{:.2f} ({:.2f} to {:.2f}). "
       "The median head's exponent is {:.2f}: of {} heads {} follow 1/T, {} do not, {} are "
@@ -210,7 +207,7 @@ Claim steps_agree(const Results& results, const Thresholds& thresholds) {
         "with MeasureOptions::temperatures = 0.01,0.02,0.05,0.1 and "
         "MeasureOptions::epsilons = 0.001,0.1,10.");
   }
-  bool all = true, outside = false;
+  std::vector<Place> places;
   claim.measured =
       fmt::format("The median exponent is {:.2f} for a step of {:g}",
                   median(finite_values(reference)), results.coord_numbers("epsilon")[*smallest]);
@@ -221,21 +218,18 @@ Claim steps_agree(const Results& results, const Thresholds& thresholds) {
         finite_values(paired_differences(exponents_of(step), reference));
     const double difference = median(differences);
     const Interval interval = interval_of_median(differences);
-    const Place place =
-        place_of(interval, -thresholds.at("difference"), thresholds.at("difference"));
-    all = all && place == Place::inside;
-    outside = outside || place == Place::outside;
+    places.push_back(place_of(interval, -thresholds.at("difference"), thresholds.at("difference")));
     const Curves curves = curves_of(results, step);
     const auto of_largest = Cold(curves).power([&](std::size_t t) { return curves.largest(t); });
     claim.measured += fmt::format(
-        "; for {:g} it differs by {:+.3f} ({:+.3f} to {:+.3f}), that of the largest g is "
-        "{}",
+        "; for {:g} it differs by {:+.3f} ({:+.3f} to {:+.3f}), and the exponent of the largest g "
+        "is {}",
         epsilon, difference, interval.low, interval.high,
         shown(of_largest ? of_largest->value : kUndefined));
     claim.facts.push_back({fmt::format("difference_{:g}", epsilon), difference});
   }
   claim.measured += ".";
-  claim.verdict = all ? Verdict::holds : outside ? Verdict::does_not_hold : Verdict::cannot_tell;
+  claim.verdict = verdict_of(places);
   return claim;
 }
 
@@ -306,126 +300,6 @@ Claim gradient_is_within_quarter(const Results& results, const Thresholds&) {
                  {"norm_most", most.value},
                  {"norm_most_stderr", most.standard_error},
                  {"share_median", median(norms) / kQuarter}};
-  return claim;
-}
-
-namespace {
-
-// What all heads do at one of the judged temperatures: the mean norm of the Jacobian, its standard
-// error, and the normalised entropy.
-struct AtTemperature {
-  double temperature = kUndefined;
-  std::vector<double> norm, error, entropy;
-};
-
-std::vector<AtTemperature> temperatures_of(const Results& results) {
-  std::vector<AtTemperature> all;
-  for (const double temperature : numbers(results, "judged_temperature")) {
-    const Index t = std::ssize(all);
-    AtTemperature& at = all.emplace_back();
-    at.temperature = temperature;
-    for (const HeadName& head : measured_heads(results)) {
-      const auto cell = [&](const char* metric) {
-        return find_cell(results, metric,
-                         {{"layer", head.layer_index},
-                          {"head", head.head_index},
-                          {"judged_temperature", t}})
-            .value_or(MetricCell());
-      };
-      const MetricCell norm = cell(metric::norm_at_temperature);
-      at.norm.push_back(norm.value);
-      at.error.push_back(norm.standard_error);
-      at.entropy.push_back(cell(metric::entropy_at_temperature).value);
-    }
-  }
-  return all;
-}
-
-constexpr const char* kNoTemperatures =
-    "The heads were not measured at several temperatures (norm_at_temperature), as one scan "
-    "cannot: reproduce_limits() does.";
-
-// Returns a value of every head at one temperature; empty if it was not measured.
-std::vector<double> values_at(const Results& results, double temperature,
-                              std::vector<double> AtTemperature::*values) {
-  for (AtTemperature& at : temperatures_of(results)) {
-    if (at.temperature == temperature) return at.*values;
-  }
-  return {};
-}
-
-}  // namespace
-
-Claim norm_follows_temperature(const Results& results, const Thresholds& thresholds) {
-  std::vector<double> temperature, largest, middle;
-  for (const AtTemperature& at : temperatures_of(results)) {
-    const std::vector<double> norms = finite_values(at.norm);
-    if (at.temperature > kCold * (1 + kSameLabel) || norms.empty()) continue;
-    temperature.push_back(at.temperature);
-    largest.push_back(std::ranges::max(norms));
-    middle.push_back(median(norms));
-  }
-  const auto power = power_of(temperature, largest), of_median = power_of(temperature, middle);
-  if (!power || !of_median) return not_tested(kNoTemperatures);
-  const Interval interval = t_interval(mean_of(*power));
-  Claim claim;
-  claim.verdict = verdict_of(
-      place_of(interval, -1 - thresholds.at("tolerance"), -1 + thresholds.at("tolerance")));
-  const double share = largest.back() * 4 * temperature.back();
-  claim.measured = fmt::format(
-      "From T = {:g} to {:g} the largest norm over heads goes from {} to {}, as T^{:.2f} ({:.2f} "
-      "to "
-      "{:.2f}), that of the median head as T^{:.2f}. At T = {:g} the largest is {} times 1/(4T).",
-      temperature.front(), temperature.back(), shown(largest.front()), shown(largest.back()),
-      power->value, interval.low, interval.high, of_median->value, temperature.back(),
-      shown(share));
-  claim.facts = {{"exponent", power->value},
-                 {"low", interval.low},
-                 {"high", interval.high},
-                 {"exponent_median", of_median->value},
-                 {"share_of_quarter", share}};
-  return claim;
-}
-
-Claim cold_inflates_the_spread(const Results& results, const Thresholds&) {
-  const auto cold = values_at(results, kCold, &AtTemperature::error);
-  const auto as_is = values_at(results, 1, &AtTemperature::error);
-  std::vector<double> ratios;
-  for (std::size_t h = 0; h < std::min(cold.size(), as_is.size()); ++h) {
-    ratios.push_back(cold[h] / as_is[h]);
-  }
-  ratios = finite_values(ratios);
-  if (ratios.size() < kFewestOfMedian) {
-    return not_tested(fmt::format(
-        "{} heads have standard errors at T = 0.1 and 1; {} are needed. {}", ratios.size(),
-        kFewestOfMedian, cold.empty() ? kNoTemperatures : "Give a longer text."));
-  }
-  const Interval interval = interval_of_median(ratios);
-  Claim claim;
-  claim.verdict = verdict_of(place_of(interval, 1, HUGE_VAL));
-  claim.measured = fmt::format(
-      "At T = 0.1 the standard error of the norm over a head's rows is {} times ({} to {}) that at "
-      "T = 1 in the median of {} heads.",
-      shown(median(ratios)), shown(interval.low), shown(interval.high), ratios.size());
-  claim.facts = {{"ratio", median(ratios)}, {"low", interval.low}, {"high", interval.high}};
-  return claim;
-}
-
-Claim heat_loses_selectivity(const Results& results, const Thresholds& thresholds) {
-  const auto hot = finite_values(values_at(results, kHot, &AtTemperature::entropy));
-  const auto as_is = finite_values(values_at(results, 1, &AtTemperature::entropy));
-  if (hot.size() < kFewestOfMedian || as_is.empty()) return not_tested(kNoTemperatures);
-  const Interval interval = interval_of_median(hot);
-  Claim claim;
-  claim.verdict = verdict_of(place_of(interval, 1 - thresholds.at("lack"), HUGE_VAL));
-  claim.measured = fmt::format(
-      "The entropy of the median of {} heads is {:.3f} ({:.3f} to {:.3f}) of its maximum at T = 10 "
-      "and {:.3f} at T = 1.",
-      hot.size(), median(hot), interval.low, interval.high, median(as_is));
-  claim.facts = {{metric::entropy_at_temperature, median(hot)},
-                 {"low", interval.low},
-                 {"high", interval.high},
-                 {"entropy_as_is", median(as_is)}};
   return claim;
 }
 

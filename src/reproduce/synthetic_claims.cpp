@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/metric_names.hpp"
 #include "reproduce/claim_tests.hpp"
+#include "reproduce/experiments.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/rates.hpp"
 #include "statistics/slope.hpp"
@@ -113,26 +113,13 @@ Claim sphere_rates(const Results& results, const Thresholds& thresholds) {
   return claim;
 }
 
-namespace {
-
-// Atoms at `radius` standard deviations, and their sub-Gaussian variance proxy over the variance:
-// the largest 2 log E e^(t y) / t^2 (docs/mathematics.md O5).
-struct OfAtoms {
-  const char* name;
-  double radius, proxy;
-};
-constexpr std::array<OfAtoms, 3> kAtoms = {
-    {{"atoms1", 1, 1}, {"atoms2", 2, 1.057}, {"atoms4", 4, 2.332}}};
-
-}  // namespace
-
 Claim subgaussian_rates(const Results& results, const Thresholds& thresholds) {
   Claim claim;
   std::vector<Verdict> verdicts;
   std::string measured;
   for (const bool by_proxy : {false, true}) {
     Verdict& verdict = verdicts.emplace_back(Verdict::holds);
-    for (const OfAtoms& atoms : kAtoms) {
+    for (const OfTokens& atoms : kAtoms) {
       if (results.metric(experiment_metric(atoms.name, metric::horizon)) == nullptr) {
         return not_tested(not_measured(atoms.name));
       }
@@ -158,7 +145,7 @@ Claim subgaussian_rates(const Results& results, const Thresholds& thresholds) {
 
 Claim moment_constant_is_polynomial(const Results& results, const Thresholds& thresholds) {
   std::vector<double> constants;
-  for (const OfAtoms& atoms : kAtoms) {
+  for (const OfTokens& atoms : kAtoms) {
     const LabelledArray* error =
         results.metric(experiment_metric(atoms.name, metric::error_covariance_absolute));
     const LabelledArray* rate =
@@ -189,7 +176,7 @@ Claim ball_rate(const Results& results, const Thresholds& thresholds) {
       results.metric(experiment_metric("gaussian", metric::uniform_constant));
   if (rate == nullptr || constant == nullptr) return not_tested(not_measured("gaussian"));
   const auto radii = results.coord_numbers("gaussian_radius");
-  bool all = true, outside = false;
+  std::vector<Place> places;
   std::vector<double> inner, growth;  // radii that are judged, and growth of log C from the last
   for (std::size_t r = 0; r < radii.size(); ++r) {
     if (r > 0) {
@@ -201,18 +188,17 @@ Claim ball_rate(const Results& results, const Thresholds& thresholds) {
     Estimate fitted = rate->at_offset(r);
     fitted.degrees_of_freedom = freedom_of_fit(*rate, r, 2);
     const double width = thresholds.at("width");
-    const Place place = place_of(fitted, 0.5 - width, 0.5 + width);
-    all = all && place == Place::inside;
-    outside = outside || place == Place::outside;
+    places.push_back(place_of(fitted, 0.5 - width, 0.5 + width));
   }
   if (std::ssize(inner) < kFewestBalls) {
     return not_tested(fmt::format("{} balls were measured, {} with a rate up to R = {:g}.",
                                   radii.size(), inner.size(), kInnerBall));
   }
   const double first = growth.front(), last = growth[inner.size() - 2];
-  claim.verdict = outside                                    ? Verdict::does_not_hold
-                  : all && last >= first - kRoundingOfGrowth ? Verdict::holds
-                                                             : Verdict::cannot_tell;
+  claim.verdict = verdict_of(places);
+  if (claim.verdict == Verdict::holds && last < first - kRoundingOfGrowth) {
+    claim.verdict = Verdict::cannot_tell;
+  }
   claim.measured = fmt::format(
       "The worst query's error falls as n^-{:.2f} at R = {:g} and n^-{:.2f} at {:g}. sqrt n times "
       "it "

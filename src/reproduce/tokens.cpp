@@ -88,25 +88,13 @@ class Kept {
   std::optional<MadeFolder> made_;
 };
 
-// An experiment on random tokens. Atoms are bounded; the constant C'(R) needs three radii.
-struct OfTokens {
-  const char* name;
-  const char* tokens;
-  double radius = 1;
-  std::vector<double> horizons = {};  // empty: the paper's scales
-};
-const std::vector<double> kHorizons = {0.1, 0.25, 0.5, 1};
-const std::vector<OfTokens> kOfTokens = {{"gaussian", "gaussian"},
-                                         {"sphere", "sphere"},
-                                         {"atoms1", "atoms", 1, kHorizons},
-                                         {"atoms2", "atoms", 2, kHorizons},
-                                         {"atoms4", "atoms", 4, kHorizons}};
+const std::vector<double> kHorizonsOfAtoms = {0.1, 0.25, 0.5, 1};  // others have the paper's scales
 
 SyntheticOptions synthetic_options(const TokensOptions& options, const OfTokens& of) {
   SyntheticOptions synthetic;
   synthetic.tokens = of.tokens;
   synthetic.radius = of.radius;
-  synthetic.horizons = of.horizons;
+  if (synthetic.tokens == "atoms") synthetic.horizons = kHorizonsOfAtoms;
   synthetic.dimension = options.dimension;
   synthetic.grid = options.grid;
   synthetic.replicates = options.replicates;

@@ -149,18 +149,20 @@ Cases own_cases(const Input& input, Index longest, std::uint64_t seed) {
     return {};
   }
   Collector collector(input.model);
+  const Tokenizer tokenizer = input.model.tokenizer();
   TaskOptions options{.task = "keys", .cases = kOwnCases, .seed = seed};
   std::vector<Index> lengths;
   for (const Index length : {longest / 4, longest / 2, longest}) {
     options.length = static_cast<int>(length);
     std::vector<TaskCase> cases;
-    try {  // a small vocabulary needs a longer prompt, or has too few words
+    try {
       make_task_cases(
-          options, input.model.tokenizer(), summary.vocabulary,
+          options, tokenizer, summary.vocabulary,
           [&](TaskCase one) { cases.push_back(std::move(one)); }, input.stop);
-    } catch (const Error&) {
-      if (input.stop.stop_requested()) throw;
-      continue;
+    } catch (const UsageError&) {
+      continue;  // a small vocabulary needs a longer prompt
+    } catch (const BadInputError&) {
+      return {};  // or has too few words
     }
     lengths.push_back(length);
     collector.add(fmt::format("keys of {} tokens", length), std::move(cases));

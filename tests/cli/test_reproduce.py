@@ -142,6 +142,9 @@ class Limits(CommandTest):
         for name in THEOREMS:
             self.assertEqual(verdicts(results)[name], "holds")
         self.assertIn("a theorem: this checks the code", " ".join(done.out.split()))
+        # The claims on answers have cases of their own; the model answers none.
+        self.assertEqual(results["metrics"]["case_tokens"]["values"], 8 * [256] + 8 * [512] + 8 * [1024])
+        self.assertIn("8 cases of `keys` at each of 256, 512, 1024 tokens", done.err)
         self.assertEqual(settings["places"], 1, "the text has no four times 1024 tokens")
         for claim in results["claims"]:
             if claim["verdict"] in ("holds", "does not hold") and not claim.get("theorem"):

@@ -208,7 +208,7 @@ std::array<double, 4> shares_of(const QuerySetsOf& queries, double size) {
   return shares;
 }
 
-// With a pattern for each head, or with none, in a causal model or one that sees all keys.
+// Each head has a pattern, or none has, in a causal model or one that sees all keys.
 void compare_with_brute_force(const std::vector<std::string>& patterns,
                               const Visibility& visibility = Visibility::causal()) {
   MeasureOptions options;
