@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""Keeps results of every command, and compares two such folders bit by bit.
+
+    tools/same_results.py keep PROGRAM FOLDER --model NAME=CHECKPOINT... --text war_and_peace.txt
+    tools/same_results.py compare BEFORE AFTER
+
+`keep` runs the commands of this file for each model, and keeps what they print and write. The models `demo` and
+`stories260k` also run plan, validate and reproduce tokens. `compare` names every number, flag, sentence and
+verdict that both folders have and that differs, and counts what only the first has. It ends with status 1 if
+something differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+SMALL = ("demo", "stories260k")
+
+# Name of a run: its words. M is the model, T a text, O another text, F the folder of all runs.
+RUNS = {
+    "inspect": "inspect M --json",
+    "scan": "scan M --text T",
+    "scan-all": "scan M --text T --lengths 64,128 --top-share 0.05 --expected-draws 4 --direction top2",
+    "scan-value": "scan M --text T --lengths 128 --x value --measures distance,separability",
+    "scan-hidden": "scan M --text T --lengths 128 --x hidden --beyond-sinks true",
+    "scan-answers": "scan M --text T --lengths 256 --probe replay keys --cases 4 --measures answers,model,roles",
+    "scan-normalizers": "scan M --text T --lengths 128 --normalizer {}",
+    "scan-patterns": "scan M --text T --lengths 128 --pattern {}",
+    "compare-normalizers": "compare M --text T --lengths 128 --normalizer uniform,sparsemax,ssmax,softmax1 "
+    "--confirm O",
+    "compare-patterns": "compare M --text T --lengths 256 --pattern sinks:window=60,topk:k=8 --probe replay",
+    "compare-layers": "compare M --text T --lengths 128 --pattern window:size=32 --each layer --layers 0-1",
+    "converge": "converge M --text T --lengths 128 --replicates 50",
+    "limits": "reproduce limits M --text T --lengths 64,128,256",
+    "report": "report F/scan --format svg --out F/figures",
+    "diff": "diff F/scan-normalizers-ssmax F/scan-normalizers-entmax --json",
+    "series": "series F/scan-normalizers-ssmax F/scan-normalizers-entmax --json",
+}
+SMALL_RUNS = {
+    "plan": "plan M --text T --confirm O --lengths 256 --samples 32 --curve 0.5,0.25",
+    "plan-allow": "plan M --text T --confirm O --lengths 256 --samples 32 --allow 0.1 --probe keys --cases 4 "
+    "--confirm-probe keys --confirm-cases 4",
+    "plan-greedy": "plan M --text T --confirm O --lengths 128 --search greedy --screen 4 --pieces 2",
+    "validate": "validate M --text T O --lengths 128 --permutations 99 --resamples 99 --probe keys --cases 4",
+    "tokens": "reproduce tokens M --text T --lengths 128",
+    "shard-1": "scan M --text T O --lengths 128 --shard 1/2",
+    "shard-2": "scan M --text T O --lengths 128 --shard 2/2",
+    "merge": "merge F/shard-1 F/shard-2",
+    "task": "task keys --model M --text T --length 128 --cases 4",
+}
+ALONE = {
+    "list-measures": "list measures",
+    "atoms": "converge --synthetic atoms --radius 2 --replicates 50",
+    "gaussian": "converge --synthetic gaussian --replicates 50",
+    "mixture": "converge --synthetic mixture --replicates 50",
+}
+NORMALIZERS = [
+    "uniform",
+    "softmax:t=0.5",
+    "ssmax",
+    "logn",
+    "logn-qwen:train=64",
+    "logn-entropy:train=64",
+    "yarn",
+    "cosine",
+    "adaptive-temperature",
+    "softcap",
+    "sparsemax",
+    "entmax",
+    "asentmax",
+    "entmax-logn",
+    "softmax1",
+    "sink",
+    "sigmoid",
+    "sasoftmax",
+    "softpick",
+    "topk:k=8",
+]
+PATTERNS = [
+    "window:size=32",
+    "sinks:window=28",
+    "bigbird:window=8,random=8,global=4",
+    "topk:k=8",
+    "keydiff:keys=32",
+    "tova:keys=32",
+    "h2o:keys=32",
+]
+PRINTS = ("inspect", "report", "diff", "series", "list")
+COMPARED = (".json", ".svg", ".jsonl")  # results.json has the numbers of heads.csv
+UNSTABLE = ("timings", "tool", "request")
+
+
+def runs_of(model: str, known: dict[str, list[str]]) -> Iterator[tuple[str, str]]:
+    """Yields name and words of each run; a run with {} is made for every specification that the program has."""
+    for name, words in (RUNS | (SMALL_RUNS if model in SMALL else {})).items():
+        if "{}" not in words:
+            yield name, words
+            continue
+        for spec in known[name]:
+            yield f"{name}-{spec.split(':')[0]}", words.format(spec)
+
+
+def run(program: str, words: list[str], folder: Path, name: str) -> None:
+    """Runs a command; results go to FOLDER/NAME, what it prints to NAME.txt, and JSON to NAME.json."""
+    out = [] if words[0] in PRINTS else ["--out", f"{folder / name}{'.jsonl' if words[0] == 'task' else ''}"]
+    done = subprocess.run([program, *words, *out], capture_output=True, text=True, cwd=folder)
+    (folder / f"{name}.txt").write_text(f"{shlex.join(words)}\nends with {done.returncode}\n{done.stdout}")
+    if "--json" in words:
+        (folder / f"{name}.json").write_text(done.stdout)
+    if done.returncode:
+        print(f"{folder.name} {name}: ends with {done.returncode}: {done.stderr.strip()[-300:]}")
+
+
+def keep(options: argparse.Namespace) -> None:
+    program = str(options.program.resolve())
+    novel = options.text.read_text("utf-8")
+    options.folder.mkdir(parents=True, exist_ok=True)
+    texts = {"T": options.folder.resolve() / "first.txt", "O": options.folder.resolve() / "second.txt"}
+    texts["T"].write_text(novel[100_000:106_000], "utf-8")
+    texts["O"].write_text(novel[900_000:906_000], "utf-8")
+    known = {"scan-normalizers": NORMALIZERS, "scan-patterns": PATTERNS}
+    alone = options.folder.resolve() / "alone"
+    alone.mkdir(exist_ok=True)
+    for name, words in ALONE.items():
+        run(program, words.split(), alone, name)
+    for given in options.model:
+        model, _, checkpoint = given.partition("=")
+        folder = options.folder.resolve() / model
+        folder.mkdir(exist_ok=True)
+        stands_for = {"M": str(Path(checkpoint).resolve()), "F": str(folder)} | {
+            k: str(v) for k, v in texts.items()
+        }
+        for name, words in runs_of(model, known):
+            given_words = [stands_for.get(word, word.replace("F/", f"{folder}/")) for word in words.split()]
+            run(program, given_words, folder, name)
+
+
+def leaves(value: object, place: str = "") -> Iterator[tuple[str, object]]:
+    """Yields place and value of every number and text; metrics, flags and claims by their names."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from leaves(inner, f"{place}.{key}" if place else key)
+    elif isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+        for index, item in enumerate(value):
+            own = " ".join(
+                str(item[key]) for key in ("name", "text", "layer", "head", "length") if key in item
+            )
+            yield from leaves({k: v for k, v in item.items()}, f"{place}[{own or index}]")
+    else:
+        yield place, json.dumps(value)
+
+
+def differences(before: Path, after: Path) -> tuple[list[str], int]:
+    """Returns what differs among what both files have, and how much only `before` has."""
+    if before.suffix == ".json":
+        old, new = (json.loads(path.read_text("utf-8")) for path in (before, after))
+        old, new = (dict(leaves({k: v for k, v in x.items() if k not in UNSTABLE})) for x in (old, new))
+        both = [place for place in old if place in new]
+        changed = [place for place in both if old[place] != new[place]]
+        return [f"{place}: {old[place][:90]} -> {new[place][:90]}" for place in changed], len(old) - len(both)
+    same = before.read_bytes() == after.read_bytes()
+    return [] if same else ["the text differs"], 0
+
+
+def compare(options: argparse.Namespace) -> int:
+    found, missing, files, gone = 0, 0, 0, []
+    for before in sorted(path for path in options.before.rglob("*") if path.suffix in COMPARED):
+        name = before.relative_to(options.before)
+        after = options.after / name
+        if not after.exists():
+            gone.append(str(name))
+            continue
+        changed, absent = differences(before, after)
+        files, missing, found = files + 1, missing + absent, found + len(changed)
+        for line in changed[: options.show]:
+            print(f"{name}: {line}")
+    print(
+        f"{files} files: {found} values differ; {missing} are in the first folder alone, and {len(gone)} files: {gone}"
+    )
+    return int(found > 0)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    keeps = commands.add_parser("keep")
+    keeps.add_argument("program", type=Path)
+    keeps.add_argument("folder", type=Path)
+    keeps.add_argument("--model", action="append", required=True, metavar="NAME=CHECKPOINT")
+    keeps.add_argument("--text", type=Path, required=True)
+    compares = commands.add_parser("compare")
+    compares.add_argument("before", type=Path)
+    compares.add_argument("after", type=Path)
+    compares.add_argument("--show", type=int, default=10, help="differences shown of each file")
+    options = parser.parse_args()
+    sys.exit(keep(options) if options.command == "keep" else compare(options))
+
+
+if __name__ == "__main__":
+    main()
