@@ -104,7 +104,7 @@ def lay_out(mutants: list[dict]) -> dict[tuple[str, int], dict]:
     ).stdout.split("\n")
     changed = {}
     for name in filter(None, names):
-        if name.split("/")[0] in ("docs", "python", "examples") or not (ROOT / name).exists():
+        if name.split("/")[0] in ("docs", "examples") or not (ROOT / name).exists():
             continue
         changed[name] = (ROOT / name).read_bytes()
     texts = {str(path.relative_to(ROOT)): path.read_text("utf-8").splitlines() for path in sources(ROOT)}
