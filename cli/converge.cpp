@@ -25,13 +25,12 @@ int run(const CLI::App& command, ConvergeCommand& options) {
     return options.synthetic.run(command, options.run, options.request.options);
   }
   options.synthetic.refuse(command);
-  options.run.input.set_kind(options.request.confirm);
   RunSteps steps;
   steps.measure = [&](Session& session) { return session.converge(options.request); };
   steps.table = [&](const Results& results, const TableOptions& terminal) {
     TableOptions table = terminal;
     table.top = options.top;
-    return render_convergence(results, table) + render_calibration(results, table);
+    return render_convergence(results, table);
   };
   return run_measurement(options.run, steps);
 }

@@ -23,7 +23,7 @@ std::string render(const Results& results, const TableOptions& table) {
     case Command::compare:
       return render_comparison(results, table);
     case Command::converge:
-      return render_convergence(results, table) + render_calibration(results, table);
+      return render_convergence(results, table);
     case Command::validate: {
       TableOptions first = table;
       first.top = kUsualTop;

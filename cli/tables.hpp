@@ -43,9 +43,6 @@ std::string render_comparison(const Results& results, const TableOptions& option
 // budgets; the key-value cache of every layer.
 std::string render_convergence(const Results& results, const TableOptions& options);
 
-// converge --tolerance-nats: budgets for loss increases; empty if the results have none.
-std::string render_calibration(const Results& results, const TableOptions& options);
-
 // converge --synthetic: one row for each scale: horizon, rates and the errors at both ends of the
 // grid; then the worst queries of the balls and the hardmax limit, if they were measured.
 std::string render_simulation(const Results& results, const TableOptions& options);

@@ -6,7 +6,6 @@
 #include "headgauge/attention_plan.hpp"
 #include "headgauge/base.hpp"
 #include "headgauge/bytes.hpp"
-#include "headgauge/calibrate.hpp"
 #include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/changes.hpp"

@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "headgauge/calibrate.hpp"
 #include "headgauge/checkpoint.hpp"
 #include "headgauge/compare.hpp"
 #include "headgauge/converge.hpp"
@@ -166,11 +165,7 @@ struct CompareRequest {
 
 struct ConvergeRequest {
   ConvergeOptions options = {};
-  std::string plan = {};            // as in ScanRequest; only heads without a change are measured
-  CalibrateOptions calibrate = {};  // budgets for increases of the loss ...
-  Texts confirm = {};               // ... are measured again on these texts
-  // Cases whose answers the budgets must not lose: the odd ones find them, the even ones confirm.
-  TaskFiles tasks = {};
+  std::string plan = {};  // as in ScanRequest; only heads without a change are measured
 };
 
 struct ValidateRequest {

@@ -103,21 +103,6 @@ class AsTheCoreMeasures(unittest.TestCase):
             # Of a change that changes nothing there is no correlation, not one of rounding.
             np.testing.assert_allclose(found[name].values, expected[name].values, atol=1e-3)
 
-    def test_budgets_for_a_loss(self) -> None:
-        options: dict[str, Any] = {
-            "lengths": [64],
-            "replicates": 4,
-            "points": 3,
-            "tolerance_nats": [0.05],
-            "confirm": ids(500, 160),
-            "threads": 1,
-        }
-        found = headgauge.converge(demo(), ids(0, 160), **options)
-        expected = headgauge.converge(DEMO, ids(0, 160), **options)
-        self.assert_alike(
-            found, expected, ("calibrated_loss_change", "error_constant", "rate_covariance"), 1e-4
-        )
-
     def test_claims(self) -> None:
         found = headgauge.reproduce("limits", demo(), ids(0, 256), lengths=[32, 64], threads=1)
         expected = headgauge.reproduce("limits", DEMO, ids(0, 256), lengths=[32, 64], threads=1)

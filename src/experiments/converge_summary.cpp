@@ -24,8 +24,6 @@ using summary::explained;
 using summary::Line;
 using summary::MaybeLine;
 
-constexpr double kShown = 0.05;
-
 struct Extreme {
   HeadName head;
   MetricCell cell;
@@ -54,10 +52,6 @@ class Sentences {
                     "text. They do not say how the loss changes.",
                     next::kDropKeys),
           explained(cache(), "The difference is the memory that a budget for each head saves.",
-                    next::kPlan),
-          explained(calibrated(),
-                    "The allowed change of a head's output was chosen on one text, and its cost "
-                    "measured on another.",
                     next::kPlan)}) {
       if (line) lines.push_back(*line);
     }
@@ -164,52 +158,7 @@ class Sentences {
       line.say(", of which ").head(most->head).say(" needs the most and ").head(fewest->head);
       line.say(" the least");
     }
-    const auto tried = find_label(results_, "calibrated_tolerance", kServed);
-    const auto change = tried ? find_cell(results_, metric::calibration_loss_change,
-                                          {{"calibrated_tolerance", *tried}})
-                              : std::nullopt;
-    if (!change) return line.say("; their effect on the loss was not measured.").done();
-    line.say("; such budgets change the loss on this text by ").nats(*change);
-    return line.say(" nats.").done();
-  }
-
-  // Describes what the largest requested rise allows, if it was tried.
-  MaybeLine calibrated() const {
-    const LabelledArray* tolerance = results_.metric(metric::tolerance_for_rise);
-    if (tolerance == nullptr) return {};
-    if (results_.coord_numbers("rise").empty()) return {};
-    const Pick rise{"rise", results_.coord_size("rise") - 1};
-    const std::string asked = results_.require_coord("rise").label(results_.coord_size("rise") - 1);
-    const auto found = find_cell(results_, metric::tolerance_for_rise, {rise});
-    Line line;
-    if (!found || found->is_none) {
-      line.say("At L = ").longest(results_).say(
-          ", no tolerance is shown to raise the loss by less than ");
-      line.constant(asked);
-      return line.say(" nats: keep all keys.").done();
-    }
-    const auto change = find_cell(results_, metric::calibrated_loss_change, {rise});
-    const auto low = find_cell(results_, metric::calibrated_loss_change_low, {rise});
-    const auto high = find_cell(results_, metric::calibrated_loss_change_high, {rise});
-    const auto p = find_cell(results_, metric::calibrated_loss_change_p, {rise});
-    const auto share = find_cell(results_, metric::calibrated_cache_share, {rise});
-    if (!change || !share || !p || !low || !high) return {};
-    line.say("At L = ")
-        .longest(results_)
-        .say(", every head may change its output by ")
-        .number(*found, 100)
-        .say(" % for a loss ");
-    line.say("increase of less than ").constant(asked).say(" nats, which keeps ");
-    line.number(*share, 100).say(" % of the cache; on held-out text the loss ");
-    line.say("changes by ").nats(*change).say(" (").nats(*low).say(" to ").nats(*high);
-    line.say(p->value <= kShown ? "), shown to be less" : "), not shown to be less: ask for less");
-    const auto answers = find_cell(results_, metric::calibrated_answer_change, {rise});
-    const auto answers_p = find_cell(results_, metric::calibrated_answer_change_p, {rise});
-    if (answers && answers_p) {
-      line.say("; the loss of answers changes by ").nats(*answers);
-      line.say(answers_p->value <= kShown ? ", shown to be less" : ", not shown to be less");
-    }
-    return line.say(".").done();
+    return line.say("; their effect on the loss was not measured.").done();
   }
 
   const Results& results_;

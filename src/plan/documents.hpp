@@ -1,4 +1,4 @@
-// Checks the documents that plans and calibrations are measured on.
+// Checks the documents that plans are measured on.
 #pragma once
 
 #include <string>

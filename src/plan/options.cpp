@@ -1,5 +1,4 @@
 // The options of make_plan(), declared once.
-#include "headgauge/calibrate.hpp"
 #include "headgauge/plan.hpp"
 
 namespace headgauge {
@@ -104,17 +103,6 @@ std::vector<Option> options_of(PlanOptions& o) {
        .most = 10000},
       threads_option("PlanOptions", o.threads),
       seed_option("PlanOptions", o.seed)};
-}
-
-std::vector<Option> options_of(CalibrateOptions& o) {
-  return {{.member = "CalibrateOptions::tolerance_nats",
-           .value = &o.tolerance_nats,
-           .form = "NATS,NATS...",
-           .group = option_group::drawn,
-           .help = "Find budgets for these rises of the loss too, on this text, and measure them "
-                   "on that of --confirm",
-           .details = "See [convergence.md](convergence.md). A plan for each is written to `--out`",
-           .none = "none"}};
 }
 
 }  // namespace headgauge

@@ -105,17 +105,6 @@ std::vector<Option> options_of(CompareRequest& request) {
 std::vector<Option> options_of(ConvergeRequest& request) {
   std::vector<Option> options = options_of(request.options);
   options.push_back(plan_option("ConvergeRequest::plan", request.plan));
-  append(options, options_of(request.calibrate));
-  options.push_back(
-      {.member = "ConvergeRequest::confirm",
-       .value = &request.confirm,
-       .form = "FILE...",
-       .group = option_group::input,
-       .help = "Other texts on which the budgets for a rise of the loss are measured once",
-       .details = "They may not have 64 tokens in a row in common with the text",
-       .expects = "a file",
-       .none = "none"});
-  append(options, options_of(request.tasks, "ConvergeRequest::"));
   return options;
 }
 

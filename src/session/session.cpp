@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "experiments/resolved_comparison.hpp"
-#include "session/calibration.hpp"
 #include "session/finish.hpp"
 #include "session/planned.hpp"
 
@@ -182,10 +181,7 @@ Results Session::converge(ConvergeRequest request) {
   Running running = begin();
   Input input = this->input("converge");
   input.take(request.options.scan);
-  Calibration calibration(input, request);
-  input.read_again = calibration.asked();
   const auto source = open_source(input);
-  calibration.check(*source);
   ConvergeRequest recorded = request;
   recorded.options.scan = resolved(request.options.scan, source->info());
   ScanOptions& scan = request.options.scan;
@@ -197,10 +193,7 @@ Results Session::converge(ConvergeRequest request) {
   RunObserver* const observer = running.observer();
   const auto converged = [&] {
     if (plan.file.empty()) {
-      Results results = headgauge::converge(*source, request.options, observer, run_.stop);
-      // Only the process with all results chooses budgets.
-      if (running.has_results()) calibration.run(results, observer, run_.stop);
-      return results;
+      return headgauge::converge(*source, request.options, observer, run_.stop);
     }
     plan.apply(*source, scan);
     if (!scan.heads.empty() || !scan.layers.empty()) {
@@ -220,16 +213,10 @@ Results Session::converge(ConvergeRequest request) {
     if (!running.has_results()) return measured;
     described(*source);
     plan.describe(measured);
-    write_settings(options_of(request.calibrate), measured.settings);
-    input.cases.notices = calibration.notices();
     complete(measured, {input, options_of(request), "ConvergeRequest::"});
     return measured;
   });
-  running.save(results, [&] {
-    if (results.partial || !running.has_results()) return;
-    written_ = calibration.save(run_.out);
-    if (calibration.asked()) remarks_ = older_plans(run_.out, written_);
-  });
+  running.save(results);
   return results;
 }
 

@@ -70,9 +70,7 @@ class Checkpoint(ConvergeTest):
     def test_every_metric_is_declared_and_every_declared_one_is_there(self) -> None:
         listed = json.loads(self.succeed("list", "measures", "--json").out)
         of_scan = {m["name"] for m in listed if m["command"] == "scan"}
-        declared = {
-            m["name"]: m["unit"] for m in listed if m["command"] == "converge" and m["group"] != "calibration"
-        }  # those are in test_calibrate.py
+        declared = {m["name"]: m["unit"] for m in listed if m["command"] == "converge"}
         metrics = self.converge(*self.model, *FEW)["metrics"]
         found = {
             name: metric["unit"]

@@ -360,18 +360,6 @@ class Texts(FilesTest):
             "other.txt",
             says=("named", "compare reads it more than once"),
         )
-        self.refuse(
-            USAGE,
-            "converge",
-            "model",
-            "--tokens",
-            "named",
-            "--tolerance-nats",
-            "0.01",
-            "--confirm",
-            "other.txt",
-            says=("named", "converge reads it more than once"),
-        )
 
 
 if __name__ == "__main__":

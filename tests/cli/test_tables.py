@@ -93,17 +93,6 @@ class Tables(CommandTest):
             "  0.0 ##### ##### ############ ###### ###### #####",
         )
 
-    def test_converge_with_rises_of_the_loss(self) -> None:
-        done = self.succeed(
-            "converge", *self.model, *FEW, "--measures", "weights", "--replicates", 5,
-            "--tolerance-nats", "0.02", "--confirm", "c.txt",
-        )  # fmt: skip
-        self.has_table(
-            done.out,
-            "|    nats  tolerance   cache      loss change, 95 % interval stays below",
-            "    0.02 ########## ####### ###############################       shown",
-        )
-
     def test_synthetic(self) -> None:
         text = self.succeed("converge", *SMALL).out
         self.has_table(

@@ -38,7 +38,6 @@ ELSEWHERE = {
     "budget": "tests/agreement/test_converge.py",
     "validity": "tests/experiments/validate_test.cpp",
     "plan": "tests/plan/make_plan_test.cpp",
-    "calibration": "tests/cli/test_calibrate.py",
     "synthetic": "tests/convergence",
     "warning": "tests/cli/test_reproduce.py",
     "answers": "python/tests/test_answers.py",

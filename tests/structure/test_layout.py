@@ -41,7 +41,6 @@ HEADERS = {
     "array": "results",
     "attention_plan": "heads",
     "bytes": "base",
-    "calibrate": "plan",
     "catalogue": "results",
     "cells": "results",
     "changes": "results",
