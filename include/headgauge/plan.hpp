@@ -24,13 +24,7 @@ enum class PlanSearchKind {
   greedy,      // head by head; for small models
 };
 
-enum class PlanObjective {
-  memory,  // the lowest loss at a share of the key-value cache, or the smallest share at a loss
-  loss,    // the lowest loss, regardless of the cache
-};
-
 struct PlanOptions {
-  PlanObjective objective = PlanObjective::memory;
   // The largest allowed share of the key-value cache; absent: 0.5, unless `allow` is given.
   std::optional<double> memory;
   // The largest allowed rise of the loss of text in nats: the plan is the smallest share of the
@@ -43,12 +37,11 @@ struct PlanOptions {
   std::vector<double> curve = {0.75, 0.5, 0.25};
   // The choices for a head besides full attention. Empty patterns: 4 sinks and a recent window,
   // with as many keys in total as the shares of the curve, 1/16 and 1/64 of the context allow, but
-  // at least 16. Empty normalizers: "uniform"; for the objective `loss` also temperatures.
+  // at least 16. Empty normalizers: "uniform".
   std::vector<std::string> patterns;
   std::vector<std::string> normalizers;
   // All key-value heads of a layer are changed alike, for engines that cannot tell them apart.
   bool whole_layers = false;
-  // The regression is for the objective `memory`; the objective `loss` is searched greedily.
   PlanSearchKind search = PlanSearchKind::regression;
   int samples = 0;        // random plans of the regression; 0: four for each head or layer that is
                           // changed alone, 128 to 512 in all
@@ -101,7 +94,7 @@ struct PlanExport {
 
 struct PlanResults {
   Results results;
-  std::vector<MadePlan> plans;  // the plan for the objective first
+  std::vector<MadePlan> plans;  // the plan that was asked for first
   PlanExport exported = {};     // by Session::plan() alone
 };
 
@@ -120,8 +113,8 @@ struct PlanResults {
 // Deterministic on any number of threads. When `stop` is requested, the journal keeps what was
 // measured, and the results are partial and empty; the same call continues from there. Throws
 // UsageError for invalid options; BadInputError for documents of different lengths;
-// UnsupportedError for a source that is not a model and, for the objective `loss`, for a model
-// without a loss.
+// UnsupportedError for a source that is not a model, and for a rise of the loss that a model does
+// not have.
 PlanResults make_plan(const PlanTexts& texts, const PlanOptions& options,
                       Progress* progress = nullptr, std::stop_token stop = {});
 

@@ -351,11 +351,6 @@ def converge(
     draws: int | None = None,
     tolerances: float | Sequence[float] | str | None = None,
     plan: str | os.PathLike[str] | None = None,
-    tolerance_nats: float | Sequence[float] | str | None = None,
-    confirm: TextOrIds | None = None,
-    tasks: str | Sequence[str] | None = None,
-    probe: str | Sequence[str] | None = None,
-    cases: int | None = None,
     synthetic: str | None = None,
     dimension: int | None = None,
     variance: float | None = None,
@@ -452,21 +447,6 @@ def converge(
     plan: str | os.PathLike[str]
         Run the model under this plan, which headgauge plan wrote. See docs/plan.md; a plan for another
         model is refused.
-    tolerance_nats: float | Sequence[float] | str
-        Find budgets for these rises of the loss too, on this text, and measure them on that of confirm.
-        See docs/convergence.md. A plan for each is written to `out`.
-    confirm: TextOrIds
-        Other texts on which the budgets for a rise of the loss are measured once. They may not have 64
-        tokens in a row in common with the text.
-    tasks: str | Sequence[str]
-        Task files, whose cases the model answers beside the text. Each line is a case: a prompt and its
-        answer. See docs/tasks.md.
-    probe: str | Sequence[str]
-        Tasks of headgauge task whose cases the run generates itself, as long as its longest length:
-        replay, repeats .... The text of the run is the haystack. See docs/tasks.md.
-    cases: int
-        Largest number of cases of each task file, spread over the file (default 50), and number of
-        cases of each probe (default 16).
     synthetic: str
         Use random tokens instead of a model and a text, and compare attention over them with its known
         limit. `grid`, `points`, `replicates`, `normalizer`, `seed`, `threads`, `out`, `json` and
@@ -660,7 +640,6 @@ def plan(
     confirm_tasks: str | Sequence[str] | None = None,
     confirm_probe: str | Sequence[str] | None = None,
     confirm_cases: int | None = None,
-    objective: Literal['memory', 'loss'] | None = None,
     memory: float | None = None,
     allow: float | None = None,
     allow_replay: float | None = None,
@@ -715,9 +694,6 @@ def plan(
     confirm_cases: int
         Largest number of cases of each file of confirm_tasks (default 50), and number of cases of each
         probe (default 16).
-    objective: Literal['memory', 'loss']
-        Goal of the search: the lowest loss at a share of the key-value cache (the default), or the
-        lowest loss at any size of the cache.
     memory: float
         Keep at most this share of the key-value cache (default 0.5, unless allow is given).
     allow: float
@@ -728,20 +704,18 @@ def plan(
         The same for the loss of the answers of each task (default: as allow).
     curve: float | Sequence[float] | str
         Make plans for these shares of the cache too, for the curve of loss against cache (default
-        0.75,0.5,0.25). `objective loss` takes no shares.
+        0.75,0.5,0.25).
     pattern: str | Pattern | Sequence[str | Pattern]
         Patterns that may replace full attention in a head (default: 4 sinks and a recent window, of
         1/64 to 3/4 of the context). See docs/patterns.md. Patterns that may look at any key again, such
         as `topk`, keep the whole cache.
     normalizer: str | Normalizer | Sequence[str | Normalizer]
-        Normalizers that a head may get (default: uniform, whose cache is a running mean; for objective
-        loss temperatures too).
+        Normalizers that a head may get (default: uniform, whose cache is a running mean).
     whole_layers: bool
         Change all heads of a layer alike, for engines that cannot tell them apart (default false).
     search: Literal['regression', 'greedy']
         How plans are searched for: by regression on the losses of random plans (the default), or head
-        by head, which takes hours beyond a hundred heads. `objective loss` always searches head by
-        head.
+        by head, which takes hours beyond a hundred heads.
     samples: int | Literal['auto']
         Number of random plans of the regression; auto, the default, is four times the number of key-
         value heads or whole layers, from 128 to 512.

@@ -47,9 +47,9 @@ double confirmed_losses(int random_plans) {
   return kMethods - 1 + random_plans;
 }
 
-void confirm_budget(BudgetResult& budget, const PlanSpace& space, Starts& starts,
-                    const SearchPoint* by_layer, JointChange& loss, int random_plans,
-                    std::uint64_t seed, const std::function<void(const std::string&)>& tick) {
+void confirm_budget(BudgetResult& budget, const PlanSpace& space, const SearchPoint* by_layer,
+                    JointChange& loss, int random_plans, std::uint64_t seed,
+                    const std::function<void(const std::string&)>& tick) {
   budget.methods.resize(kMethods);
   const auto try_plan = [&](Method method, PerHead<HeadPlan> plan) {
     tick(method_text(method));
@@ -60,12 +60,9 @@ void confirm_budget(BudgetResult& budget, const PlanSpace& space, Starts& starts
   };
   const double share = budget.allowed;
   try_plan(Method::plan, budget.plan);
-  try_plan(Method::windows, equal_windows(space, share, false));
-  try_plan(Method::sinks, equal_windows(space, share, true));
-  try_plan(Method::pyramid, starts.best_pyramid(share));
+  try_plan(Method::windows, equal_windows(space, share));
   try_plan(Method::layers,
            by_layer != nullptr ? space.plan(by_layer->choices) : PerHead<HeadPlan>());
-  try_plan(Method::converge, starts.budgets_within(share));
   try_plan(Method::heaviest_keys, heaviest_keys(space, share));
 
   std::vector<double> costs;
@@ -85,15 +82,9 @@ const char* method_text(Method method) {
     case Method::plan:
       return "plan";
     case Method::windows:
-      return "equal windows";
-    case Method::sinks:
       return "equal windows, sinks";
-    case Method::pyramid:
-      return "pyramid";
     case Method::layers:
       return "by layer";
-    case Method::converge:
-      return "converge budgets";
     case Method::random:
       return "random heads";
     case Method::heaviest_keys:

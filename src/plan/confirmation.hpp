@@ -6,7 +6,7 @@
 #include <string>
 
 #include "plan/made.hpp"
-#include "plan/starts.hpp"
+#include "plan/search.hpp"
 
 namespace headgauge {
 
@@ -15,8 +15,8 @@ double confirmed_losses(int random_plans);
 
 // Fills in BudgetResult::methods and ::draws; `by_layer` is null if there is no such plan. Calls
 // `tick` before each loss, with its name.
-void confirm_budget(BudgetResult& budget, const PlanSpace& space, Starts& starts,
-                    const SearchPoint* by_layer, JointChange& loss, int random_plans,
-                    std::uint64_t seed, const std::function<void(const std::string&)>& tick);
+void confirm_budget(BudgetResult& budget, const PlanSpace& space, const SearchPoint* by_layer,
+                    JointChange& loss, int random_plans, std::uint64_t seed,
+                    const std::function<void(const std::string&)>& tick);
 
 }  // namespace headgauge

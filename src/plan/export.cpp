@@ -127,9 +127,9 @@ void require_family(const SourceInfo& source, PlanFormat format) {
 // Makes the search one of whole layers, with one size of window.
 void search_by_layer(PlanOptions& options, const SourceInfo& source) {
   options.whole_layers = true;
-  if (options.search == PlanSearchKind::greedy || options.objective == PlanObjective::loss) {
-    throw UsageError(fault("hf-layers", "the regression and the objective memory",
-                           "the greedy search", "leave it out, or the export"));
+  if (options.search == PlanSearchKind::greedy) {
+    throw UsageError(
+        fault("hf-layers", "the regression", "the greedy search", "leave it out, or the export"));
   }
   if (options.patterns.size() > 1) {
     throw UsageError(fault("PlanOptions::patterns", "one size of window for all layers",

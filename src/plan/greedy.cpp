@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "plan/rivals.hpp"
 #include "plan/screening.hpp"
 
 namespace headgauge {
@@ -23,12 +24,10 @@ const SearchPoint* best_within(const std::vector<SearchPoint>& points, double sh
   return best;
 }
 
-GreedyFinder::GreedyFinder(const PlanSpace& space, JointChange& loss, Starts& starts,
-                           HeadSource& texts, const PlanOptions& options, Parts& progress,
-                           std::stop_token stop)
+GreedyFinder::GreedyFinder(const PlanSpace& space, JointChange& loss, HeadSource& texts,
+                           const PlanOptions& options, Parts& progress, std::stop_token stop)
     : space_(space),
       loss_(loss),
-      starts_(starts),
       texts_(texts),
       options_(options),
       progress_(progress),
@@ -116,8 +115,8 @@ std::vector<SearchPoint> GreedyFinder::all() const {
 // Returns the starts, the points of the walks, and the result of exchanges from the best of them.
 std::vector<FoundPlan> GreedyFinder::within(double share) {
   std::vector<std::pair<SearchPoint, std::string>> points;
-  for (const Starts::Start& start : starts_.choices_within(share)) {
-    points.emplace_back(search_.point(start.choices), start.name);
+  if (const auto equal = equal_choices(space_, share)) {
+    points.emplace_back(search_.point(*equal), "equal windows");
   }
   for (const auto& [path, start] : {std::pair{&by_layer_, "layers"},
                                     {&shrunk_, "full attention"},
@@ -132,23 +131,6 @@ std::vector<FoundPlan> GreedyFinder::within(double share) {
   }
   std::vector<FoundPlan> found;
   for (const auto& [point, start] : points) found.push_back({space_.plan(point.choices), start});
-  return found;
-}
-
-std::vector<FoundPlan> GreedyFinder::lowest() {
-  progress_.begin("search: any", 0.6, 0.75, 4.0 * space_.layers() * space_.heads());
-  const auto layers = search_.lower(space_.same(0), space_.whole_layers(), layer_effects());
-  by_layer_.insert(by_layer_.end(), layers.begin(), layers.end());
-  std::vector<FoundPlan> found = starts_.rivals_within(1);
-  for (FoundPlan& one : within(1)) found.push_back(std::move(one));
-  const auto lower = [&](const SearchPoint& from, const std::string& start) {
-    for (const SearchPoint& point : search_.lower(from.choices, space_.single_heads(), effects_)) {
-      found.push_back({space_.plan(point.choices), start});
-    }
-  };
-  const std::vector<SearchPoint> walked = all();
-  lower(search_.point(space_.same(0)), "full attention, then lower");
-  if (const SearchPoint* best = best_within(walked, 1)) lower(*best, "a path, then lower");
   return found;
 }
 

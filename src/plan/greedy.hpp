@@ -7,14 +7,13 @@
 
 #include "plan/finder.hpp"
 #include "plan/parts.hpp"
-#include "plan/starts.hpp"
 
 namespace headgauge {
 
 class GreedyFinder final : public Finder {
  public:
   // `texts` is what the outputs of heads are measured on if not all heads are screened.
-  GreedyFinder(const PlanSpace& space, JointChange& loss, Starts& starts, HeadSource& texts,
+  GreedyFinder(const PlanSpace& space, JointChange& loss, HeadSource& texts,
                const PlanOptions& options, Parts& progress, std::stop_token stop);
 
   void prepare(double least, double most) override;
@@ -24,10 +23,6 @@ class GreedyFinder final : public Finder {
   double steps_of_share() const override { return 2; }
   Screening screening() const override { return screening_; }
 
-  // Returns all found plans of any size, and every point of walks of moves that lower the cost,
-  // whatever the keys. prepare() comes first.
-  std::vector<FoundPlan> lowest();
-
  private:
   void screen();
   void expect_by_output(const std::vector<HeadGroup>& groups,
@@ -36,7 +31,6 @@ class GreedyFinder final : public Finder {
 
   const PlanSpace& space_;
   const JointChange& loss_;
-  Starts& starts_;
   HeadSource& texts_;
   const PlanOptions& options_;
   Parts& progress_;

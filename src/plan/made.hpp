@@ -11,15 +11,12 @@ namespace headgauge {
 // The methods that give a plan of a certain size, in the order of the dim `method`.
 enum class Method {
   plan,          // the result of the search
-  windows,       // equal_windows() without sinks
-  sinks,         // equal_windows() with sinks
-  pyramid,       // the slope with the lowest loss on the search texts
+  windows,       // equal_windows()
   layers,        // the search over whole layers
-  converge,      // ConvergeBudgets
   random,        // mean over dealt() plans
   heaviest_keys  // an oracle
 };
-inline constexpr int kMethods = 8;
+inline constexpr int kMethods = 5;
 const char* method_text(Method method);
 
 // A method's plan on the confirmation texts; empty if the method gives none.

@@ -39,12 +39,7 @@ UnsupportedError no_loss(const char* option, const SourceInfo& source) {
 // Returns the options with defaults filled in.
 PlanOptions checked(PlanOptions options, const PlanTexts& texts) {
   const SourceInfo& source = texts.search.texts.info();
-  if (options.objective == PlanObjective::loss && !source.has_loss) {
-    throw no_loss("PlanOptions::objective", source);
-  }
-  if (!options.memory && !options.allow && options.objective == PlanObjective::memory) {
-    options.memory = kDefaultMemory;
-  }
+  if (!options.memory && !options.allow) options.memory = kDefaultMemory;
   const auto is_share = [](double share) { return share > 0 && share < 1; };
   constexpr const char* kShare = "a share of the cache between 0 and 1";
   if (options.memory)
@@ -77,11 +72,10 @@ PlanOptions checked(PlanOptions options, const PlanTexts& texts) {
     throw UsageError(fault("PlanOptions::allow_answers", "tasks to search on", "none",
                            "add tasks, or leave it out"));
   }
-  const bool greedy =
-      options.search == PlanSearchKind::greedy || options.objective == PlanObjective::loss;
+  const bool greedy = options.search == PlanSearchKind::greedy;
   if (options.whole_layers && greedy) {
-    throw UsageError(fault("PlanOptions::whole_layers", "the regression and the objective memory",
-                           "the greedy search", "leave it out"));
+    throw UsageError(
+        fault("PlanOptions::whole_layers", "the regression", "the greedy search", "leave it out"));
   }
   if (options.screen > 0 && !greedy) {
     throw UsageError(fault("PlanOptions::screen", "the greedy search", "the regression",
@@ -90,14 +84,6 @@ PlanOptions checked(PlanOptions options, const PlanTexts& texts) {
   if (options.samples > 0 && greedy) {
     throw UsageError(
         fault("PlanOptions::samples", "the regression", "the greedy search", "leave it out"));
-  }
-  if (options.objective == PlanObjective::loss && (options.memory || options.allow)) {
-    throw UsageError(fault("PlanOptions::objective", "memory if a share or a rise is given", "loss",
-                           "leave the share and the rise out"));
-  }
-  if (options.objective == PlanObjective::loss && options.curve != PlanOptions().curve) {
-    throw UsageError(fault("PlanOptions::curve", "the objective memory", "loss",
-                           "leave the shares out: there is one plan of the lowest loss"));
   }
   return options;
 }
@@ -120,9 +106,10 @@ class PlanMaker {
         space_(source(), context_, candidates_of(options_, shares(), source(), context_),
                options_.whole_layers),
         loss_(texts.search, "search", known_, stop),
-        check_(texts.check, "check", known_, stop),
-        converged_(converge_budgets()),
-        starts_(space_, loss_, converged_ ? &*converged_ : nullptr) {}
+        check_(texts.check, "check", known_, stop) {
+    // Fails early, before the expensive work.
+    for (const double share : shares_with_room()) require_room(share);
+  }
 
   PlanResults run() {
     progress_.begin("tasks", 0, 0, 1);
@@ -132,7 +119,7 @@ class PlanMaker {
     check_.judge_only(replay_, tasks_.done);
     loss_.weigh_by(stakes());
     check_.weigh_by(stakes());
-    options_.objective == PlanObjective::loss ? lower_the_loss() : fit_into_memory();
+    fit_into_memory();
     confirm();
     return write_plan_results({texts_, options_, space_, finder_->screening(), budgets_, tasks_,
                                confirmed_tasks_, confirmed_original_, loss_.weights(),
@@ -163,25 +150,21 @@ class PlanMaker {
     return all;
   }
 
-  GreedyFinder& search_greedily() {
-    auto finder = std::make_unique<GreedyFinder>(space_, loss_, starts_, texts_.search.texts,
-                                                 options_, progress_, stop_);
-    GreedyFinder& greedy = *finder;
-    finder_ = std::move(finder);
-    return greedy;
-  }
-
   double share_of(const PerHead<HeadPlan>& plan) const {
     return cache_share(plan, space_.source(), context_);
   }
 
   // Returns the plan whose losses are at stake: all heads see little of the context.
-  PerHead<HeadPlan> stakes() const { return equal_windows(space_, kStakesShare, true); }
+  PerHead<HeadPlan> stakes() const { return equal_windows(space_, kStakesShare); }
+
+  FoundPlan rival(double share) const {
+    return {equal_windows(space_, share), "equal windows, sinks"};
+  }
 
   // Requires a share in which every head can have a window of one key.
   void require_room(double share) const {
     const double least = options_.whole_layers ? space_.share(space_.smallest())
-                                               : share_of(equal_windows(space_, share, false));
+                                               : share_of(equal_windows(space_, share));
     if (least <= share + 1e-12) return;
     const bool asked = options_.memory && *options_.memory == share;
     throw UsageError(fault(asked ? "PlanOptions::memory" : "PlanOptions::curve",
@@ -208,7 +191,7 @@ class PlanMaker {
 
   BudgetResult within(double share) {
     std::vector<FoundPlan> found;
-    if (!options_.whole_layers) found = starts_.rivals_within(share);
+    if (!options_.whole_layers) found.push_back(rival(share));
     for (FoundPlan& one : finder_->within(share)) found.push_back(std::move(one));
     for (const BudgetResult& smaller : budgets_) {
       found.push_back({smaller.plan, fmt::format("the plan of {}", smaller.label)});
@@ -240,9 +223,10 @@ class PlanMaker {
     const double least = all.empty() ? kLeastShare : all.front();
     const double most = all.empty() ? 1 : all.back();
     if (options_.search == PlanSearchKind::greedy) {
-      search_greedily();
+      finder_ = std::make_unique<GreedyFinder>(space_, loss_, texts_.search.texts, options_,
+                                               progress_, stop_);
     } else {
-      finder_ = std::make_unique<RegressionFinder>(space_, loss_, starts_, options_, progress_);
+      finder_ = std::make_unique<RegressionFinder>(space_, loss_, options_, progress_);
     }
     finder_->prepare(options_.allow ? std::min(least, kLeastShare) : least,
                      options_.allow ? 1 : most);
@@ -295,7 +279,7 @@ class PlanMaker {
     for (int choice = 1; !options_.whole_layers && choice < space_.size(); ++choice) {
       const double share = space_.share(space_.same(choice));
       if (share >= 1) continue;
-      for (const FoundPlan& found : starts_.rivals_within(share)) add(found);
+      add(rival(share));
     }
     std::ranges::stable_sort(all, {}, &Offer::share);
     std::vector<Offer> front;
@@ -311,17 +295,6 @@ class PlanMaker {
     return offers;
   }
 
-  // Finds the plan with the lowest cost on the check documents, regardless of its size; the
-  // unchanged model is one of the candidates.
-  void lower_the_loss() {
-    GreedyFinder& greedy = search_greedily();
-    greedy.prepare(kLeastShare, 1);
-    std::vector<FoundPlan> found = {{space_.plan(space_.same(0)), "full attention"}};
-    for (FoundPlan& one : greedy.lowest()) found.push_back(std::move(one));
-    const FoundPlan best = best_on_check(found);
-    budgets_.push_back(made("lowest loss", best.plan, best.start));
-  }
-
   void confirm() {
     progress_.begin("confirm", 0.75, 1,
                     static_cast<double>(budgets_.size()) * confirmed_losses(options_.random_plans));
@@ -329,21 +302,13 @@ class PlanMaker {
     confirm.judge_only(replay_, tasks_.done);
     confirm.weigh_by(stakes());
     for (BudgetResult& budget : budgets_) {
-      confirm_budget(budget, space_, starts_, finder_->by_layer(budget.allowed), confirm,
+      confirm_budget(budget, space_, finder_->by_layer(budget.allowed), confirm,
                      options_.random_plans, options_.seed,
                      [&](const std::string& what) { progress_.step(what); });
     }
     confirmed_ = confirm.computed();
     confirmed_tasks_ = confirm.tasks();
     confirmed_original_ = confirm.original();
-  }
-
-  std::optional<ConvergeBudgets> converge_budgets() {
-    // Fails early, before the expensive work.
-    for (const double share : shares_with_room()) require_room(share);
-    if (context_ < kShortestContext) return std::nullopt;
-    return ConvergeBudgets(texts_.search.texts, context_, options_.seed, options_.threads, nullptr,
-                           stop_);
   }
 
   Stopwatch watch_;
@@ -356,8 +321,6 @@ class PlanMaker {
   PlanSpace space_;
   JointChange loss_;   // on the search documents
   JointChange check_;  // on the check documents
-  std::optional<ConvergeBudgets> converged_;
-  Starts starts_;
   std::unique_ptr<Finder> finder_;
   MeasuredTasks tasks_;
   bool replay_ = false;           // the replay is judged

@@ -5,12 +5,6 @@ namespace headgauge {
 
 std::vector<Option> options_of(PlanOptions& o) {
   return {
-      {.member = "PlanOptions::objective",
-       .value = choice(o.objective, {"memory", "loss"}),
-       .form = "memory|loss",
-       .group = option_group::searched,
-       .help = "Goal of the search: the lowest loss at a share of the key-value cache (the "
-               "default), or the lowest loss at any size of the cache"},
       {.member = "PlanOptions::memory",
        .value = &o.memory,
        .form = "SHARE",
@@ -44,7 +38,6 @@ std::vector<Option> options_of(PlanOptions& o) {
        .group = option_group::searched,
        .help = "Make plans for these shares of the cache too, for the curve of loss against cache "
                "(default {})",
-       .details = "`--objective loss` takes no shares",
        .below = 1},
       {.member = "PlanOptions::patterns",
        .value = &o.patterns,
@@ -60,8 +53,7 @@ std::vector<Option> options_of(PlanOptions& o) {
        .value = &o.normalizers,
        .form = "NAME[:KEY=VALUE],...",
        .group = option_group::searched,
-       .help = "Normalizers that a head may get (default: uniform, whose cache is a running mean; "
-               "for --objective loss temperatures too)",
+       .help = "Normalizers that a head may get (default: uniform, whose cache is a running mean)",
        .none = "uniform",
        .named = "normalizer"},
       {.member = "PlanOptions::whole_layers",
@@ -75,8 +67,7 @@ std::vector<Option> options_of(PlanOptions& o) {
        .form = "regression|greedy",
        .group = option_group::searched,
        .help = "How plans are searched for: by regression on the losses of random plans (the "
-               "default), or head by head, which takes hours beyond a hundred heads",
-       .details = "`--objective loss` always searches head by head"},
+               "default), or head by head, which takes hours beyond a hundred heads"},
       {.member = "PlanOptions::samples",
        .value = &o.samples,
        .form = "N|auto",

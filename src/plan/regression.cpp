@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/random.hpp"
+#include "plan/rivals.hpp"
 #include "statistics/ridge_regression.hpp"
 
 namespace headgauge {
@@ -34,11 +35,10 @@ double median(std::vector<double> values) {
 
 }  // namespace
 
-RegressionFinder::RegressionFinder(const PlanSpace& space, JointChange& loss, Starts& starts,
+RegressionFinder::RegressionFinder(const PlanSpace& space, JointChange& loss,
                                    const PlanOptions& options, Parts& progress)
     : space_(space),
       loss_(loss),
-      starts_(starts),
       seed_(options.seed),
       samples_(options.samples > 0
                    ? options.samples
@@ -298,9 +298,7 @@ void RegressionFinder::keep_layers() {
 
 std::vector<FoundPlan> RegressionFinder::within(double share) {
   std::vector<Choices> candidates;
-  for (Starts::Start& start : starts_.choices_within(share)) {
-    candidates.push_back(std::move(start.choices));
-  }
+  if (const auto equal = equal_choices(space_, share)) candidates.push_back(*equal);
   if (!space_.by_layer()) {
     for (const Choices& choices :
          race(refine(share, space_.whole_layers(), kLayerRounds, kLayerPlans), kOfferedLayers)) {

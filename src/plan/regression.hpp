@@ -5,15 +5,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "plan/finder.hpp"
 #include "plan/parts.hpp"
-#include "plan/starts.hpp"
 
 namespace headgauge {
 
 class RegressionFinder final : public Finder {
  public:
-  RegressionFinder(const PlanSpace& space, JointChange& loss, Starts& starts,
-                   const PlanOptions& options, Parts& progress);
+  RegressionFinder(const PlanSpace& space, JointChange& loss, const PlanOptions& options,
+                   Parts& progress);
 
   void prepare(double least, double most) override;
   std::vector<FoundPlan> within(double share) override;
@@ -53,7 +53,6 @@ class RegressionFinder final : public Finder {
 
   const PlanSpace& space_;
   JointChange& loss_;
-  Starts& starts_;
   std::uint64_t seed_;
   int samples_;
   Parts& progress_;

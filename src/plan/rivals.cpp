@@ -21,45 +21,27 @@ Index keys_of(const PlanSpace& space, int layer, double share) {
 
 }  // namespace
 
-HeadPlan recent_keys(const PlanSpace& space, int layer, Index keys, bool sinks) {
-  if (keys >= space.keys(layer, 0)) return {};
-  return {sinks ? sinks_and_window(keys) : fmt::format("window:size={}", keys), ""};
-}
-
-PerHead<HeadPlan> equal_windows(const PlanSpace& space, double share, bool sinks) {
+PerHead<HeadPlan> equal_windows(const PlanSpace& space, double share) {
   PerHead<HeadPlan> plan(space.layers(), space.heads());
   plan.each([&](int layer, int, HeadPlan& head) {
-    head = recent_keys(space, layer, keys_of(space, layer, share), sinks);
+    const Index keys = keys_of(space, layer, share);
+    if (keys < space.keys(layer, 0)) head = {sinks_and_window(keys), ""};
   });
   return plan;
 }
 
-PerHead<HeadPlan> pyramid(const PlanSpace& space, double share, double slope) {
-  const int last = std::max(1, space.layers() - 1);
-  const auto share_of = [&](int layer, double scale) {
-    return std::min(1.0, scale * (1 + slope * (1 - 2.0 * layer / last)));
-  };
-  const auto kept_at = [&](double scale) {
-    double kept = 0, all = 0;
-    for (int layer = 0; layer < space.layers(); ++layer) {
-      const auto keys = static_cast<double>(space.keys(layer, 0));
-      kept += share_of(layer, scale) * keys;
-      all += keys;
-    }
-    return kept / all;
-  };
-  // Bisects for the scale at which the layers together keep the share.
-  double low = 0, high = 1 / (1 - std::abs(slope));
-  constexpr int kHalvings = 60;
-  for (int i = 0; i < kHalvings; ++i) {
-    const double middle = (low + high) / 2;
-    (kept_at(middle) <= share ? low : high) = middle;
+std::optional<Choices> equal_choices(const PlanSpace& space, double share) {
+  std::optional<Choices> best;
+  double most = 0;
+  for (int choice = 1; choice < space.size(); ++choice) {
+    const Choices choices = space.same(choice);
+    const double kept = space.share(choices);
+    if (space.choice(choice).pattern.empty() || kept > share + 1e-12 || kept <= most) continue;
+    if (!space.holds(space.plan(choices))) continue;
+    best = choices;
+    most = kept;
   }
-  PerHead<HeadPlan> plan(space.layers(), space.heads());
-  plan.each([&](int layer, int, HeadPlan& head) {
-    head = recent_keys(space, layer, keys_of(space, layer, share_of(layer, low)), true);
-  });
-  return plan;
+  return best;
 }
 
 PerHead<HeadPlan> heaviest_keys(const PlanSpace& space, double share) {

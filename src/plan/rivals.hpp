@@ -2,24 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "plan/space.hpp"
 
 namespace headgauge {
 
-// Returns a plan entry that keeps `keys` keys in total: the last keys alone, or with 4 sinks. Keeps
-// the head unchanged if it sees no more keys.
-HeadPlan recent_keys(const PlanSpace& space, int layer, Index keys, bool sinks);
+// Gives every head 4 sinks and the same window, together the share of the context
+// (StreamingLLM; Xiao et al. 2023).
+PerHead<HeadPlan> equal_windows(const PlanSpace& space, double share);
 
-// Gives every head the same window, with the share of the context as its size: the last keys alone,
-// or with 4 sinks (StreamingLLM; Xiao et al. 2023).
-PerHead<HeadPlan> equal_windows(const PlanSpace& space, double share, bool sinks);
-
-// Budgets with 4 sinks that fall linearly from layer to layer, or rise if `slope` is negative
-// (PyramidKV; Cai et al. 2024): proportional to 1 + slope in the first layer and 1 - slope in the
-// last. Budget that a layer cannot use, because its heads see fewer keys, goes to the others.
-PerHead<HeadPlan> pyramid(const PlanSpace& space, double share, double slope);
+// Returns the largest pattern of the space that every head can have within the share, for all
+// heads; nothing if none fits.
+std::optional<Choices> equal_choices(const PlanSpace& space, double share);
 
 // Keeps the heaviest keys of every query, as many as the share allows. An oracle: a decoder would
 // have to hold all keys to find them.

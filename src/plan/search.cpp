@@ -138,17 +138,6 @@ std::vector<SearchPoint> PlanSearch::grow(const Choices& from, std::span<const H
       [=](const SearchPoint& at) { return at.share >= most; });
 }
 
-std::vector<SearchPoint> PlanSearch::lower(const Choices& from, std::span<const HeadGroup> groups,
-                                           Effects effects) {
-  return walk(
-      from, groups, std::move(effects),
-      [](const Move& move) -> std::optional<double> {
-        if (!(move.change < 0)) return std::nullopt;
-        return move.change;
-      },
-      [](const SearchPoint&) { return false; });
-}
-
 std::vector<PlanSearch::Move> PlanSearch::neighbours(const SearchPoint& at,
                                                      std::span<const HeadGroup> groups) {
   std::vector<Move> moves;

@@ -40,9 +40,6 @@ class PlanSearch {
   // Moves to more keys until the share would exceed `most`, by the largest fall per key.
   std::vector<SearchPoint> grow(const Choices& from, std::span<const HeadGroup> groups,
                                 Effects effects, double most);
-  // Makes moves of any size until none of the measured moves lowers the loss.
-  std::vector<SearchPoint> lower(const Choices& from, std::span<const HeadGroup> groups,
-                                 Effects effects);
   // Improves a plan of at most `share`. Measures the next larger and next smaller choice of every
   // group, and makes moves that lower the loss within the share, several at once or in exchanging
   // pairs. Repeats until nothing improves, or `rounds` times.

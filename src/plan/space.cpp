@@ -65,13 +65,7 @@ std::vector<HeadPlan> candidates_of(const PlanOptions& options, const std::vecto
     return cached_keys(candidate, 0, source, context);
   });
   std::vector<std::string> normalizers = options.normalizers;
-  if (normalizers.empty()) {
-    normalizers = {"uniform"};
-    if (options.objective == PlanObjective::loss) {
-      normalizers.insert(normalizers.begin(),
-                         {"softmax:t=0.8", "softmax:t=0.9", "softmax:t=1.1", "softmax:t=1.25"});
-    }
-  }
+  if (normalizers.empty()) normalizers = {"uniform"};
   for (const std::string& normalizer : normalizers) {
     make_normalizer(normalizer, "PlanOptions::normalizers");
     if (normalizer != "softmax")

@@ -84,7 +84,8 @@ class Sentences {
     return allow->get<double>();
   }
 
-  // Describes the confirmed effect of the plan for the objective, and whether it meets the request.
+  // Describes the confirmed effect of the plan that was asked for, and whether it meets the
+  // request.
   MaybeLine act() const {
     const auto share = cell(metric::planned_cache_share, 0, 0);
     if (!share) return std::nullopt;
@@ -128,9 +129,6 @@ class Sentences {
       line.say(keeps_to_allowances()
                    ? ". All intervals end below the allowed rises"
                    : ". It is not shown to stay below the allowed rises: do not use it");
-    }
-    if (budgets_[0] == "lowest loss" && (high->value >= 0 || !lost.empty())) {
-      line.say(": keep the model as it is");
     }
     return line.say(".").done();
   }

@@ -349,19 +349,6 @@ class Plan(CommandTest):
             *self.texts[1:],
             "--lengths",
             48,
-            "--objective",
-            "loss",
-            "--out",
-            "out",
-            says=("--objective", "a model with a loss"),
-        )
-        self.refuse(
-            UNSUPPORTED,
-            "plan",
-            "bert",
-            *self.texts[1:],
-            "--lengths",
-            48,
             "--allow",
             0.1,
             "--out",
@@ -390,19 +377,6 @@ class Plan(CommandTest):
     def test_refuses_shares_and_patterns_that_do_not_fit(self) -> None:
         self.refuse(USAGE, "plan", *self.texts, *FEW, "--memory", 2, "--out", "out", says=("--memory",))
         self.refuse(
-            USAGE,
-            "plan",
-            *self.texts,
-            *FEW,
-            "--objective",
-            "loss",
-            "--allow",
-            0.1,
-            "--out",
-            "out",
-            says=("--objective",),
-        )
-        self.refuse(
             USAGE, "plan", *self.texts, *FEW, "--pattern", "nonsense", "--out", "out", says=("nonsense",)
         )
         self.refuse(
@@ -415,19 +389,6 @@ class Plan(CommandTest):
             "--out",
             "out",
             says=("--pattern", "fewer than 96 keys"),
-        )
-        self.refuse(
-            USAGE,
-            "plan",
-            *self.texts,
-            *FEW,
-            "--objective",
-            "loss",
-            "--curve",
-            "0.3",
-            "--out",
-            "out",
-            says=("--curve", "the objective memory"),
         )
         self.refuse(
             BAD_INPUT,
@@ -483,9 +444,7 @@ class Plan(CommandTest):
         again = validate(self.folder / "again/results.json")
         self.assertEqual(again["metrics"], whole["metrics"])
 
-    def test_lower_loss_and_allowed_rises(self) -> None:
-        lowest = self.make("--objective", "loss")
-        self.assertEqual(lowest["coords"]["budget"], ["lowest loss"])
+    def test_allowed_rises(self) -> None:
         allowed = self.make("--allow", 3)
         self.assertEqual(allowed["coords"]["budget"][0], "rise of 3")
         self.assertTrue((self.folder / "out/plan.json").exists())

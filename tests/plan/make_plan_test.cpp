@@ -167,19 +167,6 @@ TEST(MakePlan, RandomPlansChangeHalfOfTheHeadsAndTryEveryChoice) {
                               {"54.17 %", 12}, {"75 %", 2}, {"62.5 %", 1}, {"50.52 %", 1}}));
 }
 
-TEST(MakePlan, LowersTheLossOrKeepsTheModel) {
-  const Sources sources;
-  PlanOptions options;
-  options.objective = PlanObjective::loss;
-  options.patterns = {"window:size=8"};
-  options.random_plans = 2;
-  const PlanResults made = make_plan(sources.texts(), options);
-  ASSERT_EQ(made.plans.size(), 1U);
-  EXPECT_EQ(made.plans[0].budget, "lowest loss");
-  EXPECT_LE(made.results.at("checked_change", {0}), 0);
-  EXPECT_LE(made.results.at("searched_change", {0}), 0);
-}
-
 TEST(MakePlan, AllowsARiseOnlyWhereItIsShown) {
   const Sources sources;
   PlanOptions options = small_options();
@@ -416,7 +403,6 @@ TEST(MakePlan, RefusesWhatDoesNotFit) {
   };
   refused([](PlanOptions& o) { o.memory = 1.5; });
   refused([](PlanOptions& o) { o.curve = {0.0}; });
-  refused([](PlanOptions& o) { o.objective = PlanObjective::loss; });
   refused([](PlanOptions& o) { o.patterns = {"nothing"}; });
   refused([](PlanOptions& o) { o.allow_replay = 0.1; });  // without `allow`
   refused([](PlanOptions& o) { o.allow = 0.1, o.allow_answers = -1; });

@@ -19,7 +19,6 @@ struct Search {
   Evaluations known;
   JointChange loss{*source, "search", known, {}};
   PlanSpace space{source->info(), 96, {{"window:size=8", ""}}};
-  Starts starts{space, loss, nullptr};
   Parts progress{nullptr};
 
   // The costs of all plans of at most the share, lowest first.
@@ -45,7 +44,7 @@ TEST(Regression, FindsAPlanAmongTheBestAndMeasuresFewOnAllDocuments) {
     PlanOptions options;
     options.seed = seed;
     options.samples = 32;
-    RegressionFinder finder(search.space, search.loss, search.starts, options, search.progress);
+    RegressionFinder finder(search.space, search.loss, options, search.progress);
     finder.prepare(kShare, kShare);
     const std::vector<FoundPlan> found = finder.within(kShare);
     // Six that won the race, and two by layers.

@@ -23,29 +23,6 @@ double share_of(const PlanSpace& space, const PerHead<HeadPlan>& plan) {
   return cache_share(plan, space.source(), space.context());
 }
 
-TEST(Pyramid, KeepsTheWholeShareWhereLayersAreFull) {
-  const PlanSpace space = small_space();
-  for (const double share : {0.9, 0.75, 0.5, 0.1}) {
-    for (const double slope : {-0.9, -0.3, 0.3, 0.9}) {
-      const double kept = share_of(space, pyramid(space, share, slope));
-      EXPECT_LE(kept, share + 1e-12) << share << " " << slope;
-      EXPECT_GT(kept, share - 6.0 / 4200) << share << " " << slope;  // a key of each layer
-    }
-  }
-}
-
-TEST(Pyramid, FallsEvenlyWhereNoLayerIsFull) {
-  SourceInfo source = small_space().source();
-  source.windows.clear();
-  const PlanSpace space(source, 1000, {{"window:size=16", ""}});
-  const PerHead<HeadPlan> plan = pyramid(space, 0.5, 0.5);
-  std::vector<Index> keys;
-  for (int layer = 0; layer < 6; ++layer) {
-    keys.push_back(cached_keys(plan(layer, 0), layer, source, 1000));
-  }
-  EXPECT_EQ(keys, (std::vector<Index>{750, 650, 550, 450, 350, 250}));
-}
-
 TEST(Dealt, KeepsTheShareAndTheEntries) {
   const PlanSpace space = small_space();
   PerHead<HeadPlan> plan(6, 2);

@@ -75,14 +75,11 @@ const series = (k: number, kind: Look["kind"]): Look => ({
   kind, colour: (theme) => theme.series[k % theme.series.length]!,
 });
 
-// Windows of one size share a colour; random plans and the oracle have no colour of the series.
+// Random plans and the oracle have no colour of the series.
 const LOOKS: Readonly<Record<string, Look>> = {
   [PLAN]: series(0, "line"),
-  "equal windows": series(1, "dashed"),
   "equal windows, sinks": series(1, "thin"),
-  pyramid: series(2, "thin"),
   "by layer": series(3, "thin"),
-  "converge budgets": series(4, "thin"),
   [RANDOM]: { kind: "thin", colour: (theme) => theme.muted },
   [ORACLE]: { kind: "dotted", colour: (theme) => theme.text },
 };
