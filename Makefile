@@ -4,7 +4,7 @@ BUILD = build/release
 python = $$(tools/python.sh)
 
 .DEFAULT_GOAL := build
-.PHONY: setup build cli demo smollm2 dist test faults wheel test-python-all bench format tidy sanitize clean
+.PHONY: setup build cli demo smollm2 dist test faults wheel test-python-all bench format tidy lines sanitize clean
 
 setup: ## install what is needed to build and test
 	@tools/setup.sh
@@ -57,6 +57,9 @@ format: ## lay out the C++ and Python sources
 
 tidy: setup ## clang-tidy over the C++ that changed since the last tag; by hand, 3 to 10 s a file; ALL=1
 	@tools/tidy.sh $(if $(ALL),--all)
+
+lines: ## the lines of product, tests and docs by folder, and their change since a commit (needs cloc)
+	@$(python) tools/lines.py
 
 sanitize: setup ## all tests under ASan, then UBSan, then TSan; by hand
 	@$(python) tests/run.py asan ubsan tsan

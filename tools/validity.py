@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the tables of docs/validity.md anew from the results of headgauge validate.
+"""Writes the tables of a note on docs/validity.md anew from the results of headgauge validate.
 
 tools/validity.py NAME=FOLDER...    folders that hold results.json
 """
@@ -11,7 +11,7 @@ import pathlib
 import re
 import sys
 
-DOCUMENT = pathlib.Path(__file__).resolve().parent.parent / "docs/validity.md"
+DOCUMENT = pathlib.Path(__file__).resolve().parent.parent / "docs/notes/2026-11-28-validity-small-models.md"
 # Every flag is listed, and of the metrics those that the docs speak of.
 METRICS = (
     "entropy",

@@ -6,7 +6,7 @@ With --text the models also learn the bytes of a text. Every rule first trains w
 rate from one seed; then from the other seeds with the rate of the lowest loss, and where a seed does not
 learn with that, with half of it. Some rules also train with other parameters, from more seeds with other
 texts to test, with more steps, and in deeper models. A run that is interrupted goes on from its last state, and finished runs are not trained
-again. `tables.py` makes the tables of docs/training.md from the logs. Needs torch and transformers.
+again. `tables.py` makes the tables of docs/training.md and its notes. Needs torch and transformers.
 The whole takes hours on two cores, --quick (two rules, one seed, few steps) minutes.
 """
 

@@ -1,6 +1,6 @@
-"""Makes the tables and the figure of docs/training.md from the logs of run.py.
+"""Makes the tables and the figure of docs/training.md and its notes from the logs of run.py.
 
-    python tables.py [--collect runs] [--logs logs.jsonl] [--page ../../docs/training.md]
+    python tables.py [--collect runs] [--logs logs.jsonl] [--page PAGE...]
 
 --collect first joins the logs of a folder into the kept file. Needs numpy and matplotlib; seconds.
 """
@@ -280,7 +280,9 @@ def main() -> None:
     )
     parser.add_argument("--collect", type=Path, help="folder of run.py whose logs to keep first")
     parser.add_argument("--logs", type=Path, default=HERE / "logs.jsonl")
-    parser.add_argument("--page", type=Path, help="page whose tables to rewrite; default: print them")
+    parser.add_argument(
+        "--page", type=Path, nargs="+", default=[], help="pages whose tables to rewrite; default: print them"
+    )
     parser.add_argument("--figure", type=Path, help="SVG file to write")
     given = parser.parse_args()
     if given.collect:
@@ -290,10 +292,10 @@ def main() -> None:
     parts: dict[str, str] = {}
     for data in dict.fromkeys(log["data"] for log in logs):
         parts |= {f"{data} {name}": part for name, part in tables_of(Logs(logs, data)).items()}
-    if given.page:
-        marks = given.page.read_text("utf-8")
-        rewrite(given.page, {name: part for name, part in parts.items() if f"training: {name} " in marks})
-    else:
+    for page in given.page:
+        marks = page.read_text("utf-8")
+        rewrite(page, {name: part for name, part in parts.items() if f"training: {name} " in marks})
+    if not given.page:
         for name, part in parts.items():
             print(f"\n{name}\n\n{part}")
     if given.figure:

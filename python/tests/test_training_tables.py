@@ -1,7 +1,8 @@
-"""examples/training: tables of logs, and that the page has the numbers of the kept ones."""
+"""examples/training: tables of logs, and that the page and its notes have the numbers of the kept ones."""
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 import unittest
@@ -198,12 +199,13 @@ class Tables(unittest.TestCase):
 
 class Page(unittest.TestCase):
     def test_has_the_numbers_of_the_kept_logs(self) -> None:
-        page = ROOT / "docs/training.md"
+        pages = [ROOT / "docs/training.md", *(ROOT / "docs/notes").glob("*-training-*.md")]
+        written = "".join(page.read_text("utf-8") for page in pages)
+        self.assertEqual(written.count("<!-- training: "), 26)
         with tempfile.TemporaryDirectory() as folder:
-            copy = Path(folder) / "training.md"
-            copy.write_bytes(page.read_bytes())
-            program(FOLDER / "tables.py", "--page", copy)
-            self.assertEqual(copy.read_text("utf-8"), page.read_text("utf-8"))
+            copies = [Path(shutil.copy(page, folder)) for page in pages]
+            program(FOLDER / "tables.py", "--page", *copies)
+            self.assertEqual("".join(copy.read_text("utf-8") for copy in copies), written)
 
     def test_ranks_and_errors(self) -> None:
         a, b = np.array([3.0, 1.0, 2.0, 2.0]), np.array([1.0, 5.0, 2.0, 3.0])

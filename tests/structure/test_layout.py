@@ -242,7 +242,7 @@ class Docs(unittest.TestCase):
     def test_pages_are_at_most_100_columns_wide(self) -> None:
         """Tables, code and pictures apart."""
         wide = []
-        for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]:
+        for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
             is_code = False
             for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
                 is_code ^= line.startswith("```")
@@ -250,6 +250,12 @@ class Docs(unittest.TestCase):
                 if len(line) > 100 and not apart:
                     wide.append(f"{page.name}:{number}: {len(line)} columns")
         self.assertEqual(wide, [])
+
+    def test_guides_are_short_and_have_their_tables_in_notes(self) -> None:
+        for name in ("normalizers", "retrieval", "training", "validity"):
+            page = (ROOT / f"docs/{name}.md").read_text(encoding="utf-8")
+            self.assertLessEqual(page.count("\n"), 150, name)
+            self.assertIn("](notes/", page)
 
 
 if __name__ == "__main__":
