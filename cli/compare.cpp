@@ -19,7 +19,6 @@ struct CompareCommand {
 };
 
 int run(CompareCommand& options) {
-  options.run.input.set_kind(options.request.fit);
   options.run.input.set_kind(options.request.confirm);
   RunSteps steps;
   steps.measure = [&](Session& session) { return session.compare(options.request); };
@@ -34,8 +33,8 @@ void add_compare(CLI::App& app, Action& action) {
       "compare", "Change the normalizer or pattern of attention, and measure again");
   auto options = std::make_shared<CompareCommand>();
   const std::vector<Option> all = options_of(options->request);
-  const std::vector<std::string> first = {"normalizer", "pattern", "each",   "plan",
-                                          "fit",        "confirm", "layers", "heads"};
+  const std::vector<std::string> first = {"normalizer", "pattern", "each", "plan",
+                                          "confirm",    "layers",  "heads"};
   add_options(*command, only(all, first));
   options->run.input.add_to(*command);
   add_options(*command, without(all, first));

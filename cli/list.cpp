@@ -173,7 +173,7 @@ std::string traits_text(const NormalizerTraits& traits) {
   return text;
 }
 
-// Example: [{"key": "t", "default": 1, "takes": "a number above 0", "fit": {...}}].
+// Example: [{"key": "t", "default": 1, "takes": "a number above 0"}].
 nlohmann::ordered_json parameters_json(const Parameters& parameters) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Parameter& parameter : parameters.declared()) {
@@ -181,12 +181,6 @@ nlohmann::ordered_json parameters_json(const Parameters& parameters) {
     std::visit([&](const auto& initial) { entry["default"] = initial; }, parameter.initial);
     entry["takes"] = parameter.takes();
     entry["words"] = parameter.words;
-    entry["fit"] = nullptr;
-    if (parameter.fit) {
-      entry["fit"] = {{"low", parameter.fit->low},
-                      {"high", parameter.fit->high},
-                      {"geometric", parameter.fit->geometric}};
-    }
     list.push_back(std::move(entry));
   }
   return list;

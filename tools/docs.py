@@ -29,13 +29,7 @@ def table(titles: list[str], rows: list[list[str]]) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in cells)
 
 
-def range_text(fit: dict[str, Any] | None) -> str:
-    if fit is None:
-        return ""
-    return f"{fit['low']:g} to {fit['high']:g}{', in equal ratios' if fit['geometric'] else ''}"
-
-
-def parameters(listed: list[dict[str, Any]], fitted: bool) -> str:
+def parameters(listed: list[dict[str, Any]]) -> str:
     rows = []
     for entry in listed:
         for place, parameter in enumerate(entry["accepts"]):
@@ -46,9 +40,8 @@ def parameters(listed: list[dict[str, Any]], fitted: bool) -> str:
                 default if isinstance(default, str) else f"{default:g}",
                 parameter["takes"],
             ]
-            rows.append(row + [range_text(parameter["fit"])] if fitted else row)
-    titles = ["name", "parameter", "default", "takes"]
-    return table(titles + ["`compare --fit` looks in"] if fitted else titles, rows)
+            rows.append(row)
+    return table(["name", "parameter", "default", "takes"], rows)
 
 
 def metrics(command: str) -> str:
@@ -132,8 +125,8 @@ def tables(program: Path) -> dict[str, Callable[[], str]]:
         return lambda: options_of(command, listed("options"))
 
     return {
-        "normalizers": lambda: parameters(listed("list", "normalizers", "--json"), fitted=True),
-        "patterns": lambda: parameters(listed("list", "patterns", "--json"), fitted=False),
+        "normalizers": lambda: parameters(listed("list", "normalizers", "--json")),
+        "patterns": lambda: parameters(listed("list", "patterns", "--json")),
         "metrics_of_scan": lambda: metrics("scan"),
         "metrics_of_compare": lambda: metrics("compare"),
         "metrics_of_converge": lambda: metrics("converge"),

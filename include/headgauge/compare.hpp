@@ -23,9 +23,6 @@ struct Intervention {
   std::string label;     // the normalizer, pattern or plan, as the user named it
   bool of_plan = false;  // whether a plan says what each head does
   HeadInterventions heads;
-  PerHead<double> fitted;            // the parameter that fit_interventions() chose; empty: none
-  std::string fitted_key;            // the name of the fitted parameter
-  std::vector<std::string> notices;  // messages of fit_interventions()
 };
 
 // The unit that is changed at a time.
@@ -68,15 +65,6 @@ std::vector<Intervention> make_interventions(const CompareOptions& options,
 // changes heads, but none of the chosen ones.
 Intervention make_intervention(const AttentionPlan& plan, const CompareOptions& options,
                                const HeadSource& source, const std::string& label);
-
-// Chooses a parameter for every intervention and head: the value that changes the head's output
-// least on the text of `source` at the longest length. Searches a grid, then twice a finer grid
-// around the best value. Leaves normalizers alone if they have no parameter or if their parameter
-// was given. Intervention::notices names these, and every best value that lies at the end of its
-// range.
-void fit_interventions(HeadSource& source, const CompareOptions& options,
-                       std::vector<Intervention>& interventions, Progress* progress = nullptr,
-                       std::stop_token stop = {});
 
 // Measures the source unchanged, then under every intervention. The metrics of scan() get the
 // dimension "normalizer" (or "pattern" if the interventions are patterns) after layer and head; its

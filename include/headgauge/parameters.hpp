@@ -24,14 +24,6 @@ struct NumberDomain {
   std::string text() const;  // "a whole number of at least 1 up to 32"
 };
 
-// The range in which fit_interventions() searches for the best value.
-struct FitRange {
-  double low = 0;
-  double high = 0;
-  bool geometric = true;    // tries values in equal ratios; else in equal steps
-  bool up_to_keys = false;  // tries no value above the number of keys of the longest row
-};
-
 using ParameterValue = std::variant<double, std::string>;
 
 struct Parameter {
@@ -39,7 +31,6 @@ struct Parameter {
   ParameterValue initial = 0.0;          // the value if none is given
   std::optional<NumberDomain> domain{};  // absent if it accepts words only
   std::vector<std::string> words{};      // words that it accepts in addition to numbers
-  std::optional<FitRange> fit{};         // absent if it is not fitted
   std::string at_most{};                 // key of an earlier parameter whose value bounds this one
   bool always_listed = true;             // if false, text() omits it unless it was given
   // Describes the accepted values: "a number above 0", "one of exp, softplus".

@@ -156,8 +156,6 @@ struct ScanRequest {
 struct CompareRequest {
   CompareOptions options = {};
   std::vector<std::string> plans = {};  // plan files to compare with the unchanged model
-  // Another text, on which the parameter of each normalizer is fitted (fit_interventions()).
-  Texts fit = {};
   // Another text, on which interventions that lower the loss are measured again (confirm_gains()).
   Texts confirm = {};
   TaskFiles tasks = {};

@@ -198,7 +198,6 @@ def compare(
     threads: int | None = None,
     seed: int | None = None,
     plan: str | Sequence[str] | None = None,
-    fit: TextOrIds | None = None,
     confirm: TextOrIds | None = None,
     tasks: str | Sequence[str] | None = None,
     probe: str | Sequence[str] | None = None,
@@ -289,15 +288,10 @@ def compare(
         Plans to compare with the unchanged model, which headgauge plan wrote. You may give patterns or
         normalizers too; `layers` and `heads` choose among the heads of a plan. See docs/plan.md; a plan
         for another model is refused.
-    fit: TextOrIds
-        Choose the parameter of each normalizer, head by head, that changes the head's output least on
-        this other text (ids, with tokens). The normalizers are then measured on the other text; the two
-        must differ. A given parameter is kept, and a normalizer without a parameter is not fitted; a
-        notice says so.
     confirm: TextOrIds
         Test on this other text (ids, with tokens) the changes that lower the loss, each alone and all
         together; only a change that lowers it there too is recommended. It must differ from the text
-        that is measured and from that of `fit`.
+        that is measured.
     tasks: str | Sequence[str]
         Task files, whose cases the model answers beside the text or without one. Each line is a case: a
         prompt and its answer. See docs/tasks.md.

@@ -153,7 +153,6 @@ MetricName = Literal[
     "loss_change_together",
     "kl",
     "same_token",
-    "fitted_parameter",
     "loss",
     "loss_by_gap",
     "horizon",

@@ -58,7 +58,7 @@ class ScanTest(CommandTest):
             lambda: quick([WORDS, str(file)]),
             lambda: headgauge.scan(MODEL, text=str(file), **QUICK),
             lambda: headgauge.compare(MODEL, str(file), normalizer="ssmax", **QUICK),
-            lambda: headgauge.compare(MODEL, WORDS, normalizer="ssmax", fit=str(file), **QUICK),
+            lambda: headgauge.compare(MODEL, WORDS, normalizer="ssmax", confirm=str(file), **QUICK),
             lambda: headgauge.converge(MODEL, str(file), lengths=[32]),
             lambda: headgauge.validate(MODEL, [str(file), WORDS], lengths=[32]),
             lambda: headgauge.plan(MODEL, str(file), confirm=WORDS),

@@ -127,11 +127,6 @@ class Hybrids(unittest.TestCase):
                 self.assertEqual(compared.coords["layer"], ATTEND)
                 for name in ("output_change", "entropy", *(["loss_change"] if each else [])):
                     self.assertTrue(np.isfinite(compared[name].values[:, :, 1:]).all(), name)
-        fitted = headgauge.compare(
-            self.model, TEXTS[:1], fit=TEXTS[1:], normalizer=["softmax"], lengths=[LENGTH]
-        )
-        self.assertEqual(fitted["fitted_parameter"].values.shape[:2], (2, HEADS))
-        self.assertTrue(np.isfinite(fitted["fitted_parameter"].values[..., 1]).all())
         converged = headgauge.converge(self.model, TEXTS[0], lengths=[LENGTH])
         self.assertEqual(converged.coords["layer"], ATTEND)
         self.assertIn("cache_bytes", converged)

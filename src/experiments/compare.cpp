@@ -246,7 +246,6 @@ class Comparison {
     leave_out_not_finite(results);
     write_token_losses(results);
     write_output_change(results);
-    write_fitted(results);
     std::vector<const Results*> runs;
     for (const Results& run : runs_) {
       runs.push_back(&run);
@@ -350,23 +349,6 @@ class Comparison {
     }
   }
 
-  void write_fitted(Results& results) const {
-    LabelledArray* fitted = nullptr;
-    for (std::size_t place = 1; place <= finished_.size(); ++place) {
-      const Intervention& intervention = interventions_[finished_[place - 1]];
-      if (intervention.fitted.empty()) continue;
-      if (fitted == nullptr) {
-        fitted = &add_declared(results, metric::fitted_parameter, {"layer", "head", dimension_});
-      }
-      results.settings["fitted_keys"][intervention.label] = intervention.fitted_key;
-      intervention.fitted.each([&](int layer, int head, double value) {
-        if (std::isnan(value)) return;
-        const Index of_layer = source_.info().attention_layers_before(layer);
-        (*fitted)({of_layer, head, static_cast<Index>(place)}) = value;
-      });
-    }
-  }
-
   void add_notices(Results& results) const {
     if (!predicts_) {
       results.notices.push_back("there is no loss and no divergence, and no recommendation: " +
@@ -379,10 +361,8 @@ class Comparison {
     results.notices.insert(results.notices.end(), left_out_.begin(), left_out_.end());
     const auto longest = static_cast<Index>(results.coord_numbers("length").back());
     for (const Intervention& intervention : interventions_) {
-      results.notices.insert(results.notices.end(), intervention.notices.begin(),
-                             intervention.notices.end());
       const auto changed = std::ranges::find_if(intervention.heads, &HeadIntervention::changes);
-      if (changed == intervention.heads.end() || !intervention.fitted.empty()) continue;
+      if (changed == intervention.heads.end()) continue;
       for (const std::string& notice : changed->notices(source_.info(), longest)) {
         results.notices.push_back(notice);
       }

@@ -10,8 +10,6 @@
 
 #include "experiments/gains.hpp"
 #include "experiments/reach.hpp"
-#include "experiments/selectivity.hpp"
-#include "experiments/temperature_range.hpp"
 #include "findings/answers.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/compare.hpp"
@@ -31,25 +29,8 @@ constexpr std::size_t kMostLines = 8;  // maximum number of recommendation lines
 constexpr const char* kLongerText =
     "The standard error comes from the blocks of a text: a longer text has more.";
 
-// Returns the intervention's name, and the value fitted to the head.
 std::string label(const Results& results, const Candidate& candidate) {
-  const std::string name =
-      results.require_coord(intervention_dimension(results)).label(candidate.intervention);
-  const auto keys = results.settings.find("fitted_keys");
-  std::string key;
-  if (keys != results.settings.end() && keys->is_object()) {
-    key = value_or<std::string>(*keys, name, "");
-  }
-  if (key.empty()) return name;
-  const char* join = name.find(':') == std::string::npos ? ":" : ",";
-  if (!candidate.head || candidate.head->head < 0) {
-    return fmt::format("{}{}{} fitted", name, join, key);
-  }
-  const auto value = find_cell(results, metric::fitted_parameter,
-                               {{"layer", candidate.head->layer_index},
-                                {"head", candidate.head->head_index},
-                                {intervention_dimension(results), candidate.intervention}});
-  return value ? fmt::format("{}{}{}={}", name, join, key, value->value) : name;
+  return results.require_coord(intervention_dimension(results)).label(candidate.intervention);
 }
 
 // Returns the selection of an option, such as "head 1.4" or "heads 1.4,2.*"; empty if it selected
@@ -355,12 +336,6 @@ std::vector<SummaryLine> summarize_comparison(const Results& results) {
           each_head ? next::kConfirm : next::kOneHead);
     }
   }
-  for (std::string& text : selectivity_of_patterns(results)) {
-    add(SummaryLine{std::move(text), {}, {}},
-        "Fewer keys alone lower the entropy: a pattern selects only if it lowers the entropy more "
-        "than the same number of random keys would.",
-        next::kEachLayer);
-  }
   if (results.metric(metric::loss_change) != nullptr && results.coord("pattern") != nullptr &&
       results.coord("task") == nullptr) {
     add(SummaryLine{summary::kFarBack, {}, {}},
@@ -375,9 +350,6 @@ std::vector<SummaryLine> summarize_comparison(const Results& results) {
         "tokens repeat nothing, so the mean loss hides it.",
         next::kEachLayer);
   }
-  add(temperature_range(results),
-      "The temperature matters little to the loss of this text within that range.",
-      next::kEachLayer);
   for (SummaryLine& line : Recommendations(results).lines()) lines.push_back(std::move(line));
   return lines;
 }

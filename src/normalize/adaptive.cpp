@@ -178,7 +178,7 @@ NormalizerEntries adaptive_normalizers() {
        }},
       {{"softcap",
         "softmax(c tanh(l/c))",
-        {{.key = "c", .initial = 50.0, .domain = kPositive, .fit = FitRange{0.5, 128}}},
+        {{.key = "c", .initial = 50.0, .domain = kPositive}},
         "Gemma 2; docs/mathematics.md N18",
         "1/2",
         "applies"},

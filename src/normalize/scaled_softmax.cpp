@@ -130,14 +130,12 @@ Made fixed(NormalizerInfo info, double scale) {
 
 // softmax(c l) with a scale c that depends on the length or the position.
 NormalizerEntries scaled_by_length() {
-  const Parameter train_length = {.key = "train",
-                                  .initial = 512.0,
-                                  .domain = NumberDomain{.lowest = 2, .whole = true},
-                                  .fit = FitRange{2, 16384}};
+  const Parameter train_length = {
+      .key = "train", .initial = 512.0, .domain = NumberDomain{.lowest = 2, .whole = true}};
   return {
       {{"ssmax",
         "softmax((s log n + b) l), n = number of visible keys (other papers define n differently)",
-        {{.key = "s", .initial = 0.43, .domain = kNotNegative, .fit = FitRange{0.02, 2}},
+        {{.key = "s", .initial = 0.43, .domain = kNotNegative},
          {.key = "b", .initial = 0.0, .domain = kNotNegative}},
         "Nakanishi 2025 (arXiv 2501.19399); docs/mathematics.md N2",
         "(s log n + b)/2",
@@ -193,7 +191,7 @@ NormalizerEntries scaled_softmax_normalizers() {
   NormalizerEntries all = {
       {{"softmax",
         "a_i = exp(l_i/t) / sum_j exp(l_j/t)",
-        {{.key = "t", .initial = 1.0, .domain = kPositive, .fit = FitRange{0.1, 10}}},
+        {{.key = "t", .initial = 1.0, .domain = kPositive}},
         "Vaswani et al. 2017; paper A, section 2; docs/mathematics.md N1",
         "1/(2t)",
         "applies"},
@@ -213,7 +211,7 @@ NormalizerEntries scaled_softmax_normalizers() {
   const NormalizerEntries others = {
       {{"yarn",
         "softmax(m^2 l), m = 0.1 ln(factor) + 1",
-        {{.key = "factor", .initial = 4.0, .domain = kPositive, .fit = FitRange{1, 256}}},
+        {{.key = "factor", .initial = 4.0, .domain = kPositive}},
         "Peng et al. 2023 (YaRN), factor = context extension; docs/mathematics.md N3",
         "m^2/2",
         "applies"},
@@ -224,7 +222,7 @@ NormalizerEntries scaled_softmax_normalizers() {
        }},
       {{"cosine",
         "softmax(g cos(q, k_i)): queries and keys scaled to length 1",
-        {{.key = "g", .initial = 10.0, .domain = kPositive, .fit = FitRange{0.5, 128}}},
+        {{.key = "g", .initial = 10.0, .domain = kPositive}},
         "Henry et al. 2020 (QKNorm), Swin v2; docs/mathematics.md N15",
         "g/2",
         "applies: logits lie within [-g, g]"},

@@ -80,10 +80,7 @@ class Stieltjes final : public RidgeNormalizer {
 NormalizerEntries stieltjes_normalizers() {
   return {{{"stieltjes",
             "a_i = (lam - l_i)^-q with lam > max l such that the weights sum to 1",
-            {{.key = "q",
-              .initial = 4.0,
-              .domain = NumberDomain{.lowest = 0.02, .highest = 64},
-              .fit = FitRange{0.5, 64}}},
+            {{.key = "q", .initial = 4.0, .domain = NumberDomain{.lowest = 0.02, .highest = 64}}},
             "experiments in public code, no paper found; docs/mathematics.md N14",
             "q 2^-(1 + 1/q)",
             "does not apply: not F(l_i) / sum F"},

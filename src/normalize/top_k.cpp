@@ -107,10 +107,7 @@ class TopK final : public Normalizer {
 NormalizerEntries top_k_normalizers() {
   return {{{"topk",
             "softmax over the k largest logits, 0 elsewhere; all keys if k >= n",
-            {{.key = "k",
-              .initial = 8.0,
-              .domain = kCount,
-              .fit = FitRange{.low = 1, .high = 1024, .up_to_keys = true}}},
+            {{.key = "k", .initial = 8.0, .domain = kCount}},
             "Explicit Sparse Transformer; Gupta et al. 2021; docs/mathematics.md N12",
             "none: weights jump when the set of kept keys changes; 1/2 between jumps",
             "does not apply: not F(l_i) / sum F"},

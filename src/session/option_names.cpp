@@ -23,7 +23,6 @@ const Names& names() {
   static const Names all = [] {
     Names names = {
         {"compare() and CompareOptions::patterns", "headgauge compare --pattern"},
-        {"fit_interventions()", "--fit"},
         {"confirm_gains()", "compare --confirm FILE"},
         {"parse_token_ids()", "--tokens"},
         {"reproduce_limits() with LimitsOptions::cut", "reproduce limits MODEL --text FILE"},

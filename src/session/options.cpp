@@ -79,16 +79,6 @@ std::vector<Option> options_of(CompareRequest& request) {
            .expects = "a file",
            .named = "plan",
            .names_files = true},
-          {.member = "CompareRequest::fit",
-           .value = &request.fit,
-           .form = "FILE...",
-           .group = option_group::changed,
-           .help = "Choose the parameter of each normalizer, head by head, that changes the head's "
-                   "output least on this other text (ids, with --tokens)",
-           .details = "The normalizers are then measured on the other text; the two must differ. A "
-                      "given parameter is kept, and a normalizer without a parameter is not "
-                      "fitted; a notice says so",
-           .expects = "a file"},
           {.member = "CompareRequest::confirm",
            .value = &request.confirm,
            .form = "FILE...",
@@ -96,7 +86,7 @@ std::vector<Option> options_of(CompareRequest& request) {
            .help =
                "Test on this other text (ids, with --tokens) the changes that lower the loss, each "
                "alone and all together; only a change that lowers it there too is recommended",
-           .details = "It must differ from the text that is measured and from that of `--fit`",
+           .details = "It must differ from the text that is measured",
            .expects = "a file"}});
   append(options, options_of(request.tasks, "CompareRequest::", true));
   return options;

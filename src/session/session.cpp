@@ -31,33 +31,19 @@ void require_something_to_compare(const CompareRequest& request) {
                            "add CompareOptions::normalizers = ssmax,sparsemax or "
                            "CompareOptions::patterns = window:size=128"));
   }
-  if (!request.fit.empty() && patterns) {
-    throw UsageError(fault("CompareRequest::fit", "CompareOptions::normalizers",
-                           "CompareOptions::patterns",
-                           "only parameters of normalizers are fitted"));
-  }
 }
 
-// Opens the texts of `option`, which must not share tokens with the run's other texts.
-std::shared_ptr<HeadSource> open_other(const Input& input, const CompareRequest& request,
-                                       const std::string& option, const Texts& texts,
-                                       const SourceInfo& measured) {
+// Opens the texts of `option`, which must not share tokens with those that are measured.
+std::shared_ptr<HeadSource> open_other(const Input& input, const std::string& option,
+                                       const Texts& texts, const SourceInfo& measured) {
   if (measured.family == "dump") {
     throw UnsupportedError(fault(option, "a model that can read another text",
                                  "a dump, which holds its own queries", "give a checkpoint"));
   }
   const Input other = input.with(texts);
-  const auto refuse = [&](const char* same) {
-    throw UsageError(fault(option, fmt::format("another text than {}", same), "the same text",
+  if (share_tokens(load_documents(other), load_documents(input))) {
+    throw UsageError(fault(option, "another text than the one that is measured", "the same text",
                            "what is chosen on a text must not be judged on it"));
-  };
-  const std::vector<Document> documents = load_documents(other);
-  const auto shares = [&](const Input& one) {
-    return share_tokens(documents, load_documents(one));
-  };
-  if (shares(input)) refuse("the one that is measured");
-  if (&texts != &request.fit && !request.fit.empty() && shares(input.with(request.fit))) {
-    refuse("that of CompareRequest::fit");
   }
   return open_source(other);
 }
@@ -116,8 +102,7 @@ Results Session::compare(CompareRequest request) {
   Running running = begin();
   Input input = this->input("compare");
   input.take(request.options.scan);
-  input.read_again =
-      !request.fit.empty() || !request.confirm.empty() || !request.tasks.probes.empty();
+  input.read_again = !request.confirm.empty() || !request.tasks.probes.empty();
   input.cases = load_cases(input, request.tasks, request.options.scan.seed);
   const auto source = open_source(input);
   if (!request.confirm.empty() && !source->info().has_text()) {
@@ -142,18 +127,13 @@ Results Session::compare(CompareRequest request) {
     std::shared_ptr<HeadSource> unseen;
     if (!request.confirm.empty()) {
       const char* const option = "CompareRequest::confirm";
-      unseen = open_other(input, request, option, request.confirm, source->info());
+      unseen = open_other(input, option, request.confirm, source->info());
       if (!source->info().has_loss) {
         throw UnsupportedError(fault(option, "a model with a loss", source->info().family,
                                      "without a loss nothing is recommended"));
       }
     }
     RunObserver* const observer = running.observer();
-    if (!request.fit.empty()) {
-      const auto calibration =
-          open_other(input, request, "CompareRequest::fit", request.fit, source->info());
-      fit_interventions(*calibration, request.options, interventions, observer, run_.stop);
-    }
     Results results =
         headgauge::compare(*source, request.options, interventions, observer, run_.stop);
     if (unseen != nullptr) {

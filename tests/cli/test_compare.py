@@ -165,29 +165,6 @@ class Compare(CompareTest):
         self.assertIn("+0.0000", rows[2])
         self.assertIn("No recommendation", done.out)
 
-    def test_fit_on_another_text(self) -> None:
-        self.ids(90, vocabulary=37, name="other.txt")
-        model = (*self.model[:3], "--lengths", "16,90")
-        results = self.compare(
-            "--normalizer",
-            "ssmax,entmax,logn,topk:k=3",
-            "--fit",
-            "other.txt",
-            "--measures",
-            "weights",
-            model=model,
-        )
-        fitted = results["metrics"]["fitted_parameter"]
-        self.assertEqual(fitted["dims"], ["layer", "head", "normalizer"])
-        for head in (head for layer in fitted["values"] for head in layer):
-            self.assertIsNone(head[0])
-            self.assertGreater(head[1], 0.02)
-            self.assertGreater(head[2], 1)
-            self.assertEqual(head[3:], [None, None])  # nothing to choose; given
-        self.assertEqual(results["settings"]["fitted_keys"], {"ssmax": "s", "entmax": "alpha"})
-        said = [n for n in results["notices"] if "nothing is fitted" in n]
-        self.assertEqual([n.partition(": ")[0] for n in said], ["logn", "topk:k=3"])
-
     def test_a_dump_has_outputs_but_no_loss(self) -> None:
         values = {
             f"layers.{layer}.v": ([3, 40, 8], [(7 * i % 23) / 9 for i in range(960)]) for layer in range(2)
@@ -213,41 +190,6 @@ class CompareRefuses(CompareTest):
         self.refuse(USAGE, *base, "--normalizer", "topk", "--pattern", "window", form=False)
         self.refuse(USAGE, *base, "--normalizer", "topk", "--each", "token", form=False)
         self.refuse(USAGE, *base, "--normalizer", "topk", "--heads", "9.9", says="--heads")
-
-    def test_fit_needs_another_text(self) -> None:
-        base = ("compare", *self.model)
-        longer = (self.folder / "ids.txt").read_text() + " 7 8 9\n"
-        self.write("longer.txt", longer)
-        self.refuse(
-            USAGE,
-            *base,
-            "--normalizer",
-            "ssmax",
-            "--fit",
-            "longer.txt",
-            says="another text than the one that is measured",
-        )
-        self.refuse(
-            USAGE,
-            *base,
-            "--normalizer",
-            "ssmax",
-            "--fit",
-            "ids.txt",
-            says="another text than the one that is measured",
-        )
-        self.refuse(USAGE, *base, "--pattern", "window", "--fit", "ids.txt", says="--fit")
-        make_dump(self.folder / "d.safetensors", 1, 2, 40, 8)
-        self.refuse(
-            UNSUPPORTED,
-            "compare",
-            "d.safetensors",
-            "--normalizer",
-            "ssmax",
-            "--fit",
-            "ids.txt",
-            says="a dump",
-        )
 
 
 class CompareOnModels(CommandTest):
@@ -329,15 +271,6 @@ class CompareOnModels(CommandTest):
         (self.folder / "other.txt").write_text(" ".join(str(i % 7) for i in range(96)))
         base = ("compare", "model", "--tokens", "ids.txt", "--normalizer", "ssmax")
         self.refuse(USAGE, *base, "--confirm", "ids.txt", says="another text than the one that is measured")
-        self.refuse(
-            USAGE,
-            *base,
-            "--fit",
-            "other.txt",
-            "--confirm",
-            "other.txt",
-            says="another text than that of --fit",
-        )
         make_dump(self.folder / "d.safetensors", 1, 2, 40, 8)
         self.refuse(
             UNSUPPORTED,

@@ -356,7 +356,7 @@ class Texts(FilesTest):
             "named",
             "--normalizer",
             "ssmax",
-            "--fit",
+            "--confirm",
             "other.txt",
             says=("named", "compare reads it more than once"),
         )

@@ -63,8 +63,7 @@ class Reads(CommandTest):
         self.write("out/results.json", (self.folder / "c.txt").read_text())
         self.write("out/plan.json", (self.folder / "c.txt").read_text())
         compare = ("compare", "model", *SCAN[2:], "--tokens", "a.txt", "--normalizer", "ssmax")
-        for option in ("--fit", "--confirm"):
-            self.apart(*compare, option, "out/results.json", "--out", "out")
+        self.apart(*compare, "--confirm", "out/results.json", "--out", "out")
         for name in ("results.json", "plan.json"):
             self.apart(*PLAN, "--tokens", "a.txt", "b.txt", "--confirm", "out/" + name, "--out", "out")
         task = f'{{"prompt": {[*range(30)]}, "answer": [1]}}\n'

@@ -94,9 +94,8 @@ class Shards(SharesTest):
         self.assertIn("Written: merged/results.json", printed.out)
         self.assert_same("merged", "one")
 
-    def test_a_fit_and_a_confirmation_are_made_of_all(self) -> None:
+    def test_a_confirmation_is_made_of_all(self) -> None:
         text = (DEMO.parent / "text.txt").read_text("utf-8")
-        self.write("fit.txt", text[5800:6500])
         self.write("unseen.txt", text[6500:6900])
         self.write("unseen2.txt", text[5000:5500])
         words = [
@@ -106,8 +105,6 @@ class Shards(SharesTest):
             *self.documents[:3],
             "--normalizer",
             "ssmax",
-            "--fit",
-            "fit.txt",
             "--confirm",
             "unseen.txt",
             "unseen2.txt",

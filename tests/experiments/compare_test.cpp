@@ -323,27 +323,5 @@ TEST(Compare, NothingIsRecommendedForThePhantom) {
   }
 }
 
-TEST(FitInterventions, SoftmaxFitsItselfAndAGivenParameterStays) {
-  const auto source = open_plain();
-  const CompareOptions options = few_measures();
-  auto interventions =
-      interventions_of({"softmax", "ssmax:s=0.43", "sparsemax", "cosine"}, source->info());
-  fit_interventions(*source, options, interventions);
-  for (const double t : interventions[0].fitted) EXPECT_EQ(t, 1);
-  EXPECT_TRUE(interventions[1].fitted.empty());
-  EXPECT_TRUE(interventions[2].fitted.empty());
-  EXPECT_EQ(interventions[3].fitted_key, "g");
-  // No other value of the parameter changes the head's output less.
-  const Results fitted = compare(*source, options, interventions);
-  for (const char* other : {"cosine:g=1", "cosine:g=4", "cosine:g=10", "cosine:g=30"}) {
-    const Results fixed = compared(*source, options, {other});
-    for (Index head = 0; head < source->info().heads; ++head) {
-      EXPECT_LE(fitted.at("output_change", {0, head, 4, 1}),
-                fixed.at("output_change", {0, head, 1, 1}) + 1e-9)
-          << other;
-    }
-  }
-}
-
 }  // namespace
 }  // namespace headgauge

@@ -93,7 +93,7 @@ def commands(trial: Trial) -> list[tuple[tuple[str, ...], list[str]]]:
             ["of-plan/plan.json"],
         ),
         (
-            ("compare", *scan[1:], "--normalizer", "ssmax", "--fit", "c.txt"),
+            ("compare", *scan[1:], "--normalizer", "ssmax", "--confirm", "c.txt"),
             ["model", "a.txt", "c.txt", "model/model.safetensors"],
         ),
         (PLAN, ["model", "a.txt", "c.txt"]),

@@ -106,7 +106,6 @@ TEST(ForeignResults, SinksThatAreNoneCountAsMissing) {
 TEST(ForeignResults, ComparisonsDoNotTrustTheirSettings) {
   Json compare = seed("compare.json");
   for (const Json& other : {Json(7), Json(nullptr), Json({{"ssmax:s=0.43", 1}}), Json("s")}) {
-    compare["settings"]["fitted_keys"] = other;
     compare["settings"]["layers"] = other;
     compare["settings"]["confirm_length"] = other;
     compare["settings"]["confirm_text"] = {{"names", {other}}};

@@ -7,13 +7,14 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "headgauge/normalize.hpp"
 
 namespace headgauge {
 
-// For each parameter: every other word that it takes, and a value well inside its range for --fit.
+// For each parameter: every other word that it takes, and one and a half times its number.
 inline std::vector<std::string> other_values(const NormalizerInfo& info) {
   std::vector<std::string> specs;
   for (const Parameter& parameter : info.parameters.declared()) {
@@ -21,10 +22,11 @@ inline std::vector<std::string> other_values(const NormalizerInfo& info) {
     for (const std::string& word : parameter.words) {
       if (parameter.initial != ParameterValue(word)) specs.push_back(begin + word);
     }
-    if (!parameter.fit) continue;
-    const auto [low, high, geometric, up_to_keys] = *parameter.fit;
-    double value = geometric ? low * std::pow(high / low, 0.75) : low + 0.75 * (high - low);
+    if (!parameter.domain) continue;
+    const double* const initial = std::get_if<double>(&parameter.initial);
+    double value = initial == nullptr || *initial == 0 ? -0.5 : 1.5 * *initial;
     if (parameter.domain->whole) value = 2 * std::round(value / 2);
+    if (!parameter.domain->contains(value)) value = 0.5;
     specs.push_back(begin + fmt::format("{:.4g}", value));
   }
   return specs;

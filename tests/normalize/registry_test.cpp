@@ -66,19 +66,6 @@ TEST(Registry, ParametersThatTakeWordsShowThem) {
             "one of exp, softplus, sigmoid, 1+l^2, taylor2");
 }
 
-// Whatever the declaration says of a parameter: the ends of its range for --fit are values of it.
-TEST(Registry, RangesForFittingLieInTheDomain) {
-  for (const NormalizerInfo& info : normalizers()) {
-    for (const Parameter& parameter : info.parameters.declared()) {
-      if (!parameter.fit) continue;
-      ASSERT_TRUE(parameter.domain) << info.name;
-      EXPECT_TRUE(parameter.domain->contains(parameter.fit->low)) << info.name;
-      EXPECT_TRUE(parameter.domain->contains(parameter.fit->high)) << info.name;
-      EXPECT_LT(parameter.fit->low, parameter.fit->high) << info.name;
-    }
-  }
-}
-
 TEST(Registry, RefusesWhatItCannotRead) {
   using ::testing::AssertionResult;
   const auto expect = [](const std::string& spec, const std::string& part) {

@@ -357,16 +357,6 @@ TEST(Passes, NormalizersThatGoByPositionAreForCausalModels) {
                UsageError);
 }
 
-TEST(Passes, FitsAtTheLongestLength) {
-  auto source = tiny_source({framed(200)}), calibration = tiny_source({framed(90, 5)});
-  const CompareOptions options = compare_options({16, 64}, {"softmax"});
-  auto interventions = make_interventions(options, source->info());
-  fit_interventions(*calibration, options, interventions);
-  for (const double fitted : interventions[0].fitted)
-    EXPECT_NEAR(fitted, 1, 1e-2);  // nothing to change
-  EXPECT_NO_THROW(compare(*source, options, interventions));
-}
-
 // A dump of a bidirectional model: at a shorter length its heads attend among the first keys.
 TEST(Passes, ADumpIsCutToItsFirstTokens) {
   const testing::TemporaryFolder folder("dump-passes");

@@ -150,7 +150,6 @@ export type DeclaredMetric =
   | "loss_change_together"
   | "kl"
   | "same_token"
-  | "fitted_parameter"
   | "loss"
   | "loss_by_gap"
   | "horizon"
