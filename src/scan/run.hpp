@@ -1,4 +1,4 @@
-// scan() as used by compare(), converge() and fit_interventions().
+// scan() as used by compare() and converge().
 #pragma once
 
 #include <functional>
