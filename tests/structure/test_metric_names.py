@@ -34,7 +34,7 @@ class Cpp(unittest.TestCase):
     OTHERS: ClassVar = {
         "loss": "make options output summary catalogue scan compare_table diff_table plan_table answers_table",
         "distance": "registry limits converge case_line write_cases",
-        "separability": "registry limits converge early_warning retrieval retrieval_claims warning_claims set_size_claims",
+        "separability": "registry limits converge early_warning retrieval retrieval_claims warning_claims temperature_claims",
         "sensitivity": "registry limits",
         "entropy": "retrieval_claims warning_claims table",
         "horizon": "synthetic_table",
