@@ -89,7 +89,6 @@ VIEWS = (
     "#heads",
     "#head/0.0",
     "#head/1.1",
-    "#multiples",
     "#model",
     "#papers",
     "#plan",

@@ -125,9 +125,6 @@ export const isLogarithmic = (
   results: Results, name: MetricName, values: readonly number[], ratio?: number,
 ): boolean => !results.isLinear(name) && isWide(values, ratio);
 
-// For the colours of a map and small panels, whose linear scales can show two decades.
-export const SMALL_RATIO = 100;
-
 // Makes an axis for values, such as changes of the loss, of which a few are far larger than all
 // others.
 export function bentAxis(label: string, unit: string, values: readonly number[]): ScatterAxis {

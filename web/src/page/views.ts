@@ -5,7 +5,6 @@ import { head } from "./head";
 import { heads } from "./heads";
 import { methods } from "./methods";
 import { model, papers, training } from "./galleries";
-import { multiples } from "./multiples";
 import { overview } from "./overview";
 import type { View } from "./page";
 import { plan } from "./plan";
@@ -19,7 +18,6 @@ export const views: readonly View[] = [
   training,
   heads,
   head,
-  multiples,
   model,
   changes,
   validity,

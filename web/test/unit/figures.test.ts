@@ -9,7 +9,6 @@ import { genericFigure } from "../../src/figures/generic";
 import { headFigures } from "../../src/figures/head";
 import { judgedCell } from "../../src/figures/heads";
 import { hasModelFigures, modelFigures } from "../../src/figures/model";
-import { multiplesFigure } from "../../src/figures/multiples";
 import { limitsFigures, tokensFigures } from "../../src/figures/papers";
 import { standardFigures } from "../../src/figures/standard";
 import {
@@ -303,11 +302,7 @@ describe("whatever a file holds", () => {
 
   it("draws 1200 heads", () => {
     const results = madeResults(madeScan({ layers: 48, heads: 25, lengths: [64, 128], sizes: [20] }));
-    const many = multiplesFigure(results, "entropy", {});
-    expect(many.rows).toHaveLength(2400);
-    expect(many.rows[2399]).toEqual([47, 24, 128, results.value("entropy", { layer: 47, head: 24 })]);
     standardFigures(results).forEach(expectWhole);
-    expectWhole(many);
   });
 
   it("shows a metric that it does not know", () => {
@@ -337,18 +332,6 @@ describe("whatever a file holds", () => {
     const made = madeCompare("normalizer");
     made.coords["normalizer"] = ["original", "<b>&\"bold\"</b>", "two"];
     modelFigures(madeResults(made)).forEach(expectWhole);
-  });
-
-  it("draws small multiples along any of the usual dims", () => {
-    const results = madeResults(madeScan());
-    for (const [name, dim] of [
-      ["entropy", "length"], ["entropy_by_position", "position"], ["sensitivity", "temperature"],
-      ["union_coverage", "length"],
-    ] as const) {
-      const multiples = multiplesFigure(results, name, {});
-      expect(multiples.columns).toContain(dim);
-      expectWhole(multiples);
-    }
   });
 });
 
