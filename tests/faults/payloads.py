@@ -89,11 +89,9 @@ VIEWS = (
     "#heads",
     "#head/0.0",
     "#head/1.1",
-    "#multiples",
     "#model",
     "#papers",
     "#plan",
-    "#methods",
     "#provenance",
     "#changes",
 )

@@ -6,8 +6,10 @@ import type { Figure } from "./figure";
 import { csvValue, formatNumber, formatWithError, metricLabel } from "./format";
 import { frame } from "./frame";
 import { overHeads } from "./heads";
-import { isLogarithmic, SMALL_RATIO, withScale } from "./scatter";
+import { isLogarithmic, withScale } from "./scatter";
 import { colourScale, themeOf } from "./theme";
+
+const LINEAR_RATIO = 100; // a linear scale of colours can show two decades
 
 // Example: "L = 1024, N = 20": the labels of the fixed dims.
 export function cellLabel(results: Results, metric: Metric | undefined, cell: Cell): string {
@@ -68,7 +70,7 @@ export function mapFigure(
       const scaled = own.scaled ?? shown;
       const scale = colourScale(scaled, {
         diverging: results.changed(name) !== undefined,
-        logarithmic: own.log ?? isLogarithmic(results, name, scaled, SMALL_RATIO),
+        logarithmic: own.log ?? isLogarithmic(results, name, scaled, LINEAR_RATIO),
       });
       const label = withScale(metricLabel(results, name), scale.kind === "sequential-log");
       const left = 18 + 7 * Math.max(...layers.map((label) => label.length));

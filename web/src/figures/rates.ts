@@ -3,16 +3,19 @@ import type { MetricName } from "../catalogue/catalogue";
 import * as Plot from "@observablehq/plot";
 import type { Results } from "../data/results";
 import { powerLaw } from "./error";
-import { curvesFigure, metricCurve, type Curve } from "./curves";
+import { curvesFigure, metricCurve, sizesAlong, type Curve } from "./curves";
 import type { Figure } from "./figure";
 import { csvValue, formatNumber, headLabel } from "./format";
 import { overHeads } from "./heads";
 import { scatterFigure, type ScatterPoint } from "./scatter";
 
-export const RATES_NEEDS: readonly MetricName[] = [
-  "horizon", "rate_mean", "rate_covariance", "error_mean", "error_covariance", "uniform_error",
-  "uniform_constant_predicted", "hardmax_error", "hardmax_error_predicted",
-];
+// Without these there is no figure here.
+export const RATES_NEEDS: readonly MetricName[] = ["rate_mean", "rate_covariance", "uniform_error", "hardmax_error"];
+
+export const ratesFigures = (results: Results): Figure[] =>
+  [ratesFigure(results), ...scaleErrorFigures(results), uniformFigure(results), hardmaxFigure(results)].filter(
+    (figure) => figure !== undefined,
+  );
 
 const KINDS = ["mean", "covariance"] as const;
 
@@ -23,28 +26,21 @@ interface Place {
 }
 
 function places(results: Results): Place[] {
-  const dims = results.info("horizon")?.dims ?? [];
-  if (dims.includes("scale")) {
-    return results.numbers("scale").map((label, scale) => ({
-      label: `scale ${formatNumber(label)}`,
-      horizon: results.value("horizon", { scale }),
-      rates: KINDS.map((kind) => ({
-        value: results.value(`rate_${kind}`, { scale }),
-        stderr: results.stderr(`rate_${kind}`, { scale }),
-      })),
-    }));
-  }
-  return overHeads(results, "horizon").map(({ layer, head, value }) => ({
-    label: headLabel(results, layer, head),
-    horizon: value,
+  const found = results.info("horizon")?.dims.includes("scale")
+    ? results.numbers("scale").map((label, scale) => ({ label: `scale ${formatNumber(label)}`, at: { scale } }))
+    : overHeads(results, "horizon").map(({ layer, head }) => ({
+        label: headLabel(results, layer, head), at: { layer, head },
+      }));
+  return found.map(({ label, at }) => ({
+    label,
+    horizon: results.value("horizon", at),
     rates: KINDS.map((kind) => ({
-      value: results.value(`rate_${kind}`, { layer, head }),
-      stderr: results.stderr(`rate_${kind}`, { layer, head }),
+      value: results.value(`rate_${kind}`, at), stderr: results.stderr(`rate_${kind}`, at),
     })),
   }));
 }
 
-export function ratesFigure(results: Results): Figure | undefined {
+function ratesFigure(results: Results): Figure | undefined {
   const found = places(results);
   if (!KINDS.some((kind) => results.has(`rate_${kind}`))) return undefined;
   const points = found.flatMap(({ label, horizon, rates }): ScatterPoint[] =>
@@ -94,11 +90,10 @@ function spreadOut(count: number, most = 6): number[] {
 }
 
 // Draws errors of synthetic tokens, one line for each scale of the scores.
-export function scaleErrorFigures(results: Results): Figure[] {
+function scaleErrorFigures(results: Results): Figure[] {
   return KINDS.flatMap((kind) => {
     const name = `error_${kind}` as const;
     if (!results.info(name)?.dims.includes("scale")) return [];
-    const tokens = results.numbers("tokens");
     const scales = spreadOut(results.coord("scale").length);
     const figure = curvesFigure({
       id: `error-against-tokens-${kind}`,
@@ -109,7 +104,7 @@ export function scaleErrorFigures(results: Results): Figure[] {
         (scales.length < results.coord("scale").length
           ? " Some of the scales are drawn; a results file has all."
           : ""),
-      x: { column: "tokens", label: "tokens n (log scale)", values: tokens, log: true },
+      x: sizesAlong(results, "tokens"),
       y: { label: `relative error of the ${kind} (log scale)`, log: true },
       curves: scales.flatMap((scale, colour) => {
         const horizon = formatNumber(results.value("horizon", { scale }), 3);
@@ -122,7 +117,7 @@ export function scaleErrorFigures(results: Results): Figure[] {
   });
 }
 
-export function uniformFigure(results: Results): Figure | undefined {
+function uniformFigure(results: Results): Figure | undefined {
   if (!results.has("uniform_error")) return undefined;
   const tokens = results.numbers("tokens");
   const curves = spreadOut(results.coord("radius").length).flatMap((radius, colour): Curve[] => {
@@ -147,7 +142,7 @@ export function uniformFigure(results: Results): Figure | undefined {
       "The largest error of the attention map over queries of radius up to R, at H = 1; bands of " +
       "± 2 standard errors. Dashed, in the same colour, the limit C/√n with the predicted " +
       "constant C; where C is large, the error has not begun to fall so.",
-    x: { column: "tokens", label: "tokens n (log scale)", values: tokens, log: true },
+    x: sizesAlong(results, "tokens"),
     y: { label: "largest error (log scale)", log: true },
     curves,
     key: (theme) =>
@@ -157,7 +152,7 @@ export function uniformFigure(results: Results): Figure | undefined {
   });
 }
 
-export function hardmaxFigure(results: Results): Figure | undefined {
+function hardmaxFigure(results: Results): Figure | undefined {
   if (!results.has("hardmax_error")) return undefined;
   const tokens = results.numbers("tokens");
   const [measured] = metricCurve(results, "tokens", {}, {
@@ -175,7 +170,7 @@ export function hardmaxFigure(results: Results): Figure | undefined {
     caption:
       "With all weight on the largest score the error falls only as 1/√(log n): next to it the " +
       "slope of 1/√n, which softmax reaches. Band of ± 2 standard errors.",
-    x: { column: "tokens", label: "tokens n (log scale)", values: tokens, log: true },
+    x: sizesAlong(results, "tokens"),
     y: { label: "hardmax error (log scale)", log: true },
     curves: [
       measured,

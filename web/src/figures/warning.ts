@@ -1,14 +1,8 @@
 // Draws the behaviour of heads in the first half of each piece of a text against the loss in the
 // second half.
-import type { MetricName } from "../catalogue/catalogue";
 import type { Results } from "../data/results";
 import type { Figure } from "./figure";
-import { csvValue } from "./format";
 import { scatterFigure } from "./scatter";
-
-export const WARNING_NEEDS: readonly MetricName[] = [
-  "entropy_fall", "separability_fall", "loss_first_half", "loss_second_half",
-];
 
 export function warningFigures(results: Results): Figure[] {
   return (["entropy", "separability"] as const).flatMap((what) => warningFigure(results, what) ?? []);
@@ -29,7 +23,6 @@ function warningFigure(results: Results, what: "entropy" | "separability"): Figu
       `A point a piece of the text. The ${what} falls within the first half of the piece, in the ` +
       "mean over the heads; the loss rises from the first half to the second.",
     columns: ["piece", `${what}_fall`, "loss_rise"],
-    rows: pieces.map(({ label, x, y }) => [label, csvValue(x), csvValue(y)]),
     x: { label: `fall of the ${what} towards L`, include: [0] },
     y: { label: "rise of the loss from L to 2L (nats)", include: [0] },
     points: pieces,

@@ -9,18 +9,16 @@ import {
   comparedQuery,
   dimWords,
   headCell,
-  isByPosition,
   isPerHead,
   labelText,
   otherDims,
 } from "./cells";
-import { element, fill } from "./element";
+import { element, fill, refill } from "./element";
 import { badges, flagGroups, flagWords, isRole, ROLE, roleWords } from "./flags";
 import type { Opened, Page, View } from "./page";
 import { comparedChoice, metricOptions } from "./selection";
-import { filterBox, filtered, parseFilter, refill } from "./filter";
-import { matching, type Suggest } from "./suggest";
-import { formatOrder, parseOrder, table, type Column } from "./table";
+import { filterBox, filtered, parseFilter } from "./filter";
+import { numberColumn, orderIn, table, textColumn, type Column } from "./table";
 import { count, flagsByHead, headLink, shownOf } from "./words";
 
 // The columns shown at first, if the file has them.
@@ -65,7 +63,6 @@ async function open(page: Page): Promise<Opened> {
     help:
       "Heads (17.3, 17.*, *.5, layer 17), roles and flags (induction), and conditions on any metric, by its name or " +
       "title (weight_induction > 0.1; also <, <=, >=, =).",
-    suggest: suggester(page.results),
   });
   const metrics = page.results.names().filter((name) => isPerHead(page.results, name));
   const words = flagNames(page.results);
@@ -124,21 +121,6 @@ const flagNames = (results: Results): string[] =>
 
 const wordOf = (name: string): string => (isRole(name) ? name.replace(ROLE, "") : name);
 
-// Suggests roles and flags with their numbers of heads, and metrics for conditions.
-export function suggester(results: Results): Suggest {
-  const flags = flagGroups(results.header.flags ?? []).map(({ flags: members }) => {
-    const { name } = members[0]!;
-    return { insert: `${wordOf(name)} `, title: isRole(name) ? "role" : "flag", note: count(members.length, "head") };
-  });
-  const roles = flags.filter(({ title }) => title === "role");
-  const metrics = results
-    .names()
-    .filter((name) => isPerHead(results, name) && !isByPosition(results, name))
-    .map((name) => ({ insert: `${name} > `, title: results.title(name), note: results.isAside(name) ? "more" : "metric" }));
-  const all = [...roles, ...flags.filter(({ title }) => title === "flag"), ...metrics];
-  return (word) => matching(all, word);
-}
-
 // Returns whether the word matches the head. "3.*", "*.5" and "3.5" are names of heads. Other words
 // match a flag or a role with that name, or, if no name in `known` equals the word, one that
 // contains it: "sink" does not match "sinks".
@@ -189,20 +171,11 @@ function headTable(page: Page, metrics: readonly MetricName[], rows: readonly He
     },
   ];
   if (rows.some(({ flags }) => flags.some(({ name }) => isRole(name)))) {
-    columns.splice(1, 0, {
-      id: "role",
-      title: "Role",
-      key: ({ flags }) => roleWords(flags),
-      show: ({ flags }) => roleWords(flags) || "–",
-    });
+    columns.splice(1, 0, textColumn("role", "Role", ({ flags }) => roleWords(flags), ({ flags }) => roleWords(flags) || "–"));
   }
-  return table({
-    caption: captionOf(results),
-    columns,
-    rows,
-    order: parseOrder(page.address.query["sort"]) ?? { column: "head", descending: false },
-    sort: (order) => page.go(changed(page.address, { sort: formatOrder(order) })),
-  });
+  const chosen = orderIn(page);
+  const order = chosen.order ?? { column: "head", descending: false };
+  return table({ caption: captionOf(results), columns, rows, ...chosen, order });
 }
 
 // A cell shows the last label of every dim that has no choice.
@@ -218,16 +191,10 @@ export function metricColumn(
   const unit = results.info(metric)?.unit ?? "1";
   const value = ({ head }: HeadRow) =>
     results.value(metric, { ...cell, ...headCell(results, head) });
+  const note = [unit === "1" ? "" : unit, cellWords(results, metric, cell)].filter((part) => part !== "").join(", ");
   return {
-    id: metric,
-    title: results.title(metric),
-    note: [unit === "1" ? "" : unit, cellWords(results, metric, cell)]
-      .filter((part) => part !== "")
-      .join(", "),
-    numeric: true,
-    key: value,
+    ...numberColumn(metric, results.title(metric), value, (row) => shownOf(results, metric, value(row)), note),
     value: (row) => (results.isNone(metric, value(row)) ? NaN : value(row)),
-    show: (row) => shownOf(results, metric, value(row)),
   };
 }
 

@@ -1,12 +1,12 @@
 // The first view: the settings, the findings, and a map of any metric.
 import type { MetricName } from "../catalogue/catalogue";
 import type { Results } from "../data/results";
-import { genericFigure } from "../figures/generic";
+import { drawnDim, genericFigure } from "../figures/generic";
 import { mapFigure } from "../figures/map";
 import { formatAddress, headAddress } from "./address";
 import { answers } from "./answers";
 import { chosenCell, comparedDim, isPerHead } from "./cells";
-import { element, fill } from "./element";
+import { element, fill, refill, section } from "./element";
 import { findings } from "./findings";
 import { flagsOfModel } from "./flags";
 import { losses } from "./losses";
@@ -15,7 +15,6 @@ import { LiveMap } from "./map";
 import type { Opened, Page, View } from "./page";
 import { failure, message, picture } from "./picture";
 import { dimChoices, metricChoice } from "./selection";
-import { drawnDim, valuesTable } from "./values";
 import { count, grouped } from "./words";
 
 // The default metric is the first of these that the file has; in comparisons it is a change.
@@ -48,7 +47,7 @@ function open(page: Page): Opened {
     if (order !== sorted) {
       const sections = [await answers(page), await losses(page), await tokenLosses(page)];
       const made = sections.filter((section) => section !== null);
-      if (made.length > 0) refill(lost, made);
+      if (made.length > 0) redraw(lost, made);
       order = sorted;
     }
     const metric = chosenMetric(page);
@@ -63,10 +62,10 @@ function open(page: Page): Opened {
     const asked = formatAddress(page.address);
     now = asked;
     try {
-      await results.need(metric);
-      if (now === asked) refill(map, explorer(page, metric));
+      const made = await results.gather(() => explorer(page, metric));
+      if (now === asked) redraw(map, made);
     } catch (error) {
-      refill(map, [
+      redraw(map, [
         element("h2", { id: "explore" }, "Values"),
         metricChoice(page, results.names(), metric),
         failure(`${results.title(metric)} cannot be shown: ${message(error)}`),
@@ -97,13 +96,10 @@ function chosenMetric({ results, address }: Page): MetricName | undefined {
   return first ?? FIRST_METRICS.find((name) => results.has(name)) ?? results.names()[0];
 }
 
-// Replaces the content; keeps the focus on the same element.
-function refill(box: HTMLElement, children: Node[]): void {
-  const focused = box.contains(document.activeElement) ? document.activeElement?.id : undefined;
-  const height = box.offsetHeight;
-  box.style.minHeight = `${height}px`; // avoids a jump while the figure is drawn
-  fill(box, ...children);
-  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+// Replaces the content without a jump while a figure is drawn.
+function redraw(box: HTMLElement, children: Node[]): void {
+  box.style.minHeight = `${box.offsetHeight}px`;
+  refill(box, ...children);
   requestAnimationFrame(() => (box.style.minHeight = ""));
 }
 
@@ -122,13 +118,13 @@ function explorer(page: Page, metric: MetricName): Node[] {
       metricChoice(page, results.names(), metric),
       dimChoices(page, metric, line === undefined ? [] : [line]),
     ),
-    entry
-      ? element("p", { class: "note" }, `${entry.meaning} `, methodsLink(metric))
-      : null,
-  ].filter((node) => node !== null) as HTMLElement[];
+    ...(entry
+      ? [element("p", { class: "note definition" }, `${entry.meaning} `, element("code", {}, entry.formula), ` Source: ${entry.source}.`)]
+      : []),
+  ];
   if (!perHead) {
     const figure = genericFigure(results, metric, cell);
-    return [...shared, ...(figure ? [picture(page, figure)] : []), valuesTable(results, metric)];
+    return [...shared, figure ? picture(page, figure) : element("p", { class: "note" }, "It has no defined value.")];
   }
   const map = new LiveMap(results, metric, cell, (head) => page.go(headAddress(head)));
   return [
@@ -136,14 +132,6 @@ function explorer(page: Page, metric: MetricName): Node[] {
     picture(page, mapFigure(results, metric, cell), { drawn: (drawing) => map.attach(drawing) }),
     map.readout,
   ];
-}
-
-function methodsLink(metric: MetricName): HTMLElement {
-  return element(
-    "a",
-    { href: formatAddress({ view: "methods", item: metric, query: {} }) },
-    "Definition",
-  );
 }
 
 function about(results: Results): HTMLElement {
@@ -171,12 +159,8 @@ function about(results: Results): HTMLElement {
 export function notices(results: Results): HTMLElement | null {
   const said = results.header.notices ?? [];
   if (said.length === 0) return null;
-  return element(
-    "section",
-    { class: "notices", "aria-labelledby": "notices" },
-    element("h2", { id: "notices" }, "To know when reading the numbers"),
-    element("ul", {}, ...said.map((notice) => element("li", {}, notice))),
-  );
+  const list = element("ul", {}, ...said.map((notice) => element("li", {}, notice)));
+  return section("notices", "To know when reading the numbers", list);
 }
 
 const few = (texts: readonly string[]): string[] =>

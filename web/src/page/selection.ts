@@ -35,9 +35,8 @@ export function metricChoice(
   page: Page,
   names: readonly MetricName[],
   chosen: string,
-  label = "Metric",
 ): HTMLElement {
-  return choice("choose-metric", label, metricOptions(page.results, names), chosen, (metric) =>
+  return choice("choose-metric", "Metric", metricOptions(page.results, names), chosen, (metric) =>
     page.go(changed(page.address, { metric })),
   );
 }

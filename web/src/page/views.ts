@@ -3,9 +3,7 @@ import { changes } from "./changes";
 import { claims } from "./claims";
 import { head } from "./head";
 import { heads } from "./heads";
-import { methods } from "./methods";
 import { model, papers, training } from "./galleries";
-import { multiples } from "./multiples";
 import { overview } from "./overview";
 import type { View } from "./page";
 import { plan } from "./plan";
@@ -19,11 +17,9 @@ export const views: readonly View[] = [
   training,
   heads,
   head,
-  multiples,
   model,
   changes,
   validity,
   papers,
-  methods,
   provenance,
 ];

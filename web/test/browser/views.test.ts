@@ -1,6 +1,6 @@
 // Every view of every kind of results.
 import { expect, inject, test } from "vitest";
-import { drawAll, inBrowser, openKind, quiet, viewsOf } from "./browser";
+import { drawAll, inBrowser, openKind, viewsOf } from "./browser";
 
 // The headings over nothing: another one of their rank or above comes next, or the end.
 function emptySections(): string[] {
@@ -15,7 +15,7 @@ inBrowser("every view", () => {
     const tab = await openKind(kind);
     const views = await viewsOf(tab);
     expect(views).toContain("#overview");
-    expect(views).toContain("#methods");
+    expect(views).toContain("#provenance");
     for (const view of views) {
       await tab.to(view);
       await drawAll(tab.page);
@@ -39,7 +39,6 @@ inBrowser("every view", () => {
       expect(broken, view).toBe(0);
       expect(await tab.page.evaluate(emptySections), view).toEqual([]);
     }
-    await quiet(tab);
   });
 
   test("the bar marks the view that is open", async () => {
@@ -49,9 +48,8 @@ inBrowser("every view", () => {
         found.map((link) => link.textContent),
       ),
     ).toEqual(["Heads"]);
-    await tab.page.click("nav[aria-label=Views] a[href='#methods']");
-    await tab.page.waitForFunction(() => document.querySelector("h1")?.textContent === "Methods");
-    expect(await tab.page.title()).toContain("Methods");
-    await quiet(tab);
+    await tab.page.click("nav[aria-label=Views] a[href='#provenance']");
+    await tab.page.waitForFunction(() => document.querySelector("h1")?.textContent === "Settings and provenance");
+    expect(await tab.page.title()).toContain("Settings");
   });
 });
