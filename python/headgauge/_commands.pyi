@@ -756,7 +756,7 @@ def plan(
     seed: int
         Seed of every random draw (default 0).
     export: str | Sequence[str]
-        Write the plan for other tools too, into out: duo, kvpress, hf, hf-layers. See docs/plan.md.
+        Write the plan for other tools too, into out: hf, hf-layers. See docs/plan.md.
     text: TextOrIds
         Texts, in place of `text_or_ids`.
     tokens: TextOrIds
