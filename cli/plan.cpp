@@ -45,11 +45,6 @@ std::vector<Option> texts_of(PlanCommand& o) {
   return options;
 }
 
-// Reports where other tools keep more of the cache than the plan does.
-void print_shares(const PlanExport& exported) {
-  for (const std::string& share : exported.shares) print_text(share + "\n");
-}
-
 int export_existing(const PlanCommand& command) {
   const OutputOptions& output = command.run.output;
   const auto& formats = command.request.formats;
@@ -72,7 +67,6 @@ int export_existing(const PlanCommand& command) {
   const PlanExport done = export_plan(Model(command.run.input.model), command.existing, formats,
                                       output.out, signal.token());
   print_text(fmt::format("Written: {}\n", legible(fmt::format("{}", fmt::join(done.files, ", ")))));
-  print_shares(done);
   flush_text();
   if (!output.quiet) print_notices(done.notices);
   return 0;
@@ -85,15 +79,9 @@ int run(PlanCommand& command) {
     throw UsageError(fault("plan", "a folder to keep the plan in", "no --out", "add --out DIR"));
   }
   command.run.input.set_kind(command.request.confirm);
-  PlanExport exported;
   RunSteps steps;
-  steps.measure = [&](Session& session) {
-    PlanResults made = session.plan(command.request);
-    exported = std::move(made.exported);
-    return std::move(made.results);
-  };
+  steps.measure = [&](Session& session) { return session.plan(command.request).results; };
   steps.table = render_plan;
-  steps.print_more = [&] { print_shares(exported); };
   return run_measurement(command.run, steps);
 }
 
@@ -116,7 +104,7 @@ void add_plan(CLI::App& app, Action& action) {
       "Example: headgauge plan demo/model --text a.txt b.txt --confirm c.txt d.txt --out plan\n"
       "         headgauge plan gpt2 --text a.txt --confirm b.txt --allow 0.01 --out plan\n"
       "         headgauge scan gpt2 --text c.txt --plan plan/plan.json\n"
-      "         headgauge plan llama --plan plan/plan.json --export duo,kvpress --out plan");
+      "         headgauge plan llama --plan plan/plan.json --export hf --out plan");
   command->callback([=, &action] { action = [=] { return run(*options); }; });
 }
 

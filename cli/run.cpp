@@ -171,7 +171,6 @@ int run_measurement(const RunOptions& options, const RunSteps& steps,
     print_text(results_text(results));
   } else {
     print_table(results, options, steps, session.written());
-    if (steps.print_more) steps.print_more();
   }
   flush_text();
   if (!output.quiet) print_notices(results.notices);

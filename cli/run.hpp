@@ -51,8 +51,6 @@ struct RunSteps {
   std::function<std::string(const Results&, const TableOptions&)> table;
   // Checks the options once the model is open, before the work begins.
   std::function<void(const SourceInfo&)> check = {};
-  // Prints what the table does not contain.
-  std::function<void()> print_more = {};
 };
 
 // Measures in a session, shows progress on the terminal, and prints the results. An interrupted run

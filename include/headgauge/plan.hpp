@@ -88,14 +88,12 @@ struct MadePlan {
 // What a plan was written as for other tools.
 struct PlanExport {
   std::vector<std::string> files;    // their paths
-  std::vector<std::string> shares;   // what of the cache the tool keeps, where the plan keeps less
   std::vector<std::string> notices;  // what the format says otherwise than the plan
 };
 
 struct PlanResults {
   Results results;
   std::vector<MadePlan> plans;  // the plan that was asked for first
-  PlanExport exported = {};     // by Session::plan() alone
 };
 
 // Searches for plans by their joint cost: the rises of the loss of text, of the replay and of the
@@ -123,16 +121,14 @@ std::vector<SummaryLine> summarize_plan(const Results& results);
 
 // What a plan is written as for other tools (docs/plan.md).
 enum class PlanFormat {
-  duo,      // the folder of DuoAttention: full_attention_heads.tsv, config.json, and sizes by head
-  kvpress,  // headgauge_press.py, a press of NVIDIA's kvpress, and the plan.json that it reads
-  hf,       // a folder that transformers loads, with modeling_headgauge.py, which serves the plan
+  hf,         // a folder that transformers loads, with modeling_headgauge.py, which serves the plan
   hf_layers,  // the same for plans of whole layers, served by transformers itself
 };
 
 // The format of a name. UsageError, which lists the names and calls itself `option`, for one that
 // is not known.
 PlanFormat plan_format(const std::string& name, const std::string& option = "PlanFormat");
-// "duo, kvpress, hf, hf-layers".
+// "hf, hf-layers".
 std::string plan_format_names();
 
 // What a format cannot say of heads that attend so; empty: it can.
@@ -146,8 +142,8 @@ std::vector<std::string> keep_exportable(PlanOptions& options,
                                          const std::vector<PlanFormat>& formats,
                                          const SourceInfo& source);
 
-// Throws UnsupportedError for a model that one of the tools does not know, whatever the plan. hf
-// and hf_layers need the checkpoint of the model. Throws UsageError, which names the file, if a
+// Throws UnsupportedError for a model that one of the formats cannot serve, whatever the plan. They
+// need the checkpoint of the model. Throws UsageError, which names the file, if a
 // folder of theirs in `folder` (empty: none) is not as an export wrote it.
 void require_exportable(const std::vector<PlanFormat>& formats, const SourceInfo& source,
                         const Checkpoint* checkpoint, const std::string& folder);
@@ -155,9 +151,8 @@ void require_exportable(const std::vector<PlanFormat>& formats, const SourceInfo
 // Writes a plan for another tool, into a folder of its name in `folder`, which is made if need be.
 // The folder of an earlier export is replaced whole at the end, or stays as it was. Throws as
 // require_exportable() does, and UsageError for the model's own folder; UnsupportedError, which
-// names the first head, if the format cannot say what it does, and if the tool would keep more of
-// the cache than the plan was allowed, or all of it; ResourceError for files that cannot be
-// written; InterruptedError if `stop` is requested. hf and hf_layers need the checkpoint.
+// names the first head, if the format cannot say what it does; ResourceError for files that cannot
+// be written; InterruptedError if `stop` is requested. The formats need the checkpoint.
 PlanExport export_plan(const AttentionPlan& plan, PlanFormat format, const SourceInfo& source,
                        const std::string& folder, const Checkpoint* checkpoint = nullptr,
                        const std::stop_token& stop = {});

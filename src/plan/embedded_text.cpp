@@ -2,15 +2,10 @@
 
 #include "base/embed.hpp"
 
-HEADGAUGE_EMBED(press, HEADGAUGE_PRESS);
 HEADGAUGE_EMBED(modeling, HEADGAUGE_MODELING);
 HEADGAUGE_EMBED(held_heads, HEADGAUGE_HELD_HEADS);
 
 namespace headgauge {
-
-std::string_view press_text() {
-  return HEADGAUGE_EMBEDDED(press);
-}
 
 std::string modeling_text() {
   constexpr std::string_view kImport = "from headgauge._held_heads import HeldHeads, NewTokens\n";

@@ -4,26 +4,17 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <functional>
-#include <optional>
-#include <set>
-#include <utility>
 
-#include "base/file.hpp"
-#include "base/strict_json.hpp"
 #include "headgauge/patterns.hpp"
 #include "headgauge/plan.hpp"
 #include "headgauge/text.hpp"
-#include "plan/embedded_text.hpp"
 #include "plan/export_folder.hpp"
 #include "plan/export_hf.hpp"
 #include "plan/export_layers.hpp"
-#include "results/value_or.hpp"
 
 namespace headgauge {
 namespace {
 
-using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 struct Format {
@@ -32,8 +23,6 @@ struct Format {
   const char* tool;
 };
 constexpr std::array kFormats = {
-    Format{"duo", PlanFormat::duo, "DuoAttention"},
-    Format{"kvpress", PlanFormat::kvpress, "kvpress"},
     Format{"hf", PlanFormat::hf, "the code for transformers"},
     Format{"hf-layers", PlanFormat::hf_layers, "transformers without code"}};
 
@@ -42,44 +31,6 @@ const Format& described(PlanFormat format) {
 }
 
 constexpr Index kLeastWindow = 16;  // keys of the default window of whole layers
-// What DuoAttention trains with; of no effect where no head streams.
-constexpr Index kDuoSinks = 64, kDuoRecent = 256;
-
-using Streaming = Pattern::FirstAndLast;
-
-// Returns the first and the last keys that a streaming head keeps; nothing for other patterns.
-std::optional<Streaming> streaming(const std::string& spec) {
-  return make_pattern(spec, "pattern of a plan")->first_and_last();
-}
-
-// Returns the press's table of patterns. A parameter counts the first keys, or the last ones, if
-// they become more with it.
-std::string press_patterns() {
-  std::string table;
-  for (const PatternInfo& pattern : patterns()) {
-    const auto kept = streaming(pattern.name);
-    if (!kept) continue;
-    std::string first, last;
-    for (const Parameter& parameter : pattern.parameters.declared()) {
-      const Index value = pattern.parameters.whole(parameter.key);
-      const auto more =
-          streaming(fmt::format("{}:{}={}", pattern.name, parameter.key, value + 1)).value();
-      const std::string entry = fmt::format("\"{}\": {}", parameter.key, value);
-      if (more.first > kept->first) first = entry;
-      if (more.last > kept->last) last = entry;
-    }
-    table += fmt::format("    \"{}\": {{{}, {}}},\n", pattern.name, first, last);
-  }
-  return "{\n" + table + "}";
-}
-
-// Returns the press with its table of patterns.
-std::string press() {
-  std::string text(press_text());
-  constexpr std::string_view kTable = "PATTERNS: dict[str, dict[str, int]] = ";
-  const std::size_t at = text.find(std::string(kTable) + "{}\n");
-  return text.replace(at + kTable.size(), 2, press_patterns());
-}
 
 // Whether the tool can keep the sum of a head's values, for a running mean.
 bool does_means(PlanFormat format) {
@@ -94,7 +45,7 @@ bool does_means(PlanFormat format, const SourceInfo& source) {
 // What the tool can do, for messages.
 std::string able(PlanFormat format) {
   if (format == PlanFormat::hf_layers) return "a window without sinks or full attention";
-  return fmt::format("sinks, window{} or full attention", does_means(format) ? ", uniform" : "");
+  return "sinks, window, uniform or full attention";
 }
 
 void require_exported(const AttentionPlan& plan, PlanFormat format) {
@@ -110,18 +61,6 @@ void require_exported(const AttentionPlan& plan, PlanFormat format) {
 
 std::string folder_of(const std::string& folder, PlanFormat format) {
   return (fs::path(folder) / described(format).name).string();
-}
-
-void require_family(const SourceInfo& source, PlanFormat format) {
-  if (!source.causal) {
-    throw UnsupportedError(fault(described(format).name, "a model that decodes token by token",
-                                 source.family + ", which reads both ways",
-                                 "plan the cache of a decoder"));
-  }
-  if (format != PlanFormat::kvpress) return;
-  if (source.family != "gpt2" && source.family != "bert") return;
-  throw UnsupportedError(fault("kvpress", "a model that runs as Llama does", source.family,
-                               "kvpress does not know its layers"));
 }
 
 // Makes the search one of whole layers, with one size of window.
@@ -142,100 +81,6 @@ void search_by_layer(PlanOptions& options, const SourceInfo& source) {
     options.patterns = {fmt::format("window:size={}", size)};
   }
 }
-
-// Lines of one row a layer and one column a key-value head.
-std::string head_table(const AttentionPlan& plan,
-                       const std::function<Index(const HeadPlan&)>& value) {
-  std::string text;
-  plan.heads.each([&](int, int head, const HeadPlan& of_head) {
-    text += std::to_string(value(of_head)) + (head + 1 < plan.heads.heads() ? "\t" : "\n");
-  });
-  return text;
-}
-
-class Exporter {
- public:
-  Exporter(const AttentionPlan& plan, const SourceInfo& source, ExportFolder& folder)
-      : plan_(plan), source_(source), folder_(folder) {}
-
-  void duo() {
-    Streaming most;
-    std::set<std::pair<Index, Index>> sizes;
-    Index streaming_heads = 0;
-    plan_.heads.each([&](int, int, const HeadPlan& head) {
-      if (!head.changes()) return;
-      const Streaming of_head = *streaming(head.pattern);
-      most = {std::max(most.first, of_head.first), std::max(most.last, of_head.last)};
-      sizes.emplace(of_head.first, of_head.last);
-      ++streaming_heads;
-    });
-    if (streaming_heads == 0) most = {kDuoSinks, kDuoRecent};
-    if (sizes.size() > 1) say_share(most, sizes.size());
-    const auto heads = static_cast<double>(plan_.heads.layers() * plan_.heads.heads());
-    const Json config = {{"model_name", plan_.model.name.value_or("")},
-                         {"sink_size", most.first},
-                         {"recent_size", most.last},
-                         {"threshold", 0.5},
-                         {"sparsity", static_cast<double>(streaming_heads) / heads}};
-    folder_.write("full_attention_heads.tsv",
-                  head_table(plan_, [](const HeadPlan& head) { return head.changes() ? 0 : 1; }));
-    folder_.write("config.json", json_text(config, 1) + "\n");
-    const auto own = [&](Index Streaming::*size) {
-      return head_table(plan_, [size](const HeadPlan& head) -> Index {
-        return head.changes() ? (*streaming(head.pattern)).*size : -1;
-      });
-    };
-    folder_.write("sink_sizes.tsv", own(&Streaming::first));
-    folder_.write("recent_sizes.tsv", own(&Streaming::last));
-    if (sizes.size() > 1) {
-      folder_.done.notices.push_back(
-          fmt::format("duo: streaming heads have {} sizes, and DuoAttention has one: config.json "
-                      "has the largest (sinks {}, window {}); those of each head are in "
-                      "sink_sizes.tsv and recent_sizes.tsv",
-                      sizes.size(), most.first, most.last));
-    }
-  }
-
-  void kvpress() {
-    constexpr std::array kTested = {"llama", "mistral", "qwen2", "qwen3"};
-    if (std::ranges::count(kTested, source_.family) == 0) {
-      folder_.done.notices.push_back(fmt::format(
-          "kvpress: {} is not among the families that kvpress is tested with", source_.family));
-    }
-    folder_.write("headgauge_press.py", press());
-    folder_.write("plan.json", plan_text(plan_));
-  }
-
- private:
-  // What DuoAttention keeps of the cache with one size, `most`, for all streaming heads.
-  void say_share(const Streaming& most, std::size_t sizes) {
-    if (plan_.context == 0) return;
-    PerHead<HeadPlan> heads = plan_.heads;
-    heads.each([&](int, int, HeadPlan& head) {
-      if (!head.changes()) return;
-      head.pattern = fmt::format("sinks:sinks={},window={}", most.first, most.last);
-    });
-    const double share = cache_share(heads, source_, plan_.context);
-    const double own = cache_share(plan_.heads, source_, plan_.context);
-    const auto measured = plan_.measured.find("measured");
-    const double allowed =
-        measured != plan_.measured.end() ? value_or(*measured, "allowed_share", 1.0) : 1.0;
-    if (share > allowed || share >= 1) {
-      throw UnsupportedError(
-          fault("duo", fmt::format("at most {:.3g} % of the cache", 100 * allowed),
-                fmt::format(
-                    "{:.3g} %: DuoAttention has one size for all streaming heads, the plan has {}",
-                    100 * share, sizes),
-                "export it as kvpress, which has a size for each head"));
-    }
-    folder_.done.shares.push_back(
-        fmt::format("duo keeps {:.3g} % of the cache, the plan {:.3g} %", 100 * share, 100 * own));
-  }
-
-  const AttentionPlan& plan_;
-  const SourceInfo& source_;
-  ExportFolder& folder_;
-};
 
 }  // namespace
 
@@ -261,7 +106,7 @@ std::string not_exported(const HeadPlan& head, PlanFormat format) {
   if (does_means(format) && head.pattern.empty() && head.normalizer == "uniform") return {};
   if (!head.normalizer.empty()) return "the normalizer " + head.normalizer;
   if (head.pattern.empty()) return {};
-  const auto kept = streaming(head.pattern);
+  const auto kept = make_pattern(head.pattern, "pattern of a plan")->first_and_last();
   const bool fits = kept && (format != PlanFormat::hf_layers || kept->first == 0);
   return fits ? "" : "the pattern " + head.pattern;
 }
@@ -302,7 +147,11 @@ std::vector<std::string> keep_exportable(PlanOptions& options,
 void require_exportable(const std::vector<PlanFormat>& formats, const SourceInfo& source,
                         const Checkpoint* checkpoint, const std::string& folder) {
   for (const PlanFormat format : formats) {
-    require_family(source, format);
+    if (!source.causal) {
+      throw UnsupportedError(fault(described(format).name, "a model that decodes token by token",
+                                   source.family + ", which reads both ways",
+                                   "plan the cache of a decoder"));
+    }
     if (format == PlanFormat::hf) require_served(source, checkpoint);
     if (format == PlanFormat::hf_layers) require_served_by_layer(source, checkpoint);
     if (!folder.empty()) require_own_export(folder_of(folder, format));
@@ -317,8 +166,6 @@ PlanExport export_plan(const AttentionPlan& plan, PlanFormat format, const Sourc
   ExportFolder to(folder_of(folder, format), stop);
   if (format == PlanFormat::hf) export_hf(plan, source, *checkpoint, to);
   if (format == PlanFormat::hf_layers) export_layers(plan, source, *checkpoint, to);
-  if (format == PlanFormat::duo) Exporter(plan, source, to).duo();
-  if (format == PlanFormat::kvpress) Exporter(plan, source, to).kvpress();
   return to.commit();
 }
 

@@ -80,7 +80,6 @@ PlanExport export_plan(const AttentionPlan& plan, const std::vector<PlanFormat>&
     }
     saved.insert(saved.end(), one.files.begin(), one.files.end());
     all.files.insert(all.files.end(), one.files.begin(), one.files.end());
-    all.shares.insert(all.shares.end(), one.shares.begin(), one.shares.end());
     all.notices.insert(all.notices.end(), one.notices.begin(), one.notices.end());
   }
   return all;
@@ -133,10 +132,10 @@ PlanResults Session::plan(PlanRequest request) {
     }
     std::vector<std::string> saved = {(fs::path(run_.out) / "results.json").string()};
     saved.insert(saved.end(), written_.begin(), written_.end());
-    made.exported = export_plan(made.plans.front().plan, formats, confirm.info(), run_.out,
-                                files_of(model_), run_.stop, saved);
-    written_.insert(written_.end(), made.exported.files.begin(), made.exported.files.end());
-    remarks_ = made.exported.notices;
+    PlanExport exported = export_plan(made.plans.front().plan, formats, confirm.info(), run_.out,
+                                      files_of(model_), run_.stop, saved);
+    written_.insert(written_.end(), exported.files.begin(), exported.files.end());
+    remarks_ = std::move(exported.notices);
     for (std::string& line : older_plans(run_.out, written_)) remarks_.push_back(std::move(line));
   });
   if (made.results.partial) throw InterruptedError(interruption(made.results, run_));

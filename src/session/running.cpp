@@ -92,7 +92,7 @@ nlohmann::ordered_json request_of(const RunRecord& record) {
 std::vector<std::string> names_written(const std::string& experiment, const std::string& out) {
   std::vector<std::string> names = kResultsNames;
   if (experiment == "plan") {
-    names.insert(names.end(), {"plan.json", "duo", "kvpress", "hf", "hf-layers"});
+    names.insert(names.end(), {"plan.json", "hf", "hf-layers"});
     for (const auto& entry : std::filesystem::directory_iterator(out)) {  // plan_25.json, ...
       const std::string name = entry.path().filename().string();
       if (name.starts_with("plan_") && name.ends_with(".json")) names.push_back(name);

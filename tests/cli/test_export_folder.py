@@ -82,8 +82,8 @@ class Foreign(ExportTest):
                 (shutil.rmtree if hf.is_dir() and not hf.is_symlink() else os.unlink)(hf)
 
     def test_every_format_and_a_search_refuse_before_the_work(self) -> None:
-        self.write("out/duo/config.json", "mine")
-        self.refuse(USAGE, *EXISTING, "hf,duo", "--out", "out", says="out/duo: ")
+        self.write("out/hf-layers/config.json", "mine")
+        self.refuse(USAGE, *EXISTING, "hf,hf-layers", "--out", "out", says="out/hf-layers: ")
         self.write_texts(5, 256)
         search = (
             "plan",
@@ -97,17 +97,18 @@ class Foreign(ExportTest):
             "--out",
             "out",
         )
-        self.refuse(USAGE, *search, "--export", "duo", says="out/duo: ")
+        self.refuse(USAGE, *search, "--export", "hf-layers", says="out/hf-layers: ")
         (self.folder / "model").rename(self.folder / "hf")
         self.refuse(USAGE, "plan", "hf", *EXISTING[2:], "hf", "--out", ".", says="apart from what is read")
 
     def test_what_an_export_wrote_is_replaced(self) -> None:
-        formats = (*EXISTING, "hf,duo,kvpress", "--out", "out", "--quiet")
+        self.plan(changes=[{"layer": 1, "kv_head": head, "pattern": "window:size=24"} for head in (0, 1)])
+        formats = (*EXISTING, "hf,hf-layers", "--out", "out", "--quiet")
         (self.folder / "out/hf").mkdir(parents=True)
         self.succeed(*formats)
         (self.folder / "out/hf/README.md").unlink()
-        (self.folder / "out/kvpress/__pycache__").mkdir()
-        (self.folder / "out/kvpress/__pycache__/headgauge_press.cpython-313.pyc").write_text("")
+        (self.folder / "out/hf/__pycache__").mkdir()
+        (self.folder / "out/hf/__pycache__/modeling_headgauge.cpython-313.pyc").write_text("")
         stray = self.write("out/hf.abcdefghijkl.tmp/model.safetensors", "half of it").parent
         used = self.write("out/hf.bbbbbbbbbbbb.tmp/model.safetensors", "of a run that goes on").parent
         held = os.open(used, os.O_RDONLY)
@@ -115,9 +116,9 @@ class Foreign(ExportTest):
         fcntl.flock(held, fcntl.LOCK_EX)
         self.succeed(*formats)
         self.assertTrue((self.folder / "out/hf/README.md").is_file())
-        self.assertFalse((self.folder / "out/kvpress/__pycache__").exists())
+        self.assertFalse((self.folder / "out/hf/__pycache__").exists())
         self.assertFalse(stray.exists())
-        self.assertEqual(sorted(os.listdir(self.folder / "out")), ["duo", "hf", used.name, "kvpress"])
+        self.assertEqual(sorted(os.listdir(self.folder / "out")), ["hf", "hf-layers", used.name])
 
 
 class Stopped(ExportTest):

@@ -6,10 +6,8 @@ import json
 import random
 import unittest
 
-import numpy
-
 from tests.cli.checkpoints import copy_golden, read_weights
-from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE, CommandTest, run
+from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE, CommandTest
 from tests.cli.test_gguf import gguf, metadata
 
 EXISTING = ("plan", "model", "--plan", "plan.json", "--export")
@@ -44,29 +42,20 @@ class ExportTest(CommandTest):
 
 class PlanExport(ExportTest):
     def test_an_existing_plan_in_every_format(self) -> None:
-        done = self.succeed(*EXISTING, "duo,kvpress", "--out", "out")
-        written = [
-            "duo/full_attention_heads.tsv",
-            "duo/config.json",
-            "duo/sink_sizes.tsv",
-            "duo/recent_sizes.tsv",
-            "duo/headgauge_export.json",
-            "kvpress/headgauge_press.py",
-            "kvpress/plan.json",
-            "kvpress/headgauge_export.json",
-        ]
-        self.assertEqual(
-            done.out,
-            f"Written: {', '.join(f'out/{name}' for name in written)}\n"
-            "duo keeps 71.9 % of the cache, the plan 65.6 %\n",
-        )
+        self.plan(changes=[{"layer": 1, "kv_head": head, "pattern": "window:size=24"} for head in (0, 1)])
+        done = self.succeed(*EXISTING, "hf,hf-layers", "--out", "out")
+        of_all = ["README.md", "config.json", "headgauge_export.json", "model.safetensors", "plan.json"]
+        written = [f"out/hf/{name}" for name in [*of_all, "modeling_headgauge.py"]]
+        written += [f"out/hf-layers/{name}" for name in of_all]
+        self.assertRegex(done.out, r"\AWritten: .*\n\Z")
+        self.assertEqual(sorted(done.out[len("Written: ") : -1].split(", ")), sorted(written))
         for name in written:
-            self.assertTrue((self.folder / "out" / name).is_file(), name)
-        self.assertIn("note: duo: streaming heads have 2 sizes", done.err)
+            self.assertTrue((self.folder / name).is_file(), name)
+        self.assertEqual(done.err, "")
         self.assertFalse((self.folder / "out/results.json").exists())
         # A plan that was exported is a plan.
         self.succeed(
-            "scan", "model", "--tokens", self.ids(64, 31).name, "--plan", "out/kvpress/plan.json", "--quiet"
+            "scan", "model", "--tokens", self.ids(64, 31).name, "--plan", "out/hf/plan.json", "--quiet"
         )
 
     def test_into_the_folder_that_holds_the_plan(self) -> None:
@@ -80,19 +69,9 @@ class PlanExport(ExportTest):
         self.assertTrue((self.folder / "plan/hf/config.json").is_file())
         self.assertEqual(before, {path: path.read_bytes() for path in before})
 
-    def test_duo_attention_reads_the_heads(self) -> None:
-        """By the rule of its sparsify_attention_heads(): a threshold at the quantile `sparsity`."""
-        self.succeed(*EXISTING, "duo", "--out", "out", "--quiet")
-        heads = numpy.loadtxt(self.folder / "out/duo/full_attention_heads.tsv", delimiter="\t")
-        config = json.loads((self.folder / "out/duo/config.json").read_text())
-        noisy = heads + numpy.random.default_rng(0).uniform(0, 1e-6, heads.shape)
-        threshold = numpy.quantile(noisy, config["sparsity"])
-        self.assertEqual((noisy >= threshold).tolist(), [[True, False], [False, True]])
-        self.assertEqual((config["sink_size"], config["recent_size"]), (4, 24))
-
     def test_what_is_refused(self) -> None:
         self.refuse(
-            USAGE, *EXISTING, "duo,vllm", "--out", "out", says=("--export", "one of duo, kvpress,", '"vllm"')
+            USAGE, *EXISTING, "hf,vllm", "--out", "out", says=("--export", "one of hf, hf-layers,", '"vllm"')
         )
         for folder in ("hf=served", "./served"):
             self.refuse(
@@ -103,11 +82,11 @@ class PlanExport(ExportTest):
                 "out",
                 says=(f'"{folder}"', "formats alone; --out is the folder"),
             )
-        self.refuse(USAGE, *EXISTING, "duo", says="no --out")
+        self.refuse(USAGE, *EXISTING, "hf", says="no --out")
         self.refuse(USAGE, *EXISTING[:-1], "--out", "out", says="--export too")
-        self.refuse(USAGE, *EXISTING, "duo", "--out", "out", "--json", says="--json")
+        self.refuse(USAGE, *EXISTING, "hf", "--out", "out", "--json", says="--json")
         self.refuse(
-            USAGE, *EXISTING, "duo", "--out", "out", "--text", "plan.json", says="--tokens or --confirm"
+            USAGE, *EXISTING, "hf", "--out", "out", "--text", "plan.json", says="--tokens or --confirm"
         )
         self.plan(name="other.json", layers=3)
         self.refuse(
@@ -117,7 +96,7 @@ class PlanExport(ExportTest):
             "--plan",
             "other.json",
             "--export",
-            "duo",
+            "hf",
             "--out",
             "out",
             says=("other.json", "layers"),
@@ -129,7 +108,7 @@ class PlanExport(ExportTest):
             "--plan",
             "model/config.json",
             "--export",
-            "duo",
+            "hf",
             "--out",
             "out",
             says="a plan",
@@ -386,29 +365,6 @@ class PlanExport(ExportTest):
         self.assertIn("no normalizer is tried: the code for transformers has none in a model", done.err)
         self.assertTrue((self.folder / "out/hf/config.json").exists())
 
-    def test_kvpress_does_not_know_gpt2(self) -> None:
-        copy_golden("gpt2/plain", self.folder / "gpt2")
-        config = json.loads((self.folder / "gpt2/config.json").read_text())
-        plan = {
-            "schema": "headgauge.plan/1",
-            "context": 64,
-            "heads": [],
-            "model": {"layers": config["n_layer"], "heads": config["n_head"], "kv_heads": config["n_head"]},
-        }
-        self.write("gpt2.json", json.dumps(plan))
-        self.refuse(
-            UNSUPPORTED,
-            "plan",
-            "gpt2",
-            "--plan",
-            "gpt2.json",
-            "--export",
-            "kvpress",
-            "--out",
-            "out",
-            says="gpt2",
-        )
-
     def test_beside_a_search(self) -> None:
         self.write_texts(3, 256)
         search = (
@@ -428,37 +384,20 @@ class PlanExport(ExportTest):
             "out",
             "--export",
         )
-        self.refuse(USAGE, *search, "duo", "--pattern", "topk:k=3", says=("--pattern", "topk:k=3"))
-        # Half of the cache was allowed: the plan stays within it, and what duo makes of it does not.
-        few = ("--pattern", "sinks:sinks=1,window=7")
-        refused = run(*search, "duo", *few, cwd=self.folder)
-        self.assertEqual(refused.code, UNSUPPORTED)
-        self.assertIn("duo: expected at most 50 % of the cache, found 65.6 %", refused.err)
-        self.assertTrue((self.folder / "out/plan.json").exists())
-        self.refuse(
-            UNSUPPORTED,
-            "plan",
-            "model",
-            "--plan",
-            "out/plan.json",
-            "--export",
-            "duo",
-            "--out",
-            "again",
-            says="duo: expected at most 50 % of the cache, found 65.6 %",
-        )
-        done = self.succeed(*search, "duo,kvpress", *few, "--memory", "0.9", "--force")
-        self.assertRegex(done.out, r"(?m)^duo keeps [\d.]+ % of the cache, the plan [\d.]+ %$")
-        self.assertIn("no normalizer is tried", done.err)
-        for name in ("out/plan.json", "out/duo/config.json", "out/kvpress/plan.json"):
+        self.refuse(USAGE, *search, "hf", "--pattern", "topk:k=3", says=("--pattern", "topk:k=3"))
+        done = self.succeed(*search, "hf", "--pattern", "sinks:sinks=1,window=7")
+        for name in ("out/plan.json", "out/hf/plan.json"):
             self.assertIn(name, done.out)
-        heads = numpy.loadtxt(self.folder / "out/duo/full_attention_heads.tsv", delimiter="\t")
+        kinds = json.loads((self.folder / "out/hf/config.json").read_text())["headgauge_plan"]
         plan = json.loads((self.folder / "out/plan.json").read_text())
+        self.assertTrue(plan["heads"])
         for head in plan["heads"]:
-            self.assertEqual(heads[head["layer"]][head["kv_head"]], 0)
-        self.assertEqual((heads == 0).sum(), len(plan["heads"]))
+            kind = kinds[head["layer"]][head["kv_head"]]
+            said = "uniform" if kind == "mean" else "sinks:sinks={},window={}".format(*kind)
+            self.assertEqual(head.get("normalizer") or head["pattern"], said)
+        self.assertEqual(sum(kind is not None for layer in kinds for kind in layer), len(plan["heads"]))
         results = json.loads((self.folder / "out/results.json").read_text())
-        self.assertEqual(results["settings"]["export"], ["duo", "kvpress"])
+        self.assertEqual(results["settings"]["export"], ["hf"])
 
 
 if __name__ == "__main__":

@@ -98,7 +98,7 @@ def commands(trial: Trial) -> list[tuple[tuple[str, ...], list[str]]]:
         ),
         (PLAN, ["model", "a.txt", "c.txt"]),
         (
-            ("plan", "model", "--plan", "of-plan/plan.json", "--export", "kvpress", "--quiet"),
+            ("plan", "model", "--plan", "of-plan/plan.json", "--export", "hf", "--quiet"),
             ["model", "of-plan/plan.json"],
         ),
         (("diff", "of-scan", "of-scan/results.json", "--quiet"), both),

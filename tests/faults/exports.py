@@ -13,7 +13,7 @@ from tests.cli.test_gguf import gguf, metadata
 from tests.faults.mutate import hostile_bytes
 from tests.faults.trial import Fault, Trial
 
-FORMATS = (("hf",), ("hf-layers",), ("duo",), ("kvpress",), ("duo", "hf"), ("kvpress", "hf", "duo"))
+FORMATS = (("hf",), ("hf-layers",), ("hf-layers", "hf"), ("hf", "hf-layers"))
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 

@@ -1,17 +1,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
-#include "headgauge/patterns.hpp"
 #include "headgauge/plan.hpp"
 #include "test_data.hpp"
 
 namespace headgauge {
 namespace {
-
-using Table = std::vector<std::vector<std::string>>;
 
 class ExportTest : public ::testing::Test {
  protected:
@@ -29,23 +24,6 @@ class ExportTest : public ::testing::Test {
   }
   PlanExport write(PlanFormat format) {
     return export_plan(plan_, format, source_, folder_ / "out");
-  }
-  std::string text(const std::string& name) const {
-    std::ifstream file(folder_ / ("out/" + name));
-    std::ostringstream all;
-    all << file.rdbuf();
-    return all.str();
-  }
-  nlohmann::json json(const std::string& name) const { return nlohmann::json::parse(text(name)); }
-  Table table(const std::string& name) const {
-    Table rows;
-    std::istringstream lines(text(name));
-    for (std::string line; std::getline(lines, line);) {
-      std::istringstream cells(line);
-      rows.emplace_back();
-      for (std::string cell; std::getline(cells, cell, '\t');) rows.back().push_back(cell);
-    }
-    return rows;
   }
   // What is thrown names the head and the tool, and nothing is written.
   void expect_refused(PlanFormat format, const std::string& head, const std::string& what) {
@@ -65,132 +43,41 @@ class ExportTest : public ::testing::Test {
   AttentionPlan plan_;
 };
 
-TEST_F(ExportTest, DuoOfOneSize) {
-  plan_.heads(0, 1) = plan_.heads(1, 0) = {"sinks:sinks=4,window=60", ""};
-  const PlanExport done = write(PlanFormat::duo);
-  EXPECT_EQ(table("duo/full_attention_heads.tsv"), (Table{{"1", "0"}, {"0", "1"}}));
-  const auto config = json("duo/config.json");
-  EXPECT_EQ(config["sink_size"], 4);
-  EXPECT_EQ(config["recent_size"], 60);
-  EXPECT_EQ(config["sparsity"], 0.5);
-  EXPECT_EQ(config["model_name"], "tiny");
-  EXPECT_TRUE(done.notices.empty());
-  EXPECT_EQ(done.files.size(), 5u);
-  for (const std::string& file : done.files) EXPECT_TRUE(std::filesystem::exists(file)) << file;
-}
-
-TEST_F(ExportTest, DuoOfSeveralSizes) {
-  plan_.heads(0, 0) = {"sinks:sinks=2,window=60", ""};
-  plan_.heads(0, 1) = {"window:size=70", ""};
-  plan_.heads(1, 1) = {"window:size=9,global=5", ""};
-  const PlanExport done = write(PlanFormat::duo);
-  EXPECT_EQ(table("duo/full_attention_heads.tsv"), (Table{{"0", "0"}, {"1", "0"}}));
-  EXPECT_EQ(table("duo/sink_sizes.tsv"), (Table{{"2", "0"}, {"-1", "5"}}));
-  EXPECT_EQ(table("duo/recent_sizes.tsv"), (Table{{"60", "70"}, {"-1", "9"}}));
-  const auto config = json("duo/config.json");
-  EXPECT_EQ(config["sink_size"], 5);
-  EXPECT_EQ(config["recent_size"], 70);
-  EXPECT_EQ(config["sparsity"], 0.75);
-  ASSERT_EQ(done.notices.size(), 1u);
-  EXPECT_NE(done.notices[0].find("3 sizes"), std::string::npos) << done.notices[0];
-}
-
-TEST_F(ExportTest, DuoSaysWhatItReallyKeeps) {
-  plan_.heads(0, 0) = {"sinks:sinks=2,window=6", ""};
-  plan_.heads(0, 1) = {"sinks:sinks=5,window=45", ""};
-  const PlanExport done = write(PlanFormat::duo);
-  ASSERT_EQ(done.shares.size(), 1u);
-  // Heads of layer 0 keep 50 of 100 keys each, those of layer 1 their window of 32.
-  EXPECT_EQ(done.shares[0], "duo keeps 62.1 % of the cache, the plan 46.2 %");
-  plan_.measured = {{"measured", {{"cache_share", 0.462}, {"allowed_share", 0.5}}}};
-  std::filesystem::remove_all(folder_ / "out");
-  try {
-    write(PlanFormat::duo);
-    FAIL() << "nothing was thrown";
-  } catch (const UnsupportedError& error) {
-    const std::string said = error.what();
-    EXPECT_NE(said.find("expected at most 50 % of the cache, found 62.1 %"), said.npos) << said;
-  }
-  EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
-  // The same of the plan that was written and read again.
-  write_plan(plan_, folder_ / "plan.json");
-  const AttentionPlan read = read_plan(folder_ / "plan.json");
-  EXPECT_EQ(read.measured, plan_.measured);
-  EXPECT_THROW(export_plan(read, PlanFormat::duo, source_, folder_ / "out"), UnsupportedError);
-  plan_.measured["measured"]["allowed_share"] = 0.63;
-  EXPECT_EQ(write(PlanFormat::duo).shares.size(), 1u);
-  plan_.measured = {{"measured", "a lot"}};  // written by somebody else
-  EXPECT_EQ(write(PlanFormat::duo).shares.size(), 1u);
-  // The largest sizes together leave out no key.
-  plan_.heads(0, 0) = {"sinks:sinks=60,window=6", ""};
-  plan_.heads(0, 1) = {"sinks:sinks=2,window=45", ""};
-  EXPECT_THROW(write(PlanFormat::duo), UnsupportedError);
-}
-
-TEST_F(ExportTest, DuoOfNoStreamingHeads) {
-  write(PlanFormat::duo);
-  EXPECT_EQ(table("duo/full_attention_heads.tsv"), (Table{{"1", "1"}, {"1", "1"}}));
-  EXPECT_EQ(json("duo/config.json")["sparsity"], 0);
-}
-
 TEST_F(ExportTest, TheFirstHeadThatAToolCannotDoIsNamed) {
   plan_.heads(0, 0) = {"window:size=9", ""};
   plan_.heads(0, 1) = {"topk:k=8", ""};
-  plan_.heads(1, 0) = {"", "uniform"};
-  for (const PlanFormat format : {PlanFormat::duo, PlanFormat::kvpress}) {
+  plan_.heads(1, 0) = {"", "sparsemax"};
+  for (const PlanFormat format : {PlanFormat::hf, PlanFormat::hf_layers}) {
     plan_.heads(0, 1) = {"topk:k=8", ""};
     expect_refused(format, "0.1", "the pattern topk:k=8");
     plan_.heads(0, 1) = {};
-    expect_refused(format, "1.0", "the normalizer uniform");
+    expect_refused(format, "1.0", "the normalizer sparsemax");
   }
+  plan_.heads(1, 0) = {"", "uniform"};
+  expect_refused(PlanFormat::hf_layers, "1.0", "the normalizer uniform");
+  plan_.heads(0, 1) = {"sinks:sinks=4,window=60", ""};
+  expect_refused(PlanFormat::hf_layers, "0.1", "the pattern sinks:sinks=4,window=60");
 }
 
 TEST_F(ExportTest, WindowWithANormalizerIsRefused) {
   plan_.heads(1, 1) = {"window:size=9", "sparsemax"};
-  expect_refused(PlanFormat::duo, "1.1", "the normalizer sparsemax");
-}
-
-TEST_F(ExportTest, KvpressGetsThePressAndThePlan) {
-  plan_.heads(1, 0) = {"sinks:sinks=4,window=60", ""};
-  const PlanExport done = write(PlanFormat::kvpress);
-  const std::string press = text("kvpress/headgauge_press.py");
-  EXPECT_TRUE(press.starts_with("\"\"\"A plan of headgauge"));
-  EXPECT_NE(press.find("class HeadgaugePress(BasePress):"), press.npos);
-  EXPECT_TRUE(press.ends_with("\n"));
-  EXPECT_EQ(press.find('\0'), press.npos);
-  EXPECT_EQ(read_plan(folder_ / "out/kvpress/plan.json").heads(1, 0), plan_.heads(1, 0));
-  EXPECT_TRUE(done.notices.empty());
-}
-
-// The press reads patterns by a table that the export writes.
-TEST_F(ExportTest, ThePressKnowsThePatterns) {
-  write(PlanFormat::kvpress);
-  const std::string press = text("kvpress/headgauge_press.py");
-  EXPECT_NE(press.find("\nPATTERNS: dict[str, dict[str, int]] = {\n"
-                       "    \"window\": {\"global\": 0, \"size\": 128},\n"
-                       "    \"sinks\": {\"sinks\": 4, \"window\": 124},\n}\n"),
-            press.npos);
-  for (const PatternInfo& pattern : patterns()) {
-    const bool known = press.find("    \"" + pattern.name + "\": {") != press.npos;
-    EXPECT_EQ(known, make_pattern(pattern.name)->first_and_last().has_value()) << pattern.name;
-  }
-}
-
-TEST_F(ExportTest, KvpressAndFamilies) {
-  source_.family = "gemma2";
-  EXPECT_EQ(write(PlanFormat::kvpress).notices.size(), 1u);
-  source_.family = "gpt2";
-  EXPECT_THROW(write(PlanFormat::kvpress), UnsupportedError);
+  expect_refused(PlanFormat::hf, "1.1", "the normalizer sparsemax");
 }
 
 TEST_F(ExportTest, DecodersCannotRunAModelThatReadsBothWays) {
   source_.causal = false;
-  EXPECT_THROW(write(PlanFormat::duo), UnsupportedError);
-  EXPECT_THROW(write(PlanFormat::kvpress), UnsupportedError);
+  for (const PlanFormat format : {PlanFormat::hf, PlanFormat::hf_layers}) {
+    try {
+      write(format);
+      FAIL() << "nothing was thrown";
+    } catch (const UnsupportedError& error) {
+      EXPECT_NE(std::string(error.what()).find("which reads both ways"), std::string::npos);
+    }
+  }
 }
 
 TEST_F(ExportTest, ASearchKeepsToWhatCanBeExported) {
-  const std::vector<PlanFormat> formats = {PlanFormat::duo, PlanFormat::kvpress};
+  const std::vector<PlanFormat> formats = {PlanFormat::hf};
   PlanOptions options;
   EXPECT_EQ(keep_exportable(options, formats, source_).size(), 1u);
   EXPECT_EQ(options.normalizers, std::vector<std::string>{"softmax"});
@@ -217,8 +104,9 @@ TEST_F(ExportTest, ASearchForTransformersKeepsMeans) {
   EXPECT_TRUE(keep_exportable(options, {PlanFormat::hf}, source_).empty());
   options.normalizers = {"sparsemax"};
   EXPECT_THROW(keep_exportable(options, {PlanFormat::hf}, source_), UsageError);
-  for (const auto& formats : {std::vector{PlanFormat::hf, PlanFormat::duo},
-                              std::vector{PlanFormat::duo, PlanFormat::hf}}) {
+  source_.documents = {100};
+  for (const auto& formats : {std::vector{PlanFormat::hf, PlanFormat::hf_layers},
+                              std::vector{PlanFormat::hf_layers, PlanFormat::hf}}) {
     options.normalizers = {};
     EXPECT_EQ(keep_exportable(options, formats, source_).size(), 1u);
     EXPECT_EQ(options.normalizers, std::vector<std::string>{"softmax"});
@@ -234,15 +122,15 @@ TEST_F(ExportTest, TransformersNeedsACheckpoint) {
 }
 
 TEST(PlanFormats, AreNamed) {
-  EXPECT_EQ(plan_format("kvpress"), PlanFormat::kvpress);
-  EXPECT_EQ(plan_format_names(), "duo, kvpress, hf, hf-layers");
+  EXPECT_EQ(plan_format("hf-layers"), PlanFormat::hf_layers);
+  EXPECT_EQ(plan_format_names(), "hf, hf-layers");
   try {
     plan_format("vllm", "--export");
     FAIL() << "nothing was thrown";
   } catch (const UsageError& error) {
     EXPECT_STREQ(error.what(),
-                 "--export: expected one of duo, kvpress, hf, hf-layers, found \"vllm\"; name "
-                 "formats alone; Run::out is the folder of their files");
+                 "--export: expected one of hf, hf-layers, found \"vllm\"; name formats alone; "
+                 "Run::out is the folder of their files");
   }
 }
 

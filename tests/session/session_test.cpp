@@ -138,7 +138,7 @@ TEST(Session, AnExportThatWasStoppedNamesWhatThePlanSaved) {
   request.length = 35;
   request.pieces = 2;
   request.replay = 0;
-  request.formats = {"duo"};
+  request.formats = {"hf"};
   Texts texts = three_texts();
   request.confirm = {texts.back()};
   texts.pop_back();
@@ -153,10 +153,10 @@ TEST(Session, AnExportThatWasStoppedNamesWhatThePlanSaved) {
     EXPECT_EQ(error.what(), "interrupted; saved: " + folder / "results.json" + ", " +
                                 folder / "plan.json" + "; nothing else was changed");
   }
-  EXPECT_FALSE(std::filesystem::exists(folder / "duo"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "hf"));
   EXPECT_EQ(read_plan(folder / "plan.json").heads.layers(), 2);
   Session(tiny(), texts, {.out = folder.path()}).plan(request);
-  EXPECT_TRUE(std::filesystem::exists(folder / "duo"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "hf"));
 }
 
 TEST(Session, ShardsAreMergedToTheBitsOfOneRun) {
