@@ -161,17 +161,22 @@ def refused(said: str, places: dict) -> list[dict]:
 
 def draw(seed: int) -> None:
     rng = random.Random(seed)
-    drawn = []
+    left: dict[tuple[str, ...], list[dict]] = {}
+    drawn: list[dict] = []
+
+    def next_of(rooms: tuple[str, ...]) -> dict:
+        """Takes the next candidate of a file that has no mutant yet."""
+        while True:
+            choice = left[rooms].pop()
+            if all(choice["file"] != other["file"] for other in drawn):
+                return choice
+
     for rooms, quota in QUOTAS.items():
         files = [path for path in sources(ROOT) if str(path.relative_to(ROOT)).startswith(rooms)]
-        files = [path for path in files if not GOING.search(str(path))]
-        choices = [candidate for path in files for candidate in candidates(path)]
-        rng.shuffle(choices)
-        own: list[dict] = []
-        for choice in choices:  # one a file and line, and some to spare for those that do not compile
-            if len(own) < quota * 3 and all(choice["file"] != other["file"] for other in own):
-                own.append(choice | {"group": rooms[0]})
-        drawn += own
+        left[rooms] = [one for path in files if not GOING.search(str(path)) for one in candidates(path)]
+        rng.shuffle(left[rooms])
+        for _ in range(quota):
+            drawn.append(next_of(rooms))
     while True:
         places = lay_out(drawn)
         said = build()
@@ -180,15 +185,12 @@ def draw(seed: int) -> None:
         bad = refused(said, places)
         if not bad:
             sys.exit(said[-4000:])
-        print(f"{len(bad)} of {len(drawn)} do not compile")
-        drawn = [mutant for mutant in drawn if not any(mutant["line"] == other["line"] for other in bad)]
-    kept = []
-    for rooms, quota in QUOTAS.items():
-        kept += [mutant for mutant in drawn if mutant["group"] == rooms[0]][:quota]
-    for mutant in kept:
-        del mutant["group"]
-    LIST.write_text(json.dumps(kept, indent=1) + "\n")
-    print(f"{len(kept)} mutants")
+        for mutant in bad:  # another takes its number, so that few files change
+            rooms = next(rooms for rooms in QUOTAS if mutant["file"].startswith(rooms))
+            drawn[mutant["number"] - 1] = next_of(rooms)
+        print(f"{len(bad)} do not compile")
+    LIST.write_text(json.dumps(drawn, indent=1) + "\n")
+    print(f"{len(drawn)} mutants")
 
 
 def room_of(name: str) -> str:
