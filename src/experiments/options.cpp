@@ -31,8 +31,8 @@ std::vector<Option> options_of(CompareOptions& o) {
        .group = option_group::changed,
        .help = "The patterns of keys to compare with the model's own, instead of normalizers; may "
                "be repeated; headgauge list patterns lists them",
-       .details = "[patterns.md](patterns.md). Adds `kept_mass`, and says of each pattern whether "
-                  "the heads select better or merely see fewer keys",
+       .details = "[patterns.md](patterns.md). Adds `kept_mass`, `entropy_deficit` and "
+                  "`queries_losing_keys`",
        .expects = "the name of a pattern",
        .none = "none",
        .named = "pattern",

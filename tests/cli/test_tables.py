@@ -116,7 +116,7 @@ class Tables(CommandTest):
             text,
             "|50 %                        cache            loss change (95 %)           plan less it (95 %)",
             "plan                     ######## #############################",
-            "equal windows            ######## ############################# ##############################",
+            "equal windows, sinks     ######## ############################# ##############################",
         )
         self.has_table(
             text,
