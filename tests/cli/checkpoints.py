@@ -19,11 +19,7 @@ Header = dict[str, dict]
 
 def copy_golden(name: str, folder: Path) -> Path:
     """config and weights of a golden checkpoint, in a folder that a test may damage."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for path in (GOLDEN / name).iterdir():
-        if path.name != "golden.json":
-            shutil.copyfile(path, folder / path.name)
-    return folder
+    return Path(shutil.copytree(GOLDEN / name, folder, copy_function=shutil.copyfile, dirs_exist_ok=True))
 
 
 def read_weights(path: Path) -> tuple[Header, bytearray]:

@@ -1,5 +1,5 @@
 """Configs that versions of transformers read differently, against figures of transformers 4.57 and
-5.24 (tests/golden/configs.json): each is measured as transformers 5 runs it, with a notice where
+5.24 (tests/golden/configs.safetensors): each is measured as transformers 5 runs it, with a notice where
 transformers 4 computes other numbers, or refused by the name of its field."""
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from typing import Any
 
 from tests.cli.command import BAD_INPUT, UNSUPPORTED, CommandTest
 from tests.golden.catalogue.configs import CASES
-from tests.places import GOLDEN
+from tests.golden.golden_file import Golden, read_family
 
-FIGURES = json.loads((GOLDEN / "configs.json").read_text(encoding="ascii"))
+FIGURES = read_family("configs")
 
 # What is refused: the exit code, and what the message names.
 REFUSED = {
@@ -52,15 +52,14 @@ FOLLOWED = "read as transformers 5 does, not as transformers 4 does"
 SAYS_ITSELF = {"llama-parameters-of-5"}
 
 
-def differ(old: dict[str, Any], new: dict[str, Any]) -> bool:
+def differ(old: Golden, new: Golden) -> bool:
     """Whether both versions run the config, with other numbers."""
     return "loss" in old and "loss" in new and abs(old["loss"] - new["loss"]) > 1e-9
 
 
 class Configs(CommandTest):
     def test_the_table_says_where_the_versions_differ(self) -> None:
-        self.assertEqual([case.name for case in CASES], list(FIGURES))
-        self.assertEqual([case.about for case in CASES], [row["about"] for row in FIGURES.values()])
+        self.assertEqual({case.name for case in CASES}, FIGURES.keys())
         found = {name for name, row in FIGURES.items() if differ(row["4.57"], row["5.24"])}
         self.assertEqual(found - REFUSED.keys(), NOTICES.keys() | SAYS_ITSELF)
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What the installed transformers makes of every config of catalogue/configs.py, for configs.json.
+"""What the installed transformers makes of every config of catalogue/configs.py, for
+configs.safetensors.
 
     python3 -m tests.golden.make_config_golden     once under transformers 4.57 and once under 5.24
 
@@ -9,23 +10,19 @@ or the name of the error that loading or running ends with.
 
 from __future__ import annotations
 
-import json
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import torch
 import transformers
 
 from tests.golden.catalogue.case import Case
 from tests.golden.catalogue.configs import CASES
-from tests.golden.make_golden import dump, plain
-from tests.places import GOLDEN
-
-FILE = GOLDEN / "configs.json"
+from tests.golden.golden_file import Golden, read_family, write_family
+from tests.golden.make_golden import plain
 
 
-def figures(case: Case, folder: Path) -> dict[str, Any]:
+def figures(case: Case, folder: Path) -> Golden:
     case.write(folder)
     torch.manual_seed(1)
     try:
@@ -46,15 +43,13 @@ def main() -> None:
     torch.set_num_threads(1)
     transformers.logging.set_verbosity_error()
     version = ".".join(transformers.__version__.split(".")[:2])
-    known = json.loads(FILE.read_text(encoding="ascii")) if FILE.exists() else {}
-    golden: dict[str, Any] = {}
+    known = read_family("configs")
+    cases: dict[str, Golden] = {}
     for case in CASES:
         with tempfile.TemporaryDirectory() as scratch:
-            found = known.get(case.name, {}) | {version: figures(case, Path(scratch))}
-        golden[case.name] = {"about": case.about} | {
-            key: found[key] for key in sorted(found.keys() - {"about"})
-        }
-    FILE.write_text(dump(plain(golden)) + "\n", encoding="ascii")
+            found = {version: plain(figures(case, Path(scratch)))}
+        cases[case.name] = known.get(case.name, {}) | found
+    write_family("configs", cases)
 
 
 if __name__ == "__main__":

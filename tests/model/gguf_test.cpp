@@ -12,6 +12,7 @@
 #include "checkpoint/made_file.hpp"
 #include "headgauge/headgauge.hpp"
 #include "made_gguf.hpp"
+#include "model/golden.hpp"
 #include "test_data.hpp"
 
 namespace headgauge {
@@ -216,11 +217,11 @@ json config_of(const std::string& folder) {
 }
 
 // What goes into each layer, and the losses of the tokens, with the ids of the golden file.
-std::vector<double> run(const std::string& model, const json& golden) {
+std::vector<double> run(const std::string& model, const Golden& golden) {
   SourceOptions options;
   options.threads = 2;
   options.x = XSource::hidden;
-  const auto ids = golden["tokens"].get<std::vector<int>>();
+  const auto ids = golden.get<int>("tokens");
   const auto source = make_model_source(resolve_model(model), {{"ids", ids, ""}}, options);
   if (!source->info().causal) source->set_context(std::ssize(ids));
   std::vector<double> all;
@@ -248,10 +249,10 @@ double worst_difference(const std::vector<double>& a, const std::vector<double>&
   return worst;
 }
 
-class FromGguf : public ::testing::TestWithParam<const char*> {};
+class FromGguf : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(FromGguf, RunsAsFromSafetensors) {
-  const std::string golden = testing::source_path(std::string("tests/golden/") + GetParam());
+  const std::string golden = testing::source_path("tests/golden/" + GetParam());
   json config = config_of(golden);
   const TemporaryFolder folder("gguf");
   const std::string model = folder / "folder";
@@ -265,7 +266,7 @@ TEST_P(FromGguf, RunsAsFromSafetensors) {
                        testing::read_bytes(golden + "/model.safetensors"));
   testing::write_bytes(folder / "model.gguf", as_gguf(model, config));
 
-  const json tokens = json::parse(testing::read_bytes(golden + "/golden.json"));
+  const Golden tokens(GetParam());
   const std::vector<double> expected = run(model, tokens);
   EXPECT_LE(worst_difference(run(folder / "model.gguf", tokens), expected), 2e-6);
   const ModelSummary from = summarize_model(Checkpoint::open(model));
@@ -285,18 +286,14 @@ INSTANTIATE_TEST_SUITE_P(
                       "llama/qwen2-full", "llama/qwen3-plain", "llama/gemma-plain",
                       "llama/gemma2-plain", "gpt2/plain", "gpt2/inner-wide", "gpt2/untied",
                       "bert/plain", "bert/epsilon", "bert/five-types"),
-    [](const ::testing::TestParamInfo<const char*>& tested) {
-      std::string name = tested.param;
-      for (char& c : name) c = c == '-' || c == '/' ? '_' : c;
-      return name;
-    });
+    golden_test_name);
 
 // Were the rows of queries and keys left as they stand, the model would be another one.
 TEST(Gguf, TheOrderOfRowsMatters) {
   const std::string golden = testing::source_path("tests/golden/llama/llama-plain");
   const TemporaryFolder folder("gguf-rows");
   testing::write_bytes(folder / "model.gguf", as_gguf(golden, config_of(golden), false));
-  const json tokens = json::parse(testing::read_bytes(golden + "/golden.json"));
+  const Golden tokens("llama/llama-plain");
   EXPECT_GT(worst_difference(run(folder / "model.gguf", tokens), run(golden, tokens)), 1e-2);
 }
 

@@ -28,7 +28,7 @@ _DTYPES = {
     "U8": "<u1",
     "BOOL": "<u1",
 }
-_NAMES = {"float64": "F64", "float32": "F32", "float16": "F16", "int64": "I64"}
+_NAMES = {"float64": "F64", "float32": "F32", "float16": "F16", "int64": "I64", "int32": "I32"}
 
 
 def _decode(raw: bytes, dtype: str, shape: list[int]) -> Array:

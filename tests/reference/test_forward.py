@@ -6,11 +6,11 @@ import json
 import tempfile
 import unittest
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from tests.golden.catalogue.gpt2 import Gpt2
+from tests.golden.golden_file import Golden, read_family
 from tests.places import DATA, GOLDEN
 from tests.reference import weights
 from tests.reference.gpt2 import Model
@@ -65,16 +65,16 @@ class Readers(unittest.TestCase):
 
 
 class Forward(unittest.TestCase):
-    def check_golden(self, folder: Path, golden: dict[str, Any]) -> None:
+    def check_golden(self, folder: Path, golden: Golden) -> None:
         """Losses, residual stream and head statistics of one golden file."""
         model = open_model(folder, np.float64)
         trace = model.forward(golden["tokens"])
         np.testing.assert_allclose(
             -trace.next_token_loss, golden["next_token_log_probs"], rtol=DIGITS, atol=DIGITS
         )
-        rows, columns = golden["hidden"]["rows"], golden["hidden"]["columns"]
-        for layer, expected in zip(trace.layers, golden["hidden"]["values"], strict=False):
-            found = layer.hidden[rows][:, :columns]
+        rows, values = golden["hidden"]["rows"], golden["hidden"]["values"]
+        for layer, expected in zip(trace.layers, values, strict=False):
+            found = layer.hidden[rows][:, : values.shape[-1]]
             np.testing.assert_allclose(found, expected, rtol=DIGITS, atol=DIGITS)
         layers = range(len(trace.layers))
         if isinstance(model, LlamaModel) and any(map(model.config.window, layers)):
@@ -95,10 +95,9 @@ class Forward(unittest.TestCase):
 
     def test_against_hugging_face(self) -> None:
         checked = 0
-        for path in sorted(GOLDEN.glob("*/*/golden.json")):
-            name = path.parent.name
-            golden = json.loads(path.read_text())
-            folder = CAPP.parent / name if name in TRAINED else path.parent
+        for name, golden in (read_family("gpt2") | read_family("llama")).items():
+            family = "gpt2" if name in read_family("gpt2") else "llama"
+            folder = CAPP.parent / name if name in TRAINED else GOLDEN / family / name
             if not (folder / "config.json").exists():
                 continue  # weights that are written when needed, or shared data not here
             config = json.loads((folder / "config.json").read_text())

@@ -88,7 +88,7 @@ def golden_values(
     before: Sequence[int] = (),
     after: Sequence[int] = (),
 ) -> dict[str, Any]:
-    """Everything that golden.json keeps of a checkpoint; README.md says what each key is."""
+    """Everything that a golden file keeps of a checkpoint; README.md says what each key is."""
     double, single = load(folder, double=True), load(folder, double=False)
     around = len(before) + len(after)
     stats: dict[str, list[Array]] = {name: [] for name in STATISTICS}
@@ -120,7 +120,6 @@ def golden_values(
         "lengths": list(lengths),
         "hidden": {
             "rows": rows,
-            "columns": min(8, config.hidden_size),
             "values": exact.hidden[:, rows, :8],
             "norms": np.linalg.norm(exact.hidden[:, rows], axis=-1),
         },

@@ -178,7 +178,7 @@ def relative(value: Array, reference: Array) -> float:
 
 
 def golden_values(family: Any, folder: Path, tokens: Sequence[int], lengths: Sequence[int]) -> dict[str, Any]:
-    """Everything that golden.json keeps of a causal model; README.md says what each key is. `family`
+    """Everything that a golden file keeps of a causal model; README.md says what each key is. `family`
     is the module that runs it: load(), run() and sizes()."""
     model = family.load(folder, double=True)
     size = family.sizes(model.config)
@@ -202,7 +202,6 @@ def golden_values(family: Any, folder: Path, tokens: Sequence[int], lengths: Seq
         "lengths": list(lengths),
         "logits": {
             "rows": rows,
-            "columns": columns,
             "values": exact.logits[rows, :columns],
             "argmax": exact.logits[rows].argmax(axis=-1),
             "max": exact.logits[rows].max(axis=-1),
@@ -213,7 +212,6 @@ def golden_values(family: Any, folder: Path, tokens: Sequence[int], lengths: Seq
         "loss": loss,
         "hidden": {
             "rows": rows,
-            "columns": min(8, size["n_embd"]),
             "values": exact.hidden[:, rows, :8],
             "norms": np.linalg.norm(exact.hidden[:, rows], axis=-1),
         },
