@@ -1,9 +1,11 @@
-# headgauge/metric_names.hpp: a constant for the name of every metric of catalogue/, so that a
-# misspelt name does not compile. The configuration writes it, so that no object waits for it. A
-# change of the catalogue configures again; the file is only rewritten if its content changes.
+# The names of all metrics of catalogue/, so that a misspelt one does not compile: constants in
+# headgauge/metric_names.hpp; for the Python package, and mypy, a type in python/headgauge/_metric_names.py,
+# beside the sources, where editors look. The configuration writes them, so that no object waits for them. A
+# change of the catalogue configures again; a file is only rewritten if its content changes.
 file(GLOB catalogue CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/catalogue/*.json)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${catalogue})
 set(constants)
+set(names)
 foreach(path ${catalogue})
   file(READ ${path} text)
   string(JSON metrics ERROR_VARIABLE fault GET "${text}" metrics)
@@ -17,9 +19,14 @@ foreach(path ${catalogue})
     string(APPEND constants "inline constexpr char ${name}[] = \"${name}\";\n")
     string(JSON kind GET "${metrics}" ${place} kind)
     string(JSON by_position ERROR_VARIABLE absent GET "${metrics}" ${place} by_position)
-    if(by_position AND NOT kind STREQUAL hidden)
+    if(kind STREQUAL hidden)
+      continue()
+    endif()
+    string(APPEND names "    \"${name}\",\n")
+    if(by_position)
       string(APPEND constants
              "inline constexpr char ${name}_by_position[] = \"${name}_by_position\";\n")
+      string(APPEND names "    \"${name}_by_position\",\n")
     endif()
   endforeach()
 endforeach()
@@ -32,3 +39,13 @@ namespace headgauge::metric {
 @constants@
 }  // namespace headgauge::metric
 ")
+if(HEADGAUGE_PYTHON)
+  file(CONFIGURE OUTPUT ${PROJECT_SOURCE_DIR}/python/headgauge/_metric_names.py @ONLY CONTENT
+       "\"\"\"The names of all metrics. Written by cmake/metric_names.cmake from catalogue/.\"\"\"
+
+from typing import Literal
+
+MetricName = Literal[
+@names@]
+")
+endif()

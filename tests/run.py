@@ -4,7 +4,7 @@
     python3 tests/run.py                    # all but ubsan and tsan: what CI runs
     python3 tests/run.py release asan tsan  # some of it
 
-release: the C++ tests; layout: tools/layout.sh; wheel: tools/wheel_test.sh, of the release build;
+release: the C++ tests; layout, wheel: tools/layout.sh and tools/wheel_test.sh, of the release build;
 python: every test_*.py of the folders of tests/, run against the release build; web: the TypeScript
 tests, and the report page of the release build in a browser; asan, ubsan, tsan: the C++ tests under
 sanitizers, asan compiled with Clang where that is installed, so that two compilers see the code.

@@ -2,8 +2,8 @@
 # Lays out the C++ and Python sources, with the versions that python/requirements-layout.txt pins.
 #
 #   tools/layout.sh            writes them
-#   tools/layout.sh --check    fails where one is not laid out, or where ruff or mypy finds a fault;
-#                              exit status 77 where the tools cannot be installed
+#   tools/layout.sh --check    fails where one is not laid out, or where ruff or mypy finds a fault (mypy needs
+#                              the built package); exit status 77 where the tools cannot be installed
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,5 +1,5 @@
 """The analyses of headgauge as functions. Their options are those of the core: _signatures.py adds them to
-signatures and docstrings, and tools/python_stubs.py writes them into _commands.pyi."""
+signatures and docstrings, and the build writes them into _commands.pyi (tools/python_stubs.py)."""
 
 from __future__ import annotations
 

@@ -5,17 +5,10 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
-import sys
-import tempfile
 import unittest
-from pathlib import Path
 from typing import ClassVar
 
 from tests.places import BUILD, ROOT
-
-TOOL = ROOT / "tools/metric_names.py"
 
 
 def declared() -> set[str]:
@@ -67,31 +60,6 @@ class Cpp(unittest.TestCase):
         )
         self.assertEqual({name for name, _ in constants}, declared())
         self.assertTrue(all(name == text for name, text in constants))
-
-
-class Generated(unittest.TestCase):
-    def test_the_names_of_the_page_and_of_the_package_are_fresh(self) -> None:
-        done = subprocess.run([sys.executable, TOOL, "--check"], capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
-
-    def test_a_changed_declaration_makes_them_stale(self) -> None:
-        with tempfile.TemporaryDirectory() as scratch:
-            copy = Path(scratch)
-            shutil.copytree(ROOT / "catalogue", copy / "catalogue")
-            made = ("web/src/catalogue/metrics.ts", "python/headgauge/_metric_names.py")
-            for name in ("tools/metric_names.py", *made):
-                (copy / name).parent.mkdir(parents=True)
-                shutil.copy(ROOT / name, copy / name)
-            file = copy / "catalogue/01-weights.json"
-            file.write_text(file.read_text().replace('"name": "mass"', '"name": "weight"'))
-            command = [sys.executable, copy / "tools/metric_names.py"]
-            done = subprocess.run([*command, "--check"], capture_output=True, text=True)
-            self.assertEqual(done.returncode, 1)
-            self.assertIn("metrics.ts, _metric_names.py", done.stderr)
-            self.assertEqual(subprocess.run(command).returncode, 0)
-            self.assertEqual(subprocess.run([*command, "--check"]).returncode, 0)
-            for name in made:
-                self.assertIn('"weight_by_position"', (copy / name).read_text())
 
 
 if __name__ == "__main__":

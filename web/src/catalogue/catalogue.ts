@@ -2,7 +2,7 @@
 import entries from "virtual:catalogue";
 import experiments from "virtual:experiments";
 import figures from "virtual:figures";
-import type { DeclaredMetric, ExperimentName } from "./metrics";
+import type { DeclaredMetric, ExperimentName } from "../../types/metrics";
 
 // The name of a metric of a results file. A name that the page spells out is one of the catalogue,
 // which tsc checks; a user's own metric has a name that only the file knows.
