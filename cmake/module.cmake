@@ -6,7 +6,7 @@ option(HEADGAUGE_UNITY "Compile several sources as one: a third of the time for 
 
 # What takes no time when it runs, JSON above all, is optimised little, and not at all under a
 # sanitizer: it is compiled in half the time.
-set(HEADGAUGE_COLD results report reproduce plan session tasks tokenize cli command)
+set(HEADGAUGE_COLD results findings experiments report reproduce plan session tasks tokenize cli command)
 
 # Joins the sources that Highway compiles once an instruction set, which an ordinary unity build cannot
 # do: foreach_target.h, which they all include, counts once a source, and then includes the joint
