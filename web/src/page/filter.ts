@@ -3,7 +3,6 @@
 import { changed } from "./address";
 import { element, fill } from "./element";
 import type { Page } from "./page";
-import { suggestions, type Suggest } from "./suggest";
 import type { Column } from "./table";
 
 export interface Condition {
@@ -131,12 +130,11 @@ export interface Filter {
 
 export interface FilterWords {
   label: string;
-  suggest?: Suggest;
   placeholder: string;
   help: string; // describes the accepted input
 }
 
-export function filterBox(page: Page, { label, placeholder, help, suggest }: FilterWords): Filter {
+export function filterBox(page: Page, { label, placeholder, help }: FilterWords): Filter {
   const asked = () => page.address.query["filter"] ?? "";
   const status = element("p", { class: "note", role: "status" });
   const input = element("input", {
@@ -152,7 +150,6 @@ export function filterBox(page: Page, { label, placeholder, help, suggest }: Fil
     { class: "choice filter" },
     element("label", { for: "filter" }, label),
     input,
-    suggest && suggestions(input, suggest),
   );
   return {
     node: element(

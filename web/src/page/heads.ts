@@ -9,7 +9,6 @@ import {
   comparedQuery,
   dimWords,
   headCell,
-  isByPosition,
   isPerHead,
   labelText,
   otherDims,
@@ -19,7 +18,6 @@ import { badges, flagGroups, flagWords, isRole, ROLE, roleWords } from "./flags"
 import type { Opened, Page, View } from "./page";
 import { comparedChoice, metricOptions } from "./selection";
 import { filterBox, filtered, parseFilter, refill } from "./filter";
-import { matching, type Suggest } from "./suggest";
 import { formatOrder, parseOrder, table, type Column } from "./table";
 import { count, flagsByHead, headLink, shownOf } from "./words";
 
@@ -65,7 +63,6 @@ async function open(page: Page): Promise<Opened> {
     help:
       "Heads (17.3, 17.*, *.5, layer 17), roles and flags (induction), and conditions on any metric, by its name or " +
       "title (weight_induction > 0.1; also <, <=, >=, =).",
-    suggest: suggester(page.results),
   });
   const metrics = page.results.names().filter((name) => isPerHead(page.results, name));
   const words = flagNames(page.results);
@@ -123,21 +120,6 @@ const flagNames = (results: Results): string[] =>
   flagGroups(results.header.flags ?? []).map(({ flags }) => wordOf(flags[0]!.name));
 
 const wordOf = (name: string): string => (isRole(name) ? name.replace(ROLE, "") : name);
-
-// Suggests roles and flags with their numbers of heads, and metrics for conditions.
-export function suggester(results: Results): Suggest {
-  const flags = flagGroups(results.header.flags ?? []).map(({ flags: members }) => {
-    const { name } = members[0]!;
-    return { insert: `${wordOf(name)} `, title: isRole(name) ? "role" : "flag", note: count(members.length, "head") };
-  });
-  const roles = flags.filter(({ title }) => title === "role");
-  const metrics = results
-    .names()
-    .filter((name) => isPerHead(results, name) && !isByPosition(results, name))
-    .map((name) => ({ insert: `${name} > `, title: results.title(name), note: results.isAside(name) ? "more" : "metric" }));
-  const all = [...roles, ...flags.filter(({ title }) => title === "flag"), ...metrics];
-  return (word) => matching(all, word);
-}
 
 // Returns whether the word matches the head. "3.*", "*.5" and "3.5" are names of heads. Other words
 // match a flag or a role with that name, or, if no name in `known` equals the word, one that

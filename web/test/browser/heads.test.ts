@@ -205,32 +205,6 @@ inBrowser("the page of a head", () => {
   });
 });
 
-inBrowser("finding heads", () => {
-  test("suggests what may stand next, and takes it by the keyboard", async () => {
-    const tab = await openKind("scan", "#heads");
-    const { page } = tab;
-    await page.click("#filter");
-    await page.waitForSelector("#filter[aria-expanded=true]");
-    await page.keyboard.type("layer 0 and weight_indu");
-    await page.waitForSelector("#filter-list [role=option]");
-    await page.keyboard.press("ArrowDown");
-    expect(await page.getAttribute("#filter", "aria-activedescendant")).toBe("filter-list-0");
-    await page.keyboard.press("Enter");
-    expect(await page.inputValue("#filter")).toBe("layer 0 and weight_induction > ");
-    await page.keyboard.type("0.001");
-    await page.waitForSelector("#filter[aria-invalid=false]");
-    const found = await column(tab, "head");
-    expect(found.length).toBeGreaterThan(0);
-    for (const name of found) expect(name).toMatch(/^0\./);
-    await page.keyboard.type(" weight_inducton > 0");
-    await page.waitForFunction(() => document.querySelector("[role=status]")!.textContent!.includes("the nearest is"));
-    expect(await page.textContent("[role=status]")).toContain('the nearest is "weight_induction"');
-    await page.keyboard.press("Escape");
-    await page.click("#sort-head");
-    await quiet(tab);
-  });
-});
-
 inBrowser("two heads", () => {
   test("stand side by side with their differences, one below the other on a phone", async () => {
     const tab = await openKind("scan", "#head/0.1");

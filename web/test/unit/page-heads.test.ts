@@ -4,7 +4,7 @@ import { headName } from "../../src/page/address";
 import { flagGroups, roleWords } from "../../src/page/flags";
 import { pieces } from "../../src/page/findings";
 import { filtered, parseFilter } from "../../src/page/filter";
-import { hasWord, headRows, metricColumn, namedHeads, suggester, withoutUnfinished, type HeadRow } from "../../src/page/heads";
+import { hasWord, headRows, metricColumn, namedHeads, withoutUnfinished, type HeadRow } from "../../src/page/heads";
 import { valueText } from "../../src/page/provenance";
 import { smallResults } from "./page-results";
 
@@ -59,15 +59,6 @@ test("the name of a metric that has no condition yet is left aside", () => {
   expect(without("sin")).toBe("sin"); // a flag begins so
   expect(without("weight_induction > 0.1")).toBe("weight_induction > 0.1");
   expect(without("weight_induction > we")).toBe("weight_induction > we"); // wrong, and said to be
-});
-
-test("roles, flags with their numbers of heads, and metrics are suggested", () => {
-  const suggest = suggester(smallResults());
-  expect(suggest("").slice(0, 2).map(({ insert, note }) => [insert, note])).toEqual([
-    ["sink ", "2 heads"], ["over_selected ", "1 head"],
-  ]);
-  expect(suggest("ent").map(({ insert }) => insert)).toEqual(["entropy > "]);
-  expect(suggest("over sel")[0]!.insert).toBe("over_selected ");
 });
 
 test("the filter says what is wrong with it, and holds to the rest", () => {
