@@ -1,9 +1,9 @@
-// The frame of every view: the bar with the views, and the choice of colours.
+// The frame of every view: the bar with the views.
 import type { Header, Results } from "../data/results";
 import { formatAddress } from "./address";
-import { choice, element } from "./element";
+import { element } from "./element";
 import type { View } from "./page";
-import type { Choice, Theme } from "./theme";
+import type { Theme } from "./theme";
 
 export interface Shell {
   node: HTMLElement;
@@ -55,7 +55,6 @@ export function shell(results: Results, theme: Theme, views: readonly View[]): S
         { "aria-label": "Views" },
         element("ul", {}, ...links.map(({ link }) => element("li", {}, link))),
       ),
-      themeChoice(theme),
     ),
     partial ? element("p", { class: "warning" }, unfinished(results.header)) : null,
     place,
@@ -86,20 +85,4 @@ export function shell(results: Results, theme: Theme, views: readonly View[]): S
       document.title = `${open.title}: ${model.name}${partial ? " (partial)" : ""} - headgauge`;
     },
   };
-}
-
-function themeChoice(theme: Theme): HTMLElement {
-  const box = choice(
-    "choose-theme",
-    "Colours",
-    [
-      { value: "auto", text: "system" },
-      { value: "light", text: "light" },
-      { value: "dark", text: "dark" },
-    ],
-    theme.choice,
-    (value) => theme.choose(value as Choice),
-  );
-  box.classList.add("theme");
-  return box;
 }

@@ -1,15 +1,9 @@
-// Light or dark colours: the system's choice or the reader's, which is stored if the browser allows
-// it.
-export type Choice = "auto" | "light" | "dark";
-
-const KEY = "headgauge-theme";
-
+// Light or dark colours, as the system chooses; paper is always light.
 export class Theme {
   private readonly listeners = new Set<() => void>();
   private readonly system = matchMedia("(prefers-color-scheme: dark)");
   private readonly paper = matchMedia("print");
   private prints = false;
-  private chosen: Choice = remembered();
 
   constructor() {
     for (const media of [this.system, this.paper]) {
@@ -25,28 +19,12 @@ export class Theme {
     this.apply();
   }
 
-  get choice(): Choice {
-    return this.chosen;
-  }
-
-  // Paper is always light.
   get dark(): boolean {
-    if (this.printing) return false;
-    return this.chosen === "auto" ? this.system.matches : this.chosen === "dark";
+    return !this.printing && this.system.matches;
   }
 
   get printing(): boolean {
     return this.prints || this.paper.matches;
-  }
-
-  choose(choice: Choice): void {
-    this.chosen = choice;
-    try {
-      localStorage.setItem(KEY, choice);
-    } catch {
-      // A page opened from a file may have no storage.
-    }
-    this.apply();
   }
 
   // Returns a function that removes the listener.
@@ -58,14 +36,5 @@ export class Theme {
   private apply(): void {
     document.documentElement.dataset["theme"] = this.dark ? "dark" : "light";
     for (const listener of this.listeners) listener();
-  }
-}
-
-function remembered(): Choice {
-  try {
-    const found = localStorage.getItem(KEY);
-    return found === "light" || found === "dark" ? found : "auto";
-  } catch {
-    return "auto";
   }
 }

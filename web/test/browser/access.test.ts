@@ -73,15 +73,4 @@ inBrowser("without a mouse", () => {
     await tab.page.waitForFunction(() => document.activeElement?.tagName === "H1");
     await quiet(tab);
   });
-
-  test("colours follow the system until they are chosen, and the choice stays", async () => {
-    const tab = await openKind("scan", "", { colorScheme: "dark" });
-    const theme = () => tab.page.evaluate(() => document.documentElement.dataset["theme"]);
-    expect(await theme()).toBe("dark");
-    await tab.page.selectOption("#choose-theme", "light");
-    expect(await theme()).toBe("light");
-    await tab.page.reload();
-    expect(await theme()).toBe("light");
-    await quiet(tab);
-  });
 });
