@@ -92,7 +92,6 @@ VIEWS = (
     "#model",
     "#papers",
     "#plan",
-    "#methods",
     "#provenance",
     "#changes",
 )

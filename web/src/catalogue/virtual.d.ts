@@ -12,8 +12,3 @@ declare module "virtual:figures" {
   const figures: import("./catalogue").DeclaredFigure[];
   export default figures;
 }
-
-declare module "virtual:formulas" {
-  const mathml: Record<string, string>;
-  export default mathml;
-}

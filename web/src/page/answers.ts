@@ -4,11 +4,11 @@ import type { MetricName } from "../catalogue/catalogue";
 import type { Results } from "../data/results";
 import { variants } from "../figures/critical";
 import { signed } from "../figures/predictions";
-import { changed, formatAddress } from "./address";
+import { changed } from "./address";
 import { element } from "./element";
 import type { Page } from "./page";
 import { formatOrder, parseOrder, table, type Column } from "./table";
-import { shown } from "./words";
+import { metricLink, shown } from "./words";
 
 const NEEDS: readonly MetricName[] = [
   "answer_right", "answer_right_low", "answer_right_high", "answer_loss", "answer_gain", "does_task",
@@ -86,7 +86,7 @@ export async function answers(page: Page): Promise<HTMLElement | null> {
       "With 95 % intervals over cases. ",
       undone.length > 0 &&
         `The model is not shown to do ${undone.join(", ")}: that says nothing about a change. `,
-      element("a", { href: formatAddress({ view: "methods", item: "answer_right" satisfies MetricName, query: {} }) }, "Definition"),
+      metricLink("answer_right"),
     ),
     table({
       caption: title,

@@ -4,11 +4,10 @@ import { headOf, interventionOf } from "../figures/changes";
 import { changed } from "./address";
 import { dimWords } from "./cells";
 import { element } from "./element";
-import { definition } from "./head";
 import type { Opened, Page, View } from "./page";
 import { filterBox, filtered, parseFilter, refill } from "./filter";
 import { formatOrder, parseOrder, table, type Column } from "./table";
-import { count, grouped, headLink, shown } from "./words";
+import { count, grouped, headLink, shown, titleLink } from "./words";
 
 const ROWS_SHOWN = 200;
 
@@ -124,7 +123,7 @@ export function columnsOf(results: Results, all: readonly ChangeRow[]): Column<C
       id: "metric",
       title: "Metric",
       key: (row) => row.metric,
-      show: (row) => definition(results, row.metric),
+      show: (row) => titleLink(results, row.metric),
     },
     {
       id: "head",

@@ -1,6 +1,6 @@
 // The page of one head.
 import type { MetricName } from "../catalogue/catalogue";
-import type { Cell, Results } from "../data/results";
+import type { Cell } from "../data/results";
 import type { Figure } from "../figures/figure";
 import { headFigures } from "../figures/head";
 import { changed, formatAddress, headName, parseHead, type Head } from "./address";
@@ -24,7 +24,7 @@ import type { Opened, Page, View } from "./page";
 import { failure, message, picture } from "./picture";
 import { comparedChoice, metricOptions } from "./selection";
 import { table, type Column } from "./table";
-import { flagsByHead, headLink, shown, shownOf } from "./words";
+import { flagsByHead, headLink, shown, shownOf, titleLink } from "./words";
 
 export const head: View = {
   id: "head",
@@ -291,7 +291,7 @@ function valueTable({ results, address }: Page, heads: readonly Head[], names: r
   const difference = (row: ValueRow) =>
     row.of.some(({ value }) => results.isNone(row.metric, value)) ? NaN : row.of[1]!.value - row.of[0]!.value;
   const columns: Column<ValueRow>[] = [
-    { id: "metric", title: "Metric", key: metricOf, show: (row) => definition(results, row.metric) },
+    { id: "metric", title: "Metric", key: metricOf, show: (row) => titleLink(results, row.metric) },
     ...heads.flatMap((head, k) => [
       number(`value-${k}`, two ? headName(head) : "Value", (row) => row.of[k]!.value, (row) => valued(row, row.of[k]!.value)),
       number(`error-${k}`, two ? "±" : "± standard error", (row) => row.of[k]!.error, (row) => shown(row.of[k]!.error, 2)),
@@ -305,11 +305,3 @@ function valueTable({ results, address }: Page, heads: readonly Head[], names: r
 }
 
 const signed = (value: number): string => (value > 0 ? `+${shown(value)}` : shown(value));
-
-export function definition(results: Results, metric: MetricName): HTMLElement {
-  return element(
-    "a",
-    { class: "plain", href: formatAddress({ view: "methods", item: metric, query: {} }) },
-    results.title(metric),
-  );
-}

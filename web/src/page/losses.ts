@@ -4,11 +4,11 @@ import type { MetricName } from "../catalogue/catalogue";
 import type { Cell, Results } from "../data/results";
 import { variants } from "../figures/critical";
 import { signed } from "../figures/predictions";
-import { changed, formatAddress } from "./address";
+import { changed } from "./address";
 import { element } from "./element";
 import type { Page } from "./page";
 import { formatOrder, parseOrder, table, type Column } from "./table";
-import { headLink, shown } from "./words";
+import { headLink, metricLink, shown } from "./words";
 
 const NEEDS: readonly MetricName[] = ["loss", "loss_change", "kl"];
 const ROWS_SHOWN = 20; // of changes to one head at a time
@@ -66,7 +66,7 @@ export async function losses(page: Page): Promise<HTMLElement | null> {
       { class: "note" },
       `In nats a token, at L = ${length}. ` +
         (more > 0 ? `The ${rows.length} that lower it most of ${all.length}. ` : ""),
-      element("a", { href: formatAddress({ view: "methods", item: "loss_change" satisfies MetricName, query: {} }) }, "Definition"),
+      metricLink("loss_change"),
     ),
     table({
       caption: "What the interventions do to the loss",

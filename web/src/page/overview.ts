@@ -122,10 +122,10 @@ function explorer(page: Page, metric: MetricName): Node[] {
       metricChoice(page, results.names(), metric),
       dimChoices(page, metric, line === undefined ? [] : [line]),
     ),
-    entry
-      ? element("p", { class: "note" }, `${entry.meaning} `, methodsLink(metric))
-      : null,
-  ].filter((node) => node !== null) as HTMLElement[];
+    ...(entry
+      ? [element("p", { class: "note definition" }, `${entry.meaning} `, element("code", {}, entry.formula), ` Source: ${entry.source}.`)]
+      : []),
+  ];
   if (!perHead) {
     const figure = genericFigure(results, metric, cell);
     return [...shared, ...(figure ? [picture(page, figure)] : []), valuesTable(results, metric)];
@@ -136,14 +136,6 @@ function explorer(page: Page, metric: MetricName): Node[] {
     picture(page, mapFigure(results, metric, cell), { drawn: (drawing) => map.attach(drawing) }),
     map.readout,
   ];
-}
-
-function methodsLink(metric: MetricName): HTMLElement {
-  return element(
-    "a",
-    { href: formatAddress({ view: "methods", item: metric, query: {} }) },
-    "Definition",
-  );
 }
 
 function about(results: Results): HTMLElement {

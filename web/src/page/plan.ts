@@ -1,6 +1,5 @@
 // Shows the plan: the replacement of each head, the keys that every head keeps, and the
 // confirmation.
-import type { MetricName } from "../catalogue/catalogue";
 import type { Results } from "../data/results";
 import { formatNumber, formatShare } from "../figures/format";
 import { keptKeysFigure, paretoFigures } from "../figures/plan";
@@ -9,7 +8,7 @@ import {
   type Confirmed, type WithInterval,
 } from "../figures/planned";
 import { signed } from "../figures/predictions";
-import { changed, formatAddress, headAddress } from "./address";
+import { changed, headAddress } from "./address";
 import { chosenIndex } from "./cells";
 import { choice, element, fill, type Child } from "./element";
 import { saidIn } from "./findings";
@@ -18,7 +17,7 @@ import { notices } from "./overview";
 import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
 import { table, type Column } from "./table";
-import { count, shown } from "./words";
+import { count, metricLink, shown } from "./words";
 
 export const plan: View = {
   id: "plan",
@@ -48,7 +47,7 @@ async function open(page: Page): Promise<Opened> {
       ...paretoFigures(results).map((figure) => picture(page, figure, { heading: "h2" })),
     ),
     element("h2", {}, "Confirmed on other text"),
-    element("p", { class: "note" }, legend(results), " ", definition()),
+    element("p", { class: "note" }, legend(results), " ", metricLink("plan_difference")),
     confirming,
   );
   let drawn = "";
@@ -124,11 +123,6 @@ export function legend(results: Results): string {
         "what it loses when every head keeps an eighth of the keys.",
   ];
   return sentences.filter((sentence) => sentence !== false).join(" ");
-}
-
-function definition(): HTMLElement {
-  const href = formatAddress({ view: "methods", item: "plan_difference" satisfies MetricName, query: {} });
-  return element("a", { href }, "Definition");
 }
 
 function confirmation(results: Results, budget: number): HTMLElement {

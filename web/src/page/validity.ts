@@ -1,5 +1,4 @@
 // Shows which metrics and flags predict the loss under each intervention, and the heads of a pair.
-import type { MetricName } from "../catalogue/catalogue";
 import type { Results } from "../data/results";
 import {
   interventionRows, interventionsOf, isFlag, levelOf, predictorRows, predictorsOf, predictorTitle,
@@ -15,7 +14,7 @@ import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
 import { intervalAndP, starred } from "./rank_correlation";
 import { formatOrder, parseOrder, table, type Column } from "./table";
-import { count, shown } from "./words";
+import { count, metricLink, shown } from "./words";
 
 export const validity: View = {
   id: "validity",
@@ -64,7 +63,7 @@ async function open(page: Page): Promise<Opened> {
     "div",
     {},
     element("h1", {}, "What predicts the loss"),
-    element("p", {}, explained(results), " ", methodsLink()),
+    element("p", {}, explained(results), " ", metricLink("prediction_rank_correlation")),
     element("div", { class: "interventions" }, interventions),
     answered && answerValidity(results),
     element("h2", { class: "after-table" }, "Rank correlations with the change of the loss"),
@@ -123,11 +122,6 @@ function explained(results: Results): string {
       ? ". There is one text, so metrics and losses are of the same text, and nothing is shown of another."
       : `: the metric is measured on one of ${texts} texts, the loss on the other${texts > 2 ? "s" : ""}.`)
   );
-}
-
-function methodsLink(): HTMLElement {
-  const href = formatAddress({ view: "methods", item: "prediction_rank_correlation" satisfies MetricName, query: {} });
-  return element("a", { href }, "Definition");
 }
 
 function legend(results: Results): string {

@@ -3,7 +3,6 @@ import { changes } from "./changes";
 import { claims } from "./claims";
 import { head } from "./head";
 import { heads } from "./heads";
-import { methods } from "./methods";
 import { model, papers, training } from "./galleries";
 import { overview } from "./overview";
 import type { View } from "./page";
@@ -22,6 +21,5 @@ export const views: readonly View[] = [
   changes,
   validity,
   papers,
-  methods,
   provenance,
 ];

@@ -27,6 +27,15 @@ export function headLink(head: Head | string, text?: string): HTMLElement {
   return element("a", { class: "head-link", href: formatAddress(headAddress(name)) }, text ?? name);
 }
 
+// Leads to the metric on the overview, where its definition stands.
+export function metricLink(metric: MetricName, text = "Definition", look = ""): HTMLElement {
+  const href = formatAddress({ view: "overview", item: "", query: { metric } });
+  return element("a", { class: look !== "" && look, href }, text);
+}
+
+export const titleLink = (results: Results, metric: MetricName): HTMLElement =>
+  metricLink(metric, results.title(metric), "plain");
+
 // Returns the flags of each head, by "layer.head".
 export function flagsByHead(results: Results): Map<string, Flag[]> {
   const found = new Map<string, Flag[]>();

@@ -167,7 +167,7 @@ inBrowser("a page", () => {
 
   test("of an interrupted run says how far it came", async () => {
     const tab = await openResults({ ...resultsOf("scan"), partial: true, layers_done: 1 });
-    for (const view of ["", "#heads", "#methods"]) {
+    for (const view of ["", "#heads", "#provenance"]) {
       await tab.to(view);
       expect(await tab.page.textContent(".warning")).toMatch(/^Partial results: the run was interrupted after 1 of \d+ layers/);
       expect(await tab.page.title()).toContain("(partial)");
@@ -209,8 +209,6 @@ inBrowser("a page", () => {
     );
     await tab.to("#overview?metric=constant");
     expect(await tab.page.textContent(".explore > .scroll tbody")).toContain("42");
-    await tab.to("#methods");
-    expect(await tab.page.$("#quantity-surprise")).not.toBeNull();
     await tab.to("#heads?columns=surprise");
     expect(await tab.page.$("#sort-surprise")).not.toBeNull();
     await quiet(tab);

@@ -40,7 +40,7 @@ async function rowsOf({ page }: Tab): Promise<Record<string, string>[]> {
     const titles = [...table!.querySelectorAll(".column-name")].map((title) => title.textContent!);
     return [...table!.querySelectorAll("tbody tr")].map((row) => ({
       ...Object.fromEntries([...row.children].map((cell, k) => [titles[k], cell.textContent!])),
-      metric: row.querySelector("a")!.getAttribute("href")!.replace("#methods/", ""),
+      metric: row.querySelector("a")!.getAttribute("href")!.replace("#overview?metric=", ""),
     }));
   });
 }

@@ -1,5 +1,6 @@
 // The table of all heads, and the page of one.
 import { expect, test } from "vitest";
+import { CATALOGUE } from "../../src/catalogue/catalogue";
 import {
   drawAll, hashOf, inBrowser, openKind, quiet, resultsOf, shown, type Tab,
 } from "./browser";
@@ -122,7 +123,7 @@ inBrowser("the page of a head", () => {
     await tab.page.waitForSelector("#values + div table");
     const lines = await tab.page.$$eval("#values + div tbody tr", (rows) =>
       rows.map((row) => [
-        row.querySelector("a")!.getAttribute("href")!.replace("#methods/", ""),
+        row.querySelector("a")!.getAttribute("href")!.replace("#overview?metric=", ""),
         ...[...row.children].slice(1).map((cell) => cell.textContent!),
       ]),
     );
@@ -255,15 +256,15 @@ inBrowser("what is said of flags and findings", () => {
   });
 });
 
-inBrowser("methods", () => {
-  test("have an entry of its own for what is no change of another metric", async () => {
-    const tab = await openKind("compare", "#methods/loss_change");
-    for (const name of ["loss", "loss_change", "output_change"]) {
-      expect(await tab.page.$$eval(`#quantity-${name} .formula`, (found) => found.length)).toBe(1);
-    }
-    await tab.to("#changes");
+inBrowser("the name of a metric", () => {
+  test("leads to its definition", async () => {
+    const tab = await openKind("compare", "#changes");
     const metrics = await tab.page.$$eval("tbody tr th", (found) => found.map((th) => th.textContent));
     expect(metrics).not.toContain("output");
+    await tab.page.click("tbody a.plain:text-is('change of the output')");
+    const said = await tab.page.textContent(".explore .definition");
+    const { meaning, formula, source } = CATALOGUE.get("output_change")!;
+    for (const part of [meaning, formula, source]) expect(said).toContain(part);
     await quiet(tab);
   });
 });

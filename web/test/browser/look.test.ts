@@ -103,7 +103,6 @@ inBrowser("on a desk", () => {
     ["scan", "overview"],
     ["scan", "head/0.1"],
     ["scan", "heads"],
-    ["scan", "methods"],
     ["compare", "model"],
     ["compare", "changes"],
     ["synthetic", "model"],

@@ -15,7 +15,7 @@ inBrowser("every view", () => {
     const tab = await openKind(kind);
     const views = await viewsOf(tab);
     expect(views).toContain("#overview");
-    expect(views).toContain("#methods");
+    expect(views).toContain("#provenance");
     for (const view of views) {
       await tab.to(view);
       await drawAll(tab.page);
@@ -49,9 +49,9 @@ inBrowser("every view", () => {
         found.map((link) => link.textContent),
       ),
     ).toEqual(["Heads"]);
-    await tab.page.click("nav[aria-label=Views] a[href='#methods']");
-    await tab.page.waitForFunction(() => document.querySelector("h1")?.textContent === "Methods");
-    expect(await tab.page.title()).toContain("Methods");
+    await tab.page.click("nav[aria-label=Views] a[href='#provenance']");
+    await tab.page.waitForFunction(() => document.querySelector("h1")?.textContent === "Settings and provenance");
+    expect(await tab.page.title()).toContain("Settings");
     await quiet(tab);
   });
 });

@@ -5,7 +5,6 @@ import { allHeads, chosenCell, comparedDim, headCell, isPerHead, rowsBehind } fr
 import { answerRows, hasAnswers } from "../../src/page/answers";
 import { hasLosses, lossRows } from "../../src/page/losses";
 import { nextPlace, reading } from "../../src/page/map";
-import { quantities } from "../../src/page/methods";
 import { metricOptions } from "../../src/page/selection";
 import { madeCompare, madeDiff, madeResults } from "./made";
 import { smallFile, smallResults } from "./page-results";
@@ -109,16 +108,4 @@ test("metrics that the catalogue does not know are offered last", () => {
   expect(options[0]).toEqual({ value: "entropy", text: "entropy", group: "weights" });
   expect(options.map(({ value }) => value)).toEqual(["entropy", "separability", "loss", "surprise"]);
   expect(options[3]).toEqual({ value: "surprise", text: "surprise", group: "other" });
-});
-
-test("every quantity of the file has its place in the methods, once", () => {
-  const groups = quantities(results);
-  expect(groups.get("weights")).toEqual(["entropy"]);
-  expect([...groups.values()].flat().sort()).toEqual([
-    "entropy",
-    "loss",
-    "separability",
-    "surprise",
-  ]);
-  expect(groups.get("other quantities of this file")).toEqual(["surprise"]);
 });

@@ -1,10 +1,8 @@
 import { describe, expect, it } from "vitest";
-import formulas from "virtual:formulas";
 import { CATALOGUE, fromFile } from "../../src/catalogue/catalogue";
 import { declared } from "../../src/catalogue/plugin";
 import { resultsFromFile } from "../../src/data/file";
 import { smallFile } from "./page-results";
-import { parseXml } from "./svg";
 
 const entries = [...CATALOGUE.values()];
 
@@ -12,15 +10,6 @@ describe("the catalogue", () => {
   it("comes whole from the files", () => {
     expect(entries.length).toBeGreaterThan(90);
     expect(entries.map(({ name }) => name)).toEqual(declared().map(({ name }) => name));
-    expect(Object.keys(formulas)).toEqual(entries.map(({ name }) => name));
-  });
-
-  it("has its formulas rendered to MathML that is XML, without the TeX", () => {
-    for (const [name, mathml] of Object.entries(formulas)) {
-      const [first] = parseXml(mathml.replace(/&nbsp;|&#x[0-9a-f]+;/gi, " "));
-      expect(first!.name, name).toBe("math");
-      expect(mathml, name).not.toMatch(/annotation|\\[a-z]/);
-    }
   });
 
   it("says the meaning in sentences, a source and a title without a full stop", () => {
