@@ -1,16 +1,7 @@
 // The results of `headgauge plan` (docs/mathematics.md 7e): plans for shares of the key-value
 // cache, compared with other plans on held-out text and tasks.
-import type { MetricName } from "../catalogue/catalogue";
 import type { Cell, Results } from "../data/results";
 import { overHeads } from "./heads";
-
-export const PLAN_NEEDS: readonly MetricName[] = [
-  "kept_keys", "planned_cache_share", "planned_change", "planned_change_low",
-  "planned_change_high", "plan_difference", "plan_difference_low", "plan_difference_high",
-  "plan_difference_p", "planned_replay_change", "planned_replay_change_low",
-  "planned_replay_change_high", "planned_same_token", "planned_answers_kept", "planned_answers_kept_low",
-  "planned_answers_kept_high", "random_change", "random_plans_p",
-];
 
 const LEVEL = 0.05; // false discovery rate over all methods and budgets
 

@@ -1,15 +1,8 @@
 // The results of `headgauge validate` (docs/mathematics.md 7c): how well a metric of a head on one
 // text ranks the heads by the change of the loss on the other texts.
-import { fromFile, type MetricName } from "../catalogue/catalogue";
+import { fromFile } from "../catalogue/catalogue";
 import { flatIndex, type Results } from "../data/results";
 import { plainName } from "./format";
-
-export const VALIDITY_NEEDS: readonly MetricName[] = [
-  "validated_loss_change", "predictor_value", "prediction_rank_correlation",
-  "prediction_rank_correlation_low", "prediction_rank_correlation_high",
-  "prediction_rank_correlation_p", "prediction_rank_correlation_by_text", "loss_change_replication",
-  "loss_rises", "loss_falls", "predicts", "queries_losing_keys",
-];
 
 // A predictor and an intervention, as indices.
 export interface Pair {

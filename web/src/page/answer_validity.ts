@@ -1,20 +1,13 @@
 // Shows which heads lose answers when they alone are changed, and which metrics and flags rank the
 // heads by that loss: the part of `headgauge validate --tasks` (docs/mathematics.md 7c).
-import type { MetricName } from "../catalogue/catalogue";
 import type { Results } from "../data/results";
 import {
   headsOf, interventionsOf, isFlag, largestRho, predictorsOf, predictorTitle, signed, type Prediction,
 } from "../figures/predictions";
-import { element } from "./element";
+import { element, section } from "./element";
 import { intervalAndP, starred } from "./rank_correlation";
-import { table, type Column } from "./table";
+import { numberColumn, table, textColumn } from "./table";
 import { count, headLink } from "./words";
-
-export const ANSWER_NEEDS: readonly MetricName[] = [
-  "validated_answer_change", "retrieval_head", "answer_rank_correlation",
-  "answer_rank_correlation_low", "answer_rank_correlation_high", "answer_rank_correlation_p",
-  "predicts_answers",
-];
 
 const ROWS_SHOWN = 12;
 
@@ -78,10 +71,9 @@ export function answerValidity(results: Results): HTMLElement {
   const doesPredict = ({ under }: AnswerPredictor): boolean => under.some(({ predicts }) => predicts);
   const predicting = predictors.filter(doesPredict).length;
   const listed = predictors.filter((row, k) => k < ROWS_SHOWN || doesPredict(row));
-  return element(
-    "section",
-    { class: "answer-validity", "aria-labelledby": "answer-validity" },
-    element("h2", { id: "answer-validity" }, "What loses answers"),
+  return section(
+    "answer-validity",
+    "What loses answers",
     element(
       "p",
       {},
@@ -93,48 +85,37 @@ export function answerValidity(results: Results): HTMLElement {
         : ` ${count(predicting, "metric or flag predicts", "metrics and flags predict")} that loss.`,
     ),
     heads.length > 0 && headTable(heads.slice(0, ROWS_SHOWN), interventionsOf(results).length > 1),
-    heads.length > ROWS_SHOWN && counted(heads.length, "rows"),
+    heads.length > ROWS_SHOWN && element("p", { class: "note" }, `The first ${ROWS_SHOWN} of ${heads.length} rows.`),
     listed.length > 0 && predictorTable(results, listed),
     listed.length < predictors.length &&
       element("p", { class: "note" }, `${listed.length} of ${predictors.length} metrics and flags: the largest, and all that predict.`),
   );
 }
 
-const counted = (all: number, what: string): HTMLElement =>
-  element("p", { class: "note" }, `The first ${ROWS_SHOWN} of ${all} ${what}.`);
-
-function headTable(heads: readonly RetrievalHead[], several: boolean): HTMLElement {
-  const intervention: Column<RetrievalHead> = {
-    id: "gets", title: "It gets", key: ({ intervention }) => intervention, show: ({ intervention }) => intervention,
-  };
-  return table<RetrievalHead>({
+const headTable = (heads: readonly RetrievalHead[], several: boolean): HTMLElement =>
+  table<RetrievalHead>({
     caption: "Heads that lose answers",
     columns: [
       { id: "head", title: "Head", key: ({ place }) => place, show: ({ name }) => headLink(name) },
-      ...(several ? [intervention] : []),
-      {
-        id: "change", title: "Loss of the answers", note: "change in nats, each token", numeric: true,
-        key: ({ change }) => change, show: ({ change }) => signed(change, 3),
-      },
+      ...(several ? [textColumn<RetrievalHead>("gets", "It gets", ({ intervention }) => intervention)] : []),
+      numberColumn(
+        "change", "Loss of the answers", ({ change }) => change, ({ change }) => signed(change, 3),
+        "change in nats, each token",
+      ),
     ],
     rows: heads,
   });
-}
 
-function predictorTable(results: Results, rows: readonly AnswerPredictor[]): HTMLElement {
-  return table<AnswerPredictor>({
+const predictorTable = (results: Results, rows: readonly AnswerPredictor[]): HTMLElement =>
+  table<AnswerPredictor>({
     caption: "Rank correlations with the change of the loss of answers",
     columns: [
-      { id: "predictor", title: "Metric or flag", key: ({ title }) => title, show: ({ title }) => title },
-      ...interventionsOf(results).map((label, k): Column<AnswerPredictor> => ({
-        id: `answers-under-${k}`,
-        title: label,
-        numeric: true,
-        key: ({ under }) => Math.abs(under[k]!.rho),
-        show: ({ under }) =>
+      textColumn("predictor", "Metric or flag", ({ title }) => title),
+      ...interventionsOf(results).map((label, k) =>
+        numberColumn<AnswerPredictor>(`answers-under-${k}`, label, ({ under }) => Math.abs(under[k]!.rho), ({ under }) =>
           Number.isNaN(under[k]!.rho) ? "–" : element("span", {}, ...starred(under[k]!), intervalAndP(under[k]!)),
-      })),
+        ),
+      ),
     ],
     rows,
   });
-}

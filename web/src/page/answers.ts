@@ -1,19 +1,12 @@
 // Shows the answers of tasks: how many are right, and what the interventions of `headgauge compare`
 // cost them. One row for each task, of a comparison one for each task and intervention.
-import type { MetricName } from "../catalogue/catalogue";
 import type { Results } from "../data/results";
 import { variants } from "../figures/critical";
 import { signed } from "../figures/predictions";
-import { changed } from "./address";
-import { element } from "./element";
+import { element, section } from "./element";
 import type { Page } from "./page";
-import { formatOrder, parseOrder, table, type Column } from "./table";
+import { ifAny, numberColumn, orderIn, table, textColumn, type Column } from "./table";
 import { metricLink, shown } from "./words";
-
-const NEEDS: readonly MetricName[] = [
-  "answer_right", "answer_right_low", "answer_right_high", "answer_loss", "answer_gain", "does_task",
-  "answer_loss_change", "answers_kept", "answers_kept_low", "answers_kept_high",
-];
 
 // A share and the ends of its interval; NaN where there is none.
 interface Share {
@@ -70,16 +63,14 @@ export function answerRows(results: Results): AnswerRow[] {
 export async function answers(page: Page): Promise<HTMLElement | null> {
   const { results } = page;
   if (!hasAnswers(results)) return null;
-  await results.need(...NEEDS);
-  const rows = answerRows(results);
+  const rows = await results.gather(() => answerRows(results));
   const undone = [...new Set(rows.filter(({ done }) => !done).map(({ task }) => task))];
   const title = rows.some(({ kept }) => Number.isFinite(kept.share))
     ? "What the interventions do to answers"
     : "Answers";
-  return element(
-    "section",
-    { class: "answers", "aria-labelledby": "answers" },
-    element("h2", { id: "answers" }, title),
+  return section(
+    "answers",
+    title,
     element(
       "p",
       { class: "note" },
@@ -88,13 +79,7 @@ export async function answers(page: Page): Promise<HTMLElement | null> {
         `The model is not shown to do ${undone.join(", ")}: that says nothing about a change. `,
       metricLink("answer_right"),
     ),
-    table({
-      caption: title,
-      columns: columnsOf(rows),
-      rows,
-      order: parseOrder(page.address.query["answers"]),
-      sort: (next) => page.go(changed(page.address, { answers: formatOrder(next) }), true),
-    }),
+    table({ caption: title, columns: columnsOf(rows), rows, ...orderIn(page, "answers", true) }),
   );
 }
 
@@ -102,25 +87,14 @@ const percent = (share: number): string => (100 * share).toFixed(0);
 
 function columnsOf(rows: readonly AnswerRow[]): Column<AnswerRow>[] {
   const share = (id: "right" | "kept", title: string, interval: boolean): Column<AnswerRow>[] =>
-    rows.some((row) => Number.isFinite(row[id].share))
-      ? [{
-          id, title, note: "%", numeric: true,
-          key: (row) => row[id].share,
-          show: ({ [id]: { share: value, low, high } }) =>
-            Number.isFinite(value) ? percent(value) + (interval ? ` (${percent(low)} to ${percent(high)})` : "") : "",
-        }]
-      : [];
+    ifAny(rows, numberColumn(id, title, (row) => row[id].share, ({ [id]: { share: value, low, high } }) =>
+      Number.isFinite(value) ? percent(value) + (interval ? ` (${percent(low)} to ${percent(high)})` : "") : "", "%"));
   const number = (id: "loss" | "gain" | "change", title: string, show: (row: AnswerRow) => string): Column<AnswerRow>[] =>
-    rows.some((row) => Number.isFinite(row[id]))
-      ? [{ id, title, note: "nats", numeric: true, key: (row) => row[id], show: (row) => (Number.isFinite(row[id]) ? show(row) : "") }]
-      : [];
+    ifAny(rows, numberColumn(id, title, (row) => row[id], (row) => (Number.isFinite(row[id]) ? show(row) : ""), "nats"));
   const compared = rows.some(({ intervention }) => intervention !== "");
-  const intervention: Column<AnswerRow> = {
-    id: "intervention", title: "Intervention", key: (row) => row.intervention, show: (row) => row.intervention,
-  };
   return [
     { id: "task", title: "Task", key: ({ place }) => place, show: ({ task }) => task },
-    ...(compared ? [intervention] : []),
+    ...(compared ? [textColumn<AnswerRow>("intervention", "Intervention", ({ intervention }) => intervention)] : []),
     ...share("right", "Right", !compared),
     ...share("kept", "Kept", true),
     ...number("change", "Loss change", ({ change, error }) => `${signed(change, 3)} ± ${shown(error, 2)}`),

@@ -1,12 +1,11 @@
 // The largest changes between two runs or under interventions: the list of the results file.
 import { errorsOf, type Change, type Results } from "../data/results";
 import { headOf, interventionOf } from "../figures/changes";
-import { changed } from "./address";
 import { dimWords } from "./cells";
-import { element } from "./element";
+import { element, refill } from "./element";
 import type { Opened, Page, View } from "./page";
-import { filterBox, filtered, parseFilter, refill } from "./filter";
-import { formatOrder, parseOrder, table, type Column } from "./table";
+import { filterBox, filtered, parseFilter } from "./filter";
+import { numberColumn, orderIn, table, textColumn, type Column } from "./table";
 import { count, grouped, headLink, shown, titleLink } from "./words";
 
 const ROWS_SHOWN = 200;
@@ -61,7 +60,7 @@ async function open(page: Page): Promise<Opened> {
   const columns = columnsOf(page.results, all);
   const update = () => {
     const { rows, problem } = filtered(all, parseFilter(filter.text(), columns), columns, hasWord);
-    refill(box, changeTable(page, columns, rows));
+    refill(box, table({ caption: "Largest changes", columns, rows, limit: ROWS_SHOWN, ...orderIn(page) }));
     const more = rows.length > ROWS_SHOWN ? `; the first ${ROWS_SHOWN} are shown` : "";
     filter.say(`${count(rows.length, "change")} of ${count(all.length, "change")}${more}`, problem);
   };
@@ -106,25 +105,8 @@ export function counted({ header: { changes = [], change_counts: counts } }: Res
 }
 
 export function columnsOf(results: Results, all: readonly ChangeRow[]): Column<ChangeRow>[] {
-  const number = (
-    id: string,
-    title: string,
-    key: (row: ChangeRow) => number,
-    show: (row: ChangeRow) => string = (row) => shown(key(row)),
-  ): Column<ChangeRow> => ({ id, title, numeric: true, key, show });
-  const text = (id: "at" | "intervention", title: string): Column<ChangeRow> => ({
-    id,
-    title,
-    key: (row) => row[id],
-    show: (row) => row[id],
-  });
   return [
-    {
-      id: "metric",
-      title: "Metric",
-      key: (row) => row.metric,
-      show: (row) => titleLink(results, row.metric),
-    },
+    textColumn("metric", "Metric", ({ metric }) => metric, ({ metric }) => titleLink(results, metric)),
     {
       id: "head",
       title: "Head",
@@ -132,33 +114,22 @@ export function columnsOf(results: Results, all: readonly ChangeRow[]): Column<C
       show: ({ labels, head }) => (labels["head"] === undefined ? head : headLink(head)),
     },
     ...(all.some(({ intervention }) => intervention !== "")
-      ? [text("intervention", "Intervention")]
+      ? [textColumn<ChangeRow>("intervention", "Intervention", ({ intervention }) => intervention)]
       : []),
-    text("at", "At"),
-    number("before", "Before", (row) => row.before),
-    number("after", "After", (row) => row.after),
+    textColumn("at", "At", ({ at }) => at),
+    numberColumn("before", "Before", ({ before }) => before),
+    numberColumn("after", "After", ({ after }) => after),
     {
-      ...number("change", "Change", (row) => Math.abs(row.change), (row) => shown(row.change)),
-      value: (row) => row.change,
+      ...numberColumn("change", "Change", ({ change }) => Math.abs(change), ({ change }) => shown(change)),
+      value: ({ change }) => change,
     },
-    number("error", "± standard error", (row) => row.stderr ?? NaN, (row) => shown(row.stderr, 2)),
-    number("errors", "In standard errors", errorsOf, (row) =>
+    numberColumn("error", "± standard error", ({ stderr }) => stderr ?? NaN, ({ stderr }) => shown(stderr, 2)),
+    numberColumn("errors", "In standard errors", errorsOf, (row) =>
       errorsOf(row) === Infinity ? "exact" : shown(row.errors, 3),
     ),
-    number("p", "p", (row) => row.adjusted_p ?? NaN, (row) =>
+    numberColumn("p", "p", (row) => row.adjusted_p ?? NaN, (row) =>
       errorsOf(row) === Infinity ? "0" : shown(row.adjusted_p ?? null, 2),
     ),
-    number("relative", "Relative", (row) => row.relative, (row) => shown(row.relative, 3)),
+    numberColumn("relative", "Relative", ({ relative }) => relative, ({ relative }) => shown(relative, 3)),
   ];
-}
-
-function changeTable(page: Page, columns: readonly Column<ChangeRow>[], found: readonly ChangeRow[]): HTMLElement {
-  return table({
-    caption: "Largest changes",
-    columns,
-    rows: found,
-    order: parseOrder(page.address.query["sort"]),
-    limit: ROWS_SHOWN,
-    sort: (next) => page.go(changed(page.address, { sort: formatOrder(next) })),
-  });
 }

@@ -7,7 +7,7 @@ import { formatAddress } from "./address";
 import { element } from "./element";
 import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
-import { table, type Column } from "./table";
+import { table, textColumn, type Column } from "./table";
 
 const MARKS: Readonly<Record<string, string>> = {
   holds: "✓",
@@ -96,9 +96,9 @@ function overview(list: readonly Claim[]): HTMLElement {
       statement,
     );
   const columns: Column<Claim>[] = [
-    { id: "claim", title: "Claim", key: ({ statement }) => statement, show: link },
-    { id: "verdict", title: "Verdict", key: ({ verdict: found }) => found, show: verdict },
-    { id: "figure", title: "In the paper", key: ({ figure }) => figure, show: inPaper },
+    textColumn("claim", "Claim", ({ statement }) => statement, link),
+    textColumn("verdict", "Verdict", ({ verdict: found }) => found, verdict),
+    textColumn("figure", "In the paper", inPaper),
   ];
   return element("div", { class: "verdicts" }, table({ caption: "Verdicts", columns, rows: list }));
 }

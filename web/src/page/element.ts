@@ -25,6 +25,18 @@ export function fill(parent: Element, ...children: Child[]): void {
   parent.replaceChildren(...kept(children));
 }
 
+// Replaces the content; the element that has the focus keeps it, known by its id.
+export function refill(parent: Element, ...children: Child[]): void {
+  const focused = parent.contains(document.activeElement) ? document.activeElement?.id : "";
+  fill(parent, ...children);
+  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+}
+
+// A part of the page, named by its heading.
+export function section(id: string, title: string, ...content: Child[]): HTMLElement {
+  return element("section", { class: id, "aria-labelledby": id }, element("h2", { id }, title), ...content);
+}
+
 function kept(children: readonly Child[]): (Node | string)[] {
   return children.filter(
     (child): child is Node | string => child !== null && child !== undefined && child !== false,

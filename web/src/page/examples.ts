@@ -12,7 +12,7 @@ import {
 import type { Results } from "../data/results";
 import type { Head } from "./address";
 import { element, fill } from "./element";
-import { table, type Column } from "./table";
+import { numberColumn, table, textColumn } from "./table";
 import { count, grouped, shown } from "./words";
 
 // The reason for keeping a query, as a title and a sentence.
@@ -226,19 +226,12 @@ function keyTable(example: Example, texts: ReadonlyMap<number, string>): HTMLEle
     weight: example.weights[k]!,
     original: example.originals?.[k] ?? NaN,
   }));
-  const number = (id: "at" | "weight" | "original", title: string): Column<KeyRow> => ({
-    id,
-    title,
-    numeric: true,
-    key: (row) => row[id],
-    show: (row) => (id === "at" ? grouped(row.at) : shown(row[id])),
-  });
-  const columns: Column<KeyRow>[] = [number("at", "Position")];
-  if (texts.size > 0) {
-    columns.push({ id: "text", title: "Token", key: (row) => row.text, show: (row) => row.text });
-  }
-  columns.push(number("weight", "Weight"));
-  if (example.originals) columns.push(number("original", "Without the change"));
+  const columns = [
+    numberColumn<KeyRow>("at", "Position", ({ at }) => at, ({ at }) => grouped(at)),
+    ...(texts.size > 0 ? [textColumn<KeyRow>("text", "Token", ({ text }) => text)] : []),
+    numberColumn<KeyRow>("weight", "Weight", ({ weight }) => weight),
+    ...(example.originals ? [numberColumn<KeyRow>("original", "Without the change", ({ original }) => original)] : []),
+  ];
   return element(
     "details",
     {},

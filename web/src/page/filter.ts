@@ -1,7 +1,7 @@
 // A box that filters a table, with its text in the address: words that a row must have, and
 // conditions on the numbers of its columns.
 import { changed } from "./address";
-import { element, fill } from "./element";
+import { element } from "./element";
 import type { Page } from "./page";
 import type { Column } from "./table";
 
@@ -168,11 +168,4 @@ export function filterBox(page: Page, { label, placeholder, help }: FilterWords)
       input.setAttribute("aria-invalid", String(problem !== ""));
     },
   };
-}
-
-// Replaces the table; a focused column heading keeps the focus.
-export function refill(box: HTMLElement, table: HTMLElement): void {
-  const focused = box.contains(document.activeElement) ? document.activeElement?.id : undefined;
-  fill(box, table);
-  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
 }

@@ -1,33 +1,25 @@
 // The findings in sentences: the summary of the results file, with its heads as links.
 import type { Fact, Results, Sentence } from "../data/results";
-import { element } from "./element";
+import { element, section } from "./element";
 import { headLink, withCommands } from "./words";
 
 export function findings(results: Results): HTMLElement {
   const summary = results.header.summary ?? [];
-  const box = element("section", { class: "findings", "aria-labelledby": "findings" });
-  box.append(element("h2", { id: "findings" }, "What was found"));
-  if (summary.length === 0) {
-    box.append(element("p", { class: "note" }, "This results file has no summary."));
-    return box;
-  }
+  const found = (...content: HTMLElement[]) => section("findings", "What was found", ...content);
+  if (summary.length === 0) return found(element("p", { class: "note" }, "This results file has no summary."));
   const list = (some: Sentence[], start = 1) =>
     element("ol", { start }, ...some.map((said) => element("li", {}, ...saidIn(results, said), explained(said))));
   const main = summary.filter(({ aside }) => aside !== true);
   const aside = summary.filter((said) => said.aside === true);
-  box.append(list(main));
-  if (aside.length > 0) {
-    box.append(
-      element(
-        "details",
-        { class: "aside" },
-        element("summary", {}, "More: critical N and nulls"),
-        element("p", { class: "note" }, ASIDE_WORDS),
-        list(aside, main.length + 1),
-      ),
+  const more = () =>
+    element(
+      "details",
+      { class: "aside" },
+      element("summary", {}, "More: critical N and nulls"),
+      element("p", { class: "note" }, ASIDE_WORDS),
+      list(aside, main.length + 1),
     );
-  }
-  return box;
+  return found(list(main), ...(aside.length > 0 ? [more()] : []));
 }
 
 // Explains terms for readers who meet them for the first time.

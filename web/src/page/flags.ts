@@ -1,6 +1,6 @@
 // The flags of a results file: a list of kinds for the model, sentences for a head.
 import type { Flag, Results } from "../data/results";
-import { element } from "./element";
+import { element, section } from "./element";
 import { allHeads } from "./cells";
 import { count, grouped, headLink, shown, withCommands } from "./words";
 
@@ -29,20 +29,13 @@ export const flagsTitle = (results: Results): string =>
 
 export function flagsOfModel(results: Results): HTMLElement {
   const groups = flagGroups(results.header.flags ?? []);
-  const box = element("section", { class: "flags", "aria-labelledby": "flags" });
-  box.append(element("h2", { id: "flags" }, flagsTitle(results)));
-  if (groups.length === 0) {
-    box.append(
-      element(
-        "p",
-        { class: "note" },
-        "No head was flagged. A flag whose metrics were not measured is not judged.",
-      ),
-    );
-    return box;
-  }
-  for (const group of groups) box.append(flagGroup(results, group));
-  return box;
+  return section(
+    "flags",
+    flagsTitle(results),
+    ...groups.map((group) => flagGroup(results, group)),
+    groups.length === 0 &&
+      element("p", { class: "note" }, "No head was flagged. A flag whose metrics were not measured is not judged."),
+  );
 }
 
 // Example: "135 of 270 heads".

@@ -15,7 +15,7 @@ import {
   isPerHead,
   rowsBehind,
 } from "./cells";
-import { choice, element, fill } from "./element";
+import { choice, element, fill, section } from "./element";
 import { examples } from "./examples";
 import { flagsOfHead, flagsTitle } from "./flags";
 import { ASIDE_WORDS } from "./findings";
@@ -23,7 +23,7 @@ import { cellWords, mainColumns } from "./heads";
 import type { Opened, Page, View } from "./page";
 import { failure, message, picture } from "./picture";
 import { comparedChoice, metricOptions } from "./selection";
-import { table, type Column } from "./table";
+import { numberColumn, table, textColumn, type Column } from "./table";
 import { flagsByHead, headLink, shown, shownOf, titleLink } from "./words";
 
 export const head: View = {
@@ -161,10 +161,6 @@ function besideChoice(page: Page, all: readonly Head[], found: Head): { node: HT
   return { node: element("div", { class: "controls" }, node), chosen };
 }
 
-function section(id: string, title: string, ...content: (Node | null)[]): HTMLElement {
-  return element("section", { "aria-labelledby": id }, element("h2", { id }, title), ...content);
-}
-
 // Returns the figures of one head. Their ids, which name files, include the head.
 function figuresOf({ results, address }: Page, found: Head): Figure[] {
   const dim = comparedDim(results);
@@ -225,8 +221,6 @@ interface ValueRow {
   of: { value: number; error: number; rows: number }[]; // by head
 }
 
-const metricOf: Column<ValueRow>["key"] = (row) => row.metric;
-
 // Shows the metrics; those that are only useful together with others are behind "more".
 function valueTables(page: Page, heads: readonly Head[], names: readonly MetricName[]): (HTMLElement | null)[] {
   const { results } = page;
@@ -273,33 +267,25 @@ function valueTable({ results, address }: Page, heads: readonly Head[], names: r
     };
   });
   const two = heads.length > 1;
-  const text = (id: "unit" | "at" | "group", named: string): Column<ValueRow> => ({
-    id,
-    title: named,
-    key: (row) => row[id],
-    show: (row) => row[id],
-  });
-  const number = (id: string, named: string, of: (row: ValueRow) => number, show: Column<ValueRow>["show"]) => ({
-    id,
-    title: named,
-    numeric: true,
-    key: of,
-    show,
-  });
-  const valued = (row: ValueRow, value: number) => shownOf(results, row.metric, value);
+  const errorOf = (k: number) => (row: ValueRow) => row.of[k]!.error;
   // Differences make sense only for values that are sizes.
   const difference = (row: ValueRow) =>
     row.of.some(({ value }) => results.isNone(row.metric, value)) ? NaN : row.of[1]!.value - row.of[0]!.value;
   const columns: Column<ValueRow>[] = [
-    { id: "metric", title: "Metric", key: metricOf, show: (row) => titleLink(results, row.metric) },
+    textColumn("metric", "Metric", ({ metric }) => metric, ({ metric }) => titleLink(results, metric)),
     ...heads.flatMap((head, k) => [
-      number(`value-${k}`, two ? headName(head) : "Value", (row) => row.of[k]!.value, (row) => valued(row, row.of[k]!.value)),
-      number(`error-${k}`, two ? "±" : "± standard error", (row) => row.of[k]!.error, (row) => shown(row.of[k]!.error, 2)),
+      numberColumn<ValueRow>(
+        `value-${k}`, two ? headName(head) : "Value", (row) => row.of[k]!.value,
+        (row) => shownOf(results, row.metric, row.of[k]!.value),
+      ),
+      numberColumn(`error-${k}`, two ? "±" : "± standard error", errorOf(k), (row) => shown(errorOf(k)(row), 2)),
     ]),
-    ...(two ? [number("difference", "Difference", difference, (row) => signed(difference(row)))] : []),
-    text("unit", "Unit"),
-    text("at", "At"),
-    ...(two ? [] : [number("rows", "Rows", (row) => row.of[0]!.rows, (row) => shown(row.of[0]!.rows)), text("group", "Group")]),
+    ...(two ? [numberColumn("difference", "Difference", difference, (row) => signed(difference(row)))] : []),
+    textColumn("unit", "Unit", ({ unit }) => unit),
+    textColumn("at", "At", ({ at }) => at),
+    ...(two
+      ? []
+      : [numberColumn<ValueRow>("rows", "Rows", ({ of }) => of[0]!.rows), textColumn<ValueRow>("group", "Group", ({ group }) => group)]),
   ];
   return table({ caption, columns, rows });
 }

@@ -13,12 +13,12 @@ import {
   labelText,
   otherDims,
 } from "./cells";
-import { element, fill } from "./element";
+import { element, fill, refill } from "./element";
 import { badges, flagGroups, flagWords, isRole, ROLE, roleWords } from "./flags";
 import type { Opened, Page, View } from "./page";
 import { comparedChoice, metricOptions } from "./selection";
-import { filterBox, filtered, parseFilter, refill } from "./filter";
-import { formatOrder, parseOrder, table, type Column } from "./table";
+import { filterBox, filtered, parseFilter } from "./filter";
+import { numberColumn, orderIn, table, textColumn, type Column } from "./table";
 import { count, flagsByHead, headLink, shownOf } from "./words";
 
 // The columns shown at first, if the file has them.
@@ -171,20 +171,11 @@ function headTable(page: Page, metrics: readonly MetricName[], rows: readonly He
     },
   ];
   if (rows.some(({ flags }) => flags.some(({ name }) => isRole(name)))) {
-    columns.splice(1, 0, {
-      id: "role",
-      title: "Role",
-      key: ({ flags }) => roleWords(flags),
-      show: ({ flags }) => roleWords(flags) || "–",
-    });
+    columns.splice(1, 0, textColumn("role", "Role", ({ flags }) => roleWords(flags), ({ flags }) => roleWords(flags) || "–"));
   }
-  return table({
-    caption: captionOf(results),
-    columns,
-    rows,
-    order: parseOrder(page.address.query["sort"]) ?? { column: "head", descending: false },
-    sort: (order) => page.go(changed(page.address, { sort: formatOrder(order) })),
-  });
+  const chosen = orderIn(page);
+  const order = chosen.order ?? { column: "head", descending: false };
+  return table({ caption: captionOf(results), columns, rows, ...chosen, order });
 }
 
 // A cell shows the last label of every dim that has no choice.
@@ -200,16 +191,10 @@ export function metricColumn(
   const unit = results.info(metric)?.unit ?? "1";
   const value = ({ head }: HeadRow) =>
     results.value(metric, { ...cell, ...headCell(results, head) });
+  const note = [unit === "1" ? "" : unit, cellWords(results, metric, cell)].filter((part) => part !== "").join(", ");
   return {
-    id: metric,
-    title: results.title(metric),
-    note: [unit === "1" ? "" : unit, cellWords(results, metric, cell)]
-      .filter((part) => part !== "")
-      .join(", "),
-    numeric: true,
-    key: value,
+    ...numberColumn(metric, results.title(metric), value, (row) => shownOf(results, metric, value(row)), note),
     value: (row) => (results.isNone(metric, value(row)) ? NaN : value(row)),
-    show: (row) => shownOf(results, metric, value(row)),
   };
 }
 

@@ -4,13 +4,11 @@ import type { MetricName } from "../catalogue/catalogue";
 import type { Cell, Results } from "../data/results";
 import { variants } from "../figures/critical";
 import { signed } from "../figures/predictions";
-import { changed } from "./address";
-import { element } from "./element";
+import { element, section } from "./element";
 import type { Page } from "./page";
-import { formatOrder, parseOrder, table, type Column } from "./table";
+import { ifAny, numberColumn, orderIn, table, textColumn, type Column } from "./table";
 import { headLink, metricLink, shown } from "./words";
 
-const NEEDS: readonly MetricName[] = ["loss", "loss_change", "kl"];
 const ROWS_SHOWN = 20; // of changes to one head at a time
 
 export interface LossRow {
@@ -32,8 +30,9 @@ export function lossRows(results: Results): LossRow[] {
   const dims = results.info("loss_change")?.dims ?? [];
   const row = (cell: Cell, where: string, place: number) => (intervention: string, k: number): LossRow => {
     const at = { ...cell, [dim]: k };
-    const [loss = NaN, change = NaN, kl = NaN] = NEEDS.map((name) => results.value(name, at));
-    return { where, place, intervention, loss, change, error: results.stderr("loss_change", at), kl };
+    const of = (name: MetricName) => results.value(name, at);
+    const error = results.stderr("loss_change", at);
+    return { where, place, intervention, loss: of("loss"), change: of("loss_change"), error, kl: of("kl") };
   };
   if (!dims.includes("layer")) return labels.map(row({}, "", 0));
   const heads = dims.includes("head") ? results.coord("head") : ["*"];
@@ -50,17 +49,15 @@ export function lossRows(results: Results): LossRow[] {
 export async function losses(page: Page): Promise<HTMLElement | null> {
   const { results } = page;
   if (!hasLosses(results)) return null;
-  await results.need(...NEEDS);
-  const all = lossRows(results);
+  const all = await results.gather(() => lossRows(results));
   const oneByOne = all.some(({ where }) => where !== "");
   const rows = oneByOne ? all.slice(0, ROWS_SHOWN) : all;
   const length = results.coord("length").at(-1);
   const more = all.length - rows.length;
-  const order = parseOrder(page.address.query["losses"]);
-  return element(
-    "section",
-    { class: "losses", "aria-labelledby": "losses" },
-    element("h2", { id: "losses" }, "What the interventions do to the loss"),
+  const title = "What the interventions do to the loss";
+  return section(
+    "losses",
+    title,
     element(
       "p",
       { class: "note" },
@@ -69,25 +66,12 @@ export async function losses(page: Page): Promise<HTMLElement | null> {
       metricLink("loss_change"),
     ),
     table({
-      caption: "What the interventions do to the loss",
-      columns: columnsOf(oneByOne, all),
-      rows,
-      order,
-      sort: (next) => page.go(changed(page.address, { losses: formatOrder(next) }), true),
+      caption: title, columns: columnsOf(oneByOne, all), rows, ...orderIn(page, "losses", true),
     }),
   );
 }
 
 function columnsOf(oneByOne: boolean, all: readonly LossRow[]): Column<LossRow>[] {
-  const number = (
-    id: "loss" | "change" | "error" | "kl",
-    title: string,
-    show: (row: LossRow) => string = (row) => shown(row[id]),
-  ): Column<LossRow>[] =>
-    all.some((row) => Number.isFinite(row[id])) ? [{ id, title, numeric: true, key: (row) => row[id], show }] : [];
-  const intervention: Column<LossRow> = {
-    id: "intervention", title: "Intervention", key: (row) => row.intervention, show: (row) => row.intervention,
-  };
   const where: Column<LossRow> = {
     id: "where",
     title: "Head",
@@ -96,10 +80,12 @@ function columnsOf(oneByOne: boolean, all: readonly LossRow[]): Column<LossRow>[
   };
   return [
     ...(oneByOne ? [where] : []),
-    intervention,
-    ...number("change", "Change", ({ change }) => signed(change, 4)),
-    ...number("error", "± standard error", ({ error }) => shown(error, 2)),
-    ...number("loss", "Loss"),
-    ...number("kl", "KL"),
+    textColumn("intervention", "Intervention", ({ intervention }) => intervention),
+    ...[
+      numberColumn<LossRow>("change", "Change", ({ change }) => change, ({ change }) => signed(change, 4)),
+      numberColumn<LossRow>("error", "± standard error", ({ error }) => error, ({ error }) => shown(error, 2)),
+      numberColumn<LossRow>("loss", "Loss", ({ loss }) => loss),
+      numberColumn<LossRow>("kl", "KL", ({ kl }) => kl),
+    ].flatMap((column) => ifAny(all, column)),
   ];
 }

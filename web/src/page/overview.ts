@@ -6,7 +6,7 @@ import { mapFigure } from "../figures/map";
 import { formatAddress, headAddress } from "./address";
 import { answers } from "./answers";
 import { chosenCell, comparedDim, isPerHead } from "./cells";
-import { element, fill } from "./element";
+import { element, fill, refill, section } from "./element";
 import { findings } from "./findings";
 import { flagsOfModel } from "./flags";
 import { losses } from "./losses";
@@ -48,7 +48,7 @@ function open(page: Page): Opened {
     if (order !== sorted) {
       const sections = [await answers(page), await losses(page), await tokenLosses(page)];
       const made = sections.filter((section) => section !== null);
-      if (made.length > 0) refill(lost, made);
+      if (made.length > 0) redraw(lost, made);
       order = sorted;
     }
     const metric = chosenMetric(page);
@@ -64,9 +64,9 @@ function open(page: Page): Opened {
     now = asked;
     try {
       await results.need(metric);
-      if (now === asked) refill(map, explorer(page, metric));
+      if (now === asked) redraw(map, explorer(page, metric));
     } catch (error) {
-      refill(map, [
+      redraw(map, [
         element("h2", { id: "explore" }, "Values"),
         metricChoice(page, results.names(), metric),
         failure(`${results.title(metric)} cannot be shown: ${message(error)}`),
@@ -97,13 +97,10 @@ function chosenMetric({ results, address }: Page): MetricName | undefined {
   return first ?? FIRST_METRICS.find((name) => results.has(name)) ?? results.names()[0];
 }
 
-// Replaces the content; keeps the focus on the same element.
-function refill(box: HTMLElement, children: Node[]): void {
-  const focused = box.contains(document.activeElement) ? document.activeElement?.id : undefined;
-  const height = box.offsetHeight;
-  box.style.minHeight = `${height}px`; // avoids a jump while the figure is drawn
-  fill(box, ...children);
-  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+// Replaces the content without a jump while a figure is drawn.
+function redraw(box: HTMLElement, children: Node[]): void {
+  box.style.minHeight = `${box.offsetHeight}px`;
+  refill(box, ...children);
   requestAnimationFrame(() => (box.style.minHeight = ""));
 }
 
@@ -163,12 +160,8 @@ function about(results: Results): HTMLElement {
 export function notices(results: Results): HTMLElement | null {
   const said = results.header.notices ?? [];
   if (said.length === 0) return null;
-  return element(
-    "section",
-    { class: "notices", "aria-labelledby": "notices" },
-    element("h2", { id: "notices" }, "To know when reading the numbers"),
-    element("ul", {}, ...said.map((notice) => element("li", {}, notice))),
-  );
+  const list = element("ul", {}, ...said.map((notice) => element("li", {}, notice)));
+  return section("notices", "To know when reading the numbers", list);
 }
 
 const few = (texts: readonly string[]): string[] =>

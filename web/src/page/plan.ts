@@ -4,7 +4,7 @@ import type { Results } from "../data/results";
 import { formatNumber, formatShare } from "../figures/format";
 import { keptKeysFigure, paretoFigures } from "../figures/plan";
 import {
-  budgetsOf, confirmed, assignments, judgedByLoss, judgedByReplay, judgedTasks, ORACLE, PLAN, PLAN_NEEDS, samePlans,
+  budgetsOf, confirmed, assignments, judgedByLoss, judgedByReplay, judgedTasks, ORACLE, PLAN, samePlans,
   type Confirmed, type WithInterval,
 } from "../figures/planned";
 import { signed } from "../figures/predictions";
@@ -16,7 +16,7 @@ import { LiveMap } from "./map";
 import { notices } from "./overview";
 import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
-import { table, type Column } from "./table";
+import { numberColumn, table, textColumn, type Column } from "./table";
 import { count, metricLink, shown } from "./words";
 
 export const plan: View = {
@@ -28,7 +28,7 @@ export const plan: View = {
 
 async function open(page: Page): Promise<Opened> {
   const { results } = page;
-  await results.need(...PLAN_NEEDS);
+  await results.need(...results.names());
   const map = element("section", { "aria-label": "Keys that each head keeps" });
   const confirming = element("div");
   // The numbers of many heads need the full width of the page.
@@ -141,39 +141,36 @@ function confirmation(results: Results, budget: number): HTMLElement {
   );
 }
 
-const number = (
-  id: string,
-  title: string,
-  show: (row: Confirmed) => Node | string,
-): Column<Confirmed> => ({ id, title, numeric: true, key: () => "", show });
-
 export const columnsOf = (results: Results): Column<Confirmed>[] => [
-  {
-    id: "method",
-    title: "Method",
-    key: ({ method }) => method,
-    show: ({ method }) => (method === PLAN ? element("strong", {}, method) : method),
-  },
-  number("cache", "Cache", ({ method, cache, read }) =>
+  textColumn("method", "Method", ({ method }) => method, ({ method }) =>
+    method === PLAN ? element("strong", {}, method) : method,
+  ),
+  numberColumn("cache", "Cache", ({ cache }) => cache, ({ method, cache, read }) =>
     method === ORACLE
       ? withNote(formatShare(cache), `an oracle: reads ${formatShare(read)}`)
       : formatShare(cache),
   ),
-  number("change", judgedByLoss(results) ? "Loss change" : "Output change", ({ change }) => valueCell(change, asChange)),
-  number("difference", "Plan less it", differenceCell),
-  number("p", "p", ({ p }) => shown(p, 2)),
-  ...(results.has("planned_same_token") ? [number("same", "Same token", ({ sameToken }) => valueCell({ value: sameToken, low: NaN, high: NaN }, asShare))] : []),
-  ...(judgedByReplay(results) ? [number("replay", "Replay change", ({ replay }) => valueCell(replay, asChange))] : []),
+  valueColumn("change", judgedByLoss(results) ? "Loss change" : "Output change", ({ change }) => change, asChange),
+  numberColumn("difference", "Plan less it", ({ difference }) => difference.value, differenceCell),
+  numberColumn("p", "p", ({ p }) => p, ({ p }) => shown(p, 2)),
+  ...(results.has("planned_same_token")
+    ? [valueColumn("same", "Same token", ({ sameToken }) => ({ value: sameToken, low: NaN, high: NaN }), asShare)]
+    : []),
+  ...(judgedByReplay(results) ? [valueColumn("replay", "Replay change", ({ replay }) => replay, asChange)] : []),
   ...judgedTasks(results).map(({ name, place }) =>
-    number(`kept-${place}`, `${name} kept`, ({ kept }) => valueCell(kept[place]!, asShare)),
+    valueColumn(`kept-${place}`, `${name} kept`, ({ kept }) => kept[place]!, asShare),
   ),
 ];
 
 const asChange = (value: number): string => signed(value, 4);
 const asShare = (value: number): string => formatShare(value, 2);
 
-const valueCell = (of: WithInterval, show: (value: number) => string): Node | string =>
-  Number.isNaN(of.value) ? "–" : withNote(show(of.value), range(of, show));
+const valueColumn = (
+  id: string, title: string, of: (row: Confirmed) => WithInterval, show: (value: number) => string,
+): Column<Confirmed> =>
+  numberColumn(id, title, (row) => of(row).value, (row) =>
+    Number.isNaN(of(row).value) ? "–" : withNote(show(of(row).value), range(of(row), show)),
+  );
 
 const range = ({ low, high }: WithInterval, show: (value: number) => string): string =>
   Number.isFinite(low) && Number.isFinite(high) ? `${show(low)} to ${show(high)}` : "";

@@ -1,5 +1,5 @@
 // The origin of the numbers: program, model, texts, settings, times.
-import { element } from "./element";
+import { element, section } from "./element";
 import type { Opened, Page, View } from "./page";
 import { count, shown } from "./words";
 
@@ -14,15 +14,15 @@ export const provenance: View = {
       "div",
       { class: "provenance" },
       element("h1", {}, "Settings and provenance"),
-      section("Program", [
+      part("Program", [
         ...Object.entries(header.tool),
         ["schema", header.schema],
         ["command", header.command ?? "unknown"],
       ]),
-      section("Model", Object.entries(header.model)),
+      part("Model", Object.entries(header.model)),
       texts(header.text),
-      section("Settings", Object.entries(header.settings)),
-      section(
+      part("Settings", Object.entries(header.settings)),
+      part(
         "Times",
         Object.entries(header.timings ?? {}).map(([stage, seconds]) => [
           stage,
@@ -33,13 +33,12 @@ export const provenance: View = {
   }),
 };
 
-function section(title: string, entries: readonly (readonly [string, unknown])[]): HTMLElement | null {
+function part(title: string, entries: readonly (readonly [string, unknown])[]): HTMLElement | null {
   if (entries.length === 0) return null;
   const id = `provenance-${title.toLowerCase()}`;
-  return element(
-    "section",
-    { "aria-labelledby": id },
-    element("h2", { id }, title),
+  return section(
+    id,
+    title,
     element(
       "div",
       { class: "scroll", tabindex: 0, role: "region", "aria-labelledby": id },
@@ -80,7 +79,7 @@ export function valueText(value: unknown): string {
 function texts(text: Page["results"]["header"]["text"]): HTMLElement | null {
   const names = text.names ?? [];
   if (names.length === 0) return null;
-  return section(
+  return part(
     "Texts",
     names.map((name, k) => {
       const total = text.tokens_total?.[k];

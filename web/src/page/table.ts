@@ -1,5 +1,8 @@
 // A table that can be sorted by its column headings.
+import { changed } from "./address";
 import { element } from "./element";
+import type { Page } from "./page";
+import { shown } from "./words";
 
 export interface Column<Row> {
   id: string;
@@ -12,6 +15,19 @@ export interface Column<Row> {
   value?(row: Row): number;
   show(row: Row): Node | string;
 }
+
+export const textColumn = <Row>(
+  id: string, title: string, key: (row: Row) => string, show: Column<Row>["show"] = key,
+): Column<Row> => ({ id, title, key, show });
+
+export const numberColumn = <Row>(
+  id: string, title: string, key: (row: Row) => number,
+  show: Column<Row>["show"] = (row) => shown(key(row)), note = "",
+): Column<Row> => ({ id, title, note, numeric: true, key, show });
+
+// A column of numbers where some row has one.
+export const ifAny = <Row>(rows: readonly Row[], column: Column<Row>): Column<Row>[] =>
+  rows.some((row) => Number.isFinite(column.key(row))) ? [column] : [];
 
 // "-entropy" sorts by entropy, largest first.
 export interface Order {
@@ -57,6 +73,13 @@ export function sorted<Row>(
     })
     .map(({ row }) => row);
 }
+
+// The order of a table that the address keeps under this name. A choice adds an entry to the
+// history, unless it replaces the last.
+export const orderIn = (page: Page, name = "sort", replace = false): Pick<TableOptions<unknown>, "order" | "sort"> => ({
+  order: parseOrder(page.address.query[name]),
+  sort: (next) => page.go(changed(page.address, { [name]: formatOrder(next) }), replace),
+});
 
 export interface TableOptions<Row> {
   caption: string;

@@ -3,9 +3,9 @@ import { AROUND, textsByDocument, visible, type Examples, type TokenLoss } from 
 import { variants } from "../figures/critical";
 import { signed } from "../figures/predictions";
 import { changed } from "./address";
-import { choice, element } from "./element";
+import { choice, element, section } from "./element";
 import type { Page } from "./page";
-import { formatOrder, parseOrder, table, type Column } from "./table";
+import { numberColumn, orderIn, table, textColumn, type Column } from "./table";
 import { grouped, shown } from "./words";
 
 const ROWS_SHOWN = 50;
@@ -42,10 +42,10 @@ export async function tokenLosses(page: Page): Promise<HTMLElement | null> {
   const chosen = asked > 0 ? asked : 1;
   const rows = tokenRows(tokens, chosen);
   const names = results.header.text.names ?? [];
-  return element(
-    "section",
-    { class: "token-losses", "aria-labelledby": "token-losses" },
-    element("h2", { id: "token-losses" }, "The tokens whose loss changes most"),
+  const title = "The tokens whose loss changes most";
+  return section(
+    "token-losses",
+    title,
     element(
       "p",
       { class: "note" },
@@ -65,46 +65,27 @@ export async function tokenLosses(page: Page): Promise<HTMLElement | null> {
         ),
       ),
     table({
-      caption: "The tokens whose loss changes most",
-      columns: columnsOf(all, names),
-      rows,
-      limit: ROWS_SHOWN,
-      order: parseOrder(page.address.query["tokens"]),
-      sort: (next) => page.go(changed(page.address, { tokens: formatOrder(next) }), true),
+      caption: title, columns: columnsOf(all, names), rows, limit: ROWS_SHOWN, ...orderIn(page, "tokens", true),
     }),
   );
 }
 
 function columnsOf(all: Examples, names: readonly string[]): Column<TokenRow>[] {
   const textsIn = textsByDocument(all);
-  const number = (
-    id: "change" | "before" | "after",
-    title: string,
-    show: (row: TokenRow) => string,
-  ): Column<TokenRow> => ({ id, title, numeric: true, key: (row) => row[id], show });
-  const place: Column<TokenRow> = {
-    id: "place",
-    title: "Position",
-    numeric: true,
-    key: ({ document, position }) => document * 1e9 + position,
-    show: ({ task, document, position }) => {
-      const ofText = names.length > 1 ? (names[document] ?? "") : "";
-      const name = task === "" ? ofText : `${task} ${document + 1 - names.length}`;
-      return name === "" ? grouped(position) : `${name}: ${grouped(position)}`;
-    },
-  };
-  const text: Column<TokenRow> = {
-    id: "text",
-    title: "Token in its text",
-    key: ({ document, position }) => textsIn(document).get(position) ?? "",
-    show: (row) => inText(row, textsIn(row.document)),
+  const place = ({ task, document, position }: TokenRow): string => {
+    const ofText = names.length > 1 ? (names[document] ?? "") : "";
+    const name = task === "" ? ofText : `${task} ${document + 1 - names.length}`;
+    return name === "" ? grouped(position) : `${name}: ${grouped(position)}`;
   };
   return [
-    place,
-    number("change", "Change", ({ change }) => signed(change, 3)),
-    number("before", "Loss", ({ before }) => shown(before, 3)),
-    number("after", "Under the change", ({ after }) => shown(after, 3)),
-    text,
+    numberColumn("place", "Position", ({ document, position }) => document * 1e9 + position, place),
+    numberColumn("change", "Change", ({ change }) => change, ({ change }) => signed(change, 3)),
+    numberColumn("before", "Loss", ({ before }) => before, ({ before }) => shown(before, 3)),
+    numberColumn("after", "Under the change", ({ after }) => after, ({ after }) => shown(after, 3)),
+    textColumn(
+      "text", "Token in its text", ({ document, position }) => textsIn(document).get(position) ?? "",
+      (row) => inText(row, textsIn(row.document)),
+    ),
   ];
 }
 

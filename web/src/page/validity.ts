@@ -2,18 +2,18 @@
 import type { Results } from "../data/results";
 import {
   interventionRows, interventionsOf, isFlag, levelOf, predictorRows, predictorsOf, predictorTitle,
-  signed, strongest, strongestPair, VALIDITY_NEEDS, type InterventionRow, type Pair, type Prediction,
+  signed, strongest, strongestPair, type InterventionRow, type Pair, type Prediction,
   type PredictorRow,
 } from "../figures/predictions";
 import { predictionFigure } from "../figures/validity";
 import { changed, formatAddress } from "./address";
-import { ANSWER_NEEDS, answerValidity, hasAnswerValidity } from "./answer_validity";
-import { choice, element, fill, type Option } from "./element";
-import { filterBox, filtered, parseFilter, refill } from "./filter";
+import { answerValidity, hasAnswerValidity } from "./answer_validity";
+import { choice, element, refill, type Option } from "./element";
+import { filterBox, filtered, parseFilter } from "./filter";
 import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
 import { intervalAndP, starred } from "./rank_correlation";
-import { formatOrder, parseOrder, table, type Column } from "./table";
+import { numberColumn, orderIn, table, textColumn, type Column } from "./table";
 import { count, metricLink, shown } from "./words";
 
 export const validity: View = {
@@ -42,8 +42,8 @@ export function chosenPair(results: Results, query: Readonly<Record<string, stri
 async function open(page: Page): Promise<Opened> {
   const { results } = page;
   const answered = hasAnswerValidity(results);
-  if (!results.has("prediction_rank_correlation")) return ofAnswersAlone(page);
-  await results.need(...VALIDITY_NEEDS, ...(answered ? ANSWER_NEEDS : []));
+  await results.need(...results.names());
+  if (!results.has("prediction_rank_correlation")) return ofAnswersAlone(results);
   const rows = predictorRows(results);
   const all = [...rows.metrics, ...rows.flags];
   const columns = predictionColumns(results);
@@ -82,7 +82,13 @@ async function open(page: Page): Promise<Opened> {
     if (list !== listed) {
       const { rows: found, problem } = filtered(all, parseFilter(filter.text(), columns), columns, hasWord);
       const [metrics, flags] = [rows.metrics, rows.flags].map((some) => some.filter((row) => found.includes(row)));
-      refill(box, predictionTable(page, columns, metrics!, flags!));
+      refill(
+        box,
+        table({
+          caption: "Rank correlations with the change of the loss", columns, rows: metrics!,
+          below: { title: "Flags", rows: flags! }, ...orderIn(page),
+        }),
+      );
       filter.say(`${found.length} of ${count(all.length, "metric or flag", "metrics and flags")}`, problem);
       listed = list;
     }
@@ -92,21 +98,17 @@ async function open(page: Page): Promise<Opened> {
     const picked = JSON.stringify([pair, text]);
     if (picked === drawn) return;
     drawn = picked;
-    const focused = controls.contains(document.activeElement) ? document.activeElement?.id : "";
-    fill(controls, ...choices(page, pair, text));
-    fill(place, scatter(page, pair, text));
-    fill(others, ...underOthers(page, pair, text));
-    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+    refill(controls, ...choices(page, pair, text));
+    refill(place, scatter(page, pair, text));
+    refill(others, ...underOthers(page, pair, text));
   };
   return { node, update };
 }
 
 // A run without a text has the losses of answers alone.
-async function ofAnswersAlone({ results }: Page): Promise<Opened> {
-  await results.need(...ANSWER_NEEDS);
-  const heading = element("h1", {}, "What predicts the loss of answers");
-  return { node: element("div", {}, heading, answerValidity(results)) };
-}
+const ofAnswersAlone = (results: Results): Opened => ({
+  node: element("div", {}, element("h1", {}, "What predicts the loss of answers"), answerValidity(results)),
+});
 
 const chosenText = (results: Results, name: string | undefined): number | undefined => {
   const found = name === undefined ? -1 : results.coord("text").map(String).indexOf(name);
@@ -138,25 +140,23 @@ function legend(results: Results): string {
 
 function interventionTable(page: Page): HTMLElement {
   const { results } = page;
-  const number = (
-    id: string,
-    title: string,
-    note: string,
-    show: (row: InterventionRow) => Node | string,
-  ): Column<InterventionRow> => ({ id, title, note, numeric: true, key: () => "", show });
   return table<InterventionRow>({
     caption: "Interventions",
     columns: [
-      { id: "label", title: "One head gets", key: ({ label }) => label, show: ({ label }) => label },
-      number("median", "Median change", "nats", ({ median }) => signed(median, 4)),
-      number("largest", "Largest", "nats", ({ largest }) => signed(largest, 4)),
-      number("worse", "Worse / better", "shown to be, heads × texts", ({ worse, better }) =>
-        Number.isNaN(worse) ? "–" : `${worse} / ${better}`,
+      textColumn("label", "One head gets", ({ label }) => label),
+      numberColumn("median", "Median change", ({ median }) => median, ({ median }) => signed(median, 4), "nats"),
+      numberColumn("largest", "Largest", ({ largest }) => largest, ({ largest }) => signed(largest, 4), "nats"),
+      numberColumn(
+        "worse", "Worse / better", ({ worse }) => worse,
+        ({ worse, better }) => (Number.isNaN(worse) ? "–" : `${worse} / ${better}`), "shown to be, heads × texts",
       ),
-      number("replication", "Replicates", "rank correlation of two texts", ({ replication }) =>
-        signed(replication),
+      numberColumn(
+        "replication", "Replicates", ({ replication: of }) => of, ({ replication: of }) => signed(of),
+        "rank correlation of two texts",
       ),
-      number("losing", "Losing", "% of the queries lose keys", ({ losing }) => shown(100 * losing, 3)),
+      numberColumn(
+        "losing", "Losing", ({ losing }) => losing, ({ losing }) => shown(100 * losing, 3), "% of the queries lose keys",
+      ),
       {
         id: "best",
         title: "Predicted best by",
@@ -175,43 +175,14 @@ function interventionTable(page: Page): HTMLElement {
 
 function predictionColumns(results: Results): Column<PredictorRow>[] {
   return [
-    {
-      id: "predictor",
-      title: "Metric or flag",
-      key: ({ title }) => title.toLowerCase(),
-      show: ({ name, title }) =>
-        element(
-          "span",
-          {},
-          title,
-          name.replaceAll("_", " ") !== title && element("span", { class: "note" }, name),
-        ),
-    },
+    textColumn("predictor", "Metric or flag", ({ title }) => title.toLowerCase(), ({ name, title }) =>
+      element("span", {}, title, name.replaceAll("_", " ") !== title && element("span", { class: "note" }, name)),
+    ),
     ...interventionsOf(results).map((label, k): Column<PredictorRow> => ({
-      id: `under-${k}`,
-      title: label,
-      numeric: true,
-      key: ({ under }) => Math.abs(under[k]!.rho),
+      ...numberColumn(`under-${k}`, label, ({ under }) => Math.abs(under[k]!.rho), ({ under }) => correlationCell(under[k]!)),
       value: ({ under }) => under[k]!.rho,
-      show: ({ under }) => correlationCell(under[k]!),
     })),
   ];
-}
-
-function predictionTable(
-  page: Page,
-  columns: readonly Column<PredictorRow>[],
-  metrics: readonly PredictorRow[],
-  flags: readonly PredictorRow[],
-): HTMLElement {
-  return table({
-    caption: "Rank correlations with the change of the loss",
-    columns,
-    rows: metrics,
-    below: { title: "Flags", rows: flags },
-    order: parseOrder(page.address.query["sort"]),
-    sort: (next) => page.go(changed(page.address, { sort: formatOrder(next) })),
-  });
 }
 
 function correlationCell(found: Prediction): Node | string {

@@ -2,7 +2,7 @@
 import type { MetricName } from "../catalogue/catalogue";
 import { flatIndex, type Cell, type Metric, type Results } from "../data/results";
 import { dimWords, labelText } from "./cells";
-import { table, type Column } from "./table";
+import { numberColumn, table, textColumn } from "./table";
 import { shown, shownOf } from "./words";
 
 const ROWS_SHOWN = 1000;
@@ -25,28 +25,13 @@ interface ValueRow {
 export function valuesTable(results: Results, name: MetricName): HTMLElement {
   const metric = results.metric(name)!;
   const rows = rowsOf(results, metric);
-  const columns: Column<ValueRow>[] = metric.dims.map((dim, k) => ({
-    id: dim,
-    title: dimWords(dim),
-    key: (row) => row.labels[k]!,
-    show: (row) => row.labels[k]!,
-  }));
-  columns.push({
-    id: "value",
-    title: results.title(name),
-    numeric: true,
-    key: (row) => row.value,
-    show: (row) => shownOf(results, name, row.value),
-  });
-  if (metric.stderr) {
-    columns.push({
-      id: "error",
-      title: "± standard error",
-      numeric: true,
-      key: (row) => row.error,
-      show: (row) => shown(row.error, 2),
-    });
-  }
+  const columns = [
+    ...metric.dims.map((dim, k) => textColumn<ValueRow>(dim, dimWords(dim), ({ labels }) => labels[k]!)),
+    numberColumn<ValueRow>("value", results.title(name), ({ value }) => value, ({ value }) => shownOf(results, name, value)),
+    ...(metric.stderr
+      ? [numberColumn<ValueRow>("error", "± standard error", ({ error }) => error, ({ error }) => shown(error, 2))]
+      : []),
+  ];
   return table({ caption: `Values of ${results.title(name)}`, columns, rows, limit: ROWS_SHOWN });
 }
 
