@@ -2,7 +2,7 @@
 import type { MetricName } from "../catalogue/catalogue";
 import * as Plot from "@observablehq/plot";
 import type { Results } from "../data/results";
-import { curvesFigure, metricCurve, type Curve } from "./curves";
+import { curvesFigure, metricCurve, sizesAlong, type Curve } from "./curves";
 import type { Figure } from "./figure";
 import { csvValue } from "./format";
 
@@ -63,10 +63,7 @@ export function criticalFigure(results: Results): Figure | undefined {
       "interval over heads; the first N at which the heads are shown to be equal within 5 %; and, " +
       "dotted, the first N at which the paper's test finds no difference, which shows nothing of the " +
       "kind. A ring says that none was shown up to the N searched, which is where it stands.",
-    x: {
-      column: "length", label: "context length L (tokens, log scale)", values: lengths, log: true,
-      ticks: lengths,
-    },
+    x: sizesAlong(results, "length"),
     y: {
       label: "N (keys, log scale)", log: true,
       include: [...missing.map(({ y }) => y), ...lengths.map((length) => PAPER_SHARE * length)],
@@ -103,7 +100,6 @@ export function criticalFigure(results: Results): Figure | undefined {
 
 export function lossFigure(results: Results): Figure | undefined {
   if (!results.has("loss") || !onlyAgainstLength(results, "loss")) return undefined;
-  const lengths = results.numbers("length");
   const { dim, labels } = variants(results, "loss");
   return curvesFigure({
     id: "loss",
@@ -111,10 +107,7 @@ export function lossFigure(results: Results): Figure | undefined {
     caption:
       "Mean loss of the next token over the first L tokens, with bands of ± 2 standard errors" +
       (dim ? " (of each by itself: differences are known better, see the loss change)." : "."),
-    x: {
-      column: "length", label: "context length L (tokens, log scale)", values: lengths, log: true,
-      ticks: lengths,
-    },
+    x: sizesAlong(results, "length"),
     y: { label: "loss (nats a token)" },
     curves: labels.flatMap((label, variant) =>
       metricCurve(results, "length", dim ? { [dim]: variant } : {}, {

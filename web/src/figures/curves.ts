@@ -46,6 +46,20 @@ export interface CurvesOptions {
   height?: number;
 }
 
+// The dims of sizes, which are drawn on a logarithmic axis; `ticks` to mark every label.
+export const AXES: Readonly<Record<string, { label: string; ticks?: boolean }>> = {
+  length: { label: "context length L (tokens, log scale)", ticks: true },
+  position: { label: "query position (tokens, log scale)" },
+  temperature: { label: "temperature T (log scale)" },
+  tokens: { label: "tokens n (log scale)" },
+  top_n: { label: "selected keys N (log scale)", ticks: true },
+};
+
+export function sizesAlong(results: Results, dim: string, ticks = AXES[dim]!.ticks): CurvesOptions["x"] {
+  const values = results.numbers(dim);
+  return { column: dim, label: AXES[dim]!.label, values, log: true, ...(ticks ? { ticks: values } : {}) };
+}
+
 export const colourOf = (theme: Theme, colour: number | "muted"): string =>
   colour === "muted" ? theme.muted : theme.series[colour % theme.series.length]!;
 

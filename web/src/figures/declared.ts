@@ -1,16 +1,8 @@
 // Draws the figures of a head that the catalogue declares: metrics along a dim.
 import { FIGURES, type DeclaredFigure } from "../catalogue/catalogue";
 import type { Cell, Results } from "../data/results";
-import { curvesFigure, metricCurve } from "./curves";
+import { AXES, curvesFigure, metricCurve, sizesAlong } from "./curves";
 import type { Figure } from "./figure";
-
-export const AXES: Readonly<Record<string, { label: string; log: boolean; ticks: boolean }>> = {
-  length: { label: "context length L (tokens, log scale)", log: true, ticks: true },
-  position: { label: "query position (tokens, log scale)", log: true, ticks: false },
-  temperature: { label: "temperature T (log scale)", log: true, ticks: false },
-  tokens: { label: "tokens n (log scale)", log: true, ticks: false },
-  top_n: { label: "selected keys N (log scale)", log: true, ticks: true },
-};
 
 // Returns the index of the set size nearest to `usual`, the one of the papers' figures.
 export function usualN(results: Results, usual = 5): number {
@@ -36,9 +28,7 @@ function declaredFigure(
   const drawn = curves.flatMap(({ metric, ...curve }) =>
     metricCurve(results, along, at, { name: metric, ...curve }),
   );
-  const axis = AXES[along];
-  if (!axis || !drawn.some(({ name }) => name === needs)) return undefined;
-  const values = results.numbers(along);
+  if (!(along in AXES) || !drawn.some(({ name }) => name === needs)) return undefined;
   const text = title
     .replace("{top_n}", String(results.numbers("top_n")[n ?? 0] ?? ""))
     .replace("{length}", String(results.coord("length").at(-1) ?? ""));
@@ -46,10 +36,7 @@ function declaredFigure(
     id,
     title: `${text}: ${who}`,
     caption,
-    x: {
-      column: along, label: axis.label, values, log: axis.log,
-      ...(axis.ticks ? { ticks: values } : {}),
-    },
+    x: sizesAlong(results, along),
     y: { ...y },
     curves: drawn,
   });

@@ -1,7 +1,7 @@
 // Draws how the entropy of a head grows with the text.
 import * as Plot from "@observablehq/plot";
 import type { Cell, Results } from "../data/results";
-import { along, curvesFigure } from "./curves";
+import { along, curvesFigure, sizesAlong } from "./curves";
 import type { Figure } from "./figure";
 import { csvValue, formatNumber, formatWithError } from "./format";
 
@@ -53,12 +53,7 @@ export function entropyFigure(results: Results, cell: Cell, who: string): Figure
       `Entropy of the weights by ${dim === "length" ? "context length" : "query position"} beside its ceiling log n; bands of ± 2 standard ` +
       "errors. The fitted slope is its growth per unit of log n over the last four octaves: 1 " +
       "spreads over all new keys, 0 keeps selecting.",
-    x: {
-      column: dim,
-      label: dim === "length" ? "context length L (tokens, log scale)" : "query position (tokens, log scale)",
-      values,
-      log: true,
-    },
+    x: { ...sizesAlong(results, dim, false), values },
     y: { label: "entropy (nats)", include: [0] },
     curves: [
       {
@@ -140,13 +135,7 @@ export function effectiveTokensFigure(
       (foreseen
         ? " Rings are forecasts for longer texts, their bars 95 % prediction intervals."
         : ""),
-    x: {
-      column: dim,
-      label: dim === "length" ? "context length L (tokens, log scale)" : "query position (tokens, log scale)",
-      values,
-      log: true,
-      include: points.map(({ place }) => place),
-    },
+    x: { ...sizesAlong(results, dim, false), values, include: points.map(({ place }) => place) },
     y: {
       label: "effective tokens (keys, log scale)",
       log: true,

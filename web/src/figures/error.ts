@@ -1,6 +1,6 @@
 // Draws how the mean and covariance of the outputs converge with the number of tokens.
 import type { Cell, Results } from "../data/results";
-import { curvesFigure, metricCurve, type Curve } from "./curves";
+import { curvesFigure, metricCurve, sizesAlong, type Curve } from "./curves";
 import type { Figure } from "./figure";
 import { formatNumber, formatWithError } from "./format";
 
@@ -59,9 +59,7 @@ export function errorFigure(results: Results, cell: Cell, who: string): Figure |
       "from n tokens; bands of ± 2 standard errors over the replicates. Predicted is " +
       "β = 1/(2(1 + H²)) of the head's horizon H, through the middle of the points: the errors " +
       "should fall at least that fast.",
-    x: {
-      column: "tokens", label: "tokens n (log scale)", values: tokens, log: true,
-    },
+    x: sizesAlong(results, "tokens"),
     y: { label: "relative error (log scale)", log: true },
     curves,
   });

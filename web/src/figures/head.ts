@@ -1,7 +1,7 @@
 // All figures of one head.
 import type { Cell, Results } from "../data/results";
 import { budgetFigure } from "./budget";
-import { curvesFigure, metricCurve, type Curve, type MetricStyle } from "./curves";
+import { curvesFigure, metricCurve, sizesAlong, type Curve, type MetricStyle } from "./curves";
 import { declaredFigures } from "./declared";
 import { effectiveTokensFigure, entropyFigure } from "./entropy";
 import { errorFigure } from "./error";
@@ -41,36 +41,30 @@ export function headFigures(
   ].filter((figure): figure is Figure => figure !== undefined);
 }
 
-function sensitivity(results: Results, cell: Cell, who: string): Figure | undefined {
-  const temperatures = results.numbers("temperature");
-  const curves: Curve[] = [];
-  results.numbers("epsilon").forEach((step, epsilon) => {
-    const at = { ...cell, epsilon };
+// Returns the curves of each step, in its colour, with their bounds.
+export function sensitivityCurves(
+  results: Results, name: "sensitivity" | "sensitivity_max", cell: Cell, bounds = cell,
+): Curve[] {
+  return results.numbers("epsilon").flatMap((step, epsilon) => {
     const text = formatNumber(step);
-    const of = (curve: MetricStyle) =>
-      metricCurve(results, "temperature", at, curve).map((found) => ({
-        ...found,
-        name: `${found.name}_epsilon_${text}`,
+    const of = (at: Cell, curve: MetricStyle) =>
+      metricCurve(results, "temperature", { ...at, epsilon }, curve).map((found) => ({
+        ...found, name: `${found.name}_epsilon_${text}`,
       }));
     const first = epsilon === 0;
-    curves.push(
-      ...of({
-        name: "sensitivity_bound", label: first ? "bounds" : "", colour: epsilon, style: "thin",
-      }),
-      ...of({
-        name: "sensitivity", label: `g at ε = ${text}`, colour: epsilon, style: "line", dots: true,
-      }),
-    );
-    // The paper's bound does not depend on the step.
-    if (first) {
-      curves.push(
-        ...of({
-          name: "sensitivity_bound_paper", label: "bound as printed", colour: "muted",
-          style: "dashed",
-        }),
-      );
-    }
+    return [
+      ...of(bounds, { name: "sensitivity_bound", label: first ? "bounds" : "", colour: epsilon, style: "thin" }),
+      ...of(cell, { name, label: `g at ε = ${text}`, colour: epsilon, style: "line" }),
+      // The paper's bound does not depend on the step.
+      ...(first
+        ? of(bounds, { name: "sensitivity_bound_paper", label: "bound as printed", colour: "muted", style: "dashed" })
+        : []),
+    ];
   });
+}
+
+function sensitivity(results: Results, cell: Cell, who: string): Figure | undefined {
+  const curves = sensitivityCurves(results, "sensitivity", cell);
   if (!curves.some((curve) => curve.name.startsWith("sensitivity_epsilon"))) return undefined;
   return curvesFigure({
     id: "sensitivity",
@@ -79,9 +73,7 @@ function sensitivity(results: Results, cell: Cell, who: string): Figure | undefi
       "Change of the weights for a step of size ε in the logits, divided by ε, at the longest " +
       "length; thin lines are the valid bounds min{1/(2T), √2/ε} (or the normalizer's) in the " +
       `colour of their ε, the dashed line the bound as printed. ${metricLabel(results, "sensitivity")} has no unit.`,
-    x: {
-      column: "temperature", label: "temperature T (log scale)", values: temperatures, log: true,
-    },
+    x: sizesAlong(results, "temperature"),
     y: { label: "sensitivity g (log scale)", log: true },
     curves,
   });

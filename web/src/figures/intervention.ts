@@ -4,7 +4,6 @@ import * as Plot from "@observablehq/plot";
 import type { Results } from "../data/results";
 import { variants } from "./critical";
 import type { Figure } from "./figure";
-import { csvValue } from "./format";
 import { judgedN, overHeads } from "./heads";
 import { scatterFigure } from "./scatter";
 
@@ -78,9 +77,6 @@ function interventionFigure(
       "Change of the loss at the longest length when every head is under the intervention, with " +
       "bars of ± 2 standard errors of the paired differences; the original stands on the line at 0.",
     columns: [dim, `${metric}_mean`, "loss_change", "loss_change_stderr"],
-    rows: points.map(({ label: name, x, y, yError }) => [
-      name, csvValue(x), csvValue(y), csvValue(yError),
-    ]),
     x: { label },
     y: { label: "change of the loss (nats a token)", include: [0] },
     points,

@@ -3,10 +3,11 @@ import * as Plot from "@observablehq/plot";
 import { EXPERIMENTS, fromFile, type MetricName } from "../catalogue/catalogue";
 import type { Cell, Results } from "../data/results";
 import { criticalFigure } from "./critical";
-import { curvesFigure, metricCurve, type Curve, type MetricStyle } from "./curves";
+import { curvesFigure, sizesAlong, type Curve, type MetricStyle } from "./curves";
 import type { Figure } from "./figure";
 import { capital, csvValue, formatNumber } from "./format";
 import { usualN } from "./declared";
+import { sensitivityCurves } from "./head";
 import { overHeads, quantile } from "./heads";
 import { RANDOM_KEYS_NEEDS, randomKeysFigures } from "./random_keys";
 import { RATES_NEEDS, hardmaxFigure, ratesFigure, scaleErrorFigures, uniformFigure } from "./rates";
@@ -69,7 +70,6 @@ interface SpreadOptions {
   title: string;
   caption: string;
   dim: string;
-  x: string;
   y: { label: string; log?: boolean; domain?: [number, number] };
   spreads: Spread[];
   extra?: Curve[];
@@ -84,7 +84,7 @@ function spreadFigure(results: Results, options: SpreadOptions): Figure | undefi
     id,
     title,
     caption,
-    x: { column: dim, label: options.x, values, log: true, ticks: values },
+    x: sizesAlong(results, dim),
     y: { ...options.y, include: spreads.flatMap(({ low, high }) => [...low, ...high]) },
     curves: [...extra, ...spreads.map(({ curve }) => curve)],
     marks: (theme, x, y) => [
@@ -115,24 +115,19 @@ function spreadFigure(results: Results, options: SpreadOptions): Figure | undefi
   };
 }
 
-function distances(results: Results, dim: string, cell: Cell): Spread[] {
-  const of = (curve: MetricStyle) =>
-    overHeadsAlong(results, dim, cell, curve);
-  return [
-    ...of({ name: "distance", label: "distance", colour: 0, style: "line" }),
-    ...of({ name: "distance_bound", label: "bound", colour: 1, style: "line" }),
-    ...of({
-      name: "distance_bound_paper", label: "bound as printed", colour: 1, style: "dashed",
-    }),
-    ...of({
-      name: "expected_distance", label: "expected of random keys", colour: 2, style: "line",
-    }),
-    ...of({
-      name: "expected_distance_context", label: "expected, reading “context”", colour: 3,
-      style: "dotted",
-    }),
-  ];
-}
+const DISTANCES: readonly MetricStyle[] = [
+  { name: "distance", label: "distance", colour: 0, style: "line" },
+  { name: "distance_bound", label: "bound", colour: 1, style: "line" },
+  { name: "distance_bound_paper", label: "bound as printed", colour: 1, style: "dashed" },
+  { name: "expected_distance", label: "expected of random keys", colour: 2, style: "line" },
+  { name: "expected_distance_context", label: "expected, reading “context”", colour: 3, style: "dotted" },
+];
+
+const SEPARABILITIES: readonly MetricStyle[] = [
+  { name: "separability_sphere", label: "random vectors", colour: 4, style: "thin" },
+  { name: "separability_null", label: "null (weights permuted)", colour: 3, style: "line" },
+  { name: "separability", label: "measured", colour: 0, style: "line" },
+];
 
 const SPREAD_WORDS = "Means over the heads; bands hold the middle 80 % of the heads (not drawn for bounds).";
 const DISTANCE = "distance (norm of the vectors, log scale)";
@@ -145,24 +140,24 @@ export function limitsFigures(results: Results): Figure[] {
   const n = results.coord("top_n")[top_n];
   const lengths = results.coord("length");
   const longest = lengths[lengths.length - 1];
+  const spreadsOf = (metrics: readonly MetricStyle[], dim: string, cell = original) =>
+    metrics.flatMap((metric) => overHeadsAlong(results, dim, cell, metric));
   return [
     spreadFigure(results, {
       id: "paper-2a",
       title: `Paper A, Fig. 2a: distance against length at N = ${n}`,
       caption: `${SPREAD_WORDS} The paper finds growth in proportion to L, and a bound that is safe but far above.`,
       dim: "length",
-      x: "context length L (tokens, log scale)",
       y: { label: DISTANCE, log: true },
-      spreads: distances(results, "length", { ...original, top_n }),
+      spreads: spreadsOf(DISTANCES, "length", { ...original, top_n }),
     }),
     spreadFigure(results, {
       id: "paper-2b",
       title: `Paper A, Fig. 2b: distance against N at L = ${longest}`,
       caption: `${SPREAD_WORDS} The paper finds diminishing returns beyond N = 20.`,
       dim: "top_n",
-      x: "selected keys N (log scale)",
       y: { label: DISTANCE, log: true },
-      spreads: distances(results, "top_n", original),
+      spreads: spreadsOf(DISTANCES, "top_n"),
     }),
     criticalOfPaper(results),
     shareFigure(results, original, {
@@ -184,19 +179,8 @@ export function limitsFigures(results: Results): Figure[] {
         `${SPREAD_WORDS} The paper finds that it settles between 0.70 and 0.85 (grey); the null ` +
         "is what the same weights give when they are assigned to the keys at random.",
       dim: "top_n",
-      x: "selected keys N (log scale)",
       y: { label: "separability (share of the selected keys)", domain: [-0.02, 1.02] },
-      spreads: [
-        ...overHeadsAlong(results, "top_n", original, {
-          name: "separability_sphere", label: "random vectors", colour: 4, style: "thin",
-        }),
-        ...overHeadsAlong(results, "top_n", original, {
-          name: "separability_null", label: "null (weights permuted)", colour: 3, style: "line",
-        }),
-        ...overHeadsAlong(results, "top_n", original, {
-          name: "separability", label: "measured", colour: 0, style: "line",
-        }),
-      ],
+      spreads: spreadsOf(SEPARABILITIES, "top_n"),
       marks: (theme) => [
         Plot.ruleY([0.7, 0.85], { stroke: theme.muted, strokeDasharray: "2 3" }),
       ],
@@ -226,7 +210,6 @@ function shareFigure(
       "Means over the heads of rows in disjoint bins, with N a fixed share of the keys of each row; " +
       "bands hold the middle 80 % of the heads. The paper says that selection collapses there.",
     dim,
-    x: dim === "position" ? "position of the query (log scale)" : "context length L (log scale)",
     y: options.y,
     spreads: shares.flatMap((share, top_share) =>
       overHeadsAlong(results, dim, { ...cell, top_share }, {
@@ -247,13 +230,6 @@ function criticalOfPaper(results: Results): Figure | undefined {
 
 function sensitivityFigure(results: Results, cell: Cell): Figure | undefined {
   if (!results.has("sensitivity_max")) return undefined;
-  const temperatures = results.numbers("temperature");
-  const bound: Cell = { ...cell, layer: 0, head: 0 };
-  const of = (epsilon: number, own: Cell, curve: MetricStyle) =>
-    metricCurve(results, "temperature", { ...own, epsilon }, curve).map((found) => ({
-      ...found,
-      name: `${found.name}_epsilon_${formatNumber(results.numbers("epsilon")[epsilon]!)}`,
-    }));
   return curvesFigure({
     id: "paper-4",
     title: "Paper A, Fig. 4: the largest sensitivity against temperature",
@@ -261,26 +237,9 @@ function sensitivityFigure(results: Results, cell: Cell): Figure | undefined {
       "The most sensitive head at each temperature T and step ε, beside the valid bound " +
       "min{1/(2T), √2/ε} in the colour of its ε and the bound as printed, min{1/(4T), √2}. The " +
       "paper finds 1/T below T = 0.1 and a fall by two orders above.",
-    x: {
-      column: "temperature", label: "temperature T (log scale)", values: temperatures, log: true,
-    },
+    x: sizesAlong(results, "temperature"),
     y: { label: "largest sensitivity g over the heads (log scale)", log: true },
-    curves: results.numbers("epsilon").flatMap((step, epsilon) => [
-      ...of(epsilon, bound, {
-        name: "sensitivity_bound", label: epsilon === 0 ? "bounds" : "", colour: epsilon,
-        style: "thin",
-      }),
-      ...of(epsilon, cell, {
-        name: "sensitivity_max", label: `g at ε = ${formatNumber(step)}`, colour: epsilon,
-        style: "line",
-      }),
-      ...(epsilon === 0
-        ? of(epsilon, bound, {
-            name: "sensitivity_bound_paper", label: "bound as printed", colour: "muted",
-            style: "dashed",
-          })
-        : []),
-    ]),
+    curves: sensitivityCurves(results, "sensitivity_max", cell, { ...cell, layer: 0, head: 0 }),
   });
 }
 

@@ -4,7 +4,7 @@ import type { MetricName } from "../catalogue/catalogue";
 import type { Results } from "../data/results";
 import { curvesFigure, type Curve } from "./curves";
 import type { Figure } from "./figure";
-import { csvValue, headLabel } from "./format";
+import { headLabel } from "./format";
 import { overHeads } from "./heads";
 import { scatterFigure } from "./scatter";
 
@@ -13,9 +13,7 @@ export const RANDOM_KEYS_NEEDS: readonly MetricName[] = [
 ];
 
 export function randomKeysFigures(results: Results): Figure[] {
-  return [allHeads(results), eachHead(results)].filter(
-    (figure): figure is Figure => figure !== undefined,
-  );
+  return [allHeads(results), eachHead(results)].filter((figure) => figure !== undefined);
 }
 
 // Uses the rows of the second half of the context, as the claims do; the results have means over
@@ -76,9 +74,6 @@ function eachHead(results: Results): Figure | undefined {
       "A point a head, with bars of ± 2 standard errors over the text, against the constant of the " +
       "error of its output.",
     columns: ["head", "error_constant", "kl", "kl_stderr"],
-    rows: heads.map(({ label, x, y, yError }) => [
-      label, csvValue(x), csvValue(y), csvValue(yError),
-    ]),
     x: { label: "error constant of the head (log scale)", log: true },
     y: { label: "KL divergence (nats, log scale)", log: true },
     points: heads,

@@ -3,7 +3,7 @@ import type { MetricName } from "../catalogue/catalogue";
 import * as Plot from "@observablehq/plot";
 import type { Results } from "../data/results";
 import { powerLaw } from "./error";
-import { curvesFigure, metricCurve, type Curve } from "./curves";
+import { curvesFigure, metricCurve, sizesAlong, type Curve } from "./curves";
 import type { Figure } from "./figure";
 import { csvValue, formatNumber, headLabel } from "./format";
 import { overHeads } from "./heads";
@@ -23,23 +23,16 @@ interface Place {
 }
 
 function places(results: Results): Place[] {
-  const dims = results.info("horizon")?.dims ?? [];
-  if (dims.includes("scale")) {
-    return results.numbers("scale").map((label, scale) => ({
-      label: `scale ${formatNumber(label)}`,
-      horizon: results.value("horizon", { scale }),
-      rates: KINDS.map((kind) => ({
-        value: results.value(`rate_${kind}`, { scale }),
-        stderr: results.stderr(`rate_${kind}`, { scale }),
-      })),
-    }));
-  }
-  return overHeads(results, "horizon").map(({ layer, head, value }) => ({
-    label: headLabel(results, layer, head),
-    horizon: value,
+  const found = results.info("horizon")?.dims.includes("scale")
+    ? results.numbers("scale").map((label, scale) => ({ label: `scale ${formatNumber(label)}`, at: { scale } }))
+    : overHeads(results, "horizon").map(({ layer, head }) => ({
+        label: headLabel(results, layer, head), at: { layer, head },
+      }));
+  return found.map(({ label, at }) => ({
+    label,
+    horizon: results.value("horizon", at),
     rates: KINDS.map((kind) => ({
-      value: results.value(`rate_${kind}`, { layer, head }),
-      stderr: results.stderr(`rate_${kind}`, { layer, head }),
+      value: results.value(`rate_${kind}`, at), stderr: results.stderr(`rate_${kind}`, at),
     })),
   }));
 }
@@ -98,7 +91,6 @@ export function scaleErrorFigures(results: Results): Figure[] {
   return KINDS.flatMap((kind) => {
     const name = `error_${kind}` as const;
     if (!results.info(name)?.dims.includes("scale")) return [];
-    const tokens = results.numbers("tokens");
     const scales = spreadOut(results.coord("scale").length);
     const figure = curvesFigure({
       id: `error-against-tokens-${kind}`,
@@ -109,7 +101,7 @@ export function scaleErrorFigures(results: Results): Figure[] {
         (scales.length < results.coord("scale").length
           ? " Some of the scales are drawn; a results file has all."
           : ""),
-      x: { column: "tokens", label: "tokens n (log scale)", values: tokens, log: true },
+      x: sizesAlong(results, "tokens"),
       y: { label: `relative error of the ${kind} (log scale)`, log: true },
       curves: scales.flatMap((scale, colour) => {
         const horizon = formatNumber(results.value("horizon", { scale }), 3);
@@ -147,7 +139,7 @@ export function uniformFigure(results: Results): Figure | undefined {
       "The largest error of the attention map over queries of radius up to R, at H = 1; bands of " +
       "± 2 standard errors. Dashed, in the same colour, the limit C/√n with the predicted " +
       "constant C; where C is large, the error has not begun to fall so.",
-    x: { column: "tokens", label: "tokens n (log scale)", values: tokens, log: true },
+    x: sizesAlong(results, "tokens"),
     y: { label: "largest error (log scale)", log: true },
     curves,
     key: (theme) =>
@@ -175,7 +167,7 @@ export function hardmaxFigure(results: Results): Figure | undefined {
     caption:
       "With all weight on the largest score the error falls only as 1/√(log n): next to it the " +
       "slope of 1/√n, which softmax reaches. Band of ± 2 standard errors.",
-    x: { column: "tokens", label: "tokens n (log scale)", values: tokens, log: true },
+    x: sizesAlong(results, "tokens"),
     y: { label: "hardmax error (log scale)", log: true },
     curves: [
       measured,

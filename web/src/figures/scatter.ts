@@ -4,7 +4,7 @@ import * as Plot from "@observablehq/plot";
 import type { Results } from "../data/results";
 import { domainOf, type Axis } from "./axes";
 import type { Figure } from "./figure";
-import { formatNumber, formatWithError } from "./format";
+import { csvValue, formatNumber, formatWithError } from "./format";
 import { frame, type KeyEntry } from "./frame";
 import { quantile } from "./heads";
 import { names } from "./labels";
@@ -25,7 +25,8 @@ export interface ScatterAxis extends Omit<Axis, "domain"> {
   include?: number[];
 }
 
-export interface ScatterOptions extends Omit<Figure, "draw"> {
+export interface ScatterOptions extends Omit<Figure, "draw" | "rows"> {
+  rows?: Figure["rows"]; // absent: label, x, y and, if there is a fourth column, the error of y
   x: ScatterAxis;
   y: ScatterAxis;
   points: ScatterPoint[];
@@ -37,7 +38,9 @@ export interface ScatterOptions extends Omit<Figure, "draw"> {
 
 export function scatterFigure(given: ScatterOptions): Figure | undefined {
   const { points, named = false, marks, key, height = 300, ...words } = given;
-  const { id, title, caption, columns, rows } = words;
+  const { id, title, caption, columns } = words;
+  const rows = words.rows ?? points.map(({ label, x: a, y: b, yError = NaN }) =>
+    [label, ...[a, b, yError].map(csvValue)].slice(0, columns.length));
   const usable = (value: number, log = false) => Number.isFinite(value) && !(log && value <= 0);
   const shown = points.filter(
     ({ x, y }) => usable(x, words.x.log ?? false) && usable(y, words.y.log ?? false),

@@ -3,7 +3,6 @@
 import type { MetricName } from "../catalogue/catalogue";
 import type { Results } from "../data/results";
 import type { Figure } from "./figure";
-import { csvValue } from "./format";
 import { scatterFigure } from "./scatter";
 
 export const WARNING_NEEDS: readonly MetricName[] = [
@@ -29,7 +28,6 @@ function warningFigure(results: Results, what: "entropy" | "separability"): Figu
       `A point a piece of the text. The ${what} falls within the first half of the piece, in the ` +
       "mean over the heads; the loss rises from the first half to the second.",
     columns: ["piece", `${what}_fall`, "loss_rise"],
-    rows: pieces.map(({ label, x, y }) => [label, csvValue(x), csvValue(y)]),
     x: { label: `fall of the ${what} towards L`, include: [0] },
     y: { label: "rise of the loss from L to 2L (nats)", include: [0] },
     points: pieces,

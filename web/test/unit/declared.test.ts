@@ -1,7 +1,7 @@
 // The figures that the catalogue declares.
 import { expect, test } from "vitest";
 import { CATALOGUE, FIGURES } from "../../src/catalogue/catalogue";
-import { AXES } from "../../src/figures/declared";
+import { AXES } from "../../src/figures/curves";
 
 test("every curve is a metric of the catalogue that has the dim", () => {
   expect(FIGURES.length).toBeGreaterThan(0);
