@@ -63,8 +63,8 @@ function open(page: Page): Opened {
     const asked = formatAddress(page.address);
     now = asked;
     try {
-      await results.need(metric);
-      if (now === asked) redraw(map, explorer(page, metric));
+      const made = await results.gather(() => explorer(page, metric));
+      if (now === asked) redraw(map, made);
     } catch (error) {
       redraw(map, [
         element("h2", { id: "explore" }, "Values"),
