@@ -11,22 +11,29 @@ import { cellLabel, mapFigure } from "./map";
 import { isLogarithmic, isWide, withScale } from "./scatter";
 import { themeOf } from "./theme";
 
+// Returns the dim along which a metric is drawn that has no map.
+export function drawnDim(results: Results, name: MetricName): string | undefined {
+  const dims = results.info(name)?.dims ?? [];
+  const several = dims.filter((dim) => results.coord(dim).length > 1);
+  return several.find((dim) => isNumbers(results, dim)) ?? several[0] ?? dims[0];
+}
+
+const isNumbers = (results: Results, dim: string): boolean =>
+  results.coord(dim).every((label) => typeof label === "number");
+
 // Draws a map over layers; otherwise a curve along the first numeric coordinate with several
 // labels, or a dot per name.
 export function genericFigure(results: Results, name: MetricName, cell: Cell = {}): Figure | undefined {
   const metric = results.metric(name);
   if (!metric) return undefined;
   if (metric.dims.includes("layer")) return mapFigure(results, name, cell);
-  const several = metric.dims.filter((dim) => results.coord(dim).length > 1);
-  const isNumbers = (dim: string) =>
-    results.coord(dim).every((label) => typeof label === "number");
-  const dim = several.find(isNumbers) ?? several[0] ?? metric.dims[0];
+  const dim = drawnDim(results, name);
   const rest = cellLabel(results, { ...metric, dims: metric.dims.filter((own) => own !== dim) }, cell);
   const title = `${capital(metricLabel(results, name))}${dim ? ` against ${plainName(dim)}` : ""}${
     rest ? `, ${rest}` : ""
   }`;
   const id = `metric-${name.replace(/_/g, "-")}`;
-  if (dim === undefined || !isNumbers(dim)) {
+  if (dim === undefined || !isNumbers(results, dim)) {
     return dotsFigure(results, name, dim, cell, { id, title });
   }
   const places = results.numbers(dim);

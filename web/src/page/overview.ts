@@ -1,7 +1,7 @@
 // The first view: the settings, the findings, and a map of any metric.
 import type { MetricName } from "../catalogue/catalogue";
 import type { Results } from "../data/results";
-import { genericFigure } from "../figures/generic";
+import { drawnDim, genericFigure } from "../figures/generic";
 import { mapFigure } from "../figures/map";
 import { formatAddress, headAddress } from "./address";
 import { answers } from "./answers";
@@ -15,7 +15,6 @@ import { LiveMap } from "./map";
 import type { Opened, Page, View } from "./page";
 import { failure, message, picture } from "./picture";
 import { dimChoices, metricChoice } from "./selection";
-import { drawnDim, valuesTable } from "./values";
 import { count, grouped } from "./words";
 
 // The default metric is the first of these that the file has; in comparisons it is a change.
@@ -125,7 +124,7 @@ function explorer(page: Page, metric: MetricName): Node[] {
   ];
   if (!perHead) {
     const figure = genericFigure(results, metric, cell);
-    return [...shared, ...(figure ? [picture(page, figure)] : []), valuesTable(results, metric)];
+    return [...shared, figure ? picture(page, figure) : element("p", { class: "note" }, "It has no defined value.")];
   }
   const map = new LiveMap(results, metric, cell, (head) => page.go(headAddress(head)));
   return [
