@@ -1,12 +1,9 @@
-// Draws the largest changes between two runs or under interventions: the list of the results file.
+// Draws changes between two runs: of the list of the results file.
 import * as Plot from "@observablehq/plot";
 import type { Change, Results } from "../data/results";
-import { domainOf } from "./axes";
 import type { Figure } from "./figure";
-import { capital, formatNumber, formatWithError, metricLabel } from "./format";
-import { frame, wrapped } from "./frame";
+import { capital, metricLabel } from "./format";
 import { isLogarithmic, scatterFigure, withScale } from "./scatter";
-import { themeOf } from "./theme";
 
 // Returns the head of a change: "3.5", "3.*" for a layer, "all" for the model.
 export const headOf = ({ labels: { layer, head = "*" } }: Change): string =>
@@ -50,61 +47,4 @@ export function changesFigure(results: Results): Figure | undefined {
       ];
     },
   });
-}
-
-// Draws the first changes of the list.
-export function largestChangesFigure(results: Results, most = 15): Figure | undefined {
-  const changes = (results.header.changes ?? []).slice(0, most);
-  const bars = changes.map((change, place) => {
-    const error = change.stderr ?? NaN;
-    const share = (value: number) => (value * change.relative) / Math.abs(change.change);
-    return {
-      place,
-      at: share(change.change),
-      low: share(change.change - 2 * error),
-      high: share(change.change + 2 * error),
-      label: [headOf(change), results.title(change.metric), interventionOf(change)].join(" ").trim(),
-      title:
-        `${formatNumber(change.before)} to ${formatNumber(change.after)}: ` +
-        formatWithError(change.change, error),
-    };
-  });
-  const domain = domainOf(bars.flatMap(({ low, high, at }) => [low, high, at]), { include: [0] });
-  if (!domain) return undefined;
-  const title = "Largest changes";
-  return {
-    id: "largest-changes",
-    title,
-    caption:
-      "Of each metric and head the value that stands out most, those of the most standard errors " +
-      "first: its change relative to the largest value of the metric, with bars of ± 2 standard errors.",
-    columns: ["metric", "head", "intervention", "before", "after", "change", "change_stderr", "relative"],
-    rows: changes.map((change) => [
-      change.metric, headOf(change), interventionOf(change), change.before, change.after,
-      change.change, change.stderr, change.relative,
-    ]),
-    draw: (options) => {
-      const theme = themeOf(options.dark);
-      const named = bars.map((bar) => ({ ...bar, lines: wrapped(bar.label, options.width - 40, 11) }));
-      const most = Math.max(...named.map(({ lines }) => lines.length));
-      return frame(options, {
-        title,
-        height: (21 + 13 * most) * bars.length + 12,
-        x: { label: "change (relative to the largest value of the metric)", domain },
-        options: { y: { type: "point", axis: null, domain: bars.map(({ place }) => place), padding: 0.6 } },
-        marks: [
-          Plot.ruleX([0], { stroke: theme.muted, strokeDasharray: "2 3" }),
-          Plot.ruleY(bars.filter(({ low }) => Number.isFinite(low)), {
-            x1: "low", x2: "high", y: "place", stroke: theme.series[1], strokeWidth: 2,
-          }),
-          Plot.dot(bars, { x: "at", y: "place", r: 4, fill: theme.series[1], title: "title" }),
-          Plot.text(named, {
-            y: "place", text: ({ lines }) => lines.join("\n"), frameAnchor: "left", textAnchor: "start", dx: 4,
-            lineAnchor: "bottom", dy: -8, lineHeight: 13 / 11,
-            fontSize: 11, fill: theme.text, stroke: theme.background, strokeWidth: 3,
-          }),
-        ],
-      });
-    },
-  };
 }

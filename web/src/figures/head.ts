@@ -38,7 +38,7 @@ export function headFigures(
     budgetFigure(results, cell, who),
     rankFigure(results, cell, who),
     ...trainingOfHead(results, { layer, head }),
-  ].filter((figure): figure is Figure => figure !== undefined);
+  ].filter((figure) => figure !== undefined);
 }
 
 // Returns the curves of each step, in its colour, with their bounds.

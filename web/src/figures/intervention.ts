@@ -7,10 +7,6 @@ import type { Figure } from "./figure";
 import { judgedN, overHeads } from "./heads";
 import { scatterFigure } from "./scatter";
 
-export const INTERVENTION_NEEDS: readonly MetricName[] = [
-  "loss_change", "entropy_normalized", "separability", "kept_mass",
-];
-
 interface Side {
   metric: MetricName;
   label: string;

@@ -10,25 +10,20 @@ import { usualN } from "./declared";
 import { sensitivityCurves } from "./head";
 import { overHeads, quantile } from "./heads";
 import { RANDOM_KEYS_NEEDS, randomKeysFigures } from "./random_keys";
-import { RATES_NEEDS, hardmaxFigure, ratesFigure, scaleErrorFigures, uniformFigure } from "./rates";
-import { WARNING_NEEDS, warningFigures } from "./warning";
+import { RATES_NEEDS, ratesFigures } from "./rates";
+import { warningFigures } from "./warning";
 
-export const LIMITS_NEEDS: readonly MetricName[] = [
-  "distance", "distance_bound", "distance_bound_paper", "expected_distance",
-  "expected_distance_context", "separability", "separability_null", "separability_sphere",
-  "sensitivity_max", "sensitivity_bound", "sensitivity_bound_paper", "critical_n", "closest_n",
-  "closest_n_low", "closest_n_high", "critical_n_paper", "margin_at_share",
-  "separability_excess_at_share", ...WARNING_NEEDS,
+// Without these there is no figure of the paper.
+const LIMITS_NEEDS: readonly MetricName[] = [
+  "distance", "critical_n", "margin_at_share", "separability_excess_at_share", "separability",
+  "sensitivity_max", "entropy_fall", "separability_fall",
 ];
 
-export const limitsNeeds = (results: Results): MetricName[] =>
-  LIMITS_NEEDS.filter((name) => results.has(name));
-
-export const tokensNeeds = (results: Results): MetricName[] =>
+export const hasPaperFigures = (results: Results): boolean =>
   [
+    ...LIMITS_NEEDS, ...RANDOM_KEYS_NEEDS,
     ...EXPERIMENTS.flatMap(({ name }) => RATES_NEEDS.map((metric) => fromFile(`${name}_${metric}`))),
-    ...RANDOM_KEYS_NEEDS,
-  ].filter((name) => results.has(name));
+  ].some((name) => results.has(name));
 
 interface Spread {
   curve: Curve;
@@ -187,7 +182,7 @@ export function limitsFigures(results: Results): Figure[] {
     }),
     sensitivityFigure(results, original),
     ...warningFigures(results),
-  ].filter((figure): figure is Figure => figure !== undefined);
+  ].filter((figure) => figure !== undefined);
 }
 
 // Draws a line for each share of the keys against the query's position (for bidirectional models
@@ -248,15 +243,7 @@ function sensitivityFigure(results: Results, cell: Cell): Figure | undefined {
 export function tokensFigures(results: Results): Figure[] {
   const ofExperiments = EXPERIMENTS.flatMap(({ name, title }) => {
     const part = results.part(name);
-    if (!part) return [];
-    return [
-      ratesFigure(part),
-      ...scaleErrorFigures(part),
-      uniformFigure(part),
-      hardmaxFigure(part),
-    ]
-      .filter((figure): figure is Figure => figure !== undefined)
-      .map((figure) => renamed(figure, `${name}-${figure.id}`, title));
+    return part ? ratesFigures(part).map((figure) => renamed(figure, `${name}-${figure.id}`, title)) : [];
   });
   return [...ofExperiments, ...randomKeysFigures(results)];
 }

@@ -8,9 +8,7 @@ import { headLabel } from "./format";
 import { overHeads } from "./heads";
 import { scatterFigure } from "./scatter";
 
-export const RANDOM_KEYS_NEEDS: readonly MetricName[] = [
-  "all_heads_kl", "each_head_kl", "model_error_constant",
-];
+export const RANDOM_KEYS_NEEDS: readonly MetricName[] = ["all_heads_kl", "model_error_constant"];
 
 export function randomKeysFigures(results: Results): Figure[] {
   return [allHeads(results), eachHead(results)].filter((figure) => figure !== undefined);

@@ -9,10 +9,13 @@ import { csvValue, formatNumber, headLabel } from "./format";
 import { overHeads } from "./heads";
 import { scatterFigure, type ScatterPoint } from "./scatter";
 
-export const RATES_NEEDS: readonly MetricName[] = [
-  "horizon", "rate_mean", "rate_covariance", "error_mean", "error_covariance", "uniform_error",
-  "uniform_constant_predicted", "hardmax_error", "hardmax_error_predicted",
-];
+// Without these there is no figure here.
+export const RATES_NEEDS: readonly MetricName[] = ["rate_mean", "rate_covariance", "uniform_error", "hardmax_error"];
+
+export const ratesFigures = (results: Results): Figure[] =>
+  [ratesFigure(results), ...scaleErrorFigures(results), uniformFigure(results), hardmaxFigure(results)].filter(
+    (figure) => figure !== undefined,
+  );
 
 const KINDS = ["mean", "covariance"] as const;
 
@@ -37,7 +40,7 @@ function places(results: Results): Place[] {
   }));
 }
 
-export function ratesFigure(results: Results): Figure | undefined {
+function ratesFigure(results: Results): Figure | undefined {
   const found = places(results);
   if (!KINDS.some((kind) => results.has(`rate_${kind}`))) return undefined;
   const points = found.flatMap(({ label, horizon, rates }): ScatterPoint[] =>
@@ -87,7 +90,7 @@ function spreadOut(count: number, most = 6): number[] {
 }
 
 // Draws errors of synthetic tokens, one line for each scale of the scores.
-export function scaleErrorFigures(results: Results): Figure[] {
+function scaleErrorFigures(results: Results): Figure[] {
   return KINDS.flatMap((kind) => {
     const name = `error_${kind}` as const;
     if (!results.info(name)?.dims.includes("scale")) return [];
@@ -114,7 +117,7 @@ export function scaleErrorFigures(results: Results): Figure[] {
   });
 }
 
-export function uniformFigure(results: Results): Figure | undefined {
+function uniformFigure(results: Results): Figure | undefined {
   if (!results.has("uniform_error")) return undefined;
   const tokens = results.numbers("tokens");
   const curves = spreadOut(results.coord("radius").length).flatMap((radius, colour): Curve[] => {
@@ -149,7 +152,7 @@ export function uniformFigure(results: Results): Figure | undefined {
   });
 }
 
-export function hardmaxFigure(results: Results): Figure | undefined {
+function hardmaxFigure(results: Results): Figure | undefined {
   if (!results.has("hardmax_error")) return undefined;
   const tokens = results.numbers("tokens");
   const [measured] = metricCurve(results, "tokens", {}, {

@@ -1,13 +1,8 @@
 // Draws the behaviour of heads in the first half of each piece of a text against the loss in the
 // second half.
-import type { MetricName } from "../catalogue/catalogue";
 import type { Results } from "../data/results";
 import type { Figure } from "./figure";
 import { scatterFigure } from "./scatter";
-
-export const WARNING_NEEDS: readonly MetricName[] = [
-  "entropy_fall", "separability_fall", "loss_first_half", "loss_second_half",
-];
 
 export function warningFigures(results: Results): Figure[] {
   return (["entropy", "separability"] as const).flatMap((what) => warningFigure(results, what) ?? []);

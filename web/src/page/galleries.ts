@@ -2,7 +2,7 @@
 import type { Results } from "../data/results";
 import type { Figure } from "../figures/figure";
 import { hasModelFigures, modelFigures } from "../figures/model";
-import { limitsFigures, limitsNeeds, tokensFigures, tokensNeeds } from "../figures/papers";
+import { hasPaperFigures, limitsFigures, tokensFigures } from "../figures/papers";
 import { trainingFigures, trainingHeading, trainingNeeds } from "../figures/training";
 import { element } from "./element";
 import type { Opened, Page, View } from "./page";
@@ -65,6 +65,6 @@ export const papers = gallery({
   id: "papers",
   title: "Papers",
   heading: () => "The papers' figures on this model",
-  has: (results) => limitsNeeds(results).length + tokensNeeds(results).length > 0,
+  has: hasPaperFigures,
   figures: (results) => [...limitsFigures(results), ...tokensFigures(results)],
 });

@@ -1,10 +1,9 @@
 import { expect, it } from "vitest";
-import { largestChangesFigure } from "../../src/figures/changes";
 import { textWidth } from "../../src/figures/frame";
 import { headFigures } from "../../src/figures/head";
 import { placeNames } from "../../src/figures/labels";
 import { modelFigures } from "../../src/figures/model";
-import { madeChange, madeCompare, madeDiff, madeResults, madeScan } from "./made";
+import { madeCompare, madeResults, madeScan } from "./made";
 import { drawn } from "./svg";
 
 const ROOM = { left: 40, right: 440, top: 0, bottom: 300 };
@@ -28,15 +27,7 @@ it("every intervention is named in the plot of the losses", () => {
   for (const name of ["original", "one", "two"]) expect(drawn(figure, 340).text).toContain(`>${name}</text>`);
 });
 
-it("a name too long for a narrow drawing goes over lines, and a number below it", () => {
-  const title = "separability above that of a random pairing of neighbours";
-  const changes = [madeChange("separability_excess_local", { layer: "1", head: "3", normalizer: "ssmax" }, 0.3, 0.01)];
-  const figure = largestChangesFigure(madeResults({ ...madeDiff(), changes }))!;
-  expect(drawn(figure, 720).text).toContain(`>1.3 ${title} ssmax</text>`);
-  const narrow = drawn(figure, 340).text;
-  expect(narrow).not.toContain(`${title} ssmax<`);
-  expect(narrow).toMatch(/<tspan[^>]*>ssmax|ssmax<\/tspan>/);
-
+it("a number goes below a name too long for a narrow drawing", () => {
   const made = madeScan();
   made.metrics["sensitivity_top2"] = { dims: ["layer", "head"] };
   const rank = headFigures(madeResults(made), { layer: 0, head: 0 }).find(({ id }) => id === "rank")!;
