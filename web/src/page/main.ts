@@ -1,6 +1,5 @@
 // Starts the page: reads its results and opens the view in the address.
 import { resultsFromPage } from "../data/embedded";
-import { SCHEMA } from "../data/file";
 import type { Results } from "../data/results";
 import { element, fill } from "./element";
 import { failure, message } from "./picture";
@@ -12,6 +11,8 @@ import "./style/base.css";
 import "./style/parts.css";
 import "./style/views.css";
 import "./style/media.css";
+
+const SCHEMA = "headgauge.results/2";
 
 function begin(page: HTMLElement): void {
   const theme = new Theme();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { CATALOGUE, fromFile } from "../../src/catalogue/catalogue";
 import { declared } from "../../src/catalogue/plugin";
-import { resultsFromFile } from "../../src/data/file";
+import { resultsFromFile } from "../file";
 import { smallFile } from "./page-results";
 
 const entries = [...CATALOGUE.values()];

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { fromFile } from "../../src/catalogue/catalogue";
-import { resultsFromFile } from "../../src/data/file";
+import { resultsFromFile } from "../file";
 import type { Results } from "../../src/data/results";
 import { changesFigure } from "../../src/figures/changes";
 import { drawForFile, type Figure } from "../../src/figures/figure";

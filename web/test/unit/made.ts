@@ -1,6 +1,6 @@
 // Small results files for tests: every number follows from the place it stands at.
 import type { MetricName } from "../../src/catalogue/catalogue";
-import { resultsFromFile } from "../../src/data/file";
+import { resultsFromFile } from "../file";
 import type { Change, Label, Results } from "../../src/data/results";
 
 export interface MadeMetric {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { fromFile } from "../../src/catalogue/catalogue";
-import { resultsFromFile } from "../../src/data/file";
+import { resultsFromFile } from "../file";
 import { allHeads, chosenCell, comparedDim, headCell, isPerHead, rowsBehind } from "../../src/page/cells";
 import { answerRows, hasAnswers } from "../../src/page/answers";
 import { hasLosses, lossRows } from "../../src/page/losses";

@@ -1,5 +1,5 @@
 // A small results file for the tests of the page's logic: 2 layers x 3 heads.
-import { resultsFromFile } from "../../src/data/file";
+import { resultsFromFile } from "../file";
 import type { Results } from "../../src/data/results";
 
 export function smallFile(): Record<string, unknown> {

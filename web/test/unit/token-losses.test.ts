@@ -1,6 +1,6 @@
 // The tokens whose loss changes most, and what validate finds of answers, as rows of tables.
 import { describe, expect, it } from "vitest";
-import { resultsFromFile } from "../../src/data/file";
+import { resultsFromFile } from "../file";
 import { answerPredictors, retrievalHeads } from "../../src/page/answer_validity";
 import { tokenRows } from "../../src/page/token_losses";
 import { validity } from "../../src/page/validity";
