@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { CATALOGUE } from "../../src/catalogue/catalogue";
 import {
-  drawAll, hashOf, inBrowser, openKind, quiet, resultsOf, shown, type Tab,
+  drawAll, hashOf, inBrowser, openKind, resultsOf, shown, type Tab,
 } from "./browser";
 
 const column = ({ page }: Tab, id: string) =>
@@ -31,7 +31,6 @@ inBrowser("the table of heads", () => {
     const smallest = (await column(tab, "entropy_normalized")).map(Number);
     expect(smallest).toEqual([...smallest].sort((a, b) => a - b));
     expect(await hashOf(tab)).toBe("#heads?sort=entropy_normalized");
-    await quiet(tab);
   });
 
   test("filters by head and by flag, as one types", async () => {
@@ -61,7 +60,6 @@ inBrowser("the table of heads", () => {
     await shown(tab.page);
     expect(await tab.page.inputValue("#filter")).toBe(name);
     expect(await column(tab, "head")).toEqual(flagged);
-    await quiet(tab);
   });
 
   test("filters by numbers, says what it takes and what is wrong", async () => {
@@ -86,7 +84,6 @@ inBrowser("the table of heads", () => {
     await page.waitForSelector("#filter[aria-invalid=false]");
     const help = await page.$eval("#filter", (box) => document.getElementById(box.getAttribute("aria-describedby")!)!.textContent);
     expect(help).toContain("weight_induction > 0.1");
-    await quiet(tab);
   });
 
   test("keeps its head in sight", async () => {
@@ -102,7 +99,6 @@ inBrowser("the table of heads", () => {
     expect(places.head).toBeLessThan(2);
     expect(places.bottom).toBeGreaterThan(0);
     expect(places.last).toBeLessThanOrEqual(places.screen);
-    await quiet(tab);
   });
 
   test("shows the columns that are ticked", async () => {
@@ -113,7 +109,6 @@ inBrowser("the table of heads", () => {
     await tab.page.uncheck("label:text-is('weight on sinks') input");
     await tab.page.waitForSelector("#sort-sink_weight", { state: "detached" });
     expect(await hashOf(tab)).toMatch(/columns=.*attention_distance/);
-    await quiet(tab);
   });
 });
 
@@ -146,7 +141,6 @@ inBrowser("the page of a head", () => {
           0.051 * Math.abs(error!),
         );
     }
-    await quiet(tab);
   });
 
   test("has its flags, and leads to its neighbours", async () => {
@@ -166,7 +160,6 @@ inBrowser("the page of a head", () => {
       (name) => document.querySelector("h1")?.textContent !== name,
       `Head ${layer}.${head}`,
     );
-    await quiet(tab);
   });
 
   test("has a list of all heads to choose from, which keeps the focus", async () => {
@@ -180,13 +173,11 @@ inBrowser("the page of a head", () => {
     expect(await tab.page.textContent("h1")).toBe(`Head ${names[7]}`);
     expect(await tab.page.inputValue("#choose-head")).toBe(names[7]);
     expect(await tab.page.evaluate(() => document.activeElement?.id)).toBe("choose-head");
-    await quiet(tab);
   });
 
   test("says when there is no such head", async () => {
     const tab = await openKind("scan", "#head/99.0");
     expect(await tab.page.textContent(".failure")).toContain("99.0");
-    await quiet(tab);
   });
 
   test("of two runs is that of the run that is chosen", async () => {
@@ -199,7 +190,6 @@ inBrowser("the page of a head", () => {
       expect(titles.length).toBeGreaterThan(3);
       for (const title of titles) expect(title).toContain(run);
       const picture = await tab.page.$eval(".drawing svg", (svg) => svg.innerHTML);
-      await quiet(tab);
       return picture.replaceAll(run, "");
     };
     expect(await drawn("old")).not.toEqual(await drawn("new"));
@@ -230,7 +220,6 @@ inBrowser("two heads", () => {
     await page.waitForSelector(".cards:not(.two)");
     expect(await page.$("[aria-labelledby=differences]")).toBeNull();
     await drawAll(page);
-    await quiet(tab);
   });
 });
 
@@ -252,7 +241,6 @@ inBrowser("what is said of flags and findings", () => {
     const command = await page.textContent(".flag-list code");
     expect(command).toContain("demo/model");
     expect(command).not.toMatch(/MODEL|TEXT|HEAD/);
-    await quiet(tab);
   });
 });
 
@@ -265,6 +253,5 @@ inBrowser("the name of a metric", () => {
     const said = await tab.page.textContent(".explore .definition");
     const { meaning, formula, source } = CATALOGUE.get("output_change")!;
     for (const part of [meaning, formula, source]) expect(said).toContain(part);
-    await quiet(tab);
   });
 });
