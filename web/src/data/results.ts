@@ -135,7 +135,7 @@ export type LoadNumbers = (name: MetricName) => Promise<RawNumbers> | RawNumbers
 
 // Thrown by Results.metric() in a page; gather() catches it.
 class NotLoaded extends Error {
-  constructor(readonly metric: MetricName) {
+  constructor(readonly metric: MetricName, readonly raw: Promise<RawNumbers>) {
     super(`${metric} is not loaded: gather() or need() comes first`);
   }
 }
@@ -234,7 +234,7 @@ export class Results {
         return make();
       } catch (error) {
         if (!(error instanceof NotLoaded) || this.loaded.has(error.metric)) throw error;
-        await this.need(error.metric);
+        this.keep(error.metric, await error.raw);
       }
     }
   }
@@ -245,7 +245,7 @@ export class Results {
     const ready = this.loaded.get(name);
     if (ready || !this.has(name)) return ready;
     const raw = this.load(name);
-    if (raw instanceof Promise) throw new NotLoaded(this.nameInFile(name));
+    if (raw instanceof Promise) throw new NotLoaded(this.nameInFile(name), raw);
     return this.keep(name, raw);
   }
 

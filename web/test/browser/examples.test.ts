@@ -73,28 +73,6 @@ inBrowser("examples", () => {
     expect(second!.query).not.toBe(first!.query);
   });
 
-  test("what is not near a query or a key is left out, and counted", async () => {
-    const tab = await openKind("scan", "#head/3.4");
-    const tokens = tokensOf("scan");
-    for (const example of examplesIn("scan", 3, 4)) {
-      const text = (await tab.page.textContent(".example-text"))!;
-      const gaps = [...text.matchAll(/ … (\d+) tokens? … /g)].map(([, count]) => Number(count));
-      const last = Math.min(tokens.length, Math.max(example.query, ...example.keys) + 9);
-      const kept = text.replace(/ … \d+ tokens? … /g, "");
-      let shown = 0;
-      const near = [example.query, ...example.keys];
-      // The query and its heaviest keys with eight neighbours, the other keys with two.
-      const isNear = (at: number) => near.some((n, place) => Math.abs(n - at) <= (place <= 8 ? 8 : 2));
-      for (let at = 0; at < last; at += 1) shown += Number(isNear(at));
-      // Gaps of one or two tokens are filled in.
-      const left = gaps.reduce((sum, count) => sum + count, 0);
-      expect(left).toBeLessThanOrEqual(last - shown);
-      expect(left).toBeGreaterThan(last - shown - 2 * (near.length + 1));
-      expect(kept.length).toBeGreaterThan(shown);
-      await next(tab);
-    }
-  });
-
   test("a text is never markup, and control characters are marks", async () => {
     const tab = await openKind("examples", "#head/0.1");
     expect(tokensOf("examples").join("")).toContain("</script><b id=evil>");

@@ -2,8 +2,8 @@
 // screenshots are kept there.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { expect, inject, test } from "vitest";
-import { drawAll, inBrowser, openKind, viewsOf, type Tab } from "./browser";
+import { expect, test } from "vitest";
+import { drawAll, inBrowser, openKind, type Tab } from "./browser";
 
 const gallery = process.env["HEADGAUGE_GALLERY"];
 
@@ -29,52 +29,6 @@ inBrowser("on a phone", () => {
     await tab.to("#head/0.1");
     await drawAll(tab.page);
     await screenshot(tab, "phone-head");
-  });
-});
-
-// The words of drawings that lie on each other, or leave the drawing.
-function crossedWords(): string[] {
-  const crossed: string[] = [];
-  for (const drawing of document.querySelectorAll(".drawing svg")) {
-    const name = drawing.closest("figure")!.dataset["figure"];
-    const room = drawing.getBoundingClientRect();
-    const words = [...drawing.querySelectorAll("text")]
-      .filter((text) => text.textContent !== "")
-      .map((text) => ({ text: text.textContent!, at: text.getBoundingClientRect() }));
-    words.forEach(({ text, at }, k) => {
-      if (at.left < room.left - 1 || at.right > room.right + 1) crossed.push(`${name}: "${text}" leaves it`);
-      for (const { text: other, at: to } of words.slice(k + 1)) {
-        const across = Math.min(at.right, to.right) - Math.max(at.left, to.left);
-        const down = Math.min(at.bottom, to.bottom) - Math.max(at.top, to.top);
-        if (across > 1 && down > 4) crossed.push(`${name}: "${text}" on "${other}"`);
-      }
-    });
-  }
-  return crossed;
-}
-
-// What is wider than the window, unless it scrolls by itself.
-function beyondWindow(): string[] {
-  if (document.documentElement.scrollWidth <= innerWidth) return [];
-  const beyond = [...document.querySelectorAll("body *")].filter(
-    (part) => part.getBoundingClientRect().right > innerWidth + 0.5 && !part.closest(".scroll, svg"),
-  );
-  const widths = `${document.documentElement.scrollWidth} pixels in ${innerWidth}`;
-  return [widths, ...beyond.map((part) => part.outerHTML.slice(0, 120))];
-}
-
-inBrowser("at any width", () => {
-  test.each(inject("kinds"))("no view of %s scrolls sideways, and no words of its figures lie on others", async (kind) => {
-    for (const width of [360, 1280]) {
-      const tab = await openKind(kind, "", { viewport: { width, height: 800 } });
-      for (const view of await viewsOf(tab)) {
-        await tab.to(view);
-        await drawAll(tab.page);
-        expect(await tab.page.evaluate(beyondWindow), `${view} at ${width}`).toEqual([]);
-        if (kind === "wide") continue; // a thousand words
-        expect(await tab.page.evaluate(crossedWords), `${view} at ${width}`).toEqual([]);
-      }
-    }
   });
 });
 
