@@ -4,18 +4,43 @@
 #include <unistd.h>
 
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "cli/findings.hpp"
 #include "cli/out_folder.hpp"
 #include "cli/print.hpp"
 #include "cli/progress.hpp"
 #include "cli/stop.hpp"
+#include "cli/table_style.hpp"
 #include "cli/terminal.hpp"
+#include "headgauge/results.hpp"
 #include "headgauge/text.hpp"
 
 namespace headgauge::cli {
 namespace {
+
+constexpr std::size_t kIndent = 4;
+
+// Prints the summary below a table. Each sentence is followed by its meaning and the command to run
+// next, indented; neighbouring sentences that share these have them below the last one.
+void print_findings(const Results& results) {
+  const TableOptions look = table_on_output();
+  const Painter paint(look.color);
+  const std::vector<SummaryLine>& lines = results.summary;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    print_sentences({lines[i].text});
+    const auto goes_on = [&](std::string SummaryLine::*words) {
+      return i + 1 < lines.size() && lines[i + 1].*words == lines[i].*words;
+    };
+    for (const auto words : {&SummaryLine::means, &SummaryLine::next}) {
+      if ((lines[i].*words).empty() || goes_on(words)) continue;
+      print_text(std::string(kIndent, ' ') +
+                 paint(Style::faint, hanging(legible(lines[i].*words), look.width, kIndent)) +
+                 "\n");
+    }
+  }
+}
 
 // Shows a run on the terminal.
 class Watch final : public RunObserver {

@@ -5,11 +5,14 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "headgauge/heads.hpp"
 #include "plan/confirmation.hpp"
 #include "plan/decisions.hpp"
-#include "plan/documents.hpp"
 #include "plan/greedy.hpp"
 #include "plan/made.hpp"
 #include "plan/output.hpp"
@@ -20,6 +23,25 @@
 
 namespace headgauge {
 namespace {
+
+// Returns the number of tokens in every document of the sources. Throws UsageError if a source has
+// no document, BadInputError if lengths differ or are below `least`; `who` begins the message.
+Index common_length(const std::vector<HeadSource*>& sources, const std::string& who, Index least) {
+  std::set<Index> lengths;
+  for (const HeadSource* source : sources) {
+    const auto& documents = source->info().documents;
+    if (documents.empty()) {
+      throw UsageError(fault(who, "documents in every set of texts", "a set without documents",
+                             "give more text"));
+    }
+    lengths.insert(documents.begin(), documents.end());
+  }
+  if (lengths.size() == 1 && *lengths.begin() >= least) return *lengths.begin();
+  throw BadInputError(
+      fault(who, fmt::format("documents of the same number of tokens, at least {}", least),
+            fmt::format("{} to {} tokens", *lengths.begin(), *lengths.rbegin()),
+            "cut them to one length"));
+}
 
 constexpr double kDefaultMemory = 0.5;
 constexpr double kLeastShare = 0.02;  // share at which paths end if none was requested
