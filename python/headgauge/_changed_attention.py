@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
-from headgauge._cache import KeysAndValues, Kind, PrunedLayer, Total
+from headgauge._cache import PrunedLayer
 from headgauge._change import Change
+from headgauge._held_attention import hold, kinds_of, starts_of, texts_of
+from headgauge._held_heads import HeldHeads, Mean, NewTokens
 from headgauge._masks import AttentionInputs, visible_keys
 from headgauge._own import Selector
 from headgauge._weights import weigh_visible
@@ -54,17 +56,68 @@ class Attention:
         """(batch, 1, queries, all keys so far), or 1 for the batch."""
         self.begin = torch.where(self.visible.any(dim=-1), self.visible.int().argmax(dim=-1), self.total)
         """Returns the first key that each query sees, or the number of keys if it sees none."""
-        self.padding = self._padding()
+        begin = self.begin.amin(dim=-1)[:, 0]
+        if kept is not None:
+            begin = starts_of(begin.expand(inputs.query.shape[0]), kept, self.past)
+        self.padding = begin.reshape(-1, 1, 1)
         """(batch, 1, 1), or 1: keys before each text."""
         self.shared = inputs.query.shape[1] // inputs.key.shape[1]
 
-    def _padding(self) -> torch.Tensor:
-        begin = self.begin.amin(dim=-1, keepdim=True)
-        state = self.kept.state if self.kept else None
-        if state is None or state.padding is None:
-            return begin
-        known = state.padding.reshape(-1, 1, 1)
-        return torch.where(known < self.past, known, begin)  # all keys were real until now
+    def attend(self, changes: Sequence[Change | None]) -> torch.Tensor:
+        """Returns the output (batch, queries, heads, d) of all heads."""
+        return _join_heads(self._parts(changes)).transpose(1, 2).contiguous()
+
+    def _parts(self, changes: Sequence[Change | None]) -> Iterable[tuple[list[int], torch.Tensor]]:
+        """Returns query heads, and their output (batch, heads, queries, d)."""
+        inputs = self.inputs
+        if self.kept is None:
+            everything = list(range(inputs.key.shape[1]))
+            yield from self._by_change(changes, everything, inputs.key, inputs.value, None)
+            return
+        begin = self.padding.reshape(-1) if bool((self.padding > 0).any()) else None
+        for group in self._held(changes).groups:
+            at = group.heads
+            heads = [head for head in range(len(changes)) if head // self.shared in group.members]
+            query = inputs.query[:, heads]
+            given = NewTokens(query, inputs.key[:, at], inputs.value[:, at], self.past, begin, inputs.scale)
+            if isinstance(group, Mean):
+                yield heads, group.attend(given)
+            else:
+                yield from self._by_change(changes, group.members, *group.extend(given))
+
+    def _held(self, changes: Sequence[Change | None]) -> HeldHeads:
+        """Returns what the cache holds. A mean of all keys needs a mask that hides padding alone."""
+        assert self.kept is not None
+        kinds = kinds_of(self.inputs, changes)
+        if "mean" in kinds and not texts_of(self.inputs, self.kept, self.past)[0]:
+            kinds = ["all" if kind == "mean" else kind for kind in kinds]
+        held = hold(self.inputs, kinds, self.kept)
+        if "mean" in held.kinds and "mean" not in kinds:
+            raise UnsupportedError(
+                f"{self.inputs.name}: expected texts with padding before them alone, found tokens that are hidden within a "
+                "text beside a key-value cache; generate with use_cache=False"
+            )
+        return held
+
+    def _by_change(
+        self,
+        changes: Sequence[Change | None],
+        key_heads: list[int],
+        keys: torch.Tensor,
+        values: torch.Tensor,
+        tokens: torch.Tensor | None,
+    ) -> Iterable[tuple[list[int], torch.Tensor]]:
+        """The same of the query heads of some key-value heads. `tokens`: those of the keys, as Heads.extend()
+        returns them."""
+        by_change: dict[Change | None, list[int]] = {}
+        for head, change in enumerate(changes):
+            if head // self.shared in key_heads:
+                by_change.setdefault(change, []).append(head)
+        for change, heads in by_change.items():
+            own = [key_heads.index(head // self.shared) for head in heads]
+            alike = own == list(range(keys.shape[1]))
+            of_heads = (keys, values) if alike else (keys[:, own], values[:, own])
+            yield heads, self._output(change, heads, *of_heads, tokens)
 
     @functools.cached_property
     def _last(self) -> torch.Tensor:
@@ -87,34 +140,25 @@ class Attention:
             )
         return (self._last - self.padding).clamp_min(0)
 
-    def held(self, kind: Kind, heads: list[int]) -> KeysAndValues:
-        """Returns all keys so far that are kept for key-value heads of that kind."""
-        key, value, state = self.inputs.key, self.inputs.value, self.kept.state if self.kept else None
-        if state is not None and kind in state.held:
-            return state.held[kind].append(key, value, self.past)
-        places = torch.arange(self.total - key.shape[2], self.total, device=self.device)
-        whole = heads == list(range(key.shape[1]))
-        return KeysAndValues(
-            heads, key if whole else key[:, heads], value if whole else value[:, heads], places
-        )
-
-    def output(self, change: Change | None, heads: list[int], held: KeysAndValues) -> torch.Tensor:
+    def _output(
+        self,
+        change: Change | None,
+        heads: list[int],
+        keys: torch.Tensor,
+        values: torch.Tensor,
+        tokens: torch.Tensor | None,
+    ) -> torch.Tensor:
         """Returns the output (batch, heads, queries, d) of some query heads; bit for bit the
         model's own if nothing is changed for them and no key was dropped."""
         if change is None and self.kept is None:
             return self._own_output(heads)
-        key_heads = sorted({head // self.shared for head in heads})
-        keys, values = held.select_heads(key_heads)
-        at = torch.tensor([key_heads.index(head // self.shared) for head in heads], device=self.device)
-        alike = len(key_heads) == len(heads)
-        keys, values = (t if alike else t.index_select(1, at) for t in (keys, values))
         query = self.inputs.query
         query = query if len(heads) == query.shape[1] else query[:, heads]
-        visible = self.visible[..., held.positions] if len(held.positions) < self.total else self.visible
+        visible = self.visible if tokens is None else _at_tokens(self.visible, tokens)
         rule = change.rule if change else None
         logits = self._logits(query, keys, rule is not None and rule.unit_norms)
         if change is not None and change.selector is not None:
-            left = visible & self._selected(change, heads, query, keys, logits, held.positions)
+            left = visible & self._selected(change, heads, query, keys, logits, tokens)
             if rule is None and self.kept is None and bool((left == visible).all()):
                 return self._own_output(heads)
             visible = left
@@ -144,21 +188,36 @@ class Attention:
         )
 
     def _selected(
-        self, change: Change, heads: list[int], query: Any, keys: Any, logits: Any, places: torch.Tensor
+        self,
+        change: Change,
+        heads: list[int],
+        query: Any,
+        keys: Any,
+        logits: Any,
+        tokens: torch.Tensor | None,
     ) -> torch.Tensor:
         """Returns the keys that the pattern keeps."""
         if change.first_and_last is None or not self.inputs.causal:
-            return self._selected_by_core(change, heads, query, keys, logits, places)
+            return self._selected_by_core(change, heads, query, keys, logits, tokens)
         first, last = change.first_and_last
         at = torch.arange(self.past, self.total, device=self.device)[:, None]
-        selected = (places > at - last)[None, None]
+        if tokens is None:
+            tokens = torch.arange(self.total, device=self.device)[None]
+        to = tokens[:, None, None]
+        selected = to > at - last
         if first > 0:
             self.places()  # raises an error if they are unknown
-            selected = selected | (places < first + self.padding[..., None])
+            selected = selected | (to < first + self.padding[..., None])
         return selected
 
     def _selected_by_core(
-        self, change: Change, heads: list[int], query: Any, keys: Any, logits: Any, places: torch.Tensor
+        self,
+        change: Change,
+        heads: list[int],
+        query: Any,
+        keys: Any,
+        logits: Any,
+        tokens: torch.Tensor | None,
     ) -> torch.Tensor:
         """Applies the pattern to one batch row and one head at a time, without the keys before the text. One
         answer serves the heads that share keys, if the pattern keeps the same for them."""
@@ -175,12 +234,13 @@ class Attention:
         # Keys that are no longer kept are hidden, like those that the mask hides.
         shape = (batch, count, queries, self.total)
         visible = self.visible.expand(batch, 1, queries, self.total)
-        scores = logits.new_full(shape, torch.finfo(logits.dtype).min)
-        scores[..., places] = logits
-        scores = scores.masked_fill(~visible, torch.finfo(logits.dtype).min).detach().float().cpu()
-        whole = keys.new_zeros((batch, keys.shape[1], self.total, keys.shape[3]))
-        whole[:, :, places] = keys
-        whole = whole.detach().float().cpu()
+        shown = visible
+        if tokens is not None:
+            logits = self._spread(logits, tokens[:, None, None], 3)
+            keys = self._spread(keys, tokens[:, None, :, None], 2)
+            shown = visible & self._spread(torch.ones_like(tokens), tokens, 1)[:, None, None].bool()
+        scores = logits.masked_fill(~shown, torch.finfo(logits.dtype).min).detach().float().cpu()
+        whole = keys.detach().float().cpu()
         asked = (self.inputs.query if selector.shared else query).detach().float().cpu()
         begin, some = visible.int().argmax(dim=-1).cpu().numpy(), visible.any(dim=-1).cpu().numpy()
         selected = np.zeros(shape, dtype=bool)
@@ -218,7 +278,17 @@ class Attention:
                 )
                 if selector.shared:
                     of_group[group] = selected[b, h]
-        return torch.from_numpy(selected).to(self.device)[..., places]
+        found = torch.from_numpy(selected).to(self.device)
+        return found if tokens is None else _at_tokens(found, tokens)
+
+    def _spread(self, of_keys: torch.Tensor, tokens: torch.Tensor, dim: int) -> torch.Tensor:
+        """Puts what keys have at their tokens, and 0 at those without a key."""
+        shape = [*of_keys.shape[:dim], self.total + 1, *of_keys.shape[dim + 1 :]]
+        return (
+            of_keys.new_zeros(shape)
+            .scatter(dim, tokens.expand_as(of_keys), of_keys)
+            .narrow(dim, 0, self.total)
+        )
 
     def _require_neighbours(self) -> None:
         count = self.visible.sum(dim=-1)
@@ -226,30 +296,6 @@ class Attention:
             raise UnsupportedError(
                 f"{self.inputs.name}: expected queries that see neighbouring keys, of which the pattern draws some, found gaps"
             )
-
-    def mean(self, key_heads: list[int], heads: list[int]) -> torch.Tensor:
-        """Returns the output (batch, query heads, queries, d) of heads whose output is the mean of
-        all values; keeps the sum of the values."""
-        assert self.kept is not None
-        at = torch.tensor(key_heads, device=self.device)
-        values = self.inputs.value.index_select(1, at)
-        values = values.to(torch.promote_types(values.dtype, torch.float32))
-        new = self.visible[..., self.past :].expand(values.shape[0], -1, -1, -1)
-        sums, counts = new.to(values.dtype) @ values, new.sum(dim=-1, keepdim=True)
-        if (before := self.kept.state.total) is not None:
-            sums, counts = sums + before.values, counts + before.count
-        self.kept.state.total = Total(sums[:, :, -1:].clone(), counts[:, :, -1:].clone())
-        places = torch.tensor([key_heads.index(head // self.shared) for head in heads], device=self.device)
-        return (sums / counts.clamp_min(1)).index_select(1, places).to(self.inputs.value.dtype)
-
-    def keep(self, kind: Kind, held: KeysAndValues) -> None:
-        """Makes the cache keep what heads of that kind still need."""
-        assert self.kept is not None
-        state = self.kept.state
-        state.held[kind] = (
-            held.keep_first_and_last(*kind, self.total, self.padding) if isinstance(kind, tuple) else held
-        )
-        state.padding = self.padding.reshape(-1).expand(self.inputs.query.shape[0]).clone()
 
 
 class ChangedLayer:
@@ -260,21 +306,15 @@ class ChangedLayer:
 
     def attention(self, inputs: AttentionInputs, own: Callable[[], Any]) -> Any:
         call = Attention(inputs, own, None, self._layer, document=self._document)
-        held = call.held("all", list(range(inputs.key.shape[1])))
-        parts = heads_by_change(self._changes, range(len(self._changes)))
-        output = join_heads((heads, call.output(change, heads, held)) for change, heads in parts.items())
-        return output.transpose(1, 2).contiguous(), None
+        return call.attend(self._changes), None
 
 
-def heads_by_change(changes: Sequence[Change | None], heads: Any) -> Mapping[Change | None, list[int]]:
-    """Returns the heads of each change."""
-    found: dict[Change | None, list[int]] = {}
-    for head in heads:
-        found.setdefault(changes[head], []).append(head)
-    return found
+def _at_tokens(of_all: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+    """Returns (batch or 1, heads or 1, queries, keys) of something that all tokens have; False for keys to leave out."""
+    return torch.take_along_dim(torch.nn.functional.pad(of_all, (0, 1)), tokens[:, None, None], dim=-1)
 
 
-def join_heads(parts: Iterable[tuple[list[int], torch.Tensor]]) -> torch.Tensor:
+def _join_heads(parts: Iterable[tuple[list[int], torch.Tensor]]) -> torch.Tensor:
     """Joins outputs (batch, heads, queries, d) of groups of heads into one of all heads, in their
     order."""
     order: list[int] = []

@@ -1,14 +1,16 @@
-"""Attention on the keys that a plan keeps, and what the cache of such heads holds.
+"""The key-value cache of heads that need only some keys, and attention on what it holds.
 
-The folder that `--export hf` writes has this code, too: it needs PyTorch alone.
+The folder that `--export hf` writes has this code, too: it needs PyTorch and transformers alone.
 """
 
 from __future__ import annotations
 
+import threading
 from typing import Any, NamedTuple
 
 import torch
 from torch.nn.functional import scaled_dot_product_attention
+from transformers.cache_utils import CacheLayerMixin
 
 BLOCK = 256  # queries of a long text that are computed together
 ROOM = 128  # tokens that a cache of all keys has room for when it grows
@@ -32,12 +34,18 @@ class Heads:
     heads. `record`: nothing is dropped until crop(), which takes tokens back."""
 
     def __init__(self, heads: list[int]) -> None:
-        self.heads = places(heads)
+        self.members, self.heads = heads, places(heads)
         self.record = False
         self.keys: Any = None
         self.values: Any = None
 
     def attend(self, given: NewTokens) -> torch.Tensor:
+        raise NotImplementedError
+
+    def extend(self, given: NewTokens) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
+        """Returns the keys and values for the queries of new tokens, and the tokens (batch or 1, keys) of the keys,
+        the number of all tokens for a key that is to be left out; None: those of all tokens. Then holds what later
+        queries need."""
         raise NotImplementedError
 
     def put(self, tokens: slice, key: torch.Tensor, value: torch.Tensor) -> None:
@@ -65,8 +73,8 @@ class Heads:
 
 class AllKeys(Heads):
     def attend(self, given: NewTokens) -> torch.Tensor:
-        query, key, value, past, begin, scale = given
-        key, value = self.append(key, value, past)
+        query, past, begin, scale = given.query, given.past, given.begin, given.scale
+        key, value, _ = self.extend(given)
         if past == 0 and begin is None:
             return grouped(query, key, value, None, scale, is_causal=True)
         new = query.shape[2]
@@ -79,11 +87,12 @@ class AllKeys(Heads):
         )
         return grouped(query, key, value, visible(at, to, begin, 0, past + new, None), scale)
 
-    def append(self, key: torch.Tensor, value: torch.Tensor, past: int) -> tuple[torch.Tensor, torch.Tensor]:
+    def extend(self, given: NewTokens) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
         """Returns all keys and values so far. Those of tokens that were taken back are overwritten."""
+        key, value, past = given.key, given.value, given.past
         if self.keys is None:
             self.keys, self.values = alone(key), alone(value)
-            return key, value
+            return key, value, None
         total = past + key.shape[2]
         if total > self.keys.shape[2]:
             self.keys, self.values = (
@@ -94,7 +103,7 @@ class AllKeys(Heads):
             )
         else:
             self.put(slice(past, total), key, value)
-        return self.keys[:, :, :total], self.values[:, :, :total]
+        return self.keys[:, :, :total], self.values[:, :, :total], None
 
 
 class FirstAndLast(Heads):
@@ -108,14 +117,10 @@ class FirstAndLast(Heads):
 
     def attend(self, given: NewTokens) -> torch.Tensor:
         query, key, value, past, begin, scale = given
-        padding = 0 if begin is None else int(begin.max())
-        if self.window and self.first and past >= padding + self.first + self.window and not self.record:
-            # No query from here on sees the first keys.
-            self.keys, self.values = (t[:, :, self.first :].clone() for t in (self.keys, self.values))
-            self.first = 0
+        self.forget_hidden(given)
         first, last = self.first, self.last
         always = first == 0 or not self.window  # every query sees the first keys
-        if query.shape[2] == 1 and always and past >= padding + first + last:  # no key is both
+        if query.shape[2] == 1 and always and past >= padding_of(begin) + first + last:  # no key is both
             if not self.record:
                 place = first + self.oldest
                 self.put(slice(place, place + 1), key, value)
@@ -131,21 +136,9 @@ class FirstAndLast(Heads):
             )
             return grouped(query, keys, values, None, scale)
 
-        if self.keys is None:
-            self.keys, self.values = (t.new_zeros((*t.shape[:2], first, t.shape[3])) for t in (key, value))
-        self.in_order()
-        starts = begin if begin is not None else torch.zeros(1, dtype=torch.long, device=key.device)
-        first_at = starts[:, None] + torch.arange(first, device=key.device)  # (batch or 1, first)
-        firsts = [
-            with_new(old[:, :, :first], new, first_at - past)
-            for old, new in ((self.keys, key), (self.values, value))
-        ]
-        lasts = [
-            torch.cat([old[:, :, first:], new], dim=2)
-            for old, new in ((self.keys, key), (self.values, value))
-        ]
-        total, new = past + query.shape[2], query.shape[2]
-        lowest = total - lasts[0].shape[2]
+        both, first_at = self.append(given)
+        new = query.shape[2]
+        lowest = past + new - (both[0].shape[2] - first)
         parts = []
         for low in range(0, new, BLOCK):
             high = min(low + BLOCK, new)
@@ -158,17 +151,53 @@ class FirstAndLast(Heads):
             if self.window:
                 far = far & (first_at[:, None, None] > at - self.window)
             near = near.expand(far.shape[0], -1, -1, -1)
-            keys, values = (
-                torch.cat([held, of_last[:, :, to - lowest : past + high - lowest]], dim=2)
-                for held, of_last in zip(firsts, lasts, strict=True)
-            )
+            of_block = slice(first + to - lowest, first + past + high - lowest)
+            keys, values = (torch.cat([t[:, :, :first], t[:, :, of_block]], dim=2) for t in both)
             mask = torch.cat([far, near], dim=3)
             parts.append(grouped(query[:, :, low:high], keys, values, mask, scale))
-        self.keys, self.values = (
-            torch.cat([held, of_last if self.record else of_last[:, :, -last:]], dim=2)
-            for held, of_last in zip(firsts, lasts, strict=True)
-        )
         return torch.cat(parts, dim=2)
+
+    def extend(self, given: NewTokens) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
+        self.forget_hidden(given)
+        (keys, values), first_at = self.append(given)
+        if given.past == 0:
+            return given.key, given.value, None
+        total = given.past + given.key.shape[2]
+        lasts = torch.arange(total - (keys.shape[2] - self.first), total, device=keys.device)
+        firsts = first_at.masked_fill(
+            first_at >= lasts[0], total
+        )  # those among the last ones stand there alone
+        return keys, values, torch.cat([firsts, lasts.expand(firsts.shape[0], -1)], dim=1)
+
+    def forget_hidden(self, given: NewTokens) -> None:
+        """Drops the first keys if no query from here on sees them."""
+        if self.record or not self.window or not self.first:
+            return
+        if given.past >= padding_of(given.begin) + self.first + self.window:
+            self.keys, self.values = (t[:, :, self.first :].clone() for t in (self.keys, self.values))
+            self.first = 0
+
+    def append(self, given: NewTokens) -> tuple[tuple[torch.Tensor, torch.Tensor], torch.Tensor]:
+        """Returns keys and values, of the first tokens and then of the last ones and the new ones, and the first
+        tokens (batch or 1, first). Holds what later queries need."""
+        first, past, device = self.first, given.past, given.key.device
+        if self.keys is None:
+            self.keys, self.values = (
+                t.new_zeros((*t.shape[:2], first, t.shape[3])) for t in (given.key, given.value)
+            )
+        self.in_order()
+        starts = given.begin if given.begin is not None else torch.zeros(1, dtype=torch.long, device=device)
+        first_at = starts[:, None] + torch.arange(first, device=device)
+        keys, values = (
+            torch.cat([with_new(held[:, :, :first], new, first_at - past), held[:, :, first:], new], dim=2)
+            for held, new in ((self.keys, given.key), (self.values, given.value))
+        )
+        low = keys.shape[2] if self.record else first + self.last
+        self.keys, self.values = (
+            t if t.shape[2] <= low else torch.cat([t[:, :, :first], t[:, :, -self.last :]], dim=2)
+            for t in (keys, values)
+        )
+        return (keys, values), first_at
 
     def in_order(self) -> None:
         """Puts the last keys in the order of their tokens."""
@@ -221,6 +250,14 @@ def places(heads: list[int]) -> slice | list[int]:
     return slice(first, last + 1) if last - first + 1 == len(heads) else heads
 
 
+def padding_of(begin: torch.Tensor | None) -> int:
+    return 0 if begin is None else int(begin.max())
+
+
+def token_bytes(*tensors: torch.Tensor) -> int:
+    return sum(tensor[:, :, 0].numel() * tensor.element_size() for tensor in tensors)
+
+
 def alone(tensor: torch.Tensor) -> torch.Tensor:
     """Returns a copy of a view, which would keep all of the memory behind it."""
     return tensor if tensor.untyped_storage().nbytes() == tensor.nbytes else tensor.clone()
@@ -271,26 +308,23 @@ def with_new(held: torch.Tensor, new: torch.Tensor, places: torch.Tensor) -> tor
 
 
 class HeldHeads:
-    """What the heads of a layer hold. `kinds`: for each key-value head [first, last], "mean" or None, all
-    keys. `window`: keys that the model itself lets a query see; None: all. `records`: nothing is dropped
-    until crop(), which takes tokens back."""
+    """What the heads of a layer hold. `kinds`: for each key-value head (first, last), "mean", "all" keys, or None,
+    those that the model itself lets a query see. `window`: their number; None: all."""
 
-    def __init__(self, kinds: list[Any], window: int | None = None, records: bool = False) -> None:
+    def __init__(self, kinds: list[Any], window: int | None, records: bool) -> None:
+        self.kinds = [tuple(kind) if isinstance(kind, list) else kind for kind in kinds]
         heads: dict[Any, list[int]] = {}
-        for head, kind in enumerate(kinds):
-            if kind is None and window:
-                kind = (0, window)
-            heads.setdefault(tuple(kind) if isinstance(kind, list) else kind, []).append(head)
+        for head, kind in enumerate(self.kinds):
+            heads.setdefault(kind or ((0, window) if window else "all"), []).append(head)
         self.groups: list[Heads] = []
         for kind, of_kind in heads.items():
-            if kind is None:
+            if kind == "all":
                 self.groups.append(AllKeys(of_kind))
             elif kind == "mean":
                 self.groups.append(Mean(of_kind))
             else:
                 first, last = kind
                 self.groups.append(FirstAndLast(of_kind, first, last, window))
-        self.recorded = 0  # tokens that crop() can take back
         self.set_records(records)
 
     @property
@@ -298,7 +332,6 @@ class HeldHeads:
         return sum(group.nbytes for group in self.groups)
 
     def set_records(self, records: bool) -> None:
-        self.records = records
         for group in self.groups:
             group.record = records
 
@@ -307,16 +340,13 @@ class HeldHeads:
             group.each(change)
 
     def crop(self, tokens: int) -> None:
-        """Takes the last tokens back, at most `recorded`."""
         for group in self.groups:
             group.crop(tokens)
-        self.recorded = 0
 
     def attend(self, given: NewTokens) -> torch.Tensor:
         """Returns the output (batch, heads, tokens, d) of all heads."""
         query, past, begin = given.query, given.past, given.begin
         output = self.groups[0].attend(given) if len(self.groups) == 1 else self._by_groups(given)
-        self.recorded = self.recorded + query.shape[2] if self.records else 0
         if begin is None:
             return output
         at = torch.arange(past, past + query.shape[2], device=query.device)
@@ -333,3 +363,114 @@ class HeldHeads:
             found = group.attend(given._replace(query=of_group, key=key[:, at], value=value[:, at]))
             output[:, at] = found.unflatten(1, (-1, queries.shape[2]))
         return output.flatten(1, 2)
+
+
+class HeldLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignore]
+    """A layer of the cache. update() hands the new keys on; its attention then takes the layer, and
+    decides what it holds."""
+
+    is_sliding = False
+    is_compileable = False
+    is_croppable = True
+
+    def __init__(self, record_past: bool = False) -> None:
+        super().__init__()  # type: ignore[no-untyped-call,unused-ignore]
+        self.token_count = 0
+        self.recorded = 0  # tokens that crop() can take back
+        self.held: HeldHeads | None = None
+        self._record_past = record_past
+        self.token_bytes = 0  # of the keys and values of all heads
+
+    def lazy_initialization(self, *_: Any) -> None:
+        self.is_initialized = True
+
+    @torch.compiler.disable  # type: ignore[untyped-decorator,unused-ignore]
+    def update(self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any) -> Any:
+        self.is_initialized = True
+        self.token_count += key_states.shape[2]
+        self.recorded = self.recorded + key_states.shape[2] if self.record_past else 0
+        self.token_bytes = token_bytes(key_states, value_states)
+        updated.layer = self
+        return key_states, value_states
+
+    def get_seq_length(self, *_: Any) -> int:
+        return self.token_count
+
+    def get_mask_sizes(self, query_length: Any) -> tuple[int, int]:
+        positions = getattr(query_length, "shape", None)  # transformers 4 passes a tensor
+        return self.token_count + (query_length if positions is None else positions[0]), 0
+
+    def get_max_length(self) -> int:
+        return -1
+
+    get_max_cache_shape = get_max_length
+
+    @property
+    def nbytes(self) -> int:
+        return self.held.nbytes if self.held else 0
+
+    def _each(self, change: Any) -> None:
+        if self.held:
+            self.held.each(change)
+
+    def reorder_cache(self, beam_idx: torch.Tensor) -> None:
+        self._each(lambda t: t.index_select(0, beam_idx.to(t.device)))
+
+    def batch_repeat_interleave(self, repeats: int) -> None:
+        self._each(lambda t: t.repeat_interleave(repeats, dim=0))
+
+    def batch_select_indices(self, indices: torch.Tensor) -> None:
+        self._each(lambda t: t[indices.to(t.device)])
+
+    @property
+    def record_past(self) -> bool:
+        """Whether nothing is dropped until crop()."""
+        return self._record_past
+
+    @record_past.setter
+    def record_past(self, records: bool) -> None:
+        self._record_past = records
+        if self.held:
+            self.held.set_records(records)
+
+    def activate_past_recording(self) -> None:
+        self.record_past = True
+
+    def crop(self, tokens_to_remove: int) -> None:
+        """Takes the last -tokens_to_remove tokens back: what transformers calls since 5.24."""
+        if tokens_to_remove > 0 or -tokens_to_remove > self.recorded:
+            raise NotImplementedError(
+                "expected generation that only goes on, or assisted generation in transformers 5.24 or later, found "
+                "one that takes tokens back, whose keys are gone"
+            )
+        if self.held and self.record_past:
+            self.held.crop(-tokens_to_remove)
+        self.token_count += tokens_to_remove
+        self.recorded = 0
+
+    def reset(self) -> None:
+        self.token_count, self.recorded, self.held, self.is_initialized = 0, 0, None, False
+
+    def offload(self) -> None:
+        """Does nothing: the keys stay where they are."""
+
+    prefetch = offload
+
+    def hold(self, kinds: list[Any], window: int | None) -> HeldHeads:
+        """Returns what its heads hold; from their first tokens on they are of these kinds."""
+        if self.held is None:
+            self.held = HeldHeads(kinds, window, self.record_past)
+        return self.held
+
+
+class Updated(threading.local):
+    """The layer of the cache that was updated last in this thread: its attention comes next."""
+
+    layer: HeldLayer | None = None
+
+    def take(self) -> HeldLayer | None:
+        layer, self.layer = self.layer, None
+        return layer
+
+
+updated = Updated()

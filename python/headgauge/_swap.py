@@ -20,10 +20,11 @@ from headgauge._attention import (
     remove_swap,
     unwrapped,
 )
-from headgauge._cache import Kind, PrunedLayer, can_prune, pending, whole_bytes, with_pruned_layers
+from headgauge._cache import PrunedLayer, can_prune, whole_bytes, with_pruned_layers
 from headgauge._change import Change, Changes
-from headgauge._changed_attention import Attention, heads_by_change, join_heads
+from headgauge._changed_attention import Attention
 from headgauge._forward_pass import places_within
+from headgauge._held_heads import updated
 from headgauge._masks import AttentionInputs
 from headgauge._own import Pattern
 from headgauge.errors import UnsupportedError, UsageError
@@ -101,6 +102,8 @@ class use:
         self._layers: list[PrunedLayer] = []
         self._cache_bytes: CacheBytes | None = None
         self._past = 0
+        self._keeping = False
+        """Whether every attention of the current forward pass has a layer of the cache."""
         self._records = record_past
         # False: all weights are in memory, and nothing is computed by the code of an exported folder.
         self._by_kernels = True
@@ -172,7 +175,7 @@ class use:
         """Makes a key-value cache that is empty or does not exist yet hold only what is needed."""
         if not self._counts(module):
             return None
-        pending.layer, self._last = None, -1  # may be set if the last forward pass failed
+        updated.layer, self._last = None, -1  # may be set if the last forward pass failed
         name = next((name for name in cache_names if name in given), self._cache_name)
         if name in self._parameters[: len(args)]:
             args, given = (), {**dict(zip(self._parameters, args, strict=False)), **given}
@@ -184,12 +187,12 @@ class use:
         layers = getattr(past, "layers", None)
         if self._past > 0 or (past is None and not wanted):
             own = [layer for layer in layers or [] if isinstance(layer, PrunedLayer)]
-            pending.keeping = bool(own)
+            self._keeping = bool(own)
             if own and own[0].owner is self:
                 self._layers = own
             return args, given
-        pending.keeping = self._keeps and (past is None or layers is not None)
-        if not pending.keeping:
+        self._keeping = self._keeps and (past is None or layers is not None)
+        if not self._keeping:
             return args, given
         if past is not None and getattr(module, "_cache", None) is past:
             del module._cache  # transformers 4 would reuse it in the next generation
@@ -199,7 +202,7 @@ class use:
     def _end(self, module: Any) -> None:
         if not self._counts(module):
             return
-        pending.layer, pending.keeping, self._past, self._last = None, False, 0, None
+        updated.layer, self._keeping, self._past, self._last = None, False, 0, None
         self.require_attention()
         self._changes.require_in(self._attended, self._left_out() if module.training else ())
 
@@ -225,12 +228,12 @@ class use:
     def attention(self, inputs: AttentionInputs, own: Callable[[], Any]) -> Any:
         """Computes the attention of a module of the model; our attention function calls it."""
         self._called = True
-        kept = pending.take()
-        if kept is not None and kept.owner is not self:
+        kept = updated.take()
+        if kept is not None and (not isinstance(kept, PrunedLayer) or kept.owner is not self):
             raise UnsupportedError(
                 "use: expected a key-value cache of this attention, found one of another use()"
             )
-        if kept is None and pending.keeping:
+        if kept is None and self._keeping:
             raise UnsupportedError(
                 f"{inputs.name}: expected each layer's own keys in the key-value cache, found a layer without; "
                 "generate with use_cache=False"
@@ -242,27 +245,9 @@ class use:
         if kept is None and not any(changes):
             return own()
         output = _held_attention.attend(inputs, changes, kept, self._past) if self._by_kernels else None
-        if output is not None:
-            return output, None
-        if kept is not None and kept.state.heads is not None:
-            raise UnsupportedError(
-                f"{inputs.name}: expected a text that goes on as it began, found another mode or mask beside its "
-                "key-value cache; generate with use_cache=False"
-            )
-        call = Attention(inputs, own, kept, layer, self._past)
-        parts = []
-        prunes = kept is not None and not kept.record_past
-        for kind, key_heads in self._kinds(changes, call, prunes).items():
-            of_kind = [head for head in range(count) if head // call.shared in key_heads]
-            if kind == "mean":
-                parts.append((of_kind, call.mean(key_heads, of_kind)))
-                continue
-            held = call.held(kind, key_heads)
-            for change, heads in heads_by_change(changes, of_kind).items():
-                parts.append((heads, call.output(change, heads, held)))
-            if kept is not None:
-                call.keep(kind, held)
-        return join_heads(parts).transpose(1, 2).contiguous(), None
+        if output is None:
+            output = Attention(inputs, own, kept, layer, self._past).attend(changes)
+        return output, None
 
     def _layer_of(self, inputs: AttentionInputs) -> int | None:
         """Returns its number, as scan() numbers layers; None: it is unknown and not needed."""
@@ -280,14 +265,6 @@ class use:
         self._last = None if self._last is None else layer
         return layer
 
-    def _kinds(self, changes: list[Change | None], call: Attention, kept: bool) -> dict[Kind, list[int]]:
-        """Returns what key-value heads must keep: the kinds, and the heads of each."""
-        kinds: dict[Kind, list[int]] = {}
-        for key_head in range(len(changes) // call.shared):
-            of_head = changes[key_head * call.shared : (key_head + 1) * call.shared]
-            kinds.setdefault(_kind(of_head, call.inputs) if kept else "all", []).append(key_head)
-        return kinds
-
 
 def _tokens_in(past: Any) -> int:
     """Returns the number of tokens that a key-value cache has seen; layers without attention report
@@ -297,25 +274,3 @@ def _tokens_in(past: Any) -> int:
         return int(past.get_seq_length())
     counts = [layer.get_seq_length() for layer in layers if hasattr(layer, "get_seq_length")]
     return max(map(int, counts), default=0)
-
-
-def _kind(changes: list[Change | None], inputs: AttentionInputs) -> Kind:
-    """Returns the kind of keys needed by the query heads that share them."""
-    window = inputs.window if inputs.causal else 0
-    needs: list[Kind] = []
-    for change in changes:
-        if change is not None and change.selector is not None and change.selector.shared:
-            needs.append("all")  # what was evicted depends on keys that the window has left
-        elif change is not None and change.is_mean and not window:
-            needs.append("mean")
-        elif change is not None and change.first_and_last is not None and inputs.causal:
-            first, last = change.first_and_last
-            needs.append((first, min(last, window) if window else last))
-        else:
-            needs.append((0, window) if window else "all")
-    if len(set(needs)) == 1:
-        return needs[0]
-    ranges = [need for need in needs if isinstance(need, tuple)]
-    if len(ranges) < len(needs):
-        return "all"
-    return max(first for first, _ in ranges), max(last for _, last in ranges)

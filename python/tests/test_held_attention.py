@@ -194,19 +194,34 @@ class Kernels(unittest.TestCase):
             found = fed(model, tokens, [30, 20], mask)[mask.bool()]
         torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
 
-    def test_refuse_to_change_how_a_text_is_computed(self) -> None:
-        model = sharp(make("llama", attention_dropout=1e-12))
+    def test_leave_a_text_that_they_began_to_weights(self) -> None:
+        model, tokens = sharp(make("llama", attention_dropout=1e-12)), row(60)
         past = transformers.DynamicCache(config=model.config)
         with headgauge.use(model, plan_of(model)), torch.no_grad():
-            model(row(40), past_key_values=past)
-            with self.assertRaisesRegex(errors.UnsupportedError, "goes on as it began"):
-                model.train()(row(5), past_key_values=past, use_cache=True)
-        model.eval()
+            expected, found = model(tokens, use_cache=False).logits[:, 30:], []
+            model(tokens[:, :30], past_key_values=past)
+            for trains, part in zip(
+                (False, True, True, False, True), tokens[:, 30:].split(6, 1), strict=True
+            ):
+                model.train(trains)
+                found.append(model(part, past_key_values=past, use_cache=True).logits)
+        torch.testing.assert_close(torch.cat(found, dim=1), expected, atol=1e-4, rtol=1e-4)
+
+    def test_leave_tokens_that_are_hidden_within_a_text_to_weights(self) -> None:
+        model, mask = sharp(make("llama")), torch.ones(1, 60, dtype=torch.long)
+        mask[0, 25:35] = 0
+        with headgauge.use(model, plan_of(model, [{"pattern": "sinks:sinks=2,window=9"}, {}])):
+            expected = fed(model, row(60), [60], mask)[mask.bool()]
+            found = fed(model, row(60), [20, 20, *[1] * 20], mask)[mask.bool()]
+        torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+
+    def test_refuse_padding_among_tokens_that_were_seen(self) -> None:
+        model = sharp(make("llama"))
         past, mask = transformers.DynamicCache(config=model.config), torch.ones(1, 41, dtype=torch.long)
         mask[0, :5] = 0  # of tokens that a pass before it saw
         with headgauge.use(model, plan_of(model)), torch.no_grad():
             model(row(40), past_key_values=past)
-            with self.assertRaisesRegex(errors.UnsupportedError, "hidden within a text"):
+            with self.assertRaisesRegex(errors.UnsupportedError, "found padding or a window beside a"):
                 model(row(1), past_key_values=past, attention_mask=mask)
 
     def test_write_to_no_tensor_that_others_need(self) -> None:
@@ -287,8 +302,12 @@ class Assisted(unittest.TestCase):
         past = transformers.DynamicCache()
         with headgauge.use(model, plan_of(model, BOTH)), torch.no_grad():
             model(row(40), past_key_values=past)
-            with self.assertRaisesRegex(errors.UnsupportedError, "has dropped keys"):
-                past.activate_past_recording()
+            expected = model(row(50), use_cache=False).logits[:, 40:]
+            past.activate_past_recording()
+            model(row(7), past_key_values=past)
+            past.crop(-7)
+            found = model(row(50)[:, 40:], past_key_values=past).logits
+            torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
 
     def test_is_refused_without_a_record(self) -> None:
         model, past = sharp(make("llama")), transformers.DynamicCache()

@@ -14,7 +14,6 @@ that are held, one call for the heads of a kind. torch.compile compiles the rest
 from __future__ import annotations
 
 import inspect
-import threading
 from typing import Any
 
 import torch
@@ -24,125 +23,16 @@ from transformers import (
     TOKENIZER_MAPPING,
     AttentionInterface,
 )
-from transformers.cache_utils import Cache, CacheLayerMixin, DynamicCache
+from transformers.cache_utils import Cache, DynamicCache
 from transformers.masking_utils import AttentionMaskInterface
 
-from headgauge._held_heads import HeldHeads, NewTokens
+from headgauge._held_heads import HeldLayer, NewTokens, updated
 
 BASE = "llama"  # the model type that is served
 NAME = f"headgauge of {__name__}"  # several such files may serve in one program
 
 TAKES_BACK = ("assistant_model", "is_assistant", "prompt_lookup_num_tokens", "assistant_early_exit")
 """Arguments of generate(), or of its config, that make it take tokens back."""
-
-
-class HeldLayer(CacheLayerMixin):
-    """A layer of the cache. update() hands the new keys on; attend() then takes the layer and decides
-    what it holds."""
-
-    is_sliding = False
-    is_compileable = False
-    is_croppable = True
-
-    def __init__(self, record_past: bool = False) -> None:
-        super().__init__()
-        self.token_count = 0
-        self.held: HeldHeads | None = None
-        self._record_past = record_past
-        self.token_bytes = 0  # of the keys and values of all heads
-
-    def lazy_initialization(self, *_: Any) -> None:
-        self.is_initialized = True
-
-    @torch.compiler.disable
-    def update(self, key_states, value_states, *_: Any, **__: Any):
-        self.is_initialized = True
-        self.token_count += key_states.shape[2]
-        self.token_bytes = sum(t[:, :, 0].numel() * t.element_size() for t in (key_states, value_states))
-        updated.layer = self
-        return key_states, value_states
-
-    def get_seq_length(self, *_: Any) -> int:
-        return self.token_count
-
-    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
-        return self.token_count + query_length, 0
-
-    def get_max_length(self) -> int:
-        return -1
-
-    get_max_cache_shape = get_max_length
-
-    @property
-    def nbytes(self) -> int:
-        return self.held.nbytes if self.held else 0
-
-    def _each(self, change: Any) -> None:
-        if self.held:
-            self.held.each(change)
-
-    def reorder_cache(self, beam_idx: torch.Tensor) -> None:
-        self._each(lambda t: t.index_select(0, beam_idx.to(t.device)))
-
-    def batch_repeat_interleave(self, repeats: int) -> None:
-        self._each(lambda t: t.repeat_interleave(repeats, dim=0))
-
-    def batch_select_indices(self, indices: torch.Tensor) -> None:
-        self._each(lambda t: t[indices.to(t.device)])
-
-    @property
-    def record_past(self) -> bool:
-        """Whether nothing is dropped until crop()."""
-        return self._record_past
-
-    @record_past.setter
-    def record_past(self, records: bool) -> None:
-        self._record_past = records
-        if self.held:
-            self.held.set_records(records)
-
-    def activate_past_recording(self) -> None:
-        self.record_past = True
-
-    def crop(self, tokens_to_remove: int) -> None:
-        """Takes the last -tokens_to_remove tokens back: what transformers calls since 5.24."""
-        recorded = self.held.recorded if self.held else 0
-        if (
-            tokens_to_remove > 0
-            or (tokens_to_remove < 0 and not self.record_past)
-            or -tokens_to_remove > recorded
-        ):
-            raise NotImplementedError(
-                "expected generation that only goes on, or assisted generation in transformers 5.24 or later, found "
-                "tokens that are taken back"
-            )
-        if self.held and self.record_past:
-            self.held.crop(-tokens_to_remove)
-        self.token_count += tokens_to_remove
-
-    def reset(self) -> None:
-        self.token_count, self.held, self.is_initialized = 0, None, False
-
-    def offload(self) -> None:
-        """Does nothing: the keys stay where they are."""
-
-    prefetch = offload
-
-    def attend(self, kinds, window, query, key, value, begin, scale):
-        """Returns the output (batch, heads, tokens, d) of a layer whose heads are of these kinds."""
-        if self.held is None:
-            self.held = HeldHeads(kinds, window, self.record_past)
-        past = self.token_count - query.shape[2]
-        return self.held.attend(NewTokens(query, key, value, past, begin, scale))
-
-
-class Updated(threading.local):
-    """The layer of the cache that was updated last in this thread: its attention comes next."""
-
-    layer: HeldLayer | None = None
-
-
-updated = Updated()
 
 
 @torch.compiler.disable
@@ -157,14 +47,15 @@ def attention(
         )
     if attention_mask is not None and attention_mask.dim() != 1:
         raise NotImplementedError("expected a mask of tokens, found one of queries and keys")
-    layer, updated.layer = updated.layer, None
+    layer = updated.take()
     if layer is None:
         if key.shape[2] != query.shape[2]:
             raise ValueError("expected a cache of this model, found one of another")
         layer = HeldLayer()
         layer.token_count = key.shape[2]
     kinds = module.config.headgauge_plan[module.layer_idx]
-    output = layer.attend(kinds, sliding_window, query, key, value, attention_mask, scaling)
+    given = NewTokens(query, key, value, layer.token_count - query.shape[2], attention_mask, scaling)
+    output = layer.hold(kinds, sliding_window).attend(given)
     return output.transpose(1, 2).contiguous(), None
 
 
