@@ -140,7 +140,3 @@ class Answers(unittest.TestCase):
     def test_a_live_model_has_no_probe(self) -> None:
         with self.assertRaisesRegex(errors.UnsupportedError, "probe: expected a checkpoint"):
             headgauge.scan(self.model, probe=["replay"], lengths=[16])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -264,7 +264,3 @@ class Changed(unittest.TestCase):
         self.assertEqual(of_layers(model.config, "no_such_attribute"), [None, None])
         with self.assertRaisesRegex(errors.UnsupportedError, r"as many key-value heads each, found \[2, 4\]"):
             headgauge.use(model, plan(layers=2, kv_heads=4))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -241,7 +241,3 @@ class Models(unittest.TestCase):
                                          encoder_attention_heads=4, decoder_attention_heads=4)  # fmt: skip
         with self.assertRaisesRegex(errors.UnsupportedError, "found both"):
             headgauge.use(transformers.BartForConditionalGeneration(config), "ssmax")
-
-
-if __name__ == "__main__":
-    unittest.main()

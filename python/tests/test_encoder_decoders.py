@@ -134,7 +134,3 @@ class EncoderDecoders(unittest.TestCase):
             headgauge.scan(ROOT / "demo/model", ids(), inputs=inputs)
         with self.assertRaisesRegex(errors.BadInputError, "2 texts"):
             headgauge.scan(self.model("t5"), [ids(), ids()], inputs=inputs)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -133,7 +133,3 @@ class Executors(unittest.TestCase):
             self.same(ray, "compare", normalizer=["ssmax"], **QUICK)
         finally:
             ray.shutdown()
-
-
-if __name__ == "__main__":
-    unittest.main()

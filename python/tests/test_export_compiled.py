@@ -60,7 +60,3 @@ class Compiled(Exported):
                     torch.compile(part, backend="eager")(ids, position_ids=given, use_cache=False)
                 with self.assertRaisesRegex(NotImplementedError, "found several"):
                     part(ids, position_ids=given, use_cache=False)
-
-
-if __name__ == "__main__":
-    unittest.main()

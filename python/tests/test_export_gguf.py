@@ -96,7 +96,3 @@ class Tokenizers(unittest.TestCase):
                     said = its.apply_chat_template([{"role": "user", "content": "a"}], tokenize=False)
                     self.assertEqual(said, "[user]a")
                     self.assertTrue(headgauge.prove(folder, "the king and the thing").holds)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -277,7 +277,3 @@ class Served(Exported):
             again = AutoModelForCausalLM.from_pretrained(folder, trust_remote_code=True).eval()
             with torch.no_grad():
                 torch.testing.assert_close(again(ids).logits, model(ids).logits)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -296,7 +296,3 @@ class Assisted(unittest.TestCase):
             model(row(40), past_key_values=past)
             with self.assertRaisesRegex(errors.UnsupportedError, "record_past=True"):
                 past.crop(-1)
-
-
-if __name__ == "__main__":
-    unittest.main()

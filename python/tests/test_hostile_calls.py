@@ -107,7 +107,3 @@ class Masked(unittest.TestCase):
         for heads in ([(1.5, 0)], [(0, "1")], ["0.1.5"]):
             with self.assertRaisesRegex(errors.UsageError, "heads: expected"):
                 headgauge.scan(hostile.MODEL, hostile.IDS, **hostile.QUICK, heads=heads)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -293,7 +293,3 @@ class NumbersOfUse(unittest.TestCase):
             self.assertRaisesRegex(errors.UnsupportedError, "used again.*change all heads"),
         ):
             logits(shared, TEXTS[0])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -553,7 +553,3 @@ class Faults(unittest.TestCase):
             thread.join()
         for k in range(2):
             np.testing.assert_array_equal(found[k]["entropy"].values, alone[k]["entropy"].values)
-
-
-if __name__ == "__main__":
-    unittest.main()

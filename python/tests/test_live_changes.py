@@ -202,7 +202,3 @@ class Architectures(unittest.TestCase):
     def test_kinds_of_texts_are_not_mixed(self) -> None:
         with self.assertRaisesRegex(errors.BadInputError, "texts or token ids"):
             headgauge.plan(DEMO, ["a text"], confirm=[ids(0, 48)])
-
-
-if __name__ == "__main__":
-    unittest.main()

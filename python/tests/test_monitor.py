@@ -700,7 +700,3 @@ class Processes(unittest.TestCase):
                 )
             self.assertEqual(len((Path(folder) / "monitor.jsonl").read_text().splitlines()), 1)
         self.assertGreater(float(np.abs(own[0] - own[1]).max()), 1e-5)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -299,7 +299,3 @@ class Own(unittest.TestCase):
             )  # fmt: skip
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertGreater(len(done.stdout.splitlines()), 1)
-
-
-if __name__ == "__main__":
-    unittest.main()

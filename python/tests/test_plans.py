@@ -258,7 +258,3 @@ class Plans(unittest.TestCase):
                 with self.subTest(f"{rule} {options}"), self.assertRaises(kind):
                     headgauge.use(model, rule, **options)
         self.assertEqual(model.config._attn_implementation, "sdpa")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -296,7 +296,3 @@ class Layers(unittest.TestCase):
         )
         ids = torch.randint(0, VOCABULARY, (60,), generator=torch.Generator().manual_seed(7)).tolist()
         self.assertFalse(headgauge.prove(folder, ids, length=60).holds)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import unittest
 
 import numpy as np
 from commands import BINARY, MODEL, TEXT, WORDS, CommandTest, quick
@@ -315,7 +314,3 @@ class RunningTest(CommandTest):
             thread.join()
         for one, other in zip(found, expected, strict=True):
             self.assert_same(one, other)
-
-
-if __name__ == "__main__":
-    unittest.main()

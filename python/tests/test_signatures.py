@@ -46,7 +46,3 @@ class Signatures(unittest.TestCase):
             [sys.executable, str(TOOL), "--check"], capture_output=True, text=True, timeout=120
         )
         self.assertEqual(done.returncode, 0, done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -208,7 +208,3 @@ class Threads(unittest.TestCase):
             headgauge.scan(model, ids(), progress=stop, **QUICK)
         self.assertEqual(threading.active_count(), threads)
         self.assertTrue(model.training)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -263,7 +263,3 @@ class Gradients(unittest.TestCase):
                 headgauge.normalize(logits, "softmax", **places)
         hidden = headgauge.normalize(logits, "softmax", end=2)
         self.assertTrue(bool((hidden[..., 2:] == 0).all()))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -107,7 +107,3 @@ class Tasks(unittest.TestCase):
         with self.assertRaises(TypeError):
             headgauge.task("keys", MODEL, self.file, lenght=96)
         self.assertFalse(self.file.exists())
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -209,7 +209,3 @@ class Tokenizers(Folder):
             self.make("gpt2", PAIR, "gpt2", tokenizer_class=name + "Tokenizer")
             with self.subTest(name=name), self.assertRaisesRegex(UnsupportedError, f'found "{name}"'):
                 _core.Tokenizer.load(str(self.folder))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -125,7 +125,3 @@ class OfTheCore(unittest.TestCase):
                 found = _torch_rules.weigh(logits, rule, visible, position)
                 expected = weigh_visible(logits, rule, visible, position)
                 np.testing.assert_allclose(found, expected, atol=1e-9)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -49,7 +49,3 @@ class Tour(unittest.TestCase):
                 self.assertEqual(told(after), told(before), before.source)
                 compared += len(told(before))
         self.assertGreater(compared, 8)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -334,7 +334,3 @@ class Trained(unittest.TestCase):
             log = json.loads((Path(folder) / "tasks-entmax-logn-0.003-0.json").read_text("utf-8"))
             self.assertEqual(set(log["test"]), {"1", "2", "4", "8", "16"})
             self.assertLess(log["curve"][-1][1], log["curve"][0][1])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -78,7 +78,3 @@ class Agreement(unittest.TestCase):
         config = json.loads((model / "config.json").read_text())
         count = min(256, config["n_positions"])
         self.agree(model, [self.random_ids(count, config["vocab_size"])])
-
-
-if __name__ == "__main__":
-    unittest.main()

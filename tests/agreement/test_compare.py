@@ -170,7 +170,3 @@ class CompareAgreement(unittest.TestCase):
             for place, length in enumerate(LENGTHS):
                 found = results["metrics"]["queries_losing_keys"]["values"][layer][head][1][place]
                 self.near(found, float(losing[head, :length].mean()), 1e-12, "queries_losing_keys")
-
-
-if __name__ == "__main__":
-    unittest.main()

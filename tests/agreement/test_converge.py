@@ -389,7 +389,3 @@ class BidirectionalDump(ConvergeTest):
         needed = self.check_budgets(self.results, "softmax", self.heads, self.DRAWS)
         self.check_shared_budgets(needed)
         self.assertFalse([name for name in self.results["metrics"] if "cache" in name])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -198,7 +198,3 @@ class Examples(unittest.TestCase):
             self.skipTest(f"{model} is absent (HEADGAUGE_TEST_DATA names its root)")
         texts = [token_ids(model)[:256]]
         self.compare(self.scanned(model, texts, 256), model_documents(model, texts, 256, "embedding"), 256)
-
-
-if __name__ == "__main__":
-    unittest.main()

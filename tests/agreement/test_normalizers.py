@@ -99,7 +99,3 @@ class Normalizers(unittest.TestCase):
             {entry["name"]: {p["key"]: p["default"] for p in entry["accepts"]} for entry in listed},
             {name: entry.parameters for name, entry in NORMALIZERS.items()},
         )
-
-
-if __name__ == "__main__":
-    unittest.main()

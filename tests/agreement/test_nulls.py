@@ -134,7 +134,3 @@ class Nulls(unittest.TestCase):
             separability_null_local=0.380,
             separability_sphere=0.490,
         )
-
-
-if __name__ == "__main__":
-    unittest.main()

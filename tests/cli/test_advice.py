@@ -6,7 +6,6 @@ import importlib.util
 import re
 import subprocess
 import sys
-import unittest
 
 from tests.cli.command import CommandTest
 from tests.places import DATA, ROOT
@@ -177,7 +176,3 @@ class Advice(CommandTest):
             self.assertLess(value, 2 * error, f"{normalizer} raises the loss of head {head}")
             total += value
         self.assertLess(total, 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import unittest
 
 from tests.cli.answers import write_cases
 from tests.cli.checkpoints import copy_golden, make_dump
@@ -212,7 +211,3 @@ class Compare(AnswersTest):
                     self.shard(f"{k}/3", part, *words)
                 self.succeed("merge", *parts, "--out", f"{name}/merged", "--quiet")
                 self.assert_same(f"{name}/merged", f"{name}/one")
-
-
-if __name__ == "__main__":
-    unittest.main()

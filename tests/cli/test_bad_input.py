@@ -7,7 +7,6 @@ import math
 import resource
 import shutil
 import struct
-import unittest
 
 from tests.cli.checkpoints import (
     change_config,
@@ -472,7 +471,3 @@ class Memory(BadInputTest):
                 figure = r"long: expected \d+ MB of memory, found \d+ MB available; "
                 self.assertRegex(done.err, figure, message)
             self.assertEqual(codes, {0, RESOURCE}, groups)
-
-
-if __name__ == "__main__":
-    unittest.main()

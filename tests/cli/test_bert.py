@@ -293,7 +293,3 @@ class MiniLm(BertTest):
         kept = results["metrics"]["kept_mass"]["values"]
         values = [v for layer in kept for head in layer for pattern in head for v in pattern]
         self.assertTrue(all(v is None or 0 < v < 1 + 1e-6 for v in values))
-
-
-if __name__ == "__main__":
-    unittest.main()

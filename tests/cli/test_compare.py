@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import unittest
 
 from tests.cli.answers import likeliest, write_cases
 from tests.cli.checkpoints import copy_golden, make_dump
@@ -430,7 +429,3 @@ class CompareOnModels(CommandTest):
                     "weights",
                     "--quiet",
                 )
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -470,7 +470,3 @@ class Demo(ConvergeTest):
             slow, {(layer, head) for layer in range(6) for head in range(6) if rates[layer][head] < 0.1}
         )
         self.assertTrue(slow)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import unittest
 import zlib
 
 from tests.cli.checkpoints import copy_golden
@@ -71,7 +70,3 @@ class Depth(CommandTest):
         (self.folder / "model/model.safetensors").unlink()
         self.deep("model/model.safetensors.index.json", {}, "weight_map")
         self.refuse(BAD_INPUT, *self.scan, says=("model.safetensors.index.json", SAYS))
-
-
-if __name__ == "__main__":
-    unittest.main()

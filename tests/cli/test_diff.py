@@ -6,7 +6,6 @@ import csv
 import json
 import math
 import re
-import unittest
 from itertools import product
 from pathlib import Path
 
@@ -536,7 +535,3 @@ class Pairs(CommandTest):
         self.refuse(BAD_INPUT, "diff", old, new, says="one result on the text 0.txt, found 0")
         few = self.scan_each("few", 0.9, self.TEXTS[:3])
         self.refuse(BAD_INPUT, "diff", old, few, says="4 or more, found 3")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import unittest
 
 from tests.cli.checkpoints import copy_golden, make_dump
 from tests.cli.command import USAGE, CommandTest
@@ -172,7 +171,3 @@ class TokenLosses(CommandTest):
         self.compare("--text", "text.txt")
         self.succeed("diff", "out", "out", "--out", "diff", "--quiet")
         self.assertNotIn("token_losses", json.loads((self.folder / "diff/results.json").read_text()))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -10,7 +10,6 @@ import resource
 import shutil
 import signal
 import subprocess
-import unittest
 from pathlib import Path
 
 from tests.cli.checkpoints import copy_golden
@@ -372,7 +371,3 @@ class Texts(FilesTest):
             "other.txt",
             says=("named", "converge reads it more than once"),
         )
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import unittest
 
 from tests.cli.command import CommandTest
 from tests.places import ROOT
@@ -53,7 +52,3 @@ class ForeignSinks(CommandTest):
             self.write("sinks.json", json.dumps({**self.made, "text": text}))
             for command in (("report", "sinks.json"), ("diff", "made.json", "sinks.json")):
                 self.refuse(3, *command, says=("sinks.json", "text", "an object"))
-
-
-if __name__ == "__main__":
-    unittest.main()

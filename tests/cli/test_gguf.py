@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import struct
-import unittest
 from pathlib import Path
 
 from tests.cli.command import BAD_INPUT, UNSUPPORTED, CommandTest
@@ -126,7 +125,3 @@ class Gguf(CommandTest):
             with self.subTest(found):
                 model = self.file(content)
                 self.refuse(code, "scan", model, "--text", self.document(), says=found)
-
-
-if __name__ == "__main__":
-    unittest.main()

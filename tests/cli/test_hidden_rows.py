@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-import unittest
 
 from tests.cli.checkpoints import make_dump
 from tests.cli.command import BAD_INPUT, CommandTest
@@ -56,7 +55,3 @@ class HiddenRows(CommandTest):
     def test_other_infinities_are_errors(self) -> None:
         self.dump("d.safetensors", {20: range(3, 5)})
         self.refuse(BAD_INPUT, "scan", "d.safetensors", says=("-Inf", "layers.0.scores"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import unicodedata
-import unittest
 
 from tests.cli.checkpoints import change_config, copy_golden, make_dump
 from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE, CommandTest, Finished, run
@@ -214,7 +213,3 @@ class Spreadsheet(HostileTest):
         self.succeed("diff", "r.json", "r.json", "--out", "out")
         with (self.folder / "out/heads.csv").open(newline="") as table:
             self.assertEqual({row["normalizer"] for row in csv.DictReader(table)}, {"'=1+1", "-0.5"})
-
-
-if __name__ == "__main__":
-    unittest.main()

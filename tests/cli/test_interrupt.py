@@ -6,7 +6,6 @@ import csv
 import os
 import signal
 import time
-import unittest
 
 from tests.cli.checkpoints import make_gpt2
 from tests.cli.command import INTERRUPTED, CommandTest
@@ -154,7 +153,3 @@ class SecondSignal(InterruptTest):
             self.skipTest(f"the machine is busy: the second was sent {late:.1f} s after the first")
         self.assertEqual(code, INTERRUPTED, terminal.shown)
         self.assertTrue(validate(self.folder / "out/results.json")["partial"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -9,7 +9,6 @@ import random
 import shutil
 import subprocess
 import time
-import unittest
 from collections.abc import Callable
 
 from tests.cli.checkpoints import make_gpt2
@@ -344,7 +343,3 @@ class Journal(SharesTest):
         self.addCleanup(self.held.close)
         fcntl.flock(self.held, fcntl.LOCK_EX)
         return words
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -169,7 +169,3 @@ class Made(LlamaTest):
         self.ids(40, vocabulary=31)
         arguments = ("scan", "llama-beyond", "--tokens", "ids.txt", "--lengths", "64")
         self.refuse(BAD_INPUT, *arguments, says=("40 tokens", "found 64"))
-
-
-if __name__ == "__main__":
-    unittest.main()

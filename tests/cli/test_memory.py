@@ -8,7 +8,6 @@ import os
 import resource
 import struct
 import subprocess
-import unittest
 from typing import ClassVar
 
 from tests.cli.checkpoints import change_config, copy_golden
@@ -275,7 +274,3 @@ class TokenizerFiles(CommandTest):
     def test_that_lie_about_the_size_of_what_is_in_them(self) -> None:
         lie = base64.b64encode(struct.pack("<I", 2**32 - 4) + bytes(32)).decode()
         self.refuse_tokenizer({"type": "Precompiled", "precompiled_charsmap": lie})
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import unittest
 
 from tests.cli.checkpoints import copy_golden, make_dump
 from tests.cli.command import CommandTest
@@ -179,7 +178,3 @@ class EveryNormalizer(CommandTest):
             with self.subTest(spec):
                 results = self.scan(spec, "--measures", "weights")
                 self.assertEqual([n for n in results["notices"] if n.startswith("topk")], notices)
-
-
-if __name__ == "__main__":
-    unittest.main()

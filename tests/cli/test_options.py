@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import random
-import unittest
 
 from tests.agreement.program import comparison
 from tests.cli.checkpoints import copy_golden, make_dump
@@ -131,7 +130,3 @@ class Sampled(CommandTest):
         self.assertNotIn("expected_distance_sampled", without)
         for name, metric in without.items():
             self.assertEqual(metric, metrics[name], name)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -237,7 +237,3 @@ class Streams(OutputTest):
             ["sh", "-c", f"'{BINARY}' list measures | head -n 1"], capture_output=True, text=True
         )
         self.assertEqual((done.stdout, done.stderr), ("weights\n", ""))
-
-
-if __name__ == "__main__":
-    unittest.main()

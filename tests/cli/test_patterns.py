@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import unittest
 
 from tests.cli.checkpoints import copy_golden, make_dump
 from tests.cli.command import UNSUPPORTED, CommandTest
@@ -264,7 +263,3 @@ class KeepsAll(CommandTest):
         )
         self.refuse(2, *words, says="drops keys at a length of at most 48")
         self.succeed(*words, "--tasks", "tasks.jsonl")
-
-
-if __name__ == "__main__":
-    unittest.main()

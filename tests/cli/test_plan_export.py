@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import unittest
 
 import numpy
 
@@ -459,7 +458,3 @@ class PlanExport(ExportTest):
         self.assertEqual((heads == 0).sum(), len(plan["heads"]))
         results = json.loads((self.folder / "out/results.json").read_text())
         self.assertEqual(results["settings"]["export"], ["duo", "kvpress"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unittest
 
 from tests.cli.checkpoints import copy_golden, make_dump
 from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE
@@ -124,7 +123,3 @@ class Probe(SharesTest):
         ):
             with self.subTest(words=words):
                 self.refuse(code, "scan", *words, says=says)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import unittest
 from pathlib import Path
 
 from tests.cli.checkpoints import copy_golden
@@ -137,7 +136,3 @@ class Reads(CommandTest):
             self.succeed(*SCAN, "--tokens", "a.txt", "b.txt", "--shard", f"{k}/2", "--out", "shared")
         self.succeed("merge", "shared", "--out", "shared", "--quiet")
         self.succeed("diff", "one", "shared", "--quiet", "--out", "changes")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import unittest
 from xml.etree import ElementTree
 
 from tests.cli.command import BAD_INPUT, RESOURCE, UNSUPPORTED, USAGE, CommandTest
@@ -152,7 +151,3 @@ class UnusualResults(ReportTest):
         page = self.page(self.made)
         self.assertNotIn("<img src=x", page)
         self.assertEqual(self.overview(page)["header"]["text"]["names"], [name])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -7,7 +7,6 @@ import random
 import re
 import resource
 import signal
-import unittest
 
 from tests.cli.answers import likeliest, write_cases
 from tests.cli.checkpoints import copy_golden, make_gpt2
@@ -658,7 +657,3 @@ class Refused(CommandTest):
             "out",
             says="delete out/gaussian/results.json to start again",
         )
-
-
-if __name__ == "__main__":
-    unittest.main()

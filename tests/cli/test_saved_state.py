@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import signal
 import subprocess
-import unittest
 
 from tests.cli.checkpoints import copy_golden
 from tests.cli.command import BAD_INPUT, INTERRUPTED, RESOURCE, CommandTest, environment, run
@@ -121,7 +120,3 @@ class SavedState(CommandTest):
         self.assertEqual(done.code, RESOURCE, done.err)
         (self.folder / "out/plan.json").rmdir()
         self.damaged(*arguments)
-
-
-if __name__ == "__main__":
-    unittest.main()

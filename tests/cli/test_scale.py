@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import unittest
 
 from tests.cli.checkpoints import make_gpt2
 from tests.cli.command import BAD_INPUT, environment
@@ -132,7 +131,3 @@ results.save("merged")
 
     def texts(self) -> list[str]:
         return [f"texts/{k}.txt" for k in range(len(LETTERS))]
-
-
-if __name__ == "__main__":
-    unittest.main()

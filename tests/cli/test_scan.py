@@ -7,7 +7,6 @@ import json
 import math
 import re
 import subprocess
-import unittest
 
 from tests.cli.checkpoints import copy_golden, make_dump
 from tests.cli.command import CommandTest, environment
@@ -455,7 +454,3 @@ class Dumps(CommandTest):
             make_dump(path, layers=2, heads=3, length=80, width=4, **extra)
             with self.subTest(says):
                 self.refuse(3, "scan", "dump.safetensors", "--out", "out", says=says)
-
-
-if __name__ == "__main__":
-    unittest.main()

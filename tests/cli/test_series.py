@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import unittest
 
 from tests.cli.command import CommandTest
 from tests.places import ROOT
@@ -104,7 +103,3 @@ class Series(CommandTest):
         ):
             with self.subTest(arguments):
                 self.refuse(code, "series", *arguments, says=expected)
-
-
-if __name__ == "__main__":
-    unittest.main()

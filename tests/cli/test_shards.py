@@ -6,7 +6,6 @@ import os
 import resource
 import shutil
 import subprocess
-import unittest
 
 from tests.cli.checkpoints import copy_golden, make_gpt2
 from tests.cli.command import BAD_INPUT, RESOURCE, USAGE, environment
@@ -283,7 +282,3 @@ class Memory(SharesTest):
             says="of memory",
             limits={resource.RLIMIT_AS: 600 << 20},
         )
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import resource
 import signal
-import unittest
 
 from tests.cli.command import INTERRUPTED, CommandTest, environment
 from tests.cli.terminal import Terminal
@@ -175,7 +174,3 @@ class Synthetic(CommandTest):
             says="of memory",
             limits={resource.RLIMIT_AS: 2**30},
         )
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -166,9 +166,3 @@ class Tables(CommandTest):
         self.assertRegex(text, r"verdict        claim, and what was measured\n[a-z ]{13}  \S.*\n")
         for line in text[: text.index("\nAt L = 96")].splitlines():
             self.assertLessEqual(len(line), 100, line)
-
-
-if __name__ == "__main__":
-    import unittest
-
-    unittest.main()

@@ -6,7 +6,6 @@ import hashlib
 import itertools
 import json
 import re
-import unittest
 
 from tests.cli.checkpoints import copy_golden
 from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE, CommandTest
@@ -176,7 +175,3 @@ class Refused(TaskTest):
         copy_golden("bert/defaults", self.folder / "bert")
         self.refuse_task("copy", "--model", "bare", "--length", 100, says="tokenizer", code=BAD_INPUT)
         self.refuse_task("copy", "--model", "bert", says="continues a prompt", code=UNSUPPORTED)
-
-
-if __name__ == "__main__":
-    unittest.main()

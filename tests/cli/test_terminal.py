@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unittest
 
 from tests.cli.checkpoints import copy_golden, make_gpt2
 from tests.cli.command import CommandTest, environment
@@ -100,7 +99,3 @@ class TerminalTest(CommandTest):
     def test_no_bar_elsewhere(self) -> None:
         done = self.succeed("scan", "model", "--tokens", "ids.txt")
         self.assertNotIn(ESCAPE, done.err)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-import unittest
 
 from tests.cli.checkpoints import copy_golden
 from tests.cli.command import BAD_INPUT, USAGE, CommandTest, Finished, environment, run
@@ -366,7 +365,3 @@ class Lists(UsageTest):
     def test_inspect_of_shards(self) -> None:
         copy_golden("gpt2/sharded", self.folder / "sharded")
         self.assertEqual(json.loads(self.succeed("inspect", "sharded", "--json").out)["files"], 3)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import signal
-import unittest
 
 from tests.cli.answers import likeliest, write_cases
 from tests.cli.checkpoints import copy_golden, make_dump
@@ -179,7 +178,3 @@ class ValidateTasks(SharesTest):
         self.assertEqual(results["coords"]["cases"], ["first", "second"])
         self.assertEqual(results["coords"]["task"], ["first", "wrong", "second"])
         self.assertRegex(printed, r"At L = 43 to 8\d, the model is not shown to do wrong")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import unittest
 
 from tests.cli.checkpoints import copy_golden
 from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE, CommandTest
@@ -275,7 +274,3 @@ class OtherFormats(WordsTest):
         # No weights: its name says what it is of.
         self.write("trained/training_args.bin", "x")
         self.refuse(BAD_INPUT, "inspect", "trained", says="config.json")
-
-
-if __name__ == "__main__":
-    unittest.main()

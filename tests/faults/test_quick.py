@@ -216,7 +216,3 @@ class Oracle(unittest.TestCase):
         self.assertIn("--seed 7 --repeat some:2", said[0])
         self.assertTrue((self.folder / "some-2").is_dir(), "its files are kept")
         self.assertFalse((self.folder / "some-0").exists())
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -304,7 +304,3 @@ class GoldenFiles(Checker):
                 if not folder.is_dir():
                     self.skipTest(f"{folder} is absent")
                 CHECKS[family](self, model, read_golden(family, model), folder)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -204,7 +204,3 @@ class SlidingWindow(PressTest):
         passes = [40, 1, 30, 1, 1, 23]
         self.assert_close(self.losses(self.press(mask_prompt=True), passes), planned)
         self.assert_apart(planned, self.gauged())
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -321,7 +321,3 @@ class Scan(unittest.TestCase):
         self.assertNotIn("distance", results["metrics"])
         checks = compare(json.loads(json.dumps(results)), dump=dump)
         self.assertEqual([check.name for check in checks if check.failures], [])
-
-
-if __name__ == "__main__":
-    unittest.main()

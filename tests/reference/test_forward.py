@@ -127,7 +127,3 @@ class Forward(unittest.TestCase):
             for ids in ([0] * 5, [13], [-1]):
                 with self.assertRaises(ValueError):
                     model.forward(ids)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -25,7 +25,3 @@ class Inference(unittest.TestCase):
 
     def test_adjusted(self) -> None:
         self.assertEqual(benjamini_hochberg([0.04, 0.01, 0.5]), [0.06, 0.03, 0.5])
-
-
-if __name__ == "__main__":
-    unittest.main()

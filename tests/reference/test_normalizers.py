@@ -74,7 +74,3 @@ class EveryNormalizer(unittest.TestCase):
         for spec, expected in scales.items():
             normalizer = make_normalizer(spec)
             self.assertEqual(normalizer.scale(7, 7) if normalizer.scale else None, expected)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -676,7 +676,3 @@ class Coverage(unittest.TestCase):
         p = np.array([0.5, 0.8])
         self.assertAlmostEqual(union_independent(members, p, 4)[0], (0.5 + 0.9 + 0.8) / 3)
         self.assertAlmostEqual(union_paper(np.array([0.8, 0.8, 0.8])), 0.992)
-
-
-if __name__ == "__main__":
-    unittest.main()

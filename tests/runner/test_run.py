@@ -392,7 +392,3 @@ class Commands(unittest.TestCase):
         with contextlib.redirect_stdout(io.StringIO()):
             _, output = run.run([sys.executable, "-c", program], {"HEADGAUGE_SAMPLE": "x"})
         self.assertEqual(output, f"x {'PATH' in os.environ}\n")
-
-
-if __name__ == "__main__":
-    unittest.main()

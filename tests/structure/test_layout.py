@@ -251,7 +251,3 @@ class Docs(unittest.TestCase):
                 if len(line) > 100 and not apart:
                     wide.append(f"{page.name}:{number}: {len(line)} columns")
         self.assertEqual(wide, [])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -92,7 +92,3 @@ class Generated(unittest.TestCase):
             self.assertEqual(subprocess.run([*command, "--check"]).returncode, 0)
             for name in made:
                 self.assertIn('"weight_by_position"', (copy / name).read_text())
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -53,7 +53,3 @@ class Promises(unittest.TestCase):
         self.assertIn("Pair.IsNeverOfTwoWriters", in_cpp())
         self.assertIn("test_files.Pairs", in_python())
         self.assertIn("tests.structure.test_reliability.Promises.test_the_rule_itself", in_python())
-
-
-if __name__ == "__main__":
-    unittest.main()
