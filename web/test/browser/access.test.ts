@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, inject, test } from "vitest";
-import { drawAll, inBrowser, openKind, quiet, viewsOf } from "./browser";
+import { drawAll, inBrowser, openKind, viewsOf } from "./browser";
 
 const axe = readFileSync(join(__dirname, "../../node_modules/axe-core/axe.min.js"), "utf8");
 
@@ -50,7 +50,6 @@ inBrowser("axe", () => {
         );
       expect(serious, view).toEqual([]);
     }
-    await quiet(tab);
   });
 });
 
@@ -64,14 +63,12 @@ inBrowser("without a mouse", () => {
     await tab.page.keyboard.press("Enter");
     expect(await tab.page.evaluate(() => document.activeElement?.id)).toBe("view");
     expect(await tab.page.evaluate(() => location.hash)).toBe("");
-    await quiet(tab);
   });
 
   test("a new view begins at its heading", async () => {
     const tab = await openKind("scan");
     await tab.page.click("nav[aria-label=Views] a[href='#heads']");
     await tab.page.waitForFunction(() => document.activeElement?.tagName === "H1");
-    await quiet(tab);
   });
 
   test("colours follow the system until they are chosen, and the choice stays", async () => {
@@ -82,6 +79,5 @@ inBrowser("without a mouse", () => {
     expect(await theme()).toBe("light");
     await tab.page.reload();
     expect(await theme()).toBe("light");
-    await quiet(tab);
   });
 });

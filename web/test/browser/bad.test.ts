@@ -4,16 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import {
-  drawAll,
-  inBrowser,
-  openTab,
-  pathOf,
-  quiet,
-  resultsOf,
-  viewsOf,
-  type Tab,
-} from "./browser";
+import { drawAll, inBrowser, openTab, pathOf, resultsOf, viewsOf, type Tab } from "./browser";
 import { scriptsOf, type ResultsJson } from "./embed";
 
 const folder = mkdtempSync(join(tmpdir(), "headgauge-bad-"));
@@ -60,27 +51,23 @@ inBrowser("a page", () => {
     const tab = await openWith("");
     expect(await tab.page.textContent("h1")).toBe("This page cannot show its results");
     expect(await failure(tab)).toContain("headgauge-data");
-    await quiet(tab);
   });
 
   test("whose data was cut off says so", async () => {
     const scripts = scriptsOf(resultsOf("scan"));
     const tab = await openWith(`${scripts.slice(0, 3000)}</script>`);
     expect(await failure(tab)).toMatch(/JSON/);
-    await quiet(tab);
   });
 
   test("of a newer schema names both", async () => {
     const tab = await openResults({ ...resultsOf("scan"), schema: "headgauge.results/3" });
     expect(await failure(tab)).toContain("headgauge.results/2");
     expect(await failure(tab)).toContain("headgauge.results/3");
-    await quiet(tab);
   });
 
   test("of another program says so", async () => {
     const tab = await openResults({ coords: {}, metrics: {} });
     expect(await failure(tab)).toContain("headgauge.results/2");
-    await quiet(tab);
   });
 
   test("with one broken metric shows the others", async () => {
@@ -94,7 +81,6 @@ inBrowser("a page", () => {
     await tab.page.selectOption("#choose-metric", "max_weight");
     await tab.page.waitForSelector(".map");
     expect(await tab.page.$(".failure")).toBeNull();
-    await quiet(tab);
   });
 
   test("with values of another shape says which", async () => {
@@ -104,7 +90,6 @@ inBrowser("a page", () => {
     expect(await failure(tab)).toMatch(
       /entropy cannot be shown: entropy: expected \d+ values, found 3/,
     );
-    await quiet(tab);
   });
 
   test("with HTML in its names shows them as text", async () => {
@@ -120,7 +105,6 @@ inBrowser("a page", () => {
     await everyView(tab);
     expect(await tab.page.$$eval("img, #page script", (found) => found.length)).toBe(0);
     expect(await tab.page.title()).toContain("<img");
-    await quiet(tab);
   });
 
   test("of nothing but undefined values draws every view", async () => {
@@ -134,7 +118,6 @@ inBrowser("a page", () => {
     expect(first).toMatch(/^Head 0\.0: entropy –/);
     await tab.to("#heads");
     expect(await tab.page.textContent("tbody td")).toBe("–");
-    await quiet(tab);
   });
 
   test("with NaN written as text takes them as undefined", async () => {
@@ -145,7 +128,6 @@ inBrowser("a page", () => {
     }
     const tab = await openResults(results);
     await everyView(tab);
-    await quiet(tab);
   });
 
   test("of one head draws every view", async () => {
@@ -162,7 +144,6 @@ inBrowser("a page", () => {
     await everyView(tab);
     await tab.to("#head/0.0");
     expect(await tab.page.$$eval(".steps a", (links) => links.length)).toBe(1);
-    await quiet(tab);
   });
 
   test("of an interrupted run says how far it came", async () => {
@@ -172,7 +153,6 @@ inBrowser("a page", () => {
       expect(await tab.page.textContent(".warning")).toMatch(/^Partial results: the run was interrupted after 1 of \d+ layers/);
       expect(await tab.page.title()).toContain("(partial)");
     }
-    await quiet(tab);
   });
 
   test("with metrics that it does not know shows them all the same", async () => {
@@ -213,7 +193,6 @@ inBrowser("a page", () => {
     expect(await tab.page.$("#quantity-surprise")).not.toBeNull();
     await tab.to("#heads?columns=surprise");
     expect(await tab.page.$("#sort-surprise")).not.toBeNull();
-    await quiet(tab);
   });
 
   test("with an address that it does not know opens its first view", async () => {
@@ -221,7 +200,6 @@ inBrowser("a page", () => {
     await tab.page.waitForSelector(".overview");
     await tab.to("#overview?metric=nothing&length=-1");
     await tab.page.waitForSelector(".map");
-    await quiet(tab);
   });
 });
 

@@ -1,5 +1,5 @@
 // A browser, and pages in it that may neither complain nor ask anything of the network.
-import { afterAll, beforeAll, describe, expect, inject } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, inject } from "vitest";
 import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,6 +19,7 @@ const ARGUMENTS = [
 const WAIT = 60_000;
 
 let browser: Browser;
+const opened: Tab[] = [];
 
 // Tests that need the browser and the program; skipped, with the reason in their name, without.
 export function inBrowser(name: string, tests: () => void): void {
@@ -30,6 +31,13 @@ export function inBrowser(name: string, tests: () => void): void {
         args: ARGUMENTS,
         timeout: WAIT,
       });
+    });
+    // No tab of a test may have complained.
+    afterEach(async () => {
+      for (const tab of opened.splice(0)) {
+        await tab.close();
+        expect(tab.complaints).toEqual([]);
+      }
     });
     afterAll(async () => browser.close());
     tests();
@@ -76,7 +84,7 @@ export async function openTab(
   });
   await page.goto(pathToFileURL(path).href + hash);
   await shown(page);
-  return {
+  const tab: Tab = {
     page,
     complaints,
     to: async (next) => {
@@ -90,6 +98,8 @@ export async function openTab(
     },
     close: () => context.close(),
   };
+  opened.push(tab);
+  return tab;
 }
 
 export async function openKind(
@@ -130,11 +140,6 @@ export async function drawAll(page: Page): Promise<void> {
     null,
     { timeout: WAIT },
   );
-}
-
-export async function quiet(tab: Tab): Promise<void> {
-  expect(tab.complaints).toEqual([]);
-  await tab.close();
 }
 
 // What stands in the address after #.

@@ -1,7 +1,7 @@
 // What changed most: the page shows the list that the terminal prints, on the same files.
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { arrived, hashOf, inBrowser, openKind, pathOf, quiet, resultsOf, type Tab } from "./browser";
+import { arrived, hashOf, inBrowser, openKind, pathOf, resultsOf, type Tab } from "./browser";
 
 interface Printed {
   p?: string;
@@ -94,7 +94,6 @@ inBrowser("what changed", () => {
     expect(await tab.page.textContent("[role=status]")).toContain(
       `${lines.length} changes of ${lines.length} changes`,
     );
-    await quiet(tab);
   });
 
   test("under interventions is the list of the results file, sorted where asked", async () => {
@@ -115,7 +114,6 @@ inBrowser("what changed", () => {
     expect(await shown()).toEqual(
       names([...changes].sort((a, b) => Math.abs(b.change) - Math.abs(a.change))),
     );
-    await quiet(tab);
   });
 
   test("of the tokens whose loss changes most are shown in their text, under the intervention that is chosen", async () => {
@@ -153,7 +151,6 @@ inBrowser("what changed", () => {
         expect(found[place]!.token).toBe(textAt(position));
       }
     }
-    await quiet(tab);
   });
 
   // Only the program can compute the list, not a template with the file in it.
@@ -164,7 +161,5 @@ inBrowser("what changed", () => {
     expect(resultsOf(without)["changes"]).toBeUndefined();
     const [full, bare] = [await openKind(kind, "#changes"), await openKind(without, "#changes")];
     expect(await rowsOf(bare)).toEqual(await rowsOf(full));
-    await quiet(full);
-    await quiet(bare);
   });
 });

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Example, Passage } from "../../src/data/examples";
 import { formatNumber } from "../../src/figures/format";
-import { inBrowser, openKind, quiet, resultsOf, type Tab } from "./browser";
+import { inBrowser, openKind, resultsOf, type Tab } from "./browser";
 
 function examplesIn(kind: string, layer: number, head: number): Example[] {
   const all = (resultsOf(kind) as unknown as { examples: Example[] }).examples;
@@ -52,7 +52,6 @@ inBrowser("examples", () => {
       await next(tab);
     }
     expect(await statusOf(tab)).toContain("Query 4 of 4");
-    await quiet(tab);
   });
 
   test("arrow keys go from query to query, and a key says its weight to pointer and focus", async () => {
@@ -72,7 +71,6 @@ inBrowser("examples", () => {
     await tab.page.hover(".example-text .key >> nth=-1");
     expect(await readoutOf(tab)).toContain(`position ${last}`);
     expect(second!.query).not.toBe(first!.query);
-    await quiet(tab);
   });
 
   test("what is not near a query or a key is left out, and counted", async () => {
@@ -95,7 +93,6 @@ inBrowser("examples", () => {
       expect(kept.length).toBeGreaterThan(shown);
       await next(tab);
     }
-    await quiet(tab);
   });
 
   test("a text is never markup, and control characters are marks", async () => {
@@ -112,7 +109,6 @@ inBrowser("examples", () => {
       await next(tab);
     }
     expect([...seen].sort()).toEqual(["<b id", "\u2401", "\ufffdback\ufffd", "↵"].sort());
-    await quiet(tab);
   });
 
   test("under a pattern each key has its weight without it too", async () => {
@@ -125,7 +121,6 @@ inBrowser("examples", () => {
     expect(found.some((label) => / weight 0, /.test(label))).toBe(true);
     await tab.page.click("text=The keys as a table");
     expect(await tab.page.$$eval(".examples tbody tr", (rows) => rows.length)).toBe(first!.keys.length);
-    await quiet(tab);
   });
 
   test("all keys that hold the weight are shown, and what the others hold is said", async () => {
@@ -138,12 +133,10 @@ inBrowser("examples", () => {
       expect(await labels(tab)).toHaveLength(example.keys.length);
       await next(tab);
     }
-    await quiet(tab);
   });
 
   test("there is no section where none were kept", async () => {
     const tab = await openKind("compare", "#head/0.1");
     expect(await tab.page.$(".examples")).toBeNull();
-    await quiet(tab);
   });
 });

@@ -1,7 +1,7 @@
 // What the page saves.
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { inBrowser, openKind, quiet, resultsOf, type Tab } from "./browser";
+import { inBrowser, openKind, resultsOf, type Tab } from "./browser";
 
 async function saved({ page }: Tab, ending: string): Promise<{ name: string; bytes: Buffer }> {
   const [download] = await Promise.all([
@@ -30,7 +30,6 @@ inBrowser("a picture", () => {
     expect(problem).toBe("");
     // For paper, whatever the screen.
     expect(text).toContain("#ffffff");
-    await quiet(tab);
   });
 
   test("is saved as a PNG of twice its size", async () => {
@@ -40,7 +39,6 @@ inBrowser("a picture", () => {
     expect([...bytes.subarray(1, 4)].map((code) => String.fromCharCode(code)).join("")).toBe("PNG");
     expect(bytes.readUInt32BE(16)).toBe(1440);
     expect(bytes.readUInt32BE(20)).toBeGreaterThan(200);
-    await quiet(tab);
   });
 
   test("has its numbers in a CSV, exactly those of the results", async () => {
@@ -60,7 +58,6 @@ inBrowser("a picture", () => {
         heads.map((lengths, j) => [coords["layer"]![i], coords["head"]![j], lengths[at]]),
       ),
     );
-    await quiet(tab);
   });
 
   test("opens its numbers as a table", async () => {
@@ -70,6 +67,5 @@ inBrowser("a picture", () => {
     expect(await tab.page.$$eval(".explore .numbers tbody tr", (rows) => rows.length)).toBe(
       resultsOf("scan").coords["layer"]!.length * resultsOf("scan").coords["head"]!.length,
     );
-    await quiet(tab);
   });
 });

@@ -1,7 +1,7 @@
 // The table of all heads, and the page of one.
 import { expect, test } from "vitest";
 import {
-  drawAll, hashOf, inBrowser, openKind, quiet, resultsOf, shown, type Tab,
+  drawAll, hashOf, inBrowser, openKind, resultsOf, shown, type Tab,
 } from "./browser";
 
 const column = ({ page }: Tab, id: string) =>
@@ -30,7 +30,6 @@ inBrowser("the table of heads", () => {
     const smallest = (await column(tab, "entropy_normalized")).map(Number);
     expect(smallest).toEqual([...smallest].sort((a, b) => a - b));
     expect(await hashOf(tab)).toBe("#heads?sort=entropy_normalized");
-    await quiet(tab);
   });
 
   test("filters by head and by flag, as one types", async () => {
@@ -60,7 +59,6 @@ inBrowser("the table of heads", () => {
     await shown(tab.page);
     expect(await tab.page.inputValue("#filter")).toBe(name);
     expect(await column(tab, "head")).toEqual(flagged);
-    await quiet(tab);
   });
 
   test("filters by numbers, says what it takes and what is wrong", async () => {
@@ -85,7 +83,6 @@ inBrowser("the table of heads", () => {
     await page.waitForSelector("#filter[aria-invalid=false]");
     const help = await page.$eval("#filter", (box) => document.getElementById(box.getAttribute("aria-describedby")!)!.textContent);
     expect(help).toContain("weight_induction > 0.1");
-    await quiet(tab);
   });
 
   test("keeps its head in sight", async () => {
@@ -101,7 +98,6 @@ inBrowser("the table of heads", () => {
     expect(places.head).toBeLessThan(2);
     expect(places.bottom).toBeGreaterThan(0);
     expect(places.last).toBeLessThanOrEqual(places.screen);
-    await quiet(tab);
   });
 
   test("shows the columns that are ticked", async () => {
@@ -112,7 +108,6 @@ inBrowser("the table of heads", () => {
     await tab.page.uncheck("label:text-is('weight on sinks') input");
     await tab.page.waitForSelector("#sort-sink_weight", { state: "detached" });
     expect(await hashOf(tab)).toMatch(/columns=.*attention_distance/);
-    await quiet(tab);
   });
 });
 
@@ -145,7 +140,6 @@ inBrowser("the page of a head", () => {
           0.051 * Math.abs(error!),
         );
     }
-    await quiet(tab);
   });
 
   test("has its flags, and leads to its neighbours", async () => {
@@ -165,7 +159,6 @@ inBrowser("the page of a head", () => {
       (name) => document.querySelector("h1")?.textContent !== name,
       `Head ${layer}.${head}`,
     );
-    await quiet(tab);
   });
 
   test("has a list of all heads to choose from, which keeps the focus", async () => {
@@ -179,13 +172,11 @@ inBrowser("the page of a head", () => {
     expect(await tab.page.textContent("h1")).toBe(`Head ${names[7]}`);
     expect(await tab.page.inputValue("#choose-head")).toBe(names[7]);
     expect(await tab.page.evaluate(() => document.activeElement?.id)).toBe("choose-head");
-    await quiet(tab);
   });
 
   test("says when there is no such head", async () => {
     const tab = await openKind("scan", "#head/99.0");
     expect(await tab.page.textContent(".failure")).toContain("99.0");
-    await quiet(tab);
   });
 
   test("of two runs is that of the run that is chosen", async () => {
@@ -198,7 +189,6 @@ inBrowser("the page of a head", () => {
       expect(titles.length).toBeGreaterThan(3);
       for (const title of titles) expect(title).toContain(run);
       const picture = await tab.page.$eval(".drawing svg", (svg) => svg.innerHTML);
-      await quiet(tab);
       return picture.replaceAll(run, "");
     };
     expect(await drawn("old")).not.toEqual(await drawn("new"));
@@ -227,7 +217,6 @@ inBrowser("finding heads", () => {
     expect(await page.textContent("[role=status]")).toContain('the nearest is "weight_induction"');
     await page.keyboard.press("Escape");
     await page.click("#sort-head");
-    await quiet(tab);
   });
 });
 
@@ -255,7 +244,6 @@ inBrowser("two heads", () => {
     await page.waitForSelector(".cards:not(.two)");
     expect(await page.$("[aria-labelledby=differences]")).toBeNull();
     await drawAll(page);
-    await quiet(tab);
   });
 });
 
@@ -277,7 +265,6 @@ inBrowser("what is said of flags and findings", () => {
     const command = await page.textContent(".flag-list code");
     expect(command).toContain("demo/model");
     expect(command).not.toMatch(/MODEL|TEXT|HEAD/);
-    await quiet(tab);
   });
 });
 
@@ -290,6 +277,5 @@ inBrowser("methods", () => {
     await tab.to("#changes");
     const metrics = await tab.page.$$eval("tbody tr th", (found) => found.map((th) => th.textContent));
     expect(metrics).not.toContain("output");
-    await quiet(tab);
   });
 });

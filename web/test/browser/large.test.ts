@@ -2,7 +2,7 @@
 // machines are shared.
 import { statSync } from "node:fs";
 import { expect, test } from "vitest";
-import { inBrowser, openKind, pathOf, quiet } from "./browser";
+import { inBrowser, openKind, pathOf } from "./browser";
 
 inBrowser("a large file", () => {
   test("opens, switches its metric and lists its heads", async () => {
@@ -47,6 +47,5 @@ inBrowser("a large file", () => {
       `48 x 25 heads, a page of ${size} MiB: opens in ${opened.toFixed(0)} ms, switches ` +
         `metric in ${times} ms, lists all heads in ${table.toFixed(0)} ms`,
     );
-    await quiet(tab);
   });
 });

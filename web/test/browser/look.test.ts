@@ -3,7 +3,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, inject, test } from "vitest";
-import { drawAll, inBrowser, openKind, quiet, viewsOf, type Tab } from "./browser";
+import { drawAll, inBrowser, openKind, viewsOf, type Tab } from "./browser";
 
 const gallery = process.env["HEADGAUGE_GALLERY"];
 
@@ -20,7 +20,6 @@ inBrowser("on a phone", () => {
       found.filter((verdict) => verdict.getBoundingClientRect().right > innerWidth).length,
     );
     expect(cut).toBe(0);
-    await quiet(tab);
   });
 
   test("the first screen and the page of a head", async () => {
@@ -30,7 +29,6 @@ inBrowser("on a phone", () => {
     await tab.to("#head/0.1");
     await drawAll(tab.page);
     await screenshot(tab, "phone-head");
-    await quiet(tab);
   });
 });
 
@@ -76,7 +74,6 @@ inBrowser("at any width", () => {
         if (kind === "wide") continue; // a thousand words
         expect(await tab.page.evaluate(crossedWords), `${view} at ${width}`).toEqual([]);
       }
-      await quiet(tab);
     }
   });
 });
@@ -94,7 +91,6 @@ inBrowser("in both schemes", () => {
       const section = tab.page.locator("section[aria-labelledby^=examples]");
       await section.screenshot({ path: join(gallery, `${colorScheme}-scan-examples.png`) });
     }
-    await quiet(tab);
   });
 });
 
@@ -121,7 +117,6 @@ inBrowser("on a desk", () => {
       }
       const ground = await tab.page.evaluate(() => getComputedStyle(document.body).backgroundColor);
       expect(ground).toBe(colorScheme === "light" ? "rgb(255, 255, 255)" : "rgb(20, 24, 29)");
-      await quiet(tab);
     }
   });
 });
@@ -157,6 +152,5 @@ inBrowser("on paper", () => {
     });
     expect(found).toEqual({ ground: "rgb(255, 255, 255)", controls: 0, dark: 0, cut: 0, tall: 0 });
     await screenshot(tab, "paper-head");
-    await quiet(tab);
   });
 });

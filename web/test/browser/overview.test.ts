@@ -1,6 +1,6 @@
 // The first screen: its words and numbers, and the map.
 import { expect, test } from "vitest";
-import { hashOf, inBrowser, openKind, quiet, resultsOf, shown, type Tab } from "./browser";
+import { hashOf, inBrowser, openKind, resultsOf, shown, type Tab } from "./browser";
 
 const MAP = ".map g[data-marks=cell] rect";
 
@@ -21,7 +21,6 @@ inBrowser("the first screen", () => {
     };
     expect(await tab.page.textContent("h1")).toBe(model.name);
     expect(await tab.page.textContent(".about .facts")).toContain(text.names[0]);
-    await quiet(tab);
   });
 
   test("says what was found, with heads that lead to their pages", async () => {
@@ -44,7 +43,6 @@ inBrowser("the first screen", () => {
     await tab.page.click(".findings a >> nth=0");
     await tab.page.waitForSelector(".head-page");
     expect(await tab.page.textContent("h1")).toBe(`Head ${links[0]}`);
-    await quiet(tab);
   });
 
   test("the sentences of a strong and of a weak phantom differ", async () => {
@@ -53,8 +51,6 @@ inBrowser("the first screen", () => {
     expect(await strong.page.textContent(".findings ol")).not.toBe(
       await weak.page.textContent(".findings ol"),
     );
-    await quiet(strong);
-    await quiet(weak);
   });
 
   test("counts the heads of every flag", async () => {
@@ -72,7 +68,6 @@ inBrowser("the first screen", () => {
         name,
       ).toBe(true);
     }
-    await quiet(tab);
   });
 
   test("the map has every head, with the value of the results file", async () => {
@@ -97,7 +92,6 @@ inBrowser("the first screen", () => {
       const said = Number(/entropy (\S+) nats/.exec(label)![1]);
       expect(Math.abs(said - value)).toBeLessThanOrEqual(5.1e-4 * Math.abs(value) + 1e-12);
     });
-    await quiet(tab);
   });
 
   test("choosing metric, length and N changes map and address", async () => {
@@ -116,7 +110,6 @@ inBrowser("the first screen", () => {
     await shown(tab.page);
     expect(await tab.page.inputValue("#choose-metric")).toBe("separability");
     expect(await tab.page.inputValue("#choose-top_n")).toBe("5");
-    await quiet(tab);
   });
 
   test("of a comparison shows what changes, and a table of the losses", async () => {
@@ -137,7 +130,6 @@ inBrowser("the first screen", () => {
     expect(sorted).toEqual([...sorted].sort((a, b) => b - a));
     await tab.to("#heads");
     expect(await tab.page.inputValue("#choose-normalizer")).toBe(labels[1]);
-    await quiet(tab);
   });
 
   test(
@@ -168,7 +160,6 @@ inBrowser("the first screen", () => {
       await tab.page.keyboard.press("Enter");
       await tab.page.waitForSelector(".head-page");
       expect(await hashOf(tab)).toBe("#head/0.1");
-      await quiet(tab);
     },
   );
 
@@ -186,6 +177,5 @@ inBrowser("the first screen", () => {
     expect(await tab.page.inputValue("#choose-metric")).toBe("max_weight");
     await tab.page.goForward();
     await tab.page.waitForSelector(".head-page");
-    await quiet(tab);
   });
 });

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { resultsFromFile } from "../../src/data/file";
 import { paretoFigures } from "../../src/figures/plan";
-import { arrived, drawAll, hashOf, inBrowser, openKind, pathOf, quiet, resultsOf, viewsOf, type Tab } from "./browser";
+import { arrived, drawAll, hashOf, inBrowser, openKind, pathOf, resultsOf, viewsOf, type Tab } from "./browser";
 
 // The tables of `headgauge plan`, one for each budget: cache, loss change, plan less it, with intervals.
 function printed(): { budget: string; rows: string[][] }[] {
@@ -68,7 +68,6 @@ inBrowser("a plan", () => {
         /^Of 4 plans .* \(p = (0\.\d|1)\): it (is not shown to matter|matters)/,
       );
     }
-    await quiet(tab);
   });
 
   test("shows the keys of the budget that is chosen, and the address keeps it", async () => {
@@ -100,7 +99,6 @@ inBrowser("a plan", () => {
     await arrived(page, "budget=25");
     expect(await page.$eval("#choose-budget", (box) => (box as HTMLSelectElement).value)).toBe("25 %");
     expect(await hashOf(tab)).toContain("budget=25");
-    await quiet(tab);
   });
 
   test("is drawn from the very numbers: a mark for each method and budget, a dot for each random plan", async () => {
@@ -120,6 +118,5 @@ inBrowser("a plan", () => {
       places.map((place) => place.getAttribute("data-figure")),
     );
     expect(shown).toEqual(figures.map(({ id }) => id));
-    await quiet(tab);
   });
 });

@@ -1,6 +1,6 @@
 // Records of a monitor: every head over the steps, and one before the others.
 import { expect, test } from "vitest";
-import { drawAll, inBrowser, openKind, quiet } from "./browser";
+import { drawAll, inBrowser, openKind } from "./browser";
 
 const lines = (selector: string) => `${selector} .drawing svg g[data-marks=line] path`;
 
@@ -14,7 +14,6 @@ inBrowser("records of a monitor", () => {
       "Range of the logits while the model trains",
     ]);
     expect(await tab.page.$$eval(lines(".picture"), (found) => found.length)).toBe(2 * 8);
-    await quiet(tab);
   });
 
   test("say what began, and lead to the head before all others", async () => {
@@ -25,6 +24,5 @@ inBrowser("records of a monitor", () => {
     await drawAll(tab.page);
     const drawn = await tab.page.$$eval("h3", (found) => found.map((title) => title.textContent));
     expect(drawn).toContain("Normalized entropy while the model trains: layer 1, head 2");
-    await quiet(tab);
   });
 });

@@ -5,7 +5,7 @@ import { resultsFromFile } from "../../src/data/file";
 import { ranks } from "../../src/figures/heads";
 import { predictionFigure } from "../../src/figures/validity";
 import {
-  arrived, drawAll, hashOf, inBrowser, openKind, pathOf, quiet, resultsOf, shown, type Tab,
+  arrived, drawAll, hashOf, inBrowser, openKind, pathOf, resultsOf, shown, type Tab,
 } from "./browser";
 
 interface Line {
@@ -79,7 +79,6 @@ inBrowser("what predicts the loss", () => {
     const lines = [...metrics!, ...flags!];
     expect(rows.filter((row, k) => !fits(row, lines[k]!))).toEqual([]);
     expect(rows.map(({ cells }) => cells.map(dash))).toEqual(lines.map(({ cells }) => cells));
-    await quiet(tab);
   });
 
   test("is drawn from the very numbers that are correlated", () => {
@@ -149,7 +148,6 @@ inBrowser("what predicts the loss", () => {
     expect(await heading()).toContain("under topk:k=16 against entropy on second.txt");
     await page.goBack();
     await page.waitForFunction(() => document.querySelector(".pictures.wide h2")?.textContent?.includes("horizon"));
-    await quiet(tab);
   });
 
   test("shows the heads that lose answers, and what predicts it", async () => {
@@ -178,7 +176,6 @@ inBrowser("what predicts the loss", () => {
     const largest = rho.filter((_, k) => !String(results.coords["predictor"]![k]).startsWith("flag "));
     const [first] = await rows("Rank correlations with the change of the loss of answers");
     expect(Math.abs(parseFloat(first![1]!))).toBeCloseTo(Math.max(...largest.map(Math.abs)), 2);
-    await quiet(tab);
   });
 
   test("sorts metrics and flags among themselves, and filters", async () => {
@@ -206,7 +203,6 @@ inBrowser("what predicts the loss", () => {
     await arrived(page, "saturated");
     expect(await hashOf(tab)).toContain("filter=flag+sa");
     expect(await page.textContent(".pictures.wide figcaption")).toContain("Points of a strip");
-    await quiet(tab);
   });
 
   test("of one text says that nothing is shown of another", async () => {
@@ -214,7 +210,6 @@ inBrowser("what predicts the loss", () => {
     expect(await tab.page.textContent("#view > div > p")).toContain("nothing is shown of another");
     expect(await tab.page.$("#choose-text")).toBeNull();
     expect(await tab.page.$(".pictures.small")).toBeNull();
-    await quiet(tab);
   });
 });
 

@@ -1,6 +1,6 @@
 // Every view of every kind of results.
 import { expect, inject, test } from "vitest";
-import { drawAll, inBrowser, openKind, quiet, viewsOf } from "./browser";
+import { drawAll, inBrowser, openKind, viewsOf } from "./browser";
 
 // The headings over nothing: another one of their rank or above comes next, or the end.
 function emptySections(): string[] {
@@ -39,7 +39,6 @@ inBrowser("every view", () => {
       expect(broken, view).toBe(0);
       expect(await tab.page.evaluate(emptySections), view).toEqual([]);
     }
-    await quiet(tab);
   });
 
   test("the bar marks the view that is open", async () => {
@@ -52,6 +51,5 @@ inBrowser("every view", () => {
     await tab.page.click("nav[aria-label=Views] a[href='#methods']");
     await tab.page.waitForFunction(() => document.querySelector("h1")?.textContent === "Methods");
     expect(await tab.page.title()).toContain("Methods");
-    await quiet(tab);
   });
 });
