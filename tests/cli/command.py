@@ -128,3 +128,9 @@ class CommandTest(unittest.TestCase):
             self.assertIn(part, done.err, message)
         self.assertEqual(files_in(self.folder), before, message)
         return done.err
+
+    def refuse_each(self, *rows, base=()) -> None:
+        """Rows of an exit code, the words behind `base`, and the parts of the message."""
+        for code, words, *says in rows:
+            with self.subTest(words):
+                self.refuse(code, *base, *words.split(), says=says)

@@ -160,14 +160,14 @@ class Scan(AnswersTest):
 
     def test_bad_input(self) -> None:
         make_dump(self.folder / "dump.safetensors", layers=1, heads=1, length=16, width=4)
-        for code, words, says in (
-            (UNSUPPORTED, ("dump.safetensors", "--tasks", "keys.jsonl"), ("tasks", "a dump")),
-            (BAD_INPUT, ("model", "--tasks", "missing.jsonl"), ("missing.jsonl",)),
-            (USAGE, ("model", "--tasks", "keys.jsonl", "--cases", "0"), ("--cases",)),
-            (USAGE, ("model",), ("--text",)),
-        ):
-            with self.subTest(words=words):
-                self.refuse(code, "scan", *words, *QUICK, says=says)
+        quick = " ".join(QUICK)
+        self.refuse_each(
+            (UNSUPPORTED, f"dump.safetensors --tasks keys.jsonl {quick}", "tasks", "a dump"),
+            (BAD_INPUT, f"model --tasks missing.jsonl {quick}", "missing.jsonl"),
+            (USAGE, f"model --tasks keys.jsonl --cases 0 {quick}", "--cases"),
+            (USAGE, f"model {quick}", "--text"),
+            base=("scan",),
+        )
 
 
 class Compare(AnswersTest):

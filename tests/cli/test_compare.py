@@ -202,16 +202,17 @@ class Compare(CompareTest):
 class CompareRefuses(CompareTest):
     def test_what_makes_no_sense(self) -> None:
         base = ("compare", *self.model)
-        self.refuse(USAGE, *base, says=("--normalizer", "--pattern"))
-        self.refuse(USAGE, *base, "--normalizer", "sparsmax", says=("--normalizer:", "sparsemax"))
-        self.refuse(USAGE, *base, "--normalizer", "ssmax:t=1", says=("--normalizer ssmax:", "s=0.43"))
-        self.refuse(USAGE, *base, "--normalizer", "entmax:alpha=5", says="up to 4")
-        self.refuse(USAGE, *base, "--normalizer", "topk,topk", says="twice")
-        self.refuse(USAGE, *base, "--normalizer", "topk,,logn")
-        self.refuse(USAGE, *base, "--pattern", "windo", says="window")
+        self.refuse_each(
+            (USAGE, "", "--normalizer", "--pattern"),
+            (USAGE, "--normalizer sparsmax", "--normalizer:", "sparsemax"),
+            (USAGE, "--normalizer ssmax:t=1", "--normalizer ssmax:", "s=0.43"),
+            (USAGE, "--normalizer topk,topk", "twice"),
+            (USAGE, "--normalizer topk,,logn"),
+            (USAGE, "--normalizer topk --heads 9.9", "--heads"),
+            base=base,
+        )
         self.refuse(USAGE, *base, "--normalizer", "topk", "--pattern", "window", form=False)
         self.refuse(USAGE, *base, "--normalizer", "topk", "--each", "token", form=False)
-        self.refuse(USAGE, *base, "--normalizer", "topk", "--heads", "9.9", says="--heads")
 
     def test_fit_needs_another_text(self) -> None:
         base = ("compare", *self.model)

@@ -252,50 +252,31 @@ class Refused(ConvergeTest):
         copy_golden("gpt2/plain", self.folder / "model")
         self.ids(128)
 
-    def test_too_few_tokens(self) -> None:
-        self.ids(50, name="few.txt")
-        says = ("at least 64 tokens", "found 50")
-        self.refuse(BAD_INPUT, "converge", "model", "--tokens", "few.txt", says=says)
-        self.refuse(
-            BAD_INPUT,
-            "converge",
-            "model",
-            "--tokens",
-            "ids.txt",
-            "--lengths",
-            "16,32",
-            "--out",
-            "out",
-            says=("at least 64 tokens", "found 32", "--lengths"),
-        )
-
     def test_grids(self) -> None:
-        base = ("converge", "model", "--tokens", "ids.txt", "--out", "out")
-        says = ("--grid: expected at most 100 tokens", "found 256")
-        self.refuse(USAGE, *base, "--lengths", "64,100", "--grid", "64,256", says=says)
-        self.refuse(USAGE, *base, "--grid", "32,64", "--points", "3", says="--points", form=False)
-        for grid in ("64,32", "64,64", "1,2,3,4", "0", "-4,8"):
-            says = ("--grid", "ascending numbers of tokens of at least 2", grid.replace(",", ", "))
-            self.refuse(USAGE, *base, f"--grid={grid}", says=says)
-        for grid in ("", "8,x", "8,,9", "8.5"):
-            self.refuse(USAGE, *base, "--grid", grid, says=("--grid", "whole numbers", grid))
+        self.ids(50, name="few.txt")
+        long = "--lengths 64,100 --grid 64,256"
+        ascending = "ascending numbers of tokens of at least 2"
+        self.refuse_each(
+            (BAD_INPUT, "few.txt", "at least 64 tokens", "found 50"),
+            (BAD_INPUT, "ids.txt --lengths 16,32", "at least 64 tokens", "found 32", "--lengths"),
+            (USAGE, f"ids.txt {long}", "--grid: expected at most 100 tokens", "found 256"),
+            *((USAGE, f"ids.txt --grid={grid}", "--grid", ascending, grid.replace(",", ", "))
+              for grid in ("64,32", "64,64", "1,2,3,4", "-4,8")),
+            *((USAGE, f"ids.txt --grid={grid}", "--grid", "whole numbers", grid)
+              for grid in ("8,x", "8.5")),
+            base=("converge", "model", "--out", "out", "--tokens"),
+        )  # fmt: skip
+        both = ("--grid", "32,64", "--points", "3")
+        self.refuse(USAGE, "converge", "model", "--tokens", "ids.txt", *both, says="--points", form=False)
 
     def test_numbers(self) -> None:
-        base = ("converge", "model", "--tokens", "ids.txt")
-        for option, value in (
-            ("--replicates", "1"),
-            ("--replicates", "-3"),
-            ("--points", "0"),
-            ("--draws", "0"),
-            ("--draws", "2.5"),
-            ("--tolerances", "0"),
-            ("--tolerances", "0.1,nan"),
-            ("--top", "0"),
-        ):
-            self.refuse(USAGE, *base, f"{option}={value}", says=option)
-        self.refuse(USAGE, *base, "--normalizer", "sparsmax", says="sparsemax")
-        self.refuse(USAGE, *base, "--pattern", "window", says="--pattern")
-        self.refuse(USAGE, *base, "--heads", "9.9", says="--heads")
+        self.refuse_each(
+            *((USAGE, option, option.partition("=")[0])
+              for option in ("--replicates=1", "--replicates=-3", "--points=0", "--draws=0", "--draws=2.5",
+                             "--tolerances=0", "--tolerances=0.1,nan", "--top=0", "--heads=9.9",
+                             "--pattern=window", "--normalizer=sparsmax")),
+            base=("converge", "model", "--tokens", "ids.txt"),
+        )  # fmt: skip
 
     def test_scores_alone(self) -> None:
         write_scores(self.folder / "d.safetensors", values=False)

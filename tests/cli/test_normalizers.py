@@ -137,42 +137,17 @@ class EveryNormalizer(CommandTest):
     def test_cosine_needs_queries_and_keys(self) -> None:
         scores = ([1, 8, 8], [0.1 * i for i in range(64)])
         make_dump(self.folder / "d.safetensors", 0, 1, 8, 4, **{"layers.0.scores": scores})
-        self.refuse(
-            2,
-            "scan",
-            "d.safetensors",
-            "--normalizer",
-            "cosine",
-            "--measures",
-            "weights",
-            "--lengths",
-            "8",
-            says="queries and keys",
-        )
-
-    def test_a_name_that_is_not_known_brings_the_nearest(self) -> None:
-        command = ("scan", "model", "--tokens", "ids.txt", "--normalizer")
-        self.refuse(2, *command, "entmx", says="entmax")
-        self.refuse(2, *command, "entmax:alpha=9", says="up to 4")
+        words = "scan d.safetensors --normalizer cosine --measures weights --lengths 8"
+        self.refuse_each((2, words, "queries and keys"))
 
     def test_top_k_says_where_it_keeps_all_keys(self) -> None:
+        few = "topk: rows with fewer than k = {} keys keep all keys; in a causal model these are the first {} rows"
+        every = "topk: k = 49 exceeds the number of keys of every row: all keys are kept"
         for spec, notices in (
             ("topk:k=1", []),
-            (
-                "topk:k=30",
-                [
-                    "topk: rows with fewer than k = 30 keys keep all keys; in a causal model these are the "
-                    "first 29 rows"
-                ],
-            ),
-            (
-                "topk:k=48",
-                [
-                    "topk: rows with fewer than k = 48 keys keep all keys; in a causal model these are the "
-                    "first 47 rows"
-                ],
-            ),
-            ("topk:k=49", ["topk: k = 49 exceeds the number of keys of every row: all keys are kept"]),
+            ("topk:k=30", [few.format(30, 29)]),
+            ("topk:k=48", [few.format(48, 47)]),
+            ("topk:k=49", [every]),
             ("softmax", []),
         ):
             with self.subTest(spec):

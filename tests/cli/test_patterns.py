@@ -153,11 +153,8 @@ class Patterns(CommandTest):
         self.assertIn("StreamingLLM, which counts positions within its cache", sinks["source"])
 
     def test_what_is_refused(self) -> None:
-        command = ("scan", "model", "--tokens", "ids.txt", "--pattern")
-        self.refuse(2, *command, "windo", says="a pattern such as window")
-        self.refuse(2, *command, "window:size=0", says="of at least 1")
-        self.refuse(2, *command, "window:wide=3", says="size=128,global=0")
-        self.refuse(4, *command, "none", "--measures", "counterfactual", says="--pattern")
+        words = "scan model --tokens ids.txt --pattern none --measures counterfactual"
+        self.refuse_each((UNSUPPORTED, words, "--pattern"))
 
 
 class WithoutLoss(CommandTest):

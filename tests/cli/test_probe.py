@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from tests.cli.checkpoints import copy_golden, make_dump
 from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE
 from tests.cli.shares import DEMO, SharesTest
@@ -114,12 +113,11 @@ class Probe(SharesTest):
         copy_golden("gpt2/plain", self.folder / "bare")
         copy_golden("bert/defaults", self.folder / "bert")
         make_dump(self.folder / "dump.safetensors", layers=1, heads=1, length=16, width=4)
-        for code, words, says in (
-            (USAGE, (DEMO, "--probe", "replays"), "probe: expected one of copy"),
-            (USAGE, (DEMO, "--probe", "replay", "--lengths", "64"), "the task replay: expected a length of"),
-            (BAD_INPUT, ("bare", "--probe", "repeats"), "tokenizer"),
-            (UNSUPPORTED, ("bert", "--probe", "repeats"), "continues a prompt"),
-            (UNSUPPORTED, ("dump.safetensors", "--probe", "repeats"), "a dump"),
-        ):
-            with self.subTest(words=words):
-                self.refuse(code, "scan", *words, says=says)
+        self.refuse_each(
+            (USAGE, f"{DEMO} --probe replays", "probe: expected one of copy"),
+            (USAGE, f"{DEMO} --probe replay --lengths 64", "the task replay: expected a length of"),
+            (BAD_INPUT, "bare --probe repeats", "tokenizer"),
+            (UNSUPPORTED, "bert --probe repeats", "continues a prompt"),
+            (UNSUPPORTED, "dump.safetensors --probe repeats", "a dump"),
+            base=("scan",),
+        )

@@ -607,53 +607,41 @@ class Tokens(CommandTest):
 
 class Refused(CommandTest):
     def test_command_lines_that_make_no_sense(self) -> None:
-        self.refuse(2, "reproduce", says=("limits, tokens", "headgauge reproduce --help"))
-        self.refuse(2, "reproduce", "limit", says='"limit" (did you mean limits?)')
-        self.refuse(2, "reproduce", "--full", says='"--full"')
-        self.refuse(2, "reproduce", "limits", says=("MODEL", "headgauge reproduce limits --help"))
-        self.refuse(2, "reproduce", "limits", "model", "--full", says='"--full"')
-        for given in (("model",), ("--lengths", "64"), ("--text", "x")):
-            self.refuse(2, "reproduce", "limits", *given, "--results", "x", says="--results")
-        self.refuse(2, "reproduce", "limits", "model", "--lengths", "x", says="--lengths")
-        self.refuse(2, "reproduce", "limits", "model", "other", says='"other"')
-        for option in ("--text", "--tokens"):
-            self.refuse(2, "reproduce", "tokens", option, "x", says=(option, "MODEL"))
-        self.refuse(2, "reproduce", "tokens", "--lengths", "64", says=("--lengths", "MODEL"))
-        self.refuse(2, "reproduce", "tokens", "--grid", "5,4", says="5, 4")
-        self.refuse(2, "reproduce", "tokens", "--grid", "5:4:3", says="--grid")
+        self.refuse_each(
+            (2, "", "limits, tokens", "headgauge reproduce --help"),
+            (2, "limit", '"limit" (did you mean limits?)'),
+            (2, "--full", '"--full"'),
+            (2, "limits", "MODEL", "headgauge reproduce limits --help"),
+            (2, "limits model --full", '"--full"'),
+            (2, "limits model --results x", "--results"),
+            (2, "limits --lengths 64 --results x", "--results"),
+            (2, "limits --text x --results x", "--results"),
+            (2, "limits model other", '"other"'),
+            (2, "tokens --text x", "--text", "MODEL"),
+            (2, "tokens --tokens x", "--tokens", "MODEL"),
+            (2, "tokens --lengths 64", "--lengths", "MODEL"),
+            (2, "tokens --grid 5,4", "5, 4"),
+            (2, "tokens --length 64", "did you mean --lengths?"),
+            base=("reproduce",),
+        )
         self.refuse(2, "reproduce", "tokens", "--replicates", "1", says="--replicates", form=False)
-        self.refuse(2, "reproduce", "tokens", "--length", "64", says="did you mean --lengths?")
 
     def test_files_that_are_not_what_they_should_be(self) -> None:
-        # Reported before anything is drawn.
-        self.refuse(3, "reproduce", "tokens", "nowhere", "--text", "x", says="nowhere")
         copy_golden("gpt2/plain", self.folder / "model")
         self.ids(128)
-        model = ("reproduce", "tokens", "model", "--tokens", "ids.txt")
-        self.refuse(3, *model, "--lengths", "32", *SMALL, says="at least 64 tokens")
-        self.refuse(3, *model, "--lengths", "129", *SMALL, says="--lengths: expected at most 128")
-        self.ids(100)
-        self.refuse(3, *model, "--lengths", "101", *SMALL, says="--lengths of at most 100")
-        self.refuse(2, "reproduce", "limits", "model", says="--text")
-        self.refuse(3, "reproduce", "limits", "--results", "nowhere", says="nowhere")
+        self.ids(100, name="less.txt")
         self.write("other.json", json.dumps({"format": "headgauge.results/1"}))
-        self.refuse(3, "reproduce", "limits", "--results", "other.json", says="other.json")
-        self.succeed("reproduce", "tokens", *SMALL, "--out", "tokens")
-        self.refuse(
-            3,
-            "reproduce",
-            "limits",
-            "--results",
-            "tokens",
-            says=("tokens/results.json", "a finished scan", "reproduce tokens"),
-        )
+        self.succeed("reproduce", "tokens", *SMALL, "--out", "made")
         self.write("out/gaussian/results.json", "{")
-        self.refuse(
-            3,
-            "reproduce",
-            "tokens",
-            *SMALL,
-            "--out",
-            "out",
-            says="delete out/gaussian/results.json to start again",
+        self.refuse_each(
+            # Reported before anything is drawn.
+            (3, "tokens nowhere --text x", "nowhere"),
+            (3, "tokens model --tokens ids.txt --lengths 32", "at least 64 tokens"),
+            (3, "tokens model --tokens ids.txt --lengths 129", "--lengths: expected at most 128"),
+            (3, "tokens model --tokens less.txt --lengths 101", "--lengths of at most 100"),
+            (2, "limits model", "--text"),
+            (3, "limits --results other.json", "other.json"),
+            (3, "limits --results made", "made/results.json", "a finished scan", "reproduce tokens"),
+            (3, " ".join(("tokens", *SMALL, "--out out")), "delete out/gaussian/results.json to start again"),
+            base=("reproduce",),
         )

@@ -137,9 +137,11 @@ class Shards(SharesTest):
         words = ["scan", str(DEMO), "--text", *self.documents[:3], *QUICK]
         for k in (1, 2):
             self.shard(f"{k}/2", f"part{k}", *words)
-        self.refuse(BAD_INPUT, "merge", "part1", says=("all 2 shards", "no shard 2", "--shard 2/2"))
-        self.refuse(BAD_INPUT, "merge", "part1", "part1", "part2", says=("each shard once", "shard 1"))
-        self.refuse(BAD_INPUT, "merge", "part1", "0.txt", says=("0.txt", "a shard"))
+        self.refuse_each(
+            (BAD_INPUT, "merge part1", "all 2 shards", "no shard 2", "--shard 2/2"),
+            (BAD_INPUT, "merge part1 part1 part2", "each shard once", "shard 1"),
+            (BAD_INPUT, "merge part1 0.txt", "0.txt", "a shard"),
+        )
         self.shard("2/3", "third", *words)
         self.refuse(BAD_INPUT, "merge", "part1", "third", says=("a run with 2 shards", "a run with 3"))
         self.shard("2/2", "other", *words, "--seed", "7")
@@ -211,10 +213,10 @@ class Shards(SharesTest):
         self.assert_same("merged", "one")
 
     def test_usage(self) -> None:
-        words = ["scan", str(DEMO), "--text", *self.documents[:2], *QUICK]
+        words = ("scan", DEMO, "--text", *self.documents[:2], *QUICK)
         for wrong in ("0/2", "3/2", "1", "1/", "/2", "a/b", "1/2/3", "-1/2"):
-            self.refuse(USAGE, *words, f"--shard={wrong}", "--out", "out", says=("--shard", "I/N"))
-        self.refuse(USAGE, *words, "--shard", "1/2", says=("--shard", "--out"))
+            self.refuse_each((USAGE, f"--shard={wrong} --out out", "--shard", "I/N"), base=words)
+        self.refuse_each((USAGE, "--shard 1/2", "--shard", "--out"), base=words)
 
     def test_a_shard_goes_on_and_is_not_merged_before_it_is_finished(self) -> None:
         words = ["scan", str(DEMO), "--text", *self.documents[:3], *QUICK]

@@ -138,39 +138,33 @@ class Synthetic(CommandTest):
         self.assertEqual(results["metrics"], whole)
 
     def test_refused(self) -> None:
-        def synthetic(*more: str) -> tuple[str, ...]:
-            return ("converge", "--synthetic", "gaussian", *more)
-
-        self.refuse(2, "converge", says="MODEL")
-        self.refuse(2, "converge", "--synthetic", "cube", says="gaussian, sphere, mixture")
-        self.refuse(2, "converge", "model", "--synthetic", "gaussian", says="both")
-        self.refuse(2, "converge", "model", "--full", says="--synthetic")
-        self.refuse(2, *synthetic("--text", "x"), says="--text")
-        for tokens, *idle in (
-            ("gaussian", "--radius", "2"),
-            ("gaussian", "--components", "2"),
-            ("sphere", "--variance", "2"),
-            ("sphere", "--components", "2"),
-            ("gaussian", "--reference-tokens", "900"),
-        ):
-            self.refuse(2, "converge", "--synthetic", tokens, *idle, says=idle[-2])
-        self.refuse(2, *synthetic("--grid", "50,60", "--points", "3"), says="--points", form=False)
-        self.refuse(2, *synthetic("--lengths", "64"), says="--lengths")
-        self.refuse(2, *synthetic("--draws", "3"), says="--draws")
-        self.refuse(2, *synthetic("--grid", "5,4"), says="5, 4")
-        self.refuse(2, *synthetic("--grid", "1,4"), says="from 2")
-        self.refuse(2, *synthetic("--grid", "50.7,100"), says="whole numbers")
-        self.refuse(2, *synthetic("--grid", "10:20"), says="FIRST:LAST:COUNT")
-        self.refuse(2, *synthetic("--scales", "a"), says='"a"')
-        self.refuse(2, *synthetic("--scales", "1", "--horizons", "1"), says="both")
-        self.refuse(2, *synthetic("--scales", "1e40"), says="single precision")
-        self.refuse(2, *synthetic("--dimension", "0"), says="at least 1", form=False)
-        self.refuse(2, *synthetic("--radii", "2,1"), says="--radii")
-        self.refuse(4, *synthetic("--normalizer", "cosine"), says="cosine")
-        self.refuse(4, *synthetic("--normalizer", "ssmax", "--reference", "exact"), says="ssmax")
-        self.refuse(
-            5,
-            *synthetic("--dimension", "500", "--grid", "1000000"),
-            says="of memory",
-            limits={resource.RLIMIT_AS: 2**30},
+        self.refuse_each(
+            (2, "", "MODEL"),
+            (2, "--synthetic cube", "gaussian, sphere, mixture"),
+            (2, "model --synthetic gaussian", "both"),
+            (2, "model --full", "--synthetic"),
+            (2, "--synthetic sphere --variance 2", "--variance"),
+            (2, "--synthetic sphere --components 2", "--components"),
+            base=("converge",),
         )
+        gaussian = ("converge", "--synthetic", "gaussian")
+        self.refuse_each(
+            (2, "--text x", "--text"),
+            (2, "--radius 2", "--radius"),
+            (2, "--components 2", "--components"),
+            (2, "--reference-tokens 900", "--reference-tokens"),
+            (2, "--lengths 64", "--lengths"),
+            (2, "--draws 3", "--draws"),
+            (2, "--grid 5,4", "5, 4"),
+            (2, "--grid 1,4", "from 2"),
+            (2, "--scales 1 --horizons 1", "both"),
+            (2, "--scales 1e40", "single precision"),
+            (2, "--radii 2,1", "--radii"),
+            (4, "--normalizer cosine", "cosine"),
+            (4, "--normalizer ssmax --reference exact", "ssmax"),
+            base=gaussian,
+        )
+        self.refuse(2, *gaussian, "--grid", "50,60", "--points", "3", says="--points", form=False)
+        self.refuse(2, *gaussian, "--dimension", "0", says="at least 1", form=False)
+        large = ("--dimension", "500", "--grid", "1000000")
+        self.refuse(5, *gaussian, *large, says="of memory", limits={resource.RLIMIT_AS: 2**30})
