@@ -12,15 +12,7 @@ from typing import Any
 from unittest import mock
 
 from commands import BINARY, ROOT
-from exports import (
-    SIZES,
-    VOCABULARY,
-    Exported,
-    by_hand,
-    exported,
-    exported_layers,
-    made,
-)
+from exports import SIZES, VOCABULARY, Exported, by_hand, exported, exported_layers, made
 from test_live import MISSING
 
 import headgauge

@@ -22,16 +22,7 @@ class Stop(Exception):
 class OtherCommandsTest(CommandTest):
     def test_compare_gives_the_numbers_of_the_program(self):
         expected = self.binary(
-            "compare",
-            MODEL,
-            "--text",
-            TEXT,
-            "--normalizer",
-            "ssmax",
-            "--lengths",
-            "32",
-            "--measures",
-            "weights",
+            "compare", MODEL, "--text", TEXT, *"--normalizer ssmax --lengths 32 --measures weights".split()
         )
         found = headgauge.compare(MODEL, WORDS, normalizer=["ssmax"], lengths=32, measures="weights")
         self.assert_same(found, expected)

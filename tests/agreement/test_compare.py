@@ -17,15 +17,7 @@ from tests.results.schema import validate
 
 LENGTHS = [64, 256]
 # The last layers see what the first ones made of float32: relative to the size of a change.
-SPECS = [
-    "ssmax:s=0.3",
-    "softmax1",
-    "entmax:alpha=1.25",
-    "sparsemax",
-    "cosine:g=12",
-    "softpick",
-    "softmax:t=0.8",
-]
+SPECS = "ssmax:s=0.3 softmax1 entmax:alpha=1.25 sparsemax cosine:g=12 softpick softmax:t=0.8".split()
 LOSS, DIVERGENCE, OUTPUT = 2e-4, 2e-4, 1e-4
 
 
@@ -51,10 +43,7 @@ class CompareAgreement(unittest.TestCase):
             self.ids,
             "--lengths",
             ",".join(map(str, LENGTHS)),
-            "--measures",
-            "weights",
-            "--quiet",
-            "--out",
+            *"--measures weights --quiet --out".split(),
             self.folder / "out",
             "--force",
             *options,

@@ -233,18 +233,7 @@ class DemoModel(ConvergeTest):
             self.ids,
             "--normalizer",
             normalizer,
-            "--layers",
-            3,
-            "--heads",
-            "3.1,3.4",
-            "--measures",
-            "weights",
-            "--replicates",
-            3,
-            "--draws",
-            2,
-            "--points",
-            5,
+            *"--layers 3 --heads 3.1,3.4 --measures weights --replicates 3 --draws 2 --points 5".split(),
         )
         chosen = [(3, 1), (3, 4)]
         self.check_curves(results, normalizer, chosen, 3)
@@ -369,18 +358,10 @@ class BidirectionalDump(ConvergeTest):
     def test_a_normalizer_that_is_not_pointwise(self) -> None:
         results = self.converge(
             self.path,
-            "--normalizer",
-            "entmax:alpha=1.5",
-            "--heads",
-            "1.1,1.2",
-            "--layers",
-            1,
-            "--measures",
-            "weights",
-            "--replicates",
-            3,
-            "--draws",
-            2,
+            *(
+                "--normalizer entmax:alpha=1.5 --heads 1.1,1.2 --layers 1 --measures weights --replicates 3 "
+                "--draws 2"
+            ).split(),
         )
         self.check_curves(results, "entmax:alpha=1.5", [(1, 1), (1, 2)], 3)
         self.check_budgets(results, "entmax:alpha=1.5", [(1, 1), (1, 2)], 2)

@@ -161,11 +161,7 @@ class Examples(unittest.TestCase):
             model,
             "--tokens",
             self.ids(model),
-            "--lengths",
-            "32",
-            "--measures",
-            "weights",
-            "--out",
+            *"--lengths 32 --measures weights --out".split(),
             self.folder,
             "--quiet",
         )

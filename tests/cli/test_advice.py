@@ -86,12 +86,7 @@ class Advice(CommandTest):
             *heads,
             "--normalizer",
             normalizer,
-            "--measures",
-            "weights",
-            "--quiet",
-            "--out",
-            "one",
-            "--force",
+            *"--measures weights --quiet --out one --force".split(),
         )
         metrics = validate(self.folder / "one/results.json")["metrics"]
         return float(metrics["loss_change"]["values"][1][-1])
@@ -141,14 +136,10 @@ class Advice(CommandTest):
         done = self.succeed(
             "compare",
             *DEMO,
-            "--each",
-            "head",
-            "--normalizer",
-            "ssmax,logn-entropy,softmax1,entmax:alpha=1.25",
-            "--confirm",
-            "confirm.txt",
-            "--out",
-            "each",
+            *(
+                "--each head --normalizer ssmax,logn-entropy,softmax1,entmax:alpha=1.25 --confirm confirm.txt "
+                "--out each"
+            ).split(),
         )
         said = " ".join(done.out.split())
         advised = re.findall(r"Recommended for head (\d\.\d): ([^ ]+), loss", said)
@@ -164,12 +155,7 @@ class Advice(CommandTest):
                 head,
                 "--normalizer",
                 normalizer,
-                "--measures",
-                "weights",
-                "--quiet",
-                "--out",
-                "one",
-                "--force",
+                *"--measures weights --quiet --out one --force".split(),
             )
             change = validate(self.folder / "one/results.json")["metrics"]["loss_change"]
             value, error = change["values"][1][-1], change["stderr"][1][-1]

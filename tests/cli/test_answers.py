@@ -69,17 +69,7 @@ class Scan(AnswersTest):
 
     def test_without_a_text_heads_are_measured_up_to_the_shortest_case(self) -> None:
         self.cases("short.jsonl", "short", 2, length=14)
-        words = (
-            "scan",
-            "model",
-            "--tasks",
-            "keys.jsonl",
-            "short.jsonl",
-            "--out",
-            "out",
-            "--force",
-            "--quiet",
-        )
+        words = (*"scan model --tasks keys.jsonl short.jsonl --out out --force --quiet".split(),)
         self.succeed(*words)
         self.assertEqual(validate(self.folder / "out/results.json")["coords"]["length"], [16])
         self.succeed(*words, "--lengths", "20")

@@ -6,13 +6,7 @@ import math
 import resource
 import struct
 
-from tests.cli.checkpoints import (
-    change_config,
-    copy_golden,
-    make_gpt2,
-    read_weights,
-    write_weights,
-)
+from tests.cli.checkpoints import change_config, copy_golden, make_gpt2, read_weights, write_weights
 from tests.cli.command import BAD_INPUT, RESOURCE, UNSUPPORTED, CommandTest, environment, run
 from tests.places import DATA
 

@@ -66,11 +66,7 @@ class Tiny(BertTest):
             ids = [2, *pieces[: length - 2], 3]
             self.write("by-hand.txt", " ".join(map(str, ids)))
             alone, _ = self.results(
-                "scan",
-                "model",
-                "--tokens",
-                "by-hand.txt",
-                "--lengths",
+                *"scan model --tokens by-hand.txt --lengths".split(),
                 str(length),
                 "--measures",
                 "weights",
@@ -123,12 +119,7 @@ class Tiny(BertTest):
         results, _ = self.results(
             "scan",
             *self.model,
-            "--lengths",
-            "64",
-            "--measures",
-            "weights",
-            "--pattern",
-            "bigbird:window=4,random=6,global=2",
+            *"--lengths 64 --measures weights --pattern bigbird:window=4,random=6,global=2".split(),
         )
         visible = results["metrics"]["visible_keys"]["values"][0][0][0]
         self.assertGreater(visible, 12)
@@ -241,10 +232,7 @@ class MiniLm(BertTest):
             str(MINILM),
             "--text",
             str(TEXT),
-            "--out",
-            "out",
-            "--lengths",
-            "64,256,300,512",
+            *"--out out --lengths 64,256,300,512".split(),
             cwd=self.folder,
         )
         terminal.read_until(r"length 300: measuring")
@@ -267,12 +255,10 @@ class MiniLm(BertTest):
             MINILM,
             "--text",
             TEXT,
-            "--lengths",
-            "64,128",
-            "--pattern",
-            "bigbird:window=16,random=16,global=2,window:size=32",
-            "--measures",
-            "weights",
+            *(
+                "--lengths 64,128 --pattern bigbird:window=16,random=16,global=2,window:size=32 --measures "
+                "weights"
+            ).split(),
         )
         self.assertEqual(results["coords"]["pattern"][0], "original")
         kept = results["metrics"]["kept_mass"]["values"]

@@ -37,20 +37,13 @@ class Calibrate(CommandTest):
         for piece in range(PIECES):
             self.write("piece.txt", " ".join(ids[LENGTH * piece : LENGTH * (piece + 1)]))
             self.succeed(
-                "compare",
-                "model",
-                "--tokens",
-                "piece.txt",
-                "--lengths",
+                *"compare model --tokens piece.txt --lengths".split(),
                 LENGTH,
                 "--measures",
                 "model",
                 "--plan",
                 plan,
-                "--out",
-                "one",
-                "--force",
-                "--quiet",
+                *"--out one --force --quiet".split(),
             )
             one = validate(self.folder / "one/results.json")["metrics"]
             changes.append(one["loss_change"]["values"][1][0])
@@ -58,15 +51,7 @@ class Calibrate(CommandTest):
 
     def test_a_rise_that_was_asked_for(self) -> None:
         done = self.succeed(
-            "converge",
-            *self.asked,
-            "--tolerance-nats",
-            RISES,
-            "--confirm",
-            "c.txt",
-            "--out",
-            "out",
-            "--force",
+            "converge", *self.asked, "--tolerance-nats", RISES, *"--confirm c.txt --out out --force".split()
         )
         for words in (
             "budgets for a rise of the loss",
@@ -189,10 +174,7 @@ class Calibrate(CommandTest):
             USAGE,
             "converge",
             *self.asked,
-            "--tolerance-nats",
-            "0",
-            "--confirm",
-            "c.txt",
+            *"--tolerance-nats 0 --confirm c.txt".split(),
             says=("--tolerance-nats",),
         )
         self.write("short.txt", " ".join(map(str, range(40))))

@@ -168,13 +168,7 @@ class Compare(CompareTest):
         self.ids(90, vocabulary=37, name="other.txt")
         model = (*self.model[:3], "--lengths", "16,90")
         results = self.compare(
-            "--normalizer",
-            "ssmax,entmax,logn,topk:k=3",
-            "--fit",
-            "other.txt",
-            "--measures",
-            "weights",
-            model=model,
+            *"--normalizer ssmax,entmax,logn,topk:k=3 --fit other.txt --measures weights".split(), model=model
         )
         fitted = results["metrics"]["fitted_parameter"]
         self.assertEqual(fitted["dims"], ["layer", "head", "normalizer"])
@@ -221,32 +215,19 @@ class CompareRefuses(CompareTest):
         self.refuse(
             USAGE,
             *base,
-            "--normalizer",
-            "ssmax",
-            "--fit",
-            "longer.txt",
+            *"--normalizer ssmax --fit longer.txt".split(),
             says="another text than the one that is measured",
         )
         self.refuse(
             USAGE,
             *base,
-            "--normalizer",
-            "ssmax",
-            "--fit",
-            "ids.txt",
+            *"--normalizer ssmax --fit ids.txt".split(),
             says="another text than the one that is measured",
         )
         self.refuse(USAGE, *base, "--pattern", "window", "--fit", "ids.txt", says="--fit")
         make_dump(self.folder / "d.safetensors", 1, 2, 40, 8)
         self.refuse(
-            UNSUPPORTED,
-            "compare",
-            "d.safetensors",
-            "--normalizer",
-            "ssmax",
-            "--fit",
-            "ids.txt",
-            says="a dump",
+            UNSUPPORTED, *"compare d.safetensors --normalizer ssmax --fit ids.txt".split(), says="a dump"
         )
 
 
@@ -258,16 +239,9 @@ class CompareOnModels(CommandTest):
             ROOT / "demo/model",
             "--text",
             ROOT / "demo/text.txt",
-            "--normalizer",
-            "logn-entropy,ssmax",
-            "--each",
-            "head",
-            "--heads",
-            "1.1,1.5",
-            "--measures",
-            "weights",
-            "--out",
-            "out",
+            *(
+                "--normalizer logn-entropy,ssmax --each head --heads 1.1,1.5 --measures weights --out out"
+            ).split(),
         )
         done = self.succeed(*demo)
         results = validate(self.folder / "out/results.json")
@@ -311,14 +285,7 @@ class CompareOnModels(CommandTest):
             ROOT / "demo/model",
             "--text",
             ROOT / "LICENSE",
-            "--normalizer",
-            "ssmax",
-            "--heads",
-            "1.5",
-            "--measures",
-            "weights",
-            "--out",
-            "alone",
+            *"--normalizer ssmax --heads 1.5 --measures weights --out alone".split(),
         )
         alone = validate(self.folder / "alone/results.json")["metrics"]["loss_change"]
         self.assertAlmostEqual(there, alone["values"][1][-1], delta=1e-5)
@@ -332,22 +299,12 @@ class CompareOnModels(CommandTest):
         self.refuse(
             USAGE,
             *base,
-            "--fit",
-            "other.txt",
-            "--confirm",
-            "other.txt",
+            *"--fit other.txt --confirm other.txt".split(),
             says="another text than that of --fit",
         )
         make_dump(self.folder / "d.safetensors", 1, 2, 40, 8)
         self.refuse(
-            UNSUPPORTED,
-            "compare",
-            "d.safetensors",
-            "--normalizer",
-            "ssmax",
-            "--confirm",
-            "ids.txt",
-            says="a dump",
+            UNSUPPORTED, *"compare d.safetensors --normalizer ssmax --confirm ids.txt".split(), says="a dump"
         )
 
     def test_a_text_that_is_hidden_in_the_other_is_found(self) -> None:
@@ -372,16 +329,10 @@ class CompareOnModels(CommandTest):
         copy_golden("gpt2/plain", self.folder / "model")
         self.ids(96)
         done = self.succeed(
-            "compare",
-            "model",
-            "--tokens",
-            "ids.txt",
-            "--normalizer",
-            "relu:power=60,alpha=0,ssmax",
-            "--measures",
-            "weights",
-            "--out",
-            "out",
+            *(
+                "compare model --tokens ids.txt --normalizer relu:power=60,alpha=0,ssmax --measures weights "
+                "--out out"
+            ).split()
         )
         results = validate(self.folder / "out/results.json")
         self.assertEqual(results["coords"]["normalizer"], ["original", "ssmax"])
@@ -400,13 +351,7 @@ class CompareOnModels(CommandTest):
             "ids.txt",
             "--normalizer",
             ",".join(listed),
-            "--measures",
-            "weights",
-            "--lengths",
-            "128",
-            "--out",
-            "out",
-            "--quiet",
+            *"--measures weights --lengths 128 --out out --quiet".split(),
         )
         results = validate(self.folder / "out/results.json")
         self.assertEqual(results["coords"]["normalizer"], ["original", *listed])
@@ -424,9 +369,5 @@ class CompareOnModels(CommandTest):
                     ROOT / "demo/text.txt",
                     "--normalizer",
                     normalizers,
-                    "--lengths",
-                    "32",
-                    "--measures",
-                    "weights",
-                    "--quiet",
+                    *"--lengths 32 --measures weights --quiet".split(),
                 )

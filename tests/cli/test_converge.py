@@ -21,15 +21,9 @@ FEW = ("--replicates", 5, "--draws", 2)
 TOLERANCES, SAMPLERS = [0.01, 0.05, 0.1], ["uniform", "recent", "top"]
 CURVES = ("error_mean", "error_covariance", "error_mean_absolute", "error_covariance_absolute")
 ONCE = (
-    "horizon",
-    "horizon_paper",
-    "rate_predicted",
-    "error_constant",
-    "rate_mean",
-    "rate_covariance",
-    "points_under_floor_mean",
-    "points_under_floor_covariance",
-)
+    "horizon horizon_paper rate_predicted error_constant rate_mean rate_covariance "
+    "points_under_floor_mean points_under_floor_covariance"
+).split()
 
 
 def flat(part: object) -> list:
@@ -206,11 +200,7 @@ class Checkpoint(ConvergeTest):
                 *FEW,
                 "--normalizer",
                 spec,
-                "--measures",
-                "weights",
-                "--out",
-                "out",
-                "--force",
+                *"--measures weights --out out --force".split(),
             )
             results = validate(self.folder / "out/results.json")
             self.assertEqual(f"{spec} is not softmax(c <q, k>)" in done.err, not predicted, spec)
@@ -323,13 +313,10 @@ class Dumps(ConvergeTest):
         self.absent(
             results,
             *CURVES,
-            "rate_mean",
-            "rate_covariance",
-            "error_constant",
-            "tokens_for_error",
-            "budget_keys",
-            "cache_bytes",
-            "cache_bytes_by_layer",
+            *(
+                "rate_mean rate_covariance error_constant tokens_for_error budget_keys cache_bytes "
+                "cache_bytes_by_layer"
+            ).split(),
         )
         notices = [n for n in results["notices"] if n.startswith("there are no values")]
         self.assertEqual(len(notices), 1)
@@ -437,14 +424,7 @@ class Demo(ConvergeTest):
         results = self.converge(
             ROOT / "demo/model", "--text", ROOT / "demo/text.txt", "--lengths", "128,256", *FEW
         )
-        self.present(
-            results,
-            *ONCE,
-            *CURVES,
-            "tokens_for_error",
-            "budget_keys",
-            "cache_bytes",
-        )
+        self.present(results, *ONCE, *CURVES, "tokens_for_error", "budget_keys", "cache_bytes")
         slow = {(f["layer"], f["head"]) for f in results["flags"] if f["name"] == "slow"}
         rates = results["metrics"]["rate_predicted"]["values"]
         self.assertEqual(

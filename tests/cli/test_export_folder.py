@@ -85,18 +85,7 @@ class Foreign(ExportTest):
         self.write("out/duo/config.json", "mine")
         self.refuse(USAGE, *EXISTING, "hf,duo", "--out", "out", says="out/duo: ")
         self.write_texts(5, 256)
-        search = (
-            "plan",
-            "model",
-            "--tokens",
-            "a.txt",
-            "--confirm",
-            "b.txt",
-            "--lengths",
-            "64",
-            "--out",
-            "out",
-        )
+        search = "plan model --tokens a.txt --confirm b.txt --lengths 64 --out out".split()
         self.refuse(USAGE, *search, "--export", "duo", says="out/duo: ")
         (self.folder / "model").rename(self.folder / "hf")
         self.refuse(USAGE, "plan", "hf", *EXISTING[2:], "hf", "--out", ".", says="apart from what is read")

@@ -197,18 +197,9 @@ class Pairs(FilesTest):
     def test_a_table_of_other_results_goes_with_them(self) -> None:
         self.succeed(*self.scan, "--out", "out")
         self.succeed(
-            "converge",
-            "--synthetic",
-            "gaussian",
-            "--dimension",
-            3,
-            "--grid",
-            "20,30",
-            "--replicates",
-            3,
-            "--out",
-            "out",
-            "--force",
+            *(
+                "converge --synthetic gaussian --dimension 3 --grid 20,30 --replicates 3 --out out --force"
+            ).split()
         )
         self.assertEqual(self.names(), ["results.json"])
 
@@ -275,11 +266,7 @@ class Read(FilesTest):
         self.write("results.json", MADE.read_text())
         self.refuse(
             BAD_INPUT,
-            "diff",
-            "results.json",
-            "results.json",
-            "--limits",
-            "l.json",
+            *"diff results.json results.json --limits l.json".split(),
             says=("l.json", "at most 67 MB"),
         )
 
@@ -340,34 +327,16 @@ class Texts(FilesTest):
         self.ids(64, name="other.txt", vocabulary=37)
         self.refuse(
             USAGE,
-            "validate",
-            "model",
-            "--tokens",
-            "ids.txt",
-            "named",
+            *"validate model --tokens ids.txt named".split(),
             says=("named", "validate reads it more than once"),
         )
         self.refuse(
             USAGE,
-            "compare",
-            "model",
-            "--tokens",
-            "named",
-            "--normalizer",
-            "ssmax",
-            "--fit",
-            "other.txt",
+            *"compare model --tokens named --normalizer ssmax --fit other.txt".split(),
             says=("named", "compare reads it more than once"),
         )
         self.refuse(
             USAGE,
-            "converge",
-            "model",
-            "--tokens",
-            "named",
-            "--tolerance-nats",
-            "0.01",
-            "--confirm",
-            "other.txt",
+            *"converge model --tokens named --tolerance-nats 0.01 --confirm other.txt".split(),
             says=("named", "converge reads it more than once"),
         )

@@ -57,8 +57,7 @@ class ManyLayers(InterruptTest):
         with (self.folder / "out/heads.csv").open(newline="") as file:
             self.assertEqual({int(row["layer"]) for row in csv.DictReader(file)}, set(range(done)))
         self.assertEqual(
-            sorted(path.name for path in (self.folder / "out").iterdir()),
-            ["heads.csv", "results.json"],
+            sorted(path.name for path in (self.folder / "out").iterdir()), ["heads.csv", "results.json"]
         )
 
         self.succeed("scan", "model", "--tokens", "ids.txt", "--out", "whole", "--quiet")
@@ -108,8 +107,7 @@ class OneLayer(InterruptTest):
     def test_before_the_first_layer_is_finished(self) -> None:
         messages = self.interrupt("--out", "made/out", at="measuring layer 0")
         self.assertEqual(
-            messages[-1],
-            "headgauge: interrupted before anything was finished; nothing was saved",
+            messages[-1], "headgauge: interrupted before anything was finished; nothing was saved"
         )
         self.assertFalse((self.folder / "made").exists())
 

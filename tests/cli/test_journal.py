@@ -85,36 +85,21 @@ class Journal(SharesTest):
                 "model",
                 "--tokens",
                 *self.ids_files,
-                "--normalizer",
-                "ssmax,sparsemax",
-                "--measures",
-                "weights",
+                *"--normalizer ssmax,sparsemax --measures weights".split(),
             ),
             "compare each head": (
                 "compare",
                 "model",
                 "--tokens",
                 *self.ids_files[:3],
-                "--normalizer",
-                "ssmax",
-                "--each",
-                "head",
-                "--measures",
-                "weights",
+                *"--normalizer ssmax --each head --measures weights".split(),
             ),
             "converge": (
                 "converge",
                 "model",
                 "--tokens",
                 *self.ids_files,
-                "--lengths",
-                "64",
-                "--replicates",
-                "4",
-                "--draws",
-                "4",
-                "--grid",
-                "8,32",
+                *"--lengths 64 --replicates 4 --draws 4 --grid 8,32".split(),
             ),
             "validate": (
                 "validate",
@@ -123,12 +108,7 @@ class Journal(SharesTest):
                 "topk:k=16",
                 "--text",
                 *self.documents[:2],
-                "--lengths",
-                "64",
-                "--permutations",
-                "99",
-                "--resamples",
-                "99",
+                *"--lengths 64 --permutations 99 --resamples 99".split(),
             ),
         }
         kills = 0
@@ -155,18 +135,7 @@ class Journal(SharesTest):
             ids = ((i * i + 3 * i * (k + 1) + i // 41 * (k + 2)) % 41 for i in range(288))
             self.write(name, " ".join(map(str, ids)))
         words = (
-            "plan",
-            "small",
-            "--tokens",
-            "a.txt",
-            "b.txt",
-            "--confirm",
-            "c.txt",
-            "--lengths",
-            "96",
-            "--random-plans",
-            "3",
-            "--quiet",
+            *"plan small --tokens a.txt b.txt --confirm c.txt --lengths 96 --random-plans 3 --quiet".split(),
         )
         self.succeed(*words, "--out", "whole")
         for _ in range(2):
@@ -187,17 +156,7 @@ class Journal(SharesTest):
         moments = random.Random(22)
         make_gpt2(self.folder / "small", layers=12, heads=2, width=16, positions=320)
         self.ids(300)
-        words = (
-            "reproduce",
-            "tokens",
-            "small",
-            "--tokens",
-            "ids.txt",
-            "--lengths",
-            "256",
-            "--dimension",
-            "10",
-        )
+        words = (*"reproduce tokens small --tokens ids.txt --lengths 256 --dimension 10".split(),)
         words = (*words, "--grid", "300,600,1200", "--replicates", "20", "--quiet")
         self.succeed(*words, "--out", "whole")
         for stage in (b"gaussian/simulate/scale", b"model/converge", b"all_heads/compare"):

@@ -120,8 +120,7 @@ class Made(LlamaTest):
         results, _ = self.results("scan", "qwen2-window", "--tokens", "ids.txt")
         self.assertEqual(results["coords"]["window"], [0, 9, 9])
         self.assertEqual(
-            results["coords"]["layer_type"],
-            ["full_attention", "sliding_attention", "sliding_attention"],
+            results["coords"]["layer_type"], ["full_attention", "sliding_attention", "sliding_attention"]
         )
         reach = results["metrics"]["attention_distance_by_position"]["values"]
         self.assertTrue(all(head[-1] <= 8 for layer in reach[1:] for head in layer))

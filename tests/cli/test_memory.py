@@ -37,16 +37,7 @@ class LongTexts(CommandTest):
             DEMO / "model",
             "--text",
             text,
-            "--lengths",
-            "64,1024",
-            "--measures",
-            "weights,model",
-            "--threads",
-            "1",
-            "--queries",
-            "8",
-            "--json",
-            "--quiet",
+            *"--lengths 64,1024 --measures weights,model --threads 1 --queries 8 --json --quiet".split(),
             **options,
         )
         return json.loads(done.out)
@@ -65,18 +56,10 @@ class LongTexts(CommandTest):
                 BINARY,
                 "scan",
                 DEMO / "model",
-                "--text",
-                "/dev/stdin",
-                "--lengths",
-                "64,1024",
-                "--measures",
-                "weights,model",
-                "--threads",
-                "1",
-                "--queries",
-                "8",
-                "--json",
-                "--quiet",
+                *(
+                    "--text /dev/stdin --lengths 64,1024 --measures weights,model --threads 1 --queries 8 "
+                    "--json --quiet"
+                ).split(),
             ],
             input=self.text.read_bytes(),
             stdout=subprocess.PIPE,
@@ -122,13 +105,8 @@ class Configs(CommandTest):
 
     def test_sizes(self) -> None:
         for field in (
-            "head_dim",
-            "hidden_size",
-            "intermediate_size",
-            "num_attention_heads",
-            "num_key_value_heads",
-            "vocab_size",
-        ):
+            "head_dim hidden_size intermediate_size num_attention_heads num_key_value_heads vocab_size"
+        ).split():
             says = (
                 f"config.json: field {field}: expected at most ",
                 "for no tensor has a larger dimension, found 1000000000; "
@@ -145,11 +123,7 @@ class Sets(CommandTest):
             more = ("--normalizer", "ssmax") if command == "compare" else ()
             self.succeed(
                 command,
-                "model",
-                "--tokens",
-                "ids.txt",
-                "--top-n",
-                "4,1000000",
+                *"model --tokens ids.txt --top-n 4,1000000".split(),
                 *more,
                 "--quiet",
                 "--threads",
@@ -164,16 +138,7 @@ class Draws(CommandTest):
         self.ids(64)
         self.refuse(
             RESOURCE,
-            "converge",
-            "model",
-            "--tokens",
-            "ids.txt",
-            "--lengths",
-            "64",
-            "--draws",
-            "100000000",
-            "--threads",
-            "1",
+            *"converge model --tokens ids.txt --lengths 64 --draws 100000000 --threads 1".split(),
             limits={resource.RLIMIT_AS: 700 * MB},
             says=("convergence on model: expected 2", " GB of memory", "--draws"),
         )
@@ -188,12 +153,7 @@ class Data(CommandTest):
         codes = []
         for kilobytes in (*range(800, 1500, 50), 3000, 6000, 100000):
             done = run(
-                "scan",
-                "model",
-                "--tokens",
-                "ids.txt",
-                "--threads",
-                "1",
+                *"scan model --tokens ids.txt --threads 1".split(),
                 cwd=self.folder,
                 limits={resource.RLIMIT_DATA: kilobytes << 10},
             )
@@ -222,11 +182,7 @@ class Figures(CommandTest):
         codes = []
         for kilobytes in (*range(1600, 8000, 200), 60000):
             done = run(
-                "report",
-                "out",
-                "--format",
-                "svg",
-                "--out",
+                *"report out --format svg --out".split(),
                 f"figures{kilobytes}",
                 cwd=self.folder,
                 limits={resource.RLIMIT_DATA: kilobytes << 10},
@@ -257,12 +213,7 @@ class TokenizerFiles(CommandTest):
         self.write("a.txt", "a" * 5000)
         self.refuse(
             RESOURCE,
-            "scan",
-            "model",
-            "--text",
-            "a.txt",
-            "--lengths",
-            "32",
+            *"scan model --text a.txt --lengths 32".split(),
             limits={resource.RLIMIT_AS: 1000 * MB},
             says=self.says,
         )

@@ -29,18 +29,9 @@ class EveryNormalizer(CommandTest):
 
     def scan(self, normalizer: str, *options: str) -> dict:
         self.succeed(
-            "scan",
-            "model",
-            "--tokens",
-            "ids.txt",
-            "--normalizer",
+            *"scan model --tokens ids.txt --normalizer".split(),
             normalizer,
-            "--lengths",
-            "48",
-            "--out",
-            "out",
-            "--force",
-            "--quiet",
+            *"--lengths 48 --out out --force --quiet".split(),
             *options,
         )
         return validate(self.folder / "out/results.json")
@@ -79,16 +70,9 @@ class EveryNormalizer(CommandTest):
                 ROOT / "demo/model",
                 "--text",
                 ROOT / "demo/text.txt",
-                "--lengths",
-                "64,200",
-                "--measures",
-                "sensitivity",
-                "--normalizer",
+                *"--lengths 64,200 --measures sensitivity --normalizer".split(),
                 name,
-                "--out",
-                "out",
-                "--force",
-                "--quiet",
+                *"--out out --force --quiet".split(),
             )
             results = validate(self.folder / "out/results.json")
             said = [n for n in results["notices"] if "in rows of more than 128 keys, sensitivity" in n]

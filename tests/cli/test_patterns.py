@@ -27,18 +27,9 @@ class Patterns(CommandTest):
 
     def scan(self, pattern: str, *options: str) -> dict:
         self.succeed(
-            "scan",
-            "model",
-            "--tokens",
-            "ids.txt",
-            "--pattern",
+            *"scan model --tokens ids.txt --pattern".split(),
             pattern,
-            "--lengths",
-            "24,96",
-            "--out",
-            "out",
-            "--force",
-            "--quiet",
+            *"--lengths 24,96 --out out --force --quiet".split(),
             *options,
         )
         return validate(self.folder / "out/results.json")
@@ -86,13 +77,8 @@ class Patterns(CommandTest):
                 for value in flat(metrics["mass"]["values"]):
                     self.assertAlmostEqual(value, 1, delta=1e-5)
                 for name in (
-                    "entropy",
-                    "distance",
-                    "separability",
-                    "sensitivity",
-                    "jacobian_spectral",
-                    "union_coverage",
-                ):
+                    "entropy distance separability sensitivity jacobian_spectral union_coverage"
+                ).split():
                     self.assertTrue(flat(metrics[name]["values"]), name)
                 for share in flat(metrics["queries_losing_keys"]["values"]):
                     self.assertGreater(share, 0)
@@ -248,15 +234,6 @@ class KeepsAll(CommandTest):
     def test_keys_of_a_case_longer_than_the_text_count(self) -> None:
         case = {"task": "far", "prompt": [k % 31 for k in range(100)], "answer": [5]}
         self.write("tasks.jsonl", "\n".join(json.dumps(case) for _ in range(2)) + "\n")
-        words = (
-            "compare",
-            "model",
-            "--tokens",
-            "ids.txt",
-            "--measures",
-            "weights",
-            "--pattern",
-            "window:size=60",
-        )
+        words = (*"compare model --tokens ids.txt --measures weights --pattern window:size=60".split(),)
         self.refuse(2, *words, says="drops keys at a length of at most 48")
         self.succeed(*words, "--tasks", "tasks.jsonl")

@@ -27,12 +27,7 @@ class ExportTest(CommandTest):
                 {"layer": 1, "kv_head": 0, "pattern": "window:size=24"},
             ]
         described = {"name": "m", "family": "llama", "layers": 2, "heads": 6, "kv_heads": 2}
-        plan = {
-            "schema": "headgauge.plan/1",
-            "model": described | model,
-            "context": 64,
-            "heads": changes,
-        }
+        plan = {"schema": "headgauge.plan/1", "model": described | model, "context": 64, "heads": changes}
         self.write(name, json.dumps(plan))
 
     def write_texts(self, seed: int, tokens: int) -> None:
@@ -44,16 +39,11 @@ class ExportTest(CommandTest):
 class PlanExport(ExportTest):
     def test_an_existing_plan_in_every_format(self) -> None:
         done = self.succeed(*EXISTING, "duo,kvpress", "--out", "out")
-        written = [
-            "duo/full_attention_heads.tsv",
-            "duo/config.json",
-            "duo/sink_sizes.tsv",
-            "duo/recent_sizes.tsv",
-            "duo/headgauge_export.json",
-            "kvpress/headgauge_press.py",
-            "kvpress/plan.json",
-            "kvpress/headgauge_export.json",
-        ]
+        written = (
+            "duo/full_attention_heads.tsv duo/config.json duo/sink_sizes.tsv duo/recent_sizes.tsv "
+            "duo/headgauge_export.json kvpress/headgauge_press.py kvpress/plan.json "
+            "kvpress/headgauge_export.json"
+        ).split()
         self.assertEqual(
             done.out,
             f"Written: {', '.join(f'out/{name}' for name in written)}\n"
@@ -111,27 +101,11 @@ class PlanExport(ExportTest):
         self.plan(name="other.json", layers=3)
         self.refuse(
             BAD_INPUT,
-            "plan",
-            "model",
-            "--plan",
-            "other.json",
-            "--export",
-            "duo",
-            "--out",
-            "out",
+            *"plan model --plan other.json --export duo --out out".split(),
             says=("other.json", "layers"),
         )
         self.refuse(
-            BAD_INPUT,
-            "plan",
-            "model",
-            "--plan",
-            "model/config.json",
-            "--export",
-            "duo",
-            "--out",
-            "out",
-            says="a plan",
+            BAD_INPUT, *"plan model --plan model/config.json --export duo --out out".split(), says="a plan"
         )
 
     def test_a_folder_for_transformers(self) -> None:
@@ -301,8 +275,7 @@ class PlanExport(ExportTest):
         config = json.loads((self.folder / "out/hf-layers/config.json").read_text())
         self.assertEqual(config["sliding_window"], 16)
         self.assertEqual(
-            config["layer_types"],
-            ["sliding_attention" if heads else "full_attention" for heads in by_layer],
+            config["layer_types"], ["sliding_attention" if heads else "full_attention" for heads in by_layer]
         )
         results = json.loads((self.folder / "out/results.json").read_text())
         self.assertIs(results["settings"]["whole_layers"], True)
@@ -396,36 +369,16 @@ class PlanExport(ExportTest):
         }
         self.write("gpt2.json", json.dumps(plan))
         self.refuse(
-            UNSUPPORTED,
-            "plan",
-            "gpt2",
-            "--plan",
-            "gpt2.json",
-            "--export",
-            "kvpress",
-            "--out",
-            "out",
-            says="gpt2",
+            UNSUPPORTED, *"plan gpt2 --plan gpt2.json --export kvpress --out out".split(), says="gpt2"
         )
 
     def test_beside_a_search(self) -> None:
         self.write_texts(3, 256)
         search = (
-            "plan",
-            "model",
-            "--tokens",
-            "a.txt",
-            "--confirm",
-            "b.txt",
-            "--lengths",
-            "64",
-            "--curve",
-            "0.5",
-            "--random-plans",
-            "1",
-            "--out",
-            "out",
-            "--export",
+            *(
+                "plan model --tokens a.txt --confirm b.txt --lengths 64 --curve 0.5 --random-plans 1 --out "
+                "out --export"
+            ).split(),
         )
         self.refuse(USAGE, *search, "duo", "--pattern", "topk:k=3", says=("--pattern", "topk:k=3"))
         # Half of the cache was allowed: the plan stays within it, and what duo makes of it does not.
@@ -436,14 +389,7 @@ class PlanExport(ExportTest):
         self.assertTrue((self.folder / "out/plan.json").exists())
         self.refuse(
             UNSUPPORTED,
-            "plan",
-            "model",
-            "--plan",
-            "out/plan.json",
-            "--export",
-            "duo",
-            "--out",
-            "again",
+            *"plan model --plan out/plan.json --export duo --out again".split(),
             says="duo: expected at most 50 % of the cache, found 65.6 %",
         )
         done = self.succeed(*search, "duo,kvpress", *few, "--memory", "0.9", "--force")

@@ -53,10 +53,7 @@ class Probe(SharesTest):
             self.succeed(
                 "scan",
                 DEMO,
-                "--probe",
-                "repeats",
-                "--cases",
-                "1",
+                *"--probe repeats --cases 1".split(),
                 *words,
                 *QUICK[2:],
                 "--out",

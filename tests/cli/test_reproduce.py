@@ -36,50 +36,29 @@ OF_TASKS = {
 }
 LIMITS = (
     THEOREMS
-    | {
-        "weights_vanish",
-        "distance_grows_linearly",
-        "distance_bound_is_conservative",
-        "returns_diminish",
-        "critical_n_is_small",
-        "critical_n_grows_sublinearly",
-        "proportional_margin_collapses",
-        "proportional_separability_falls",
-        "separability_settles",
-        "coverage_is_independent",
-        "gradient_is_within_quarter",
-        "sensitivity_follows_temperature",
-        "sensitivity_falls_by_two_orders",
-        "entropy_warns",
-        "falling_separability_warns",
-        "distance_bound_tightens",
-        "distances_converge",
-        "separability_bound_tracks",
-        "steps_agree",
-        "entropy_grows_where_separability_falls",
-        "beyond_six_percent_alike",
-        "beyond_six_percent_apart",
-        "sphere_reaches_the_band",
-        "queries_select_independently",
-    }
+    | set(
+        (
+            "weights_vanish distance_grows_linearly distance_bound_is_conservative returns_diminish "
+            "critical_n_is_small critical_n_grows_sublinearly proportional_margin_collapses "
+            "proportional_separability_falls separability_settles coverage_is_independent "
+            "gradient_is_within_quarter sensitivity_follows_temperature sensitivity_falls_by_two_orders "
+            "entropy_warns falling_separability_warns distance_bound_tightens distances_converge "
+            "separability_bound_tracks steps_agree entropy_grows_where_separability_falls "
+            "beyond_six_percent_alike beyond_six_percent_apart sphere_reaches_the_band "
+            "queries_select_independently"
+        ).split()
+    )
     | OF_TEMPERATURES
     | OF_TASKS
 )
-TOKENS = {
-    "gaussian_mean_rate",
-    "gaussian_covariance_rate",
-    "horizon_slows_down",
-    "sphere_rates",
-    "subgaussian_rates",
-    "moment_constant_is_polynomial",
-    "ball_rate",
-    "hardmax_is_logarithmic",
-    "model_rates",
-    "model_slower_heads_see_further",
-    "model_converges_with_random_keys",
-    "model_converges_with_window",
-    "error_constant_predicts",
-}
+TOKENS = set(
+    (
+        "gaussian_mean_rate gaussian_covariance_rate horizon_slows_down sphere_rates subgaussian_rates "
+        "moment_constant_is_polynomial ball_rate hardmax_is_logarithmic model_rates "
+        "model_slower_heads_see_further model_converges_with_random_keys model_converges_with_window "
+        "error_constant_predicts"
+    ).split()
+)
 SMALL = ("--dimension", "6", "--grid", "60,120,240,480", "--replicates", "4")
 
 
@@ -104,15 +83,11 @@ class Limits(CommandTest):
         others.unlink()
         drawn = {p.stem for p in (folder / "figures").iterdir()}
         self.assertLessEqual(
-            {
-                "paper-2a",
-                "paper-2b",
-                "paper-2c",
-                "paper-corollary-2",
-                "paper-corollary-2-separability",
-                "paper-3",
-                "paper-4",
-            },
+            set(
+                (
+                    "paper-2a paper-2b paper-2c paper-corollary-2 paper-corollary-2-separability paper-3 paper-4"
+                ).split()
+            ),
             drawn,
         )
         self.assertIn(f"figures ({len(drawn)} SVG files)", done.out)
@@ -352,17 +327,10 @@ class Limits(CommandTest):
             self.write("piece.txt", " ".join(map(str, tokens)))
             alone = json.loads(
                 self.succeed(
-                    "scan",
-                    "model",
-                    "--tokens",
-                    "piece.txt",
-                    "--lengths",
-                    "64,128",
-                    "--measures",
-                    "weights,separability,model",
-                    "--top-n",
-                    "20",
-                    "--json",
+                    *(
+                        "scan model --tokens piece.txt --lengths 64,128 --measures weights,separability,model "
+                        "--top-n 20 --json"
+                    ).split()
                 ).out
             )
             position = alone["coords"]["position"]
@@ -526,15 +494,10 @@ class Tokens(CommandTest):
             self.succeed(
                 "compare",
                 *DEMO,
-                "--lengths",
-                "128",
-                "--measures",
-                "model",
-                "--each",
-                "head",
-                "--pattern",
-                "bigbird:window=1,random=32,global=0",
-                "--json",
+                *(
+                    "--lengths 128 --measures model --each head --pattern bigbird:window=1,random=32,global=0 "
+                    "--json"
+                ).split(),
             ).out
         )
         self.assertEqual(validate(folder / "each_head/results.json")["metrics"], each_head["metrics"])

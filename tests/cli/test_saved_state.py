@@ -35,20 +35,9 @@ class SavedState(CommandTest):
 
     def test_of_a_simulation(self) -> None:
         arguments = (
-            "converge",
-            "--synthetic",
-            "gaussian",
-            "--dimension",
-            "20",
-            "--horizons",
-            "0.5,1,1.5,2",
-            "--grid",
-            "1500,2000",
-            "--replicates",
-            "40",
-            "--radii",
-            "1",
-        )
+            "converge --synthetic gaussian --dimension 20 --horizons 0.5,1,1.5,2 --grid 1500,2000 "
+            "--replicates 40 --radii 1"
+        ).split()
         terminal = Terminal(*arguments, "--out", "out", cwd=self.folder, env=AT_ONCE)
         terminal.read_until(r"\b[3-8]\d ?%")
         terminal.process.send_signal(signal.SIGINT)
@@ -57,18 +46,8 @@ class SavedState(CommandTest):
 
     def test_of_a_reproduction(self) -> None:
         arguments = (
-            "reproduce",
-            "tokens",
-            "--dimension",
-            "6",
-            "--grid",
-            "60,120,240,480",
-            "--replicates",
-            "4",
-            "--out",
-            "out",
-            "--quiet",
-        )
+            "reproduce tokens --dimension 6 --grid 60,120,240,480 --replicates 4 --out out --quiet"
+        ).split()
         self.succeed(*arguments)
         whole = validate(self.folder / "out/results.json")["metrics"]
         sums = {path: path.stat().st_mtime_ns for path in self.folder.glob("out/*/results.json.sha256")}
@@ -102,14 +81,7 @@ class SavedState(CommandTest):
                 name, " ".join(str((i * i + 3 * i * (k + 1) + i // 41 * (k + 2)) % 41) for i in range(288))
             )
         arguments = (
-            "plan",
-            "model",
-            "--tokens",
-            "a.txt",
-            "b.txt",
-            "--confirm",
-            "c.txt",
-            "--lengths",
+            *"plan model --tokens a.txt b.txt --confirm c.txt --lengths".split(),
             96,
             "--random-plans",
             3,

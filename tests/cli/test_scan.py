@@ -88,8 +88,7 @@ class Files(ScanTest):
             rows = list(csv.DictReader(file))
         named = [(int(r["layer"]), int(r["head"]), int(r["length"])) for r in rows]
         self.assertEqual(
-            named,
-            [(l, h, n) for l in coords["layer"] for h in coords["head"] for n in coords["length"]],
+            named, [(l, h, n) for l in coords["layer"] for h in coords["head"] for n in coords["length"]]
         )
         of_heads = {
             name: cells(metric)
@@ -361,14 +360,7 @@ class Models(CommandTest):
     def test_the_table_names_roles(self) -> None:
         self.phantom("ghost", 6)
         done = self.succeed(
-            "scan",
-            "ghost",
-            "--tokens",
-            "ghost/repeated.txt",
-            "--lengths",
-            "32,64,128",
-            "--measures",
-            "weights,roles",
+            *"scan ghost --tokens ghost/repeated.txt --lengths 32,64,128 --measures weights,roles".split()
         )
         header = next(line for line in done.out.splitlines() if line.startswith("layer "))
         column = header.index("role")

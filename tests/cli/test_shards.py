@@ -19,26 +19,14 @@ COMMANDS = {
     "scan of hidden states": (
         "scan",
         DEMO,
-        "--x",
-        "hidden",
-        "--normalizer",
-        "sparsemax",
-        "--layers",
-        "1-3",
-        "--measures",
-        "weights,coverage",
-        "--lengths",
-        "64,100",
+        *(
+            "--x hidden --normalizer sparsemax --layers 1-3 --measures weights,coverage --lengths 64,100"
+        ).split(),
     ),
     "compare": (
         "compare",
         DEMO,
-        "--normalizer",
-        "ssmax,sparsemax",
-        "--measures",
-        "weights,distance",
-        "--lengths",
-        "64,100",
+        *"--normalizer ssmax,sparsemax --measures weights,distance --lengths 64,100".split(),
     ),
     "compare each head": ("compare", DEMO, "--normalizer", "ssmax", "--each", "head", *QUICK),
     "compare each layer": ("compare", DEMO, "--pattern", "window:size=16", "--each", "layer", *QUICK),
@@ -46,16 +34,7 @@ COMMANDS = {
     "validate": (
         "validate",
         DEMO,
-        "--pattern",
-        "topk:k=16",
-        "--lengths",
-        "64",
-        "--permutations",
-        "99",
-        "--resamples",
-        "99",
-        "--replicates",
-        "3",
+        *"--pattern topk:k=16 --lengths 64 --permutations 99 --resamples 99 --replicates 3".split(),
     ),
 }
 # These read the texts that the others only measure.
@@ -103,13 +82,7 @@ class Shards(SharesTest):
             str(DEMO),
             "--text",
             *self.documents[:3],
-            "--normalizer",
-            "ssmax",
-            "--fit",
-            "fit.txt",
-            "--confirm",
-            "unseen.txt",
-            "unseen2.txt",
+            *"--normalizer ssmax --fit fit.txt --confirm unseen.txt unseen2.txt".split(),
             *QUICK,
         ]
         self.succeed(*words, "--out", "one", "--quiet")
@@ -168,17 +141,7 @@ class Shards(SharesTest):
         (model / "vocab.txt").write_text("\n".join(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words)))
         for k in range(2):
             self.write(f"said{k}.txt", "The cat sat On the Mat " * (2 + k))
-        command = [
-            "scan",
-            "words",
-            "--text",
-            "said0.txt",
-            "said1.txt",
-            "--measures",
-            "weights",
-            "--lengths",
-            "8",
-        ]
+        command = "scan words --text said0.txt said1.txt --measures weights --lengths 8".split()
         for k, lower in ((1, "true"), (2, "false")):
             (model / "tokenizer_config.json").write_text(f'{{"do_lower_case": {lower}}}')
             self.shard(f"{k}/2", f"part{k}", *command)
@@ -193,14 +156,9 @@ class Shards(SharesTest):
             "model",
             "--tokens",
             *texts,
-            "--layers",
-            "0",
-            "--lengths",
-            "96",
-            "--normalizer",
-            "relu:power=60,alpha=0,ssmax",
-            "--measures",
-            "weights,model",
+            *(
+                "--layers 0 --lengths 96 --normalizer relu:power=60,alpha=0,ssmax --measures weights,model"
+            ).split(),
         ]
 
     def test_what_breaks_beyond_the_rows_that_are_measured_is_left_out(self) -> None:
@@ -237,17 +195,7 @@ class Memory(SharesTest):
         make_gpt2(self.folder / "model", layers=1, heads=1, width=8, positions=64)
         self.ids(200000)
         self.write("list.txt", "ids.txt\n" * 200)  # 160 MB of ids
-        words = [
-            "scan",
-            "model",
-            "--tokens",
-            "@list.txt",
-            "--measures",
-            "weights",
-            "--lengths",
-            "64",
-            "--quiet",
-        ]
+        words = "scan model --tokens @list.txt --measures weights --lengths 64 --quiet".split()
         one = self.peak(*words, "--out", "one")
         for part in (1, 2):
             self.assertLess(self.peak(*words, "--shard", f"{part}/2", "--out", f"part{part}"), 0.7 * one)
@@ -269,18 +217,9 @@ class Memory(SharesTest):
         self.ids(120000)
         self.refuse(
             RESOURCE,
-            "scan",
-            "model",
-            "--tokens",
-            "ids.txt",
-            "--measures",
-            "distance",
-            "--lengths",
-            "120000",
-            "--shard",
-            "1/2",
-            "--out",
-            "out",
+            *(
+                "scan model --tokens ids.txt --measures distance --lengths 120000 --shard 1/2 --out out"
+            ).split(),
             says="of memory",
             limits={resource.RLIMIT_AS: 600 << 20},
         )

@@ -11,21 +11,10 @@ from tests.cli.terminal import Terminal
 from tests.results.schema import validate, validate_text
 
 SMALL = (
-    "converge",
-    "--synthetic",
-    "gaussian",
-    "--dimension",
-    "6",
-    "--horizons",
-    "0.5,2",
-    "--grid",
-    "60:480:4",
-    "--replicates",
-    "4",
-    "--radii",
-    "1,2",
-    "--threads",
-    "2",
+    *(
+        "converge --synthetic gaussian --dimension 6 --horizons 0.5,2 --grid 60:480:4 --replicates 4 --radii "
+        "1,2 --threads 2"
+    ).split(),
 )
 
 
@@ -94,20 +83,9 @@ class Synthetic(CommandTest):
 
     def test_an_interrupted_run_goes_on(self) -> None:
         arguments = (
-            "converge",
-            "--synthetic",
-            "gaussian",
-            "--dimension",
-            "20",
-            "--horizons",
-            "0.5,1,1.5,2",
-            "--grid",
-            "1500,2000",
-            "--replicates",
-            "40",
-            "--radii",
-            "1",
-        )
+            "converge --synthetic gaussian --dimension 20 --horizons 0.5,1,1.5,2 --grid 1500,2000 "
+            "--replicates 40 --radii 1"
+        ).split()
         whole = json.loads(self.succeed(*arguments, "--json").out)["metrics"]
         journal = self.folder / "out/journal/part-1-of-1.journal"
         terminal = Terminal(

@@ -13,17 +13,7 @@ from tests.places import ROOT
 
 DEMO = ROOT / "demo/model"
 TASKS = ("copy", "passkey", "keys", "values", "trace", "replay", "repeats")
-KEYS = [
-    "task",
-    "prompt",
-    "answer",
-    "control",
-    "source",
-    "distance",
-    "prompt_text",
-    "answer_text",
-    "tokenizer",
-]
+KEYS = "task prompt answer control source distance prompt_text answer_text tokenizer".split()
 TEXTS = ("prompt_text", "answer_text")
 
 

@@ -69,19 +69,7 @@ def commands(trial: Trial) -> list[tuple[tuple[str, ...], list[str]]]:
     (trial.folder / text[1]).mkdir()
     for path in (ROOT / "demo/model").iterdir():
         shutil.copyfile(path, trial.folder / text[1] / path.name)
-    task = (
-        "task",
-        "copy",
-        "--model",
-        text[1],
-        "--text",
-        text[0],
-        "--length",
-        "96",
-        "--cases",
-        "2",
-        "--quiet",
-    )
+    task = ("task", "copy", "--model", text[1], "--text", text[0], *"--length 96 --cases 2 --quiet".split())
     trial.write("list.txt", "a.txt\nb.txt\n")
     both = ["of-scan", "of-scan/results.json"]
     return [

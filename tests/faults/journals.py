@@ -99,15 +99,7 @@ def journals(trial: Trial) -> None:
 
     def merge(codes: set[int]) -> int:
         done = trial.run(
-            "merge",
-            "part1",
-            "part2",
-            "--out",
-            "merged",
-            "--quiet",
-            codes=codes,
-            changes=True,
-            shell=AS_MEMORY,
+            *"merge part1 part2 --out merged --quiet".split(), codes=codes, changes=True, shell=AS_MEMORY
         )
         if done.code == 0 and honest and numbers_of(trial.folder / "merged") != whole:
             raise Fault("a damaged journal gave other numbers")

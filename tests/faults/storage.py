@@ -156,11 +156,7 @@ def failing_calls(trial: Trial) -> None:
     when = trial.draw.randrange(1, 9 if call == "write" else 4)
     before = (
         strace,
-        "-f",
-        "-qq",
-        "-o",
-        "/dev/null",
-        "-e",
+        *"-f -qq -o /dev/null -e".split(),
         f"trace={call}",
         "-e",
         f"inject={call}:error={error}:when={when}{lasting}",

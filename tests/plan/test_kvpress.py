@@ -22,11 +22,7 @@ MISSING = [name for name in ("torch", "transformers", "kvpress") if not importli
 TOKENS = 96
 VOCABULARY = 41
 TOLERANCE = 1e-3  # nats; both compute in float32, and agree to 1e-5
-HEADS = {
-    (0, 0): "sinks:sinks=2,window=6",
-    (0, 1): "window:size=9",
-    (1, 1): "sinks:window=20",
-}
+HEADS = {(0, 0): "sinks:sinks=2,window=6", (0, 1): "window:size=9", (1, 1): "sinks:window=20"}
 
 
 def write_model(folder, family: str, **config) -> None:
@@ -110,16 +106,9 @@ class PressTest(CommandTest):
         """The same by headgauge scan: differences of the means over the first tokens."""
         lengths = ",".join(str(length) for length in range(2, TOKENS + 1))
         done = self.succeed(
-            "scan",
-            "model",
-            "--tokens",
-            "ids.txt",
-            "--lengths",
+            *"scan model --tokens ids.txt --lengths".split(),
             lengths,
-            "--json",
-            "--quiet",
-            "--measures",
-            "model",
+            *"--json --quiet --measures model".split(),
             *options,
         )
         means = json.loads(done.out)["metrics"]["loss"]["values"]
@@ -180,14 +169,7 @@ class Kvpress(PressTest):
         self.write("other.json", json.dumps(plan))
         self.refuse(
             UNSUPPORTED,
-            "plan",
-            "model",
-            "--plan",
-            "other.json",
-            "--export",
-            "kvpress",
-            "--out",
-            "more",
+            *"plan model --plan other.json --export kvpress --out more".split(),
             says="key-value head 0.1",
         )
 

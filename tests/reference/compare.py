@@ -20,22 +20,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tests.reference.catalogue import (
-    GROUPS,
-    Tolerance,
-    base_name,
-    expected_metrics,
-    group_of,
-    tolerance_of,
-)
+from tests.reference.catalogue import GROUPS, Tolerance, base_name, expected_metrics, group_of, tolerance_of
 from tests.reference.oracle import Oracle
-from tests.reference.results_io import (
-    Results,
-    demanded_groups,
-    read_settings,
-    scanned_heads,
-    to_array,
-)
+from tests.reference.results_io import Results, demanded_groups, read_settings, scanned_heads, to_array
 from tests.reference.settings import Metric
 from tests.reference.sources import Document, dump_document, model_documents
 

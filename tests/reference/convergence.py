@@ -226,13 +226,7 @@ def budget(head: Head, normalizer: Normalizer, draws: int, seed: int) -> Budget:
 
 
 def _budget_errors(
-    normalizer: Normalizer,
-    row: Array,
-    values: Array,
-    kept: Array,
-    points: list[int],
-    t: int,
-    full: Array,
+    normalizer: Normalizer, row: Array, values: Array, kept: Array, points: list[int], t: int, full: Array
 ) -> Array:
     """||o_k - o|| with the first k of the keys `kept`, weighed as if there were no others."""
     errors = np.zeros(len(points))

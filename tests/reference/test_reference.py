@@ -54,13 +54,7 @@ from tests.reference.sensitivity import (
     spectral,
     top2_directions,
 )
-from tests.reference.separability import (
-    LOCAL_ROWS,
-    NULL_ROWS,
-    SPHERE_ROWS,
-    Draws,
-    separability_rows,
-)
+from tests.reference.separability import LOCAL_ROWS, NULL_ROWS, SPHERE_ROWS, Draws, separability_rows
 from tests.reference.settings import Settings
 from tests.reference.weights import BEYOND, DOUBT, entropy, keys_for_mass, row_values
 
@@ -176,15 +170,12 @@ class RandomNumbers(unittest.TestCase):
         self.assertTrue((near[:, :8] < 8).all())
 
 
-BEYOND_METRICS = {
-    "entropy",
-    "entropy_normalized",
-    "effective_tokens",
-    "participation_ratio",
-    "max_weight",
-    "mass_90",
-    "attention_distance",
-}
+BEYOND_METRICS = set(
+    (
+        "entropy entropy_normalized effective_tokens participation_ratio max_weight mass_90 "
+        "attention_distance"
+    ).split()
+)
 
 
 class Rows(unittest.TestCase):
@@ -356,13 +347,7 @@ class Rows(unittest.TestCase):
             logits, a, _ = self.row(t)
             for name, domain, every, points, excess in (
                 ("separability_null", PAIRING, NULL_ROWS, u, "separability_excess"),
-                (
-                    "separability_null_local",
-                    LOCAL_PAIRING,
-                    LOCAL_ROWS,
-                    u,
-                    "separability_excess_local",
-                ),
+                ("separability_null_local", LOCAL_PAIRING, LOCAL_ROWS, u, "separability_excess_local"),
                 ("separability_sphere", PAIRING, SPHERE_ROWS, sphere.points, None),
             ):
                 to = pairings(3, domain, 2, 1, 1, np.array([t - 1]), np.array([t]))[0]

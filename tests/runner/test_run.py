@@ -244,10 +244,7 @@ class Vitest(unittest.TestCase):
         ]
         self.assertEqual(
             vitest_failures(json.dumps({"testResults": files})),
-            (
-                ["a.test.ts > bad: Error: b1", "b.test.ts: no such module"],
-                ["a.test.ts > late: Error: l1"],
-            ),
+            (["a.test.ts > bad: Error: b1", "b.test.ts: no such module"], ["a.test.ts > late: Error: l1"]),
         )
 
 

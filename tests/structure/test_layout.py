@@ -11,26 +11,10 @@ from tests.places import ROOT
 
 # A module includes itself and those before it.
 ORDER = (
-    "base",
-    "statistics",
-    "results",
-    "kernels",
-    "normalize",
-    "heads",
-    "measures",
-    "convergence",
-    "checkpoint",
-    "tokenize",
-    "tasks",
-    "model",
-    "findings",
-    "scan",
-    "experiments",
-    "plan",
-    "reproduce",
-    "report",
-    "session",
-    "cli",
+    *(
+        "base statistics results kernels normalize heads measures convergence checkpoint tokenize tasks model "
+        "findings scan experiments plan reproduce report session cli"
+    ).split(),
 )
 # Stricter than the order.
 FORBIDDEN = {("convergence", "measures"), ("measures", "convergence")}
@@ -153,14 +137,9 @@ class OneWay(unittest.TestCase):
 
     DOORS: ClassVar = {
         r"\b(?:[Jj]son|basic_json|nlohmann::\w+)::(?:parse|sax_parse|accept)\b": {"strict_json"},
-        r"::open\(|\bfopen\(|\b[io]?fstream\b": {
-            "file",
-            "atomic_file",
-            "temporary",
-            "mapped_file",
-            "memory",
-            "journal_file",
-        },
+        r"::open\(|\bfopen\(|\b[io]?fstream\b": set(
+            ("file atomic_file temporary mapped_file memory journal_file").split()
+        ),
         r"::rename(?:at2?)?\(|\bmk(?:os)?temp\(|\bflock\(": {
             "atomic_file",
             "temporary",
