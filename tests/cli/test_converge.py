@@ -123,28 +123,6 @@ class Checkpoint(ConvergeTest):
         printed = validate_text(done.out, "what --json prints")
         self.assertEqual(printed, validate(self.folder / "out/results.json"))
 
-    def test_any_number_of_threads_gives_the_same_bits(self) -> None:
-        for normalizer in ("softmax", "sparsemax"):
-            runs = [
-                self.converge(
-                    *self.model,
-                    *FEW,
-                    "--threads",
-                    threads,
-                    "--seed",
-                    5,
-                    "--normalizer",
-                    normalizer,
-                    out=f"out{threads}",
-                )
-                for threads in (1, 3)
-            ]
-            self.assertEqual(runs[0]["metrics"], runs[1]["metrics"])
-        other = self.converge(*self.model, *FEW, "--seed", 6, "--normalizer", "sparsemax")
-        for name in ("error_mean", "rate_covariance"):
-            self.assertNotEqual(other["metrics"][name], runs[0]["metrics"][name])
-        self.assertEqual(other["metrics"]["horizon"], runs[0]["metrics"]["horizon"])
-
     def test_three_points_have_no_slope(self) -> None:
         results = self.converge(*self.model, *FEW, "--points", 3, "--measures", "weights")
         self.assertEqual(results["coords"]["tokens"], [16, 39, 96])

@@ -99,12 +99,6 @@ class Patterns(CommandTest):
         for value in flat(both["participation_ratio"]["values"]):
             self.assertLessEqual(value, 13 + 1e-6)
 
-    def test_more_keys_than_a_row_has_is_said_once(self) -> None:
-        arguments = ("scan", "model", "--tokens", "ids.txt", "--lengths", "48,96")
-        done = self.succeed(*arguments, "--pattern", "topk:k=64")
-        said = "note: topk: k = 64 exceeds the number of keys of the first rows; these rows keep all keys\n"
-        self.assertEqual(done.err.count(said), 1, done.err)
-
     def test_sorting_by_what_a_pattern_adds(self) -> None:
         arguments = ("scan", "model", "--tokens", "ids.txt", "--sort", "kept_mass")
         self.succeed(*arguments, "--pattern", "window:size=9", "--measures", "weights,counterfactual")

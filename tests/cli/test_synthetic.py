@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import resource
-import signal
 
-from tests.cli.command import INTERRUPTED, CommandTest, environment
-from tests.cli.terminal import Terminal
-from tests.results.schema import validate, validate_text
+from tests.cli.command import CommandTest
+from tests.results.schema import validate
 
 SMALL = (
     *(
@@ -60,13 +57,6 @@ class Synthetic(CommandTest):
         for h, paper in zip(metrics["horizon"]["values"], metrics["horizon_paper"]["values"]):
             self.assertAlmostEqual(paper, h * 6**0.5)
 
-    def test_json_is_the_file(self) -> None:
-        self.succeed(*SMALL, "--out", "out")
-        printed = json.loads(self.succeed(*SMALL, "--json").out)
-        validate_text(json.dumps(printed), "what --json prints")
-        written = validate(self.folder / "out/results.json")
-        self.assertEqual(printed["metrics"], written["metrics"])
-
     def test_other_laws_and_normalizers(self) -> None:
         for law, *more in (
             ("sphere",),
@@ -80,40 +70,6 @@ class Synthetic(CommandTest):
                 done = self.succeed(*arguments, *more)
                 self.assertIn(f"{law} tokens of dimension 6", done.out)
         self.assertIn("has no known limit", self.succeed(*SMALL, "--normalizer", "topk:k=3").err)
-
-    def test_an_interrupted_run_goes_on(self) -> None:
-        arguments = (
-            "converge --synthetic gaussian --dimension 20 --horizons 0.5,1,1.5,2 --grid 1500,2000 "
-            "--replicates 40 --radii 1"
-        ).split()
-        whole = json.loads(self.succeed(*arguments, "--json").out)["metrics"]
-        journal = self.folder / "out/journal/part-1-of-1.journal"
-        terminal = Terminal(
-            *arguments, "--out", "out", cwd=self.folder, env=environment(HEADGAUGE_JOURNAL_SECONDS="0")
-        )
-        terminal.read_until(r"\b[3-8]\d ?%")
-        terminal.process.send_signal(signal.SIGINT)
-        self.assertEqual(terminal.finish(), INTERRUPTED, terminal.shown)
-        self.assertRegex(
-            terminal.messages()[-1],
-            r"[1-7] of 8 points were finished and saved.*run the same command again to resume",
-        )
-        partial = validate(self.folder / "out/results.json")
-        self.assertTrue(partial["partial"])
-        self.assertTrue(journal.exists())
-        other = ["21" if part == "20" else part for part in arguments]
-        self.refuse(
-            3,
-            *other,
-            "--out",
-            "out",
-            says=("part-1-of-1.journal", "another value of --dimension (20 instead of 21)"),
-        )
-        self.succeed(*arguments, "--out", "out", "--threads", "1")
-        self.assertFalse(journal.parent.exists())
-        results = validate(self.folder / "out/results.json")
-        self.assertFalse(results["partial"])
-        self.assertEqual(results["metrics"], whole)
 
     def test_refused(self) -> None:
         self.refuse_each(

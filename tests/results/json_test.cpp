@@ -321,7 +321,9 @@ TEST(ResultsJson, NamesThePlaceOfAWrongValue) {
   }
   expect_thrown(broken("/flags/0/layer", 1e99), "flags[0]: layer: expected a whole number");
   expect_thrown(broken("/partial", 1), "partial: expected true or false");
-  expect_thrown(broken("/settings", 1), "settings: expected an object");
+  for (const std::string part : {"settings", "text"}) {
+    expect_thrown(broken("/" + part, 1), part + ": expected an object");
+  }
 }
 
 TEST(ResultsJson, EveryTruncationIsBadInput) {

@@ -45,14 +45,6 @@ inBrowser("the first screen", () => {
     expect(await tab.page.textContent("h1")).toBe(`Head ${links[0]}`);
   });
 
-  test("the sentences of a strong and of a weak phantom differ", async () => {
-    const strong = await openKind("phantom-strong");
-    const weak = await openKind("phantom-weak");
-    expect(await strong.page.textContent(".findings ol")).not.toBe(
-      await weak.page.textContent(".findings ol"),
-    );
-  });
-
   test("counts the heads of every flag", async () => {
     const tab = await openKind("scan");
     const { flags } = resultsOf("scan") as unknown as { flags: { name: string }[] };
