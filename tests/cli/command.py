@@ -93,6 +93,12 @@ class CommandTest(unittest.TestCase):
         """A file of token ids that do not repeat with a short period."""
         return self.write(name, " ".join(str(i * i * 7 % vocabulary) for i in range(count)) + "\n")
 
+    def many_ids(self, names: str, tokens: int = 288, vocabulary: int = 41) -> None:
+        """Files of token ids, each of another period."""
+        for k, name in enumerate(names.split()):
+            ids = (i * i + 3 * i * (k + 1) + 5 * k + i // vocabulary * (k + 2) for i in range(tokens))
+            self.write(name, " ".join(str(number % vocabulary) for number in ids))
+
     def phantom(self, name: str, strength: int) -> None:
         """A model whose heads prefer their key by this logit."""
         subprocess.run([PHANTOM, self.folder / name, str(strength)], check=True)
@@ -109,6 +115,11 @@ class CommandTest(unittest.TestCase):
         if arguments[0] == "scan" and "--json" in arguments:
             validate_text(done.out, "what --json prints")
         return done
+
+    def saved(self, *arguments, out: str = "out") -> tuple[dict, Finished]:
+        """What a command saves in a folder, and what it says."""
+        done = self.succeed(*arguments, "--out", out, "--force")
+        return validate(self.folder / out / "results.json"), done
 
     def refuse(self, code: int, *arguments, says=(), form: bool = True, **options) -> str:
         """The message of a run that must fail: with this exit code and one line, with nothing on

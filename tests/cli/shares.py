@@ -49,6 +49,15 @@ class SharesTest(CommandTest):
             )
         self.assertFalse((self.folder / folder / "journal").exists(), "a run that ended keeps no journal")
 
+    def assert_shards_have_the_bits_of_one(self, *words, count: int = 2, at: str = "") -> Finished:
+        done = self.succeed(*words, "--out", f"{at}one")
+        parts = [f"{at}part{k}" for k in range(1, count + 1)]
+        for k, part in enumerate(parts, 1):
+            self.shard(f"{k}/{count}", part, *words)
+        self.succeed("merge", *parts, "--out", f"{at}merged", "--quiet")
+        self.assert_same(f"{at}merged", f"{at}one")
+        return done
+
     def journals(self, folder: str) -> list[Path]:
         return sorted((self.folder / folder / "journal").glob("*.journal"))
 

@@ -78,7 +78,7 @@ class Texts(CommandTest):
 
 class Advice(CommandTest):
     def change_of(self, text: object, heads: tuple[str, ...], normalizer: str) -> float:
-        self.succeed(
+        metrics = self.saved(
             "compare",
             str(ROOT / "demo/model"),
             "--text",
@@ -86,9 +86,9 @@ class Advice(CommandTest):
             *heads,
             "--normalizer",
             normalizer,
-            *"--measures weights --quiet --out one --force".split(),
-        )
-        metrics = validate(self.folder / "one/results.json")["metrics"]
+            *"--measures weights --quiet".split(),
+            out="one",
+        )[0]["metrics"]
         return float(metrics["loss_change"]["values"][1][-1])
 
     def excerpt(self, share: float) -> str:
@@ -146,7 +146,7 @@ class Advice(CommandTest):
         self.assertGreater(len(advised), 2)
         total = 0.0
         for head, normalizer in advised:
-            self.succeed(
+            change = self.saved(
                 "compare",
                 str(ROOT / "demo/model"),
                 "--text",
@@ -155,9 +155,9 @@ class Advice(CommandTest):
                 head,
                 "--normalizer",
                 normalizer,
-                *"--measures weights --quiet --out one --force".split(),
-            )
-            change = validate(self.folder / "one/results.json")["metrics"]["loss_change"]
+                *"--measures weights --quiet".split(),
+                out="one",
+            )[0]["metrics"]["loss_change"]
             value, error = change["values"][1][-1], change["stderr"][1][-1]
             self.assertLess(value, 2 * error, f"{normalizer} raises the loss of head {head}")
             total += value

@@ -39,8 +39,7 @@ class AnswersTest(SharesTest):
         self.write(name, "\n".join(lines) + "\n")
 
     def scan(self, *options: str, out: str = "out") -> dict:
-        self.succeed("scan", "model", *options, *QUICK, "--out", out, "--force", "--quiet")
-        return validate(self.folder / out / "results.json")
+        return self.saved("scan", "model", *options, *QUICK, "--quiet", out=out)[0]
 
 
 class Scan(AnswersTest):
@@ -61,8 +60,7 @@ class Scan(AnswersTest):
         self.assertEqual(results["settings"]["tasks"], ["keys.jsonl"])
 
     def test_without_a_text(self) -> None:
-        self.succeed("scan", "model", "--tasks", "keys.jsonl", "--lengths", "16", "--out", "out", "--quiet")
-        results = validate(self.folder / "out/results.json")
+        results = self.saved("scan", "model", "--tasks", "keys.jsonl", "--lengths", "16", "--quiet")[0]
         self.assertNotIn("loss", results["metrics"])
         self.assertIn("entropy", results["metrics"])
         self.assertEqual(len(results["text"]["names"]), 6)
@@ -80,10 +78,9 @@ class Scan(AnswersTest):
         copy_golden("llama/llama-plain", self.folder / "llama")
         trained = json.loads((self.folder / "llama/config.json").read_text())["max_position_embeddings"]
         self.cases("long.jsonl", "long", 2, length=trained)
-        self.succeed(
-            "scan", "llama", "--tasks", "long.jsonl", "keys.jsonl", *QUICK, "--out", "out", "--quiet"
-        )
-        notices = validate(self.folder / "out/results.json")["notices"]
+        notices = self.saved("scan", "llama", "--tasks", "long.jsonl", "keys.jsonl", *QUICK, "--quiet")[0][
+            "notices"
+        ]
         self.assertTrue(any("2 of 2 cases are longer than the contexts" in one for one in notices), notices)
 
     def test_answers_without_tokens_of_their_own_are_counted(self) -> None:
@@ -91,8 +88,7 @@ class Scan(AnswersTest):
         merged = {"prompt": "The grass is ", "answer": "green"}  # " green" is one token
         words = ("scan", DEMO, "--text", ROOT / "demo/text.txt", "--tasks", "words.jsonl", *QUICK)
         write_cases(self, "words.jsonl", [apart, merged, apart, merged, apart])
-        self.succeed(*words, "--out", "out", "--quiet")
-        results = validate(self.folder / "out/results.json")
+        results = self.saved(*words, "--quiet")[0]
         self.assertEqual(results["metrics"]["answer_loss"]["rows"], [3])
         (notice,) = (one for one in results["notices"] if "left out" in one)
         self.assertEqual(
@@ -164,8 +160,7 @@ class Compare(AnswersTest):
     words = ("--tokens", "ids.txt", "--tasks", "keys.jsonl", "--pattern", "window:size=6")
 
     def compare(self, *options: str, out: str = "out") -> dict:
-        self.succeed("compare", "model", *options, *QUICK, "--out", out, "--force", "--quiet")
-        return validate(self.folder / out / "results.json")
+        return self.saved("compare", "model", *options, *QUICK, "--quiet", out=out)[0]
 
     def test_what_a_window_costs_the_answers(self) -> None:
         results = self.compare(*self.words)
@@ -195,9 +190,4 @@ class Compare(AnswersTest):
             ("alone", ("scan", "model", "--tasks", "keys.jsonl", "--lengths", "16", "--measures", "weights")),
         ):
             with self.subTest(name):
-                self.succeed(*words, "--out", f"{name}/one", "--quiet")
-                parts = [f"{name}/part{k}" for k in (1, 2, 3)]
-                for k, part in enumerate(parts, 1):
-                    self.shard(f"{k}/3", part, *words)
-                self.succeed("merge", *parts, "--out", f"{name}/merged", "--quiet")
-                self.assert_same(f"{name}/merged", f"{name}/one")
+                self.assert_shards_have_the_bits_of_one(*words, count=3, at=f"{name}/")

@@ -26,8 +26,7 @@ class CompareTest(CommandTest):
         self.model = ("model", "--tokens", "ids.txt", "--lengths", "16,96")
 
     def compare(self, *options: str, model: tuple[str, ...] | None = None) -> dict:
-        self.succeed("compare", *(model or self.model), "--out", "out", "--force", "--quiet", *options)
-        return validate(self.folder / "out/results.json")
+        return self.saved("compare", *(model or self.model), "--quiet", *options)[0]
 
 
 class Compare(CompareTest):
@@ -280,14 +279,14 @@ class CompareOnModels(CommandTest):
         confirmed = results["metrics"]["loss_change_confirmed"]
         place = results["coords"]["normalizer"].index("ssmax")
         there = confirmed["values"][1][5][place]
-        self.succeed(
+        alone = self.saved(
             "compare",
             ROOT / "demo/model",
             "--text",
             ROOT / "LICENSE",
-            *"--normalizer ssmax --heads 1.5 --measures weights --out alone".split(),
-        )
-        alone = validate(self.folder / "alone/results.json")["metrics"]["loss_change"]
+            *"--normalizer ssmax --heads 1.5 --measures weights".split(),
+            out="alone",
+        )[0]["metrics"]["loss_change"]
         self.assertAlmostEqual(there, alone["values"][1][-1], delta=1e-5)
 
     def test_what_is_confirmed_on_must_be_another_text(self) -> None:
@@ -344,16 +343,15 @@ class CompareOnModels(CommandTest):
             self.skipTest(f"{model} is absent (HEADGAUGE_TEST_DATA names its root)")
         self.ids(128, vocabulary=53)
         listed = [entry["name"] for entry in json.loads(self.succeed("list", "normalizers", "--json").out)]
-        self.succeed(
+        results = self.saved(
             "compare",
             model,
             "--tokens",
             "ids.txt",
             "--normalizer",
             ",".join(listed),
-            *"--measures weights --lengths 128 --out out --quiet".split(),
-        )
-        results = validate(self.folder / "out/results.json")
+            *"--measures weights --lengths 128 --quiet".split(),
+        )[0]
         self.assertEqual(results["coords"]["normalizer"], ["original", *listed])
         self.assertNotIn(None, flat(results["metrics"]["loss"]["values"]))
 

@@ -39,8 +39,7 @@ def draws(*shape: int, seed: int = 3) -> tuple[list[int], list[float]]:
 
 class ConvergeTest(CommandTest):
     def converge(self, *arguments, out: str = "out") -> dict:
-        self.succeed("converge", *arguments, "--out", out, "--force", "--quiet")
-        return validate(self.folder / out / "results.json")
+        return self.saved("converge", *arguments, "--quiet", out=out)[0]
 
     def absent(self, results: dict, *names: str) -> None:
         """Neither a number nor, where there is none for any head, a metric."""
@@ -172,15 +171,9 @@ class Checkpoint(ConvergeTest):
     def test_a_normalizer_whose_logits_are_cosines_has_no_predicted_rate(self) -> None:
         """H is of queries and keys of any length."""
         for spec, predicted in (("cosine", False), ("sparsemax", False), ("softmax:t=2", True)):
-            done = self.succeed(
-                "converge",
-                *self.model,
-                *FEW,
-                "--normalizer",
-                spec,
-                *"--measures weights --out out --force".split(),
+            results, done = self.saved(
+                "converge", *self.model, *FEW, "--normalizer", spec, *"--measures weights".split()
             )
-            results = validate(self.folder / "out/results.json")
             self.assertEqual(f"{spec} is not softmax(c <q, k>)" in done.err, not predicted, spec)
             if predicted:
                 horizon = results["metrics"]["horizon"]["values"][1][3] / 2
@@ -302,8 +295,7 @@ class Dumps(ConvergeTest):
 
     def test_scores_with_values_have_no_horizon_and_no_cache(self) -> None:
         write_scores(self.folder / "d.safetensors", values=True)
-        done = self.succeed("converge", "d.safetensors", *FEW, "--out", "out")
-        results = validate(self.folder / "out/results.json")
+        results, done = self.saved("converge", "d.safetensors", *FEW)
         self.absent(
             results, "horizon", "horizon_paper", "rate_predicted", "cache_bytes", "cache_bytes_by_layer"
         )
@@ -314,10 +306,7 @@ class Dumps(ConvergeTest):
     def test_bidirectional(self) -> None:
         """All 96 tokens are queries and keys; budgets take the nearest; there is no cache."""
         self.dump(causal="false")
-        done = self.succeed(
-            "converge", "d.safetensors", *FEW, "--grid", "24,48,72,96", "--out", "out", "--force"
-        )
-        results = validate(self.folder / "out/results.json")
+        results, done = self.saved("converge", "d.safetensors", *FEW, "--grid", "24,48,72,96")
         self.assertIs(results["model"]["causal"], False)
         self.present(results, *ONCE, *CURVES, "tokens_for_error")
         self.assertNotIn("cache_bytes", results["metrics"])

@@ -15,8 +15,7 @@ TEXT = "One & two <three>\x07 \u202ewords\u202c, \U0001f987 and\tagain.\n" * 12
 
 class Examples(CommandTest):
     def scan(self, *options: str) -> dict:
-        self.succeed("scan", *options, "--measures", "weights", "--out", "out", "--force", "--quiet")
-        return validate(self.folder / "out/results.json")
+        return self.saved("scan", *options, "--measures", "weights", "--quiet")[0]
 
     def demo(self) -> str:
         shutil.copytree(ROOT / "demo/model", self.folder / "demo")
@@ -80,8 +79,7 @@ class Examples(CommandTest):
 
     def test_a_dump_has_positions_alone(self) -> None:
         make_dump(self.folder / "dump.safetensors", layers=1, heads=2, length=96, width=8)
-        done = self.succeed("scan", "dump.safetensors", "--examples", "2", "--out", "out", "--force")
-        results = validate(self.folder / "out/results.json")
+        results, done = self.saved("scan", "dump.safetensors", "--examples", "2")
         self.assertTrue(results["examples"])
         self.assertEqual(results["passages"], [])
         self.assertIn("gives no text of its tokens", done.err)
@@ -117,8 +115,7 @@ class TokenLosses(CommandTest):
     def compare(self, *options: str) -> dict:
         shutil.copytree(ROOT / "demo/model", self.folder / "demo", dirs_exist_ok=True)
         changed = ["--measures", "model", "--pattern", "sinks:window=12,topk:k=4"]
-        self.succeed("compare", "demo", *options, *changed, "--out", "out", "--force", "--quiet")
-        return validate(self.folder / "out/results.json")
+        return self.saved("compare", "demo", *options, *changed, "--quiet")[0]
 
     def test_the_largest_changes_of_each_intervention_in_their_text(self) -> None:
         self.write("text.txt", TEXT)

@@ -8,7 +8,6 @@ import struct
 from pathlib import Path
 
 from tests.cli.command import BAD_INPUT, UNSUPPORTED, CommandTest
-from tests.results.schema import validate
 
 U32, I32, F32, TEXT, LIST = 4, 5, 6, 8, 9
 WIDTH, HEADS, INNER, VOCABULARY = 32, 2, 64, 256
@@ -81,8 +80,7 @@ class Gguf(CommandTest):
 
     def test_is_measured_on_a_text_with_the_tokenizer_that_is_in_it(self) -> None:
         model = self.file(gguf(metadata()))
-        self.succeed("scan", model, "--text", self.document(), "--lengths", "32", "--out", "out", "--force")
-        results = validate(self.folder / "out/results.json")
+        results = self.saved("scan", model, "--text", self.document(), "--lengths", "32")[0]
         self.assertEqual(results["model"]["family"], "llama")
         self.assertEqual(results["text"]["tokens_total"], [46])
         self.assertEqual(len(results["metrics"]["entropy"]["values"][0]), HEADS)

@@ -60,8 +60,7 @@ class ManyLayers(InterruptTest):
             sorted(path.name for path in (self.folder / "out").iterdir()), ["heads.csv", "results.json"]
         )
 
-        self.succeed("scan", "model", "--tokens", "ids.txt", "--out", "whole", "--quiet")
-        whole = validate(self.folder / "whole/results.json")
+        whole = self.saved("scan", "model", "--tokens", "ids.txt", "--quiet", out="whole")[0]
         self.assertFalse(whole["partial"])
         self.assertEqual(whole["layers_done"], LAYERS)
         compared = 0

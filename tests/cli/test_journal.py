@@ -131,9 +131,7 @@ class Journal(SharesTest):
         """Its journal has the losses of every document under each plan that was tried."""
         moments = random.Random(21)
         make_gpt2(self.folder / "small", layers=8, heads=2, width=16, positions=320)
-        for k, name in enumerate(("a.txt", "b.txt", "c.txt")):
-            ids = ((i * i + 3 * i * (k + 1) + i // 41 * (k + 2)) % 41 for i in range(288))
-            self.write(name, " ".join(map(str, ids)))
+        self.many_ids("a.txt b.txt c.txt")
         words = (
             *"plan small --tokens a.txt b.txt --confirm c.txt --lengths 96 --random-plans 3 --quiet".split(),
         )

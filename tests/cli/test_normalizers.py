@@ -9,7 +9,6 @@ import sys
 from tests.cli.checkpoints import copy_golden, make_dump
 from tests.cli.command import CommandTest
 from tests.places import BINARY, ROOT
-from tests.results.schema import validate
 
 
 def flat(part: object) -> list[float]:
@@ -28,13 +27,12 @@ class EveryNormalizer(CommandTest):
         return json.loads(self.succeed("list", "normalizers", "--json").out)
 
     def scan(self, normalizer: str, *options: str) -> dict:
-        self.succeed(
+        return self.saved(
             *"scan model --tokens ids.txt --normalizer".split(),
             normalizer,
-            *"--lengths 48 --out out --force --quiet".split(),
+            *"--lengths 48 --quiet".split(),
             *options,
-        )
-        return validate(self.folder / "out/results.json")
+        )[0]
 
     def test_each_is_measured_and_keeps_its_word(self) -> None:
         names = [entry["name"] for entry in self.listed()]
@@ -65,16 +63,15 @@ class EveryNormalizer(CommandTest):
 
     def test_long_rows_are_drawn_for_finite_steps(self) -> None:
         for name, drawn in (("relu", True), ("ssmax", False)):
-            self.succeed(
+            results = self.saved(
                 "scan",
                 ROOT / "demo/model",
                 "--text",
                 ROOT / "demo/text.txt",
                 *"--lengths 64,200 --measures sensitivity --normalizer".split(),
                 name,
-                *"--out out --force --quiet".split(),
-            )
-            results = validate(self.folder / "out/results.json")
+                *"--quiet".split(),
+            )[0]
             said = [n for n in results["notices"] if "in rows of more than 128 keys, sensitivity" in n]
             self.assertEqual(bool(said), drawn, name)
             metrics = results["metrics"]

@@ -26,13 +26,12 @@ class Patterns(CommandTest):
         return json.loads(self.succeed("list", "patterns", "--json").out)
 
     def scan(self, pattern: str, *options: str) -> dict:
-        self.succeed(
+        return self.saved(
             *"scan model --tokens ids.txt --pattern".split(),
             pattern,
-            *"--lengths 24,96 --out out --force --quiet".split(),
+            *"--lengths 24,96 --quiet".split(),
             *options,
-        )
-        return validate(self.folder / "out/results.json")
+        )[0]
 
     def test_the_list(self) -> None:
         text = self.succeed("list", "patterns").out

@@ -23,18 +23,14 @@ class Plan(CommandTest):
     def setUp(self) -> None:
         super().setUp()
         copy_golden("gpt2/plain", self.folder / "model")
-        for k, name in enumerate(("a.txt", "b.txt", "c.txt", "d.txt")):
-            numbers = [(i * i + 3 * i * (k + 1) + 5 * k + i // 41 * (k + 2)) % 41 for i in range(288)]
-            self.write(name, " ".join(map(str, numbers)))
+        self.many_ids("a.txt b.txt c.txt d.txt")
         self.texts = ("model", "--tokens", "a.txt", "b.txt", "--confirm", "c.txt", "d.txt")
 
     def make(self, *options) -> dict:
-        self.succeed("plan", *self.texts, *FEW, "--out", "out", "--force", "--quiet", *options)
-        return validate(self.folder / "out/results.json")
+        return self.saved("plan", *self.texts, *FEW, "--quiet", *options)[0]
 
     def test_a_plan_is_made_confirmed_and_followed(self) -> None:
-        done = self.succeed("plan", *self.texts, *FEW, "--curve", 0.25, "--out", "out")
-        results = validate(self.folder / "out/results.json")
+        results, done = self.saved("plan", *self.texts, *FEW, "--curve", 0.25)
         self.assertEqual(results["command"], "plan")
         self.assertEqual(results["coords"]["budget"], ["50 %", "25 %"])
         for word in (
@@ -84,8 +80,9 @@ class Plan(CommandTest):
         plan["heads"] = [{"layer": 0, "kv_head": 1, "pattern": "sinks:sinks=2,window=6"}]
         self.write("one.json", json.dumps(plan))
         few = ("--lengths", 96, "--replicates", 4, "--points", 3, "--measures", "weights")
-        self.succeed("converge", "model", "--tokens", "a.txt", *few, "--plan", "one.json", "--out", "needs")
-        values = validate(self.folder / "needs/results.json")["metrics"]["horizon"]["values"]
+        values = self.saved(
+            "converge", "model", "--tokens", "a.txt", *few, "--plan", "one.json", out="needs"
+        )[0]["metrics"]["horizon"]["values"]
         self.assertIsNone(values[0][1])
         self.assertIsNotNone(values[0][0])
         self.assertIsNotNone(values[1][1])
@@ -234,8 +231,7 @@ class Plan(CommandTest):
     def test_a_model_without_a_loss_is_judged_by_its_output(self) -> None:
         copy_golden("bert/plain", self.folder / "bert")
         few = ("--lengths", 48, "--random-plans", 3, "--curve", 0.25)
-        done = self.succeed("plan", "bert", *self.texts[1:], *few, "--out", "out")
-        results = validate(self.folder / "out/results.json")
+        results, done = self.saved("plan", "bert", *self.texts[1:], *few)
         self.assertEqual(results["settings"]["judged_by"], "output")
         self.assertEqual(results["metrics"]["planned_change"]["unit"], "1")
         for words in (

@@ -19,9 +19,7 @@ class PlanAnswers(CommandTest):
     def setUp(self) -> None:
         super().setUp()
         copy_golden("gpt2/plain", self.folder / "model")
-        for k, name in enumerate(("a.txt", "b.txt")):
-            numbers = [(i * i + 3 * i * (k + 1) + 5 * k + i // 41 * (k + 2)) % 41 for i in range(400)]
-            self.write(name, " ".join(map(str, numbers)))
+        self.many_ids("a.txt b.txt", 400)
         cases = likeliest(self, "model", [60] * 24)
         self.tasks("search.jsonl", "said", cases[:8])
         self.tasks("confirm.jsonl", "also", cases[8:])
@@ -60,8 +58,7 @@ class PlanAnswers(CommandTest):
         )
         # The plan does to these cases what compare says.
         words = ("compare", "model", "--tasks", "confirm.jsonl", "--plan", "out/plan.json")
-        self.succeed(*words, "--lengths", 16, "--measures", "weights", "--out", "one", "--quiet")
-        results = validate(self.folder / "one/results.json")
+        results = self.saved(*words, "--lengths", 16, "--measures", "weights", "--quiet", out="one")[0]
         self.assertEqual(results["settings"]["plan"], ["out/plan.json"])
         self.assertEqual(results["settings"]["pattern"], "none", "a plan is no pattern")
         self.assertTrue(any("--plan out/plan.json" in line["next"] for line in results["summary"]))

@@ -89,12 +89,7 @@ class Probe(SharesTest):
             ("compare", ("compare", DEMO, *PROBES, "--pattern", "window:size=20", *QUICK)),
         ):
             with self.subTest(name):
-                self.succeed(*words, "--out", f"{name}/one", "--quiet")
-                parts = [f"{name}/part{k}" for k in (1, 2)]
-                for k, part in enumerate(parts, 1):
-                    self.shard(f"{k}/2", part, *words)
-                self.succeed("merge", *parts, "--out", f"{name}/merged", "--quiet")
-                self.assert_same(f"{name}/merged", f"{name}/one")
+                self.assert_shards_have_the_bits_of_one(*words, at=f"{name}/")
 
     def test_another_probe_is_another_run(self) -> None:
         words = ("scan", DEMO, "--text", TEXT, *QUICK)

@@ -11,7 +11,6 @@ from pathlib import Path
 from tests.cli.checkpoints import copy_golden, make_gpt2
 from tests.cli.command import BAD_INPUT, CommandTest
 from tests.cli.terminal import Terminal
-from tests.results.schema import validate
 
 
 class Change(CommandTest):
@@ -62,13 +61,8 @@ class Change(CommandTest):
             with path.open("r+b") as file:
                 file.write(path.read_bytes())
 
-        texts = []
-        for k in range(3):
-            texts.append(f"{k}.txt")
-            self.write(
-                texts[k],
-                " ".join(str((i * i + 3 * i * (k + 1) + i // 41 * (k + 2)) % 41) for i in range(320)),
-            )
+        texts = ["0.txt", "1.txt", "2.txt"]
+        self.many_ids(" ".join(texts), 320)
         for command, at in (
             (
                 ("compare", "model", "--tokens", "ids.txt", "--normalizer", "sparsemax,ssmax"),
@@ -92,8 +86,7 @@ class Sums(CommandTest):
     def test_are_those_of_the_files_that_were_read(self) -> None:
         model = copy_golden("gpt2/plain", self.folder / "model")
         self.ids(64)
-        self.succeed("scan", "model", "--tokens", "ids.txt", "--out", "out", "--quiet")
-        described = validate(self.folder / "out/results.json")["model"]
+        described = self.saved("scan", "model", "--tokens", "ids.txt", "--quiet")[0]["model"]
         config = (model / "config.json").read_bytes()
         self.assertEqual(described["config_sha256"], hashlib.sha256(config).hexdigest())
         raw = (model / "model.safetensors").read_bytes()

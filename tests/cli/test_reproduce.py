@@ -393,8 +393,7 @@ class Limits(CommandTest):
         arguments = ("reproduce", "limits", "model", "--tokens", "ids.txt")
         text = self.succeed(*arguments, "--json", "--threads", "1", "--out", "a").out
         validate_text(text, "what --json prints")
-        self.succeed(*arguments, "--quiet", "--threads", "3", "--out", "b")
-        one, other = json.loads(text), validate(self.folder / "b/results.json")
+        one, other = json.loads(text), self.saved(*arguments, "--quiet", "--threads", "3", out="b")[0]
         for key in ("metrics", "claims", "coords", "flags"):
             self.assertEqual(one[key], other[key], key)
 
@@ -527,8 +526,7 @@ class Tokens(CommandTest):
         self.assertEqual(changed, {"model", "all_heads", "each_head"})
 
     def test_without_a_model(self) -> None:
-        self.succeed("reproduce", "tokens", *SMALL, "--out", "out")
-        results = validate(self.folder / "out/results.json")
+        results = self.saved("reproduce", "tokens", *SMALL)[0]
         self.assertFalse((self.folder / "out/model").exists())
         found = verdicts(results)
         self.assertEqual(set(found), TOKENS)

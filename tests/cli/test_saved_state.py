@@ -76,10 +76,7 @@ class SavedState(CommandTest):
 
     def test_of_a_plan(self) -> None:
         copy_golden("gpt2/plain", self.folder / "model")
-        for k, name in enumerate(("a.txt", "b.txt", "c.txt")):
-            self.write(
-                name, " ".join(str((i * i + 3 * i * (k + 1) + i // 41 * (k + 2)) % 41) for i in range(288))
-            )
+        self.many_ids("a.txt b.txt c.txt")
         arguments = (
             *"plan model --tokens a.txt b.txt --confirm c.txt --lengths".split(),
             96,

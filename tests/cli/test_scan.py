@@ -10,7 +10,6 @@ import subprocess
 from tests.cli.checkpoints import copy_golden, make_dump
 from tests.cli.command import CommandTest, environment
 from tests.places import BINARY, DATA
-from tests.results.schema import validate
 
 CAPP = DATA / "models/capp-gpt"
 WIDEST = 100
@@ -38,8 +37,7 @@ class ScanTest(CommandTest):
 
     def scan(self, *options, out: str = "out") -> dict:
         """The results of a scan of the tiny model, from the file."""
-        self.succeed("scan", "model", "--tokens", "ids.txt", *options, "--out", out, "--force", "--quiet")
-        return validate(self.folder / out / "results.json")
+        return self.saved("scan", "model", "--tokens", "ids.txt", *options, "--quiet", out=out)[0]
 
 
 # What a command prints and where, which is nothing of the results.
@@ -285,8 +283,7 @@ class Choices(ScanTest):
     def test_a_text_of_few_rows_has_no_findings(self) -> None:
         for rows, judged in ((3, False), (31, False), (32, True)):
             self.write("few.txt", " ".join(str(7 * i % 41) for i in range(rows)))
-            done = self.succeed("scan", "model", "--tokens", "few.txt", "--out", "few", "--force")
-            results = validate(self.folder / "few/results.json")
+            results, done = self.saved("scan", "model", "--tokens", "few.txt", out="few")
             self.assertEqual(bool(results["summary"]), judged, rows)
             self.assertEqual("no findings and no flags" in done.err, not judged, rows)
             if not judged:
@@ -324,8 +321,7 @@ class Models(CommandTest):
         parts = ["geometry_prismatic", "holes_normal", "external_threads_no", "tolerance_medium",
                  "batch_size_small", "<SOS>", "Milling", "Drilling", "<EOC>"]  # fmt: skip
         self.write("parts.txt", " ".join(parts * 5) + "\n")
-        done = self.succeed("scan", CAPP, "--text", "parts.txt", "--out", "out")
-        results = validate(self.folder / "out/results.json")
+        results, done = self.saved("scan", CAPP, "--text", "parts.txt")
         self.assertEqual(results["text"]["tokens"], [45])
         self.assertEqual(results["coords"]["length"], [32, 45])
         self.assertEqual(len(results["coords"]["layer"]) * len(results["coords"]["head"]), 16)
@@ -339,8 +335,7 @@ class Models(CommandTest):
     def test_phantom(self) -> None:
         self.phantom("ghost", 6)
         arguments = ("scan", "ghost", "--tokens", "ghost/tokens.txt", "--lengths", "32,64,128")
-        self.succeed(*arguments, "--out", "out")
-        results = validate(self.folder / "out/results.json")
+        results = self.saved(*arguments)[0]
         uniform = results["metrics"]["entropy_normalized"]["values"][0][0]
         for value in uniform:
             self.assertAlmostEqual(value, 1, delta=1e-5)
@@ -382,8 +377,7 @@ class Dumps(CommandTest):
         make_dump(self.folder / "dump.safetensors", layers=2, heads=3, length=80, width=4)
 
     def test_what_is_not_there_is_said_after_success(self) -> None:
-        done = self.succeed("scan", "dump.safetensors", "--out", "out")
-        results = validate(self.folder / "out/results.json")
+        results, done = self.saved("scan", "dump.safetensors")
         self.assertEqual(results["coords"]["length"], [32, 64, 80])
         self.assertEqual(results["text"]["tokens"], [80])
         self.assertEqual(results["text"]["tokens_total"], [80])

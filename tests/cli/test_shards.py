@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import resource
-import shutil
 import subprocess
 
 from tests.cli.checkpoints import copy_golden, make_gpt2
 from tests.cli.command import BAD_INPUT, RESOURCE, USAGE, environment
 from tests.cli.shares import DEMO, SharesTest, identity_of
 from tests.places import BINARY
-from tests.results.schema import validate
 
 QUICK = ("--measures", "weights", "--lengths", "64")
 COMMANDS = {
@@ -47,20 +45,10 @@ class Shards(SharesTest):
         command = [word for word in COMMANDS[name] if name != "validate" or word not in ("--replicates", "3")]
         return [*map(str, command), "--text", *texts]
 
-    def one(self, name: str) -> str:
-        self.succeed(*self.words(name), "--out", "one", "--quiet")
-        return "one"
-
     def test_merged_they_have_the_bits_of_one_process(self) -> None:
         for name in COMMANDS:
             with self.subTest(name):
-                reference = self.one(name)
-                for k in range(1, 4):
-                    self.shard(f"{k}/3", f"part{k}", *self.words(name))
-                self.succeed("merge", "part1", "part2", "part3", "--out", "merged", "--quiet")
-                self.assert_same("merged", reference)
-                for folder in ("one", "part1", "part2", "part3", "merged"):
-                    shutil.rmtree(self.folder / folder)
+                self.assert_shards_have_the_bits_of_one(*self.words(name), count=3, at=f"{name}/")
 
     def test_all_in_one_folder_and_more_of_them_than_documents(self) -> None:
         words = ["scan", str(DEMO), "--text", *self.documents[:2], *QUICK]
@@ -85,12 +73,8 @@ class Shards(SharesTest):
             *"--normalizer ssmax --fit fit.txt --confirm unseen.txt unseen2.txt".split(),
             *QUICK,
         ]
-        self.succeed(*words, "--out", "one", "--quiet")
-        self.assertIn("loss_change_confirmed", validate(self.folder / "one/results.json")["metrics"])
-        for k in (1, 2):
-            self.shard(f"{k}/2", f"part{k}", *words)
-        self.succeed("merge", "part1", "part2", "--out", "merged", "--quiet")
-        self.assert_same("merged", "one")
+        self.assert_shards_have_the_bits_of_one(*words)
+        self.assertIn("loss_change_confirmed", self.results("one")["metrics"])
         self.assertEqual(list(self.folder.glob("*.journal")), [], "merge keeps nothing of its own")
 
     def test_default_patterns_that_were_fitted_are_not_asked_for(self) -> None:
@@ -98,13 +82,8 @@ class Shards(SharesTest):
         self.write("short.txt", text[:300])
         few = ("--heads", "0.0-1", "--normalizer", "uniform", "--permutations", "99", "--resamples", "99")
         words = ["validate", str(DEMO), "--text", "short.txt", self.documents[1], "--lengths", "64", *few]
-        self.succeed(*words, "--out", "one", "--quiet")
-        notices = validate(self.folder / "one/results.json")["notices"]
-        self.assertIn("the default patterns fit contexts", " ".join(notices))
-        for k in (1, 2):
-            self.shard(f"{k}/2", f"part{k}", *words)
-        self.succeed("merge", "part1", "part2", "--out", "merged", "--quiet")
-        self.assert_same("merged", "one")
+        done = self.assert_shards_have_the_bits_of_one(*words)
+        self.assertIn("the default patterns fit contexts", done.err)
 
     def test_what_does_not_fit_together_is_named(self) -> None:
         words = ["scan", str(DEMO), "--text", *self.documents[:3], *QUICK]
@@ -162,13 +141,8 @@ class Shards(SharesTest):
         ]
 
     def test_what_breaks_beyond_the_rows_that_are_measured_is_left_out(self) -> None:
-        words = self.breaking()
-        done = self.succeed(*words, "--out", "one")
+        done = self.assert_shards_have_the_bits_of_one(*self.breaking())
         self.assertIn("relu:power=60,alpha=0 is left out: layer 1", done.err)
-        for k in (1, 2):
-            self.shard(f"{k}/2", f"part{k}", *words)
-        self.succeed("merge", "part1", "part2", "--out", "merged", "--quiet")
-        self.assert_same("merged", "one")
 
     def test_usage(self) -> None:
         words = ("scan", DEMO, "--text", *self.documents[:2], *QUICK)

@@ -17,9 +17,7 @@ class Tables(CommandTest):
     def setUp(self) -> None:
         super().setUp()
         copy_golden("gpt2/plain", self.folder / "model")
-        for k, name in enumerate("abcd"):
-            numbers = [(i * i + 3 * i * (k + 1) + 5 * k + i // 41 * (k + 2)) % 41 for i in range(288)]
-            self.write(f"{name}.txt", " ".join(map(str, numbers)))
+        self.many_ids("a.txt b.txt c.txt d.txt")
         self.model = ("model", "--tokens", "a.txt")
 
     def on_terminal(self, columns: int, *arguments) -> str:

@@ -26,8 +26,7 @@ class Validate(CommandTest):
         self.texts = ("model", "--tokens", "a.txt", "b.txt", "c.txt")
 
     def test_says_which_metrics_predict_the_loss(self) -> None:
-        done = self.succeed("validate", *self.texts, *FEW, "--out", "out")
-        results = validate(self.folder / "out/results.json")
+        results, done = self.saved("validate", *self.texts, *FEW)
         self.assertEqual(results["command"], "validate")
         self.assertEqual(results["coords"]["text"], ["a.txt", "b.txt", "c.txt"])
         self.assertEqual(results["settings"]["level"], 0.05)
@@ -64,8 +63,7 @@ class Validate(CommandTest):
         self.assertEqual(results["coords"]["intervention"], ["sparsemax"])
 
     def test_the_default_patterns_fit_short_texts(self) -> None:
-        done = self.succeed("validate", *self.texts, *FEW[2:], "--lengths", 64, "--out", "out")
-        results = validate(self.folder / "out/results.json")
+        results, done = self.saved("validate", *self.texts, *FEW[2:], "--lengths", 64)
         fitted = ["sinks:sinks=4,window=28", "topk:k=16"]
         self.assertEqual(results["coords"]["intervention"][:2], fitted)
         self.assertIn(f"the default patterns fit contexts of 64 tokens: {', '.join(fitted)}", done.err)
@@ -142,11 +140,7 @@ class ValidateTasks(SharesTest):
 
     def test_shards_have_the_bits_of_one_process(self) -> None:
         words = ("validate", "model", *self.texts, *self.window, "--tasks", "first.jsonl", "second.jsonl")
-        self.succeed(*words, "--out", "one", "--quiet")
-        for k in (1, 2):
-            self.shard(f"{k}/2", f"part{k}", *words)
-        self.succeed("merge", "part1", "part2", "--out", "merged", "--quiet")
-        self.assert_same("merged", "one")
+        self.assert_shards_have_the_bits_of_one(*words)
 
     def test_refuses_tasks_that_show_nothing(self) -> None:
         draw = random.Random(5)
