@@ -10,6 +10,7 @@ import unittest
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.cli.checkpoints import copy_golden
 from tests.places import BINARY, PHANTOM
 from tests.results.schema import validate, validate_text
 
@@ -66,6 +67,8 @@ def files_in(folder: Path) -> dict[str, tuple[int, bool]]:
 class CommandTest(unittest.TestCase):
     """Tests with a folder of their own, in which the commands run."""
 
+    tiny_ids = 0  # of ids.txt, beside a tiny model
+
     def setUp(self) -> None:
         if not BINARY.exists():
             self.fail(f"no {BINARY}: build it, or set HEADGAUGE_BINARY")
@@ -74,6 +77,8 @@ class CommandTest(unittest.TestCase):
         self.folder = Path(holder.name).resolve()
         self.written: dict[Path, bytes] = {}
         self.addCleanup(self.validate_results)
+        if self.tiny_ids:
+            self.tiny(self.tiny_ids)
 
     def validate_results(self) -> None:
         """Whatever a test was about: no results.json that headgauge left breaks the format."""
@@ -98,6 +103,11 @@ class CommandTest(unittest.TestCase):
         for k, name in enumerate(names.split()):
             ids = (i * i + 3 * i * (k + 1) + 5 * k + i // vocabulary * (k + 2) for i in range(tokens))
             self.write(name, " ".join(str(number % vocabulary) for number in ids))
+
+    def tiny(self, tokens: int) -> None:
+        """The smallest GPT-2 as `model`, and ids.txt of that many ids."""
+        copy_golden("gpt2/plain", self.folder / "model")
+        self.ids(tokens)
 
     def phantom(self, name: str, strength: int) -> None:
         """A model whose heads prefer their key by this logit."""

@@ -18,8 +18,7 @@ QUICK = ("--lengths", "16,48", "--measures", "weights")
 class AnswersTest(SharesTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(64)
+        self.tiny(64)
         self.cases("keys.jsonl", "keys", 6)
 
     def cases(self, name: str, task: str, count: int, length: int = 30, control: bool = True) -> None:

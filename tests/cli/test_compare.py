@@ -6,7 +6,7 @@ import csv
 import json
 
 from tests.cli.answers import likeliest, write_cases
-from tests.cli.checkpoints import copy_golden, make_dump
+from tests.cli.checkpoints import make_dump
 from tests.cli.command import UNSUPPORTED, USAGE, CommandTest
 from tests.places import DATA, ROOT
 from tests.results.schema import validate
@@ -21,8 +21,7 @@ def flat(part: object) -> list[float]:
 class CompareTest(CommandTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(96)
+        self.tiny(96)
         self.model = ("model", "--tokens", "ids.txt", "--lengths", "16,96")
 
     def compare(self, *options: str, model: tuple[str, ...] | None = None) -> dict:
@@ -290,8 +289,7 @@ class CompareOnModels(CommandTest):
         self.assertAlmostEqual(there, alone["values"][1][-1], delta=1e-5)
 
     def test_what_is_confirmed_on_must_be_another_text(self) -> None:
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(96)
+        self.tiny(96)
         (self.folder / "other.txt").write_text(" ".join(str(i % 7) for i in range(96)))
         base = ("compare", "model", "--tokens", "ids.txt", "--normalizer", "ssmax")
         self.refuse(USAGE, *base, "--confirm", "ids.txt", says="another text than the one that is measured")
@@ -325,8 +323,7 @@ class CompareOnModels(CommandTest):
             )
 
     def test_a_normalizer_that_breaks_the_model_is_left_out(self) -> None:
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(96)
+        self.tiny(96)
         done = self.succeed(
             *(
                 "compare model --tokens ids.txt --normalizer relu:power=60,alpha=0,ssmax --measures weights "

@@ -11,7 +11,7 @@ import unittest
 from array import array
 from pathlib import Path
 
-from tests.cli.checkpoints import copy_golden, make_dump, make_gpt2, read_weights, write_weights
+from tests.cli.checkpoints import make_dump, make_gpt2, read_weights, write_weights
 from tests.cli.command import BAD_INPUT, INTERRUPTED, UNSUPPORTED, USAGE, CommandTest
 from tests.cli.terminal import Terminal
 from tests.places import DATA, ROOT
@@ -56,8 +56,7 @@ class ConvergeTest(CommandTest):
 class Checkpoint(ConvergeTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(128)
+        self.tiny(128)
         self.model = ("model", "--tokens", "ids.txt")
 
     def test_every_metric_is_declared_and_every_declared_one_is_there(self) -> None:
@@ -208,10 +207,7 @@ class Checkpoint(ConvergeTest):
 
 
 class Refused(ConvergeTest):
-    def setUp(self) -> None:
-        super().setUp()
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(128)
+    tiny_ids = 128
 
     def test_grids(self) -> None:
         self.ids(50, name="few.txt")

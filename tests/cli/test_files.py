@@ -12,7 +12,6 @@ import signal
 import subprocess
 from pathlib import Path
 
-from tests.cli.checkpoints import copy_golden
 from tests.cli.command import BAD_INPUT, INTERRUPTED, RESOURCE, USAGE, CommandTest, environment
 from tests.places import BINARY, ROOT
 
@@ -24,8 +23,7 @@ PAGE = 4096
 class FilesTest(CommandTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(64)
+        self.tiny(64)
         self.scan = ("scan", "model", "--tokens", "ids.txt", "--measures", "weights")
         self.out = self.folder / "out"
 

@@ -9,7 +9,7 @@ import os
 import shutil
 import unicodedata
 
-from tests.cli.checkpoints import change_config, copy_golden, make_dump
+from tests.cli.checkpoints import change_config, make_dump
 from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE, CommandTest, Finished, run
 from tests.places import ROOT
 
@@ -22,8 +22,7 @@ SHOWN = "\\x0aheadgauge: all is well\\x1b[2J\\x9b31m\\u202eb"
 class HostileTest(CommandTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(64)
+        self.tiny(64)
         self.made = json.loads(MADE.read_text())
 
     def plain(self, text: str) -> None:

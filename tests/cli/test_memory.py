@@ -117,8 +117,7 @@ class Configs(CommandTest):
 
 class Sets(CommandTest):
     def test_larger_than_the_text_take_no_memory(self) -> None:
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(64)
+        self.tiny(64)
         for command in ("scan", "compare"):
             more = ("--normalizer", "ssmax") if command == "compare" else ()
             self.succeed(
@@ -134,8 +133,7 @@ class Sets(CommandTest):
 
 class Draws(CommandTest):
     def test_that_do_not_fit_are_refused_before_the_work(self) -> None:
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(64)
+        self.tiny(64)
         self.refuse(
             RESOURCE,
             *"converge model --tokens ids.txt --lengths 64 --draws 100000000 --threads 1".split(),
@@ -148,8 +146,7 @@ class Data(CommandTest):
     """A limit of what a process writes to (RLIMIT_DATA), down to where it cannot begin."""
 
     def test_whatever_it_is_a_run_is_done_or_refused(self) -> None:
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(64)
+        self.tiny(64)
         codes = []
         for kilobytes in (*range(800, 1500, 50), 3000, 6000, 100000):
             done = run(
@@ -174,11 +171,9 @@ class Figures(CommandTest):
     def test_whatever_the_limit_they_are_drawn_or_refused(self) -> None:
         """The engine is a library in C, held by one in Rust: neither aborts, and what the engine cannot
         store it does not blame on the results."""
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(64)
+        self.tiny(64)
         self.succeed("scan", "model", "--tokens", "ids.txt", "--measures", "weights", "--out", "out")
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(64)
+        self.tiny(64)
         codes = []
         for kilobytes in (*range(1600, 8000, 200), 60000):
             done = run(

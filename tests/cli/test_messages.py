@@ -69,8 +69,7 @@ class Messages(CommandTest):
         )
 
     def test_an_option_that_is_given_twice(self) -> None:
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(64)
+        self.tiny(64)
         for option, value in (("--top", "3"), ("--lengths", "32"), ("--out", "out")):
             self.refuse(
                 USAGE,

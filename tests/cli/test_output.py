@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import unittest
 
-from tests.cli.checkpoints import copy_golden
 from tests.cli.command import BAD_INPUT, RESOURCE, USAGE, CommandTest, environment, files_in, run
 from tests.places import BINARY
 from tests.results.schema import validate
@@ -18,8 +17,7 @@ from tests.results.schema import validate
 class OutputTest(CommandTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(64)
+        self.tiny(64)
         self.scan = ("scan", "model", "--tokens", "ids.txt", "--measures", "weights")
 
 

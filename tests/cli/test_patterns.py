@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.cli.checkpoints import copy_golden, make_dump
+from tests.cli.checkpoints import make_dump
 from tests.cli.command import UNSUPPORTED, CommandTest
 from tests.places import ROOT
 from tests.results.schema import validate
@@ -17,10 +17,7 @@ def flat(part: object) -> list[float]:
 
 
 class Patterns(CommandTest):
-    def setUp(self) -> None:
-        super().setUp()
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(123)
+    tiny_ids = 123
 
     def listed(self) -> list[dict]:
         return json.loads(self.succeed("list", "patterns", "--json").out)
@@ -139,10 +136,7 @@ class Patterns(CommandTest):
 class WithoutLoss(CommandTest):
     """The model runs without the change that a scan measures its heads under."""
 
-    def setUp(self) -> None:
-        super().setUp()
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(64)
+    tiny_ids = 64
 
     def scan(self, out: str, *options: str) -> tuple[dict, str]:
         words = ("scan", "model", "--tokens", "ids.txt", "--lengths", "24,48", *options)
@@ -207,8 +201,7 @@ class KeepsAll(CommandTest):
 
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(48)
+        self.tiny(48)
         self.ids(48, 31, "other.txt")
 
     def test_is_refused(self) -> None:

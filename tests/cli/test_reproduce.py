@@ -200,8 +200,7 @@ class Limits(CommandTest):
             self.assertEqual(facts["critical_n_is_small"][name], metrics[name]["values"][-1], name)
 
     def test_a_finished_scan_is_judged_as_the_whole_run_is(self) -> None:
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(128)
+        self.tiny(128)
         model = ("model", "--tokens", "ids.txt")
         whole = self.succeed("reproduce", "limits", *model, "--out", "whole")
         again = self.succeed("reproduce", "limits", "--results", "whole", "--out", "again")
@@ -240,8 +239,7 @@ class Limits(CommandTest):
             self.assertIn("reproduce limits MODEL --text FILE does", claim["measured"])
 
     def test_a_scan_that_lacks_something_says_what_to_scan_with(self) -> None:
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(128)
+        self.tiny(128)
         scan = ("scan", "model", "--tokens", "ids.txt", "--lengths", "128", "--top-n", "7")
         self.succeed(*scan, "--measures", "weights", "--out", "scan")
         printed = " ".join(self.succeed("reproduce", "limits", "--results", "scan").out.split())
@@ -269,8 +267,7 @@ class Limits(CommandTest):
 
     def test_answers_of_tasks(self) -> None:
         """Half of the cases right, each case against a scan of it alone; all right tests nothing."""
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(128)
+        self.tiny(128)
         right = likeliest(self, "model", [20, 60] * 10)
         write_cases(self, "right.jsonl", right)
         mixed = [case | {"answer": [1, 2]} if k % 4 > 1 else case for k, case in enumerate(right)]
@@ -358,8 +355,7 @@ class Limits(CommandTest):
 
     def test_what_is_measured_at_other_temperatures(self) -> None:
         """Beside scans with these normalizers."""
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(128)
+        self.tiny(128)
         model = ("model", "--tokens", "ids.txt", "--json")
         results = json.loads(self.succeed("reproduce", "limits", *model).out)
         temperatures = results["coords"]["judged_temperature"]
@@ -388,8 +384,7 @@ class Limits(CommandTest):
             self.assertNotEqual(verdicts(results)[name], "not tested", name)
 
     def test_json_is_the_file_and_threads_do_not_matter(self) -> None:
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(128)
+        self.tiny(128)
         arguments = ("reproduce", "limits", "model", "--tokens", "ids.txt")
         text = self.succeed(*arguments, "--json", "--threads", "1", "--out", "a").out
         validate_text(text, "what --json prints")
@@ -588,8 +583,7 @@ class Refused(CommandTest):
         self.refuse(2, "reproduce", "tokens", "--replicates", "1", says="--replicates", form=False)
 
     def test_files_that_are_not_what_they_should_be(self) -> None:
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(128)
+        self.tiny(128)
         self.ids(100, name="less.txt")
         self.write("other.json", json.dumps({"format": "headgauge.results/1"}))
         self.succeed("reproduce", "tokens", *SMALL, "--out", "made")

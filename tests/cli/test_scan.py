@@ -7,7 +7,7 @@ import json
 import re
 import subprocess
 
-from tests.cli.checkpoints import copy_golden, make_dump
+from tests.cli.checkpoints import make_dump
 from tests.cli.command import CommandTest, environment
 from tests.places import BINARY, DATA
 
@@ -30,10 +30,7 @@ def is_of_layer(metric: dict) -> bool:
 
 
 class ScanTest(CommandTest):
-    def setUp(self) -> None:
-        super().setUp()
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(123)
+    tiny_ids = 123
 
     def scan(self, *options, out: str = "out") -> dict:
         """The results of a scan of the tiny model, from the file."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.cli.checkpoints import copy_golden, make_gpt2
+from tests.cli.checkpoints import make_gpt2
 from tests.cli.command import CommandTest, environment
 from tests.cli.terminal import Terminal
 
@@ -16,10 +16,7 @@ def without_codes(text: str) -> str:
 
 
 class TerminalTest(CommandTest):
-    def setUp(self) -> None:
-        super().setUp()
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(123)
+    tiny_ids = 123
 
     def show(self, *options, model: str = "model", **terminal) -> Terminal:
         arguments = ("scan", model, "--tokens", "ids.txt", *options)

@@ -20,10 +20,7 @@ DOCUMENT = ROOT / "docs/cli.md"
 
 
 class UsageTest(CommandTest):
-    def setUp(self) -> None:
-        super().setUp()
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(64)
+    tiny_ids = 64
 
     def refuse_usage(self, *arguments, says=()) -> None:
         self.refuse(USAGE, *arguments, says=says)

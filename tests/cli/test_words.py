@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-from tests.cli.checkpoints import copy_golden
 from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE, CommandTest
 
 QUICK = ("--lengths", "32", "--measures", "weights", "--json")
@@ -13,8 +12,7 @@ QUICK = ("--lengths", "32", "--measures", "weights", "--json")
 class WordsTest(CommandTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(123)
+        self.tiny(123)
         self.ids(97, vocabulary=37, name="more.txt")
 
     def scan(self, *words, **options) -> dict:
