@@ -1,7 +1,5 @@
 """Answers of task files against a pass of transformers in float64, for a checkpoint and for a live model."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 import unittest

@@ -1,7 +1,5 @@
 """Model types that each had a fault, made tiny; tools/architectures.py runs all of them."""
 
-from __future__ import annotations
-
 import re
 import unittest
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Key-value caches, chunks, padding and copies of a live model under another attention."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import unittest

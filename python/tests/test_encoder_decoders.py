@@ -1,7 +1,5 @@
 """Encoders and decoders of encoder-decoders: outputs unchanged, statistics those of eager attention."""
 
-from __future__ import annotations
-
 import unittest
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Texts that workers of an executor measure: the results of one process, bit for bit."""
 
-from __future__ import annotations
-
 import concurrent.futures
 import importlib.util
 import json

@@ -1,7 +1,5 @@
 """A folder that `headgauge plan --export hf` wrote under torch.compile: the numbers of the same model without it."""
 
-from __future__ import annotations
-
 import unittest
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The folder of `headgauge plan --export` for a GGUF file: its tokenizer is the one that measured the plan."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

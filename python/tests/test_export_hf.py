@@ -1,7 +1,5 @@
 """The folder of `headgauge plan --export hf`: transformers loads it, and decodes what the plan says."""
 
-from __future__ import annotations
-
 import copy
 import json
 import sys

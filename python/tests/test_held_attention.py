@@ -1,7 +1,5 @@
 """Heads that keep first and last keys, all keys or a mean: PyTorch's kernels beside weights in memory."""
 
-from __future__ import annotations
-
 import unittest
 from typing import Any
 from unittest import mock

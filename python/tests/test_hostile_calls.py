@@ -1,7 +1,5 @@
 """Every public call of Python with arguments of other types: an error that says what is wrong, and no crash."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Models of which some layers have no attention: layers keep their numbers."""
 
-from __future__ import annotations
-
 import copy
 import json
 import tempfile

@@ -1,7 +1,5 @@
 """Transformers models as they run: outputs unchanged, statistics those of eager attention."""
 
-from __future__ import annotations
-
 import copy
 import gc
 import tempfile

@@ -1,7 +1,5 @@
 """Changes of a loaded model's attention, measured as the C++ forward pass measures them."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 import threading

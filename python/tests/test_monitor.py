@@ -1,7 +1,5 @@
 """Training is what it is without a monitor, and records are what a scan says."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """A researcher's own measures, normalizers and patterns: equal to headgauge's where they do the same."""
 
-from __future__ import annotations
-
 import concurrent.futures
 import subprocess
 import sys

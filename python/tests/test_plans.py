@@ -1,7 +1,5 @@
 """A live model under patterns and plans: losses of the core, and a cache without the dropped keys."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 import unittest

@@ -1,7 +1,5 @@
 """prove(): what a folder for transformers decodes is what headgauge measures."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Every option stands in signatures, docstrings and the stub, from its one declaration."""
 
-from __future__ import annotations
-
 import inspect
 import subprocess
 import sys

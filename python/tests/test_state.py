@@ -1,7 +1,5 @@
 """What becomes of a model that is measured: its state, its threads, and what it may do meanwhile."""
 
-from __future__ import annotations
-
 import threading
 import unittest
 from typing import Any

@@ -1,7 +1,5 @@
 """A live model under another normalizer: losses of the core, exact gradients, generation."""
 
-from __future__ import annotations
-
 import copy
 import unittest
 from typing import Any

@@ -1,7 +1,5 @@
 """headgauge.task(): the file of the command, from Python."""
 
-from __future__ import annotations
-
 import json
 import os
 import tempfile

@@ -1,8 +1,6 @@
 """The tokenizers that headgauge builds from vocab.json or vocab.txt, against those of transformers; and the table of
 its tokenizer classes (tests/golden/tokenizer/classes.json), which has all of them."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import json

@@ -1,7 +1,5 @@
 """The normalizers in torch alone are those of the core, forward and backward."""
 
-from __future__ import annotations
-
 import unittest
 from typing import Any
 from unittest import mock

@@ -1,7 +1,5 @@
 """docs/tour.ipynb runs, and says what its committed outputs say."""
 
-from __future__ import annotations
-
 import copy
 import unittest
 from pathlib import Path

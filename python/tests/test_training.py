@@ -1,7 +1,5 @@
 """examples/training: what it draws, and that it trains the same bits again."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import subprocess

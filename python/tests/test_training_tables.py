@@ -1,7 +1,5 @@
 """examples/training: tables of logs, and that the page has the numbers of the kept ones."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import unittest

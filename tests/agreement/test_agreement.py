@@ -4,8 +4,6 @@ The reference (tests/reference) shares no code with the library. For each model 
 deviation of every metric and how many values were compared.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,8 +1,6 @@
 """`headgauge compare` against float64 passes of tests/reference/counterfactual.py: losses, their
 changes with standard errors, divergences, output changes and kept mass."""
 
-from __future__ import annotations
-
 import tempfile
 import unittest
 from pathlib import Path

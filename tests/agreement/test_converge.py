@@ -2,8 +2,6 @@
 Llama and of a bidirectional dump: what it draws is drawn again from the same streams of random
 numbers, everything else is float64."""
 
-from __future__ import annotations
-
 import math
 import tempfile
 import unittest

@@ -1,7 +1,5 @@
 """Examples of a scan against the reference: which queries are kept, their keys and the weights."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 import unittest

@@ -4,8 +4,6 @@ The spread of a null over the seeds is compared with the standard error that eac
 every head and for the mean over heads. The figures are those of docs/mathematics.md 7a.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import tempfile

@@ -1,7 +1,5 @@
 """Runs headgauge as a user would: HEADGAUGE_BINARY, or the release build."""
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess

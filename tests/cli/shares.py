@@ -1,7 +1,5 @@
 """Runs of several documents, and what two of them must have in common: all but how long they took."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the docs advise for the demo model, followed: the loss does what the sentence says."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Task files beside a text and alone: what scan and compare say of the answers."""
 
-from __future__ import annotations
-
 import json
 import random
 

@@ -1,7 +1,5 @@
 """Input that is not what it should be: one line that says what, where and what to do."""
 
-from __future__ import annotations
-
 import math
 import resource
 import struct

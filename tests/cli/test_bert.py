@@ -1,7 +1,5 @@
 """The commands on bidirectional models: tiny BERTs, a dump, and all-MiniLM-L6-v2."""
 
-from __future__ import annotations
-
 import json
 import math
 import signal

@@ -1,7 +1,5 @@
 """headgauge converge --tolerance-nats as a user runs it."""
 
-from __future__ import annotations
-
 import json
 import math
 from statistics import mean, stdev

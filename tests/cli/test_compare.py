@@ -1,7 +1,5 @@
 """headgauge compare as a user runs it."""
 
-from __future__ import annotations
-
 import csv
 import json
 

@@ -1,7 +1,5 @@
 """headgauge diff as a user runs it: two scans, changed in ways that are known."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

@@ -1,7 +1,5 @@
 """`scan --examples`: how many, in which text, what is printed, and which commands take it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

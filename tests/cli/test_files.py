@@ -1,7 +1,5 @@
 """What may stand where a file is read or written, and what is left when a run ends before its time."""
 
-from __future__ import annotations
-
 import csv
 import fcntl
 import json

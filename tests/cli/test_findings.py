@@ -1,7 +1,5 @@
 """What is said after a table: what a finding means and which command goes further. Every such command runs."""
 
-from __future__ import annotations
-
 import re
 import shlex
 

@@ -1,7 +1,5 @@
 """The commands on a GGUF file: a random llama of one layer with a tokenizer of single bytes."""
 
-from __future__ import annotations
-
 import json
 import random
 import struct

@@ -1,7 +1,5 @@
 """Rows of dumped scores that are -Inf throughout: they see no key, are left out, and are counted."""
 
-from __future__ import annotations
-
 import math
 import random
 

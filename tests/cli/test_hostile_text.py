@@ -1,8 +1,6 @@
 """Names and values that would move the cursor, colour the screen, begin a line or turn the direction
 of writing, in every place that a terminal shows; and labels that a spreadsheet would run."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

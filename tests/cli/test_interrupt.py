@@ -1,7 +1,5 @@
 """Ctrl-C: what was finished is saved, and is what a complete run would have said."""
 
-from __future__ import annotations
-
 import csv
 import os
 import signal

@@ -1,7 +1,5 @@
 """What a run keeps while it works: after kill -9 the same command goes on, and ends with the same bits."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

@@ -1,7 +1,5 @@
 """The commands on the Llama families: grouped heads, windows, texts beyond the trained context."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

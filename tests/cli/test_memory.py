@@ -1,7 +1,5 @@
 """Memory: what does not fit is refused before the work begins, and what fails is one line."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -1,7 +1,5 @@
 """Messages that once named another cause than the one there was."""
 
-from __future__ import annotations
-
 import json
 import random
 import resource

@@ -1,7 +1,5 @@
 """Every normalizer that `headgauge list normalizers` lists, in a scan."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

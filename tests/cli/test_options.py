@@ -4,8 +4,6 @@ tests/agreement compares scans with the default options; here it is every option
 small that each takes a second.
 """
 
-from __future__ import annotations
-
 import json
 import random
 

@@ -1,7 +1,5 @@
 """Where the output goes and cannot go: full disks, unwritable folders, closed streams."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

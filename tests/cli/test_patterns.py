@@ -1,7 +1,5 @@
 """Every pattern that `headgauge list patterns` lists, in a scan."""
 
-from __future__ import annotations
-
 import json
 
 from tests.cli.checkpoints import make_dump

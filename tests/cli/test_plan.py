@@ -1,7 +1,5 @@
 """headgauge plan as a user runs it, and what takes its plans."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """headgauge plan judged by replay and answers, as a user runs it."""
 
-from __future__ import annotations
-
 import json
 
 import jsonschema

@@ -1,7 +1,5 @@
 """headgauge plan --export: an existing plan, and what a search makes, for other tools."""
 
-from __future__ import annotations
-
 import json
 import random
 

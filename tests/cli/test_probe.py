@@ -1,7 +1,5 @@
 """--probe: tasks that a run generates itself, beside a text and alone."""
 
-from __future__ import annotations
-
 from tests.cli.checkpoints import copy_golden, make_dump
 from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE
 from tests.cli.shares import DEMO, SharesTest

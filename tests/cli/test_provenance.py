@@ -1,7 +1,5 @@
 """A model that changes while it is measured: no numbers of two versions, and none of a wrong sum."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """No command writes over what it reads, or into a folder that it reads: by any name, through any link."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

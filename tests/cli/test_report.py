@@ -1,7 +1,5 @@
 """headgauge report, as a user runs it; what the page does in a browser is in web/test/browser."""
 
-from __future__ import annotations
-
 import json
 import re
 from xml.etree import ElementTree

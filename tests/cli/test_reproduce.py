@@ -1,7 +1,5 @@
 """headgauge reproduce: both papers' figures for the model at hand, as a user runs it."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

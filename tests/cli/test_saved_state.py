@@ -1,7 +1,5 @@
 """What a long run saves of itself is taken up again as it was saved, or not at all."""
 
-from __future__ import annotations
-
 import re
 import signal
 import subprocess

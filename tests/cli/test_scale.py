@@ -1,7 +1,5 @@
 """docs/scale.md as it stands: its commands run, on texts of four lengths, and shards of any number are merged."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Scans that succeed: what is printed, what is written, and that options do what they say."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """headgauge series: checkpoints joined along the step, on the command line."""
 
-from __future__ import annotations
-
 import csv
 import json
 

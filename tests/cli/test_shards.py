@@ -1,7 +1,5 @@
 """Documents that several processes measure: the bits of one process, and a name for what is missing."""
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess

@@ -1,7 +1,5 @@
 """headgauge converge --synthetic: tables, files, resumption, and what is refused."""
 
-from __future__ import annotations
-
 import resource
 
 from tests.cli.command import CommandTest

@@ -1,7 +1,5 @@
 """The lines of every table: headings, and values that end where their titles end."""
 
-from __future__ import annotations
-
 import re
 
 from tests.cli.checkpoints import copy_golden

@@ -1,7 +1,5 @@
 """headgauge task: generated cases, checked by a second reader, and what cannot be generated."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

@@ -1,7 +1,5 @@
 """What a person at a terminal sees: colours, a bar that goes again, lines that fit."""
 
-from __future__ import annotations
-
 import re
 
 from tests.cli.checkpoints import make_gpt2

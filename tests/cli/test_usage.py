@@ -1,7 +1,5 @@
 """Command lines that make no sense, and the help that prevents them."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

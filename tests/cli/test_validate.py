@@ -1,7 +1,5 @@
 """headgauge validate as a user runs it."""
 
-from __future__ import annotations
-
 import random
 import signal
 

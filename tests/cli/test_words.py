@@ -1,7 +1,5 @@
 """Command lines as people write them: MODEL last, lists with spaces, `-` for the standard input, help."""
 
-from __future__ import annotations
-
 import json
 
 from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE, CommandTest

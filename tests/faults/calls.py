@@ -1,7 +1,5 @@
 """Shards of random texts, an --out that meets what is read, and calls of Python with what nobody should give."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

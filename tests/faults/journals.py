@@ -1,7 +1,5 @@
 """Hostile journals: what a run kept is changed, and the run goes on from it, or shares are merged."""
 
-from __future__ import annotations
-
 import json
 import random
 import struct

@@ -1,7 +1,5 @@
 """Good files that hostile ones are made of: made once, by the program itself where it writes them."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import signal

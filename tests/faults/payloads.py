@@ -1,7 +1,5 @@
 """Payloads in names and labels: what a page, a spreadsheet and a terminal would run."""
 
-from __future__ import annotations
-
 import csv
 import html.parser
 import json

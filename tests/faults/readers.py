@@ -1,7 +1,5 @@
 """Hostile files for every reader: each trial changes a good one, and runs what reads it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

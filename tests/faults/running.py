@@ -1,7 +1,5 @@
 """Faults while the program runs: it is killed, its files change, and what it needs runs out."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

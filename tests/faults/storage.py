@@ -1,7 +1,5 @@
 """Faults of the storage: it is full, has a quota, may not be written to, or fails at some call of the system."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A quick part of the attack, the same every time; `make faults` runs the whole. And the oracle itself."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 import unittest

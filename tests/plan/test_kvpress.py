@@ -6,8 +6,6 @@
 Skipped where kvpress is not installed.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import sys

@@ -7,8 +7,6 @@ Prints for each metric how many values were compared, the worst deviation and wh
 tolerance. Exit status 0 when all agree and none is missing, 1 otherwise, 2 on a usage error.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -4,8 +4,6 @@ errors over subsamples, the slope of a log-log fit and key budgets.
 Every subsample is weighed by itself, from its own logits: nothing is shared between replicates.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ The sinks of a head are hidden; then, of the keys that have one vector x, all bu
 logit. The normalizer weighs the keys that are kept, and the null permutes their weights.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ an explicit matrix. Thresholds are found by sorting or by plain bisection. Each 
 `headgauge list normalizers` lists enters itself into the table with @normalizer.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

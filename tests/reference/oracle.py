@@ -1,7 +1,5 @@
 """Every metric of a scan in float64, as labelled arrays, from documents and settings."""
 
-from __future__ import annotations
-
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Functions of one logit with their derivatives, in float64."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Metrics of the sensitivity group, by row (mathematics.md section 4 and 7a)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -7,8 +7,6 @@ The nulls are the same row with its weights permuted among its keys (philox.pair
 of the text or on random ones, in some of the rows.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """A whole scan of a small model: against plain loops, and the comparison finding what is wrong."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Overlaps of top sets: ties with what is left out, short rows, partners."""
 
-from __future__ import annotations
-
 import math
 import unittest
 from typing import Any

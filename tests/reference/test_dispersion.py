@@ -1,7 +1,5 @@
 """Slopes and forecasts of the reference, on curves whose laws are known."""
 
-from __future__ import annotations
-
 import math
 import unittest
 

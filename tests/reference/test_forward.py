@@ -1,7 +1,5 @@
 """The readers and the forward pass: against Hugging Face's float64 golden files, and by shapes."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 import unittest

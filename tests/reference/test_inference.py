@@ -1,7 +1,5 @@
 """Against values of scipy and sums worked out by hand."""
 
-from __future__ import annotations
-
 import unittest
 
 from tests.reference.inference import benjamini_hochberg, freedom_of_difference, p_of_t

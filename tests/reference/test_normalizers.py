@@ -1,7 +1,5 @@
 """The reference's normalizers: golden numbers, sums, and Jacobians against central differences."""
 
-from __future__ import annotations
-
 import math
 import unittest
 

@@ -1,7 +1,5 @@
 """Golden numbers of mathematics.md section 8, bounds, and vectorised forms against plain loops."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import unittest

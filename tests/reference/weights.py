@@ -1,7 +1,5 @@
 """Metrics of the weights group, by row (mathematics.md section 7, G1 and G4, and 7a)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 Other tests import it: `validate(path)` raises InvalidResults with every fault it found.
 """
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from itertools import chain

@@ -1,7 +1,5 @@
 """What tests/run.py makes of the reports of ctest, unittest and Vitest, as those write them."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """The shape of the source tree: who may include whom, and how long a file may get."""
 
-from __future__ import annotations
-
 import re
 import unittest
 from pathlib import Path

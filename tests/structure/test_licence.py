@@ -1,7 +1,5 @@
 """One licence and one version, wherever they stand."""
 
-from __future__ import annotations
-
 import re
 import unittest
 

@@ -1,8 +1,6 @@
 """The names of metrics are spelt out in catalogue/ alone. Elsewhere they are identifiers or types, so that a
 misspelt name does not compile."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Every test that docs/reliability.md names as the holder of a promise is there."""
 
-from __future__ import annotations
-
 import re
 import unittest
 
