@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "faults.hpp"
 #include "headgauge/patterns.hpp"
 #include "headgauge/plan.hpp"
 #include "test_data.hpp"
@@ -49,14 +50,9 @@ class ExportTest : public ::testing::Test {
   }
   // What is thrown names the head and the tool, and nothing is written.
   void expect_refused(PlanFormat format, const std::string& head, const std::string& what) {
-    try {
-      write(format);
-      FAIL() << "nothing was thrown";
-    } catch (const UnsupportedError& error) {
-      const std::string said = error.what();
-      EXPECT_NE(said.find("key-value head " + head + ":"), said.npos) << said;
-      EXPECT_NE(said.find(what), said.npos) << said;
-    }
+    const std::string said = thrown<UnsupportedError>([&] { write(format); });
+    expect_part(said, "key-value head " + head + ":");
+    expect_part(said, what);
     EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
   }
 
@@ -104,13 +100,8 @@ TEST_F(ExportTest, DuoSaysWhatItReallyKeeps) {
   EXPECT_EQ(done.shares[0], "duo keeps 62.1 % of the cache, the plan 46.2 %");
   plan_.measured = {{"measured", {{"cache_share", 0.462}, {"allowed_share", 0.5}}}};
   std::filesystem::remove_all(folder_ / "out");
-  try {
-    write(PlanFormat::duo);
-    FAIL() << "nothing was thrown";
-  } catch (const UnsupportedError& error) {
-    const std::string said = error.what();
-    EXPECT_NE(said.find("expected at most 50 % of the cache, found 62.1 %"), said.npos) << said;
-  }
+  expect_part(thrown<UnsupportedError>([&] { write(PlanFormat::duo); }),
+              "expected at most 50 % of the cache, found 62.1 %");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
   // The same of the plan that was written and read again.
   write_plan(plan_, folder_ / "plan.json");
@@ -236,14 +227,9 @@ TEST_F(ExportTest, TransformersNeedsACheckpoint) {
 TEST(PlanFormats, AreNamed) {
   EXPECT_EQ(plan_format("kvpress"), PlanFormat::kvpress);
   EXPECT_EQ(plan_format_names(), "duo, kvpress, hf, hf-layers");
-  try {
-    plan_format("vllm", "--export");
-    FAIL() << "nothing was thrown";
-  } catch (const UsageError& error) {
-    EXPECT_STREQ(error.what(),
-                 "--export: expected one of duo, kvpress, hf, hf-layers, found \"vllm\"; name "
-                 "formats alone; Run::out is the folder of their files");
-  }
+  EXPECT_EQ(thrown<UsageError>([] { plan_format("vllm", "--export"); }),
+            "--export: expected one of duo, kvpress, hf, hf-layers, found \"vllm\"; name formats "
+            "alone; Run::out is the folder of their files");
 }
 
 }  // namespace

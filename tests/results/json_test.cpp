@@ -257,13 +257,7 @@ TEST(ResultsJson, ClaimsAreThereOnlyWhereThereAreAny) {
 
   auto json = to_json(r);
   json["claims"][1]["verdict"] = "perhaps";
-  try {
-    results_from_json(json, "f");
-    ADD_FAILURE() << "nothing thrown";
-  } catch (const BadInputError& error) {
-    EXPECT_NE(std::string(error.what()).find("f: claims[1]: verdict"), std::string::npos)
-        << error.what();
-  }
+  expect_thrown(any_fault([&] { results_from_json(json, "f"); }), "f: claims[1]: verdict");
 }
 
 TEST(ResultsJson, UnknownKeysAreIgnored) {
