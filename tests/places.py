@@ -1,7 +1,5 @@
 """Where the tests find what is committed, what was built, and the data shared between projects."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What becomes of a model type under headgauge: it works, or is refused by a sentence."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import resource

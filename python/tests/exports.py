@@ -1,7 +1,5 @@
 """Folders that `headgauge plan --export` writes for transformers, of small random models."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import tempfile

@@ -5,8 +5,6 @@
     python hostile.py FOLDER SEED COUNT    # random calls
 """
 
-from __future__ import annotations
-
 import importlib.util
 import inspect
 import random

@@ -1,7 +1,5 @@
 """Answers of task files against a pass of transformers in float64, for a checkpoint and for a live model."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 import unittest
@@ -140,7 +138,3 @@ class Answers(unittest.TestCase):
     def test_a_live_model_has_no_probe(self) -> None:
         with self.assertRaisesRegex(errors.UnsupportedError, "probe: expected a checkpoint"):
             headgauge.scan(self.model, probe=["replay"], lengths=[16])
-
-
-if __name__ == "__main__":
-    unittest.main()

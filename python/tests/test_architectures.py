@@ -1,7 +1,5 @@
 """Model types that each had a fault, made tiny; tools/architectures.py runs all of them."""
 
-from __future__ import annotations
-
 import re
 import unittest
 from pathlib import Path
@@ -44,15 +42,9 @@ class EachType(unittest.TestCase):
         masked = r"DogeAttention: expected a mask that shows keys or hides them"
         parts = r"CLIPModel: .*part by part"
         works = (
-            "afmoe",
-            "exaone4",
-            "vit",
-            "dinov2",
-            "clip_vision_model",
-            "siglip_vision_model",
-            "whisper",
-            "splinter",
-            "tipsv2",
+            *(
+                "afmoe exaone4 vit dinov2 clip_vision_model siglip_vision_model whisper splinter tipsv2"
+            ).split(),
         )
         for kind, refusal in [
             *((kind, "") for kind in works),
@@ -264,7 +256,3 @@ class Changed(unittest.TestCase):
         self.assertEqual(of_layers(model.config, "no_such_attribute"), [None, None])
         with self.assertRaisesRegex(errors.UnsupportedError, r"as many key-value heads each, found \[2, 4\]"):
             headgauge.use(model, plan(layers=2, kv_heads=4))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -338,7 +338,3 @@ class FirstTokens(unittest.TestCase):
         self.assertGreater(len(flagged[0]), 4)
         for others in flagged[1:]:
             self.assertLessEqual(len(others ^ flagged[0]), 0.05 * heads)
-
-
-if __name__ == "__main__":
-    unittest.main()

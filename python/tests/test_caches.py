@@ -1,7 +1,5 @@
 """Key-value caches, chunks, padding and copies of a live model under another attention."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import unittest
@@ -241,7 +239,3 @@ class Models(unittest.TestCase):
                                          encoder_attention_heads=4, decoder_attention_heads=4)  # fmt: skip
         with self.assertRaisesRegex(errors.UnsupportedError, "found both"):
             headgauge.use(transformers.BartForConditionalGeneration(config), "ssmax")
-
-
-if __name__ == "__main__":
-    unittest.main()

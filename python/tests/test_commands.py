@@ -2,7 +2,6 @@
 
 import csv
 import os
-import unittest
 from pathlib import Path
 
 import numpy as np
@@ -161,7 +160,3 @@ class HeadsCsvTest(CommandTest):
             rows = list(csv.DictReader(file))
         found = np.array([float(row["entropy"]) for row in rows])
         np.testing.assert_array_equal(found, results["entropy"].values.ravel())
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -50,7 +50,3 @@ class Configs(unittest.TestCase):
                     (self.refuse if case.name in REFUSED else self.compare)(case, Path(scratch))
                     measured.append(case.name)
         self.assertGreater(len(set(measured) - REFUSED.keys()), 14)
-
-
-if __name__ == "__main__":
-    unittest.main()

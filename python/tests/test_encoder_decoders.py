@@ -1,7 +1,5 @@
 """Encoders and decoders of encoder-decoders: outputs unchanged, statistics those of eager attention."""
 
-from __future__ import annotations
-
 import unittest
 from typing import Any
 
@@ -134,7 +132,3 @@ class EncoderDecoders(unittest.TestCase):
             headgauge.scan(ROOT / "demo/model", ids(), inputs=inputs)
         with self.assertRaisesRegex(errors.BadInputError, "2 texts"):
             headgauge.scan(self.model("t5"), [ids(), ids()], inputs=inputs)
-
-
-if __name__ == "__main__":
-    unittest.main()

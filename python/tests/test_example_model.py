@@ -36,7 +36,3 @@ class ExampleModel(unittest.TestCase):
 
     def test_is_the_one_of_make(self):
         self.assertEqual((ROOT / "tools/smollm.txt").read_text().strip(), _example._WHEEL)
-
-
-if __name__ == "__main__":
-    unittest.main()

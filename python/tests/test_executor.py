@@ -1,7 +1,5 @@
 """Texts that workers of an executor measure: the results of one process, bit for bit."""
 
-from __future__ import annotations
-
 import concurrent.futures
 import importlib.util
 import json
@@ -133,7 +131,3 @@ class Executors(unittest.TestCase):
             self.same(ray, "compare", normalizer=["ssmax"], **QUICK)
         finally:
             ray.shutdown()
-
-
-if __name__ == "__main__":
-    unittest.main()

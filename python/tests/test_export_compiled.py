@@ -1,7 +1,5 @@
 """A folder that `headgauge plan --export hf` wrote under torch.compile: the numbers of the same model without it."""
 
-from __future__ import annotations
-
 import unittest
 from typing import Any
 
@@ -60,7 +58,3 @@ class Compiled(Exported):
                     torch.compile(part, backend="eager")(ids, position_ids=given, use_cache=False)
                 with self.assertRaisesRegex(NotImplementedError, "found several"):
                     part(ids, position_ids=given, use_cache=False)
-
-
-if __name__ == "__main__":
-    unittest.main()

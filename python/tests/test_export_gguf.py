@@ -1,7 +1,5 @@
 """The folder of `headgauge plan --export` for a GGUF file: its tokenizer is the one that measured the plan."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
@@ -96,7 +94,3 @@ class Tokenizers(unittest.TestCase):
                     said = its.apply_chat_template([{"role": "user", "content": "a"}], tokenize=False)
                     self.assertEqual(said, "[user]a")
                     self.assertTrue(headgauge.prove(folder, "the king and the thing").holds)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,5 @@
 """The folder of `headgauge plan --export hf`: transformers loads it, and decodes what the plan says."""
 
-from __future__ import annotations
-
 import copy
 import json
 import sys
@@ -277,7 +275,3 @@ class Served(Exported):
             again = AutoModelForCausalLM.from_pretrained(folder, trust_remote_code=True).eval()
             with torch.no_grad():
                 torch.testing.assert_close(again(ids).logits, model(ids).logits)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -57,7 +57,3 @@ class SmolLm2(unittest.TestCase):
             found = np.asarray(results[name]).squeeze()
             worst = np.abs(found - value).max() / max(1.0, np.abs(value).max())
             self.assertLess(worst, 2e-5, name)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,5 @@
 """Heads that keep first and last keys, all keys or a mean: PyTorch's kernels beside weights in memory."""
 
-from __future__ import annotations
-
 import unittest
 from typing import Any
 from unittest import mock
@@ -315,7 +313,3 @@ class Assisted(unittest.TestCase):
             model(row(40), past_key_values=past)
             with self.assertRaisesRegex(errors.UnsupportedError, "record_past=True"):
                 past.crop(-1)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,5 @@
 """Every public call of Python with arguments of other types: an error that says what is wrong, and no crash."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import subprocess
@@ -107,7 +105,3 @@ class Masked(unittest.TestCase):
         for heads in ([(1.5, 0)], [(0, "1")], ["0.1.5"]):
             with self.assertRaisesRegex(errors.UsageError, "heads: expected"):
                 headgauge.scan(hostile.MODEL, hostile.IDS, **hostile.QUICK, heads=heads)
-
-
-if __name__ == "__main__":
-    unittest.main()

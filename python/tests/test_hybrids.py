@@ -1,7 +1,5 @@
 """Models of which some layers have no attention: layers keep their numbers."""
 
-from __future__ import annotations
-
 import copy
 import json
 import tempfile
@@ -288,7 +286,3 @@ class NumbersOfUse(unittest.TestCase):
             self.assertRaisesRegex(errors.UnsupportedError, "used again.*change all heads"),
         ):
             logits(shared, TEXTS[0])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,5 @@
 """Transformers models as they run: outputs unchanged, statistics those of eager attention."""
 
-from __future__ import annotations
-
 import copy
 import gc
 import tempfile
@@ -553,7 +551,3 @@ class Faults(unittest.TestCase):
             thread.join()
         for k in range(2):
             np.testing.assert_array_equal(found[k]["entropy"].values, alone[k]["entropy"].values)
-
-
-if __name__ == "__main__":
-    unittest.main()

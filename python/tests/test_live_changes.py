@@ -1,7 +1,5 @@
 """Changes of a loaded model's attention, measured as the C++ forward pass measures them."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 import threading
@@ -187,7 +185,3 @@ class Architectures(unittest.TestCase):
     def test_kinds_of_texts_are_not_mixed(self) -> None:
         with self.assertRaisesRegex(errors.BadInputError, "texts or token ids"):
             headgauge.plan(DEMO, ["a text"], confirm=[ids(0, 48)])
-
-
-if __name__ == "__main__":
-    unittest.main()

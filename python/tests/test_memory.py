@@ -67,7 +67,3 @@ class MemoryTest(unittest.TestCase):
             results._repr_html_()
 
         self.assertLess(self.grown(call, 50), 8)
-
-
-if __name__ == "__main__":
-    unittest.main()

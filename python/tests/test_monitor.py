@@ -1,7 +1,5 @@
 """Training is what it is without a monitor, and records are what a scan says."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os
@@ -700,7 +698,3 @@ class Processes(unittest.TestCase):
                 )
             self.assertEqual(len((Path(folder) / "monitor.jsonl").read_text().splitlines()), 1)
         self.assertGreater(float(np.abs(own[0] - own[1]).max()), 1e-5)
-
-
-if __name__ == "__main__":
-    unittest.main()

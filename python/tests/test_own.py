@@ -1,7 +1,5 @@
 """A researcher's own measures, normalizers and patterns: equal to headgauge's where they do the same."""
 
-from __future__ import annotations
-
 import concurrent.futures
 import subprocess
 import sys
@@ -299,7 +297,3 @@ class Own(unittest.TestCase):
             )  # fmt: skip
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertGreater(len(done.stdout.splitlines()), 1)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -68,7 +68,3 @@ class PackageTest(unittest.TestCase):
             self.assertRaisesRegex(ModuleNotFoundError, "^pytorch_lightning: .*run: pip install lightning$"),
         ):
             _ = headgauge.lightning
-
-
-if __name__ == "__main__":
-    unittest.main()

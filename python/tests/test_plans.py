@@ -1,7 +1,5 @@
 """A live model under patterns and plans: losses of the core, and a cache without the dropped keys."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 import unittest
@@ -255,7 +253,3 @@ class Plans(unittest.TestCase):
                 with self.subTest(f"{rule} {options}"), self.assertRaises(kind):
                     headgauge.use(model, rule, **options)
         self.assertEqual(model.config._attn_implementation, "sdpa")
-
-
-if __name__ == "__main__":
-    unittest.main()

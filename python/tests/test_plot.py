@@ -1,7 +1,6 @@
 """Figures with matplotlib."""
 
 import json
-import unittest
 import warnings
 
 import numpy as np
@@ -142,7 +141,3 @@ class PlotTest(ResultsTest):
             plot.curve("entropy", [(0, 99)])
         with self.assertRaises(KeyError):
             plot.scatter("entropy", "nonesuch")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,5 @@
 """prove(): what a folder for transformers decodes is what headgauge measures."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil
@@ -12,15 +10,7 @@ from typing import Any
 from unittest import mock
 
 from commands import BINARY, ROOT
-from exports import (
-    SIZES,
-    VOCABULARY,
-    Exported,
-    by_hand,
-    exported,
-    exported_layers,
-    made,
-)
+from exports import SIZES, VOCABULARY, Exported, by_hand, exported, exported_layers, made
 from test_live import MISSING
 
 import headgauge
@@ -296,7 +286,3 @@ class Layers(unittest.TestCase):
         )
         ids = torch.randint(0, VOCABULARY, (60,), generator=torch.Generator().manual_seed(7)).tolist()
         self.assertFalse(headgauge.prove(folder, ids, length=60).holds)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -372,7 +372,3 @@ class PageTest(ResultsTest):
         page = self.crafted(hostile)._repr_html_()
         self.assertNotIn("<script", page)
         self.assertIn("&lt;script&gt;alert(1)", page)
-
-
-if __name__ == "__main__":
-    unittest.main()

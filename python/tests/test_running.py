@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import unittest
 
 import numpy as np
 from commands import BINARY, MODEL, TEXT, WORDS, CommandTest, quick
@@ -23,16 +22,7 @@ class Stop(Exception):
 class OtherCommandsTest(CommandTest):
     def test_compare_gives_the_numbers_of_the_program(self):
         expected = self.binary(
-            "compare",
-            MODEL,
-            "--text",
-            TEXT,
-            "--normalizer",
-            "ssmax",
-            "--lengths",
-            "32",
-            "--measures",
-            "weights",
+            "compare", MODEL, "--text", TEXT, *"--normalizer ssmax --lengths 32 --measures weights".split()
         )
         found = headgauge.compare(MODEL, WORDS, normalizer=["ssmax"], lengths=32, measures="weights")
         self.assert_same(found, expected)
@@ -315,7 +305,3 @@ class RunningTest(CommandTest):
             thread.join()
         for one, other in zip(found, expected, strict=True):
             self.assert_same(one, other)
-
-
-if __name__ == "__main__":
-    unittest.main()

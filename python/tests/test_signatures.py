@@ -1,7 +1,5 @@
 """Every option stands in signatures and docstrings, from its one declaration."""
 
-from __future__ import annotations
-
 import inspect
 import unittest
 
@@ -33,7 +31,3 @@ class Signatures(unittest.TestCase):
             named = set(inspect.signature(function).parameters)
             self.assertLessEqual({"metrics", "level", "out"}, named)
             self.assertFalse(named & {"text", "tokens", "shard"}, function)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,5 @@
 """What becomes of a model that is measured: its state, its threads, and what it may do meanwhile."""
 
-from __future__ import annotations
-
 import threading
 import unittest
 from typing import Any
@@ -208,7 +206,3 @@ class Threads(unittest.TestCase):
             headgauge.scan(model, ids(), progress=stop, **QUICK)
         self.assertEqual(threading.active_count(), threads)
         self.assertTrue(model.training)
-
-
-if __name__ == "__main__":
-    unittest.main()

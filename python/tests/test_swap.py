@@ -1,7 +1,5 @@
 """A live model under another normalizer: losses of the core, exact gradients, generation."""
 
-from __future__ import annotations
-
 import copy
 import unittest
 from typing import Any
@@ -263,7 +261,3 @@ class Gradients(unittest.TestCase):
                 headgauge.normalize(logits, "softmax", **places)
         hidden = headgauge.normalize(logits, "softmax", end=2)
         self.assertTrue(bool((hidden[..., 2:] == 0).all()))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,5 @@
 """headgauge.task(): the file of the command, from Python."""
 
-from __future__ import annotations
-
 import json
 import os
 import tempfile
@@ -107,7 +105,3 @@ class Tasks(unittest.TestCase):
         with self.assertRaises(TypeError):
             headgauge.task("keys", MODEL, self.file, lenght=96)
         self.assertFalse(self.file.exists())
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,8 +1,6 @@
 """The tokenizers that headgauge builds from vocab.json or vocab.txt, against those of transformers; and the table of
 its tokenizer classes (tests/golden/tokenizer/classes.json), which has all of them."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import json
@@ -209,7 +207,3 @@ class Tokenizers(Folder):
             self.make("gpt2", PAIR, "gpt2", tokenizer_class=name + "Tokenizer")
             with self.subTest(name=name), self.assertRaisesRegex(UnsupportedError, f'found "{name}"'):
                 _core.Tokenizer.load(str(self.folder))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,5 @@
 """The normalizers in torch alone are those of the core, forward and backward."""
 
-from __future__ import annotations
-
 import unittest
 from typing import Any
 from unittest import mock
@@ -125,7 +123,3 @@ class OfTheCore(unittest.TestCase):
                 found = _torch_rules.weigh(logits, rule, visible, position)
                 expected = weigh_visible(logits, rule, visible, position)
                 np.testing.assert_allclose(found, expected, atol=1e-9)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,5 @@
 """docs/tour.ipynb runs, and says what its committed outputs say."""
 
-from __future__ import annotations
-
 import copy
 import unittest
 from pathlib import Path
@@ -49,7 +47,3 @@ class Tour(unittest.TestCase):
                 self.assertEqual(told(after), told(before), before.source)
                 compared += len(told(before))
         self.assertGreater(compared, 8)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,5 @@
 """examples/training: what it draws, and that it trains the same bits again."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import subprocess
@@ -334,7 +332,3 @@ class Trained(unittest.TestCase):
             log = json.loads((Path(folder) / "tasks-entmax-logn-0.003-0.json").read_text("utf-8"))
             self.assertEqual(set(log["test"]), {"1", "2", "4", "8", "16"})
             self.assertLess(log["curve"][-1][1], log["curve"][0][1])
-
-
-if __name__ == "__main__":
-    unittest.main()

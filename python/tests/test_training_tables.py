@@ -1,7 +1,5 @@
 """examples/training: tables of logs, and that the page and its notes have the numbers of the kept ones."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import tempfile
@@ -216,7 +214,3 @@ class Page(unittest.TestCase):
         self.assertTrue(np.isnan(logs.p_of_ranks([(a, b), (a, np.ones(4))])))
         self.assertEqual([logs.shown_p(p) for p in (0.0004, 0.0006, float("nan"))], ["< 0.001", "0.001", "-"])
         self.assertEqual(logs.shown([1.0, 2.0, 3.0]), "2.00 ± 0.58")
-
-
-if __name__ == "__main__":
-    unittest.main()

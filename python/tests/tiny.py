@@ -1,8 +1,6 @@
 """Any configuration of transformers, made tiny: by the names of its numbers, for a library of hundreds has no
 other way to say what is small."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Runs the program, and the reference's comparison of what it wrote."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

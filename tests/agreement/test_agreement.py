@@ -4,8 +4,6 @@ The reference (tests/reference) shares no code with the library. For each model 
 deviation of every metric and how many values were compared.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -78,7 +76,3 @@ class Agreement(unittest.TestCase):
         config = json.loads((model / "config.json").read_text())
         count = min(256, config["n_positions"])
         self.agree(model, [self.random_ids(count, config["vocab_size"])])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,8 +1,6 @@
 """`headgauge compare` against float64 passes of tests/reference/counterfactual.py: losses, their
 changes with standard errors, divergences, output changes and kept mass."""
 
-from __future__ import annotations
-
 import tempfile
 import unittest
 from pathlib import Path
@@ -17,15 +15,7 @@ from tests.results.schema import validate
 
 LENGTHS = [64, 256]
 # The last layers see what the first ones made of float32: relative to the size of a change.
-SPECS = [
-    "ssmax:s=0.3",
-    "softmax1",
-    "entmax:alpha=1.25",
-    "sparsemax",
-    "cosine:g=12",
-    "softpick",
-    "softmax:t=0.8",
-]
+SPECS = "ssmax:s=0.3 softmax1 entmax:alpha=1.25 sparsemax cosine:g=12 softpick softmax:t=0.8".split()
 LOSS, DIVERGENCE, OUTPUT = 2e-4, 2e-4, 1e-4
 
 
@@ -51,10 +41,7 @@ class CompareAgreement(unittest.TestCase):
             self.ids,
             "--lengths",
             ",".join(map(str, LENGTHS)),
-            "--measures",
-            "weights",
-            "--quiet",
-            "--out",
+            *"--measures weights --quiet --out".split(),
             self.folder / "out",
             "--force",
             *options,
@@ -170,7 +157,3 @@ class CompareAgreement(unittest.TestCase):
             for place, length in enumerate(LENGTHS):
                 found = results["metrics"]["queries_losing_keys"]["values"][layer][head][1][place]
                 self.near(found, float(losing[head, :length].mean()), 1e-12, "queries_losing_keys")
-
-
-if __name__ == "__main__":
-    unittest.main()

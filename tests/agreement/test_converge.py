@@ -2,8 +2,6 @@
 Llama and of a bidirectional dump: what it draws is drawn again from the same streams of random
 numbers, everything else is float64."""
 
-from __future__ import annotations
-
 import math
 import tempfile
 import unittest
@@ -233,18 +231,7 @@ class DemoModel(ConvergeTest):
             self.ids,
             "--normalizer",
             normalizer,
-            "--layers",
-            3,
-            "--heads",
-            "3.1,3.4",
-            "--measures",
-            "weights",
-            "--replicates",
-            3,
-            "--draws",
-            2,
-            "--points",
-            5,
+            *"--layers 3 --heads 3.1,3.4 --measures weights --replicates 3 --draws 2 --points 5".split(),
         )
         chosen = [(3, 1), (3, 4)]
         self.check_curves(results, normalizer, chosen, 3)
@@ -369,18 +356,10 @@ class BidirectionalDump(ConvergeTest):
     def test_a_normalizer_that_is_not_pointwise(self) -> None:
         results = self.converge(
             self.path,
-            "--normalizer",
-            "entmax:alpha=1.5",
-            "--heads",
-            "1.1,1.2",
-            "--layers",
-            1,
-            "--measures",
-            "weights",
-            "--replicates",
-            3,
-            "--draws",
-            2,
+            *(
+                "--normalizer entmax:alpha=1.5 --heads 1.1,1.2 --layers 1 --measures weights --replicates 3 "
+                "--draws 2"
+            ).split(),
         )
         self.check_curves(results, "entmax:alpha=1.5", [(1, 1), (1, 2)], 3)
         self.check_budgets(results, "entmax:alpha=1.5", [(1, 1), (1, 2)], 2)
@@ -389,7 +368,3 @@ class BidirectionalDump(ConvergeTest):
         needed = self.check_budgets(self.results, "softmax", self.heads, self.DRAWS)
         self.check_shared_budgets(needed)
         self.assertFalse([name for name in self.results["metrics"] if "cache" in name])
-
-
-if __name__ == "__main__":
-    unittest.main()

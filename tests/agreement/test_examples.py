@@ -1,7 +1,5 @@
 """Examples of a scan against the reference: which queries are kept, their keys and the weights."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 import unittest
@@ -161,11 +159,7 @@ class Examples(unittest.TestCase):
             model,
             "--tokens",
             self.ids(model),
-            "--lengths",
-            "32",
-            "--measures",
-            "weights",
-            "--out",
+            *"--lengths 32 --measures weights --out".split(),
             self.folder,
             "--quiet",
         )
@@ -198,7 +192,3 @@ class Examples(unittest.TestCase):
             self.skipTest(f"{model} is absent (HEADGAUGE_TEST_DATA names its root)")
         texts = [token_ids(model)[:256]]
         self.compare(self.scanned(model, texts, 256), model_documents(model, texts, 256, "embedding"), 256)
-
-
-if __name__ == "__main__":
-    unittest.main()

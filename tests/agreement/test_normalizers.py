@@ -4,8 +4,6 @@ From a model the logits differ by the rounding of its forward pass, which a norm
 relu, whose weights are the logits themselves, hands on undiminished where they are near 0.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import tempfile
@@ -99,7 +97,3 @@ class Normalizers(unittest.TestCase):
             {entry["name"]: {p["key"]: p["default"] for p in entry["accepts"]} for entry in listed},
             {name: entry.parameters for name, entry in NORMALIZERS.items()},
         )
-
-
-if __name__ == "__main__":
-    unittest.main()

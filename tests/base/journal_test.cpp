@@ -11,6 +11,7 @@
 
 #include "base/file.hpp"
 #include "base/journal_file.hpp"
+#include "faults.hpp"
 #include "test_data.hpp"
 
 namespace headgauge {
@@ -29,16 +30,6 @@ Bytes bytes(std::string_view text) {
 std::string text(const std::optional<Bytes>& part) {
   if (!part) return "nothing";
   return {reinterpret_cast<const char*>(part->data()), part->size()};
-}
-
-template <class Call>
-std::string refusal(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "accepted";
 }
 
 // The most memory that this process has had, in KiB.
@@ -135,7 +126,7 @@ TEST(Journal, TellsAgainWhatFailed) {
       continue;
     }
     EXPECT_THROW(journal.find(3, 1), AttentionError);
-    EXPECT_EQ(refusal([&] { journal.find(3, 1); }), "head 3.1: NaN");
+    EXPECT_EQ(thrown<Error>([&] { journal.find(3, 1); }), "head 3.1: NaN");
   }
 }
 
@@ -234,12 +225,12 @@ TEST(Journal, OfAnotherRunIsRefused) {
     journal.flush();
   }
   const auto open = [&](const Journal::Identity& identity) {
-    return refusal([&] {
+    return thrown<Error>([&] {
       Journal journal;
       journal.open(folder.path(), identity, "--out");
     });
   };
-  EXPECT_EQ(open(kRun), "accepted");
+  EXPECT_EQ(open(kRun), "nothing");
   EXPECT_NE(open({{"command", "scan"}, {"--seed", {"5"}}}).find("--seed"), std::string::npos);
   EXPECT_NE(open({{"command", "scan"}}).find("--seed"), std::string::npos);
   auto more = kRun;
@@ -303,7 +294,7 @@ TEST(Journal, AFolderThatIsALinkIsRefused) {
   const TemporaryFolder folder("journal-link"), elsewhere("journal-elsewhere");
   std::filesystem::create_directory_symlink(elsewhere.path(), folder / kJournalFolder);
   Journal journal;
-  const std::string said = refusal([&] { journal.open(folder.path(), kRun, "--out"); });
+  const std::string said = thrown<Error>([&] { journal.open(folder.path(), kRun, "--out"); });
   EXPECT_NE(said.find("found a link"), said.npos) << said;
 }
 
@@ -325,7 +316,7 @@ TEST(Journal, SaysWhatAFileIsInstead) {
                   "another version, headgauge.journal/7; delete it"),
         std::pair("headgauge.journal/1 2 0\n{}\n", "a journal with a damaged header; delete it")}) {
     write_atomically(path, content);
-    const std::string said = refusal([&] { JournalFile{path}; });
+    const std::string said = thrown<Error>([&] { JournalFile{path}; });
     EXPECT_NE(said.find(says), said.npos) << said;
   }
 }
@@ -379,7 +370,7 @@ TEST(Journal, KeepsTheLastStateOfADocument) {
   journal.read_state(5, into);
   EXPECT_EQ(into, state);
   Bytes longer(state.size() + 1);
-  EXPECT_NE(refusal([&] { journal.read_state(5, longer); }), "accepted");
+  EXPECT_NE(thrown<Error>([&] { journal.read_state(5, longer); }), "nothing");
 }
 
 TEST(Journal, JoinsShards) {
@@ -392,7 +383,7 @@ TEST(Journal, JoinsShards) {
     EXPECT_FALSE(journal.has_results());
     EXPECT_TRUE(journal.has_all()) << "of what is not dealt out";
     keep_share(journal);
-    EXPECT_NE(refusal([&] { Journal::merge(folders); }), "accepted") << "not finished";
+    EXPECT_NE(thrown<Error>([&] { Journal::merge(folders); }), "nothing") << "not finished";
     journal.flush(true);
   }
   {
@@ -400,7 +391,7 @@ TEST(Journal, JoinsShards) {
     more.open(folders[1], kRun, "--out");
     more.keep(3, 3, bytes("more"));
     more.flush();
-    EXPECT_NE(refusal([&] { Journal::merge(folders); }), "accepted") << "no longer finished";
+    EXPECT_NE(thrown<Error>([&] { Journal::merge(folders); }), "nothing") << "no longer finished";
     more.flush(true);
   }
   const auto merged = Journal::merge(folders);
@@ -412,9 +403,12 @@ TEST(Journal, JoinsShards) {
     EXPECT_FALSE(merged->computes(document));
     EXPECT_EQ(text(merged->find(1, document)), std::to_string(10 + document));
   }
-  EXPECT_NE(refusal([&] { merged->find(7, 0); }), "accepted") << "a part that no shard has";
-  EXPECT_NE(refusal([&] { Journal::merge({folders[0]}); }).find("no shard 2"), std::string::npos);
-  const std::string twice = refusal([&] { Journal::merge({folders[0], folders[0], folders[1]}); });
+  EXPECT_NE(thrown<Error>([&] { merged->find(7, 0); }), "nothing") << "a part that no shard has";
+  EXPECT_NE(thrown<Error>([&] { Journal::merge({folders[0]}); }).find("no shard 2"),
+            std::string::npos);
+  const std::string twice = thrown<Error>([&] {
+    Journal::merge({folders[0], folders[0], folders[1]});
+  });
   EXPECT_NE(twice.find("each shard once"), std::string::npos) << twice;
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/file.hpp"
+#include "faults.hpp"
 #include "headgauge/base.hpp"
 #include "headgauge/faults.hpp"
 #include "test_data.hpp"
@@ -22,12 +23,7 @@ class MappedFileTest : public ::testing::Test {
   void SetUp() override { std::ofstream(path_) << std::string(3 * kPage, 'a'); }
 
   std::string change(const MappedFile& file) const {
-    try {
-      file.require_unchanged();
-    } catch (const BadInputError& error) {
-      return error.what();
-    }
-    return "";
+    return thrown<BadInputError>([&] { file.require_unchanged(); });
   }
 
   static constexpr std::size_t kPage = 65536;
@@ -43,7 +39,7 @@ class MappedFileTest : public ::testing::Test {
 
 TEST_F(MappedFileTest, SaysWhatChanged) {
   const MappedFile file(path_);
-  EXPECT_EQ(change(file), "");
+  EXPECT_EQ(change(file), "nothing");
   std::ofstream(path_, std::ios::app) << 'b';
   EXPECT_NE(change(file).find("196609 bytes instead of 196608"), std::string::npos);
   std::filesystem::rename(path_, path_ + ".old");

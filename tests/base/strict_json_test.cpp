@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "faults.hpp"
 #include "headgauge/base.hpp"
 
 namespace headgauge {
@@ -13,12 +14,7 @@ std::string nested(std::size_t depth) {
 
 template <class Json>
 std::string refused(const std::string& text) {
-  try {
-    parse_json_object<Json>(text, "file.json", "mend it");
-  } catch (const BadInputError& error) {
-    return error.what();
-  }
-  return "read";
+  return thrown<BadInputError>([&] { parse_json_object<Json>(text, "file.json", "mend it"); });
 }
 
 template <class Json>
@@ -35,7 +31,7 @@ TYPED_TEST(StrictJson, ReadsWhatAPlainParseReads) {
 }
 
 TYPED_TEST(StrictJson, HasALimitOfDepth) {
-  EXPECT_EQ(refused<TypeParam>(nested(64)), "read");
+  EXPECT_EQ(refused<TypeParam>(nested(64)), "nothing");
   for (const std::size_t depth : {65, 80000}) {
     EXPECT_EQ(refused<TypeParam>(nested(depth)),
               "file.json: expected a JSON object, found values nested deeper than 64; mend it");
@@ -43,15 +39,12 @@ TYPED_TEST(StrictJson, HasALimitOfDepth) {
 }
 
 TYPED_TEST(StrictJson, SaysWhatIsWrong) {
-  EXPECT_NE(refused<TypeParam>(R"({"a": 1, "b": {"a": 1}, "a": 2})").find("\"a\" twice"),
-            std::string::npos);
-  EXPECT_NE(refused<TypeParam>(R"({"a": 1e999})").find("a number beyond float64"),
-            std::string::npos);
-  EXPECT_NE(refused<TypeParam>("{\"a\": \"\xff\"}").find("not UTF-8"), std::string::npos);
-  EXPECT_NE(refused<TypeParam>("{\"a\": ").find("the end of the file at byte 6"),
-            std::string::npos);
-  EXPECT_NE(refused<TypeParam>("{} x").find("a syntax error at byte 3"), std::string::npos);
-  EXPECT_NE(refused<TypeParam>("[]").find("a list of 0"), std::string::npos);
+  expect_part(refused<TypeParam>(R"({"a": 1, "b": {"a": 1}, "a": 2})"), "\"a\" twice");
+  expect_part(refused<TypeParam>(R"({"a": 1e999})"), "a number beyond float64");
+  expect_part(refused<TypeParam>("{\"a\": \"\xff\"}"), "not UTF-8");
+  expect_part(refused<TypeParam>("{\"a\": "), "the end of the file at byte 6");
+  expect_part(refused<TypeParam>("{} x"), "a syntax error at byte 3");
+  expect_part(refused<TypeParam>("[]"), "a list of 0");
 }
 
 TEST(JsonText, EscapesWhatActsOnATerminalAndKeepsTheValue) {

@@ -222,6 +222,14 @@ TEST(ResolveFolder, AsksForTheIndexOfShards) {
                [&] { resolve_model(folder.path()); });
   expect_error(ErrorKind::bad_input, {"00002-of-00002", "one of its shards", "name the folder"},
                [&] { resolve_model(folder / "model-00002-of-00002.safetensors"); });
+  fs::create_directories(folder / "parts");
+  for (const auto& [shard, advice] :
+       {std::pair("model-00002-of-00002.safetensors", "name the folder of its index, model.safe"),
+        std::pair("two.safetensors", "if it is a shard, name the folder of its index")}) {
+    write_safetensors(folder / "parts/" + shard, {});
+    expect_error(ErrorKind::bad_input, {shard, advice},
+                 [&] { resolve_model(folder / "parts/" + shard); });
+  }
 }
 
 TEST(ResolveFolder, RefusesAdapters) {

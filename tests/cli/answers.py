@@ -1,7 +1,5 @@
 """Cases of tasks whose answers a model gets right: what it says by itself."""
 
-from __future__ import annotations
-
 import json
 import random
 

@@ -1,7 +1,5 @@
 """Checkpoints for the tests: copies of golden ones, and damaged or made ones."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

@@ -1,7 +1,5 @@
 """Runs headgauge as a user would: HEADGAUGE_BINARY, or the release build."""
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess
@@ -10,6 +8,7 @@ import unittest
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.cli.checkpoints import copy_golden
 from tests.places import BINARY, PHANTOM
 from tests.results.schema import validate, validate_text
 
@@ -66,6 +65,8 @@ def files_in(folder: Path) -> dict[str, tuple[int, bool]]:
 class CommandTest(unittest.TestCase):
     """Tests with a folder of their own, in which the commands run."""
 
+    tiny_ids = 0  # of ids.txt, beside a tiny model
+
     def setUp(self) -> None:
         if not BINARY.exists():
             self.fail(f"no {BINARY}: build it, or set HEADGAUGE_BINARY")
@@ -74,6 +75,8 @@ class CommandTest(unittest.TestCase):
         self.folder = Path(holder.name).resolve()
         self.written: dict[Path, bytes] = {}
         self.addCleanup(self.validate_results)
+        if self.tiny_ids:
+            self.tiny(self.tiny_ids)
 
     def validate_results(self) -> None:
         """Whatever a test was about: no results.json that headgauge left breaks the format."""
@@ -93,6 +96,17 @@ class CommandTest(unittest.TestCase):
         """A file of token ids that do not repeat with a short period."""
         return self.write(name, " ".join(str(i * i * 7 % vocabulary) for i in range(count)) + "\n")
 
+    def many_ids(self, names: str, tokens: int = 288, vocabulary: int = 41) -> None:
+        """Files of token ids, each of another period."""
+        for k, name in enumerate(names.split()):
+            ids = (i * i + 3 * i * (k + 1) + 5 * k + i // vocabulary * (k + 2) for i in range(tokens))
+            self.write(name, " ".join(str(number % vocabulary) for number in ids))
+
+    def tiny(self, tokens: int) -> None:
+        """The smallest GPT-2 as `model`, and ids.txt of that many ids."""
+        copy_golden("gpt2/plain", self.folder / "model")
+        self.ids(tokens)
+
     def phantom(self, name: str, strength: int) -> None:
         """A model whose heads prefer their key by this logit."""
         subprocess.run([PHANTOM, self.folder / name, str(strength)], check=True)
@@ -109,6 +123,11 @@ class CommandTest(unittest.TestCase):
         if arguments[0] == "scan" and "--json" in arguments:
             validate_text(done.out, "what --json prints")
         return done
+
+    def saved(self, *arguments, out: str = "out") -> tuple[dict, Finished]:
+        """What a command saves in a folder, and what it says."""
+        done = self.succeed(*arguments, "--out", out, "--force")
+        return validate(self.folder / out / "results.json"), done
 
     def refuse(self, code: int, *arguments, says=(), form: bool = True, **options) -> str:
         """The message of a run that must fail: with this exit code and one line, with nothing on
@@ -128,3 +147,9 @@ class CommandTest(unittest.TestCase):
             self.assertIn(part, done.err, message)
         self.assertEqual(files_in(self.folder), before, message)
         return done.err
+
+    def refuse_each(self, *rows, base=()) -> None:
+        """Rows of an exit code, the words behind `base`, and the parts of the message."""
+        for code, words, *says in rows:
+            with self.subTest(words):
+                self.refuse(code, *base, *words.split(), says=says)

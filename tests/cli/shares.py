@@ -1,7 +1,5 @@
 """Runs of several documents, and what two of them must have in common: all but how long they took."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -48,6 +46,15 @@ class SharesTest(CommandTest):
                 (self.folder / folder / table).read_bytes(), (self.folder / reference / table).read_bytes()
             )
         self.assertFalse((self.folder / folder / "journal").exists(), "a run that ended keeps no journal")
+
+    def assert_shards_have_the_bits_of_one(self, *words, count: int = 2, at: str = "") -> Finished:
+        done = self.succeed(*words, "--out", f"{at}one")
+        parts = [f"{at}part{k}" for k in range(1, count + 1)]
+        for k, part in enumerate(parts, 1):
+            self.shard(f"{k}/{count}", part, *words)
+        self.succeed("merge", *parts, "--out", f"{at}merged", "--quiet")
+        self.assert_same(f"{at}merged", f"{at}one")
+        return done
 
     def journals(self, folder: str) -> list[Path]:
         return sorted((self.folder / folder / "journal").glob("*.journal"))

@@ -173,20 +173,6 @@ TEST(Table, FlagsThatDoNotFitAreCounted) {
       << render_table(r, options);
 }
 
-TEST(Table, EachKindOfFlagHasItsPlaceWhereThereIsRoom) {
-  const auto lines = lines_of(render_table(scanned_results(), {}));
-  const auto flags_of = [&](const std::string& head) {
-    for (const std::string& line : lines) {
-      if (line.rfind("  " + head + "  ", 0) == 0) return line.substr(73);
-    }
-    return std::string();
-  };
-  EXPECT_EQ(flags_of("0.0"), "-          disp sat over");
-  EXPECT_EQ(flags_of("0.1"), "sink       over");
-  EXPECT_EQ(flags_of("0.2"), "-          coll sens");
-  EXPECT_EQ(flags_of("1.2"), "-          over sens dup");
-}
-
 TEST(Table, SortsByAnyMetricOfAHeadLargestFirstUndefinedLast) {
   TableOptions options;
   options.sort = "jacobian_frobenius";  // no column of its own otherwise

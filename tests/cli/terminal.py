@@ -1,7 +1,5 @@
 """Runs headgauge on a pseudo-terminal, as a person at a screen has it."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

@@ -1,12 +1,9 @@
 """What the docs advise for the demo model, followed: the loss does what the sentence says."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import subprocess
 import sys
-import unittest
 
 from tests.cli.command import CommandTest
 from tests.places import DATA, ROOT
@@ -79,7 +76,7 @@ class Texts(CommandTest):
 
 class Advice(CommandTest):
     def change_of(self, text: object, heads: tuple[str, ...], normalizer: str) -> float:
-        self.succeed(
+        metrics = self.saved(
             "compare",
             str(ROOT / "demo/model"),
             "--text",
@@ -87,14 +84,9 @@ class Advice(CommandTest):
             *heads,
             "--normalizer",
             normalizer,
-            "--measures",
-            "weights",
-            "--quiet",
-            "--out",
-            "one",
-            "--force",
-        )
-        metrics = validate(self.folder / "one/results.json")["metrics"]
+            *"--measures weights --quiet".split(),
+            out="one",
+        )[0]["metrics"]
         return float(metrics["loss_change"]["values"][1][-1])
 
     def excerpt(self, share: float) -> str:
@@ -142,21 +134,17 @@ class Advice(CommandTest):
         done = self.succeed(
             "compare",
             *DEMO,
-            "--each",
-            "head",
-            "--normalizer",
-            "ssmax,logn-entropy,softmax1,entmax:alpha=1.25",
-            "--confirm",
-            "confirm.txt",
-            "--out",
-            "each",
+            *(
+                "--each head --normalizer ssmax,logn-entropy,softmax1,entmax:alpha=1.25 --confirm confirm.txt "
+                "--out each"
+            ).split(),
         )
         said = " ".join(done.out.split())
         advised = re.findall(r"Recommended for head (\d\.\d): ([^ ]+), loss", said)
         self.assertGreater(len(advised), 2)
         total = 0.0
         for head, normalizer in advised:
-            self.succeed(
+            change = self.saved(
                 "compare",
                 str(ROOT / "demo/model"),
                 "--text",
@@ -165,19 +153,10 @@ class Advice(CommandTest):
                 head,
                 "--normalizer",
                 normalizer,
-                "--measures",
-                "weights",
-                "--quiet",
-                "--out",
-                "one",
-                "--force",
-            )
-            change = validate(self.folder / "one/results.json")["metrics"]["loss_change"]
+                *"--measures weights --quiet".split(),
+                out="one",
+            )[0]["metrics"]["loss_change"]
             value, error = change["values"][1][-1], change["stderr"][1][-1]
             self.assertLess(value, 2 * error, f"{normalizer} raises the loss of head {head}")
             total += value
         self.assertLess(total, 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,10 +1,7 @@
 """Task files beside a text and alone: what scan and compare say of the answers."""
 
-from __future__ import annotations
-
 import json
 import random
-import unittest
 
 from tests.cli.answers import write_cases
 from tests.cli.checkpoints import copy_golden, make_dump
@@ -19,8 +16,7 @@ QUICK = ("--lengths", "16,48", "--measures", "weights")
 class AnswersTest(SharesTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(64)
+        self.tiny(64)
         self.cases("keys.jsonl", "keys", 6)
 
     def cases(self, name: str, task: str, count: int, length: int = 30, control: bool = True) -> None:
@@ -40,8 +36,7 @@ class AnswersTest(SharesTest):
         self.write(name, "\n".join(lines) + "\n")
 
     def scan(self, *options: str, out: str = "out") -> dict:
-        self.succeed("scan", "model", *options, *QUICK, "--out", out, "--force", "--quiet")
-        return validate(self.folder / out / "results.json")
+        return self.saved("scan", "model", *options, *QUICK, "--quiet", out=out)[0]
 
 
 class Scan(AnswersTest):
@@ -62,25 +57,14 @@ class Scan(AnswersTest):
         self.assertEqual(results["settings"]["tasks"], ["keys.jsonl"])
 
     def test_without_a_text(self) -> None:
-        self.succeed("scan", "model", "--tasks", "keys.jsonl", "--lengths", "16", "--out", "out", "--quiet")
-        results = validate(self.folder / "out/results.json")
+        results = self.saved("scan", "model", "--tasks", "keys.jsonl", "--lengths", "16", "--quiet")[0]
         self.assertNotIn("loss", results["metrics"])
         self.assertIn("entropy", results["metrics"])
         self.assertEqual(len(results["text"]["names"]), 6)
 
     def test_without_a_text_heads_are_measured_up_to_the_shortest_case(self) -> None:
         self.cases("short.jsonl", "short", 2, length=14)
-        words = (
-            "scan",
-            "model",
-            "--tasks",
-            "keys.jsonl",
-            "short.jsonl",
-            "--out",
-            "out",
-            "--force",
-            "--quiet",
-        )
+        words = (*"scan model --tasks keys.jsonl short.jsonl --out out --force --quiet".split(),)
         self.succeed(*words)
         self.assertEqual(validate(self.folder / "out/results.json")["coords"]["length"], [16])
         self.succeed(*words, "--lengths", "20")
@@ -91,10 +75,9 @@ class Scan(AnswersTest):
         copy_golden("llama/llama-plain", self.folder / "llama")
         trained = json.loads((self.folder / "llama/config.json").read_text())["max_position_embeddings"]
         self.cases("long.jsonl", "long", 2, length=trained)
-        self.succeed(
-            "scan", "llama", "--tasks", "long.jsonl", "keys.jsonl", *QUICK, "--out", "out", "--quiet"
-        )
-        notices = validate(self.folder / "out/results.json")["notices"]
+        notices = self.saved("scan", "llama", "--tasks", "long.jsonl", "keys.jsonl", *QUICK, "--quiet")[0][
+            "notices"
+        ]
         self.assertTrue(any("2 of 2 cases are longer than the contexts" in one for one in notices), notices)
 
     def test_answers_without_tokens_of_their_own_are_counted(self) -> None:
@@ -102,8 +85,7 @@ class Scan(AnswersTest):
         merged = {"prompt": "The grass is ", "answer": "green"}  # " green" is one token
         words = ("scan", DEMO, "--text", ROOT / "demo/text.txt", "--tasks", "words.jsonl", *QUICK)
         write_cases(self, "words.jsonl", [apart, merged, apart, merged, apart])
-        self.succeed(*words, "--out", "out", "--quiet")
-        results = validate(self.folder / "out/results.json")
+        results = self.saved(*words, "--quiet")[0]
         self.assertEqual(results["metrics"]["answer_loss"]["rows"], [3])
         (notice,) = (one for one in results["notices"] if "left out" in one)
         self.assertEqual(
@@ -161,22 +143,21 @@ class Scan(AnswersTest):
 
     def test_bad_input(self) -> None:
         make_dump(self.folder / "dump.safetensors", layers=1, heads=1, length=16, width=4)
-        for code, words, says in (
-            (UNSUPPORTED, ("dump.safetensors", "--tasks", "keys.jsonl"), ("tasks", "a dump")),
-            (BAD_INPUT, ("model", "--tasks", "missing.jsonl"), ("missing.jsonl",)),
-            (USAGE, ("model", "--tasks", "keys.jsonl", "--cases", "0"), ("--cases",)),
-            (USAGE, ("model",), ("--text",)),
-        ):
-            with self.subTest(words=words):
-                self.refuse(code, "scan", *words, *QUICK, says=says)
+        quick = " ".join(QUICK)
+        self.refuse_each(
+            (UNSUPPORTED, f"dump.safetensors --tasks keys.jsonl {quick}", "tasks", "a dump"),
+            (BAD_INPUT, f"model --tasks missing.jsonl {quick}", "missing.jsonl"),
+            (USAGE, f"model --tasks keys.jsonl --cases 0 {quick}", "--cases"),
+            (USAGE, f"model {quick}", "--text"),
+            base=("scan",),
+        )
 
 
 class Compare(AnswersTest):
     words = ("--tokens", "ids.txt", "--tasks", "keys.jsonl", "--pattern", "window:size=6")
 
     def compare(self, *options: str, out: str = "out") -> dict:
-        self.succeed("compare", "model", *options, *QUICK, "--out", out, "--force", "--quiet")
-        return validate(self.folder / out / "results.json")
+        return self.saved("compare", "model", *options, *QUICK, "--quiet", out=out)[0]
 
     def test_what_a_window_costs_the_answers(self) -> None:
         results = self.compare(*self.words)
@@ -206,13 +187,4 @@ class Compare(AnswersTest):
             ("alone", ("scan", "model", "--tasks", "keys.jsonl", "--lengths", "16", "--measures", "weights")),
         ):
             with self.subTest(name):
-                self.succeed(*words, "--out", f"{name}/one", "--quiet")
-                parts = [f"{name}/part{k}" for k in (1, 2, 3)]
-                for k, part in enumerate(parts, 1):
-                    self.shard(f"{k}/3", part, *words)
-                self.succeed("merge", *parts, "--out", f"{name}/merged", "--quiet")
-                self.assert_same(f"{name}/merged", f"{name}/one")
-
-
-if __name__ == "__main__":
-    unittest.main()
+                self.assert_shards_have_the_bits_of_one(*words, count=3, at=f"{name}/")

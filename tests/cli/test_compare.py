@@ -1,13 +1,10 @@
 """headgauge compare as a user runs it."""
 
-from __future__ import annotations
-
 import csv
 import json
-import unittest
 
 from tests.cli.answers import likeliest, write_cases
-from tests.cli.checkpoints import copy_golden, make_dump
+from tests.cli.checkpoints import make_dump
 from tests.cli.command import UNSUPPORTED, USAGE, CommandTest
 from tests.places import DATA, ROOT
 from tests.results.schema import validate
@@ -22,13 +19,11 @@ def flat(part: object) -> list[float]:
 class CompareTest(CommandTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(96)
+        self.tiny(96)
         self.model = ("model", "--tokens", "ids.txt", "--lengths", "16,96")
 
     def compare(self, *options: str, model: tuple[str, ...] | None = None) -> dict:
-        self.succeed("compare", *(model or self.model), "--out", "out", "--force", "--quiet", *options)
-        return validate(self.folder / "out/results.json")
+        return self.saved("compare", *(model or self.model), "--quiet", *options)[0]
 
 
 class Compare(CompareTest):
@@ -179,16 +174,17 @@ class Compare(CompareTest):
 class CompareRefuses(CompareTest):
     def test_what_makes_no_sense(self) -> None:
         base = ("compare", *self.model)
-        self.refuse(USAGE, *base, says=("--normalizer", "--pattern"))
-        self.refuse(USAGE, *base, "--normalizer", "sparsmax", says=("--normalizer:", "sparsemax"))
-        self.refuse(USAGE, *base, "--normalizer", "ssmax:t=1", says=("--normalizer ssmax:", "s=0.43"))
-        self.refuse(USAGE, *base, "--normalizer", "entmax:alpha=5", says="up to 4")
-        self.refuse(USAGE, *base, "--normalizer", "topk,topk", says="twice")
-        self.refuse(USAGE, *base, "--normalizer", "topk,,logn")
-        self.refuse(USAGE, *base, "--pattern", "windo", says="window")
+        self.refuse_each(
+            (USAGE, "", "--normalizer", "--pattern"),
+            (USAGE, "--normalizer sparsmax", "--normalizer:", "sparsemax"),
+            (USAGE, "--normalizer ssmax:t=1", "--normalizer ssmax:", "s=0.43"),
+            (USAGE, "--normalizer topk,topk", "twice"),
+            (USAGE, "--normalizer topk,,logn"),
+            (USAGE, "--normalizer topk --heads 9.9", "--heads"),
+            base=base,
+        )
         self.refuse(USAGE, *base, "--normalizer", "topk", "--pattern", "window", form=False)
         self.refuse(USAGE, *base, "--normalizer", "topk", "--each", "token", form=False)
-        self.refuse(USAGE, *base, "--normalizer", "topk", "--heads", "9.9", says="--heads")
 
 
 class CompareOnModels(CommandTest):
@@ -199,16 +195,9 @@ class CompareOnModels(CommandTest):
             ROOT / "demo/model",
             "--text",
             ROOT / "demo/text.txt",
-            "--normalizer",
-            "logn-entropy,ssmax",
-            "--each",
-            "head",
-            "--heads",
-            "1.1,1.5",
-            "--measures",
-            "weights",
-            "--out",
-            "out",
+            *(
+                "--normalizer logn-entropy,ssmax --each head --heads 1.1,1.5 --measures weights --out out"
+            ).split(),
         )
         done = self.succeed(*demo)
         results = validate(self.folder / "out/results.json")
@@ -247,39 +236,24 @@ class CompareOnModels(CommandTest):
         confirmed = results["metrics"]["loss_change_confirmed"]
         place = results["coords"]["normalizer"].index("ssmax")
         there = confirmed["values"][1][5][place]
-        self.succeed(
+        alone = self.saved(
             "compare",
             ROOT / "demo/model",
             "--text",
             ROOT / "LICENSE",
-            "--normalizer",
-            "ssmax",
-            "--heads",
-            "1.5",
-            "--measures",
-            "weights",
-            "--out",
-            "alone",
-        )
-        alone = validate(self.folder / "alone/results.json")["metrics"]["loss_change"]
+            *"--normalizer ssmax --heads 1.5 --measures weights".split(),
+            out="alone",
+        )[0]["metrics"]["loss_change"]
         self.assertAlmostEqual(there, alone["values"][1][-1], delta=1e-5)
 
     def test_what_is_confirmed_on_must_be_another_text(self) -> None:
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(96)
+        self.tiny(96)
         (self.folder / "other.txt").write_text(" ".join(str(i % 7) for i in range(96)))
         base = ("compare", "model", "--tokens", "ids.txt", "--normalizer", "ssmax")
         self.refuse(USAGE, *base, "--confirm", "ids.txt", says="another text than the one that is measured")
         make_dump(self.folder / "d.safetensors", 1, 2, 40, 8)
         self.refuse(
-            UNSUPPORTED,
-            "compare",
-            "d.safetensors",
-            "--normalizer",
-            "ssmax",
-            "--confirm",
-            "ids.txt",
-            says="a dump",
+            UNSUPPORTED, *"compare d.safetensors --normalizer ssmax --confirm ids.txt".split(), says="a dump"
         )
 
     def test_a_text_that_is_hidden_in_the_other_is_found(self) -> None:
@@ -301,19 +275,12 @@ class CompareOnModels(CommandTest):
             )
 
     def test_a_normalizer_that_breaks_the_model_is_left_out(self) -> None:
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(96)
+        self.tiny(96)
         done = self.succeed(
-            "compare",
-            "model",
-            "--tokens",
-            "ids.txt",
-            "--normalizer",
-            "relu:power=60,alpha=0,ssmax",
-            "--measures",
-            "weights",
-            "--out",
-            "out",
+            *(
+                "compare model --tokens ids.txt --normalizer relu:power=60,alpha=0,ssmax --measures weights "
+                "--out out"
+            ).split()
         )
         results = validate(self.folder / "out/results.json")
         self.assertEqual(results["coords"]["normalizer"], ["original", "ssmax"])
@@ -325,22 +292,15 @@ class CompareOnModels(CommandTest):
             self.skipTest(f"{model} is absent (HEADGAUGE_TEST_DATA names its root)")
         self.ids(128, vocabulary=53)
         listed = [entry["name"] for entry in json.loads(self.succeed("list", "normalizers", "--json").out)]
-        self.succeed(
+        results = self.saved(
             "compare",
             model,
             "--tokens",
             "ids.txt",
             "--normalizer",
             ",".join(listed),
-            "--measures",
-            "weights",
-            "--lengths",
-            "128",
-            "--out",
-            "out",
-            "--quiet",
-        )
-        results = validate(self.folder / "out/results.json")
+            *"--measures weights --lengths 128 --quiet".split(),
+        )[0]
         self.assertEqual(results["coords"]["normalizer"], ["original", *listed])
         self.assertNotIn(None, flat(results["metrics"]["loss"]["values"]))
 
@@ -356,13 +316,5 @@ class CompareOnModels(CommandTest):
                     ROOT / "demo/text.txt",
                     "--normalizer",
                     normalizers,
-                    "--lengths",
-                    "32",
-                    "--measures",
-                    "weights",
-                    "--quiet",
+                    *"--lengths 32 --measures weights --quiet".split(),
                 )
-
-
-if __name__ == "__main__":
-    unittest.main()

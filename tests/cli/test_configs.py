@@ -2,8 +2,6 @@
 5.24 (tests/golden/configs.safetensors): each is measured as transformers 5 runs it, with a notice where
 transformers 4 computes other numbers, or refused by the name of its field."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

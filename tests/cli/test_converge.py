@@ -1,7 +1,5 @@
 """headgauge converge as a user runs it."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math
@@ -11,7 +9,7 @@ import unittest
 from array import array
 from pathlib import Path
 
-from tests.cli.checkpoints import copy_golden, make_dump, make_gpt2, read_weights, write_weights
+from tests.cli.checkpoints import make_dump, make_gpt2, read_weights, write_weights
 from tests.cli.command import BAD_INPUT, INTERRUPTED, UNSUPPORTED, USAGE, CommandTest
 from tests.cli.terminal import Terminal
 from tests.places import DATA, ROOT
@@ -21,15 +19,9 @@ FEW = ("--replicates", 5, "--draws", 2)
 TOLERANCES, SAMPLERS = [0.01, 0.05, 0.1], ["uniform", "recent", "top"]
 CURVES = ("error_mean", "error_covariance", "error_mean_absolute", "error_covariance_absolute")
 ONCE = (
-    "horizon",
-    "horizon_paper",
-    "rate_predicted",
-    "error_constant",
-    "rate_mean",
-    "rate_covariance",
-    "points_under_floor_mean",
-    "points_under_floor_covariance",
-)
+    "horizon horizon_paper rate_predicted error_constant rate_mean rate_covariance "
+    "points_under_floor_mean points_under_floor_covariance"
+).split()
 
 
 def flat(part: object) -> list:
@@ -45,8 +37,7 @@ def draws(*shape: int, seed: int = 3) -> tuple[list[int], list[float]]:
 
 class ConvergeTest(CommandTest):
     def converge(self, *arguments, out: str = "out") -> dict:
-        self.succeed("converge", *arguments, "--out", out, "--force", "--quiet")
-        return validate(self.folder / out / "results.json")
+        return self.saved("converge", *arguments, "--quiet", out=out)[0]
 
     def absent(self, results: dict, *names: str) -> None:
         """Neither a number nor, where there is none for any head, a metric."""
@@ -63,8 +54,7 @@ class ConvergeTest(CommandTest):
 class Checkpoint(ConvergeTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(128)
+        self.tiny(128)
         self.model = ("model", "--tokens", "ids.txt")
 
     def test_every_metric_is_declared_and_every_declared_one_is_there(self) -> None:
@@ -127,28 +117,6 @@ class Checkpoint(ConvergeTest):
         printed = validate_text(done.out, "what --json prints")
         self.assertEqual(printed, validate(self.folder / "out/results.json"))
 
-    def test_any_number_of_threads_gives_the_same_bits(self) -> None:
-        for normalizer in ("softmax", "sparsemax"):
-            runs = [
-                self.converge(
-                    *self.model,
-                    *FEW,
-                    "--threads",
-                    threads,
-                    "--seed",
-                    5,
-                    "--normalizer",
-                    normalizer,
-                    out=f"out{threads}",
-                )
-                for threads in (1, 3)
-            ]
-            self.assertEqual(runs[0]["metrics"], runs[1]["metrics"])
-        other = self.converge(*self.model, *FEW, "--seed", 6, "--normalizer", "sparsemax")
-        for name in ("error_mean", "rate_covariance"):
-            self.assertNotEqual(other["metrics"][name], runs[0]["metrics"][name])
-        self.assertEqual(other["metrics"]["horizon"], runs[0]["metrics"]["horizon"])
-
     def test_three_points_have_no_slope(self) -> None:
         results = self.converge(*self.model, *FEW, "--points", 3, "--measures", "weights")
         self.assertEqual(results["coords"]["tokens"], [16, 39, 96])
@@ -198,19 +166,9 @@ class Checkpoint(ConvergeTest):
     def test_a_normalizer_whose_logits_are_cosines_has_no_predicted_rate(self) -> None:
         """H is of queries and keys of any length."""
         for spec, predicted in (("cosine", False), ("sparsemax", False), ("softmax:t=2", True)):
-            done = self.succeed(
-                "converge",
-                *self.model,
-                *FEW,
-                "--normalizer",
-                spec,
-                "--measures",
-                "weights",
-                "--out",
-                "out",
-                "--force",
+            results, done = self.saved(
+                "converge", *self.model, *FEW, "--normalizer", spec, *"--measures weights".split()
             )
-            results = validate(self.folder / "out/results.json")
             self.assertEqual(f"{spec} is not softmax(c <q, k>)" in done.err, not predicted, spec)
             if predicted:
                 horizon = results["metrics"]["horizon"]["values"][1][3] / 2
@@ -245,55 +203,33 @@ class Checkpoint(ConvergeTest):
 
 
 class Refused(ConvergeTest):
-    def setUp(self) -> None:
-        super().setUp()
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(128)
-
-    def test_too_few_tokens(self) -> None:
-        self.ids(50, name="few.txt")
-        says = ("at least 64 tokens", "found 50")
-        self.refuse(BAD_INPUT, "converge", "model", "--tokens", "few.txt", says=says)
-        self.refuse(
-            BAD_INPUT,
-            "converge",
-            "model",
-            "--tokens",
-            "ids.txt",
-            "--lengths",
-            "16,32",
-            "--out",
-            "out",
-            says=("at least 64 tokens", "found 32", "--lengths"),
-        )
+    tiny_ids = 128
 
     def test_grids(self) -> None:
-        base = ("converge", "model", "--tokens", "ids.txt", "--out", "out")
-        says = ("--grid: expected at most 100 tokens", "found 256")
-        self.refuse(USAGE, *base, "--lengths", "64,100", "--grid", "64,256", says=says)
-        self.refuse(USAGE, *base, "--grid", "32,64", "--points", "3", says="--points", form=False)
-        for grid in ("64,32", "64,64", "1,2,3,4", "0", "-4,8"):
-            says = ("--grid", "ascending numbers of tokens of at least 2", grid.replace(",", ", "))
-            self.refuse(USAGE, *base, f"--grid={grid}", says=says)
-        for grid in ("", "8,x", "8,,9", "8.5"):
-            self.refuse(USAGE, *base, "--grid", grid, says=("--grid", "whole numbers", grid))
+        self.ids(50, name="few.txt")
+        long = "--lengths 64,100 --grid 64,256"
+        ascending = "ascending numbers of tokens of at least 2"
+        self.refuse_each(
+            (BAD_INPUT, "few.txt", "at least 64 tokens", "found 50"),
+            (BAD_INPUT, "ids.txt --lengths 16,32", "at least 64 tokens", "found 32", "--lengths"),
+            (USAGE, f"ids.txt {long}", "--grid: expected at most 100 tokens", "found 256"),
+            *((USAGE, f"ids.txt --grid={grid}", "--grid", ascending, grid.replace(",", ", "))
+              for grid in ("64,32", "64,64", "1,2,3,4", "-4,8")),
+            *((USAGE, f"ids.txt --grid={grid}", "--grid", "whole numbers", grid)
+              for grid in ("8,x", "8.5")),
+            base=("converge", "model", "--out", "out", "--tokens"),
+        )  # fmt: skip
+        both = ("--grid", "32,64", "--points", "3")
+        self.refuse(USAGE, "converge", "model", "--tokens", "ids.txt", *both, says="--points", form=False)
 
     def test_numbers(self) -> None:
-        base = ("converge", "model", "--tokens", "ids.txt")
-        for option, value in (
-            ("--replicates", "1"),
-            ("--replicates", "-3"),
-            ("--points", "0"),
-            ("--draws", "0"),
-            ("--draws", "2.5"),
-            ("--tolerances", "0"),
-            ("--tolerances", "0.1,nan"),
-            ("--top", "0"),
-        ):
-            self.refuse(USAGE, *base, f"{option}={value}", says=option)
-        self.refuse(USAGE, *base, "--normalizer", "sparsmax", says="sparsemax")
-        self.refuse(USAGE, *base, "--pattern", "window", says="--pattern")
-        self.refuse(USAGE, *base, "--heads", "9.9", says="--heads")
+        self.refuse_each(
+            *((USAGE, option, option.partition("=")[0])
+              for option in ("--replicates=1", "--replicates=-3", "--points=0", "--draws=0", "--draws=2.5",
+                             "--tolerances=0", "--tolerances=0.1,nan", "--top=0", "--heads=9.9",
+                             "--pattern=window", "--normalizer=sparsmax")),
+            base=("converge", "model", "--tokens", "ids.txt"),
+        )  # fmt: skip
 
     def test_scores_alone(self) -> None:
         write_scores(self.folder / "d.safetensors", values=False)
@@ -340,13 +276,10 @@ class Dumps(ConvergeTest):
         self.absent(
             results,
             *CURVES,
-            "rate_mean",
-            "rate_covariance",
-            "error_constant",
-            "tokens_for_error",
-            "budget_keys",
-            "cache_bytes",
-            "cache_bytes_by_layer",
+            *(
+                "rate_mean rate_covariance error_constant tokens_for_error budget_keys cache_bytes "
+                "cache_bytes_by_layer"
+            ).split(),
         )
         notices = [n for n in results["notices"] if n.startswith("there are no values")]
         self.assertEqual(len(notices), 1)
@@ -354,8 +287,7 @@ class Dumps(ConvergeTest):
 
     def test_scores_with_values_have_no_horizon_and_no_cache(self) -> None:
         write_scores(self.folder / "d.safetensors", values=True)
-        done = self.succeed("converge", "d.safetensors", *FEW, "--out", "out")
-        results = validate(self.folder / "out/results.json")
+        results, done = self.saved("converge", "d.safetensors", *FEW)
         self.absent(
             results, "horizon", "horizon_paper", "rate_predicted", "cache_bytes", "cache_bytes_by_layer"
         )
@@ -366,10 +298,7 @@ class Dumps(ConvergeTest):
     def test_bidirectional(self) -> None:
         """All 96 tokens are queries and keys; budgets take the nearest; there is no cache."""
         self.dump(causal="false")
-        done = self.succeed(
-            "converge", "d.safetensors", *FEW, "--grid", "24,48,72,96", "--out", "out", "--force"
-        )
-        results = validate(self.folder / "out/results.json")
+        results, done = self.saved("converge", "d.safetensors", *FEW, "--grid", "24,48,72,96")
         self.assertIs(results["model"]["causal"], False)
         self.present(results, *ONCE, *CURVES, "tokens_for_error")
         self.assertNotIn("cache_bytes", results["metrics"])
@@ -454,21 +383,10 @@ class Demo(ConvergeTest):
         results = self.converge(
             ROOT / "demo/model", "--text", ROOT / "demo/text.txt", "--lengths", "128,256", *FEW
         )
-        self.present(
-            results,
-            *ONCE,
-            *CURVES,
-            "tokens_for_error",
-            "budget_keys",
-            "cache_bytes",
-        )
+        self.present(results, *ONCE, *CURVES, "tokens_for_error", "budget_keys", "cache_bytes")
         slow = {(f["layer"], f["head"]) for f in results["flags"] if f["name"] == "slow"}
         rates = results["metrics"]["rate_predicted"]["values"]
         self.assertEqual(
             slow, {(layer, head) for layer in range(6) for head in range(6) if rates[layer][head] < 0.1}
         )
         self.assertTrue(slow)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,12 +1,9 @@
 """`scan --examples`: how many, in which text, what is printed, and which commands take it."""
 
-from __future__ import annotations
-
 import json
 import shutil
-import unittest
 
-from tests.cli.checkpoints import copy_golden, make_dump
+from tests.cli.checkpoints import make_dump
 from tests.cli.command import USAGE, CommandTest
 from tests.places import ROOT
 from tests.results.schema import validate
@@ -16,16 +13,14 @@ TEXT = "One & two <three>\x07 \u202ewords\u202c, \U0001f987 and\tagain.\n" * 12
 
 class Examples(CommandTest):
     def scan(self, *options: str) -> dict:
-        self.succeed("scan", *options, "--measures", "weights", "--out", "out", "--force", "--quiet")
-        return validate(self.folder / "out/results.json")
+        return self.saved("scan", *options, "--measures", "weights", "--quiet")[0]
 
     def demo(self) -> str:
         shutil.copytree(ROOT / "demo/model", self.folder / "demo")
         return "demo"
 
-    def tiny(self) -> str:
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(123)
+    def gpt2(self) -> str:
+        self.tiny(123)
         return "model"
 
     def test_the_text_is_the_text(self) -> None:
@@ -38,7 +33,7 @@ class Examples(CommandTest):
         self.assertEqual(results["passages"][0]["first"], 0)
 
     def test_six_by_default_and_none_where_that_is_said(self) -> None:
-        results = self.scan(self.tiny(), "--tokens", "ids.txt")
+        results = self.scan(self.gpt2(), "--tokens", "ids.txt")
         self.assertEqual(results["settings"]["examples"], 6)
         self.assertEqual(len(results["examples"]), 6 * 8)
         named = self.scan("model", "--tokens", "ids.txt", "--examples", "none")
@@ -47,7 +42,7 @@ class Examples(CommandTest):
         self.assertNotIn("passages", named)
 
     def test_none_by_default_of_many_texts_of_a_dump_and_of_the_loss_alone(self) -> None:
-        model = self.tiny()
+        model = self.gpt2()
         many = [shutil.copy(self.folder / "ids.txt", self.folder / f"{k}.txt").name for k in range(17)]
         self.assertNotIn("examples", self.scan(model, "--tokens", *many))
         self.assertIn("examples", self.scan(model, "--tokens", *many[:16]))
@@ -59,7 +54,7 @@ class Examples(CommandTest):
         self.assertNotIn("gives no text of its tokens", done.err)
 
     def test_ids_without_a_tokenizer_stand_for_themselves(self) -> None:
-        results = self.scan(self.tiny(), "--tokens", "ids.txt", "--examples", "6")
+        results = self.scan(self.gpt2(), "--tokens", "ids.txt", "--examples", "6")
         ids = (self.folder / "ids.txt").read_text().split()
         for passage in results["passages"]:
             first = passage["first"]
@@ -81,14 +76,13 @@ class Examples(CommandTest):
 
     def test_a_dump_has_positions_alone(self) -> None:
         make_dump(self.folder / "dump.safetensors", layers=1, heads=2, length=96, width=8)
-        done = self.succeed("scan", "dump.safetensors", "--examples", "2", "--out", "out", "--force")
-        results = validate(self.folder / "out/results.json")
+        results, done = self.saved("scan", "dump.safetensors", "--examples", "2")
         self.assertTrue(results["examples"])
         self.assertEqual(results["passages"], [])
         self.assertIn("gives no text of its tokens", done.err)
 
     def test_what_is_printed(self) -> None:
-        model = self.tiny()
+        model = self.gpt2()
         scan = ("scan", model, "--tokens", "ids.txt", "--examples", "1", "--quiet")
         self.assertIn("with --out DIR, headgauge report DIR shows", self.succeed(*scan).out)
         done = self.succeed(*scan, "--out", "out")
@@ -97,16 +91,16 @@ class Examples(CommandTest):
         self.assertEqual(len(found["examples"]), len(validate(self.folder / "out/results.json")["examples"]))
 
     def test_only_heads_that_were_measured(self) -> None:
-        results = self.scan(self.tiny(), "--tokens", "ids.txt", "--examples", "2", "--heads", "1.1")
+        results = self.scan(self.gpt2(), "--tokens", "ids.txt", "--examples", "2", "--heads", "1.1")
         self.assertEqual({(e["layer"], e["head"]) for e in results["examples"]}, {(1, 1)})
 
     def test_diff_keeps_none(self) -> None:
-        self.scan(self.tiny(), "--tokens", "ids.txt", "--examples", "2")
+        self.scan(self.gpt2(), "--tokens", "ids.txt", "--examples", "2")
         self.succeed("diff", "out", "out", "--out", "diff", "--quiet")
         self.assertNotIn("examples", json.loads((self.folder / "diff/results.json").read_text()))
 
     def test_numbers_that_make_no_sense(self) -> None:
-        model = self.tiny()
+        model = self.gpt2()
         for wrong in ("0", "-1", "1001", "some"):
             self.refuse(USAGE, "scan", model, "--tokens", "ids.txt", "--examples", wrong, says=["--examples"])
         self.refuse(USAGE, "converge", model, "--tokens", "ids.txt", "--examples", "2", says=["--examples"])
@@ -118,8 +112,7 @@ class TokenLosses(CommandTest):
     def compare(self, *options: str) -> dict:
         shutil.copytree(ROOT / "demo/model", self.folder / "demo", dirs_exist_ok=True)
         changed = ["--measures", "model", "--pattern", "sinks:window=12,topk:k=4"]
-        self.succeed("compare", "demo", *options, *changed, "--out", "out", "--force", "--quiet")
-        return validate(self.folder / "out/results.json")
+        return self.saved("compare", "demo", *options, *changed, "--quiet")[0]
 
     def test_the_largest_changes_of_each_intervention_in_their_text(self) -> None:
         self.write("text.txt", TEXT)
@@ -172,7 +165,3 @@ class TokenLosses(CommandTest):
         self.compare("--text", "text.txt")
         self.succeed("diff", "out", "out", "--out", "diff", "--quiet")
         self.assertNotIn("token_losses", json.loads((self.folder / "diff/results.json").read_text()))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,5 @@
 """The folder of an export: what is not headgauge's stays, and it is the old one or the new one."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

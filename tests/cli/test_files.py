@@ -1,7 +1,5 @@
 """What may stand where a file is read or written, and what is left when a run ends before its time."""
 
-from __future__ import annotations
-
 import csv
 import fcntl
 import json
@@ -10,10 +8,8 @@ import resource
 import shutil
 import signal
 import subprocess
-import unittest
 from pathlib import Path
 
-from tests.cli.checkpoints import copy_golden
 from tests.cli.command import BAD_INPUT, INTERRUPTED, RESOURCE, USAGE, CommandTest, environment
 from tests.places import BINARY, ROOT
 
@@ -25,8 +21,7 @@ PAGE = 4096
 class FilesTest(CommandTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(64)
+        self.tiny(64)
         self.scan = ("scan", "model", "--tokens", "ids.txt", "--measures", "weights")
         self.out = self.folder / "out"
 
@@ -198,18 +193,9 @@ class Pairs(FilesTest):
     def test_a_table_of_other_results_goes_with_them(self) -> None:
         self.succeed(*self.scan, "--out", "out")
         self.succeed(
-            "converge",
-            "--synthetic",
-            "gaussian",
-            "--dimension",
-            3,
-            "--grid",
-            "20,30",
-            "--replicates",
-            3,
-            "--out",
-            "out",
-            "--force",
+            *(
+                "converge --synthetic gaussian --dimension 3 --grid 20,30 --replicates 3 --out out --force"
+            ).split()
         )
         self.assertEqual(self.names(), ["results.json"])
 
@@ -276,11 +262,7 @@ class Read(FilesTest):
         self.write("results.json", MADE.read_text())
         self.refuse(
             BAD_INPUT,
-            "diff",
-            "results.json",
-            "results.json",
-            "--limits",
-            "l.json",
+            *"diff results.json results.json --limits l.json".split(),
             says=("l.json", "at most 67 MB"),
         )
 
@@ -341,11 +323,7 @@ class Texts(FilesTest):
         self.ids(64, name="other.txt", vocabulary=37)
         self.refuse(
             USAGE,
-            "validate",
-            "model",
-            "--tokens",
-            "ids.txt",
-            "named",
+            *"validate model --tokens ids.txt named".split(),
             says=("named", "validate reads it more than once"),
         )
         self.refuse(
@@ -360,7 +338,3 @@ class Texts(FilesTest):
             "other.txt",
             says=("named", "compare reads it more than once"),
         )
-
-
-if __name__ == "__main__":
-    unittest.main()

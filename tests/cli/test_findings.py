@@ -1,10 +1,7 @@
 """What is said after a table: what a finding means and which command goes further. Every such command runs."""
 
-from __future__ import annotations
-
 import re
 import shlex
-import unittest
 
 from tests.cli.shares import DEMO, SharesTest
 from tests.places import ROOT
@@ -92,7 +89,3 @@ class Findings(SharesTest):
         command = re.search(r"`(headgauge compare [^`]*)`", shown)
         assert command is not None
         self.assertIn("it's mine.txt", shlex.split(command[1]))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,15 +1,11 @@
 """The commands on a GGUF file: a random llama of one layer with a tokenizer of single bytes."""
 
-from __future__ import annotations
-
 import json
 import random
 import struct
-import unittest
 from pathlib import Path
 
 from tests.cli.command import BAD_INPUT, UNSUPPORTED, CommandTest
-from tests.results.schema import validate
 
 U32, I32, F32, TEXT, LIST = 4, 5, 6, 8, 9
 WIDTH, HEADS, INNER, VOCABULARY = 32, 2, 64, 256
@@ -82,8 +78,7 @@ class Gguf(CommandTest):
 
     def test_is_measured_on_a_text_with_the_tokenizer_that_is_in_it(self) -> None:
         model = self.file(gguf(metadata()))
-        self.succeed("scan", model, "--text", self.document(), "--lengths", "32", "--out", "out", "--force")
-        results = validate(self.folder / "out/results.json")
+        results = self.saved("scan", model, "--text", self.document(), "--lengths", "32")[0]
         self.assertEqual(results["model"]["family"], "llama")
         self.assertEqual(results["text"]["tokens_total"], [46])
         self.assertEqual(len(results["metrics"]["entropy"]["values"][0]), HEADS)
@@ -126,7 +121,3 @@ class Gguf(CommandTest):
             with self.subTest(found):
                 model = self.file(content)
                 self.refuse(code, "scan", model, "--text", self.document(), says=found)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,10 +1,7 @@
 """Rows of dumped scores that are -Inf throughout: they see no key, are left out, and are counted."""
 
-from __future__ import annotations
-
 import math
 import random
-import unittest
 
 from tests.cli.checkpoints import make_dump
 from tests.cli.command import BAD_INPUT, CommandTest
@@ -56,7 +53,3 @@ class HiddenRows(CommandTest):
     def test_other_infinities_are_errors(self) -> None:
         self.dump("d.safetensors", {20: range(3, 5)})
         self.refuse(BAD_INPUT, "scan", "d.safetensors", says=("-Inf", "layers.0.scores"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,16 +1,13 @@
 """Names and values that would move the cursor, colour the screen, begin a line or turn the direction
 of writing, in every place that a terminal shows; and labels that a spreadsheet would run."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os
 import shutil
 import unicodedata
-import unittest
 
-from tests.cli.checkpoints import change_config, copy_golden, make_dump
+from tests.cli.checkpoints import change_config, make_dump
 from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE, CommandTest, Finished, run
 from tests.places import ROOT
 
@@ -23,8 +20,7 @@ SHOWN = "\\x0aheadgauge: all is well\\x1b[2J\\x9b31m\\u202eb"
 class HostileTest(CommandTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(64)
+        self.tiny(64)
         self.made = json.loads(MADE.read_text())
 
     def plain(self, text: str) -> None:
@@ -214,7 +210,3 @@ class Spreadsheet(HostileTest):
         self.succeed("diff", "r.json", "r.json", "--out", "out")
         with (self.folder / "out/heads.csv").open(newline="") as table:
             self.assertEqual({row["normalizer"] for row in csv.DictReader(table)}, {"'=1+1", "-0.5"})
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,12 +1,9 @@
 """Ctrl-C: what was finished is saved, and is what a complete run would have said."""
 
-from __future__ import annotations
-
 import csv
 import os
 import signal
 import time
-import unittest
 
 from tests.cli.checkpoints import make_gpt2
 from tests.cli.command import INTERRUPTED, CommandTest
@@ -58,12 +55,10 @@ class ManyLayers(InterruptTest):
         with (self.folder / "out/heads.csv").open(newline="") as file:
             self.assertEqual({int(row["layer"]) for row in csv.DictReader(file)}, set(range(done)))
         self.assertEqual(
-            sorted(path.name for path in (self.folder / "out").iterdir()),
-            ["heads.csv", "results.json"],
+            sorted(path.name for path in (self.folder / "out").iterdir()), ["heads.csv", "results.json"]
         )
 
-        self.succeed("scan", "model", "--tokens", "ids.txt", "--out", "whole", "--quiet")
-        whole = validate(self.folder / "whole/results.json")
+        whole = self.saved("scan", "model", "--tokens", "ids.txt", "--quiet", out="whole")[0]
         self.assertFalse(whole["partial"])
         self.assertEqual(whole["layers_done"], LAYERS)
         compared = 0
@@ -109,8 +104,7 @@ class OneLayer(InterruptTest):
     def test_before_the_first_layer_is_finished(self) -> None:
         messages = self.interrupt("--out", "made/out", at="measuring layer 0")
         self.assertEqual(
-            messages[-1],
-            "headgauge: interrupted before anything was finished; nothing was saved",
+            messages[-1], "headgauge: interrupted before anything was finished; nothing was saved"
         )
         self.assertFalse((self.folder / "made").exists())
 
@@ -154,7 +148,3 @@ class SecondSignal(InterruptTest):
             self.skipTest(f"the machine is busy: the second was sent {late:.1f} s after the first")
         self.assertEqual(code, INTERRUPTED, terminal.shown)
         self.assertTrue(validate(self.folder / "out/results.json")["partial"])
-
-
-if __name__ == "__main__":
-    unittest.main()

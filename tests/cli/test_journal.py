@@ -1,7 +1,5 @@
 """What a run keeps while it works: after kill -9 the same command goes on, and ends with the same bits."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os
@@ -9,7 +7,6 @@ import random
 import shutil
 import subprocess
 import time
-import unittest
 from collections.abc import Callable
 
 from tests.cli.checkpoints import make_gpt2
@@ -86,36 +83,21 @@ class Journal(SharesTest):
                 "model",
                 "--tokens",
                 *self.ids_files,
-                "--normalizer",
-                "ssmax,sparsemax",
-                "--measures",
-                "weights",
+                *"--normalizer ssmax,sparsemax --measures weights".split(),
             ),
             "compare each head": (
                 "compare",
                 "model",
                 "--tokens",
                 *self.ids_files[:3],
-                "--normalizer",
-                "ssmax",
-                "--each",
-                "head",
-                "--measures",
-                "weights",
+                *"--normalizer ssmax --each head --measures weights".split(),
             ),
             "converge": (
                 "converge",
                 "model",
                 "--tokens",
                 *self.ids_files,
-                "--lengths",
-                "64",
-                "--replicates",
-                "4",
-                "--draws",
-                "4",
-                "--grid",
-                "8,32",
+                *"--lengths 64 --replicates 4 --draws 4 --grid 8,32".split(),
             ),
             "validate": (
                 "validate",
@@ -124,12 +106,7 @@ class Journal(SharesTest):
                 "topk:k=16",
                 "--text",
                 *self.documents[:2],
-                "--lengths",
-                "64",
-                "--permutations",
-                "99",
-                "--resamples",
-                "99",
+                *"--lengths 64 --permutations 99 --resamples 99".split(),
             ),
         }
         kills = 0
@@ -152,22 +129,9 @@ class Journal(SharesTest):
         """Its journal has the losses of every document under each plan that was tried."""
         moments = random.Random(21)
         make_gpt2(self.folder / "small", layers=8, heads=2, width=16, positions=320)
-        for k, name in enumerate(("a.txt", "b.txt", "c.txt")):
-            ids = ((i * i + 3 * i * (k + 1) + i // 41 * (k + 2)) % 41 for i in range(288))
-            self.write(name, " ".join(map(str, ids)))
+        self.many_ids("a.txt b.txt c.txt")
         words = (
-            "plan",
-            "small",
-            "--tokens",
-            "a.txt",
-            "b.txt",
-            "--confirm",
-            "c.txt",
-            "--lengths",
-            "96",
-            "--random-plans",
-            "3",
-            "--quiet",
+            *"plan small --tokens a.txt b.txt --confirm c.txt --lengths 96 --random-plans 3 --quiet".split(),
         )
         self.succeed(*words, "--out", "whole")
         for _ in range(2):
@@ -188,17 +152,7 @@ class Journal(SharesTest):
         moments = random.Random(22)
         make_gpt2(self.folder / "small", layers=12, heads=2, width=16, positions=320)
         self.ids(300)
-        words = (
-            "reproduce",
-            "tokens",
-            "small",
-            "--tokens",
-            "ids.txt",
-            "--lengths",
-            "256",
-            "--dimension",
-            "10",
-        )
+        words = (*"reproduce tokens small --tokens ids.txt --lengths 256 --dimension 10".split(),)
         words = (*words, "--grid", "300,600,1200", "--replicates", "20", "--quiet")
         self.succeed(*words, "--out", "whole")
         for stage in (b"gaussian/simulate/scale", b"model/converge", b"all_heads/compare"):
@@ -344,7 +298,3 @@ class Journal(SharesTest):
         self.addCleanup(self.held.close)
         fcntl.flock(self.held, fcntl.LOCK_EX)
         return words
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,5 @@
 """The commands on the Llama families: grouped heads, windows, texts beyond the trained context."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -9,7 +7,7 @@ import unittest
 from pathlib import Path
 
 from tests.cli.checkpoints import change_config, copy_golden
-from tests.cli.command import BAD_INPUT, UNSUPPORTED, CommandTest
+from tests.cli.command import CommandTest
 from tests.places import DATA, ROOT
 from tests.results.schema import validate
 
@@ -103,15 +101,6 @@ class Made(LlamaTest):
         change_config(folder, **changes)
         return folder
 
-    def refused(self, code: int, golden: str, *says: str, **changes) -> None:
-        self.model(golden, **changes)
-        self.ids(40, vocabulary=31)
-        for command in (("scan", golden, "--tokens", "ids.txt"), ("inspect", golden)):
-            if command[0] == "inspect" and says[0].endswith("weight"):
-                continue  # no tensor is looked at
-            with self.subTest(command, **changes):
-                self.refuse(code, *command, says=says)
-
     def test_inspect_describes_what_a_config_switches(self) -> None:
         self.model("gemma2-plain")
         text = self.succeed("inspect", "gemma2-plain").out
@@ -129,8 +118,7 @@ class Made(LlamaTest):
         results, _ = self.results("scan", "qwen2-window", "--tokens", "ids.txt")
         self.assertEqual(results["coords"]["window"], [0, 9, 9])
         self.assertEqual(
-            results["coords"]["layer_type"],
-            ["full_attention", "sliding_attention", "sliding_attention"],
+            results["coords"]["layer_type"], ["full_attention", "sliding_attention", "sliding_attention"]
         )
         reach = results["metrics"]["attention_distance_by_position"]["values"]
         self.assertTrue(all(head[-1] <= 8 for layer in reach[1:] for head in layer))
@@ -146,30 +134,3 @@ class Made(LlamaTest):
             ]
             self.assertEqual(found[0], found[1])
             self.assertEqual(found[0], found[2])
-
-    def test_groups_that_do_not_fit(self) -> None:
-        self.refused(
-            BAD_INPUT, "llama-one-key-head", "num_key_value_heads", "a divisor of",
-            "num_attention_heads = 4", "found 3", num_key_value_heads=3,
-        )  # fmt: skip
-        self.refused(
-            BAD_INPUT, "llama-wide-heads", "self_attn.k_proj.weight", "shape [40, 12]",
-            "found shape [20, 12]", num_key_value_heads=4,
-        )  # fmt: skip
-
-    def test_an_unsupported_rope_scaling_is_named(self) -> None:
-        self.refused(
-            UNSUPPORTED, "llama-linear", "llama-linear/config.json: field rope_scaling.rope_type",
-            '"mystery"', "yarn, longrope or llama3",
-            rope_scaling={"rope_type": "mystery", "factor": 2.0},
-        )  # fmt: skip
-
-    def test_too_few_tokens_say_what_fits(self) -> None:
-        self.model("llama-beyond")
-        self.ids(40, vocabulary=31)
-        arguments = ("scan", "llama-beyond", "--tokens", "ids.txt", "--lengths", "64")
-        self.refuse(BAD_INPUT, *arguments, says=("40 tokens", "found 64"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,14 +1,11 @@
 """Memory: what does not fit is refused before the work begins, and what fails is one line."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os
 import resource
 import struct
 import subprocess
-import unittest
 from typing import ClassVar
 
 from tests.cli.checkpoints import change_config, copy_golden
@@ -38,16 +35,7 @@ class LongTexts(CommandTest):
             DEMO / "model",
             "--text",
             text,
-            "--lengths",
-            "64,1024",
-            "--measures",
-            "weights,model",
-            "--threads",
-            "1",
-            "--queries",
-            "8",
-            "--json",
-            "--quiet",
+            *"--lengths 64,1024 --measures weights,model --threads 1 --queries 8 --json --quiet".split(),
             **options,
         )
         return json.loads(done.out)
@@ -66,18 +54,10 @@ class LongTexts(CommandTest):
                 BINARY,
                 "scan",
                 DEMO / "model",
-                "--text",
-                "/dev/stdin",
-                "--lengths",
-                "64,1024",
-                "--measures",
-                "weights,model",
-                "--threads",
-                "1",
-                "--queries",
-                "8",
-                "--json",
-                "--quiet",
+                *(
+                    "--text /dev/stdin --lengths 64,1024 --measures weights,model --threads 1 --queries 8 "
+                    "--json --quiet"
+                ).split(),
             ],
             input=self.text.read_bytes(),
             stdout=subprocess.PIPE,
@@ -123,13 +103,8 @@ class Configs(CommandTest):
 
     def test_sizes(self) -> None:
         for field in (
-            "head_dim",
-            "hidden_size",
-            "intermediate_size",
-            "num_attention_heads",
-            "num_key_value_heads",
-            "vocab_size",
-        ):
+            "head_dim hidden_size intermediate_size num_attention_heads num_key_value_heads vocab_size"
+        ).split():
             says = (
                 f"config.json: field {field}: expected at most ",
                 "for no tensor has a larger dimension, found 1000000000; "
@@ -140,17 +115,12 @@ class Configs(CommandTest):
 
 class Sets(CommandTest):
     def test_larger_than_the_text_take_no_memory(self) -> None:
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(64)
+        self.tiny(64)
         for command in ("scan", "compare"):
             more = ("--normalizer", "ssmax") if command == "compare" else ()
             self.succeed(
                 command,
-                "model",
-                "--tokens",
-                "ids.txt",
-                "--top-n",
-                "4,1000000",
+                *"model --tokens ids.txt --top-n 4,1000000".split(),
                 *more,
                 "--quiet",
                 "--threads",
@@ -161,20 +131,10 @@ class Sets(CommandTest):
 
 class Draws(CommandTest):
     def test_that_do_not_fit_are_refused_before_the_work(self) -> None:
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(64)
+        self.tiny(64)
         self.refuse(
             RESOURCE,
-            "converge",
-            "model",
-            "--tokens",
-            "ids.txt",
-            "--lengths",
-            "64",
-            "--draws",
-            "100000000",
-            "--threads",
-            "1",
+            *"converge model --tokens ids.txt --lengths 64 --draws 100000000 --threads 1".split(),
             limits={resource.RLIMIT_AS: 700 * MB},
             says=("convergence on model: expected 2", " GB of memory", "--draws"),
         )
@@ -184,17 +144,11 @@ class Data(CommandTest):
     """A limit of what a process writes to (RLIMIT_DATA), down to where it cannot begin."""
 
     def test_whatever_it_is_a_run_is_done_or_refused(self) -> None:
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(64)
+        self.tiny(64)
         codes = []
         for kilobytes in (*range(800, 1500, 50), 3000, 6000, 100000):
             done = run(
-                "scan",
-                "model",
-                "--tokens",
-                "ids.txt",
-                "--threads",
-                "1",
+                *"scan model --tokens ids.txt --threads 1".split(),
                 cwd=self.folder,
                 limits={resource.RLIMIT_DATA: kilobytes << 10},
             )
@@ -215,19 +169,13 @@ class Figures(CommandTest):
     def test_whatever_the_limit_they_are_drawn_or_refused(self) -> None:
         """The engine is a library in C, held by one in Rust: neither aborts, and what the engine cannot
         store it does not blame on the results."""
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(64)
+        self.tiny(64)
         self.succeed("scan", "model", "--tokens", "ids.txt", "--measures", "weights", "--out", "out")
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(64)
+        self.tiny(64)
         codes = []
         for kilobytes in (*range(1600, 8000, 200), 60000):
             done = run(
-                "report",
-                "out",
-                "--format",
-                "svg",
-                "--out",
+                *"report out --format svg --out".split(),
                 f"figures{kilobytes}",
                 cwd=self.folder,
                 limits={resource.RLIMIT_DATA: kilobytes << 10},
@@ -258,12 +206,7 @@ class TokenizerFiles(CommandTest):
         self.write("a.txt", "a" * 5000)
         self.refuse(
             RESOURCE,
-            "scan",
-            "model",
-            "--text",
-            "a.txt",
-            "--lengths",
-            "32",
+            *"scan model --text a.txt --lengths 32".split(),
             limits={resource.RLIMIT_AS: 1000 * MB},
             says=self.says,
         )
@@ -275,7 +218,3 @@ class TokenizerFiles(CommandTest):
     def test_that_lie_about_the_size_of_what_is_in_them(self) -> None:
         lie = base64.b64encode(struct.pack("<I", 2**32 - 4) + bytes(32)).decode()
         self.refuse_tokenizer({"type": "Precompiled", "precompiled_charsmap": lie})
-
-
-if __name__ == "__main__":
-    unittest.main()

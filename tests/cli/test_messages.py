@@ -1,7 +1,5 @@
 """Messages that once named another cause than the one there was."""
 
-from __future__ import annotations
-
 import json
 import random
 import resource
@@ -30,10 +28,7 @@ class Messages(CommandTest):
         self.ids(64)
         message = self.refuse(
             BAD_INPUT,
-            "scan",
-            "model",
-            "--tokens",
-            "ids.txt",
+            *"scan model --tokens ids.txt".split(),
             says=("expected finite attention scores, found NaN at query 0, key 0; ", "overflow float32"),
         )
         self.assertNotIn("nan", message.replace("NaN", ""))
@@ -51,16 +46,7 @@ class Messages(CommandTest):
         self.assertEqual(scan["metrics"]["loss"]["values"], [None])
         self.assertEqual(scan["metrics"]["loss"]["rows"], [0])
         self.assertIn("loss: 1 of 1 means are undefined, because a row is not finite", scan["notices"])
-        validate = (
-            "validate",
-            *tokens,
-            "--pattern",
-            "window:size=20",
-            "--permutations",
-            "99",
-            "--resamples",
-            "99",
-        )
+        validate = ("validate", *tokens, *"--pattern window:size=20 --permutations 99 --resamples 99".split())
         found = json.loads(self.succeed(*validate, "--json").out)
         self.assertIn(
             "validated_loss_change: 32 of 32 changes are undefined, because a row is not finite",
@@ -73,30 +59,19 @@ class Messages(CommandTest):
         self.assertEqual(found["metrics"]["kl"]["rows"], [[0], [0]])
         self.refuse(
             BAD_INPUT,
-            "plan",
-            "model",
-            "--tokens",
-            "ids.txt",
-            "--confirm",
+            *"plan model --tokens ids.txt --confirm".split(),
             self.write("other.txt", " ".join(str((i * i * i + 3) % 41) for i in range(288))),
             *tokens[3:],
-            "--random-plans",
-            "1",
-            "--out",
-            "out",
+            *"--random-plans 1 --out out".split(),
             says=("model: expected finite losses, found NaN or infinity; ", "headgauge scan"),
         )
 
     def test_an_option_that_is_given_twice(self) -> None:
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(64)
+        self.tiny(64)
         for option, value in (("--top", "3"), ("--lengths", "32"), ("--out", "out")):
             self.refuse(
                 USAGE,
-                "scan",
-                "model",
-                "--tokens",
-                "ids.txt",
+                *"scan model --tokens ids.txt".split(),
                 *(option, value) * 3,
                 says=f"{option}: expected to be given once, found 3 times; leave out all but one",
             )
@@ -109,12 +84,7 @@ class Messages(CommandTest):
         self.ids(64)
         message = self.refuse(
             RESOURCE,
-            "scan",
-            "large",
-            "--tokens",
-            "ids.txt",
-            "--threads",
-            "1",
+            *"scan large --tokens ids.txt --threads 1".split(),
             limits={resource.RLIMIT_AS: 700 * MB},
             says=("weights of large: expected ", " of memory, found ", "use a smaller model, or allow more"),
         )

@@ -1,16 +1,12 @@
 """Every normalizer that `headgauge list normalizers` lists, in a scan."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
-import unittest
 
-from tests.cli.checkpoints import copy_golden, make_dump
+from tests.cli.checkpoints import make_dump
 from tests.cli.command import CommandTest
 from tests.places import BINARY, ROOT
-from tests.results.schema import validate
 
 
 def flat(part: object) -> list[float]:
@@ -20,31 +16,18 @@ def flat(part: object) -> list[float]:
 
 
 class EveryNormalizer(CommandTest):
-    def setUp(self) -> None:
-        super().setUp()
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(123)
+    tiny_ids = 123
 
     def listed(self) -> list[dict]:
         return json.loads(self.succeed("list", "normalizers", "--json").out)
 
     def scan(self, normalizer: str, *options: str) -> dict:
-        self.succeed(
-            "scan",
-            "model",
-            "--tokens",
-            "ids.txt",
-            "--normalizer",
+        return self.saved(
+            *"scan model --tokens ids.txt --normalizer".split(),
             normalizer,
-            "--lengths",
-            "48",
-            "--out",
-            "out",
-            "--force",
-            "--quiet",
+            *"--lengths 48 --quiet".split(),
             *options,
-        )
-        return validate(self.folder / "out/results.json")
+        )[0]
 
     def test_each_is_measured_and_keeps_its_word(self) -> None:
         names = [entry["name"] for entry in self.listed()]
@@ -75,23 +58,15 @@ class EveryNormalizer(CommandTest):
 
     def test_long_rows_are_drawn_for_finite_steps(self) -> None:
         for name, drawn in (("relu", True), ("ssmax", False)):
-            self.succeed(
+            results = self.saved(
                 "scan",
                 ROOT / "demo/model",
                 "--text",
                 ROOT / "demo/text.txt",
-                "--lengths",
-                "64,200",
-                "--measures",
-                "sensitivity",
-                "--normalizer",
+                *"--lengths 64,200 --measures sensitivity --normalizer".split(),
                 name,
-                "--out",
-                "out",
-                "--force",
-                "--quiet",
-            )
-            results = validate(self.folder / "out/results.json")
+                *"--quiet".split(),
+            )[0]
             said = [n for n in results["notices"] if "in rows of more than 128 keys, sensitivity" in n]
             self.assertEqual(bool(said), drawn, name)
             metrics = results["metrics"]
@@ -138,48 +113,19 @@ class EveryNormalizer(CommandTest):
     def test_cosine_needs_queries_and_keys(self) -> None:
         scores = ([1, 8, 8], [0.1 * i for i in range(64)])
         make_dump(self.folder / "d.safetensors", 0, 1, 8, 4, **{"layers.0.scores": scores})
-        self.refuse(
-            2,
-            "scan",
-            "d.safetensors",
-            "--normalizer",
-            "cosine",
-            "--measures",
-            "weights",
-            "--lengths",
-            "8",
-            says="queries and keys",
-        )
-
-    def test_a_name_that_is_not_known_brings_the_nearest(self) -> None:
-        command = ("scan", "model", "--tokens", "ids.txt", "--normalizer")
-        self.refuse(2, *command, "entmx", says="entmax")
-        self.refuse(2, *command, "entmax:alpha=9", says="up to 4")
+        words = "scan d.safetensors --normalizer cosine --measures weights --lengths 8"
+        self.refuse_each((2, words, "queries and keys"))
 
     def test_top_k_says_where_it_keeps_all_keys(self) -> None:
+        few = "topk: rows with fewer than k = {} keys keep all keys; in a causal model these are the first {} rows"
+        every = "topk: k = 49 exceeds the number of keys of every row: all keys are kept"
         for spec, notices in (
             ("topk:k=1", []),
-            (
-                "topk:k=30",
-                [
-                    "topk: rows with fewer than k = 30 keys keep all keys; in a causal model these are the "
-                    "first 29 rows"
-                ],
-            ),
-            (
-                "topk:k=48",
-                [
-                    "topk: rows with fewer than k = 48 keys keep all keys; in a causal model these are the "
-                    "first 47 rows"
-                ],
-            ),
-            ("topk:k=49", ["topk: k = 49 exceeds the number of keys of every row: all keys are kept"]),
+            ("topk:k=30", [few.format(30, 29)]),
+            ("topk:k=48", [few.format(48, 47)]),
+            ("topk:k=49", [every]),
             ("softmax", []),
         ):
             with self.subTest(spec):
                 results = self.scan(spec, "--measures", "weights")
                 self.assertEqual([n for n in results["notices"] if n.startswith("topk")], notices)
-
-
-if __name__ == "__main__":
-    unittest.main()

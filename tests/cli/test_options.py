@@ -4,14 +4,11 @@ tests/agreement compares scans with the default options; here it is every option
 small that each takes a second.
 """
 
-from __future__ import annotations
-
 import json
 import random
-import unittest
 
 from tests.agreement.program import comparison
-from tests.cli.checkpoints import copy_golden, make_dump
+from tests.cli.checkpoints import make_dump
 from tests.cli.command import CommandTest
 
 BRIEF = ("--temperatures", "0.1,1")  # 31 of them are compared elsewhere
@@ -28,8 +25,7 @@ class AgreementTest(CommandTest):
 class Models(AgreementTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(123)
+        self.tiny(123)
         self.write("other.txt", " ".join(str(i * i * 5 % 41) for i in range(97)))
 
     def agree(self, *options, texts: tuple[str, ...] = ("ids.txt",)) -> dict:
@@ -102,8 +98,7 @@ class Sampled(CommandTest):
     """--expected-draws, which the reference does not know: the samples lie between the bounds."""
 
     def test_expected_draws(self) -> None:
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(123)
+        self.tiny(123)
         arguments = ("scan", "model", "--tokens", "ids.txt", "--measures", "distance", "--json")
         options = ("--lengths", "64,123", "--top-n", "1,5,20", "--critical-max", 2)
         drawn = json.loads(self.succeed(*arguments, *options, "--expected-draws", 200).out)
@@ -131,7 +126,3 @@ class Sampled(CommandTest):
         self.assertNotIn("expected_distance_sampled", without)
         for name, metric in without.items():
             self.assertEqual(metric, metrics[name], name)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,5 @@
 """Where the output goes and cannot go: full disks, unwritable folders, closed streams."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource
@@ -9,7 +7,6 @@ import shutil
 import subprocess
 import unittest
 
-from tests.cli.checkpoints import copy_golden
 from tests.cli.command import BAD_INPUT, RESOURCE, USAGE, CommandTest, environment, files_in, run
 from tests.places import BINARY
 from tests.results.schema import validate
@@ -18,8 +15,7 @@ from tests.results.schema import validate
 class OutputTest(CommandTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(64)
+        self.tiny(64)
         self.scan = ("scan", "model", "--tokens", "ids.txt", "--measures", "weights")
 
 
@@ -237,7 +233,3 @@ class Streams(OutputTest):
             ["sh", "-c", f"'{BINARY}' list measures | head -n 1"], capture_output=True, text=True
         )
         self.assertEqual((done.stdout, done.stderr), ("weights\n", ""))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,11 +1,8 @@
 """Every pattern that `headgauge list patterns` lists, in a scan."""
 
-from __future__ import annotations
-
 import json
-import unittest
 
-from tests.cli.checkpoints import copy_golden, make_dump
+from tests.cli.checkpoints import make_dump
 from tests.cli.command import UNSUPPORTED, CommandTest
 from tests.places import ROOT
 from tests.results.schema import validate
@@ -18,31 +15,18 @@ def flat(part: object) -> list[float]:
 
 
 class Patterns(CommandTest):
-    def setUp(self) -> None:
-        super().setUp()
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(123)
+    tiny_ids = 123
 
     def listed(self) -> list[dict]:
         return json.loads(self.succeed("list", "patterns", "--json").out)
 
     def scan(self, pattern: str, *options: str) -> dict:
-        self.succeed(
-            "scan",
-            "model",
-            "--tokens",
-            "ids.txt",
-            "--pattern",
+        return self.saved(
+            *"scan model --tokens ids.txt --pattern".split(),
             pattern,
-            "--lengths",
-            "24,96",
-            "--out",
-            "out",
-            "--force",
-            "--quiet",
+            *"--lengths 24,96 --quiet".split(),
             *options,
-        )
-        return validate(self.folder / "out/results.json")
+        )[0]
 
     def test_the_list(self) -> None:
         text = self.succeed("list", "patterns").out
@@ -87,13 +71,8 @@ class Patterns(CommandTest):
                 for value in flat(metrics["mass"]["values"]):
                     self.assertAlmostEqual(value, 1, delta=1e-5)
                 for name in (
-                    "entropy",
-                    "distance",
-                    "separability",
-                    "sensitivity",
-                    "jacobian_spectral",
-                    "union_coverage",
-                ):
+                    "entropy distance separability sensitivity jacobian_spectral union_coverage"
+                ).split():
                     self.assertTrue(flat(metrics[name]["values"]), name)
                 for share in flat(metrics["queries_losing_keys"]["values"]):
                     self.assertGreater(share, 0)
@@ -113,12 +92,6 @@ class Patterns(CommandTest):
         both = self.scan("sinks:window=9", "--normalizer", "sparsemax")["metrics"]
         for value in flat(both["participation_ratio"]["values"]):
             self.assertLessEqual(value, 13 + 1e-6)
-
-    def test_more_keys_than_a_row_has_is_said_once(self) -> None:
-        arguments = ("scan", "model", "--tokens", "ids.txt", "--lengths", "48,96")
-        done = self.succeed(*arguments, "--pattern", "topk:k=64")
-        said = "note: topk: k = 64 exceeds the number of keys of the first rows; these rows keep all keys\n"
-        self.assertEqual(done.err.count(said), 1, done.err)
 
     def test_sorting_by_what_a_pattern_adds(self) -> None:
         arguments = ("scan", "model", "--tokens", "ids.txt", "--sort", "kept_mass")
@@ -154,20 +127,14 @@ class Patterns(CommandTest):
         self.assertIn("StreamingLLM, which counts positions within its cache", sinks["source"])
 
     def test_what_is_refused(self) -> None:
-        command = ("scan", "model", "--tokens", "ids.txt", "--pattern")
-        self.refuse(2, *command, "windo", says="a pattern such as window")
-        self.refuse(2, *command, "window:size=0", says="of at least 1")
-        self.refuse(2, *command, "window:wide=3", says="size=128,global=0")
-        self.refuse(4, *command, "none", "--measures", "counterfactual", says="--pattern")
+        words = "scan model --tokens ids.txt --pattern none --measures counterfactual"
+        self.refuse_each((UNSUPPORTED, words, "--pattern"))
 
 
 class WithoutLoss(CommandTest):
     """The model runs without the change that a scan measures its heads under."""
 
-    def setUp(self) -> None:
-        super().setUp()
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(64)
+    tiny_ids = 64
 
     def scan(self, out: str, *options: str) -> tuple[dict, str]:
         words = ("scan", "model", "--tokens", "ids.txt", "--lengths", "24,48", *options)
@@ -232,8 +199,7 @@ class KeepsAll(CommandTest):
 
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(48)
+        self.tiny(48)
         self.ids(48, 31, "other.txt")
 
     def test_is_refused(self) -> None:
@@ -252,19 +218,6 @@ class KeepsAll(CommandTest):
     def test_keys_of_a_case_longer_than_the_text_count(self) -> None:
         case = {"task": "far", "prompt": [k % 31 for k in range(100)], "answer": [5]}
         self.write("tasks.jsonl", "\n".join(json.dumps(case) for _ in range(2)) + "\n")
-        words = (
-            "compare",
-            "model",
-            "--tokens",
-            "ids.txt",
-            "--measures",
-            "weights",
-            "--pattern",
-            "window:size=60",
-        )
+        words = (*"compare model --tokens ids.txt --measures weights --pattern window:size=60".split(),)
         self.refuse(2, *words, says="drops keys at a length of at most 48")
         self.succeed(*words, "--tasks", "tasks.jsonl")
-
-
-if __name__ == "__main__":
-    unittest.main()

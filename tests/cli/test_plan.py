@@ -1,7 +1,5 @@
 """headgauge plan as a user runs it, and what takes its plans."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json
@@ -23,18 +21,14 @@ class Plan(CommandTest):
     def setUp(self) -> None:
         super().setUp()
         copy_golden("gpt2/plain", self.folder / "model")
-        for k, name in enumerate(("a.txt", "b.txt", "c.txt", "d.txt")):
-            numbers = [(i * i + 3 * i * (k + 1) + 5 * k + i // 41 * (k + 2)) % 41 for i in range(288)]
-            self.write(name, " ".join(map(str, numbers)))
+        self.many_ids("a.txt b.txt c.txt d.txt")
         self.texts = ("model", "--tokens", "a.txt", "b.txt", "--confirm", "c.txt", "d.txt")
 
     def make(self, *options) -> dict:
-        self.succeed("plan", *self.texts, *FEW, "--out", "out", "--force", "--quiet", *options)
-        return validate(self.folder / "out/results.json")
+        return self.saved("plan", *self.texts, *FEW, "--quiet", *options)[0]
 
     def test_a_plan_is_made_confirmed_and_followed(self) -> None:
-        done = self.succeed("plan", *self.texts, *FEW, "--curve", 0.25, "--out", "out")
-        results = validate(self.folder / "out/results.json")
+        results, done = self.saved("plan", *self.texts, *FEW, "--curve", 0.25)
         self.assertEqual(results["command"], "plan")
         self.assertEqual(results["coords"]["budget"], ["50 %", "25 %"])
         for word in (
@@ -66,40 +60,14 @@ class Plan(CommandTest):
             ids = (self.folder / name).read_text(encoding="utf-8").split()
             for piece in range(3):
                 self.write("piece.txt", " ".join(ids[96 * piece : 96 * (piece + 1)]))
-                self.succeed(
-                    "compare",
-                    "model",
-                    "--tokens",
-                    "piece.txt",
-                    "--lengths",
-                    96,
-                    "--measures",
-                    "model",
-                    "--plan",
-                    "out/plan.json",
-                    "--out",
-                    "one",
-                    "--force",
-                )
-                one = validate(self.folder / "one/results.json")["metrics"]
-                changes.append(one["loss_change"]["values"][1][0])
-                self.succeed(
-                    "scan",
-                    "model",
-                    "--tokens",
-                    "piece.txt",
-                    "--lengths",
-                    96,
-                    "--measures",
-                    "model",
-                    "--plan",
-                    "out/plan.json",
-                    "--out",
-                    "two",
-                    "--force",
-                )
-                two = validate(self.folder / "two/results.json")["metrics"]
-                self.assertAlmostEqual(two["loss"]["values"][0], one["loss"]["values"][1][0], 9)
+                few = "--lengths 96 --measures model --plan out/plan.json --force --out".split()
+                found = {}
+                for command in ("compare", "scan"):
+                    self.succeed(command, "model", "--tokens", "piece.txt", *few, command)
+                    found[command] = validate(self.folder / command / "results.json")["metrics"]
+                changes.append(found["compare"]["loss_change"]["values"][1][0])
+                loss = found["compare"]["loss"]["values"][1][0]
+                self.assertAlmostEqual(found["scan"]["loss"]["values"][0], loss, 9)
         self.assertEqual(results["metrics"]["planned_change"]["rows"][0][0], len(changes))
         self.assertAlmostEqual(sum(changes) / len(changes), change, 9)
         self.assertEqual(plan["measured"]["documents"], len(changes))
@@ -110,8 +78,9 @@ class Plan(CommandTest):
         plan["heads"] = [{"layer": 0, "kv_head": 1, "pattern": "sinks:sinks=2,window=6"}]
         self.write("one.json", json.dumps(plan))
         few = ("--lengths", 96, "--replicates", 4, "--points", 3, "--measures", "weights")
-        self.succeed("converge", "model", "--tokens", "a.txt", *few, "--plan", "one.json", "--out", "needs")
-        values = validate(self.folder / "needs/results.json")["metrics"]["horizon"]["values"]
+        values = self.saved(
+            "converge", "model", "--tokens", "a.txt", *few, "--plan", "one.json", out="needs"
+        )[0]["metrics"]["horizon"]["values"]
         self.assertIsNone(values[0][1])
         self.assertIsNotNone(values[0][0])
         self.assertIsNotNone(values[1][1])
@@ -119,63 +88,27 @@ class Plan(CommandTest):
     def test_refuses_plans_that_do_not_fit(self) -> None:
         self.make()
         plan = json.loads((self.folder / "out/plan.json").read_text(encoding="utf-8"))
-
-        def refused(change, *says) -> None:
-            other = json.loads(json.dumps(plan))
-            change(other)
+        scan = ("scan", "model", "--tokens", "a.txt", "--plan")
+        model, first = plan["model"], {"layer": 0, "kv_head": 0}
+        for changes, *says in (
+            ({"model": {**model, "weights_sha256": "0" * 64}}, "a plan for model"),
+            ({"model": {**model, "layers": 3}}, "a plan for model", "layers is 3 instead of 2"),
+            ({"heads": [{"layer": 7, "kv_head": 0, "pattern": "topk:k=3"}]}, "head 7.0", "one of 2 layers"),
+            ({"heads": [{**first, "pattern": "topk:k=3"}] * 2}, "twice"),
+            ({"heads": [{**first, "pattern": "nonsense"}]}, "nonsense"),
+            ({"heads": [{**first, "patern": "topk:k=3"}]}, "key-value head 0.0", "patern"),
+            ({"heads": [{**first, "pattern": ""}]}, 'an empty "pattern"'),
+            ({"heads": None}, "a plan", "something else"),
+        ):
+            other = {key: value for key, value in {**plan, **changes}.items() if value is not None}
             self.write("other.json", json.dumps(other))
-            self.refuse(
-                BAD_INPUT,
-                "scan",
-                "model",
-                "--tokens",
-                "a.txt",
-                "--plan",
-                "other.json",
-                says=("other.json", *says),
-            )
-
-        refused(lambda p: p["model"].update(weights_sha256="0" * 64), "a plan for model")
-        refused(lambda p: p["model"].update(layers=3), "a plan for model", "layers is 3 instead of 2")
-        refused(
-            lambda p: p["heads"].append({"layer": 7, "kv_head": 0, "pattern": "topk:k=3"}),
-            "key-value head 7.0",
-            "one of 2 layers",
-        )
-        refused(lambda p: p["heads"].extend([{"layer": 0, "kv_head": 0, "pattern": "topk:k=3"}] * 2), "twice")
-        refused(lambda p: p.update(heads=[{"layer": 0, "kv_head": 0, "pattern": "nonsense"}]), "nonsense")
-        refused(
-            lambda p: p.update(heads=[{"layer": 0, "kv_head": 0, "patern": "topk:k=3"}]),
-            "key-value head 0.0",
-            "patern",
-        )
-        refused(lambda p: p.update(heads=[{"layer": 0, "kv_head": 0, "pattern": ""}]), 'an empty "pattern"')
-        refused(lambda p: p.pop("heads"), "a plan", "something else")
+            self.refuse(BAD_INPUT, *scan, "other.json", says=("other.json", *says))
         self.write("other.json", "not json")
-        self.refuse(
-            BAD_INPUT,
-            "scan",
-            "model",
-            "--tokens",
-            "a.txt",
-            "--plan",
-            "other.json",
-            says=("other.json", "a file that headgauge plan wrote"),
-        )
-        self.refuse(
-            BAD_INPUT, "scan", "model", "--tokens", "a.txt", "--plan", "none.json", says=("none.json",)
-        )
-        self.refuse(
-            USAGE,
-            "scan",
-            "model",
-            "--tokens",
-            "a.txt",
-            "--plan",
-            "out/plan.json",
-            "--pattern",
-            "topk:k=3",
-            says=("--plan", "--pattern"),
+        self.refuse_each(
+            (BAD_INPUT, "other.json", "other.json", "a file that headgauge plan wrote"),
+            (BAD_INPUT, "none.json", "none.json"),
+            (USAGE, "out/plan.json --pattern topk:k=3", "--plan", "--pattern"),
+            base=scan,
         )
 
     def retrain(self) -> None:
@@ -189,16 +122,8 @@ class Plan(CommandTest):
     def test_a_plan_is_for_one_training_of_a_model(self) -> None:
         self.make()
         self.retrain()
-        self.refuse(
-            BAD_INPUT,
-            "scan",
-            "model",
-            "--tokens",
-            "a.txt",
-            "--plan",
-            "out/plan.json",
-            says=("a plan for model", "weights_sha256"),
-        )
+        words = "scan model --tokens a.txt --plan out/plan.json"
+        self.refuse_each((BAD_INPUT, words, "a plan for model", "weights_sha256"))
 
     def test_runs_say_which_plan_it_was(self) -> None:
         self.make()
@@ -217,35 +142,21 @@ class Plan(CommandTest):
         self.assertEqual(settings["plan_sha256"], [hashlib.sha256(plan).hexdigest()])
 
     def test_compare_changes_only_the_heads_that_are_chosen(self) -> None:
-        self.write(
-            "all.json",
-            json.dumps(
-                {
-                    "schema": "headgauge.plan/1",
-                    "model": {"layers": 2, "heads": 4, "kv_heads": 4},
-                    "heads": [
-                        {"layer": layer, "kv_head": head, "pattern": "window:size=2"}
-                        for layer in range(2)
-                        for head in range(4)
-                    ],
-                }
-            ),
+        heads = [
+            {"layer": layer, "kv_head": head, "pattern": "window:size=2"}
+            for layer in range(2)
+            for head in range(4)
+        ]
+        plan = {
+            "schema": "headgauge.plan/1",
+            "model": {"layers": 2, "heads": 4, "kv_heads": 4},
+            "heads": heads,
+        }
+        self.write("all.json", json.dumps(plan))
+        words = (
+            "compare model --tokens a.txt --lengths 96 --measures weights --plan all.json --out out --force"
         )
-        few = (
-            "compare",
-            "model",
-            "--tokens",
-            "a.txt",
-            "--lengths",
-            96,
-            "--measures",
-            "weights",
-            "--plan",
-            "all.json",
-            "--out",
-            "out",
-            "--force",
-        )
+        few = words.split()
         self.succeed(*few, "--heads", "1.2")
         kept = validate(self.folder / "out/results.json")["metrics"]["kept_mass"]
         at = kept["dims"].index("pattern")
@@ -257,9 +168,7 @@ class Plan(CommandTest):
             if (kept["values"][layer][head][1][0] or 1) < 1
         }
         self.assertEqual(changed, {(1, 2)})
-        plan = json.loads((self.folder / "all.json").read_text(encoding="utf-8"))
-        plan["heads"] = plan["heads"][:4]
-        self.write("all.json", json.dumps(plan))
+        self.write("all.json", json.dumps({**plan, "heads": heads[:4]}))
         self.refuse(USAGE, *few, "--layers", 1, says=("all.json", "changes none of them"))
 
     def test_heads_csv_has_the_kept_keys(self) -> None:
@@ -290,77 +199,36 @@ class Plan(CommandTest):
             done = self.succeed("plan", *self.texts, *FEW, "--curve", 0.25, "--out", "table")
             self.assertNotIn("belongs to another run", done.err)
 
-    def test_without_a_folder_nothing_is_searched(self) -> None:
-        self.refuse(USAGE, "plan", *self.texts, *FEW, says=("no --out", "add --out DIR"))
-
     def test_refuses_texts_that_show_nothing(self) -> None:
-        self.refuse(USAGE, "plan", "model", "--tokens", "a.txt", says=("no --confirm",))
-        self.refuse(USAGE, "plan", "model", "--confirm", "a.txt", says=("neither --text nor --tokens",))
-        same = ("model", "--tokens", "a.txt", "--confirm", "a.txt")
-        self.refuse(USAGE, "plan", *same, *FEW, "--out", "out", says=("--confirm", "in common"))
-        twice = ("model", "--tokens", "a.txt", "a.txt", "--confirm", "c.txt")
-        self.refuse(USAGE, "plan", *twice, *FEW, "--out", "out", says=("--tokens", "nothing in common"))
         self.write("short.txt", "1 2 3")
-        short = ("model", "--tokens", "a.txt", "--confirm", "short.txt")
-        self.refuse(BAD_INPUT, "plan", *short, *FEW, "--out", "out", says=("short.txt", "a longer text"))
         self.write("empty.txt", "")
-        empty = ("model", "--tokens", "empty.txt", "--confirm", "a.txt")
-        self.refuse(BAD_INPUT, "plan", *empty, *FEW, "--out", "out", says=("empty.txt",))
-        self.refuse(
-            BAD_INPUT,
-            "plan",
-            *self.texts,
-            "--lengths",
-            4096,
-            "--out",
-            "out",
-            says=("--lengths", "at most 128"),
-        )
-        one = ("model", "--tokens", "a.txt", "--confirm", "c.txt")
-        self.refuse(
-            BAD_INPUT,
-            "plan",
-            *one,
-            *FEW,
-            "--pieces",
-            1,
-            "--out",
-            "out",
-            says=("--tokens", "at least 2 pieces"),
+        self.refuse(USAGE, "plan", *self.texts, *FEW, says=("no --out", "add --out DIR"))
+        self.refuse(BAD_INPUT, "plan", *self.texts, *"--lengths 4096 --out out".split(), says="at most 128")
+        self.refuse_each(
+            (USAGE, "--tokens a.txt", "no --confirm"),
+            (USAGE, "--confirm a.txt", "neither --text nor --tokens"),
+            (USAGE, "--tokens a.txt --confirm a.txt", "--confirm", "in common"),
+            (USAGE, "--tokens a.txt a.txt --confirm c.txt", "--tokens", "nothing in common"),
+            (BAD_INPUT, "--tokens a.txt --confirm short.txt", "short.txt", "a longer text"),
+            (BAD_INPUT, "--tokens empty.txt --confirm a.txt", "empty.txt"),
+            (BAD_INPUT, "--tokens a.txt --confirm c.txt --pieces 1", "--tokens", "at least 2 pieces"),
+            base=("plan", "model", *FEW, "--out", "out"),
         )
 
     def test_refuses_what_has_no_loss(self) -> None:
         make_dump(self.folder / "d.safetensors", 1, 2, 96, 4)
-        self.refuse(
-            UNSUPPORTED,
-            "plan",
-            "d.safetensors",
-            *self.texts[1:],
-            *FEW,
-            "--out",
-            "out",
-            says=("a dump, which has no loss",),
-        )
         copy_golden("bert/plain", self.folder / "bert")
-        self.refuse(
-            UNSUPPORTED,
-            "plan",
-            "bert",
-            *self.texts[1:],
-            "--lengths",
-            48,
-            "--allow",
-            0.1,
-            "--out",
-            "out",
-            says=("--allow", "a model with a loss"),
+        texts = "--tokens a.txt b.txt --confirm c.txt d.txt --lengths 48 --out out"
+        self.refuse_each(
+            (UNSUPPORTED, f"d.safetensors {texts}", "a dump, which has no loss"),
+            (UNSUPPORTED, f"bert {texts} --allow 0.1", "--allow", "a model with a loss"),
+            base=("plan",),
         )
 
     def test_a_model_without_a_loss_is_judged_by_its_output(self) -> None:
         copy_golden("bert/plain", self.folder / "bert")
         few = ("--lengths", 48, "--random-plans", 3, "--curve", 0.25)
-        done = self.succeed("plan", "bert", *self.texts[1:], *few, "--out", "out")
-        results = validate(self.folder / "out/results.json")
+        results, done = self.saved("plan", "bert", *self.texts[1:], *few)
         self.assertEqual(results["settings"]["judged_by"], "output")
         self.assertEqual(results["metrics"]["planned_change"]["unit"], "1")
         for words in (
@@ -375,44 +243,13 @@ class Plan(CommandTest):
         self.assertGreater(changes[0][0], 0)
 
     def test_refuses_shares_and_patterns_that_do_not_fit(self) -> None:
-        self.refuse(USAGE, "plan", *self.texts, *FEW, "--memory", 2, "--out", "out", says=("--memory",))
-        self.refuse(
-            USAGE, "plan", *self.texts, *FEW, "--pattern", "nonsense", "--out", "out", says=("nonsense",)
-        )
-        self.refuse(
-            USAGE,
-            "plan",
-            *self.texts,
-            *FEW,
-            "--pattern",
-            "window:size=4096",
-            "--out",
-            "out",
-            says=("--pattern", "fewer than 96 keys"),
-        )
-        self.refuse(
-            BAD_INPUT,
-            "plan",
-            *self.texts,
-            *FEW,
-            "--allow",
-            0.5,
-            "--pieces",
-            1,
-            "--out",
-            "out",
-            says=("--allow", "at least 2 pieces of text"),
-        )
-        self.refuse(
-            USAGE,
-            "plan",
-            *self.texts,
-            *FEW,
-            "--curve",
-            "0.001",
-            "--out",
-            "out",
-            says=("--curve", "one key for each head"),
+        self.refuse_each(
+            (USAGE, "--memory 2", "--memory"),
+            (USAGE, "--pattern nonsense", "nonsense"),
+            (USAGE, "--pattern window:size=4096", "--pattern", "fewer than 96 keys"),
+            (BAD_INPUT, "--allow 0.5 --pieces 1", "--allow", "at least 2 pieces of text"),
+            (USAGE, "--curve 0.001", "--curve", "one key for each head"),
+            base=("plan", *self.texts, *FEW, "--out", "out"),
         )
 
     def test_goes_on_after_an_interruption(self) -> None:

@@ -1,7 +1,5 @@
 """headgauge plan judged by replay and answers, as a user runs it."""
 
-from __future__ import annotations
-
 import json
 
 import jsonschema
@@ -19,9 +17,7 @@ class PlanAnswers(CommandTest):
     def setUp(self) -> None:
         super().setUp()
         copy_golden("gpt2/plain", self.folder / "model")
-        for k, name in enumerate(("a.txt", "b.txt")):
-            numbers = [(i * i + 3 * i * (k + 1) + 5 * k + i // 41 * (k + 2)) % 41 for i in range(400)]
-            self.write(name, " ".join(map(str, numbers)))
+        self.many_ids("a.txt b.txt", 400)
         cases = likeliest(self, "model", [60] * 24)
         self.tasks("search.jsonl", "said", cases[:8])
         self.tasks("confirm.jsonl", "also", cases[8:])
@@ -60,8 +56,7 @@ class PlanAnswers(CommandTest):
         )
         # The plan does to these cases what compare says.
         words = ("compare", "model", "--tasks", "confirm.jsonl", "--plan", "out/plan.json")
-        self.succeed(*words, "--lengths", 16, "--measures", "weights", "--out", "one", "--quiet")
-        results = validate(self.folder / "one/results.json")
+        results = self.saved(*words, "--lengths", 16, "--measures", "weights", "--quiet", out="one")[0]
         self.assertEqual(results["settings"]["plan"], ["out/plan.json"])
         self.assertEqual(results["settings"]["pattern"], "none", "a plan is no pattern")
         self.assertTrue(any("--plan out/plan.json" in line["next"] for line in results["summary"]))
@@ -97,19 +92,20 @@ class PlanAnswers(CommandTest):
         self.assertNotEqual(first["metrics"][name]["values"], again["metrics"][name]["values"])
 
     def test_refuses_what_judges_nothing(self) -> None:
-        search = ("--tasks", "search.jsonl")
-        self.refuse(USAGE, *self.texts, *search, says=("--confirm-tasks", "none"))
-        self.refuse(USAGE, *self.texts, *search, "--confirm-tasks", "search.jsonl", says=("another seed",))
-        self.refuse(USAGE, *self.texts, "--allow-replay", 1, says=("--allow-replay", "--allow"))
-        self.refuse(USAGE, *self.texts, "--allow", 1, "--allow-replay", 1, says=("--allow-replay", "replay"))
-        self.refuse(USAGE, *self.texts, "--allow", 1, "--allow-answers", 1, says=("--allow-answers", "tasks"))
-        self.refuse(USAGE, *self.texts, "--screen", 2, says=("--screen", "greedy"))
-        self.refuse(USAGE, *self.texts, "--search", "greedy", says=("--samples", "regression"))
-        self.refuse(USAGE, *self.texts, "--replay", 4, says=("--replay", "more than 8"))
         lines = (self.folder / "search.jsonl").read_text(encoding="utf-8").splitlines()
         self.write("one.jsonl", lines[0] + "\n")
-        one = ("--tasks", "one.jsonl", "--confirm-tasks", "confirm.jsonl")
-        self.refuse(BAD_INPUT, *self.texts, *one, says=("--tasks", "at least 2 cases", "1 of said"))
         self.write("three.jsonl", "\n".join(lines[:3]) + "\n")
-        three = ("--tasks", "three.jsonl", "--confirm-tasks", "confirm.jsonl", "--allow", 1)
-        self.refuse(BAD_INPUT, *self.texts, *three, says=("at least 4 cases", "3 of said"))
+        confirm = "--confirm-tasks confirm.jsonl"
+        self.refuse_each(
+            (USAGE, "--tasks search.jsonl", "--confirm-tasks", "none"),
+            (USAGE, "--tasks search.jsonl --confirm-tasks search.jsonl", "another seed"),
+            (USAGE, "--allow-replay 1", "--allow-replay", "--allow"),
+            (USAGE, "--allow 1 --allow-replay 1", "--allow-replay", "replay"),
+            (USAGE, "--allow 1 --allow-answers 1", "--allow-answers", "tasks"),
+            (USAGE, "--screen 2", "--screen", "greedy"),
+            (USAGE, "--search greedy", "--samples", "regression"),
+            (USAGE, "--replay 4", "--replay", "more than 8"),
+            (BAD_INPUT, f"--tasks one.jsonl {confirm}", "--tasks", "at least 2 cases", "1 of said"),
+            (BAD_INPUT, f"--tasks three.jsonl {confirm} --allow 1", "at least 4 cases", "3 of said"),
+            base=self.texts,
+        )

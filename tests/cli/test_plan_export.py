@@ -1,10 +1,7 @@
 """headgauge plan --export: an existing plan, and what a search makes, for other tools."""
 
-from __future__ import annotations
-
 import json
 import random
-import unittest
 
 from tests.cli.checkpoints import copy_golden, read_weights
 from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE, CommandTest
@@ -26,12 +23,7 @@ class ExportTest(CommandTest):
                 {"layer": 1, "kv_head": 0, "pattern": "window:size=24"},
             ]
         described = {"name": "m", "family": "llama", "layers": 2, "heads": 6, "kv_heads": 2}
-        plan = {
-            "schema": "headgauge.plan/1",
-            "model": described | model,
-            "context": 64,
-            "heads": changes,
-        }
+        plan = {"schema": "headgauge.plan/1", "model": described | model, "context": 64, "heads": changes}
         self.write(name, json.dumps(plan))
 
     def write_texts(self, seed: int, tokens: int) -> None:
@@ -281,8 +273,7 @@ class PlanExport(ExportTest):
         config = json.loads((self.folder / "out/hf-layers/config.json").read_text())
         self.assertEqual(config["sliding_window"], 16)
         self.assertEqual(
-            config["layer_types"],
-            ["sliding_attention" if heads else "full_attention" for heads in by_layer],
+            config["layer_types"], ["sliding_attention" if heads else "full_attention" for heads in by_layer]
         )
         results = json.loads((self.folder / "out/results.json").read_text())
         self.assertIs(results["settings"]["whole_layers"], True)
@@ -368,21 +359,10 @@ class PlanExport(ExportTest):
     def test_beside_a_search(self) -> None:
         self.write_texts(3, 256)
         search = (
-            "plan",
-            "model",
-            "--tokens",
-            "a.txt",
-            "--confirm",
-            "b.txt",
-            "--lengths",
-            "64",
-            "--curve",
-            "0.5",
-            "--random-plans",
-            "1",
-            "--out",
-            "out",
-            "--export",
+            *(
+                "plan model --tokens a.txt --confirm b.txt --lengths 64 --curve 0.5 --random-plans 1 --out "
+                "out --export"
+            ).split(),
         )
         self.refuse(USAGE, *search, "hf", "--pattern", "topk:k=3", says=("--pattern", "topk:k=3"))
         done = self.succeed(*search, "hf", "--pattern", "sinks:sinks=1,window=7")
@@ -398,7 +378,3 @@ class PlanExport(ExportTest):
         self.assertEqual(sum(kind is not None for layer in kinds for kind in layer), len(plan["heads"]))
         results = json.loads((self.folder / "out/results.json").read_text())
         self.assertEqual(results["settings"]["export"], ["hf"])
-
-
-if __name__ == "__main__":
-    unittest.main()

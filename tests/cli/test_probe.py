@@ -1,9 +1,5 @@
 """--probe: tasks that a run generates itself, beside a text and alone."""
 
-from __future__ import annotations
-
-import unittest
-
 from tests.cli.checkpoints import copy_golden, make_dump
 from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE
 from tests.cli.shares import DEMO, SharesTest
@@ -55,10 +51,7 @@ class Probe(SharesTest):
             self.succeed(
                 "scan",
                 DEMO,
-                "--probe",
-                "repeats",
-                "--cases",
-                "1",
+                *"--probe repeats --cases 1".split(),
                 *words,
                 *QUICK[2:],
                 "--out",
@@ -94,12 +87,7 @@ class Probe(SharesTest):
             ("compare", ("compare", DEMO, *PROBES, "--pattern", "window:size=20", *QUICK)),
         ):
             with self.subTest(name):
-                self.succeed(*words, "--out", f"{name}/one", "--quiet")
-                parts = [f"{name}/part{k}" for k in (1, 2)]
-                for k, part in enumerate(parts, 1):
-                    self.shard(f"{k}/2", part, *words)
-                self.succeed("merge", *parts, "--out", f"{name}/merged", "--quiet")
-                self.assert_same(f"{name}/merged", f"{name}/one")
+                self.assert_shards_have_the_bits_of_one(*words, at=f"{name}/")
 
     def test_another_probe_is_another_run(self) -> None:
         words = ("scan", DEMO, "--text", TEXT, *QUICK)
@@ -115,16 +103,11 @@ class Probe(SharesTest):
         copy_golden("gpt2/plain", self.folder / "bare")
         copy_golden("bert/defaults", self.folder / "bert")
         make_dump(self.folder / "dump.safetensors", layers=1, heads=1, length=16, width=4)
-        for code, words, says in (
-            (USAGE, (DEMO, "--probe", "replays"), "probe: expected one of copy"),
-            (USAGE, (DEMO, "--probe", "replay", "--lengths", "64"), "the task replay: expected a length of"),
-            (BAD_INPUT, ("bare", "--probe", "repeats"), "tokenizer"),
-            (UNSUPPORTED, ("bert", "--probe", "repeats"), "continues a prompt"),
-            (UNSUPPORTED, ("dump.safetensors", "--probe", "repeats"), "a dump"),
-        ):
-            with self.subTest(words=words):
-                self.refuse(code, "scan", *words, says=says)
-
-
-if __name__ == "__main__":
-    unittest.main()
+        self.refuse_each(
+            (USAGE, f"{DEMO} --probe replays", "probe: expected one of copy"),
+            (USAGE, f"{DEMO} --probe replay --lengths 64", "the task replay: expected a length of"),
+            (BAD_INPUT, "bare --probe repeats", "tokenizer"),
+            (UNSUPPORTED, "bert --probe repeats", "continues a prompt"),
+            (UNSUPPORTED, "dump.safetensors --probe repeats", "a dump"),
+            base=("scan",),
+        )

@@ -1,10 +1,7 @@
 """No command writes over what it reads, or into a folder that it reads: by any name, through any link."""
 
-from __future__ import annotations
-
 import os
 import shutil
-import unittest
 from pathlib import Path
 
 from tests.cli.checkpoints import copy_golden
@@ -26,9 +23,7 @@ class Reads(CommandTest):
     def setUp(self) -> None:
         super().setUp()
         copy_golden("gpt2/plain", self.folder / "model")
-        for k, name in enumerate(("a.txt", "b.txt", "c.txt")):
-            numbers = [(i * i + 3 * i * (k + 1) + i // 41 * (k + 2)) % 41 for i in range(288)]
-            self.write(name, " ".join(map(str, numbers)) + "\n")
+        self.many_ids("a.txt b.txt c.txt")
 
     def apart(self, *arguments: str) -> None:
         """Refused, and all files have their bytes."""
@@ -114,9 +109,7 @@ class Reads(CommandTest):
     def test_an_export_over_its_plan_or_its_model(self) -> None:
         copy_golden("llama/llama-plain", self.folder / "llama")
         texts = ("--tokens", "a31.txt", "b31.txt", "--confirm", "c31.txt")
-        for k, name in enumerate(("a31.txt", "b31.txt", "c31.txt")):
-            numbers = [(i * i + 3 * i * (k + 1) + i // 31 * (k + 2)) % 31 for i in range(288)]
-            self.write(name, " ".join(map(str, numbers)))
+        self.many_ids("a31.txt b31.txt c31.txt", vocabulary=31)
         self.succeed("plan", "llama", *PLAN[2:], "--pattern", "window:size=16", *texts, "--out", "p")
         export = ("--export", "hf", "--quiet", "--out")
         self.succeed("plan", "llama", "--plan", "p/plan.json", *export, "p")
@@ -136,7 +129,3 @@ class Reads(CommandTest):
             self.succeed(*SCAN, "--tokens", "a.txt", "b.txt", "--shard", f"{k}/2", "--out", "shared")
         self.succeed("merge", "shared", "--out", "shared", "--quiet")
         self.succeed("diff", "one", "shared", "--quiet", "--out", "changes")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,10 +1,7 @@
 """headgauge report, as a user runs it; what the page does in a browser is in web/test/browser."""
 
-from __future__ import annotations
-
 import json
 import re
-import unittest
 from xml.etree import ElementTree
 
 from tests.cli.command import BAD_INPUT, RESOURCE, UNSUPPORTED, USAGE, CommandTest
@@ -73,11 +70,6 @@ class Files(ReportTest):
         self.succeed("report", "results.json", "--format", "svg", "--out", "figures")
         self.succeed("report", "results.json")
 
-    def test_the_page_never_takes_the_place_of_its_results(self) -> None:
-        self.write("results.json", MADE.read_text())
-        for out in ("results.json", "./results.json"):
-            self.refuse(USAGE, "report", "results.json", "--out", out, says="--out")
-
     def test_quiet_says_nothing(self) -> None:
         self.write("results.json", MADE.read_text())
         done = self.succeed("report", "results.json", "--quiet")
@@ -90,46 +82,19 @@ class Files(ReportTest):
 
 
 class BadInput(ReportTest):
-    def refused(self, code: int, text: str, *words: str) -> None:
-        self.write("results.json", text)
-        self.refuse(code, "report", "results.json", says=("results.json", *words))
-
-    def test_a_newer_schema(self) -> None:
+    def test_of_each_status(self) -> None:
         newer = {**self.made, "schema": "headgauge.results/3"}
-        self.refused(UNSUPPORTED, json.dumps(newer), "headgauge.results/3", "newer headgauge")
-
-    def test_a_later_version_of_this_schema_is_read(self) -> None:
-        self.page({**self.made, "schema": "headgauge.results/2.7", "unheard_of": [1]})
-
-    def test_the_file_of_another_tool(self) -> None:
-        self.refused(BAD_INPUT, '{"results": {"hellaswag": 0.3}}', '"schema"')
-        self.refused(BAD_INPUT, '{"schema": "other/1"}', "other/1")
-        self.refused(BAD_INPUT, "layer,head\n0,0\n", "JSON")
-
-    def test_a_truncated_file(self) -> None:
-        text = MADE.read_text()
-        for size in (0, 1, len(text) // 2, len(text.rstrip()) - 1):
-            self.refused(BAD_INPUT, text[:size], "byte")
-
-    def test_nan_is_no_json(self) -> None:
-        self.refused(
-            BAD_INPUT,
-            json.dumps(
-                {
-                    **self.made,
-                    "metrics": {"loss": {"dims": ["length"], "unit": "nats", "values": [float("nan"), 1]}},
-                }
-            ),
-            "byte",
-        )
-
-    def test_a_file_that_is_not_there(self) -> None:
-        self.refuse(BAD_INPUT, "report", "nothing.json", says="nothing.json")
-
-    def test_usage(self) -> None:
-        self.refuse(USAGE, "report")
+        self.write("newer.json", json.dumps(newer))
         self.write("results.json", MADE.read_text())
-        self.refuse(USAGE, "report", "results.json", "--format", "pdf")
+        self.refuse_each(
+            (UNSUPPORTED, "newer.json", "headgauge.results/3", "newer headgauge"),
+            (BAD_INPUT, "nothing.json", "nothing.json"),
+            (USAGE, ""),
+            (USAGE, "results.json --format pdf"),
+            (USAGE, "results.json --out results.json", "--out"),
+            (USAGE, "results.json --out ./results.json", "--out"),
+            base=("report",),
+        )
 
 
 class UnusualResults(ReportTest):
@@ -152,7 +117,3 @@ class UnusualResults(ReportTest):
         page = self.page(self.made)
         self.assertNotIn("<img src=x", page)
         self.assertEqual(self.overview(page)["header"]["text"]["names"], [name])
-
-
-if __name__ == "__main__":
-    unittest.main()

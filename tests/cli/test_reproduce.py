@@ -1,13 +1,10 @@
 """headgauge reproduce: both papers' figures for the model at hand, as a user runs it."""
 
-from __future__ import annotations
-
 import json
 import random
 import re
 import resource
 import signal
-import unittest
 
 from tests.cli.answers import likeliest, write_cases
 from tests.cli.checkpoints import copy_golden, make_gpt2
@@ -37,50 +34,29 @@ OF_TASKS = {
 }
 LIMITS = (
     THEOREMS
-    | {
-        "weights_vanish",
-        "distance_grows_linearly",
-        "distance_bound_is_conservative",
-        "returns_diminish",
-        "critical_n_is_small",
-        "critical_n_grows_sublinearly",
-        "proportional_margin_collapses",
-        "proportional_separability_falls",
-        "separability_settles",
-        "coverage_is_independent",
-        "gradient_is_within_quarter",
-        "sensitivity_follows_temperature",
-        "sensitivity_falls_by_two_orders",
-        "entropy_warns",
-        "falling_separability_warns",
-        "distance_bound_tightens",
-        "distances_converge",
-        "separability_bound_tracks",
-        "steps_agree",
-        "entropy_grows_where_separability_falls",
-        "beyond_six_percent_alike",
-        "beyond_six_percent_apart",
-        "sphere_reaches_the_band",
-        "queries_select_independently",
-    }
+    | set(
+        (
+            "weights_vanish distance_grows_linearly distance_bound_is_conservative returns_diminish "
+            "critical_n_is_small critical_n_grows_sublinearly proportional_margin_collapses "
+            "proportional_separability_falls separability_settles coverage_is_independent "
+            "gradient_is_within_quarter sensitivity_follows_temperature sensitivity_falls_by_two_orders "
+            "entropy_warns falling_separability_warns distance_bound_tightens distances_converge "
+            "separability_bound_tracks steps_agree entropy_grows_where_separability_falls "
+            "beyond_six_percent_alike beyond_six_percent_apart sphere_reaches_the_band "
+            "queries_select_independently"
+        ).split()
+    )
     | OF_TEMPERATURES
     | OF_TASKS
 )
-TOKENS = {
-    "gaussian_mean_rate",
-    "gaussian_covariance_rate",
-    "horizon_slows_down",
-    "sphere_rates",
-    "subgaussian_rates",
-    "moment_constant_is_polynomial",
-    "ball_rate",
-    "hardmax_is_logarithmic",
-    "model_rates",
-    "model_slower_heads_see_further",
-    "model_converges_with_random_keys",
-    "model_converges_with_window",
-    "error_constant_predicts",
-}
+TOKENS = set(
+    (
+        "gaussian_mean_rate gaussian_covariance_rate horizon_slows_down sphere_rates subgaussian_rates "
+        "moment_constant_is_polynomial ball_rate hardmax_is_logarithmic model_rates "
+        "model_slower_heads_see_further model_converges_with_random_keys model_converges_with_window "
+        "error_constant_predicts"
+    ).split()
+)
 SMALL = ("--dimension", "6", "--grid", "60,120,240,480", "--replicates", "4")
 
 
@@ -105,15 +81,11 @@ class Limits(CommandTest):
         others.unlink()
         drawn = {p.stem for p in (folder / "figures").iterdir()}
         self.assertLessEqual(
-            {
-                "paper-2a",
-                "paper-2b",
-                "paper-2c",
-                "paper-corollary-2",
-                "paper-corollary-2-separability",
-                "paper-3",
-                "paper-4",
-            },
+            set(
+                (
+                    "paper-2a paper-2b paper-2c paper-corollary-2 paper-corollary-2-separability paper-3 paper-4"
+                ).split()
+            ),
             drawn,
         )
         self.assertIn(f"figures ({len(drawn)} SVG files)", done.out)
@@ -226,8 +198,7 @@ class Limits(CommandTest):
             self.assertEqual(facts["critical_n_is_small"][name], metrics[name]["values"][-1], name)
 
     def test_a_finished_scan_is_judged_as_the_whole_run_is(self) -> None:
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(128)
+        self.tiny(128)
         model = ("model", "--tokens", "ids.txt")
         whole = self.succeed("reproduce", "limits", *model, "--out", "whole")
         again = self.succeed("reproduce", "limits", "--results", "whole", "--out", "again")
@@ -266,8 +237,7 @@ class Limits(CommandTest):
             self.assertIn("reproduce limits MODEL --text FILE does", claim["measured"])
 
     def test_a_scan_that_lacks_something_says_what_to_scan_with(self) -> None:
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(128)
+        self.tiny(128)
         scan = ("scan", "model", "--tokens", "ids.txt", "--lengths", "128", "--top-n", "7")
         self.succeed(*scan, "--measures", "weights", "--out", "scan")
         printed = " ".join(self.succeed("reproduce", "limits", "--results", "scan").out.split())
@@ -295,8 +265,7 @@ class Limits(CommandTest):
 
     def test_answers_of_tasks(self) -> None:
         """Half of the cases right, each case against a scan of it alone; all right tests nothing."""
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(128)
+        self.tiny(128)
         right = likeliest(self, "model", [20, 60] * 10)
         write_cases(self, "right.jsonl", right)
         mixed = [case | {"answer": [1, 2]} if k % 4 > 1 else case for k, case in enumerate(right)]
@@ -353,17 +322,10 @@ class Limits(CommandTest):
             self.write("piece.txt", " ".join(map(str, tokens)))
             alone = json.loads(
                 self.succeed(
-                    "scan",
-                    "model",
-                    "--tokens",
-                    "piece.txt",
-                    "--lengths",
-                    "64,128",
-                    "--measures",
-                    "weights,separability,model",
-                    "--top-n",
-                    "20",
-                    "--json",
+                    *(
+                        "scan model --tokens piece.txt --lengths 64,128 --measures weights,separability,model "
+                        "--top-n 20 --json"
+                    ).split()
                 ).out
             )
             position = alone["coords"]["position"]
@@ -391,8 +353,7 @@ class Limits(CommandTest):
 
     def test_what_is_measured_at_other_temperatures(self) -> None:
         """Beside scans with these normalizers."""
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(128)
+        self.tiny(128)
         model = ("model", "--tokens", "ids.txt", "--json")
         results = json.loads(self.succeed("reproduce", "limits", *model).out)
         temperatures = results["coords"]["judged_temperature"]
@@ -421,13 +382,11 @@ class Limits(CommandTest):
             self.assertNotEqual(verdicts(results)[name], "not tested", name)
 
     def test_json_is_the_file_and_threads_do_not_matter(self) -> None:
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(128)
+        self.tiny(128)
         arguments = ("reproduce", "limits", "model", "--tokens", "ids.txt")
         text = self.succeed(*arguments, "--json", "--threads", "1", "--out", "a").out
         validate_text(text, "what --json prints")
-        self.succeed(*arguments, "--quiet", "--threads", "3", "--out", "b")
-        one, other = json.loads(text), validate(self.folder / "b/results.json")
+        one, other = json.loads(text), self.saved(*arguments, "--quiet", "--threads", "3", out="b")[0]
         for key in ("metrics", "claims", "coords", "flags"):
             self.assertEqual(one[key], other[key], key)
 
@@ -527,15 +486,10 @@ class Tokens(CommandTest):
             self.succeed(
                 "compare",
                 *DEMO,
-                "--lengths",
-                "128",
-                "--measures",
-                "model",
-                "--each",
-                "head",
-                "--pattern",
-                "bigbird:window=1,random=32,global=0",
-                "--json",
+                *(
+                    "--lengths 128 --measures model --each head --pattern bigbird:window=1,random=32,global=0 "
+                    "--json"
+                ).split(),
             ).out
         )
         self.assertEqual(validate(folder / "each_head/results.json")["metrics"], each_head["metrics"])
@@ -565,8 +519,7 @@ class Tokens(CommandTest):
         self.assertEqual(changed, {"model", "all_heads", "each_head"})
 
     def test_without_a_model(self) -> None:
-        self.succeed("reproduce", "tokens", *SMALL, "--out", "out")
-        results = validate(self.folder / "out/results.json")
+        results = self.saved("reproduce", "tokens", *SMALL)[0]
         self.assertFalse((self.folder / "out/model").exists())
         found = verdicts(results)
         self.assertEqual(set(found), TOKENS)
@@ -608,57 +561,40 @@ class Tokens(CommandTest):
 
 class Refused(CommandTest):
     def test_command_lines_that_make_no_sense(self) -> None:
-        self.refuse(2, "reproduce", says=("limits, tokens", "headgauge reproduce --help"))
-        self.refuse(2, "reproduce", "limit", says='"limit" (did you mean limits?)')
-        self.refuse(2, "reproduce", "--full", says='"--full"')
-        self.refuse(2, "reproduce", "limits", says=("MODEL", "headgauge reproduce limits --help"))
-        self.refuse(2, "reproduce", "limits", "model", "--full", says='"--full"')
-        for given in (("model",), ("--lengths", "64"), ("--text", "x")):
-            self.refuse(2, "reproduce", "limits", *given, "--results", "x", says="--results")
-        self.refuse(2, "reproduce", "limits", "model", "--lengths", "x", says="--lengths")
-        self.refuse(2, "reproduce", "limits", "model", "other", says='"other"')
-        for option in ("--text", "--tokens"):
-            self.refuse(2, "reproduce", "tokens", option, "x", says=(option, "MODEL"))
-        self.refuse(2, "reproduce", "tokens", "--lengths", "64", says=("--lengths", "MODEL"))
-        self.refuse(2, "reproduce", "tokens", "--grid", "5,4", says="5, 4")
-        self.refuse(2, "reproduce", "tokens", "--grid", "5:4:3", says="--grid")
+        self.refuse_each(
+            (2, "", "limits, tokens", "headgauge reproduce --help"),
+            (2, "limit", '"limit" (did you mean limits?)'),
+            (2, "--full", '"--full"'),
+            (2, "limits", "MODEL", "headgauge reproduce limits --help"),
+            (2, "limits model --full", '"--full"'),
+            (2, "limits model --results x", "--results"),
+            (2, "limits --lengths 64 --results x", "--results"),
+            (2, "limits --text x --results x", "--results"),
+            (2, "limits model other", '"other"'),
+            (2, "tokens --text x", "--text", "MODEL"),
+            (2, "tokens --tokens x", "--tokens", "MODEL"),
+            (2, "tokens --lengths 64", "--lengths", "MODEL"),
+            (2, "tokens --grid 5,4", "5, 4"),
+            (2, "tokens --length 64", "did you mean --lengths?"),
+            base=("reproduce",),
+        )
         self.refuse(2, "reproduce", "tokens", "--replicates", "1", says="--replicates", form=False)
-        self.refuse(2, "reproduce", "tokens", "--length", "64", says="did you mean --lengths?")
 
     def test_files_that_are_not_what_they_should_be(self) -> None:
-        # Reported before anything is drawn.
-        self.refuse(3, "reproduce", "tokens", "nowhere", "--text", "x", says="nowhere")
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(128)
-        model = ("reproduce", "tokens", "model", "--tokens", "ids.txt")
-        self.refuse(3, *model, "--lengths", "32", *SMALL, says="at least 64 tokens")
-        self.refuse(3, *model, "--lengths", "129", *SMALL, says="--lengths: expected at most 128")
-        self.ids(100)
-        self.refuse(3, *model, "--lengths", "101", *SMALL, says="--lengths of at most 100")
-        self.refuse(2, "reproduce", "limits", "model", says="--text")
-        self.refuse(3, "reproduce", "limits", "--results", "nowhere", says="nowhere")
+        self.tiny(128)
+        self.ids(100, name="less.txt")
         self.write("other.json", json.dumps({"format": "headgauge.results/1"}))
-        self.refuse(3, "reproduce", "limits", "--results", "other.json", says="other.json")
-        self.succeed("reproduce", "tokens", *SMALL, "--out", "tokens")
-        self.refuse(
-            3,
-            "reproduce",
-            "limits",
-            "--results",
-            "tokens",
-            says=("tokens/results.json", "a finished scan", "reproduce tokens"),
-        )
+        self.succeed("reproduce", "tokens", *SMALL, "--out", "made")
         self.write("out/gaussian/results.json", "{")
-        self.refuse(
-            3,
-            "reproduce",
-            "tokens",
-            *SMALL,
-            "--out",
-            "out",
-            says="delete out/gaussian/results.json to start again",
+        self.refuse_each(
+            # Reported before anything is drawn.
+            (3, "tokens nowhere --text x", "nowhere"),
+            (3, "tokens model --tokens ids.txt --lengths 32", "at least 64 tokens"),
+            (3, "tokens model --tokens ids.txt --lengths 129", "--lengths: expected at most 128"),
+            (3, "tokens model --tokens less.txt --lengths 101", "--lengths of at most 100"),
+            (2, "limits model", "--text"),
+            (3, "limits --results other.json", "other.json"),
+            (3, "limits --results made", "made/results.json", "a finished scan", "reproduce tokens"),
+            (3, " ".join(("tokens", *SMALL, "--out out")), "delete out/gaussian/results.json to start again"),
+            base=("reproduce",),
         )
-
-
-if __name__ == "__main__":
-    unittest.main()

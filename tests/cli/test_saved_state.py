@@ -1,11 +1,8 @@
 """What a long run saves of itself is taken up again as it was saved, or not at all."""
 
-from __future__ import annotations
-
 import re
 import signal
 import subprocess
-import unittest
 
 from tests.cli.checkpoints import copy_golden
 from tests.cli.command import BAD_INPUT, INTERRUPTED, RESOURCE, CommandTest, environment, run
@@ -36,20 +33,9 @@ class SavedState(CommandTest):
 
     def test_of_a_simulation(self) -> None:
         arguments = (
-            "converge",
-            "--synthetic",
-            "gaussian",
-            "--dimension",
-            "20",
-            "--horizons",
-            "0.5,1,1.5,2",
-            "--grid",
-            "1500,2000",
-            "--replicates",
-            "40",
-            "--radii",
-            "1",
-        )
+            "converge --synthetic gaussian --dimension 20 --horizons 0.5,1,1.5,2 --grid 1500,2000 "
+            "--replicates 40 --radii 1"
+        ).split()
         terminal = Terminal(*arguments, "--out", "out", cwd=self.folder, env=AT_ONCE)
         terminal.read_until(r"\b[3-8]\d ?%")
         terminal.process.send_signal(signal.SIGINT)
@@ -58,18 +44,8 @@ class SavedState(CommandTest):
 
     def test_of_a_reproduction(self) -> None:
         arguments = (
-            "reproduce",
-            "tokens",
-            "--dimension",
-            "6",
-            "--grid",
-            "60,120,240,480",
-            "--replicates",
-            "4",
-            "--out",
-            "out",
-            "--quiet",
-        )
+            "reproduce tokens --dimension 6 --grid 60,120,240,480 --replicates 4 --out out --quiet"
+        ).split()
         self.succeed(*arguments)
         whole = validate(self.folder / "out/results.json")["metrics"]
         sums = {path: path.stat().st_mtime_ns for path in self.folder.glob("out/*/results.json.sha256")}
@@ -98,19 +74,9 @@ class SavedState(CommandTest):
 
     def test_of_a_plan(self) -> None:
         copy_golden("gpt2/plain", self.folder / "model")
-        for k, name in enumerate(("a.txt", "b.txt", "c.txt")):
-            self.write(
-                name, " ".join(str((i * i + 3 * i * (k + 1) + i // 41 * (k + 2)) % 41) for i in range(288))
-            )
+        self.many_ids("a.txt b.txt c.txt")
         arguments = (
-            "plan",
-            "model",
-            "--tokens",
-            "a.txt",
-            "b.txt",
-            "--confirm",
-            "c.txt",
-            "--lengths",
+            *"plan model --tokens a.txt b.txt --confirm c.txt --lengths".split(),
             96,
             "--random-plans",
             3,
@@ -121,7 +87,3 @@ class SavedState(CommandTest):
         self.assertEqual(done.code, RESOURCE, done.err)
         (self.folder / "out/plan.json").rmdir()
         self.damaged(*arguments)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,13 +1,10 @@
 """docs/scale.md as it stands: its commands run, on texts of four lengths, and shards of any number are merged."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import subprocess
 import sys
-import unittest
 
 from tests.cli.checkpoints import make_gpt2
 from tests.cli.command import BAD_INPUT, environment
@@ -87,12 +84,7 @@ class Scale(SharesTest):
             ("converge", "gpt2", *tokens[:1], *tokens[2:], *small, "--replicates", "3", "--draws", "3"),
         ):
             with self.subTest(command[0]):
-                self.succeed(*command, "--out", "one")
-                for k in (1, 2, 3):
-                    self.shard(f"{k}/3", f"part{k}", *command)
-                self.succeed("merge", "part1", "part2", "part3", "--out", "merged", "--quiet")
-                self.assert_same("merged", "one")
-                self.shell("rm -r one merged part1 part2 part3")
+                self.assert_shards_have_the_bits_of_one(*command, count=3, at=f"{command[0]}/")
 
     def test_shards_that_say_nothing_of_what_was_asked_are_refused(self) -> None:
         """As the version before kept them: with lengths that auto had chosen, as if they had been given."""
@@ -132,7 +124,3 @@ results.save("merged")
 
     def texts(self) -> list[str]:
         return [f"texts/{k}.txt" for k in range(len(LETTERS))]
-
-
-if __name__ == "__main__":
-    unittest.main()

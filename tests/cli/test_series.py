@@ -1,10 +1,7 @@
 """headgauge series: checkpoints joined along the step, on the command line."""
 
-from __future__ import annotations
-
 import csv
 import json
-import unittest
 
 from tests.cli.command import CommandTest
 from tests.places import ROOT
@@ -92,19 +89,14 @@ class Series(CommandTest):
 
     def test_refuses_what_it_cannot_join(self) -> None:
         one, two = self.scan("a", 1.0), self.scan("b", 0.5)
-        for code, arguments, expected in (
-            (2, [one], "two results or more"),
-            (2, [one, two, "--steps", "5,1"], "--steps: expected 2 rising numbers"),
-            (2, [one, two, "--steps", "1,-2"], "--steps"),
-            (2, [one, two, "--metrics", "entropi"], "did you mean entropy?"),
-            (3, [one, self.changed(one, two)], "expected the results of one run, found those of a diff"),
-            (3, [one, self.joined(one, two)], "expected the results of one checkpoint"),
-            (3, [one, self.of_layer_0()], "expected the layers 0, 1 of"),
-            (3, [one, str(self.folder / "none")], "none"),
-        ):
-            with self.subTest(arguments):
-                self.refuse(code, "series", *arguments, says=expected)
-
-
-if __name__ == "__main__":
-    unittest.main()
+        self.refuse_each(
+            (2, "", "two results or more"),
+            (2, f"{two} --steps 5,1", "--steps: expected 2 rising numbers"),
+            (2, f"{two} --steps 1,-2", "--steps"),
+            (2, f"{two} --metrics entropi", "did you mean entropy?"),
+            (3, self.changed(one, two), "expected the results of one run, found those of a diff"),
+            (3, self.joined(one, two), "expected the results of one checkpoint"),
+            (3, self.of_layer_0(), "expected the layers 0, 1 of"),
+            (3, "none", "none"),
+            base=("series", one),
+        )

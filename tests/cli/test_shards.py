@@ -1,18 +1,13 @@
 """Documents that several processes measure: the bits of one process, and a name for what is missing."""
 
-from __future__ import annotations
-
 import os
 import resource
-import shutil
 import subprocess
-import unittest
 
 from tests.cli.checkpoints import copy_golden, make_gpt2
 from tests.cli.command import BAD_INPUT, RESOURCE, USAGE, environment
 from tests.cli.shares import DEMO, SharesTest, identity_of
 from tests.places import BINARY
-from tests.results.schema import validate
 
 QUICK = ("--measures", "weights", "--lengths", "64")
 COMMANDS = {
@@ -20,26 +15,14 @@ COMMANDS = {
     "scan of hidden states": (
         "scan",
         DEMO,
-        "--x",
-        "hidden",
-        "--normalizer",
-        "sparsemax",
-        "--layers",
-        "1-3",
-        "--measures",
-        "weights,coverage",
-        "--lengths",
-        "64,100",
+        *(
+            "--x hidden --normalizer sparsemax --layers 1-3 --measures weights,coverage --lengths 64,100"
+        ).split(),
     ),
     "compare": (
         "compare",
         DEMO,
-        "--normalizer",
-        "ssmax,sparsemax",
-        "--measures",
-        "weights,distance",
-        "--lengths",
-        "64,100",
+        *"--normalizer ssmax,sparsemax --measures weights,distance --lengths 64,100".split(),
     ),
     "compare each head": ("compare", DEMO, "--normalizer", "ssmax", "--each", "head", *QUICK),
     "compare each layer": ("compare", DEMO, "--pattern", "window:size=16", "--each", "layer", *QUICK),
@@ -47,16 +30,7 @@ COMMANDS = {
     "validate": (
         "validate",
         DEMO,
-        "--pattern",
-        "topk:k=16",
-        "--lengths",
-        "64",
-        "--permutations",
-        "99",
-        "--resamples",
-        "99",
-        "--replicates",
-        "3",
+        *"--pattern topk:k=16 --lengths 64 --permutations 99 --resamples 99 --replicates 3".split(),
     ),
 }
 # These read the texts that the others only measure.
@@ -69,20 +43,10 @@ class Shards(SharesTest):
         command = [word for word in COMMANDS[name] if name != "validate" or word not in ("--replicates", "3")]
         return [*map(str, command), "--text", *texts]
 
-    def one(self, name: str) -> str:
-        self.succeed(*self.words(name), "--out", "one", "--quiet")
-        return "one"
-
     def test_merged_they_have_the_bits_of_one_process(self) -> None:
         for name in COMMANDS:
             with self.subTest(name):
-                reference = self.one(name)
-                for k in range(1, 4):
-                    self.shard(f"{k}/3", f"part{k}", *self.words(name))
-                self.succeed("merge", "part1", "part2", "part3", "--out", "merged", "--quiet")
-                self.assert_same("merged", reference)
-                for folder in ("one", "part1", "part2", "part3", "merged"):
-                    shutil.rmtree(self.folder / folder)
+                self.assert_shards_have_the_bits_of_one(*self.words(name), count=3, at=f"{name}/")
 
     def test_all_in_one_folder_and_more_of_them_than_documents(self) -> None:
         words = ["scan", str(DEMO), "--text", *self.documents[:2], *QUICK]
@@ -110,12 +74,8 @@ class Shards(SharesTest):
             "unseen2.txt",
             *QUICK,
         ]
-        self.succeed(*words, "--out", "one", "--quiet")
-        self.assertIn("loss_change_confirmed", validate(self.folder / "one/results.json")["metrics"])
-        for k in (1, 2):
-            self.shard(f"{k}/2", f"part{k}", *words)
-        self.succeed("merge", "part1", "part2", "--out", "merged", "--quiet")
-        self.assert_same("merged", "one")
+        self.assert_shards_have_the_bits_of_one(*words)
+        self.assertIn("loss_change_confirmed", self.results("one")["metrics"])
         self.assertEqual(list(self.folder.glob("*.journal")), [], "merge keeps nothing of its own")
 
     def test_default_patterns_that_were_fitted_are_not_asked_for(self) -> None:
@@ -123,21 +83,18 @@ class Shards(SharesTest):
         self.write("short.txt", text[:300])
         few = ("--heads", "0.0-1", "--normalizer", "uniform", "--permutations", "99", "--resamples", "99")
         words = ["validate", str(DEMO), "--text", "short.txt", self.documents[1], "--lengths", "64", *few]
-        self.succeed(*words, "--out", "one", "--quiet")
-        notices = validate(self.folder / "one/results.json")["notices"]
-        self.assertIn("the default patterns fit contexts", " ".join(notices))
-        for k in (1, 2):
-            self.shard(f"{k}/2", f"part{k}", *words)
-        self.succeed("merge", "part1", "part2", "--out", "merged", "--quiet")
-        self.assert_same("merged", "one")
+        done = self.assert_shards_have_the_bits_of_one(*words)
+        self.assertIn("the default patterns fit contexts", done.err)
 
     def test_what_does_not_fit_together_is_named(self) -> None:
         words = ["scan", str(DEMO), "--text", *self.documents[:3], *QUICK]
         for k in (1, 2):
             self.shard(f"{k}/2", f"part{k}", *words)
-        self.refuse(BAD_INPUT, "merge", "part1", says=("all 2 shards", "no shard 2", "--shard 2/2"))
-        self.refuse(BAD_INPUT, "merge", "part1", "part1", "part2", says=("each shard once", "shard 1"))
-        self.refuse(BAD_INPUT, "merge", "part1", "0.txt", says=("0.txt", "a shard"))
+        self.refuse_each(
+            (BAD_INPUT, "merge part1", "all 2 shards", "no shard 2", "--shard 2/2"),
+            (BAD_INPUT, "merge part1 part1 part2", "each shard once", "shard 1"),
+            (BAD_INPUT, "merge part1 0.txt", "0.txt", "a shard"),
+        )
         self.shard("2/3", "third", *words)
         self.refuse(BAD_INPUT, "merge", "part1", "third", says=("a run with 2 shards", "a run with 3"))
         self.shard("2/2", "other", *words, "--seed", "7")
@@ -164,17 +121,7 @@ class Shards(SharesTest):
         (model / "vocab.txt").write_text("\n".join(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words)))
         for k in range(2):
             self.write(f"said{k}.txt", "The cat sat On the Mat " * (2 + k))
-        command = [
-            "scan",
-            "words",
-            "--text",
-            "said0.txt",
-            "said1.txt",
-            "--measures",
-            "weights",
-            "--lengths",
-            "8",
-        ]
+        command = "scan words --text said0.txt said1.txt --measures weights --lengths 8".split()
         for k, lower in ((1, "true"), (2, "false")):
             (model / "tokenizer_config.json").write_text(f'{{"do_lower_case": {lower}}}')
             self.shard(f"{k}/2", f"part{k}", *command)
@@ -189,30 +136,20 @@ class Shards(SharesTest):
             "model",
             "--tokens",
             *texts,
-            "--layers",
-            "0",
-            "--lengths",
-            "96",
-            "--normalizer",
-            "relu:power=60,alpha=0,ssmax",
-            "--measures",
-            "weights,model",
+            *(
+                "--layers 0 --lengths 96 --normalizer relu:power=60,alpha=0,ssmax --measures weights,model"
+            ).split(),
         ]
 
     def test_what_breaks_beyond_the_rows_that_are_measured_is_left_out(self) -> None:
-        words = self.breaking()
-        done = self.succeed(*words, "--out", "one")
+        done = self.assert_shards_have_the_bits_of_one(*self.breaking())
         self.assertIn("relu:power=60,alpha=0 is left out: layer 1", done.err)
-        for k in (1, 2):
-            self.shard(f"{k}/2", f"part{k}", *words)
-        self.succeed("merge", "part1", "part2", "--out", "merged", "--quiet")
-        self.assert_same("merged", "one")
 
     def test_usage(self) -> None:
-        words = ["scan", str(DEMO), "--text", *self.documents[:2], *QUICK]
+        words = ("scan", DEMO, "--text", *self.documents[:2], *QUICK)
         for wrong in ("0/2", "3/2", "1", "1/", "/2", "a/b", "1/2/3", "-1/2"):
-            self.refuse(USAGE, *words, f"--shard={wrong}", "--out", "out", says=("--shard", "I/N"))
-        self.refuse(USAGE, *words, "--shard", "1/2", says=("--shard", "--out"))
+            self.refuse_each((USAGE, f"--shard={wrong} --out out", "--shard", "I/N"), base=words)
+        self.refuse_each((USAGE, "--shard 1/2", "--shard", "--out"), base=words)
 
     def test_a_shard_goes_on_and_is_not_merged_before_it_is_finished(self) -> None:
         words = ["scan", str(DEMO), "--text", *self.documents[:3], *QUICK]
@@ -233,17 +170,7 @@ class Memory(SharesTest):
         make_gpt2(self.folder / "model", layers=1, heads=1, width=8, positions=64)
         self.ids(200000)
         self.write("list.txt", "ids.txt\n" * 200)  # 160 MB of ids
-        words = [
-            "scan",
-            "model",
-            "--tokens",
-            "@list.txt",
-            "--measures",
-            "weights",
-            "--lengths",
-            "64",
-            "--quiet",
-        ]
+        words = "scan model --tokens @list.txt --measures weights --lengths 64 --quiet".split()
         one = self.peak(*words, "--out", "one")
         for part in (1, 2):
             self.assertLess(self.peak(*words, "--shard", f"{part}/2", "--out", f"part{part}"), 0.7 * one)
@@ -265,22 +192,9 @@ class Memory(SharesTest):
         self.ids(120000)
         self.refuse(
             RESOURCE,
-            "scan",
-            "model",
-            "--tokens",
-            "ids.txt",
-            "--measures",
-            "distance",
-            "--lengths",
-            "120000",
-            "--shard",
-            "1/2",
-            "--out",
-            "out",
+            *(
+                "scan model --tokens ids.txt --measures distance --lengths 120000 --shard 1/2 --out out"
+            ).split(),
             says="of memory",
             limits={resource.RLIMIT_AS: 600 << 20},
         )
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,5 @@
 """Signals besides those of test_interrupt: a hang-up, one that is ignored, one while it loads."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

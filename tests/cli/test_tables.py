@@ -1,7 +1,5 @@
 """The lines of every table: headings, and values that end where their titles end."""
 
-from __future__ import annotations
-
 import re
 
 from tests.cli.checkpoints import copy_golden
@@ -17,9 +15,7 @@ class Tables(CommandTest):
     def setUp(self) -> None:
         super().setUp()
         copy_golden("gpt2/plain", self.folder / "model")
-        for k, name in enumerate("abcd"):
-            numbers = [(i * i + 3 * i * (k + 1) + 5 * k + i // 41 * (k + 2)) % 41 for i in range(288)]
-            self.write(f"{name}.txt", " ".join(map(str, numbers)))
+        self.many_ids("a.txt b.txt c.txt d.txt")
         self.model = ("model", "--tokens", "a.txt")
 
     def on_terminal(self, columns: int, *arguments) -> str:
@@ -155,9 +151,3 @@ class Tables(CommandTest):
         self.assertRegex(text, r"verdict        claim, and what was measured\n[a-z ]{13}  \S.*\n")
         for line in text[: text.index("\nAt L = 96")].splitlines():
             self.assertLessEqual(len(line), 100, line)
-
-
-if __name__ == "__main__":
-    import unittest
-
-    unittest.main()

@@ -1,12 +1,9 @@
 """headgauge task: generated cases, checked by a second reader, and what cannot be generated."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json
 import re
-import unittest
 
 from tests.cli.checkpoints import copy_golden
 from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE, CommandTest
@@ -14,17 +11,7 @@ from tests.places import ROOT
 
 DEMO = ROOT / "demo/model"
 TASKS = ("copy", "passkey", "keys", "values", "trace", "replay", "repeats")
-KEYS = [
-    "task",
-    "prompt",
-    "answer",
-    "control",
-    "source",
-    "distance",
-    "prompt_text",
-    "answer_text",
-    "tokenizer",
-]
+KEYS = "task prompt answer control source distance prompt_text answer_text tokenizer".split()
 TEXTS = ("prompt_text", "answer_text")
 
 
@@ -146,37 +133,26 @@ class Options(TaskTest):
 
 
 class Refused(TaskTest):
-    def refuse_task(self, *arguments, says, code=USAGE) -> None:
-        self.refuse(code, "task", *arguments, "--out", "made.jsonl", says=says)
-
     def test_what_does_not_make_sense(self) -> None:
-        model = ("--model", DEMO)
-        self.refuse_task(*model, says="expected NAME, found none")
-        self.refuse_task("copy", says="expected --model MODEL, found none")
-        self.refuse(USAGE, "task", "copy", *model, says="expected a file to write, found no --out")
-        self.refuse_task("passkeys", *model, says=("passkey, keys", "did you mean passkey?"))
-        self.refuse_task(
-            "copy", *model, "--length", 20, says="the task copy: expected a length of at least 52"
-        )
-        self.refuse_task("copy", *model, "--length", 2000, says="at most 1024 tokens, the model's context")
-        self.refuse_task("copy", *model, "--cases", 0, says="--cases")
-        self.refuse_task("copy", *model, "--values", "words", says="--values: expected one of keys, values")
-        self.refuse_task("copy", *model, "--items", 3, says="--items: expected one of keys, values, trace")
-
-    def test_texts_that_do_not_do(self) -> None:
         self.write("short.txt", "Too short.")
         self.write("bad.txt", b"\xff\xfe\x00")
-        model = ("--model", DEMO, "--text")
-        self.refuse_task("keys", *model, "short.txt", says="short.txt: expected a text of", code=BAD_INPUT)
-        self.refuse_task("keys", *model, "bad.txt", says="bad.txt byte 0", code=BAD_INPUT)
-        self.refuse_task("keys", *model, "none.txt", says="none.txt", code=BAD_INPUT)
-
-    def test_models_that_do_not_do(self) -> None:
         copy_golden("gpt2/plain", self.folder / "bare")
         copy_golden("bert/defaults", self.folder / "bert")
-        self.refuse_task("copy", "--model", "bare", "--length", 100, says="tokenizer", code=BAD_INPUT)
-        self.refuse_task("copy", "--model", "bert", says="continues a prompt", code=UNSUPPORTED)
-
-
-if __name__ == "__main__":
-    unittest.main()
+        out, demo = "--out made.jsonl", f"--model {DEMO} --out made.jsonl"
+        self.refuse_each(
+            (USAGE, demo, "expected NAME, found none"),
+            (USAGE, f"copy {out}", "expected --model MODEL, found none"),
+            (USAGE, f"copy --model {DEMO}", "expected a file to write, found no --out"),
+            (USAGE, f"passkeys {demo}", "passkey, keys", "did you mean passkey?"),
+            (USAGE, f"copy {demo} --length 20", "the task copy: expected a length of at least 52"),
+            (USAGE, f"copy {demo} --length 2000", "at most 1024 tokens, the model's context"),
+            (USAGE, f"copy {demo} --cases 0", "--cases"),
+            (USAGE, f"copy {demo} --values words", "--values: expected one of keys, values"),
+            (USAGE, f"copy {demo} --items 3", "--items: expected one of keys, values, trace"),
+            (BAD_INPUT, f"keys {demo} --text short.txt", "short.txt: expected a text of"),
+            (BAD_INPUT, f"keys {demo} --text bad.txt", "bad.txt byte 0"),
+            (BAD_INPUT, f"keys {demo} --text none.txt", "none.txt"),
+            (BAD_INPUT, f"copy --model bare --length 100 {out}", "tokenizer"),
+            (UNSUPPORTED, f"copy --model bert {out}", "continues a prompt"),
+            base=("task",),
+        )

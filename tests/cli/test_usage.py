@@ -1,13 +1,10 @@
 """Command lines that make no sense, and the help that prevents them."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
 import subprocess
 import sys
-import unittest
 
 from tests.cli.checkpoints import copy_golden
 from tests.cli.command import BAD_INPUT, USAGE, CommandTest, Finished, environment, run
@@ -21,10 +18,7 @@ DOCUMENT = ROOT / "docs/cli.md"
 
 
 class UsageTest(CommandTest):
-    def setUp(self) -> None:
-        super().setUp()
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(64)
+    tiny_ids = 64
 
     def refuse_usage(self, *arguments, says=()) -> None:
         self.refuse(USAGE, *arguments, says=says)
@@ -36,16 +30,31 @@ class UsageTest(CommandTest):
 
 
 class Commands(UsageTest):
-    def test_no_command(self) -> None:
-        self.refuse_usage(says=(*COMMANDS, "headgauge --help"))
-
-    def test_an_unknown_command(self) -> None:
-        self.refuse_usage("bogus", says='"bogus"')
-        self.refuse_usage("scna", says='"scna" (did you mean scan?)')
+    def test_command_lines(self) -> None:
+        three = ("(measures, normalizers, patterns)",)
         self.refuse_usage("", says='""')
-        self.refuse_usage("list", says=("(measures, normalizers, patterns)", "found none"))
-        self.refuse_usage("list", "metrics", says=("(measures, normalizers, patterns)", '"metrics"'))
-        self.refuse_usage("measures", says='"measures"')
+        self.refuse_each(
+            (USAGE, "", *COMMANDS, "headgauge --help"),
+            (USAGE, "scna", '"scna" (did you mean scan?)'),
+            (USAGE, "list", *three, "found none"),
+            (USAGE, "list metrics", *three, '"metrics"'),
+            (USAGE, "list measures --group nonsense", "weights", '"nonsense"'),
+            (USAGE, "list measures weights", '"weights"'),
+            (USAGE, "--bogus", '"--bogus"'),
+            # The value of an unknown option must not pass for MODEL in silence.
+            (USAGE, "scan --nonsense", '"--nonsense"', "headgauge scan --help"),
+            (USAGE, "converge model --window 128", "see headgauge converge --help"),
+            (USAGE, "compare model --window 128", "write --pattern window:size=128,global=0"),
+            (USAGE, "compare model --window=128", "write --pattern window:size=128,global=0"),
+            (USAGE, "scan", "expected MODEL, found none"),
+            (USAGE, "inspect", "expected MODEL, found none"),
+            (USAGE, "inspect model other", '"other"'),
+            (USAGE, "scan model --tokens", "--tokens"),
+            (USAGE, "scan model --tokens ids.txt --out", "--out"),
+            (USAGE, "scan model ids.txt", 'found "ids.txt"; give a text by --text ids.txt'),
+            (USAGE, "scan model", "--text", "--tokens"),
+            (USAGE, "scan model --tokens ids.txt --text ids.txt", "--text", "--tokens"),
+        )
 
     def test_a_paper_names_its_command(self) -> None:
         for paper, command in (("A", "limits"), ("B", "tokens")):
@@ -59,29 +68,6 @@ class Commands(UsageTest):
         self.succeed(
             "reproduce", "limits", "A", "--tokens", "ids.txt", "--lengths", "64", "--quiet", "--json"
         )
-
-    def test_an_unknown_option(self) -> None:
-        self.refuse_usage("--bogus", says='"--bogus"')
-        self.refuse_scan("--nonsense", "3", says=('"--nonsense"', "headgauge scan --help"))
-        self.refuse_scan("--length", "32", says='"--length" (did you mean --lengths?)')
-        compare = ("compare", "model", "--tokens", "ids.txt")
-        for words in (("--window", "128"), ("--window=128",)):
-            self.refuse_usage(*compare, *words, says="write --pattern window:size=128,global=0")
-        self.refuse_usage("converge", "model", "--window", "128", says="see headgauge converge --help")
-        # The value of an unknown option must not pass for MODEL in silence.
-        self.refuse_usage("scan", "--nonsense", says='"--nonsense"')
-
-    def test_something_missing(self) -> None:
-        self.refuse_usage("scan", says="expected MODEL, found none")
-        self.refuse_usage("inspect", says="expected MODEL, found none")
-        self.refuse_usage("scan", "model", "--tokens", says="--tokens")
-        self.refuse_usage("scan", "model", "--tokens", "ids.txt", "--out", says="--out")
-
-    def test_something_too_much(self) -> None:
-        self.refuse_usage("list", "measures", "weights", says='"weights"')
-        self.refuse_usage("inspect", "model", "other", says='"other"')
-        self.refuse_usage("scan", "model", "ids.txt", says='found "ids.txt"; give a text by --text ids.txt')
-        self.refuse_scan("--top", "1", "--top", "2", says="--top")
 
     def test_words_in_a_file(self) -> None:
         self.write("words.txt", "--tokens\r\nids.txt\n\na b.txt\n--lengths\n32")
@@ -108,10 +94,6 @@ class Commands(UsageTest):
     def test_a_word_in_a_file_has_no_nul(self) -> None:
         self.write("nul.txt", b"ids.txt\0.bak\n")
         self.refuse(BAD_INPUT, "scan", "model", "--tokens", "@nul.txt", says=("@nul.txt", "a NUL byte"))
-
-    def test_text(self) -> None:
-        self.refuse_usage("scan", "model", says=("--text", "--tokens"))
-        self.refuse_scan("--text", "ids.txt", says=("--text", "--tokens"))
 
 
 class Values(UsageTest):
@@ -144,13 +126,20 @@ class Values(UsageTest):
         self.refuse_usage("scan", "model", "--tokens", "ids.txt", "--out", "", says="--out")
 
     def test_a_message_says_what_would_do(self) -> None:
-        self.refuse_scan("--measures", "nonsense", says=("weights", "sensitivity", '"nonsense"'))
-        self.refuse_scan("--normalizer", "sofmax", says=("softmax", '"sofmax"'))
-        self.refuse_scan("--pattern", "window=16", says='found "16"; write window:size=16')
-        self.refuse_scan("--pattern", "streaming-llm", says=("such as", "keydiff", "did you mean sinks"))
-        self.refuse_scan("--layers", "2", says="from 0 to 1")
-        self.refuse_scan("--heads", "1.4", says="from 0 to 3")
-        self.refuse_scan("--threads", "100000", says=("--threads", "from 1 to 1024"))
+        self.refuse_each(
+            (USAGE, "--measures nonsense", "weights", "sensitivity", '"nonsense"'),
+            (USAGE, "--pattern window=16", 'found "16"; write window:size=16'),
+            (USAGE, "--layers 2", "from 0 to 1"),
+            (USAGE, "--heads 1.4", "from 0 to 3"),
+            (USAGE, "--layers 0 --heads 1.2", "none in common"),
+            (USAGE, "--threads 100000", "--threads", "from 1 to 1024"),
+            # What is sorted by is checked against what will be measured.
+            (USAGE, "--sort loss", "entropy", "separability"),
+            (USAGE, "--sort entropy_by_position", '"entropy_by_position"'),
+            (USAGE, "--sort distance --measures weights", "entropy"),
+            (USAGE, "--sort separability --top-n 1,50", "entropy"),
+            base=("scan", "model", "--tokens", "ids.txt", "--out", "made/out"),
+        )
 
     def test_a_file_or_folder_of_another_kind(self) -> None:
         self.write("notes.txt", "Well, Prince, so Genoa and Lucca")
@@ -170,18 +159,6 @@ class Values(UsageTest):
         for command in (("report", "model"), ("diff", "model", "old"), ("series", "model", "old")):
             with self.subTest(command):
                 self.refuse(BAD_INPUT, *command, says="scan it first: headgauge scan model --text FILE")
-
-    def test_sort_is_checked_against_what_will_be_measured(self) -> None:
-        self.refuse_scan("--sort", "loss", says=("entropy", "separability"))
-        self.refuse_scan("--sort", "entropy_by_position", says='"entropy_by_position"')
-        self.refuse_scan("--sort", "distance", "--measures", "weights", says="entropy")
-        self.refuse_scan("--sort", "separability", "--top-n", "1,50", says="entropy")
-
-    def test_layers_and_heads_with_nothing_in_common(self) -> None:
-        self.refuse_scan("--layers", "0", "--heads", "1.2", says="none in common")
-
-    def test_other_commands(self) -> None:
-        self.refuse_usage("list", "measures", "--group", "nonsense", says=("weights", '"nonsense"'))
 
 
 class Help(UsageTest):
@@ -366,7 +343,3 @@ class Lists(UsageTest):
     def test_inspect_of_shards(self) -> None:
         copy_golden("gpt2/sharded", self.folder / "sharded")
         self.assertEqual(json.loads(self.succeed("inspect", "sharded", "--json").out)["files"], 3)
-
-
-if __name__ == "__main__":
-    unittest.main()

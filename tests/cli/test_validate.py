@@ -1,10 +1,7 @@
 """headgauge validate as a user runs it."""
 
-from __future__ import annotations
-
 import random
 import signal
-import unittest
 
 from tests.cli.answers import likeliest, write_cases
 from tests.cli.checkpoints import copy_golden, make_dump
@@ -27,8 +24,7 @@ class Validate(CommandTest):
         self.texts = ("model", "--tokens", "a.txt", "b.txt", "c.txt")
 
     def test_says_which_metrics_predict_the_loss(self) -> None:
-        done = self.succeed("validate", *self.texts, *FEW, "--out", "out")
-        results = validate(self.folder / "out/results.json")
+        results, done = self.saved("validate", *self.texts, *FEW)
         self.assertEqual(results["command"], "validate")
         self.assertEqual(results["coords"]["text"], ["a.txt", "b.txt", "c.txt"])
         self.assertEqual(results["settings"]["level"], 0.05)
@@ -65,22 +61,10 @@ class Validate(CommandTest):
         self.assertEqual(results["coords"]["intervention"], ["sparsemax"])
 
     def test_the_default_patterns_fit_short_texts(self) -> None:
-        done = self.succeed("validate", *self.texts, *FEW[2:], "--lengths", 64, "--out", "out")
-        results = validate(self.folder / "out/results.json")
+        results, done = self.saved("validate", *self.texts, *FEW[2:], "--lengths", 64)
         fitted = ["sinks:sinks=4,window=28", "topk:k=16"]
         self.assertEqual(results["coords"]["intervention"][:2], fitted)
         self.assertIn(f"the default patterns fit contexts of 64 tokens: {', '.join(fitted)}", done.err)
-        given = ("--pattern", "sinks:sinks=4,window=90")
-        self.refuse(
-            USAGE,
-            "validate",
-            *self.texts,
-            *FEW[2:],
-            "--lengths",
-            64,
-            *given,
-            says="a pattern that drops keys",
-        )
 
     def test_interrupted_in_the_first_text_it_saves_nothing(self) -> None:
         text = (ROOT / "demo/text.txt").read_text(encoding="utf-8")
@@ -94,18 +78,19 @@ class Validate(CommandTest):
         self.assertEqual(terminal.finish(), INTERRUPTED, terminal.shown)
         self.assertIn("interrupted before anything was finished", terminal.messages()[-1])
 
-    def test_refuses_what_shows_nothing(self) -> None:
-        self.refuse(USAGE, "validate", "model", says=("texts", "neither --text nor --tokens"))
+    def test_refuses_what_shows_nothing_or_has_no_loss(self) -> None:
         self.write("longer.txt", (self.folder / "a.txt").read_text(encoding="utf-8") + " 3 4")
-        same = ("model", "--tokens", "a.txt", "longer.txt")
-        self.refuse(USAGE, "validate", *same, says=("texts that have nothing in common",))
-        none = ("--pattern", "none", "--normalizer", "none")
-        self.refuse(USAGE, "validate", *self.texts, *FEW, *none, says=("patterns or normalizers",))
-
-    def test_refuses_what_has_no_loss(self) -> None:
         make_dump(self.folder / "d.safetensors", 1, 2, 96, 4)
-        said = ("a model with a loss",)
-        self.refuse(UNSUPPORTED, "validate", "d.safetensors", "--tokens", "a.txt", says=said)
+        none = "--pattern none --normalizer none"
+        keeps = "--lengths 64 --pattern sinks:sinks=4,window=90"
+        self.refuse_each(
+            (USAGE, "model", "texts", "neither --text nor --tokens"),
+            (USAGE, "model --tokens a.txt longer.txt", "texts that have nothing in common"),
+            (USAGE, f"model --tokens a.txt b.txt {none}", "patterns or normalizers"),
+            (USAGE, f"model --tokens a.txt b.txt {keeps}", "a pattern that drops keys"),
+            (UNSUPPORTED, "d.safetensors --tokens a.txt", "a model with a loss"),
+            base=("validate",),
+        )
 
 
 class ValidateTasks(SharesTest):
@@ -153,33 +138,19 @@ class ValidateTasks(SharesTest):
 
     def test_shards_have_the_bits_of_one_process(self) -> None:
         words = ("validate", "model", *self.texts, *self.window, "--tasks", "first.jsonl", "second.jsonl")
-        self.succeed(*words, "--out", "one", "--quiet")
-        for k in (1, 2):
-            self.shard(f"{k}/2", f"part{k}", *words)
-        self.succeed("merge", "part1", "part2", "--out", "merged", "--quiet")
-        self.assert_same("merged", "one")
+        self.assert_shards_have_the_bits_of_one(*words)
 
     def test_refuses_tasks_that_show_nothing(self) -> None:
         draw = random.Random(5)
         wrong = [{"prompt": [draw.randrange(31) for _ in range(40)], "answer": [1, 2, 3]} for _ in range(4)]
         write_cases(self, "wrong.jsonl", wrong)
         words = ("validate", "model", *self.texts, *self.window, "--tasks")
-        self.refuse(
-            BAD_INPUT, *words, "wrong.jsonl", says=("a task that the model is shown to do", "only wrong")
-        )
-        self.refuse(
-            BAD_INPUT,
-            *words,
-            "first.jsonl",
-            "--cases",
-            3,
-            says=("at least 2 cases", "1 of first, even cases"),
+        self.refuse_each(
+            (BAD_INPUT, "wrong.jsonl", "a task that the model is shown to do", "only wrong"),
+            (BAD_INPUT, "first.jsonl --cases 3", "at least 2 cases", "1 of first, even cases"),
+            base=words,
         )
         results, printed = self.validate(*self.texts, "--tasks", "first.jsonl", "wrong.jsonl", "second.jsonl")
         self.assertEqual(results["coords"]["cases"], ["first", "second"])
         self.assertEqual(results["coords"]["task"], ["first", "wrong", "second"])
         self.assertRegex(printed, r"At L = 43 to 8\d, the model is not shown to do wrong")
-
-
-if __name__ == "__main__":
-    unittest.main()

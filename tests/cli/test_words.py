@@ -1,11 +1,7 @@
 """Command lines as people write them: MODEL last, lists with spaces, `-` for the standard input, help."""
 
-from __future__ import annotations
-
 import json
-import unittest
 
-from tests.cli.checkpoints import copy_golden
 from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE, CommandTest
 
 QUICK = ("--lengths", "32", "--measures", "weights", "--json")
@@ -14,8 +10,7 @@ QUICK = ("--lengths", "32", "--measures", "weights", "--json")
 class WordsTest(CommandTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("gpt2/plain", self.folder / "model")
-        self.ids(123)
+        self.tiny(123)
         self.ids(97, vocabulary=37, name="more.txt")
 
     def scan(self, *words, **options) -> dict:
@@ -29,108 +24,43 @@ class Model(WordsTest):
             ("--tokens", "ids.txt", "more.txt", "model", *QUICK),
             (*QUICK, "--tokens", "ids.txt", "more.txt", "model"),
             ("--tokens=ids.txt", "more.txt", "model", *QUICK),
-            (
-                "--tokens",
-                "ids.txt",
-                "more.txt",
-                "--lengths",
-                "32",
-                "--json",
-                "--measures",
-                "weights",
-                "model",
-            ),
-            (
-                "--tokens",
-                "ids.txt",
-                "more.txt",
-                "--measures",
-                "weights",
-                "--json",
-                "--lengths",
-                "32",
-                "model",
-            ),
+            "--tokens ids.txt more.txt --lengths 32 --json --measures weights model".split(),
+            "--tokens ids.txt more.txt --measures weights --json --lengths 32 model".split(),
         ):
             with self.subTest(words):
                 self.assertEqual(self.scan(*words)["metrics"], expected["metrics"])
 
     def test_of_every_command_with_a_model(self) -> None:
-        self.succeed("compare", "--normalizer", "ssmax", "--tokens", "ids.txt", "model", *QUICK[:4])
-        self.succeed(
-            "converge",
-            "--tokens",
-            "ids.txt",
-            "model",
-            "--lengths",
-            "64",
-            "--replicates",
-            "2",
-            "--draws",
-            "2",
-            "--grid",
-            "8",
-            "32",
+        for words in (
+            "compare --normalizer ssmax --tokens ids.txt model --lengths 32 --measures weights",
+            "converge --tokens ids.txt model --lengths 64 --replicates 2 --draws 2 --grid 8 32",
+            "reproduce limits --tokens ids.txt model --lengths 64 --out made",
+            "validate --tokens ids.txt more.txt model --lengths 64 --permutations 99 --resamples 99 "
+            "--pattern none",
+        ):
+            self.succeed(*words.split())
+        self.refuse_each(
+            (BAD_INPUT, "reproduce tokens --tokens ids.txt model --lengths 999", "--lengths"),
+            (USAGE, "plan --confirm ids.txt more.txt model", "neither --text nor --tokens"),
         )
-        self.succeed(
-            "reproduce", "limits", "--tokens", "ids.txt", "model", "--lengths", "64", "--out", "made"
-        )
-        texts = ("ids.txt", "more.txt")
-        self.refuse(
-            BAD_INPUT,
-            "reproduce",
-            "tokens",
-            "--tokens",
-            *texts,
-            "model",
-            "--lengths",
-            "999",
-            says="--lengths",
-            form=False,
-        )
-        self.succeed(
-            "validate",
-            "--tokens",
-            *texts,
-            "model",
-            "--lengths",
-            "64",
-            "--permutations",
-            "99",
-            "--resamples",
-            "99",
-            "--pattern",
-            "none",
-        )
-        self.refuse(USAGE, "plan", "--confirm", *texts, "model", says="neither --text nor --tokens")
 
     def test_what_took_it_is_named(self) -> None:
         says = ("expected MODEL, found none, for --tokens takes the words behind it",
                 "write headgauge scan MODEL --tokens")  # fmt: skip
-        self.refuse(USAGE, "scan", "--tokens", "ids.txt", "more.txt", says=says)
-        self.refuse(USAGE, "scan", "--tokens", "ids.txt", "more.txt", "--lengths", "32", says=says)
-        self.refuse(USAGE, "scan", "--tokens", "ids.txt", says=says)
-        # What is no file is no text, whoever has no such model.
-        self.refuse(BAD_INPUT, "scan", "--tokens", "ids.txt", "gpt9", says="`hf download gpt9`")
         self.write("nothing/notes.txt", "no model")
-        self.refuse(BAD_INPUT, "scan", "--tokens", "ids.txt", "nothing", says="nothing: expected config.json")
+        self.refuse_each(
+            (USAGE, "scan --tokens ids.txt", *says),
+            (USAGE, "scan --tokens ids.txt more.txt --lengths 32", *says),
+            # What is no file is no text, whoever has no such model.
+            (BAD_INPUT, "scan --tokens ids.txt gpt9", "`hf download gpt9`"),
+            (BAD_INPUT, "scan --tokens ids.txt nothing", "nothing: expected config.json"),
+        )
 
     def test_one_that_is_named_stays(self) -> None:
         """A folder behind --tokens is then no model, but what it was."""
         self.refuse(BAD_INPUT, "scan", "model", "--tokens", "ids.txt", "model", form=False)
-        self.refuse(
-            USAGE,
-            "scan",
-            "model",
-            "--lengths",
-            "32",
-            "--tokens",
-            "ids.txt",
-            "--top",
-            "1",
-            "model",
-            says='no further argument, found "model"',
-        )
+        last = "scan model --lengths 32 --tokens ids.txt --top 1 model"
+        self.refuse_each((USAGE, last, 'no further argument, found "model"'))
 
 
 class Lists(WordsTest):
@@ -176,19 +106,10 @@ class StandardInput(WordsTest):
         )
 
     def test_it_is_read_once(self) -> None:
-        for words in (("--tokens", "-", "-"), ("--tokens", "-", "/dev/stdin")):
-            self.refuse(USAGE, "scan", "model", *words, says=("standard input", "once", "2 times"))
-        self.refuse(
-            USAGE,
-            "compare",
-            "model",
-            "--tokens",
-            "-",
-            "--confirm",
-            "-",
-            "--normalizer",
-            "ssmax",
-            says="standard input",
+        self.refuse_each(
+            (USAGE, "scan model --tokens - -", "standard input", "once", "2 times"),
+            (USAGE, "scan model --tokens - /dev/stdin", "standard input", "once", "2 times"),
+            (USAGE, "compare model --tokens - --confirm - --normalizer ssmax", "standard input"),
         )
 
 
@@ -196,44 +117,40 @@ class Help(WordsTest):
     def test_help_of_a_command(self) -> None:
         for words in ((), ("scan",), ("reproduce",), ("reproduce", "tokens"), ("help",)):
             self.assertEqual(self.succeed("help", *words).out, self.succeed(*words, "--help").out)
-        self.refuse(USAGE, "help", "scna", says='"scna" (did you mean scan?)')
-        self.refuse(USAGE, "help", "scan", "plan", says=("no word behind scan", '"plan"'))
-        self.refuse(USAGE, "help", "reproduce", "limit", says='"limit" (did you mean limits?)')
+        self.refuse_each(
+            (USAGE, "help scna", '"scna" (did you mean scan?)'),
+            (USAGE, "help scan plan", "no word behind scan", '"plan"'),
+            (USAGE, "help reproduce limit", '"limit" (did you mean limits?)'),
+        )
 
 
 class Names(WordsTest):
     def test_the_nearest_is_named(self) -> None:
-        scan = ("scan", "model", "--tokens", "ids.txt")
-        compare = ("compare", "model", "--tokens", "ids.txt")
-        self.scan(*scan[1:], *QUICK, "--out", "old")
-        self.scan(*scan[1:], *QUICK, "--out", "new")
-        limits = {"schema": "headgauge.limits/1", "limits": [{"metric": "entropi", "max_increase": 1}]}
-        self.write("limits.json", json.dumps(limits))
-        limits["limits"] = [{"metric": "entropy", "max_increas": 1}]
+        scan = "scan model --tokens ids.txt"
+        for name in ("old", "new"):
+            self.scan(*scan.split()[1:], *QUICK, "--out", name)
+        limits = {"schema": "headgauge.limits/1", "limits": [{"metric": "entropy", "max_increas": 1}]}
         self.write("key.json", json.dumps(limits))
+        limits["limits"] = [{"metric": "entropi", "max_increase": 1}]
+        self.write("limits.json", json.dumps(limits))
         for code, words, near in (
-            (USAGE, (*scan, "--sort", "entropi"), "entropy"),
-            (USAGE, (*scan, "--measures", "weight"), "weights"),
-            (USAGE, (*scan, "--normalizer", "entmax:alpa=1.5"), "alpha"),
-            (USAGE, (*scan, "--x", "embeding"), "embedding"),
-            (USAGE, (*scan, "--lenghts", "3"), "--lengths"),
-            (USAGE, (*scan, "--lenghts=3"), "--lengths"),
-            (USAGE, (*scan, "--normalizers", "ssmax"), "--normalizer"),
-            (USAGE, (*scan, "--length", "32"), "--lengths"),
-            (USAGE, (*compare, "--normalizers", "ssmax"), "--normalizer"),
-            (USAGE, ("plan", "model", "--length", "32"), "--lengths"),
-            (USAGE, ("list", "measures", "--group", "weigths"), "weights"),
-            (USAGE, ("list", "measures", "entropi"), "entropy"),
-            (USAGE, ("list", "measures", "saturatd"), "saturated"),
-            (USAGE, ("diff", "old", "new", "--metrics", "entropi"), "entropy"),
-            (BAD_INPUT, ("diff", "old", "new", "--limits", "limits.json"), "entropy"),
-            (BAD_INPUT, ("diff", "old", "new", "--limits", "key.json"), "max_increase"),
+            (USAGE, f"{scan} --sort entropi", "entropy"),
+            (USAGE, f"{scan} --measures weight", "weights"),
+            (USAGE, f"{scan} --normalizer entmax:alpa=1.5", "alpha"),
+            (USAGE, f"{scan} --x embeding", "embedding"),
+            (USAGE, f"{scan} --lenghts 3", "--lengths"),
+            (USAGE, f"{scan} --lenghts=3", "--lengths"),
+            (USAGE, f"{scan} --length 32", "--lengths"),
+            (USAGE, "compare model --tokens ids.txt --normalizers ssmax", "--normalizer"),
+            (USAGE, "list measures --group weigths", "weights"),
+            (USAGE, "list measures entropi", "entropy"),
+            (USAGE, "list measures saturatd", "saturated"),
+            (USAGE, "diff old new --metrics entropi", "entropy"),
+            (BAD_INPUT, "diff old new --limits limits.json", "entropy"),
+            (BAD_INPUT, "diff old new --limits key.json", "max_increase"),
         ):
-            with self.subTest(words):
-                self.refuse(code, *words, says=f"(did you mean {near}?)")
-        self.refuse(USAGE, *scan, "--normalizer", "entmx", says="such as entmax")
-        self.refuse(USAGE, *scan, "--pattern", "windw", says="such as window")
-        self.assertNotIn("did you mean", self.refuse(USAGE, *scan, "--sort", "xyzzy"))
+            self.refuse_each((code, words, f"(did you mean {near}?)"))
+        self.assertNotIn("did you mean", self.refuse(USAGE, *scan.split(), "--sort", "xyzzy"))
 
     def test_one_metric_or_flag(self) -> None:
         every = json.loads(self.succeed("list", "measures", "--json").out)
@@ -275,7 +192,3 @@ class OtherFormats(WordsTest):
         # No weights: its name says what it is of.
         self.write("trained/training_args.bin", "x")
         self.refuse(BAD_INPUT, "inspect", "trained", says="config.json")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -8,8 +8,6 @@ Every trial is made from the seed, its kind and its number. The last lines are a
 kind; exit status 1 if any trial failed. What a trial that failed worked on is kept.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

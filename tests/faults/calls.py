@@ -1,7 +1,5 @@
 """Shards of random texts, an --out that meets what is read, and calls of Python with what nobody should give."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -69,19 +67,7 @@ def commands(trial: Trial) -> list[tuple[tuple[str, ...], list[str]]]:
     (trial.folder / text[1]).mkdir()
     for path in (ROOT / "demo/model").iterdir():
         shutil.copyfile(path, trial.folder / text[1] / path.name)
-    task = (
-        "task",
-        "copy",
-        "--model",
-        text[1],
-        "--text",
-        text[0],
-        "--length",
-        "96",
-        "--cases",
-        "2",
-        "--quiet",
-    )
+    task = ("task", "copy", "--model", text[1], "--text", text[0], *"--length 96 --cases 2 --quiet".split())
     trial.write("list.txt", "a.txt\nb.txt\n")
     both = ["of-scan", "of-scan/results.json"]
     return [

@@ -1,7 +1,5 @@
 """Exports of a plan that are killed or interrupted, or meet what is not theirs in their folder."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What is not headgauge's: files beside its own, scores that no weight can hold, lists with a NUL."""
 
-from __future__ import annotations
-
 import json
 import math
 from array import array

@@ -1,7 +1,5 @@
 """Hostile models in one file and hostile cases of tasks: refused, or right, in little memory."""
 
-from __future__ import annotations
-
 import json
 import math
 import struct

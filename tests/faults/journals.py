@@ -1,7 +1,5 @@
 """Hostile journals: what a run kept is changed, and the run goes on from it, or shares are merged."""
 
-from __future__ import annotations
-
 import json
 import random
 import struct
@@ -99,15 +97,7 @@ def journals(trial: Trial) -> None:
 
     def merge(codes: set[int]) -> int:
         done = trial.run(
-            "merge",
-            "part1",
-            "part2",
-            "--out",
-            "merged",
-            "--quiet",
-            codes=codes,
-            changes=True,
-            shell=AS_MEMORY,
+            *"merge part1 part2 --out merged --quiet".split(), codes=codes, changes=True, shell=AS_MEMORY
         )
         if done.code == 0 and honest and numbers_of(trial.folder / "merged") != whole:
             raise Fault("a damaged journal gave other numbers")

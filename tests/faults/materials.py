@@ -1,7 +1,5 @@
 """Good files that hostile ones are made of: made once, by the program itself where it writes them."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import signal
@@ -17,84 +15,26 @@ from tests.places import BINARY, GOLDEN, ROOT
 DEMO = ROOT / "demo"
 SMALL = ("--threads", "1", "--quiet")
 SIMULATION = (
-    "converge",
-    "--synthetic",
-    "gaussian",
-    "--dimension",
-    "20",
-    "--horizons",
-    "0.5,1",
-    "--grid",
-    "300,600",
-    "--replicates",
-    "30",
-    "--radii",
-    "1",
-    "--threads",
-    "1",
-    "--quiet",
-)
+    "converge --synthetic gaussian --dimension 20 --horizons 0.5,1 --grid 300,600 --replicates "
+    "30 --radii 1 --threads 1 --quiet"
+).split()
 LONG_SIMULATION = (
-    "converge",
-    "--synthetic",
-    "gaussian",
-    "--dimension",
-    "20",
-    "--horizons",
-    "0.5,1,1.5,2",
-    "--grid",
-    "1500,2000",
-    "--replicates",
-    "40",
-    "--radii",
-    "1",
-    "--threads",
-    "1",
-    "--quiet",
+    *(
+        "converge --synthetic gaussian --dimension 20 --horizons 0.5,1,1.5,2 --grid 1500,2000 --replicates 40 "
+        "--radii 1 --threads 1 --quiet"
+    ).split(),
 )
-TOKENS = (
-    "reproduce",
-    "tokens",
-    "--dimension",
-    "6",
-    "--grid",
-    "60,120,240,480",
-    "--replicates",
-    "4",
-    "--threads",
-    "1",
-    "--quiet",
-)
+TOKENS = (*"reproduce tokens --dimension 6 --grid 60,120,240,480 --replicates 4 --threads 1 --quiet".split(),)
 PLAN = (
-    "plan",
-    "model",
-    "--tokens",
-    "a.txt",
-    "b.txt",
-    "--confirm",
-    "c.txt",
-    "--lengths",
-    "96",
-    "--random-plans",
-    "3",
-    "--threads",
-    "1",
-    "--quiet",
+    *(
+        "plan model --tokens a.txt b.txt --confirm c.txt --lengths 96 --random-plans 3 --threads 1 --quiet"
+    ).split(),
 )
 OF_TEXTS = ("model", "--tokens", "a.txt", "b.txt", "c.txt", "--lengths", "32,96", *SMALL)
 SHARED = {
     "scan": ("scan", *OF_TEXTS, "--measures", "weights,coverage,model", "--examples", "2"),
     "compare": ("compare", *OF_TEXTS, "--normalizer", "ssmax", "--measures", "weights,model"),
-    "compare-each": (
-        "compare",
-        *OF_TEXTS,
-        "--normalizer",
-        "ssmax",
-        "--each",
-        "head",
-        "--measures",
-        "weights",
-    ),
+    "compare-each": ("compare", *OF_TEXTS, *"--normalizer ssmax --each head --measures weights".split()),
 }
 
 
@@ -144,45 +84,23 @@ class Materials:
         scan = ("scan", "model", "--tokens", "ids.txt", *SMALL)
         self.run(
             *scan,
-            "--lengths",
-            "16,32",
-            "--top-n",
-            "1,5",
-            "--out",
-            "of-scan",
-            "--measures",
-            "weights,distance,dispersion,roles,model",
-            "--examples",
-            "2",
+            *(
+                "--lengths 16,32 --top-n 1,5 --out of-scan --measures weights,distance,dispersion,roles,model "
+                "--examples 2"
+            ).split(),
         )
         self.run(
-            "compare",
-            "model",
-            "--tokens",
-            "ids.txt",
-            "--normalizer",
-            "ssmax",
-            "--lengths",
-            "32",
-            "--measures",
-            "weights,model",
+            *(
+                "compare model --tokens ids.txt --normalizer ssmax --lengths 32 --measures weights,model"
+            ).split(),
             *SMALL,
             "--out",
             "of-compare",
         )
         self.run(
-            "converge",
-            "model",
-            "--tokens",
-            "ids.txt",
-            "--lengths",
-            "64",
-            "--replicates",
-            "4",
-            "--points",
-            "3",
-            "--measures",
-            "weights",
+            *(
+                "converge model --tokens ids.txt --lengths 64 --replicates 4 --points 3 --measures weights"
+            ).split(),
             *SMALL,
             "--out",
             "of-converge",

@@ -1,7 +1,5 @@
 """Hostile changes to good files: of bytes, of text and of the values in JSON."""
 
-from __future__ import annotations
-
 import copy
 import json
 import random

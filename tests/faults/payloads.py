@@ -1,7 +1,5 @@
 """Payloads in names and labels: what a page, a spreadsheet and a terminal would run."""
 
-from __future__ import annotations
-
 import csv
 import html.parser
 import json
@@ -96,16 +94,10 @@ VIEWS = (
     "#changes",
 )
 BROWSER = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-dev-shm-usage",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--virtual-time-budget=4000",
-)
+    "--headless --no-sandbox --disable-gpu --no-first-run --disable-dev-shm-usage "
+    "--disable-background-networking --disable-component-update --disable-sync "
+    "--virtual-time-budget=4000"
+).split()
 
 
 def poisoned(trial: Trial, payloads: tuple[str, ...], name: str = "of-scan") -> dict:
@@ -289,24 +281,10 @@ def terminal(trial: Trial) -> None:
     ids = trial.materials.ids.read_text()
     if how == 0:
         trial.write(name, ids)
-        command = [
-            "scan",
-            "model",
-            "--tokens",
-            name,
-            "--lengths",
-            "16",
-            "--measures",
-            "weights",
-            "--threads",
-            "1",
-        ]
+        command = ["scan", "model", "--tokens", name, *"--lengths 16 --measures weights --threads 1".split()]
     elif how == 1:
         command = [
-            "scan",
-            "model",
-            "--tokens",
-            "ids.txt",
+            *"scan model --tokens ids.txt".split(),
             draw.choice(("--heads", "--lengths", "--pattern", "--sort", "--measures")),
             name,
         ]

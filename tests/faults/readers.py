@@ -1,7 +1,5 @@
 """Hostile files for every reader: each trial changes a good one, and runs what reads it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -36,15 +34,7 @@ def results(trial: Trial) -> None:
         trial.run("report", "bad.json", shell=AS_MEMORY)
     elif how == 1:
         trial.run(
-            "report",
-            "bad.json",
-            "--format",
-            "svg",
-            "--out",
-            "figures",
-            shell=AS_MEMORY,
-            changes=True,
-            quiet=False,
+            *"report bad.json --format svg --out figures".split(), shell=AS_MEMORY, changes=True, quiet=False
         )
     elif how == 2:
         pair = ["bad.json", "good.json"]
@@ -109,16 +99,9 @@ def plans(trial: Trial) -> None:
     more = ("--replicates", "4", "--points", "3") if command == "converge" else ()
     trial.run(
         command,
-        "model",
-        "--tokens",
-        "a.txt",
-        "--plan",
-        "plan.json",
+        *"model --tokens a.txt --plan plan.json".split(),
         *more,
-        "--measures",
-        "weights",
-        "--lengths",
-        "96",
+        *"--measures weights --lengths 96".split(),
         *SMALL,
         shell=AS_MEMORY,
     )
@@ -317,17 +300,7 @@ def configs(trial: Trial) -> None:
         if draw.random() < 0.7
         else hostile_json(config, draw)
     )
-    scan = (
-        "scan",
-        "model",
-        "--tokens",
-        "ids.txt",
-        "--lengths",
-        "8,16",
-        "--measures",
-        "weights,model",
-        *SMALL,
-    )
+    scan = (*"scan model --tokens ids.txt --lengths 8,16 --measures weights,model".split(), *SMALL)
     trial.write("ids.txt", " ".join(str(i * 5 % 17) for i in range(16)))
     trial.run(*draw.choice((scan, scan, ("inspect", "model"))), shell="ulimit -v 700000", quiet=False)
 
@@ -384,20 +357,11 @@ def indices(trial: Trial) -> None:
 def spec(draw) -> str:
     """A rule in the languages of --pattern and --normalizer, good or odd."""
     good = (
-        "softmax:t=2",
-        "ssmax:s=0.43,b=0",
-        "sparsemax",
-        "entmax:alpha=1.5",
-        "window:size=8,global=1",
-        "sinks:sinks=2,window=6",
-        "bigbird:window=4,random=2,global=1,seed=3",
-        "strided:stride=4",
-        "topk:k=3",
-        "uniform",
-        "logn",
-        "cosine:g=10",
-        "yarn:factor=4",
-        "fixed:stride=8,summary=2",
+        *(
+            "softmax:t=2 ssmax:s=0.43,b=0 sparsemax entmax:alpha=1.5 window:size=8,global=1 "
+            "sinks:sinks=2,window=6 bigbird:window=4,random=2,global=1,seed=3 strided:stride=4 topk:k=3 "
+            "uniform logn cosine:g=10 yarn:factor=4 fixed:stride=8,summary=2"
+        ).split(),
     )
     if draw.random() < 0.5:
         return draw.choice(good)
@@ -440,14 +404,7 @@ def options(trial: Trial) -> None:
             command += [name, value]
     if draw.random() < 0.15:
         command = [
-            "compare",
-            "model",
-            "--tokens",
-            "ids.txt",
-            "--measures",
-            "weights",
-            "--lengths",
-            "16",
+            *"compare model --tokens ids.txt --measures weights --lengths 16".split(),
             *SMALL,
             draw.choice(("--normalizer", "--pattern")),
             ",".join(spec(draw) for _ in range(draw.choice((1, 2, 3)))),

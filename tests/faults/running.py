@@ -1,7 +1,5 @@
 """Faults while the program runs: it is killed, its files change, and what it needs runs out."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os
@@ -15,18 +13,9 @@ from tests.faults.materials import LONG_SIMULATION, PLAN, SMALL, Materials
 from tests.faults.trial import CODES, Done, Fault, Skip, Trial
 
 LARGE = (
-    "scan",
-    "large",
-    "--force",
-    "--tokens",
-    "many.txt",
-    "--threads",
-    "1",
-    "--quiet",
-    "--measures",
-    "weights,distance",
-    "--lengths",
-    "320",
+    *(
+        "scan large --force --tokens many.txt --threads 1 --quiet --measures weights,distance --lengths 320"
+    ).split(),
 )
 SHORT = (*LARGE[:-1], "32")
 SCAN = ("scan", "model", "--tokens", "ids.txt", "--measures", "weights", "--force", *SMALL)
@@ -197,29 +186,13 @@ def commands(trial: Trial) -> list[tuple[str, ...]]:
         (*SCAN, "--lengths", ",".join(map(str, range(4, 64, 2))), "--out"),
         (*PLAN, "--force", "--out"),
         (
-            "converge",
-            "model",
-            "--tokens",
-            "ids.txt",
-            "--lengths",
-            "64",
-            "--replicates",
-            "4",
-            "--points",
-            "3",
+            *"converge model --tokens ids.txt --lengths 64 --replicates 4 --points 3".split(),
             *SMALL,
             "--force",
             "--out",
         ),
         (
-            "compare",
-            "model",
-            "--tokens",
-            "ids.txt",
-            "--normalizer",
-            "ssmax",
-            "--lengths",
-            "32",
+            *"compare model --tokens ids.txt --normalizer ssmax --lengths 32".split(),
             *SMALL,
             "--force",
             "--out",

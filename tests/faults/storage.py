@@ -1,7 +1,5 @@
 """Faults of the storage: it is full, has a quota, may not be written to, or fails at some call of the system."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -156,11 +154,7 @@ def failing_calls(trial: Trial) -> None:
     when = trial.draw.randrange(1, 9 if call == "write" else 4)
     before = (
         strace,
-        "-f",
-        "-qq",
-        "-o",
-        "/dev/null",
-        "-e",
+        *"-f -qq -o /dev/null -e".split(),
         f"trace={call}",
         "-e",
         f"inject={call}:error={error}:when={when}{lasting}",

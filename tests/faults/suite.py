@@ -1,7 +1,5 @@
 """Runs trials of the attack and counts what became of them."""
 
-from __future__ import annotations
-
 import shutil
 import time
 import traceback

@@ -1,7 +1,5 @@
 """A quick part of the attack, the same every time; `make faults` runs the whole. And the oracle itself."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 import unittest
@@ -216,7 +214,3 @@ class Oracle(unittest.TestCase):
         self.assertIn("--seed 7 --repeat some:2", said[0])
         self.assertTrue((self.folder / "some-2").is_dir(), "its files are kept")
         self.assertFalse((self.folder / "some-0").exists())
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,5 @@
 """One trial of the attack: its own random numbers, a folder of its own, and runs that are judged."""
 
-from __future__ import annotations
-
 import os
 import random
 import re

@@ -4,8 +4,6 @@ This finds a file that was cut, edited or made from other weights; whether the n
 for other tests to say, which compare them with two independent forward passes.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
@@ -279,7 +277,3 @@ class GoldenFiles(Checker):
                 if not folder.is_dir():
                     self.skipTest(f"{folder} is absent")
                 CHECKS[family](self, model, read_family(family)[model], folder)
-
-
-if __name__ == "__main__":
-    unittest.main()

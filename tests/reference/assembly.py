@@ -1,7 +1,5 @@
 """From the means of heads and layers to labelled arrays, those of the whole model included."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

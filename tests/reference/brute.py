@@ -4,8 +4,6 @@ a holds the weights of the n visible keys, x their points, chosen the index set 
 shared with the vectorised files.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator

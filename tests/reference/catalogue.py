@@ -1,7 +1,5 @@
 """The metrics that a scan must report, as catalogue/*.json declares them, with their tolerances."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import Any

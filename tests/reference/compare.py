@@ -7,8 +7,6 @@ Prints for each metric how many values were compared, the worst deviation and wh
 tolerance. Exit status 0 when all agree and none is missing, 1 otherwise, 2 on a usage error.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys
@@ -20,22 +18,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tests.reference.catalogue import (
-    GROUPS,
-    Tolerance,
-    base_name,
-    expected_metrics,
-    group_of,
-    tolerance_of,
-)
+from tests.reference.catalogue import GROUPS, Tolerance, base_name, expected_metrics, group_of, tolerance_of
 from tests.reference.oracle import Oracle
-from tests.reference.results_io import (
-    Results,
-    demanded_groups,
-    read_settings,
-    scanned_heads,
-    to_array,
-)
+from tests.reference.results_io import Results, demanded_groups, read_settings, scanned_heads, to_array
 from tests.reference.settings import Metric
 from tests.reference.sources import Document, dump_document, model_documents
 

@@ -4,8 +4,6 @@ errors over subsamples, the slope of a log-log fit and key budgets.
 Every subsample is weighed by itself, from its own logits: nothing is shared between replicates.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -226,13 +224,7 @@ def budget(head: Head, normalizer: Normalizer, draws: int, seed: int) -> Budget:
 
 
 def _budget_errors(
-    normalizer: Normalizer,
-    row: Array,
-    values: Array,
-    kept: Array,
-    points: list[int],
-    t: int,
-    full: Array,
+    normalizer: Normalizer, row: Array, values: Array, kept: Array, points: list[int], t: int, full: Array
 ) -> Array:
     """||o_k - o|| with the first k of the keys `kept`, weighed as if there were no others."""
     errors = np.zeros(len(points))

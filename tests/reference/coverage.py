@@ -1,7 +1,5 @@
 """Metrics of the coverage group, by row of a layer (mathematics.md 7a)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Critical N (mathematics.md sections 2 and 7a): where two per-head means are shown to be equal."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -14,15 +14,9 @@ from tests.reference.rows import RowBlock
 Array = npt.NDArray[Any]
 
 SCALARS = (
-    "selected_mass",
-    "distance",
-    "distance_bound",
-    "distance_bound_paper",
-    "expected_distance",
-    "expected_distance_upper",
-    "expected_distance_context",
-    "margin",
-)
+    "selected_mass distance distance_bound distance_bound_paper expected_distance "
+    "expected_distance_upper expected_distance_context margin"
+).split()
 
 
 def prefix_distances(a: Array, top: Array, products: Array) -> tuple[Array, Array]:

@@ -1,7 +1,5 @@
 """Examples of a head (docs/examples.md), from their definition: every row of the head at once."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any

@@ -4,8 +4,6 @@ Written from the published architecture: pre-norm blocks, learned positions, Con
 as (in, out). Nothing is cached and nothing is clever; L x L scores exist for one layer at a time.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Student's t, the degrees of freedom of a difference and Benjamini and Hochberg, a second time."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -4,8 +4,6 @@ The sinks of a head are hidden; then, of the keys that have one vector x, all bu
 logit. The normalizer weighs the keys that are kept, and the null permutes their weights.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -73,7 +71,4 @@ def kept_rows(
     found = {name + BEYOND: values for name, values in paired_rows(packed, cloud, top_n, draws).items()}
     distinct = pack(block, one_of_each_vector(block, beyond, vectors))
     excess = paired_rows(distinct, cloud, top_n, draws)["separability_excess"]
-    return found | {
-        "separability_excess_distinct": excess,
-        "equal_key_pairs": equal_pairs(packed, vectors),
-    }
+    return found | {"separability_excess_distinct": excess, "equal_key_pairs": equal_pairs(packed, vectors)}

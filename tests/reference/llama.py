@@ -4,8 +4,6 @@ Written from the published architectures: RMS norms, rotary positions (unscaled 
 heads, gated MLPs; Gemma's offset norms, scaled embeddings, further norms, windows and soft-caps.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Metrics of the logits group, by row (mathematics.md section 7a)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,8 +1,6 @@
 """What a normalizer is to the reference, and the table that the definitions of normalizers.py enter
 themselves into: by name, with their parameters and the specs that whole scans are compared for."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

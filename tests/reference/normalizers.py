@@ -5,8 +5,6 @@ an explicit matrix. Thresholds are found by sorting or by plain bisection. Each 
 `headgauge list normalizers` lists enters itself into the table with @normalizer.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any
@@ -221,9 +219,7 @@ def stieltjes(q: float) -> Normalizer:
         return np.asarray(a / a.sum(axis=-1, keepdims=True))
 
     return _ridge(
-        weigh,
-        lambda a, n: q * a ** (1.0 + 1.0 / q),
-        lipschitz=lambda n: q * 2.0 ** -(1.0 + 1.0 / q),
+        weigh, lambda a, n: q * a ** (1.0 + 1.0 / q), lipschitz=lambda n: q * 2.0 ** -(1.0 + 1.0 / q)
     )
 
 
@@ -296,11 +292,7 @@ def self_adjusted_plain() -> Normalizer:
         return np.asarray(np.diag(p + row * p) - np.outer(row * p, p))
 
     return Normalizer(
-        lambda logits, n, t: logits * softmax(logits),
-        jacobian,
-        simplex=False,
-        signed=True,
-        increasing=False,
+        lambda logits, n, t: logits * softmax(logits), jacobian, simplex=False, signed=True, increasing=False
     )
 
 
@@ -372,13 +364,7 @@ def relu_family(power: float, alpha: float, h: str) -> Normalizer:
         slope = lambda x: np.where(x > 0.0, power * np.where(x > 0.0, x, 1.0) ** (power - 1.0), 0.0)
         steepest = math.inf
     return elementwise(
-        value,
-        slope,
-        steepest,
-        alpha,
-        no_shift,
-        signed=h in ("identity", "gelu"),
-        increasing=h != "gelu",
+        value, slope, steepest, alpha, no_shift, signed=h in ("identity", "gelu"), increasing=h != "gelu"
     )
 
 
@@ -408,11 +394,7 @@ def pointwise(f: Function, slope: Function, increasing: bool, relative: float) -
         return np.asarray((np.eye(len(row)) - a[:, None]) * (slope(row) / f(row).sum()))
 
     return Normalizer(
-        weigh,
-        jacobian,
-        increasing=increasing,
-        lipschitz=lambda n: relative / 2.0,
-        pointwise=(f, slope),
+        weigh, jacobian, increasing=increasing, lipschitz=lambda n: relative / 2.0, pointwise=(f, slope)
     )
 
 

@@ -1,7 +1,5 @@
 """Every metric of a scan in float64, as labelled arrays, from documents and settings."""
 
-from __future__ import annotations
-
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
@@ -21,15 +19,7 @@ from tests.reference.assembly import (
     loss_by_gap,
     loss_metric,
 )
-from tests.reference.averages import (
-    STAND_FOR,
-    Mean,
-    RowIndex,
-    batch_count,
-    position_edges,
-    row_mean,
-    stack,
-)
+from tests.reference.averages import STAND_FOR, Mean, RowIndex, batch_count, position_edges, row_mean, stack
 from tests.reference.catalogue import TWINS
 from tests.reference.coverage import (
     OF_QUERIES,
@@ -50,12 +40,7 @@ from tests.reference.kept_keys import kept_rows
 from tests.reference.normalizers import make_normalizer
 from tests.reference.philox import sphere_points, unit_directions
 from tests.reference.rows import RowBlock, concatenate, find_sinks, row_blocks
-from tests.reference.sensitivity import (
-    jacobian_rows,
-    rows_stood_for,
-    sensitivity_rows,
-    top2_directions,
-)
+from tests.reference.sensitivity import jacobian_rows, rows_stood_for, sensitivity_rows, top2_directions
 from tests.reference.separability import Draws, separability_rows
 from tests.reference.settings import Metric, Settings
 from tests.reference.sources import Document
@@ -154,10 +139,7 @@ class Oracle:
             blocks += chosen
             tops += top
         joined = {
-            size: (
-                np.concatenate([b[size][0] for b in blocks]),
-                np.concatenate([b[size][1] for b in blocks]),
-            )
+            size: (np.concatenate([b[size][0] for b in blocks]), np.concatenate([b[size][1] for b in blocks]))
             for size in (self.settings.top_n if blocks else [])
         }
         top = np.concatenate([t[0] for t in tops]), np.concatenate([t[1] for t in tops])

@@ -4,8 +4,6 @@ Philox4x32-10 (Salmon et al. 2011). A stream (seed, domain, a, b) has key (lo32(
 its block i has counter (i, a, b, domain) and gives two normals by Box-Muller in float64.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """results.json: its settings as the oracle wants them, its arrays, and writing the oracle's own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Metrics of the roles group, by row: shares of weight and of keys (mathematics.md 7a)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

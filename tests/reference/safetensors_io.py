@@ -4,8 +4,6 @@ The format: 8 bytes little-endian header length, a JSON header, then the raw ten
 floating-point tensor is widened to float64 on reading. The writer is for the tests.
 """
 
-from __future__ import annotations
-
 import json
 import struct
 from pathlib import Path

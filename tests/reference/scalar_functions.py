@@ -1,7 +1,5 @@
 """Functions of one logit with their derivatives, in float64."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any
@@ -32,11 +30,7 @@ def _density(x: Array) -> Array:
 # h, h' and sup |h'| (N8, N11).
 FUNCTIONS: dict[str, tuple[Function, Function, float]] = {
     "relu": (lambda x: np.maximum(x, 0.0), lambda x: np.where(x > 0.0, 1.0, 0.0), 1.0),
-    "relu6": (
-        lambda x: np.clip(x, 0.0, 6.0),
-        lambda x: np.where((x > 0.0) & (x <= 6.0), 1.0, 0.0),
-        1.0,
-    ),
+    "relu6": (lambda x: np.clip(x, 0.0, 6.0), lambda x: np.where((x > 0.0) & (x <= 6.0), 1.0, 0.0), 1.0),
     "identity": (lambda x: x, np.ones_like, 1.0),
     "softplus": (lambda x: np.logaddexp(0.0, x), sigmoid, 1.0),
     "sigmoid": (sigmoid, lambda x: sigmoid(x) * sigmoid(-x), 0.25),

@@ -1,7 +1,5 @@
 """Metrics of the sensitivity group, by row (mathematics.md section 4 and 7a)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -18,12 +16,7 @@ Array = npt.NDArray[Any]
 # and on one row, drawn at random, of each GROUP neighbouring rows of a position bin.
 SHORT = 128
 GROUP = 16
-JACOBIANS = (
-    "jacobian_frobenius",
-    "jacobian_spectral",
-    "jacobian_bound",
-    "jacobian_bound_paper",
-)
+JACOBIANS = (*"jacobian_frobenius jacobian_spectral jacobian_bound jacobian_bound_paper".split(),)
 
 
 def top2_directions(block: RowBlock) -> Array:
@@ -55,11 +48,7 @@ def rows_stood_for(
 
 
 def sensitivity_rows(
-    block: RowBlock,
-    v: Array,
-    temperatures: list[float],
-    epsilons: list[float],
-    measured: Array | None = None,
+    block: RowBlock, v: Array, temperatures: list[float], epsilons: list[float], measured: Array | None = None
 ) -> Array:
     """D4.2: g(T, eps) = ||softmax((l + eps v)/T) - softmax(l/T)||_2 / eps, rows n >= 2.
 
@@ -191,12 +180,7 @@ def jacobian_bounds(a: Array, n: Array) -> tuple[Array, Array]:
     rest = a.copy()
     rest[np.arange(len(a)), largest] = 0.0
     complement[np.arange(len(a)), largest] = rest.sum(axis=1)
-    choices = [
-        np.full(len(a), 0.5),
-        2.0 * (a * complement).max(axis=1),
-        top,
-        top * np.sqrt(n) * norm,
-    ]
+    choices = [np.full(len(a), 0.5), 2.0 * (a * complement).max(axis=1), top, top * np.sqrt(n) * norm]
     return np.minimum.reduce(choices), np.asarray(top * (1.0 + np.sqrt(n) * norm))
 
 

@@ -1,7 +1,5 @@
 """The options of a scan that change its numbers, and the labelled arrays that it gives."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -3,8 +3,6 @@
 Either gives, for each document, the scaled scores of every head and the points x_j.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

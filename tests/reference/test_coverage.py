@@ -1,7 +1,5 @@
 """Overlaps of top sets: ties with what is left out, short rows, partners."""
 
-from __future__ import annotations
-
 import math
 import unittest
 from typing import Any
@@ -63,7 +61,3 @@ class Partners(unittest.TestCase):
     def test_one_head_has_no_partner(self) -> None:
         (found,) = partners([clear_top(block_of([1]))], [3], np.ones(12, dtype=bool))
         self.assertTrue(math.isnan(found.overlap) and math.isnan(found.head))
-
-
-if __name__ == "__main__":
-    unittest.main()

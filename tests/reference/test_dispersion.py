@@ -1,7 +1,5 @@
 """Slopes and forecasts of the reference, on curves whose laws are known."""
 
-from __future__ import annotations
-
 import math
 import unittest
 
@@ -67,7 +65,3 @@ class Laws(unittest.TestCase):
         for positions, expected in ((None, 3), (512, 3), (511, 2), (128, 1), (64, 0)):
             found = dispersion(np.log(t), 1.0 / t, 1.0 / t, t, index, edges, positions)
             self.assertEqual(int((~np.isnan(found.forecast[:, 2])).sum()), expected)
-
-
-if __name__ == "__main__":
-    unittest.main()

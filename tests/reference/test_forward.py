@@ -1,7 +1,5 @@
 """The readers and the forward pass: against Hugging Face's float64 golden files, and by shapes."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 import unittest
@@ -126,7 +124,3 @@ class Forward(unittest.TestCase):
             for ids in ([0] * 5, [13], [-1]):
                 with self.assertRaises(ValueError):
                     model.forward(ids)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,5 @@
 """Against values of scipy and sums worked out by hand."""
 
-from __future__ import annotations
-
 import unittest
 
 from tests.reference.inference import benjamini_hochberg, freedom_of_difference, p_of_t
@@ -25,7 +23,3 @@ class Inference(unittest.TestCase):
 
     def test_adjusted(self) -> None:
         self.assertEqual(benjamini_hochberg([0.04, 0.01, 0.5]), [0.06, 0.03, 0.5])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,5 @@
 """The reference's normalizers: golden numbers, sums, and Jacobians against central differences."""
 
-from __future__ import annotations
-
 import math
 import unittest
 
@@ -74,7 +72,3 @@ class EveryNormalizer(unittest.TestCase):
         for spec, expected in scales.items():
             normalizer = make_normalizer(spec)
             self.assertEqual(normalizer.scale(7, 7) if normalizer.scale else None, expected)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,5 @@
 """Golden numbers of mathematics.md section 8, bounds, and vectorised forms against plain loops."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import unittest
@@ -54,13 +52,7 @@ from tests.reference.sensitivity import (
     spectral,
     top2_directions,
 )
-from tests.reference.separability import (
-    LOCAL_ROWS,
-    NULL_ROWS,
-    SPHERE_ROWS,
-    Draws,
-    separability_rows,
-)
+from tests.reference.separability import LOCAL_ROWS, NULL_ROWS, SPHERE_ROWS, Draws, separability_rows
 from tests.reference.settings import Settings
 from tests.reference.weights import BEYOND, DOUBT, entropy, keys_for_mass, row_values
 
@@ -176,15 +168,12 @@ class RandomNumbers(unittest.TestCase):
         self.assertTrue((near[:, :8] < 8).all())
 
 
-BEYOND_METRICS = {
-    "entropy",
-    "entropy_normalized",
-    "effective_tokens",
-    "participation_ratio",
-    "max_weight",
-    "mass_90",
-    "attention_distance",
-}
+BEYOND_METRICS = set(
+    (
+        "entropy entropy_normalized effective_tokens participation_ratio max_weight mass_90 "
+        "attention_distance"
+    ).split()
+)
 
 
 class Rows(unittest.TestCase):
@@ -356,13 +345,7 @@ class Rows(unittest.TestCase):
             logits, a, _ = self.row(t)
             for name, domain, every, points, excess in (
                 ("separability_null", PAIRING, NULL_ROWS, u, "separability_excess"),
-                (
-                    "separability_null_local",
-                    LOCAL_PAIRING,
-                    LOCAL_ROWS,
-                    u,
-                    "separability_excess_local",
-                ),
+                ("separability_null_local", LOCAL_PAIRING, LOCAL_ROWS, u, "separability_excess_local"),
                 ("separability_sphere", PAIRING, SPHERE_ROWS, sphere.points, None),
             ):
                 to = pairings(3, domain, 2, 1, 1, np.array([t - 1]), np.array([t]))[0]
@@ -676,7 +659,3 @@ class Coverage(unittest.TestCase):
         p = np.array([0.5, 0.8])
         self.assertAlmostEqual(union_independent(members, p, 4)[0], (0.5 + 0.9 + 0.8) / 3)
         self.assertAlmostEqual(union_paper(np.array([0.8, 0.8, 0.8])), 0.992)
-
-
-if __name__ == "__main__":
-    unittest.main()

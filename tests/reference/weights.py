@@ -1,7 +1,5 @@
 """Metrics of the weights group, by row (mathematics.md section 7, G1 and G4, and 7a)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -52,10 +50,7 @@ def beyond_sinks(block: RowBlock, magnitude: Array, whole: Array) -> dict[str, A
     share = np.divide(mass, whole, out=np.zeros_like(mass), where=whole > 0.0)
     sinks = block.at_sinks.sum(axis=1)
     found = spread(rest / np.where(mass > 0.0, mass, 1.0)[:, None], block.t, block.n - sinks)
-    values = {
-        "sink_weight": np.where(whole > 0.0, 1.0 - share, np.nan),
-        "sink_keys": sinks * 1.0,
-    }
+    values = {"sink_weight": np.where(whole > 0.0, 1.0 - share, np.nan), "sink_keys": sinks * 1.0}
     if not block.sinks_judged:
         values["sink_keys"] = np.full_like(share, np.nan)
         if not block.normalizer.has_sink:

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "results/faults.hpp"
+#include "faults.hpp"
 #include "results/plain_array.hpp"
 
 namespace headgauge {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "results/faults.hpp"
+#include "faults.hpp"
 
 namespace headgauge {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "results/faults.hpp"
+#include "faults.hpp"
 
 namespace headgauge {
 namespace {

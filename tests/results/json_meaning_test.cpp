@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "faults.hpp"
 #include "headgauge/diff.hpp"
 #include "headgauge/results.hpp"
-#include "results/faults.hpp"
 #include "results/made_results.hpp"
 #include "results/schema.hpp"
 

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
+#include "faults.hpp"
 #include "headgauge/diff.hpp"
-#include "results/faults.hpp"
 
 namespace headgauge {
 namespace {

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "faults.hpp"
 #include "headgauge/options.hpp"
 #include "headgauge/scan.hpp"
 
@@ -105,12 +106,8 @@ TEST(OptionValues, RefusesWhatIsOutOfRange) {
     EXPECT_NE(misfit(option, wrong).find("expected a whole number from 1 to 9"), std::string::npos);
   }
   EXPECT_EQ(count, 9);
-  try {
-    set_option(option, 0);
-    FAIL();
-  } catch (const UsageError& error) {
-    EXPECT_STREQ(error.what(), "Some::count: expected a whole number from 1 to 9, found \"0\"");
-  }
+  EXPECT_EQ(thrown<UsageError>([&] { set_option(option, 0); }),
+            "Some::count: expected a whole number from 1 to 9, found \"0\"");
   double share = 0;
   const Option fraction{
       .member = "S", .value = &share, .form = "S", .group = "", .help = "", .below = 1};

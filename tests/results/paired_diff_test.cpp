@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "faults.hpp"
 #include "headgauge/diff.hpp"
-#include "results/faults.hpp"
 #include "statistics/worlds.hpp"
 
 namespace headgauge {

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/file.hpp"
+#include "faults.hpp"
 #include "results/made_results.hpp"
 #include "test_data.hpp"
 
@@ -36,14 +37,9 @@ TEST(ResultsFolder, OfAnotherRequestIsRefusedUnlessThatIsPartial) {
   Results old = made_results(), next = made_results();
   const OutFolder out(folder.path());
   const auto refused = [&] {
-    try {
-      require_request(next.request, folder.path());
-    } catch (const UsageError& error) {
-      return std::string(error.what()) ==
-             "Run::out: expected a folder without finished results of another request, found " +
-                 (folder / kResultsFile) + "; choose another, or replace them with Run::force";
-    }
-    return false;
+    return thrown<UsageError>([&] { require_request(next.request, folder.path()); }) ==
+           "Run::out: expected a folder without finished results of another request, found " +
+               (folder / kResultsFile) + "; choose another, or replace them with Run::force";
   };
   next.request = std::string(64, 'b');
   EXPECT_FALSE(refused()) << "nothing is there";

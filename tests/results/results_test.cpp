@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "faults.hpp"
 #include "results/made_results.hpp"
 
 namespace headgauge {
@@ -34,25 +35,15 @@ TEST(Results, ReferenceToAMetricOutlivesLaterAdditions) {
 
 TEST(Results, MisuseIsAUsageErrorThatNamesWhatThereIs) {
   Results r = made_results();
-  const auto message = [](const auto& call) -> std::string {
-    try {
-      call();
-    } catch (const UsageError& error) {
-      return error.what();
-    }
-    return "nothing thrown";
+  const auto expect = [](const auto& call, const std::string& part) {
+    expect_part(thrown<UsageError>(call), part);
   };
-  EXPECT_NE(message([&] { r.add_metric("n", {"nowhere"}, "1"); }).find("\"nowhere\""),
-            std::string::npos);
-  EXPECT_NE(message([&] { r.add_metric("loss", {"length"}, "1"); }).find("\"loss\" twice"),
-            std::string::npos);
-  EXPECT_NE(message([&] { r.at("nothing", {0}); }).find("entropy, distance"), std::string::npos);
-  EXPECT_NE(message([&] {
-              r.at("entropy", {0, 3, 0});
-            }).find("below 3 along \"head\""),
-            std::string::npos);
-  EXPECT_NE(message([&] { r.at("entropy", {0, 0}); }).find("3 indices"), std::string::npos);
-  EXPECT_NE(message([&] { r.coord_numbers("layer_type"); }).find("names"), std::string::npos);
+  expect([&] { r.add_metric("n", {"nowhere"}, "1"); }, "\"nowhere\"");
+  expect([&] { r.add_metric("loss", {"length"}, "1"); }, "\"loss\" twice");
+  expect([&] { r.at("nothing", {0}); }, "entropy, distance");
+  expect([&] { r.at("entropy", {0, 3, 0}); }, "below 3 along \"head\"");
+  expect([&] { r.at("entropy", {0, 0}); }, "3 indices");
+  expect([&] { r.coord_numbers("layer_type"); }, "names");
 }
 
 TEST(Results, SettingACoordinateRelabelsItsMetrics) {
@@ -67,12 +58,9 @@ TEST(Results, SettingACoordinateRelabelsItsMetrics) {
   r.set_coord("length", std::vector<std::string>{"short", "middle", "long"});
   EXPECT_EQ(r.metric("m")->sel("length", "long").values, (std::vector<double>{3, 6}));
   EXPECT_EQ(r.coords.size(), 2u);
-  try {
-    r.set_coord("length", std::vector<double>{10, 20});
-    ADD_FAILURE() << "nothing thrown";
-  } catch (const UsageError& error) {
-    EXPECT_STREQ(error.what(), "results: expected 3 labels of \"length\", found 2");
-  }
+  const std::vector<double> two{10, 20};
+  EXPECT_EQ(thrown<UsageError>([&] { r.set_coord("length", two); }),
+            "results: expected 3 labels of \"length\", found 2");
   EXPECT_EQ(r.coord_names("length")[2], "long") << "nothing changed";
   EXPECT_EQ(r.metric("m")->dim("length").size(), 3);
 }
@@ -89,13 +77,8 @@ TEST(Results, AnAddedArrayBringsItsCoordinates) {
   EXPECT_EQ(added.unit, "keys");
   EXPECT_EQ(r.require_coord("normalizer"), normalizer);
   EXPECT_EQ(r.at("m", {1, 0}), 2);
-  const auto message = [&](const std::string& name, LabelledArray other) -> std::string {
-    try {
-      r.add_metric(name, std::move(other));
-    } catch (const UsageError& error) {
-      return error.what();
-    }
-    return "nothing thrown";
+  const auto message = [&](const std::string& name, LabelledArray other) {
+    return thrown<UsageError>([&] { r.add_metric(name, std::move(other)); });
   };
   EXPECT_EQ(message("m", LabelledArray({layer})),
             "results: expected a metric not yet there, found \"m\" twice");
@@ -103,7 +86,7 @@ TEST(Results, AnAddedArrayBringsItsCoordinates) {
             "results: expected the labels of \"layer\" that are there, found others");
   EXPECT_EQ(r.metric("n"), nullptr);
   EXPECT_EQ(r.metrics.size(), 1u);
-  EXPECT_EQ(message("n", LabelledArray({layer.take(std::vector<Index>{0, 1})})), "nothing thrown");
+  EXPECT_EQ(message("n", LabelledArray({layer.take(std::vector<Index>{0, 1})})), "nothing");
 }
 
 TEST(Results, TheCatalogueGivesItsMetricsTheirMeaning) {

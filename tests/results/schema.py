@@ -3,8 +3,6 @@
 Other tests import it: `validate(path)` raises InvalidResults with every fault it found.
 """
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from itertools import chain
@@ -17,17 +15,7 @@ from tests.reference.catalogue import EXPERIMENTS, METRICS, base_name
 
 SCHEMA = ROOT / "docs/results.schema.json"
 # The schema lets readers meet keys that they do not know; headgauge itself writes no others.
-METRIC_KEYS = {
-    "dims",
-    "unit",
-    "none",
-    "identifier",
-    "change_of",
-    "values",
-    "stderr",
-    "degrees_of_freedom",
-    "rows",
-}
+METRIC_KEYS = set("dims unit none identifier change_of values stderr degrees_of_freedom rows".split())
 CELL_KEYS = ("values", "stderr", "degrees_of_freedom", "rows")
 # bool is an int to Python, and 1.0 a whole number to JSON Schema
 NUMBER_OR_NULL, WHOLE = {int, float, type(None)}, {int}

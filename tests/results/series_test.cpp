@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "results/faults.hpp"
+#include "faults.hpp"
 
 namespace headgauge {
 namespace {

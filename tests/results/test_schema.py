@@ -138,7 +138,3 @@ class Schema(unittest.TestCase):
             path.write_text(MADE.read_text().replace('"partial": false', '"partial": 0'))
             with self.assertRaisesRegex(schema.InvalidResults, "odd.json:\n  partial: 0 is not"):
                 schema.validate(path)
-
-
-if __name__ == "__main__":
-    unittest.main()

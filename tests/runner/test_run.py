@@ -1,7 +1,5 @@
 """What tests/run.py makes of the reports of ctest, unittest and Vitest, as those write them."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
@@ -244,10 +242,7 @@ class Vitest(unittest.TestCase):
         ]
         self.assertEqual(
             vitest_failures(json.dumps({"testResults": files})),
-            (
-                ["a.test.ts > bad: Error: b1", "b.test.ts: no such module"],
-                ["a.test.ts > late: Error: l1"],
-            ),
+            (["a.test.ts > bad: Error: b1", "b.test.ts: no such module"], ["a.test.ts > late: Error: l1"]),
         )
 
 
@@ -392,7 +387,3 @@ class Commands(unittest.TestCase):
         with contextlib.redirect_stdout(io.StringIO()):
             _, output = run.run([sys.executable, "-c", program], {"HEADGAUGE_SAMPLE": "x"})
         self.assertEqual(output, f"x {'PATH' in os.environ}\n")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "faults.hpp"
 #include "headgauge/headgauge.hpp"
 
 namespace headgauge {
@@ -323,24 +324,16 @@ TEST(Extension, ErrorsNameTheMember) {
   Ramp source;
   ScanOptions options;
   options.lengths = {kTokens + 1};
-  try {
-    scan(source, options);
-    FAIL() << "no error";
-  } catch (const BadInputError& error) {
-    EXPECT_EQ(std::string(error.what()).find("ScanOptions::lengths: expected at most 24"), 0u)
-        << error.what();
-  }
+  EXPECT_EQ(thrown<BadInputError>([&] {
+              scan(source, options);
+            }).rfind("ScanOptions::lengths: expected at most 24", 0),
+            0u);
 }
 
 // Also where it is the member of other options.
 TEST(Extension, ErrorsNameTheOptionsThatWereGiven) {
   const auto error_of = [](const CompareOptions& options) {
-    try {
-      make_interventions(options, Ramp().info());
-    } catch (const UsageError& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+    return thrown<UsageError>([&] { make_interventions(options, Ramp().info()); });
   };
   CompareOptions options{.scan = {}, .normalizers = {"softmix"}};
   EXPECT_EQ(error_of(options).find("CompareOptions::normalizers: "), 0u) << error_of(options);

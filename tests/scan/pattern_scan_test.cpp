@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "faults.hpp"
 #include "scan/pair_of_heads.hpp"
 
 namespace headgauge {
@@ -286,13 +287,8 @@ TEST(ScanPattern, ARowWithoutKeysIsNamed) {
   PairOfHeads source;
   HeadInput& head = source.heads()[1];
   head.visibility = head.visibility.masked(std::make_shared<NoKeys>());
-  try {
-    scan(source, options_with("none"));
-    FAIL();
-  } catch (const BadInputError& error) {
-    EXPECT_NE(std::string(error.what()).find("layer 0 head 1 row 77"), std::string::npos)
-        << error.what();
-  }
+  expect_part(thrown<BadInputError>([&] { scan(source, options_with("none")); }),
+              "layer 0 head 1 row 77");
 }
 
 // The keys that a pattern would choose of those that another mask leaves are not its keys of the
@@ -301,15 +297,8 @@ TEST(ScanPattern, AHeadThatHidesKeysTakesNoPattern) {
   PairOfHeads source;
   HeadInput& head = source.heads()[1];
   head.visibility = head.visibility.masked(std::make_shared<NoKeys>());
-  try {
-    scan(source, options_with("window:size=8"));
-    FAIL();
-  } catch (const UnsupportedError& error) {
-    const std::string what = error.what();
-    for (const char* part : {"window", "head 0.1", "the mask hides"}) {
-      EXPECT_NE(what.find(part), std::string::npos) << what;
-    }
-  }
+  const auto said = thrown<UnsupportedError>([&] { scan(source, options_with("window:size=8")); });
+  for (const char* part : {"window", "head 0.1", "the mask hides"}) expect_part(said, part);
   CompareOptions options{.scan = options_with("none"), .normalizers = {"sparsemax"}};
   options.each = Each::head;
   EXPECT_THROW(headgauge::compare(source, options, make_interventions(options, source.info())),

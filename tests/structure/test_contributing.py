@@ -1,7 +1,5 @@
 """What CONTRIBUTING.md names is there: a list of places that has moved misleads every newcomer."""
 
-from __future__ import annotations
-
 import re
 import unittest
 

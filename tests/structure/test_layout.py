@@ -1,7 +1,5 @@
 """The shape of the source tree: who may include whom, and how long a file may get."""
 
-from __future__ import annotations
-
 import re
 import unittest
 from pathlib import Path
@@ -11,26 +9,10 @@ from tests.places import ROOT
 
 # A module includes itself and those before it.
 ORDER = (
-    "base",
-    "statistics",
-    "results",
-    "kernels",
-    "normalize",
-    "heads",
-    "measures",
-    "convergence",
-    "checkpoint",
-    "tokenize",
-    "tasks",
-    "model",
-    "findings",
-    "scan",
-    "experiments",
-    "plan",
-    "reproduce",
-    "report",
-    "session",
-    "cli",
+    *(
+        "base statistics results kernels normalize heads measures convergence checkpoint tokenize tasks model "
+        "findings scan experiments plan reproduce report session cli"
+    ).split(),
 )
 # Stricter than the order.
 FORBIDDEN = {("convergence", "measures"), ("measures", "convergence")}
@@ -152,14 +134,9 @@ class OneWay(unittest.TestCase):
 
     DOORS: ClassVar = {
         r"\b(?:[Jj]son|basic_json|nlohmann::\w+)::(?:parse|sax_parse|accept)\b": {"strict_json"},
-        r"::open\(|\bfopen\(|\b[io]?fstream\b": {
-            "file",
-            "atomic_file",
-            "temporary",
-            "mapped_file",
-            "memory",
-            "journal_file",
-        },
+        r"::open\(|\bfopen\(|\b[io]?fstream\b": set(
+            ("file atomic_file temporary mapped_file memory journal_file").split()
+        ),
         r"::rename(?:at2?)?\(|\bmk(?:os)?temp\(|\bflock\(": {
             "atomic_file",
             "temporary",
@@ -256,7 +233,3 @@ class Docs(unittest.TestCase):
             page = (ROOT / f"docs/{name}.md").read_text(encoding="utf-8")
             self.assertLessEqual(page.count("\n"), 150, name)
             self.assertIn("](notes/", page)
-
-
-if __name__ == "__main__":
-    unittest.main()

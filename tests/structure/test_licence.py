@@ -1,7 +1,5 @@
 """One licence and one version, wherever they stand."""
 
-from __future__ import annotations
-
 import re
 import unittest
 
@@ -35,7 +33,3 @@ class Licence(unittest.TestCase):
         self.assertEqual(text.count("family-names:"), text.count("given-names:"))
         for paper in re.findall(r"arxiv\.org/abs/(\S+)\"", text):
             self.assertIn(paper, (ROOT / "README.md").read_text(encoding="utf-8"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,8 +1,6 @@
 """The names of metrics are spelt out in catalogue/ alone. Elsewhere they are identifiers or types, so that a
 misspelt name does not compile."""
 
-from __future__ import annotations
-
 import json
 import re
 import unittest
@@ -60,7 +58,3 @@ class Cpp(unittest.TestCase):
         )
         self.assertEqual({name for name, _ in constants}, declared())
         self.assertTrue(all(name == text for name, text in constants))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,5 @@
 """Every test that docs/reliability.md names as the holder of a promise is there."""
 
-from __future__ import annotations
-
 import re
 import unittest
 
@@ -53,7 +51,3 @@ class Promises(unittest.TestCase):
         self.assertIn("Pair.IsNeverOfTwoWriters", in_cpp())
         self.assertIn("test_files.Pairs", in_python())
         self.assertIn("tests.structure.test_reliability.Promises.test_the_rule_itself", in_python())
-
-
-if __name__ == "__main__":
-    unittest.main()

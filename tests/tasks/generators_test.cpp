@@ -12,6 +12,7 @@
 #include <set>
 #include <thread>
 
+#include "faults.hpp"
 #include "headgauge/files.hpp"
 #include "tasks/demo_tokenizer.hpp"
 #include "tasks/nouns.hpp"
@@ -44,12 +45,7 @@ std::string decoded(const std::vector<int>& ids, Index from = 0) {
 }
 
 std::string error_of(const TaskOptions& options) {
-  try {
-    cases_of(options);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+  return thrown<Error>([&] { cases_of(options); });
 }
 
 std::string words(Index count) {

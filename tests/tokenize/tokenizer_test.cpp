@@ -219,6 +219,11 @@ TEST(Tokenizer, SaysWhatItLookedFor) {
   fs::remove(folder.path() + "/merges.txt");
   folder.write("vocab.json", "{}");
   EXPECT_EQ(error_of(load).rfind(wanted + "vocab.json without merges.txt; ", 0), 0u);
+  for (const char* broken : {"{\"model\": ", "version https://git-lfs.github.com/spec/v1\n"}) {
+    const std::string path = folder.write("tokenizer.json", broken);
+    EXPECT_EQ(error_of(load).rfind(path + ": expected ", 0), 0u) << error_of(load);
+  }
+  EXPECT_NE(error_of(load).find("found a pointer of Git LFS"), std::string::npos);
 }
 
 TEST(Tokenizer, BrokenVocabularyAndMerges) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <source_location>
 #include <string>
 
 namespace headgauge {
@@ -18,8 +19,13 @@ std::string thrown(const Call& call) {
   return "nothing";
 }
 
-inline void expect_part(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << "got \"" << text << "\", expected " << part;
+using Where = std::source_location;
+
+inline void expect_part(const std::string& text, const std::string& part,
+                        const Where& where = Where::current()) {
+  if (text.find(part) != text.npos) return;
+  ADD_FAILURE_AT(where.file_name(), static_cast<int>(where.line()))
+      << "got \"" << text << "\", expected " << part;
 }
 
 }  // namespace headgauge
