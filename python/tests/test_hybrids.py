@@ -131,7 +131,7 @@ class Hybrids(unittest.TestCase):
         validated = headgauge.validate(
             self.model, TEXTS, lengths=[LENGTH], normalizer=["ssmax"], pattern="topk:k=16"
         )
-        for results in (compared, fitted, converged, validated):
+        for results in (compared, converged, validated):
             self.assertEqual((results.coords["layer"], NOTICE in results.notices), (ATTEND, True))
 
     def test_use_changes_the_layer_that_is_named(self) -> None:
