@@ -47,7 +47,7 @@ SMALL_RUNS = {
     "plan-allow": "plan M --text T --confirm O --lengths 256 --samples 32 --allow 0.1 --probe keys --cases 4 "
     "--confirm-probe keys --confirm-cases 4",
     "plan-greedy": "plan M --text T --confirm O --lengths 128 --search greedy --screen 4 --pieces 2",
-    "validate": "validate M --text T O --lengths 128 --permutations 99 --resamples 99 --probe keys --cases 4",
+    "validate": "validate M --text T O --lengths 256 --permutations 99 --resamples 99 --probe keys --cases 4",
     "tokens": "reproduce tokens M --text T --lengths 128",
     "shard-1": "scan M --text T O --lengths 128 --shard 1/2",
     "shard-2": "scan M --text T O --lengths 128 --shard 2/2",
@@ -156,16 +156,19 @@ def leaves(value: object, place: str = "") -> Iterator[tuple[str, object]]:
         yield place, json.dumps(value)
 
 
-def differences(before: Path, after: Path) -> tuple[list[str], int]:
+def differences(before: Path, after: Path, roots: tuple[Path, Path]) -> tuple[list[str], int]:
     """Returns what differs among what both files have, and how much only `before` has."""
+    texts = [
+        path.read_text("utf-8").replace(str(root), "")
+        for path, root in zip((before, after), roots, strict=True)
+    ]
     if before.suffix == ".json":
-        old, new = (json.loads(path.read_text("utf-8")) for path in (before, after))
+        old, new = (json.loads(text) for text in texts)
         old, new = (dict(leaves({k: v for k, v in x.items() if k not in UNSTABLE})) for x in (old, new))
         both = [place for place in old if place in new]
         changed = [place for place in both if old[place] != new[place]]
         return [f"{place}: {old[place][:90]} -> {new[place][:90]}" for place in changed], len(old) - len(both)
-    same = before.read_bytes() == after.read_bytes()
-    return [] if same else ["the text differs"], 0
+    return [] if texts[0] == texts[1] else ["the text differs"], 0
 
 
 def compare(options: argparse.Namespace) -> int:
@@ -176,7 +179,7 @@ def compare(options: argparse.Namespace) -> int:
         if not after.exists():
             gone.append(str(name))
             continue
-        changed, absent = differences(before, after)
+        changed, absent = differences(before, after, (options.before.resolve(), options.after.resolve()))
         files, missing, found = files + 1, missing + absent, found + len(changed)
         for line in changed[: options.show]:
             print(f"{name}: {line}")

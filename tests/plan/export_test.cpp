@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "faults.hpp"
 #include "headgauge/plan.hpp"
 #include "test_data.hpp"
 
