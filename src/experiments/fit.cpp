@@ -53,8 +53,7 @@ std::vector<double> grid(const Fitting& fitting, double low, double high, int co
     const double at = static_cast<double>(i) / (count - 1);
     double value = fitting.range.geometric && low > 0 ? low * std::pow(high / low, at)
                                                       : low + (high - low) * at;
-    if (fitting.parameter.domain->whole) value = std::round(value);
-    if (fitting.parameter.domain->even) value = 2 * std::round(value / 2);
+    if (fitting.parameter.domain.whole) value = std::round(value);
     // Rounded to 4 significant digits, so that users can type them.
     values.insert(std::stod(fmt::format("{:.4g}", value)));
   }

@@ -377,7 +377,7 @@ class CompareOnModels(CommandTest):
             "--tokens",
             "ids.txt",
             "--normalizer",
-            "relu:power=60,alpha=0,ssmax",
+            "softmax:t=1e-39,ssmax",
             "--measures",
             "weights",
             "--out",
@@ -385,7 +385,7 @@ class CompareOnModels(CommandTest):
         )
         results = validate(self.folder / "out/results.json")
         self.assertEqual(results["coords"]["normalizer"], ["original", "ssmax"])
-        self.assertIn("relu:power=60,alpha=0 is left out: ", done.err)
+        self.assertIn("softmax:t=1e-39 is left out: ", done.err)
 
     def test_every_normalizer_on_capp_gpt(self) -> None:
         model = DATA / "models/capp-gpt"

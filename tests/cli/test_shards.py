@@ -197,7 +197,7 @@ class Shards(SharesTest):
             "--lengths",
             "96",
             "--normalizer",
-            "relu:power=60,alpha=0,ssmax",
+            "softmax:t=1e-39,ssmax",
             "--measures",
             "weights,model",
         ]
@@ -205,7 +205,7 @@ class Shards(SharesTest):
     def test_what_breaks_beyond_the_rows_that_are_measured_is_left_out(self) -> None:
         words = self.breaking()
         done = self.succeed(*words, "--out", "one")
-        self.assertIn("relu:power=60,alpha=0 is left out: layer 1", done.err)
+        self.assertIn("softmax:t=1e-39 is left out: layer 1", done.err)
         for k in (1, 2):
             self.shard(f"{k}/2", f"part{k}", *words)
         self.succeed("merge", "part1", "part2", "--out", "merged", "--quiet")

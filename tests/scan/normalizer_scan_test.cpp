@@ -79,7 +79,7 @@ TEST(ScanNormalizer, SaysHowFarItMovesTheOutput) {
 // Whatever the logits are, a metric has a finite value and rows, or neither; and the rows that
 // weights beyond float32 leave out are left out of every metric, and counted.
 TEST(ScanNormalizer, WeightsBeyondFloat32AreLeftOutAndCounted) {
-  std::vector<std::string> specs{"relu:power=60,alpha=0", "poly:p=16", "poly:p=15"};
+  std::vector<std::string> specs{"sigmoid:b=-45", "sigmoid:b=-60", "softmax:t=1e-39"};
   for (const NormalizerInfo& info : normalizers()) specs.push_back(info.name);
   const auto rows_left = [](const Results& results) {
     std::int64_t rows = 0;
