@@ -218,8 +218,6 @@ LANGUAGES = {
         "sinks:sinks=4,window=60",
         "topk:k=3",
         "bigbird:window=2,random=3,global=1,seed=9",
-        "strided:stride=3",
-        "fixed:stride=4,summary=2",
         "h2o:keys=4,recent=2",
     ],
     "normalizer": [

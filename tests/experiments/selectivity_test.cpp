@@ -75,7 +75,8 @@ TEST(Selectivity, OnNoisePatternsMerelyLeaveFewerKeys) {
   options.scan.lengths = {256};
   options.scan.measure.top_n = {1, 10};
   options.scan.measures = {"weights", "separability"};
-  options.patterns = {"strided:stride=32", "window:size=64", "sinks:window=64", "topk:k=16"};
+  options.patterns = {"bigbird:window=16,random=16,global=4", "window:size=64", "sinks:window=64",
+                      "topk:k=16"};
   const Results results = compare(noise, options, make_interventions(options, noise.info()));
   const auto lines = selectivity_of_patterns(results);
   ASSERT_EQ(lines.size(), 4U);

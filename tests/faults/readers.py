@@ -391,13 +391,11 @@ def spec(draw) -> str:
         "window:size=8,global=1",
         "sinks:sinks=2,window=6",
         "bigbird:window=4,random=2,global=1,seed=3",
-        "strided:stride=4",
         "topk:k=3",
         "uniform",
         "logn",
         "cosine:g=10",
         "yarn:factor=4",
-        "fixed:stride=8,summary=2",
     )
     if draw.random() < 0.5:
         return draw.choice(good)
