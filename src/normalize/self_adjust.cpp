@@ -6,7 +6,6 @@
 #include "kernels/pointwise.hpp"
 #include "kernels/softmax.hpp"
 #include "normalize/families.hpp"
-#include "normalize/one_term.hpp"
 #include "normalize/scaled_softmax.hpp"
 
 namespace headgauge {
@@ -122,32 +121,6 @@ class Softpick final : public Normalizer {
     }
     subtract_term(out, std::move(a), std::move(right));
   }
-  JacobianNorms jacobian_norms(std::span<const float> logits, std::span<const float>,
-                               const WeightSums&, const RowContext& context) const override {
-    thread_local std::vector<double> lifted;
-    thread_local OneTerm j;
-    const std::size_t n = logits.size();
-    const auto top = static_cast<std::size_t>(std::ranges::max_element(logits) - logits.begin());
-    const double shift = std::max(0.0, static_cast<double>(logits[top]));
-    const double unit = std::exp(-shift);
-    lifted.resize(n);
-    j.resize(n);
-    double rest = kEpsilon * unit;  // the sum without the largest logit
-    for (std::size_t i = 0; i < n; ++i) {
-      lifted[i] = Parts::lifted(logits[i], shift);
-      if (i != top) rest += std::abs(lifted[i]);
-    }
-    const double sum = rest + std::abs(lifted[top]);
-    for (std::size_t i = 0; i < n; ++i) {
-      const bool above = logits[i] > 0;
-      const double a = above ? lifted[i] / sum : 0.0, e = (lifted[i] + unit) / sum;
-      j.diagonal[i] = above ? e : 0.0;
-      j.left[i] = -a;
-      j.right[i] = above ? e : -e;
-      j.entry[i] = j.diagonal[i] * (i == top ? rest / sum : 1 - a);
-    }
-    return one_term_norms(j, lipschitz(context));
-  }
 
  private:
   static constexpr double kEpsilon = 1e-8;
@@ -156,9 +129,8 @@ class Softpick final : public Normalizer {
       sum = kEpsilon * std::exp(-shift);
       for (const double x : l) sum += std::abs(lifted(x));
     }
-    double lifted(double x) const { return lifted(x, shift); }
     // Computes (e^x - 1) e^-shift; uses expm1 near x = 0, for full precision.
-    static double lifted(double x, double shift) {
+    double lifted(double x) const {
       return shift == 0 || std::abs(x) < 1 ? std::expm1(x) * std::exp(-shift)
                                            : std::exp(x - shift) - std::exp(-shift);
     }
