@@ -162,7 +162,6 @@ int list_measures(bool json, const std::string& chosen) {
 
 std::string traits_text(const NormalizerTraits& traits) {
   std::string text = traits.simplex ? "weights sum to 1" : "weights need not sum to 1";
-  if (traits.is_signed) text += ", may be negative";
   if (traits.sparse) text += ", exact zeros";
   if (traits.by_position) {
     text += ", depends on the query's position";
@@ -204,7 +203,6 @@ int list_normalizers(bool json) {
                       {"by_position", traits.by_position},
                       {"sparse", traits.sparse},
                       {"pointwise", traits.pointwise},
-                      {"signed", traits.is_signed},
                       {"scaled_softmax", normalizer->softmax_scale({1, 0}).has_value()},
                       {"lipschitz", lipschitz},
                       {"bound", info.bound},

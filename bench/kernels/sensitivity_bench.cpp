@@ -9,10 +9,10 @@
 
 #include "headgauge/base.hpp"
 #include "headgauge/normalize.hpp"
+#include "kernels/ridge.hpp"
 #include "kernels/sensitivity.hpp"
 #include "kernels/sensitivity_direction.hpp"
 #include "kernels/softmax.hpp"
-#include "normalize/ridge.hpp"
 
 namespace headgauge {
 namespace {
@@ -93,7 +93,7 @@ void ridge_norm(benchmark::State& state) {
   }
   for (auto _ : state) {
     for (Index i = 0; i < kLength; ++i) {
-      benchmark::DoNotOptimize(ridge_spectral_norm(causal_row(weights, i)));
+      benchmark::DoNotOptimize(ridge_root(causal_row(weights, i)));
     }
   }
   report(state, 1);

@@ -2,7 +2,6 @@
 // one, add an entry to the list of its family in src/normalize.
 #pragma once
 
-#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -31,7 +30,6 @@ struct NormalizerTraits {
   bool by_position = false;   // depends on the query's position; for causal heads only
   bool sparse = false;        // produces exact zeros
   bool pointwise = false;     // a_i = F(l_i) / sum F(l_j)
-  bool is_signed = false;     // weights may be negative
   bool has_sink = false;      // weights sum to less than 1; the rest is on a sink that is not a key
   bool unit_norms = false;    // logits are cosines: queries and keys are scaled to length 1
   bool in_blocks = false;     // a call costs much: weigh many rows at once, by weigh_rows()
@@ -154,30 +152,6 @@ class Normalizer {
   // by row.
   virtual void weigh_block(std::span<const ExactRow> rows) const;
 };
-
-// A function of one logit, with its derivative and its known properties.
-struct ScalarFunction {
-  std::function<double(double)> value;
-  std::function<double(double)> slope;                        // the left derivative at a kink
-  double steepest = std::numeric_limits<double>::infinity();  // sup |slope|
-  double relative = std::numeric_limits<double>::infinity();  // sup |slope / value|
-  bool increasing = true;
-  double lowest_at = -std::numeric_limits<double>::infinity();  // where value is smallest
-  // log value, and the slope of log value where value > 0. Both are set for an increasing function
-  // above 0 whose values leave the range of float64, else empty.
-  std::function<double(double)> log = {};
-  std::function<double(double)> log_slope = {};
-
-  // Returns the smallest and largest value on [-range, range], for a function that falls up to
-  // lowest_at and then rises.
-  std::pair<double, double> range(double range) const;
-};
-
-// Makes a_i = F(l_i) / sum_j F(l_j) for any F > 0 (paper A, section 2; docs/mathematics.md D1.2),
-// with Lemma 1's constants and both forms of Lemma 2. If F has a logarithm, rows whose values of F
-// are too small or too large for float64 still get weights. weigh() throws BadInputError if F is
-// negative or not finite.
-std::unique_ptr<Normalizer> make_pointwise(NormalizerInfo info, ScalarFunction f);
 
 // Lists every normalizer that a spec can name, with the initial values of its parameters.
 const std::vector<NormalizerInfo>& normalizers();

@@ -19,7 +19,6 @@ struct NumberDomain {
   double highest = 1e30;
   bool above = false;  // excludes `lowest` itself
   bool whole = false;
-  bool even = false;
   bool contains(double value) const;
   std::string text() const;  // "a whole number of at least 1 up to 32"
 };
@@ -28,12 +27,11 @@ using ParameterValue = std::variant<double, std::string>;
 
 struct Parameter {
   std::string key;
-  ParameterValue initial = 0.0;          // the value if none is given
-  std::optional<NumberDomain> domain{};  // absent if it accepts words only
-  std::vector<std::string> words{};      // words that it accepts in addition to numbers
-  std::string at_most{};                 // key of an earlier parameter whose value bounds this one
-  bool always_listed = true;             // if false, text() omits it unless it was given
-  // Describes the accepted values: "a number above 0", "one of exp, softplus".
+  ParameterValue initial = 0.0;  // the value if none is given
+  NumberDomain domain{};
+  std::vector<std::string> words{};  // words that it accepts in addition to numbers
+  std::string at_most{};             // key of an earlier parameter whose value bounds this one
+  // Describes the accepted values: "a number above 0", "a number or -logn".
   std::string takes() const;
 };
 

@@ -148,80 +148,10 @@ def _entmax_logn(rows: Rows, rule: _core.Rule) -> torch.Tensor:
     return _entmax_of(rows, rows.logits, alpha)
 
 
-def _stieltjes(rows: Rows, rule: _core.Rule) -> torch.Tensor:
-    q = _number(rule, "q")
-    with torch.no_grad():
-        l = rows.fill(LOWEST)
-        below = l.amax(dim=-1, keepdim=True) - l
-        low, high = torch.ones_like(rows.count), rows.count ** (1 / q)
-        gap = _bisect(low, high, lambda g: ((g + below) ** -q).sum(dim=-1, keepdim=True) >= 1)
-        weights = (gap + below) ** -q
-        weights = weights / weights.sum(dim=-1, keepdim=True)
-        slopes = q * weights / (gap + below)
-    found: torch.Tensor = _Shifted.apply(rows.logits, weights, slopes)
-    return found
-
-
-FUNCTIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
-    "exp": torch.exp,
-    "softplus": torch.nn.functional.softplus,
-    "sigmoid": torch.sigmoid,
-    "1+l^2": lambda x: 1 + x * x,
-    "taylor2": lambda x: 1 + x + x * x / 2,
-    "relu": torch.relu,
-    "relu6": torch.nn.functional.relu6,
-    "identity": lambda x: x,
-    "gelu": torch.nn.functional.gelu,
-}
-
-
-def _shares(rows: Rows, values: torch.Tensor) -> torch.Tensor:
-    seen = torch.where(rows.visible, values, 0.0)
-    return seen / seen.sum(dim=-1, keepdim=True)
-
-
-def _pointwise(rows: Rows, rule: _core.Rule) -> torch.Tensor:
-    name = str(rule.parameter("f"))
-    if name == "exp":
-        return rows.softmax()
-    if name not in ("softplus", "sigmoid"):
-        return _shares(rows, FUNCTIONS[name](rows.logits))
-    # Uses logarithms, which do not underflow.
-    l = rows.logits
-    logs = torch.nn.functional.logsigmoid(l)
-    if name == "softplus":
-        logs = torch.where(l < -40, l, torch.log(torch.nn.functional.softplus(l.clamp_min(-40))))
-    return torch.softmax(torch.where(rows.visible, logs, LOWEST), dim=-1)
-
-
-def _taylor2(rows: Rows, rule: _core.Rule) -> torch.Tensor:
-    return _shares(rows, FUNCTIONS["taylor2"](rows.logits))
-
-
-def _poly_normalized(rows: Rows, rule: _core.Rule) -> torch.Tensor:
-    m = _number(rule, "m")
-    base = 1 + rows.logits / m
-    # Relative to the largest, because its power may overflow.
-    largest = torch.where(rows.visible, base.abs(), 0.0).amax(dim=-1, keepdim=True).detach()
-    return _shares(rows, (base / largest.clamp_min(torch.finfo(base.dtype).tiny)) ** m)
-
-
 def _sigmoid(rows: Rows, rule: _core.Rule) -> torch.Tensor:
     b = rule.parameter("b")
     shift = -_log(rows.count) if isinstance(b, str) else b
     return torch.sigmoid(rows.logits + shift)
-
-
-def _relu(rows: Rows, rule: _core.Rule) -> torch.Tensor:
-    h, power = str(rule.parameter("h")), _number(rule, "power")
-    values = FUNCTIONS[h](rows.logits)
-    if power != 1:  # only for relu; the gradient of the power is that of values above 0
-        values = torch.where(values > 0, values.clamp_min(torch.finfo(values.dtype).tiny) ** power, 0.0)
-    return values * rows.count ** -_number(rule, "alpha")
-
-
-def _poly(rows: Rows, rule: _core.Rule) -> torch.Tensor:
-    return rows.logits ** int(_number(rule, "p")) / rows.count.sqrt()
 
 
 def _sasoftmax(rows: Rows, rule: _core.Rule) -> torch.Tensor:
@@ -268,16 +198,9 @@ RULES: dict[str, Weigh] = {
     "softmax1": lambda rows, rule: _with_sink(rows, 0.0),
     "sink": lambda rows, rule: _with_sink(rows, _number(rule, "b")),
     "sigmoid": _sigmoid,
-    "relu": _relu,
-    "poly": _poly,
     "sasoftmax": _sasoftmax,
-    "sasoftmax-plain": lambda rows, rule: rows.logits * rows.softmax(),
     "softpick": _softpick,
     "topk": _topk,
-    "pointwise": _pointwise,
-    "taylor2": _taylor2,
-    "poly-normalized": _poly_normalized,
-    "stieltjes": _stieltjes,
 }
 
 

@@ -21,7 +21,7 @@ if not MISSING:
     from headgauge._swap import cache_names
 
 PLACES = [{"rule": "logn-qwen:train=8"}, {"pattern": "bigbird:window=6,random=4,global=2"},
-          {"pattern": "fixed:stride=8"}, {"pattern": "topk:k=6"}, {"pattern": "sinks:sinks=2,window=6"},
+          {"pattern": "window:size=8,global=2"}, {"pattern": "topk:k=6"}, {"pattern": "sinks:sinks=2,window=6"},
           {"rule": "uniform"}]  # fmt: skip
 
 
@@ -81,7 +81,7 @@ class Caches(unittest.TestCase):
         model = sharp(make("llama"))
         for change in (
             {"rule": "ssmax"},
-            {"pattern": "fixed:stride=8"},
+            {"pattern": "bigbird:window=4,random=3,global=1"},
             {"pattern": "sinks:sinks=2,window=6"},
         ):
             with self.subTest(**change), headgauge.use(model, **change):

@@ -115,7 +115,7 @@ class Kernels(unittest.TestCase):
 
     def test_leave_other_changes_to_weights(self) -> None:
         model = sharp(make("llama"))
-        for entries in (WITH_RULE, BOTH, [{"pattern": "topk:k=4"}], [{"pattern": "fixed:stride=8"}]):
+        for entries in (WITH_RULE, BOTH, [{"pattern": "topk:k=4"}], [{"pattern": "bigbird:window=6"}]):
             with (
                 self.subTest(str(entries)),
                 headgauge.use(model, plan_of(model, entries)),

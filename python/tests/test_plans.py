@@ -54,8 +54,7 @@ class Patterns(unittest.TestCase):
     def test_losses_are_those_that_compare_measures(self) -> None:
         model = demo()
         tokens = ids(model, LENGTH)
-        patterns = ["window:size=12", "sinks:sinks=3,window=9", "strided:stride=8", "fixed:stride=16",
-                    "bigbird:window=6,random=4,global=2", "topk:k=8",
+        patterns = ["window:size=12", "sinks:sinks=3,window=9", "bigbird:window=6,random=4,global=2", "topk:k=8",
                     "keydiff:keys=9", "tova:keys=9", "h2o:keys=9,recent=4"]  # fmt: skip
         options: dict[str, Any] = {"lengths": [LENGTH], "measures": ["weights", "model"]}
         compared = headgauge.compare(ROOT / "demo/model", tokens, pattern=patterns, **options)
@@ -125,7 +124,7 @@ class Patterns(unittest.TestCase):
     def test_padding_changes_nothing(self) -> None:
         model = demo()
         tokens = torch.tensor(ids(model, 30))[None]
-        for pattern in ("sinks:sinks=2,window=5", "fixed:stride=8", "bigbird:window=6,random=4,global=2",
+        for pattern in ("sinks:sinks=2,window=5", "bigbird:window=6,random=4,global=2",
                         "keydiff:keys=6", "tova:keys=6"):  # fmt: skip
             with self.subTest(pattern), headgauge.use(model, pattern=pattern), torch.no_grad():
                 alone = model(tokens).logits

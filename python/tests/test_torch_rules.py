@@ -22,9 +22,7 @@ SPECS = (
     "cosine:g=7", "adaptive-temperature", "softcap:c=2", "sparsemax", "entmax:alpha=1.5", "entmax:alpha=1.2", "entmax:alpha=3",
     "asentmax", "asentmax:alpha=1.3,delta=0.5,beta=0.4,gamma=2", "entmax-logn", "entmax-logn:s=3",
     "softmax1", "sink:b=1.5", "sigmoid", "sigmoid:b=-1",
-    "relu", "relu:power=2,alpha=0.5", "relu:h=gelu", "relu:h=softplus", "relu:h=identity", "relu:h=relu6", "relu:h=sigmoid",
-    "poly", "poly:p=2", "sasoftmax", "sasoftmax-plain", "softpick", "topk:k=3", "pointwise:f=softplus", "pointwise:f=exp",
-    "pointwise:f=sigmoid", "pointwise:f=1+l^2", "pointwise:f=taylor2", "taylor2", "poly-normalized:m=4", "stieltjes:q=4", "stieltjes:q=0.5",
+    "sasoftmax", "softpick", "topk:k=3",
 )  # fmt: skip
 
 
@@ -107,17 +105,11 @@ class OfTheCore(unittest.TestCase):
                 np.testing.assert_allclose(found, expected, atol=1e-12)
         power = _core.Rule("asentmax:gamma=-1")
         self.assertEqual(_torch_rules.weigh(logits, power, one, place).tolist(), [[1, 0, 0], [0, 1, 0]])
-        steep = torch.tensor([[500.0, 250, 1, -500]])
-        found = normalize(steep, "poly-normalized:m=32")
-        with mock.patch("headgauge._weights.in_main_memory", return_value=False):
-            np.testing.assert_allclose(normalize(steep, "poly-normalized:m=32"), found, atol=1e-6)
-            half = normalize(torch.zeros(1, 700, dtype=torch.float16), "stieltjes:q=0.5")
-        self.assertTrue(bool(torch.isfinite(half).all()))
 
     def test_scores_that_are_huge(self) -> None:
         logits, visible, position = rows(300.0)
-        for spec in ("softmax", "ssmax", "sparsemax", "entmax", "softmax1", "softpick", "sigmoid", "pointwise:f=softplus",
-                     "adaptive-temperature", "sasoftmax", "stieltjes"):  # fmt: skip
+        for spec in ("softmax", "ssmax", "sparsemax", "entmax", "softmax1", "softpick", "sigmoid",
+                     "adaptive-temperature", "sasoftmax"):  # fmt: skip
             with self.subTest(spec):
                 rule = _core.Rule(spec)
                 found = _torch_rules.weigh(logits, rule, visible, position)

@@ -139,10 +139,10 @@ class Budget {
     std::ranges::sort(work.order);
     // If the normalizer preserves order, sorts by logits, because small weights underflow to equal
     // zeros.
-    const bool by_logit = normalizer_.traits().increasing && !normalizer_.traits().is_signed;
+    const bool by_logit = normalizer_.traits().increasing;
     const auto begin = static_cast<std::size_t>(range.begin);
     std::ranges::stable_sort(work.order, std::ranges::greater(), [&](std::uint32_t key) {
-      return by_logit ? work.logits[key - begin] : std::abs(work.weights[key]);
+      return by_logit ? work.logits[key - begin] : work.weights[key];
     });
     add_errors(query, range, full, length, 1, work,
                out.subspan(2 * points_.size(), points_.size()));

@@ -102,7 +102,7 @@ void choose_normalizer(ResolvedSimulation& plan) {
               o.normalizer + ", which scales queries and keys to length 1", "choose another"));
   }
   plan.softmax = traits.pointwise && plan.normalizer->softmax_scale({2, 1}).has_value();
-  plan.exact = traits.pointwise && !traits.length_aware && traits.simplex && !traits.is_signed;
+  plan.exact = traits.pointwise && !traits.length_aware && traits.simplex;
   if (!plan.softmax && o.tokens == "atoms") {
     throw UnsupportedError(fault("SyntheticOptions::normalizer", "softmax for atoms", o.normalizer,
                                  "choose Gaussian tokens"));

@@ -16,7 +16,6 @@ using PatternEntry = RegistryEntry<PatternInfo, Pattern>;
 using PatternEntries = std::vector<PatternEntry>;
 
 PatternEntries window_patterns();
-PatternEntries strided_patterns();
 PatternEntries content_patterns();
 PatternEntries eviction_patterns();
 

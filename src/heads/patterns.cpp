@@ -13,21 +13,15 @@ using PatternRegistry = Registry<PatternInfo, Pattern>;
 
 constexpr const char* kSinks = "sinks, whose keys keep their positions in the text";
 constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
-    {"streaming", kSinks},
-    {"attention", kSinks},
-    {"sliding", "window"},
-    {"local", "window"},
-    {"longformer", "window"},
-    {"sparse", "strided or fixed"},
-    {"heavy", "h2o"},
-    {"oracle", "topk"},
-    {"snapkv", "tova or h2o, which evict at every token"},
+    {"streaming", kSinks},    {"attention", kSinks},
+    {"sliding", "window"},    {"local", "window"},
+    {"longformer", "window"}, {"heavy", "h2o"},
+    {"oracle", "topk"},       {"snapkv", "tova or h2o, which evict at every token"},
 };
 
 const PatternRegistry& registry() {
-  static const PatternRegistry all(
-      {"pattern", "list patterns", kOtherNames},
-      {window_patterns(), strided_patterns(), content_patterns(), eviction_patterns()});
+  static const PatternRegistry all({"pattern", "list patterns", kOtherNames},
+                                   {window_patterns(), content_patterns(), eviction_patterns()});
   return all;
 }
 

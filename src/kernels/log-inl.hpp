@@ -50,19 +50,6 @@ HWY_INLINE V log2_of(V x) {
 #endif
 }
 
-// Computes log(1 + x) for x in [0, 1] by a polynomial, minimax in relative error: 2.2e-7.
-HWY_INLINE V log_one_plus_of(V x) {
-  const D d;
-  V p = hn::MulAdd(hn::Set(d, -0.00853920635f), x, hn::Set(d, 0.0440896228f));
-  p = hn::MulAdd(p, x, hn::Set(d, -0.107681699f));
-  p = hn::MulAdd(p, x, hn::Set(d, 0.1774524f));
-  p = hn::MulAdd(p, x, hn::Set(d, -0.244954631f));
-  p = hn::MulAdd(p, x, hn::Set(d, 0.332754791f));
-  p = hn::MulAdd(p, x, hn::Set(d, -0.499974042f));
-  p = hn::MulAdd(p, x, hn::Set(d, 0.999999821f));
-  return hn::Mul(p, x);
-}
-
 // Computes from - log(1 + x) for x in [0, 1] to 1.5e-6 absolute, if only the difference matters.
 HWY_INLINE V minus_log_one_plus(V from, V x) {
   const D d;

@@ -3,8 +3,7 @@
 //
 // value(l, log, side) returns h >= 0. With kLog it also sets log h. With kSide it also sets a
 // second number, which is summed; divisor() computes the divisor of normalised weights from sum h
-// and sum side. kDips: h may be smaller between the extremes of the row than at them. kCutsOff: h
-// may be 0 for a whole row.
+// and sum side. kCutsOff: h may be 0 for a whole row.
 
 // NOLINTBEGIN(llvm-header-guard)
 #if defined(HEADGAUGE_POINTWISE_TOGGLE) == defined(HWY_TARGET_TOGGLE)
@@ -29,14 +28,14 @@ namespace headgauge::HWY_NAMESPACE {
 #if !HEADGAUGE_PLAIN
 
 struct PlainFunction {
-  static constexpr bool kLog = false, kDips = false, kCutsOff = false, kSide = false;
-  HWY_INLINE double divisor(double sum, double) const { return sum; }
+  static constexpr bool kLog = false, kCutsOff = false, kSide = false;
 };
 
 // Uses E = e^-|x| in [0, 1]: h is 1/(1 + E) or E/(1 + E), and log h = min(x, 0) - log(1 + E).
 struct Sigmoid : PlainFunction {
   static constexpr bool kLog = true;
   HWY_INLINE explicit Sigmoid(float b) : shift(b) {}
+  HWY_INLINE double divisor(double, double) const { return 1; }
   HWY_INLINE V value(V l, V& log, V&) const {
     const D d;
     const V x = hn::Add(l, hn::Set(d, shift)), one = hn::Set(d, 1.0f);
@@ -45,78 +44,6 @@ struct Sigmoid : PlainFunction {
     return hn::Div(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, one), hn::Add(one, e));
   }
   float shift;
-};
-
-// max(x, 0) + log(1 + e^-|x|).
-struct Softplus : PlainFunction {
-  HWY_INLINE explicit Softplus(float b) : shift(b) {}
-  HWY_INLINE V value(V l, V&, V&) const {
-    const D d;
-    const V x = hn::Add(l, hn::Set(d, shift));
-    return hn::Add(hn::Max(x, hn::Zero(d)), log_one_plus_of(exp_of<true>(hn::Neg(hn::Abs(x)))));
-  }
-  float shift;
-};
-
-HWY_INLINE V power_of(V x, int power) {
-  V out = hn::Set(D(), 1.0f);
-  for (; power > 0; power >>= 1) {
-    if ((power & 1) != 0) out = hn::Mul(out, x);
-    x = hn::Mul(x, x);
-  }
-  return out;
-}
-
-// kPower 0 means that the power is known only at run time.
-template <int kPower>
-struct Relu : PlainFunction {
-  static constexpr bool kCutsOff = true;
-  HWY_INLINE explicit Relu(float b, int p = kPower) : shift(b), power(p) {}
-  HWY_INLINE V value(V l, V&, V&) const {
-    const D d;
-    const V x = hn::Max(hn::Add(l, hn::Set(d, shift)), hn::Zero(d));
-    if constexpr (kPower == 1) return x;
-    if constexpr (kPower == 2) return hn::Mul(x, x);
-    return power_of(x, power);
-  }
-  float shift;
-  int power;
-};
-
-struct Relu6 : PlainFunction {
-  static constexpr bool kCutsOff = true;
-  HWY_INLINE explicit Relu6(float b) : shift(b) {}
-  HWY_INLINE V value(V l, V&, V&) const {
-    const D d;
-    const V x = hn::Max(hn::Add(l, hn::Set(d, shift)), hn::Zero(d));
-    return hn::Min(x, hn::Set(d, 6.0f));
-  }
-  float shift;
-};
-
-// (scale l + shift)^power, power even.
-struct EvenPower : PlainFunction {
-  static constexpr bool kDips = true;
-  HWY_INLINE EvenPower(float b, float factor, int p) : shift(b), scale(factor), power(p) {}
-  HWY_INLINE V value(V l, V&, V&) const {
-    const D d;
-    return power_of(hn::MulAdd(l, hn::Set(d, scale), hn::Set(d, shift)), power);
-  }
-  float shift, scale;
-  int power;
-};
-
-// a + b x + c x^2 > 0.
-struct Parabola : PlainFunction {
-  static constexpr bool kDips = true;
-  HWY_INLINE Parabola(float at, float constant, float linear, float quadratic)
-      : shift(at), a(constant), b(linear), c(quadratic) {}
-  HWY_INLINE V value(V l, V&, V&) const {
-    const D d;
-    const V x = hn::Add(l, hn::Set(d, shift));
-    return hn::MulAdd(hn::MulAdd(x, hn::Set(d, c), hn::Set(d, b)), x, hn::Set(d, a));
-  }
-  float shift, a, b, c;
 };
 
 // Computes 2^-K (e^x - 1) = 2^(k - K) (2^f - 1) + (2^(k - K) - 2^-K), which is precise near 0, for

@@ -89,18 +89,16 @@ HWY_INLINE ShareSums in_shares(const Totals& totals, std::size_t lanes, std::siz
   return e;
 }
 
-// Computes h of all logits and writes h times `factor`, or h itself with kPlain, to `out`. `top` is
-// the largest.
-template <bool kPlain, class F>
+// Computes h of all logits and writes it to `out`. `top` is the largest.
+template <class F>
 HWY_INLINE Found pointwise_pass(const F& f, const float* in, std::size_t n, float filler, float top,
-                                float factor, float* out) {
+                                float* out) {
   const D d;
   const DD dd;
   const std::size_t lanes = hn::Lanes(d);
-  const V most = hn::Set(d, top), by = hn::Set(d, factor);
+  const V most = hn::Set(d, top);
   Totals totals;
   VD all_sides = hn::Zero(dd);
-  V lowest = most;
   std::size_t i = 0, blocks = 0;
   // h of one vector, and the values to be summed later.
   struct Pending {
@@ -110,13 +108,10 @@ HWY_INLINE Found pointwise_pass(const F& f, const float* in, std::size_t n, floa
     Pending p;
     p.log = most;
     p.h = f.value(l, p.log, more);
-    if constexpr (F::kDips) lowest = hn::Min(lowest, p.h);
     return p;
   };
   const auto add = [&](const Pending& p, PointwiseSums& sums)
                        HWY_ATTR { sums.add(F::kLog ? p.log : log2_of(p.h), p.h, most); };
-  const auto store = [&](V h, float* to)
-                         HWY_ATTR { hn::StoreU(kPlain ? h : hn::Mul(h, by), d, to); };
   // The sums of a vector are added while h of the next one is computed: together they form a
   // dependency chain so long that few run in parallel. The first sums added are zeros.
   Pending a{hn::Zero(d), hn::Zero(d)}, b = a;
@@ -134,8 +129,8 @@ HWY_INLINE Found pointwise_pass(const F& f, const float* in, std::size_t n, floa
       a = x;
       b = y;
       if (out == nullptr) continue;
-      store(x.h, out + i);
-      store(y.h, out + i + lanes);
+      hn::StoreU(x.h, d, out + i);
+      hn::StoreU(y.h, d, out + i + lanes);
     }
     while (end == n && i < n) {
       const std::size_t some = std::min(lanes, n - i);
@@ -145,7 +140,7 @@ HWY_INLINE Found pointwise_pass(const F& f, const float* in, std::size_t n, floa
       x.h = hn::IfThenElseZero(inside, x.h);
       if constexpr (F::kSide) side = hn::Add(side, hn::IfThenElseZero(inside, more));
       add(x, sums);
-      if (out != nullptr) store_first(kPlain ? x.h : hn::Mul(x.h, by), out + i, some);
+      if (out != nullptr) store_first(x.h, out + i, some);
       i += lanes;
     }
     if (i >= n) {
@@ -158,35 +153,30 @@ HWY_INLINE Found pointwise_pass(const F& f, const float* in, std::size_t n, floa
   } while (i < n);
   Found found;
   found.shares = in_shares<F>(totals, i + 2 * lanes, blocks, top);
-  found.shares.min = hn::GetLane(hn::MinOfLanes(d, lowest)) / top;
   found.side = hn::GetLane(hn::SumOfLanes(dd, all_sides));
   return found;
 }
 
 template <class F>
-bool weigh_by(const F& f, const PointwiseKernel& kernel, const float* in, std::size_t n,
-              Extremes bounds, float* out, WeightSums* sums) {
+bool weigh_by(const F& f, const float* in, std::size_t n, Extremes bounds, float* out,
+              WeightSums* sums) {
   const D d;
   const auto at = [&](float l) HWY_ATTR {
     V log, more;
     return hn::GetLane(f.value(hn::Set(d, l), log, more));
   };
   const float low = at(bounds.min), high = at(bounds.max), top = std::max(low, high);
-  if (F::kCutsOff && bounds.max + kernel.shift <= 0) {
+  if (F::kCutsOff && bounds.max <= 0) {
     if (out != nullptr) std::fill_n(out, n, 0.0f);
     *sums = no_weights(n, bounds);
     return true;
   }
   if (!(top >= kLeastTop && top <= kMostTop)) return false;
-  const bool plain = kernel.normalised || kernel.factor == 1;
-  const auto factor = static_cast<float>(kernel.factor);
-  Found found = plain ? pointwise_pass<true>(f, in, n, bounds.max, top, factor, out)
-                      : pointwise_pass<false>(f, in, n, bounds.max, top, factor, out);
+  Found found = pointwise_pass(f, in, n, bounds.max, top, out);
   ShareSums& e = found.shares;
-  if (!F::kDips) e.min = low / top;
-  const double sum = top * e.total();
-  const double divisor = kernel.normalised ? f.divisor(sum, found.side) : 1.0 / kernel.factor;
-  if (kernel.normalised && out != nullptr) scale_row(out, n, static_cast<float>(1 / divisor));
+  e.min = low / top;
+  const double sum = top * e.total(), divisor = f.divisor(sum, found.side);
+  if (out != nullptr && divisor != 1) scale_row(out, n, static_cast<float>(1 / divisor));
   *sums = weight_sums(e, bounds, sum / divisor);
   sums->log_sum_exp = 0;
   return true;
@@ -197,27 +187,10 @@ bool weigh_row(const PointwiseKernel& kernel, const float* in, std::size_t n, fl
   bool finite = true;
   const Extremes bounds = find_extremes_of<true>(in, n, finite);
   if (!finite) return false;
-  const auto weigh = [&](const auto& f) { return weigh_by(f, kernel, in, n, bounds, out, sums); };
+  const auto weigh = [&](const auto& f) { return weigh_by(f, in, n, bounds, out, sums); };
   switch (kernel.function) {
     case PointwiseFunction::kSigmoid:
       return weigh(Sigmoid{kernel.shift});
-    case PointwiseFunction::kSoftplus:
-      return weigh(Softplus{kernel.shift});
-    case PointwiseFunction::kRelu:
-      if (kernel.power == 1) return weigh(Relu<1>{kernel.shift});
-      if (kernel.power == 2) return weigh(Relu<2>{kernel.shift});
-      return weigh(Relu<0>{kernel.shift, kernel.power});
-    case PointwiseFunction::kRelu6:
-      return weigh(Relu6{kernel.shift});
-    case PointwiseFunction::kEvenPower:
-      return weigh(EvenPower{kernel.shift, 1.0f, kernel.power});
-    case PointwiseFunction::kShiftedPower:
-      return weigh(
-          EvenPower{kernel.shift + 1.0f, 1.0f / static_cast<float>(kernel.power), kernel.power});
-    case PointwiseFunction::kOnePlusSquare:
-      return weigh(Parabola{kernel.shift, 1.0f, 0.0f, 1.0f});
-    case PointwiseFunction::kTaylor2:
-      return weigh(Parabola{kernel.shift, 1.0f, 1.0f, 0.5f});
     case PointwiseFunction::kSoftpick: {
       if (bounds.max > 1e4f) return false;
       const float k = std::max(bounds.max * kLog2E + kRound - kRound, 0.0f);

@@ -11,31 +11,20 @@ namespace headgauge {
 
 // Functions h >= 0 of x = l + shift. On any row h is largest at the smallest or the largest logit.
 enum class PointwiseFunction {
-  kSigmoid,
-  kSoftplus,
-  kRelu,           // relu(x)^power
-  kRelu6,          // min(relu(x), 6)
-  kEvenPower,      // x^power, power even
-  kShiftedPower,   // (1 + x/power)^power, power even
-  kOnePlusSquare,  // 1 + x^2
-  kTaylor2,        // 1 + x + x^2/2
-  kSoftpick,       // relu(e^x - 1), divided by sum |e^x - 1| + 1e-8
-  kSelfAdjust,     // e^x (x - m)/(M - m), m = min(min x, 0), M = max(max x, 0), divided by sum e^x
+  kSigmoid,     // 1/(1 + e^-x), divided by nothing
+  kSoftpick,    // relu(e^x - 1), divided by sum |e^x - 1| + 1e-8
+  kSelfAdjust,  // e^x (x - m)/(M - m), m = min(min x, 0), M = max(max x, 0), divided by sum e^x
 };
 
-// a_i = factor h(l_i + shift); if normalised, divided by their sum or by the function's own
-// divisor.
+// a_i = h(l_i + shift), divided by the divisor of the function.
 struct PointwiseKernel {
-  PointwiseFunction function = PointwiseFunction::kRelu;
+  PointwiseFunction function = PointwiseFunction::kSigmoid;
   float shift = 0;
-  int power = 1;
-  double factor = 1;
-  bool normalised = false;
 };
 
 // Computes weights and their sums; log_sum_exp is 0. `weights` has the size of `logits`, which are
 // not empty, and may be the same memory; it is empty if only the sums are needed. The relative
-// error of a weight is 2e-6 + 2e-7 |log a| (for powers 1.2e-7 times the power), of the sums 2e-6.
+// error of a weight is 2e-6 + 2e-7 |log a|, of the sums 2e-6.
 // Returns false and writes nothing if float32 is not enough: a logit is NaN or infinite, the
 // largest h is outside [1e-10, 1e10] and not 0, or the processor has no vectors.
 bool weigh_pointwise(const PointwiseKernel& kernel, std::span<const float> logits,

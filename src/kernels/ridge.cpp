@@ -255,9 +255,9 @@ TwoLargest two_largest(std::span<const float> values) {
   return HWY_DYNAMIC_DISPATCH(find_two)(values.data(), values.size());
 }
 
-double ridge_root(std::span<const float> r, TwoLargest largest) {
+double ridge_root(std::span<const float> r) {
+  const TwoLargest largest = two_largest(r);
   if (largest.second == 0 || largest.first == largest.second) return largest.second;
-  ensure_simd_level();
   // Multiplies by a power of two, which is exact, so that the second largest is in [1, 2).
   const int exponent = std::clamp(-std::ilogb(largest.second), -126, 127);
   const float scale = std::ldexp(1.0f, exponent);

@@ -14,8 +14,9 @@ struct TwoLargest {
 };
 TwoLargest two_largest(std::span<const float> values);
 
-// Returns the root of sum r_i/(r_i - lam) = 0 in (second, first), to 1e-12 relative. `r` >= 0, and
-// `largest` comes from two_largest(). Returns `first` if the two are equal, 0 if `second` is 0.
-double ridge_root(std::span<const float> r, TwoLargest largest);
+// Returns the root of sum r_i/(r_i - lam) = 0 between the two largest r, to 1e-12 relative
+// (docs/mathematics.md 7a). `r` >= 0. Returns the largest if the two are equal, 0 if the second is
+// 0.
+double ridge_root(std::span<const float> r);
 
 }  // namespace headgauge

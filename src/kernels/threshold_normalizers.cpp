@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <limits>
 
 #include "kernels/shares.hpp"
 #include "kernels/simd.hpp"
@@ -272,67 +271,9 @@ bool entmax(const float* in, std::size_t n, double alpha, double scale, float* o
   return true;
 }
 
-// y^-q and, as the slope, y^(-q - 1); y >= 1.
-template <bool kWhole>
-HWY_INLINE VD inverse_power(VD y, VD& slope, double q) {
-  const DD dd;
-  if constexpr (kWhole) {
-    slope = hn::Div(hn::Set(dd, 1.0), whole_power(y, static_cast<int>(q) + 1));
-  } else {
-    slope = power_of(y, hn::Set(dd, -q - 1));
-  }
-  return hn::Mul(slope, y);
-}
-
-// Finds gap = lam - max l. (sum (gap + u)^-q)^(-1/q) increases with gap, is concave, and is at most
-// 1 at gap = 1: Newton's method from there approaches 1 without passing it.
-template <bool kWhole>
-void stieltjes_shares(std::size_t n, double q, RootWork& work) {
-  const DD dd;
-  const auto terms = [q](VD y, VD& slope) HWY_ATTR { return inverse_power<kWhole>(y, slope, q); };
-  double gap = 1;
-  for (int i = 0; i < 100; ++i) {
-    const Sums at = add_up(work.u.data(), n, -gap, terms);
-    const double mean = std::pow(at.value, -1 / q);
-    const double step = (1 - mean) * at.value / (mean * at.slope);
-    gap += std::max(step, 0.0);
-    if (!(step > 1e-8 * gap)) break;  // see threshold()
-  }
-  const VD unit = hn::Set(dd, 1 / gap);
-  const auto f = [&](VD y) HWY_ATTR {
-    VD slope;
-    return inverse_power<kWhole>(hn::Mul(y, unit), slope, q);
-  };
-  store_shares(work.u.data(), n, -gap, f, work.shares.data());
-}
-
-bool stieltjes(const float* in, std::size_t n, double q, float* out, WeightSums* sums,
-               RootWork& work) {
-  bool finite = true;
-  const Extremes bounds = find_extremes_of<true>(in, n, finite);
-  if (!finite || q < 0.25) return false;
-  lower(in, n, bounds.max, -1.0, std::numeric_limits<double>::max(), work.u.data());
-  if (q <= kMostWhole && q == std::round(q)) {
-    stieltjes_shares<true>(n, q, work);
-  } else {
-    stieltjes_shares<false>(n, q, work);
-  }
-  const ShareSums e = add_shares(work.shares.data(), n);
-  *sums = weight_sums(e, bounds);
-  sums->log_sum_exp = 0;
-  if (out == nullptr) return true;
-  std::copy_n(work.shares.data(), n, out);
-  scale_row(out, n, static_cast<float>(1 / e.total()));
-  return true;
-}
-
 #else
 
 bool entmax(const float*, std::size_t, double, double, float*, WeightSums*, RootWork&) {
-  return false;
-}
-
-bool stieltjes(const float*, std::size_t, double, float*, WeightSums*, RootWork&) {
   return false;
 }
 
@@ -346,7 +287,6 @@ HWY_AFTER_NAMESPACE();
 namespace headgauge {
 
 HWY_EXPORT(entmax);
-HWY_EXPORT(stieltjes);
 
 namespace {
 
@@ -366,15 +306,6 @@ bool entmax_row(std::span<const float> logits, double alpha, double scale, std::
   return HWY_DYNAMIC_DISPATCH(entmax)(logits.data(), logits.size(), alpha, scale,
                                       weights.empty() ? nullptr : weights.data(), &sums,
                                       work_for(logits.size()));
-}
-
-bool stieltjes_row(std::span<const float> logits, double q, std::span<float> weights,
-                   WeightSums& sums) {
-  assert(!logits.empty() && (weights.empty() || weights.size() == logits.size()));
-  ensure_simd_level();
-  return HWY_DYNAMIC_DISPATCH(stieltjes)(logits.data(), logits.size(), q,
-                                         weights.empty() ? nullptr : weights.data(), &sums,
-                                         work_for(logits.size()));
 }
 
 }  // namespace headgauge

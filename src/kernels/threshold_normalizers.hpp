@@ -1,5 +1,5 @@
-// Weights of normalizers that depend on one number of the row, the root of an equation:
-// alpha-entmax and Stieltjes. The root is found in float64.
+// Weights of alpha-entmax, which depend on one number of the row, the root of an equation. The root
+// is found in float64.
 #pragma once
 
 #include <span>
@@ -18,10 +18,5 @@ namespace headgauge {
 // or the processor has no vectors.
 bool entmax_row(std::span<const float> logits, double alpha, double scale, std::span<float> weights,
                 WeightSums& sums);
-
-// Computes a_i = (lam - l_i)^-q with lam > max l such that they sum to 1; otherwise as
-// entmax_row(). Also returns false if q is below 1/4, because lam may then exceed float64.
-bool stieltjes_row(std::span<const float> logits, double q, std::span<float> weights,
-                   WeightSums& sums);
 
 }  // namespace headgauge

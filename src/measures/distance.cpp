@@ -19,7 +19,7 @@ constexpr float kNoMore = 1.0f + 1e-6f;
 double distance_bound(const DistanceFacts& facts) {
   const auto outside = static_cast<double>(facts.n - facts.size);
   const double simple = facts.scaled_rest + outside * facts.set_norm;  // A4
-  if (facts.is_signed || facts.selected == 0.0 || std::isnan(facts.cross)) return simple;
+  if (facts.selected == 0.0 || std::isnan(facts.cross)) return simple;
   // A3; abar - a_i >= 0 for every i outside a top-N set.
   const double spread = outside * facts.selected - facts.rest;
   return std::min(simple, facts.rest * facts.cross + facts.largest_norm * spread);

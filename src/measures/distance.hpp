@@ -21,7 +21,6 @@ struct DistanceFacts {
   double largest_norm = 0;  // max |x_j| over I_N
   double scaled_rest = 0;   // sum over O of |a_i| |x_i|
   double cross = 0;         // d_1
-  bool is_signed = false;
 };
 
 // Computes min(A3, A4), which holds for every row.

@@ -84,10 +84,7 @@ void DistanceRows::measure(const RowBlock& rows, const SelectionSums& sums,
                            RowSink& sink) {
   const SelectionBlock& block = sums.block();
   project(rows, block, *block.space().gram);
-  const bool is_signed = rows.normalizer->traits().is_signed;
-  for (Index r = 0; r < block.rows(); ++r) {
-    measure_sizes(r, is_signed, sums, cross, metrics, sink);
-  }
+  for (Index r = 0; r < block.rows(); ++r) measure_sizes(r, sums, cross, metrics, sink);
   if (!block.space().gram->has_products()) return;
   if (block.plan().critical > 0) measure_critical(sums, metrics.critical, sink);
   if (block.plan().draws > 0) measure_sampled(rows, block, metrics, sink);
@@ -154,9 +151,8 @@ void DistanceRows::project(const RowBlock& rows, const SelectionBlock& block, co
   }
 }
 
-void DistanceRows::measure_sizes(Index row, bool is_signed, const SelectionSums& sums,
-                                 const CrossDistance& cross, const DistanceMetrics& metrics,
-                                 RowSink& sink) {
+void DistanceRows::measure_sizes(Index row, const SelectionSums& sums, const CrossDistance& cross,
+                                 const DistanceMetrics& metrics, RowSink& sink) {
   const SelectionBlock& block = sums.block();
   const Gram& gram = *block.space().gram;
   const auto& line = block.line(row);
@@ -166,7 +162,6 @@ void DistanceRows::measure_sizes(Index row, bool is_signed, const SelectionSums&
   const std::span<const float> projected = projection(line, row);
   DistanceFacts facts;
   facts.n = line.n;
-  facts.is_signed = is_signed;
   const bool has_cross = gram.has_products() && block.plan().bounds;
   if (has_cross) cross.begin_row(line.member_row, line.first_panel, line.panels, scratch_);
   int member = 0;

@@ -31,8 +31,8 @@ class DistanceRows {
 
  private:
   void project(const RowBlock& rows, const SelectionBlock& block, const Gram& gram);
-  void measure_sizes(Index row, bool is_signed, const SelectionSums& sums,
-                     const CrossDistance& cross, const DistanceMetrics& metrics, RowSink& sink);
+  void measure_sizes(Index row, const SelectionSums& sums, const CrossDistance& cross,
+                     const DistanceMetrics& metrics, RowSink& sink);
   void measure_critical(const SelectionSums& sums, const CriticalMetrics& metrics, RowSink& sink);
   void measure_sampled(const RowBlock& rows, const SelectionBlock& block,
                        const DistanceMetrics& metrics, RowSink& sink);

@@ -14,21 +14,11 @@ namespace {
 class Ranking {
  public:
   Ranking(const Row& row, const NormalizerTraits& traits)
-      : by_logits_(traits.increasing && !traits.is_signed),
-        values_(by_logits_ ? row.logits : row.weights) {}
-  bool tied(Index a, Index b) const {
-    if (by_logits_) return values_[a] == values_[b];
-    return std::abs(values_[a]) == std::abs(values_[b]);
-  }
-  Index count_tied(Index a) const {
-    const float value = values_[a];
-    Index count = 0;
-    for (const float v : values_) count += v == value || (!by_logits_ && v == -value);
-    return count;
-  }
+      : values_(traits.increasing ? row.logits : row.weights) {}
+  bool tied(Index a, Index b) const { return values_[a] == values_[b]; }
+  Index count_tied(Index a) const { return std::ranges::count(values_, values_[a]); }
 
  private:
-  bool by_logits_;
   std::span<const float> values_;
 };
 

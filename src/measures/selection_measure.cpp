@@ -349,7 +349,6 @@ double SelectionMeasure::equal_pairs(const Row& row, std::vector<int>& copies) c
 void SelectionMeasure::measure_separability(const RowBlock& rows, int slot, RowSink& sink) {
   Workspace& work = workspaces_[slot];
   const SeparabilityMetrics& metrics = separability_;
-  const bool is_signed = rows.normalizer->traits().is_signed;
   Matrix<int>& distinguishable = work.distinguishable;
   if (distinguishable.rows() < rows.size()) {
     distinguishable = Matrix<int>(rows.size(), plan_.count());
@@ -374,7 +373,7 @@ void SelectionMeasure::measure_separability(const RowBlock& rows, int slot, RowS
       sink.set(r, metrics.separability, s, found.distinguishable / count);
       if (coverage_) coverage_->sets().add_distinguishable(slot, s, found.members);
       if (!bounded) continue;
-      const SeparationBounds bounds = work.separator.bounds(s, found, largest, closest2, is_signed);
+      const SeparationBounds bounds = work.separator.bounds(s, found, largest, closest2);
       sink.set(r, metrics.lower, s, bounds.lower);
       sink.set(r, metrics.model_lower, s, bounds.model_lower);
       sink.set(r, metrics.model_upper, s, bounds.model_upper);

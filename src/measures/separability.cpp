@@ -158,7 +158,7 @@ int Separator::count_below(int size, double radius, double nearest, double lowes
 }
 
 SeparationBounds Separator::bounds(int size, const Separation& found, double largest,
-                                   double closest2, bool is_signed) {
+                                   double closest2) {
   const auto weights = block().member_weights(line_, PrefixKind::attention).first(members(size));
   const SelectionBlock::SetSums sums = block().set_sums(line_, PrefixKind::attention, size);
   BoundFacts facts;
@@ -167,7 +167,7 @@ SeparationBounds Separator::bounds(int size, const Separation& found, double lar
   facts.radius = found.radius;
   facts.largest2 = largest * largest;
   // The largest inner product of two keys.
-  facts.nearest = is_signed ? facts.largest2 : facts.largest2 - 0.5 * closest2;
+  facts.nearest = facts.largest2 - 0.5 * closest2;
   facts.shrink2 = 1.0 / (1.0 + 2.0 / static_cast<double>(block().space().gram->dimension()));
   MemberBounds bounds = bound_members(weights, facts);
   if (bounds.close) {

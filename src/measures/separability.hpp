@@ -40,10 +40,8 @@ class Separator {
              std::span<const std::uint32_t> pairing = {});
   // Separates the set of size number `size` of the plan.
   Separation separate(int size);
-  // Computes the bounds on the result of separate(size). M is `largest`, delta^2 `closest2`. With
-  // signed weights xi is M sum |a_j|, which needs only the triangle inequality.
-  SeparationBounds bounds(int size, const Separation& found, double largest, double closest2,
-                          bool is_signed);
+  // Computes the bounds on the result of separate(size). M is `largest`, delta^2 `closest2`.
+  SeparationBounds bounds(int size, const Separation& found, double largest, double closest2);
 
  private:
   // A column in float64: its weight in separability divided by the length of its vector, and the

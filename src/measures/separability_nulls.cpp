@@ -109,9 +109,8 @@ void SeparabilityNulls::measure(MatrixView<const int> found, const Metrics& metr
   separate(sphere_, any_rows_, found, metrics.sphere, sink);
 }
 
-// The bound needs weights that are not negative.
 bool SeparabilityNulls::bounded(const NullMetrics& metrics) const {
-  return metrics.lower && !spaces_->moments.empty() && !rows_->normalizer->traits().is_signed;
+  return metrics.lower && !spaces_->moments.empty();
 }
 
 void SeparabilityNulls::separate(Null& null, const PairedRows& paired, MatrixView<const int> found,

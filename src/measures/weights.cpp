@@ -154,7 +154,7 @@ class WeightsMeasure final : public Measure {
 
   struct Workspace {
     TopWorkspace select;
-    std::vector<float> magnitudes;  // of signed weights, or of those beyond the sinks
+    std::vector<float> kept;  // weights beyond the sinks
   };
 
   // The metrics of how widely weights spread, for all weights of a row or for those beyond its
@@ -189,7 +189,6 @@ class WeightsMeasure final : public Measure {
                       Workspace& work, RowSink& sink) const {
     const Row& row = block.rows[r];
     std::span<const float> weights = row.weights;
-    if (traits.is_signed) weights = beyond(row, {}, true, work);
     Distances distances{kUndefined, kUndefined};
     if (!block.head->cross) distances = weighted_distances(row);
     Index quantile = mass_quantile(weights, 0.9, work.select);
@@ -199,7 +198,7 @@ class WeightsMeasure final : public Measure {
     const double total = traits.has_sink ? 1.0 : row.sums.abs_mass;
     WeightSums sums = row.sums;
     if (!row.sinks.empty()) {
-      weights = beyond(row, row.sinks, traits.is_signed, work);
+      weights = beyond(row, work);
       sums = weights.empty() ? WeightSums{} : sum_weights(weights, Extremes{});
       if (sums.abs_mass > 0) quantile = mass_quantile(weights, 0.9, work.select);
     }
@@ -213,20 +212,17 @@ class WeightsMeasure final : public Measure {
     sink.set(r, max_beyond_, 0, largest / sums.abs_mass, share);
   }
 
-  // Returns the unsigned weights of a row without those of the given keys.
-  static std::span<const float> beyond(const Row& row, std::span<const std::uint32_t> sinks,
-                                       bool is_signed, Workspace& work) {
-    work.magnitudes.resize(row.weights.size());
-    auto to = work.magnitudes.begin();
+  // Returns the weights of a row without those of its sinks.
+  static std::span<const float> beyond(const Row& row, Workspace& work) {
+    work.kept.resize(row.weights.size());
+    auto to = work.kept.begin();
     Index next = 0;
-    for (const std::uint32_t j : sinks) {
+    for (const std::uint32_t j : row.sinks) {
       to = std::ranges::copy(row.weights.subspan(next, j - next), to).out;
       next = j + 1;
     }
     to = std::ranges::copy(row.weights.subspan(next), to).out;
-    const std::span<float> kept(work.magnitudes.begin(), to);
-    if (is_signed) std::ranges::transform(kept, kept.begin(), [](float w) { return std::abs(w); });
-    return kept;
+    return {work.kept.begin(), to};
   }
 
   MetricHandle mass_, max_weight_, first_weight_, logit_range_, scaled_weight_min_,

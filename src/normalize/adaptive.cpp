@@ -7,7 +7,6 @@
 #include "kernels/pointwise.hpp"
 #include "kernels/softmax.hpp"
 #include "normalize/families.hpp"
-#include "normalize/one_term.hpp"
 #include "normalize/scaled_softmax.hpp"
 
 namespace headgauge {
@@ -133,23 +132,6 @@ class SoftCap final : public Normalizer {
       out.diagonal[i] *= 1 - t * t;
     }
     subtract_term(out, a, out.diagonal);
-  }
-
-  JacobianNorms jacobian_norms(std::span<const float> logits, std::span<const float> weights,
-                               const WeightSums& sums, const RowContext& context) const override {
-    thread_local OneTerm j;
-    thread_local AlignedVector<float> capped;
-    const std::size_t n = logits.size();
-    capped.resize(n);
-    cap_row(logits, static_cast<float>(cap_), capped);
-    j.resize(n);
-    for (std::size_t i = 0; i < n; ++i) {
-      const double a = weights[i], t = capped[i] / cap_;
-      j.left[i] = -a;
-      j.right[i] = j.diagonal[i] = a * (1 - t) * (1 + t);
-      j.entry[i] = j.diagonal[i] * rest_of(a, sums);
-    }
-    return one_term_norms(j, lipschitz(context));
   }
 
   std::optional<Lemma1Constants> lemma1_constants(double range) const override {

@@ -6,9 +6,10 @@
 #include <functional>
 #include <numeric>
 
+#include "kernels/ridge.hpp"
 #include "kernels/threshold_normalizers.hpp"
 #include "normalize/families.hpp"
-#include "normalize/ridge_form.hpp"
+#include "normalize/scaled_softmax.hpp"
 
 namespace headgauge {
 namespace {
@@ -55,8 +56,36 @@ double steepest(double alpha) {
   return alpha <= 2 ? 1 : std::numeric_limits<double>::infinity();
 }
 
-// Entmax at the alpha of the row, of its logits times the scale of the row.
-class Entmax final : public RidgeNormalizer {
+double square(double x) {
+  return x * x;
+}
+
+// Computes ||diag(r) - r r^T / sum||_F by columns from r, the diagonal `entry` of the matrix and
+// the place `top` of the largest r. That key stands apart, because in a nearly one-hot row r and
+// r^2/sum cancel in its entry.
+double ridge_frobenius(std::span<const double> r, std::span<const double> entry, std::size_t top,
+                       double sum) {
+  double next = 0;
+  for (std::size_t i = 0; i < r.size(); ++i) next = std::max(next, i == top ? 0.0 : r[i]);
+  const double u = r[top] / sum;
+  const double unit =
+      std::max({next, entry[top], u * next, r[top] * (next / sum), next / sum * next});
+  if (!(unit > 1e-290)) return 0;
+  const double inverse = 1 / unit, of_top = square(u), scale = square(unit);
+  const auto left = [&](std::size_t i) { return i == top ? 0.0 : square(r[i] / sum * inverse); };
+  double all = 0, found = 0;
+  for (std::size_t i = 0; i < r.size(); ++i) all += left(i);
+  for (std::size_t i = 0; i < r.size(); ++i) {
+    found += i == top ? square(entry[top] * inverse) + square(r[top]) * all
+                      : square(entry[i] * inverse) +
+                            square(r[i] * inverse) * (of_top + scale * (all - left(i)));
+  }
+  return unit * std::sqrt(found);
+}
+
+// Entmax at the alpha of the row, of its logits times the scale of the row. Its Jacobian has the
+// RIDGE form diag(r) - r r^T / sum r (docs/mathematics.md 6).
+class Entmax final : public Normalizer {
  public:
   using OfRow = std::function<double(const RowContext&)>;
   // `lipschitz`: the supremum over all lengths.
@@ -96,12 +125,57 @@ class Entmax final : public RidgeNormalizer {
     for (std::size_t i = 0; i < logits.size(); ++i) weights[i] /= sum;
   }
 
- protected:
-  double curvature(double a, const RowContext& context) const override {
-    return scale_(context) * power_of(a, 2 - alpha_(context));
+  void jacobian(std::span<const double> logits, const RowContext& context,
+                Jacobian& out) const override {
+    std::vector<double> r(logits.size());
+    const double sum = curvatures(logits, context, r);
+    out.terms.clear();
+    out.diagonal = r;
+    if (sum == 0) return;
+    std::vector<double> share = r;
+    for (double& x : share) x /= sum;
+    subtract_term(out, std::move(share), std::move(r));
+  }
+  // The bound is the minimum of max r, 2 max r (1 - r / sum r) and lipschitz(). Takes float64
+  // weights: float32 weights cannot tell whether a key near the edge of the support has left it.
+  JacobianNorms jacobian_norms(std::span<const float> logits, std::span<const float>,
+                               const WeightSums&, const RowContext& context) const override {
+    const std::size_t n = logits.size();
+    thread_local std::vector<double> exact, r, entry;
+    thread_local std::vector<float> narrow;
+    exact.assign(logits.begin(), logits.end());
+    r.resize(n);
+    entry.resize(n);
+    curvatures(exact, context, r);
+    narrow.assign(r.begin(), r.end());
+    const auto top = static_cast<std::size_t>(std::ranges::max_element(r) - r.begin());
+    double rest = 0;
+    for (std::size_t i = 0; i < n; ++i) rest += i == top ? 0.0 : r[i];
+    JacobianNorms norms;
+    norms.bound = 0;
+    if (n == 0 || r[top] == 0) return norms;
+    const double sum = r[top] + rest;
+    for (std::size_t i = 0; i < n; ++i) entry[i] = r[i] * (i == top ? rest : sum - r[i]) / sum;
+    norms.frobenius = ridge_frobenius(r, entry, top, sum);
+    norms.spectral = ridge_root(narrow);
+    norms.bound = std::min({r[top], 2 * std::ranges::max(entry), lipschitz(context)});
+    return norms;
   }
 
  private:
+  // Computes r of every key, and their sum.
+  double curvatures(std::span<const double> logits, const RowContext& context,
+                    std::span<double> r) const {
+    weigh(logits, context, r);
+    const double power = 2 - alpha_(context), scale = scale_(context);
+    double sum = 0;
+    for (double& x : r) {
+      x = x > 0 ? scale * power_of(x, power) : 0.0;
+      sum += x;
+    }
+    return sum;
+  }
+
   NormalizerInfo info_;
   NormalizerTraits traits_;
   OfRow alpha_, scale_;

@@ -15,10 +15,8 @@ NormalizerEntries scaled_softmax_normalizers();
 NormalizerEntries adaptive_normalizers();
 NormalizerEntries entmax_normalizers();
 NormalizerEntries sink_normalizers();
-NormalizerEntries elementwise_normalizers();
-NormalizerEntries pointwise_normalizers();
-NormalizerEntries signed_normalizers();
-NormalizerEntries stieltjes_normalizers();
+NormalizerEntries sigmoid_normalizers();
+NormalizerEntries self_adjust_normalizers();
 NormalizerEntries top_k_normalizers();
 
 // Domains that several parameters share.

@@ -20,10 +20,9 @@ std::optional<double> parse_number(std::string_view text) {
   return value;
 }
 
-// Writes "an even number of at least 2 up to 32".
+// Writes "a whole number of at least 2 up to 32".
 std::string domain_text(const NumberDomain& domain, const std::string& highest) {
-  const char* kind = domain.even ? "an even number" : domain.whole ? "a whole number" : "a number";
-  std::string text = kind;
+  std::string text = domain.whole ? "a whole number" : "a number";
   if (domain.lowest > -1e30) {
     text += fmt::format(" {} {}", domain.above ? "above" : "of at least", domain.lowest);
   }
@@ -31,15 +30,11 @@ std::string domain_text(const NumberDomain& domain, const std::string& highest) 
   return text;
 }
 
-std::string one_of(const std::vector<std::string>& words) {
-  return fmt::format("one of {}", fmt::join(words, ", "));
-}
-
 }  // namespace
 
 bool NumberDomain::contains(double value) const {
   return std::isfinite(value) && (above ? value > lowest : value >= lowest) && value <= highest &&
-         (!whole || value == std::floor(value)) && (!even || std::fmod(value, 2) == 0);
+         (!whole || value == std::floor(value));
 }
 
 std::string NumberDomain::text() const {
@@ -47,8 +42,7 @@ std::string NumberDomain::text() const {
 }
 
 std::string Parameter::takes() const {
-  if (!domain) return one_of(words);
-  std::string text = at_most.empty() ? domain->text() : domain_text(*domain, at_most);
+  std::string text = at_most.empty() ? domain.text() : domain_text(domain, at_most);
   for (const std::string& word : words) text += " or " + word;
   return text;
 }
@@ -79,7 +73,7 @@ void Parameters::give(std::string_view key, ParameterValue value) {
 }
 
 NumberDomain Parameters::domain(const Parameter& parameter) const {
-  NumberDomain bounded = *parameter.domain;
+  NumberDomain bounded = parameter.domain;
   if (!parameter.at_most.empty()) bounded.highest = number(parameter.at_most);
   return bounded;
 }
@@ -101,7 +95,7 @@ const std::string& Parameters::word(std::string_view key) const {
 
 bool Parameters::set(std::string_view key, double value) {
   const Parameter& parameter = at(key).parameter;
-  if (!parameter.domain || !domain(parameter).contains(value)) return false;
+  if (!domain(parameter).contains(value)) return false;
   give(key, value);
   return true;
 }
@@ -117,14 +111,12 @@ bool Parameters::set(std::string_view key, std::string_view value) {
 }
 
 std::string Parameters::expected(std::string_view key) const {
-  const Parameter& parameter = at(key).parameter;
-  return parameter.domain ? domain(parameter).text() : one_of(parameter.words);
+  return domain(at(key).parameter).text();
 }
 
 std::string Parameters::text() const {
   std::string text;
   for (const auto& [parameter, value, given] : entries_) {
-    if (!parameter.always_listed && !given) continue;
     text += fmt::format(
         "{}{}={}", text.empty() ? "" : ",", parameter.key,
         is_number(parameter.key) ? fmt::format("{}", number(parameter.key)) : word(parameter.key));

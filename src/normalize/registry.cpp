@@ -17,8 +17,7 @@ const NormalizerRegistry& registry() {
   static const NormalizerRegistry all(
       {"normalizer", "list normalizers"},
       {scaled_softmax_normalizers(), adaptive_normalizers(), entmax_normalizers(),
-       sink_normalizers(), elementwise_normalizers(), signed_normalizers(), top_k_normalizers(),
-       pointwise_normalizers(), stieltjes_normalizers()});
+       sink_normalizers(), sigmoid_normalizers(), self_adjust_normalizers(), top_k_normalizers()});
   return all;
 }
 

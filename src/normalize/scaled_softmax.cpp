@@ -58,7 +58,7 @@ Normalizer::JacobianNorms softmax_norms(std::span<const float> weights, const We
                                         double scale) {
   Normalizer::JacobianNorms norms;
   norms.frobenius = frobenius(weights, sums) * scale;
-  norms.spectral = ridge_root(weights, two_largest(weights)) * scale;
+  norms.spectral = ridge_root(weights) * scale;
   return norms;
 }
 

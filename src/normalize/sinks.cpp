@@ -5,7 +5,6 @@
 
 #include "kernels/softmax.hpp"
 #include "normalize/families.hpp"
-#include "normalize/one_term.hpp"
 #include "normalize/scaled_softmax.hpp"
 
 namespace headgauge {
@@ -57,21 +56,6 @@ class SinkSoftmax final : public Normalizer {
     weigh(logits, context, out.diagonal);
     out.terms.clear();
     subtract_term(out, out.diagonal, out.diagonal);
-  }
-  JacobianNorms jacobian_norms(std::span<const float>, std::span<const float> weights,
-                               const WeightSums& sums, const RowContext& context) const override {
-    thread_local OneTerm j;
-    j.resize(weights.size());
-    // The weight of the sink; the other keys have the rest.
-    const double of_sink = 1 / (1 + std::exp(sums.log_sum_exp - sink_));
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-      const double a = weights[i];
-      const double rest = a < 0.5 || sums.max_count != 1 ? 1 - a : sums.rest_mass + of_sink;
-      j.left[i] = -a;
-      j.right[i] = j.diagonal[i] = a;
-      j.entry[i] = a * rest;
-    }
-    return one_term_norms(j, lipschitz(context));
   }
 
  private:

@@ -180,14 +180,9 @@ void HeadScanner::score_rows(const HeadInput& head, std::span<const Index> queri
 }
 
 // Returns the values that rank the top keys: the logits if the normalizer keeps their order
-// (weights underflow to equal zeros), otherwise the absolute weights.
-std::span<const float> HeadScanner::ranking(const Row& row, Workspace& work) const {
-  const NormalizerTraits& traits = present_.traits;
-  if (traits.increasing && !traits.is_signed) return row.logits;
-  if (!traits.is_signed) return row.weights;
-  work.magnitudes.resize(row.weights.size());
-  std::ranges::transform(row.weights, work.magnitudes.begin(), [](float w) { return std::abs(w); });
-  return work.magnitudes;
+// (weights underflow to equal zeros), otherwise the weights.
+std::span<const float> HeadScanner::ranking(const Row& row) const {
+  return present_.traits.increasing ? row.logits : row.weights;
 }
 
 void HeadScanner::show(const HeadInput& head, Index r, Workspace& work) const {
@@ -244,7 +239,7 @@ void HeadScanner::mark(Index r, Workspace& work) const {
   Row& row = work.rows[r];
   if (needs_.top > 0) {
     const auto out = std::span(work.top).subspan(r * needs_.top, needs_.top);
-    row.top = out.first(select_top(ranking(row, work), needs_.top, out, work.select));
+    row.top = out.first(select_top(ranking(row), needs_.top, out, work.select));
   }
   std::vector<std::uint32_t>& sinks = work.sinks[r];
   sinks.clear();
@@ -433,7 +428,7 @@ void HeadScanner::prepare(const HeadInput& head, const HeadInput& original) {
     present_.adds_mask = head.visibility.mask() != original.visibility.mask();
   }
   const NormalizerTraits& traits = present_.traits;
-  present_.weights = needs_.weights || (needs_.top > 0 && (!traits.increasing || traits.is_signed));
+  present_.weights = needs_.weights || (needs_.top > 0 && !traits.increasing);
   if (traits.unit_norms && !head.scores.empty()) {
     throw UsageError(
         fault("normalizer " + present_.normalizer->info().name, "queries and keys",

@@ -64,8 +64,7 @@ class HeadScanner {
     std::vector<WeighedRow> weighed;                    // some of `rows`
     std::vector<std::vector<std::uint32_t>> sinks;      // by row
     std::vector<std::vector<std::uint32_t>> positions;  // by row; used if a mask leaves gaps
-    std::vector<float> magnitudes;
-    std::vector<float> original_row;  // where a mask leaves gaps
+    std::vector<float> original_row;                    // where a mask leaves gaps
     TopWorkspace select;
   };
 
@@ -103,7 +102,7 @@ class HeadScanner {
   void show(const HeadInput& head, Index r, Workspace& work) const;
   // Keeps the logits of row r whose keys the mask keeps.
   void select(const HeadInput& head, Index r, Workspace& work) const;
-  std::span<const float> ranking(const Row& row, Workspace& work) const;
+  std::span<const float> ranking(const Row& row) const;
   // Computes weights and sums of rows [first, first + count) of the tile.
   void weigh(const HeadInput& head, Index first, Index count, Workspace& work) const;
   // Finds top keys and sinks of row r of the tile.

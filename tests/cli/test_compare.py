@@ -277,14 +277,20 @@ class CompareOnModels(CommandTest):
     def test_a_normalizer_that_breaks_the_model_is_left_out(self) -> None:
         self.tiny(96)
         done = self.succeed(
-            *(
-                "compare model --tokens ids.txt --normalizer relu:power=60,alpha=0,ssmax --measures weights "
-                "--out out"
-            ).split()
+            "compare",
+            "model",
+            "--tokens",
+            "ids.txt",
+            "--normalizer",
+            "softmax:t=1e-39,ssmax",
+            "--measures",
+            "weights",
+            "--out",
+            "out",
         )
         results = validate(self.folder / "out/results.json")
         self.assertEqual(results["coords"]["normalizer"], ["original", "ssmax"])
-        self.assertIn("relu:power=60,alpha=0 is left out: ", done.err)
+        self.assertIn("softmax:t=1e-39 is left out: ", done.err)
 
     def test_every_normalizer_on_capp_gpt(self) -> None:
         model = DATA / "models/capp-gpt"

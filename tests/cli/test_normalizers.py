@@ -40,7 +40,7 @@ class EveryNormalizer(CommandTest):
                 mass = flat(metrics["mass"]["values"])
                 self.assertTrue(mass)
                 for value in mass:
-                    if entry["simplex"] and entry["name"] != "poly-normalized":
+                    if entry["simplex"]:
                         self.assertAlmostEqual(value, 1, delta=1e-5)
                 # Shares of |a|, whatever the sign of a: at least one key, at most all of them.
                 for name in ("mass_90", "effective_tokens", "participation_ratio"):
@@ -57,7 +57,7 @@ class EveryNormalizer(CommandTest):
                 self.assertFalse([n for n in results["notices"] if "one random row" in n])
 
     def test_long_rows_are_drawn_for_finite_steps(self) -> None:
-        for name, drawn in (("relu", True), ("ssmax", False)):
+        for name, drawn in (("sigmoid", True), ("ssmax", False)):
             results = self.saved(
                 "scan",
                 ROOT / "demo/model",

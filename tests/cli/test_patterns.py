@@ -41,8 +41,6 @@ class Patterns(CommandTest):
         small = {
             "window": "size=9",
             "sinks": "window=9",
-            "strided": "stride=7",
-            "fixed": "stride=7,summary=2",
             "bigbird": "window=5,random=5,global=2",
             "topk": "k=9",
             "keydiff": "keys=9,recent=2",
@@ -105,8 +103,6 @@ class Patterns(CommandTest):
         small = {
             "window": ":size=3",
             "sinks": ":window=2,sinks=1",
-            "strided": ":stride=3",
-            "fixed": ":stride=3,summary=1",
             "bigbird": ":window=1,random=1,global=1",
             "topk": ":k=3",
         }

@@ -137,13 +137,13 @@ class Shards(SharesTest):
             "--tokens",
             *texts,
             *(
-                "--layers 0 --lengths 96 --normalizer relu:power=60,alpha=0,ssmax --measures weights,model"
+                "--layers 0 --lengths 96 --normalizer softmax:t=1e-39,ssmax --measures weights,model"
             ).split(),
         ]
 
     def test_what_breaks_beyond_the_rows_that_are_measured_is_left_out(self) -> None:
         done = self.assert_shards_have_the_bits_of_one(*self.breaking())
-        self.assertIn("relu:power=60,alpha=0 is left out: layer 1", done.err)
+        self.assertIn("softmax:t=1e-39 is left out: layer 1", done.err)
 
     def test_usage(self) -> None:
         words = ("scan", DEMO, "--text", *self.documents[:2], *QUICK)

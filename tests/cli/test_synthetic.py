@@ -59,7 +59,7 @@ class Synthetic(CommandTest):
         for law, *more in (
             ("sphere",),
             ("mixture", "--components", "2", "--values", "random"),
-            ("gaussian", "--normalizer", "pointwise:f=softplus"),
+            ("gaussian", "--normalizer", "softcap:c=2"),
             ("gaussian", "--normalizer", "sparsemax"),
             ("gaussian", "--reference", "sample", "--reference-tokens", "900"),
         ):

@@ -149,7 +149,7 @@ TEST(DrawTokens, OfAtomsHaveTheirVarianceAndKurtosis) {
 }
 
 TEST(LimitMap, OfExpByQuadratureIsTheClosedForm) {
-  const auto normalizer = make_normalizer("pointwise:f=exp");
+  const auto normalizer = make_normalizer("softmax");
   for (const TokenLaw& law : {gaussian(3, 0.5), sphere(3, 1.5), sphere(1, 0.7), sphere(2, 1),
                               mixture(3), gaussian(1, 2)}) {
     for (double length : {0.0, 0.2, 1.0, 3.0}) {
@@ -216,12 +216,11 @@ TEST(LimitMap, OfSoftmaxAgreesWithSimulation) {
 }
 
 TEST(LimitMap, OfOtherNormalizersAgreesWithSimulation) {
-  for (const char* normalizer :
-       {"pointwise:f=softplus", "pointwise:f=taylor2", "pointwise:f=sigmoid"}) {
+  for (const char* normalizer : {"softcap:c=0.5", "softcap:c=2"}) {
     simulate_query(gaussian(3, 0.5), normalizer, 2.0);
   }
-  simulate_query(sphere(4, 1.5), "pointwise:f=softplus", 2.0);
-  simulate_query(mixture(3), "pointwise:f=softplus", 1.5);
+  simulate_query(sphere(4, 1.5), "softcap:c=1", 2.0);
+  simulate_query(mixture(3), "softcap:c=1", 1.5);
 }
 
 Eigen::MatrixXd some_map(Index d, double scale) {

@@ -163,14 +163,14 @@ TEST(Simulate, ASampleAsReferenceHasAFloor) {
 
 TEST(Simulate, OtherNormalizers) {
   SyntheticOptions options = small();
-  options.normalizer = "pointwise:f=softplus";
-  const Results softplus = simulate(options);
-  EXPECT_TRUE(std::isnan(softplus.metric("rate_predicted")->values[0]));
-  EXPECT_EQ(softplus.settings["reference"], "exact");
-  for (double rate : softplus.metric("rate_covariance")->values) EXPECT_NEAR(rate, 0.55, 0.15);
-  EXPECT_EQ(softplus.metric("hardmax_error"), nullptr);
-  EXPECT_NEAR(softplus.metric("uniform_constant")->values[0] /
-                  softplus.metric("uniform_constant_predicted")->values[0],
+  options.normalizer = "softcap:c=2";
+  const Results capped = simulate(options);
+  EXPECT_TRUE(std::isnan(capped.metric("rate_predicted")->values[0]));
+  EXPECT_EQ(capped.settings["reference"], "exact");
+  for (double rate : capped.metric("rate_covariance")->values) EXPECT_NEAR(rate, 0.55, 0.15);
+  EXPECT_EQ(capped.metric("hardmax_error"), nullptr);
+  EXPECT_NEAR(capped.metric("uniform_constant")->values[0] /
+                  capped.metric("uniform_constant_predicted")->values[0],
               1.2, 0.3);
   options.normalizer = "sparsemax";
   const Results sparsemax = simulate(options);

@@ -149,7 +149,7 @@ INSTANTIATE_TEST_SUITE_P(
         SubsampleCase{"softmax", 1.5, Visibility::sliding_window(40), 2e-5},
         // Keys drawn lie so far below the largest of all that their weights are 0 in float32.
         SubsampleCase{"softmax", 60, Visibility::full(), 3e-4},
-        SubsampleCase{"pointwise:f=softplus", 1.5, Visibility::full(), 2e-5},
+        SubsampleCase{"softcap:c=2", 1.5, Visibility::full(), 2e-5},
         SubsampleCase{"entmax", 1.5, Visibility::causal(), 2e-5},
         SubsampleCase{"ssmax", 1.5, Visibility::full(), 2e-5},
         SubsampleCase{"sigmoid", 1.5, Visibility::full(), 2e-5},

@@ -15,7 +15,7 @@ NAMES = ("part-1-of-1", "part-2-of-3", "2026", "part-1-of-1.state-0-1", "notes",
 ENDINGS = (".journal", ".journal.md", ".journal~", ".journals", ".journal.tmp.bak", ".svg", "")
 FOLDERS = ("journal", "figures", "")
 SCALES = (1e-30, 1e-12, 1e-3, 1.0, 30.0, 1e3, 1e12, 1e30)
-OWN_NORMALIZERS = ("relu:power=60,alpha=0", "relu:power=8", "poly:p=16", "poly:p=15", "poly:p=2")
+OWN_NORMALIZERS = ("sigmoid:b=-60", "sigmoid:b=60", "softmax:t=1e-39", "ssmax:s=1e30")
 
 
 def put_foreign_files(trial: Trial) -> dict[Path, bytes]:

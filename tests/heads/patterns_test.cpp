@@ -36,19 +36,6 @@ std::vector<Definition> definitions() {
                      [=](Index i, Index j) { return j < global || std::abs(i - j) <= size / 2; }});
     }
   }
-  for (const Index l : {1, 2, 7, 16, 64, 300}) {
-    // Child et al. 2019, section 4.3: A1 = {t..i}, t = max(0, i - l); A2 = {j : (i - j) mod l = 0}.
-    all.push_back(
-        {"strided:stride=" + std::to_string(l),
-         [=](Index i, Index j) { return j >= i - l || (i - j) % l == 0; },
-         [=](Index i, Index j) { return std::abs(i - j) <= l || std::abs(i - j) % l == 0; }});
-    for (const Index c : {Index{1}, (l + 1) / 2, l}) {
-      // A1 = {j : floor(j/l) = floor(i/l)}; A2 = {j : j mod l in {l - c, ..., l - 1}}.
-      const Sees sees = [=](Index i, Index j) { return i / l == j / l || j % l >= l - c; };
-      all.push_back(
-          {"fixed:stride=" + std::to_string(l) + ",summary=" + std::to_string(c), sees, sees});
-    }
-  }
   return all;
 }
 
@@ -125,8 +112,6 @@ TEST(DroppedKeys, OfOneLayerAreEnough) {
       << "layer 1 has no window of its own";
   source.without_attention = {1};
   EXPECT_NE(kept_all("window:size=20", source, 40), "nothing");
-  // The last query's block holds its whole window, others' do not.
-  EXPECT_EQ(kept_all("fixed:stride=20,summary=1", source, 40), "nothing");
 }
 
 TEST(Patterns, GiveEveryQueryAKeyAndNoneOfTheFuture) {
@@ -194,12 +179,9 @@ TEST(Patterns, RefuseWhatTheyCannotRead) {
   expect("window:global=-1", "of at least 0");
   expect("window:stride=3", "expected parameters size=128,global=0, found \"stride\"");
   expect("sinks:window=0", "of at least 1");
-  expect("strided:stride=0", "of at least 1");
-  expect("fixed:stride=8,summary=9", "of at least 1 up to 8");
   expect("h2o:keys=8,recent=9", "of at least 1 up to 8");
   expect("bigbird:random=-1", "of at least 0");
   expect("topk:k=0", "of at least 1");
-  EXPECT_EQ(message("fixed:stride=2"), "nothing");  // with both positions as its summary
 }
 
 // Returns what stands behind `words` in the message, up to one of `ends`.
@@ -227,7 +209,7 @@ TEST(Patterns, AdviseOnlyWhatTheyRead) {
   }
   EXPECT_GE(written, 30);
   for (const char* name : {"streaming_llm", "attention_sinks", "sliding", "local", "longformer",
-                           "sparse", "heavy_hitter", "oracle", "snapkv"}) {
+                           "heavy_hitter", "oracle", "snapkv"}) {
     EXPECT_EQ(message(advised(name, "did you mean ", " ,?")), "nothing") << name;
   }
 }

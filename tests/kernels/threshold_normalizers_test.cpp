@@ -39,13 +39,6 @@ std::vector<double> entmax(const std::vector<float>& row, double alpha, double s
   });
 }
 
-std::vector<double> stieltjes(const std::vector<float>& row, double q) {
-  const double top = *std::max_element(row.begin(), row.end());
-  const double end = std::pow(static_cast<double>(row.size()), 1 / q);
-  return by_bisection(row, 1, end,
-                      [&](double l, double gap) { return std::pow(gap + (top - l), -q); });
-}
-
 template <class Weigh>
 void expect_row(const std::vector<float>& row, const std::vector<double>& exact, const Weigh& weigh,
                 const std::string& name) {
@@ -94,19 +87,6 @@ TEST_P(ThresholdNormalizers, EntmaxAgreesWithBisection) {
   }
 }
 
-TEST_P(ThresholdNormalizers, StieltjesAgreesWithBisection) {
-  if (simd_level() == std::string("baseline")) GTEST_SKIP() << "left to float64";
-  for (const double q : {0.5, 1.0, 2.5, 4.0, 20.0, 64.0}) {
-    for_each_row([&](const std::vector<float>& row) {
-      if (HasFailure() || (row.size() > 600 && q != 4.0)) return;
-      const auto weigh = [&](std::span<const float> logits, std::span<float> weights,
-                             WeightSums& sums) { return stieltjes_row(logits, q, weights, sums); };
-      expect_row(row, stieltjes(row, q), weigh, "q = " + std::to_string(q));
-    });
-    if (HasFailure()) return;
-  }
-}
-
 TEST_P(ThresholdNormalizers, RowsThatAreNotFiniteAreLeftAlone) {
   for (const Index n : {1, 16, 17, 64, 100}) {
     for (const float bad :
@@ -117,7 +97,6 @@ TEST_P(ThresholdNormalizers, RowsThatAreNotFiniteAreLeftAlone) {
       std::vector<float> weights(row.size(), -7.0f);
       WeightSums sums;
       EXPECT_FALSE(entmax_row(row, 1.5, 1.0, weights, sums));
-      EXPECT_FALSE(stieltjes_row(row, 4.0, weights, sums));
       EXPECT_EQ(weights, std::vector<float>(row.size(), -7.0f));
     }
   }

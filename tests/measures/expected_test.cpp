@@ -41,11 +41,11 @@ TEST(Expected, BetweenItsBoundsAndNearItsSamples) {
   SelectionDriver driver(options, {true, false, false});
   int cells = 0, beyond = 0;
   HeadInput bare;
-  const auto strided = make_pattern("strided:stride=3")->mask(bare);
+  const auto sinks = make_pattern("sinks:sinks=3,window=6")->mask(bare);
   for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
     HeadKind kind;
-    kind.length = seed == 5 ? 20 : 10;  // with a mask that leaves every third key
-    if (seed == 5) kind.visibility = kind.visibility.masked(strided);
+    kind.length = seed == 5 ? 20 : 10;  // with a mask that leaves nine keys
+    if (seed == 5) kind.visibility = kind.visibility.masked(sinks);
     kind.dimension = seed % 2 == 0 ? 2 : 16;
     kind.sharpness = static_cast<double>(seed);
     kind.uneven = 0.5;

@@ -50,16 +50,16 @@ std::vector<Case> cases() {
       {"window_repeated", kind(110, 12, 1.0, 15, 0.5, 0.3, 1, Visibility::sliding_window(50))},
       {"full", kind(60, 12, 1.0, 0, 0.5, 0.3, 1, Visibility::full())},
       {"mask_window", kind(110, 12, 1.0, 0, 0.5, 0.3, 1, masked("window:size=55"))},
-      {"mask_gaps", kind(150, 12, 1.0, 0, 0.5, 0.3, 1, masked("strided:stride=13"))},
+      {"mask_gaps", kind(150, 12, 1.0, 0, 0.5, 0.3, 1, masked("bigbird:window=9,random=20"))},
       {"mask_repeated", kind(160, 12, 1.0, 15, 0.5, 0.3, 1, masked("bigbird:window=9"))},
       {"mask_few_repeated", kind(160, 12, 1.0, 90, 0, 0.3, 1, masked("sinks:sinks=3,window=8"))},
       {"mask_of_logits", kind(120, 12, 2.0, 0, 0.5, 0.3, 1, masked("topk:k=30"))},
       {"mask_full",
-       kind(130, 12, 1.0, 0, 0.5, 0.3, 1, masked("fixed:stride=12,summary=3", Visibility::full()))},
+       kind(130, 12, 1.0, 0, 0.5, 0.3, 1, masked("window:size=40,global=3", Visibility::full()))},
       {"mask_in_window", kind(130, 12, 1.0, 0, 0.5, 0.3, 1,
-                              masked("strided:stride=7", Visibility::sliding_window(90)))},
-      {"mask_diffuse", kind(150, 8, 0.01, 0, 1.0, 0, 1, masked("strided:stride=10"))},
-      {"mask_sharp", kind(120, 8, 12.0, 0, 0.5, 0.3, 1, masked("fixed:stride=20"))},
+                              masked("bigbird:window=7,random=9", Visibility::sliding_window(90)))},
+      {"mask_diffuse", kind(150, 8, 0.01, 0, 1.0, 0, 1, masked("bigbird:window=10,random=10"))},
+      {"mask_sharp", kind(120, 8, 12.0, 0, 0.5, 0.3, 1, masked("sinks:sinks=5,window=25"))},
       {"mask_two_tokens", kind(100, 8, 1.5, 2, 0, 0, 1, masked("bigbird:window=9"))},
       {"mask_as_they_are", kind(110, 12, 1.0, 0, 0.5, 0.3, 1, masked("topk:k=25")), false},
   };
@@ -322,7 +322,7 @@ TEST(Selection, SameBitsOnAnyNumberOfThreads) {
 TEST(Selection, VectorsOfLengthZeroStayZero) {
   for (const bool gaps : {false, true}) {
     MadeHead head = make_head(kind(60, 8, 1.0, 10));
-    if (gaps) head.visibility = masked("strided:stride=4");
+    if (gaps) head.visibility = masked("bigbird:window=4,random=9,global=1");
     std::ranges::fill(head.rows.row(3), 0.0f);
     MeasureOptions options;
     options.top_n = {1, 2, 5, 10};
@@ -349,7 +349,7 @@ TEST(Selection, NothingExceedsTheNullWhereKeysAreAlike) {
   for (const bool gaps : {false, true}) {
     for (const bool equal_weights : {false, true}) {
       MadeHead head = make_head(kind(150, 12, 2.0, equal_weights ? 0 : 1));
-      if (gaps) head.visibility = masked("strided:stride=6");
+      if (gaps) head.visibility = masked("bigbird:window=6,random=20,global=1");
       if (equal_weights) {
         for (Index q = 0; q < head.length(); ++q) std::ranges::fill(head.logits.row(q), 0.5f);
       }

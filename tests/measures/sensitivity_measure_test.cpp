@@ -149,7 +149,7 @@ TEST(SensitivityMeasure, FillsItsCells) {
 // and on one of each group of long ones, which stands for it.
 TEST(SensitivityMeasure, DrawsOneOfEachGroupOfLongRows) {
   constexpr Index kRows = 200, kShort = 128;
-  const auto normalizer = make_normalizer("relu");
+  const auto normalizer = make_normalizer("sigmoid");
   const MeasureOptions options = small_grid();
   const auto measures = measure_of(options, 1);
   const CellLayout layout(measures);

@@ -5,7 +5,7 @@
 
 #include "headgauge/normalize.hpp"
 #include "kernels/levels.hpp"
-#include "normalize/ridge.hpp"
+#include "kernels/ridge.hpp"
 
 namespace headgauge {
 namespace {
@@ -52,7 +52,7 @@ TEST_P(Ridge, AgreesWithDenseEigenvalues) {
     for (const double spread : {0.01, 0.3, 1.0, 3.0, 10.0}) {
       for (std::uint64_t seed = 0; seed < 3; ++seed) {
         const auto r = softmax_of(normals(n, seed, spread));
-        EXPECT_NEAR(ridge_spectral_norm(r), largest_eigenvalue(r), 1e-15) << n << " " << spread;
+        EXPECT_NEAR(ridge_root(r), largest_eigenvalue(r), 1e-15) << n << " " << spread;
       }
     }
   }
@@ -62,7 +62,7 @@ TEST_P(Ridge, AgreesWithBisection) {
   double worst = 0;
   const auto check = [&](const std::vector<float>& r) {
     const double expected = root(r);
-    const double got = ridge_spectral_norm(r);
+    const double got = ridge_root(r);
     EXPECT_NEAR(got, expected, 1e-12 * expected) << "n = " << r.size();
     if (expected > 0) worst = std::max(worst, std::abs(got - expected) / expected);
   };
@@ -93,19 +93,19 @@ TEST_P(Ridge, AgreesWithBisection) {
 }
 
 TEST_P(Ridge, TheCasesWithoutARoot) {
-  EXPECT_EQ(ridge_spectral_norm(std::vector<float>{}), 0.0);
-  EXPECT_EQ(ridge_spectral_norm(std::vector<float>{1.0f}), 0.0);
-  EXPECT_EQ(ridge_spectral_norm(std::vector<float>{0.0f, 1.0f, 0.0f}), 0.0);
-  EXPECT_EQ(ridge_spectral_norm(std::vector<float>{0.5f, 0.5f}), 0.5);
-  EXPECT_EQ(ridge_spectral_norm(std::vector<float>(100, 0.01f)), double{0.01f});
+  EXPECT_EQ(ridge_root(std::vector<float>{}), 0.0);
+  EXPECT_EQ(ridge_root(std::vector<float>{1.0f}), 0.0);
+  EXPECT_EQ(ridge_root(std::vector<float>{0.0f, 1.0f, 0.0f}), 0.0);
+  EXPECT_EQ(ridge_root(std::vector<float>{0.5f, 0.5f}), 0.5);
+  EXPECT_EQ(ridge_root(std::vector<float>(100, 0.01f)), double{0.01f});
   std::vector<float> tie(40, 0.01f);
   tie[3] = tie[39] = 0.25f;
-  EXPECT_EQ(ridge_spectral_norm(tie), 0.25);
+  EXPECT_EQ(ridge_root(tie), 0.25);
 }
 
 TEST_P(Ridge, TwoKeysHaveTheRootTwicePQOverPPlusQ) {
-  EXPECT_NEAR(ridge_spectral_norm(std::vector<float>{0.75f, 0.25f}), 0.375, 1e-15);
-  EXPECT_NEAR(ridge_spectral_norm(std::vector<float>{1.0f, 1e-30f}), 2 * double{1e-30f}, 1e-42);
+  EXPECT_NEAR(ridge_root(std::vector<float>{0.75f, 0.25f}), 0.375, 1e-15);
+  EXPECT_NEAR(ridge_root(std::vector<float>{1.0f, 1e-30f}), 2 * double{1e-30f}, 1e-42);
 }
 
 TEST_P(Ridge, WeightsAtTheEndOfFloat32) {
@@ -113,7 +113,7 @@ TEST_P(Ridge, WeightsAtTheEndOfFloat32) {
                                       std::vector<float>{0.0f, 1e-37f, 1.0f, 2e-37f, 1e-37f},
                                       std::vector<float>{3e-38f, 2e-38f, 1.5e-38f}}) {
     const double expected = root(r);
-    EXPECT_NEAR(ridge_spectral_norm(r), expected, 1e-12 * expected);
+    EXPECT_NEAR(ridge_root(r), expected, 1e-12 * expected);
   }
 }
 

@@ -73,7 +73,7 @@ def bounds(block: RowBlock, norms: Array, size: int, d1: Array, s2: Array) -> tu
     a4 = np.abs(left) @ norms[: a.shape[1]] + count * np.sqrt(np.maximum(s2[use], 0.0))
     remaining = rest if block.normalizer.simplex else 1.0 - selected  # as it is printed
     printed = remaining * d1[use] + longest * (selected * count - remaining)
-    only_a4 = block.normalizer.signed | (selected == 0.0)
+    only_a4 = selected == 0.0
     return np.where(only_a4, a4, np.minimum(a3, a4)), printed, selected
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.reference.geometry import Cloud
-from tests.reference.rows import TIE_GRID, RowBlock, rank, ranking, weigh
+from tests.reference.rows import TIE_GRID, RowBlock, rank, weigh
 from tests.reference.separability import Draws, paired_rows
 from tests.reference.weights import BEYOND
 
@@ -47,7 +47,7 @@ def pack(block: RowBlock, kept: Array) -> RowBlock:
     logits = np.take_along_axis(block.logits, keys, axis=1)
     logits[np.arange(width)[None, :] >= n[:, None]] = -np.inf
     weights = weigh(logits, n, block.t, block.normalizer)
-    order = rank(ranking(logits, weights, block.normalizer), min(block.order.shape[1], width))
+    order = rank(logits, min(block.order.shape[1], width))
     return RowBlock(block.t, n, logits, weights, order, block.normalizer, keys=keys)
 
 

@@ -20,12 +20,9 @@ class Normalizer:
     jacobian: Callable[[Array, int, int], Array]  # of one row (n,), as an (n, n) matrix
     simplex: bool = True
     has_sink: bool = False  # what the weights lack to 1 is on a sink that is no key
-    signed: bool = False
-    increasing: bool = True
     unit_norms: bool = False  # logits are cosines
     lipschitz: Callable[[int], float] = lambda n: math.inf  # sup ||J||_2 at n keys
     scale: Callable[[int, int], float] | None = None  # c, where the normalizer is softmax(c l)
-    pointwise: tuple[Function, Function] | None = None  # F and F'
     ridge: Callable[[Array, int], Array] | None = None  # r of J = diag(r) - r r^T / sum r
 
     def steepest(self, n: int, t: int) -> float:
@@ -42,7 +39,6 @@ class NormalizerEntry:
     make: Callable[..., Normalizer]
     parameters: dict[str, Value]  # with the value where none is given
     compared: tuple[str, ...]  # specs of whole scans that are compared
-    compared_mildly: tuple[str, ...]  # and those on heads whose logits are spread out
 
 
 NORMALIZERS: dict[str, NormalizerEntry] = {}
@@ -60,15 +56,13 @@ def _value(text: str) -> Value:
         return text
 
 
-def normalizer(
-    defaults: str, compared: Sequence[str] = (), mildly: Sequence[str] = ()
-) -> Callable[[Maker], Maker]:
+def normalizer(defaults: str, compared: Sequence[str] = ()) -> Callable[[Maker], Maker]:
     """Enters the maker of a normalizer under `defaults`, "name:key=value,...", its arguments."""
     name, parameters = _parse(defaults)
     values = {key: _value(value) for key, value in parameters.items()}
 
     def enter(make: Maker) -> Maker:
-        NORMALIZERS[name] = NormalizerEntry(make, values, tuple(compared) or (name,), tuple(mildly))
+        NORMALIZERS[name] = NormalizerEntry(make, values, tuple(compared) or (name,))
         return make
 
     return enter

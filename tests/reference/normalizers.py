@@ -19,7 +19,6 @@ from tests.reference.normalizer_table import (
     make_normalizer,
     normalizer,
 )
-from tests.reference.scalar_functions import FUNCTIONS
 
 __all__ = ["NORMALIZERS", "Array", "Function", "Normalizer", "make_normalizer", "normalizer"]
 BISECTIONS = 64
@@ -205,24 +204,6 @@ def entmax_logn(s: float) -> Normalizer:
     )
 
 
-@normalizer("stieltjes:q=4")
-def stieltjes(q: float) -> Normalizer:
-    def weigh(logits: Array, n: int, t: int) -> Array:
-        z = logits - logits.max(axis=-1, keepdims=True)
-        low, width = np.ones((*z.shape[:-1], 1)), float(n) ** (1.0 / q) - 1.0
-        for _ in range(BISECTIONS):
-            width *= 0.5
-            middle = low + width
-            mass = ((middle - z) ** -q).sum(axis=-1, keepdims=True)
-            low = np.where(mass >= 1.0, middle, low)
-        a = (low - z) ** -q
-        return np.asarray(a / a.sum(axis=-1, keepdims=True))
-
-    return _ridge(
-        weigh, lambda a, n: q * a ** (1.0 + 1.0 / q), lipschitz=lambda n: q * 2.0 ** -(1.0 + 1.0 / q)
-    )
-
-
 @normalizer("sink:b=0", ["sink:b=2"])
 def sink(b: float) -> Normalizer:
     """N9."""
@@ -285,17 +266,6 @@ def self_adjusted() -> Normalizer:
     return Normalizer(weigh, jacobian, simplex=False)
 
 
-@normalizer("sasoftmax-plain")
-def self_adjusted_plain() -> Normalizer:
-    def jacobian(row: Array, n: int, t: int) -> Array:
-        p = softmax(row)
-        return np.asarray(np.diag(p + row * p) - np.outer(row * p, p))
-
-    return Normalizer(
-        lambda logits, n, t: logits * softmax(logits), jacobian, simplex=False, signed=True, increasing=False
-    )
-
-
 @normalizer("softpick")
 def softpick() -> Normalizer:
     """N10."""
@@ -320,101 +290,16 @@ def softpick() -> Normalizer:
     return Normalizer(weigh, jacobian, simplex=False)
 
 
-def elementwise(
-    h: Function, slope: Function, steepest: float, power: float, shift: Function, **traits: Any
-) -> Normalizer:
-    """n^-power h(l + shift(n))."""
-
-    def factor(n: int) -> float:
-        return float(n) ** -power
-
-    def moved(logits: Array, n: int) -> Array:
-        return np.asarray(logits + float(shift(np.asarray(float(n)))))
-
-    return Normalizer(
-        lambda logits, n, t: factor(n) * h(moved(logits, n)),
-        lambda row, n, t: np.diag(factor(n) * slope(moved(row, n))),
-        simplex=False,
-        lipschitz=lambda n: steepest * factor(n),
-        **traits,
-    )
-
-
-def no_shift(n: Array) -> Array:
-    return np.zeros_like(n)
-
-
 @normalizer("sigmoid:b=-logn", ["sigmoid", "sigmoid:b=-2"])
 def sigmoid_normalizer(b: float | str) -> Normalizer:
-    def shift(n: Array) -> Array:
-        return np.asarray(-np.log(n) if b == "-logn" else np.full_like(n, float(b)))
-
-    return elementwise(*FUNCTIONS["sigmoid"], 0.0, shift)
-
-
-@normalizer(
-    "relu:power=1,alpha=1,h=relu",
-    ["relu", "relu:power=2,alpha=0.5", "relu:h=softplus", "relu:h=identity", "relu:h=relu6"],
-    mildly=["relu:h=gelu"],  # single precision has no numbers for gelu of -20
-)
-def relu_family(power: float, alpha: float, h: str) -> Normalizer:
-    value, slope, steepest = FUNCTIONS[h]
-    if h == "relu" and power != 1.0:
-        value = lambda x: np.maximum(x, 0.0) ** power
-        slope = lambda x: np.where(x > 0.0, power * np.where(x > 0.0, x, 1.0) ** (power - 1.0), 0.0)
-        steepest = math.inf
-    return elementwise(
-        value, slope, steepest, alpha, no_shift, signed=h in ("identity", "gelu"), increasing=h != "gelu"
-    )
-
-
-@normalizer("poly:p=3", ["poly", "poly:p=2"])
-def poly(p: float) -> Normalizer:
-    odd, steepest = p % 2 == 1, 1.0 if p == 1 else math.inf
-    return elementwise(
-        lambda x: x ** int(p),
-        lambda x: p * x ** int(p - 1),
-        steepest,
-        0.5,
-        no_shift,
-        signed=odd,
-        increasing=odd,
-    )
-
-
-def pointwise(f: Function, slope: Function, increasing: bool, relative: float) -> Normalizer:
-    """D1.2 and D4.1; `relative` is sup |F'/F|."""
+    """N8."""
 
     def weigh(logits: Array, n: int, t: int) -> Array:
-        values = f(logits)
-        return np.asarray(values / values.sum(axis=-1, keepdims=True))
+        shifted = logits + (-math.log(n) if b == "-logn" else float(b))
+        return np.asarray(np.exp(-np.logaddexp(0.0, -shifted)))  # all digits where it is nearly 0 too
 
     def jacobian(row: Array, n: int, t: int) -> Array:
         a = weigh(row, n, t)
-        return np.asarray((np.eye(len(row)) - a[:, None]) * (slope(row) / f(row).sum()))
+        return np.asarray(np.diag(a * (1.0 - a)))
 
-    return Normalizer(
-        weigh, jacobian, increasing=increasing, lipschitz=lambda n: relative / 2.0, pointwise=(f, slope)
-    )
-
-
-@normalizer("taylor2")
-def taylor() -> Normalizer:
-    return pointwise(lambda x: 1.0 + x + 0.5 * x * x, lambda x: 1.0 + x, False, 1.0)
-
-
-@normalizer("pointwise:f=softplus", ["pointwise", "pointwise:f=1+l^2"])
-def any_function(f: str) -> Normalizer:
-    if f == "taylor2":
-        return taylor()
-    if f == "exp":
-        return pointwise(np.exp, np.exp, True, 1.0)
-    if f == "1+l^2":
-        return pointwise(lambda x: 1.0 + x * x, lambda x: 2.0 * x, False, 1.0)
-    value, slope, _ = FUNCTIONS[f]
-    return pointwise(value, slope, True, 1.0)
-
-
-@normalizer("poly-normalized:m=4")
-def poly_normalized(m: float) -> Normalizer:
-    return pointwise(lambda x: (1.0 + x / m) ** m, lambda x: (1.0 + x / m) ** (m - 1), False, math.inf)
+    return Normalizer(weigh, jacobian, simplex=False, lipschitz=lambda n: 0.25)

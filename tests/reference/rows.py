@@ -127,16 +127,6 @@ def find_sinks(logits: Array, visible: Array, normalizer: Normalizer, length: in
     return sinks_in(weigh(asked, n, rows + 1, normalizer), seen, rows)
 
 
-def ranking(logits: Array, weights: Array, normalizer: Normalizer) -> Array:
-    """What the top-N sets are the largest of: logits, where the normalizer keeps their order; else
-    the logarithm of the weights, of which small ones differ too. Zeros stand before the padding,
-    which has the higher indices."""
-    if normalizer.increasing and not normalizer.signed:
-        return logits
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(np.abs(weights)))
-
-
 def row_blocks(
     logits: Array,
     visible: Array,
@@ -154,7 +144,7 @@ def row_blocks(
         block[np.arange(width)[None, :] >= n[:, None]] = -np.inf
         t = np.arange(start + 1, start + 1 + len(n))
         weights = weigh(block, n, t, normalizer)
-        order = rank(ranking(block, weights, normalizer), min(depth, width))
+        order = rank(block, min(depth, width))
         yield RowBlock(t, n, block, weights, order, normalizer, tokens, sinks, judged_length)
 
 

@@ -213,16 +213,6 @@ def normalizer_jacobians(block: RowBlock) -> dict[str, Array]:
 def normalizer_bounds(block: RowBlock, row: int, n: int, t: int) -> tuple[float, float]:
     """What is known to bound the spectral norm, and Lemma 2; NaN where there is nothing."""
     normalizer, a = block.normalizer, block.weights[row, :n]
-    if normalizer.pointwise is not None:
-        f, slope = normalizer.pointwise
-        value = f(block.logits[row, :n])
-        slopes = np.abs(slope(block.logits[row, :n]))
-        g = float((slopes[value > 0.0] / value[value > 0.0]).max())
-        steepest = float(slopes.max() / value.sum())
-        spread = np.sqrt(n) * float(np.linalg.norm(a))
-        largest = float(a.max())
-        choices = g / 2.0, 2.0 * g * float((a * (1.0 - a)).max()), g * largest, steepest * spread
-        return min(choices), steepest * (1.0 + spread)
     bound = normalizer.steepest(n, t)
     if normalizer.ridge is not None:
         r = normalizer.ridge(a, n)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from tests.reference.geometry import Cloud
 from tests.reference.philox import LOCAL_PAIRING, PAIRING, pairings, word_after
-from tests.reference.rows import RowBlock, rank, ranking
+from tests.reference.rows import RowBlock, rank
 
 Array = npt.NDArray[Any]
 
@@ -56,7 +56,7 @@ class Draws:
         logits[lines, to] = block.logits[rows][:, :width]
         weights[lines, to] = block.weights[rows][:, :width]
         depth = min(block.order.shape[1], width)
-        order = rank(ranking(logits, weights, block.normalizer), depth)
+        order = rank(logits, depth)
         keys = None if block.keys is None else block.keys[rows][:, :width]
         return RowBlock(t, n, logits, weights, order, block.normalizer, keys=keys)
 
@@ -200,8 +200,6 @@ def dealt_lower(a: Array, beyond: float, moments: Array) -> float:
 def dealt_rows(block: RowBlock, cloud: Cloud, top_n: list[int], chosen: Array) -> Array:
     """The bound of the rows n > N that have a null: (rows, top_n), else NaN."""
     found = np.full((len(block.t), len(top_n)), np.nan)
-    if block.normalizer.signed:
-        return found
     for row in np.flatnonzero(chosen):
         n = int(block.n[row])
         moments = cloud.moments(n)
@@ -297,9 +295,7 @@ def separability_rows(
         found["separability"][use, place] = picked.distinct.mean(axis=1)
         a = np.take_along_axis(block.weights[use], picked.members, axis=1)
         n = block.n[use]
-        # Of opposite signs, near keys do not add up as D3.4 has it: any inner product may occur.
-        delta = np.zeros(len(n)) if block.normalizer.signed else cloud.delta[n]
-        shape = delta, cloud.largest[n], cloud.points.shape[1]
+        shape = cloud.delta[n], cloud.largest[n], cloud.points.shape[1]
         values = bound_rows(np.abs(a), picked.radius, *shape)
         for name, column in values.items():
             found[name][use, place] = column

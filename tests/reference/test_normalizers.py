@@ -8,10 +8,8 @@ import numpy as np
 from tests.reference.normalizers import NORMALIZERS, SOFTMAX, entmax, make_normalizer, sparsemax
 
 SPECS = [
-    *(spec for entry in NORMALIZERS.values() for spec in entry.compared + entry.compared_mildly),
+    *(spec for entry in NORMALIZERS.values() for spec in entry.compared),
     *("logn-qwen:train=8", "logn-entropy:train=8", "asentmax:beta=0.1", "sink:b=1", "sigmoid:b=1"),
-    *("relu:power=2", "relu:h=sigmoid", "pointwise:f=exp", "pointwise:f=sigmoid"),
-    "pointwise:f=taylor2",
 ]
 STEP = 1e-5
 
@@ -30,7 +28,6 @@ class Goldens(unittest.TestCase):
             ("softpick", (1.0, -1.0), (0.731059, 0.0)),
             ("sasoftmax", (1.0, -1.0), (0.880797, 0.0)),
             ("sigmoid", (0.0, 0.0, 0.0, 0.0), (0.2,) * 4),
-            ("stieltjes:q=1", (0.0, 0.0), (0.5, 0.5)),
         ):
             np.testing.assert_allclose(self.weights(spec, *logits), expected, atol=1e-5)
 
@@ -59,7 +56,7 @@ class EveryNormalizer(unittest.TestCase):
                 a = normalizer.weigh(row[None], n, n)[0]
                 if normalizer.simplex:
                     self.assertAlmostEqual(a.sum(), 1.0, delta=1e-12, msg=spec)
-                self.assertTrue(normalizer.signed or (a >= 0.0).all(), spec)
+                self.assertTrue((a >= 0.0).all(), spec)
                 moved = np.concatenate([row + STEP * np.eye(n), row - STEP * np.eye(n)])
                 up, down = np.split(normalizer.weigh(moved, n, n), 2)
                 found, slopes = normalizer.jacobian(row, n, n), (up - down).T / (2 * STEP)

@@ -72,11 +72,12 @@ TEST(DispersionScan, IsNullWhereThereAreTooFewOctaves) {
   EXPECT_NEAR(longer.at("entropy_slope", {0, 0}), 1, 1e-5);
 }
 
-// Rows that put no weight on any key (ReLU of zero logits) have no entropy and no largest weight.
+// Rows that put no weight on any key (softpick of zero logits) have no entropy and no largest
+// weight.
 TEST(DispersionScan, RowsWithoutWeightTakeNoPart) {
-  const testing::TemporaryFolder folder("phantom-dispersion-relu");
+  const testing::TemporaryFolder folder("phantom-dispersion-softpick");
   const auto source = phantom_source(folder);
-  const Results results = scan_capacity(*source, {128}, "relu:alpha=0");
+  const Results results = scan_capacity(*source, {128}, "softpick");
   EXPECT_TRUE(std::isnan(results.at("entropy_slope", {0, 0})));
   EXPECT_TRUE(std::isnan(results.at("max_weight_slope", {0, 0})));
   EXPECT_NEAR(results.at("entropy_slope", {0, 4}), 0, 1e-6);

@@ -159,19 +159,6 @@ TEST(HeaviestKeys, AreSharesOfAllTheWeightOfTheRow) {
   });
 }
 
-TEST(HeaviestKeys, MayBeOfEitherSign) {
-  const Logit around = random_logits(1);
-  const Logit logit = [&](Index t, Index j) {
-    return double{static_cast<float>(around(t, j) - 1)};
-  };
-  HeadOfLogits source(logit, "sasoftmax-plain");
-  expect_heaviest(examples_of(source), [&](Index t) {
-    Weights row = softmax_of(t, logit);
-    for (Index j = 0; j <= t; ++j) row[j] *= logit(t, j);
-    return row;
-  });
-}
-
 // Those with and those without a change in turn, by the larger share of the two.
 TEST(HeaviestKeys, UnderAPatternAreThoseThatItHidesToo) {
   constexpr Index kWindow = 90, kKept = 20;

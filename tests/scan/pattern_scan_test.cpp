@@ -121,18 +121,18 @@ void compare(const Results& results, Index head, const Expected& mean) {
 }
 
 TEST(ScanPattern, EveryRowIsThatOfItsKeptKeys) {
-  const auto strided = [](Index i, Index j) {
-    return std::abs(i - j) < 9 || std::abs(i - j) % 9 == 0;
-  };
   const auto sinks = [](Index i, Index j) { return j < 2 || i - j < 12; };
-  const auto late = [](Index i, Index j) { return i / 20 == j / 20 || j % 20 >= 17; };
   for (const Visibility& visibility :
        {Visibility::causal(), Visibility::full(), Visibility::sliding_window(60)}) {
     PairOfHeads source(visibility);
-    const Results results = scan(source, options_with("strided:stride=9"));
+    const Index ahead = visibility.is_causal() ? 9 : 5;
+    const auto near = [&](Index i, Index j) {
+      return std::min(i, j) < 3 || (i - j < ahead && j - i < 5);
+    };
+    const Results results = scan(source, options_with("window:size=9,global=3"));
     for (Index h = 0; h < 2; ++h) {
       const HeadInput& head = source.heads()[static_cast<std::size_t>(h)];
-      const Expected mean = expect_of(head, strided);
+      const Expected mean = expect_of(head, near);
       compare(results, h, mean);
       EXPECT_NEAR(results.at("jacobian_frobenius", {0, h, 0}), mean.frobenius, 2e-5);
     }
@@ -141,17 +141,15 @@ TEST(ScanPattern, EveryRowIsThatOfItsKeptKeys) {
   compare(scan(source, options_with("sinks:sinks=2,window=12")), 1,
           expect_of(source.heads()[1], sinks));
   // The normalizer counts the keys that are left; before, all of them.
-  compare(scan(source, options_with("fixed:stride=20,summary=3", "ssmax:s=0.6")), 0,
-          expect_of(source.heads()[0], late, 0.6));
+  compare(scan(source, options_with("sinks:sinks=2,window=12", "ssmax:s=0.6")), 0,
+          expect_of(source.heads()[0], sinks, 0.6));
 }
 
 TEST(ScanPattern, TheFirstKeysWeightIsNothingWhereItIsHidden) {
   PairOfHeads source;
-  const Results results = scan(source, options_with("fixed:stride=10,summary=1"));
-  compare(results, 0, expect_of(source.heads()[0], [](Index i, Index j) {
-            return i / 10 == j / 10 || j % 10 == 9;
-          }));
-  // Key 1 sees itself and key 0; from the second block on nobody sees key 0.
+  const Results results = scan(source, options_with("window:size=10"));
+  compare(results, 0, expect_of(source.heads()[0], [](Index i, Index j) { return i - j < 10; }));
+  // Only the first ten queries see key 0.
   EXPECT_LT(results.at("first_weight", {0, 0, 0}), 10.0 / kLength);
 }
 
@@ -180,7 +178,7 @@ TEST(ScanPattern, AWindowHasTheBitsOfASlidingWindow) {
 TEST(ScanPattern, APatternThatKeepsAllKeysChangesNothing) {
   PairOfHeads source;
   const Results plain = scan(source, options_with("none"));
-  for (const char* all : {"window:size=150", "topk:k=150", "strided:stride=1"}) {
+  for (const char* all : {"window:size=150", "topk:k=150"}) {
     ScanOptions options = options_with("none");
     options.own_pattern = make_pattern(all);  // by its name it is refused
     EXPECT_THROW(scan(source, options_with(all)), UsageError);
@@ -213,9 +211,9 @@ TEST(ScanPattern, SameBitsOnAnyNumberOfThreads) {
 
 TEST(ScanPattern, SampledRowsAreRowsOfTheWhole) {
   PairOfHeads source;
-  ScanOptions options = options_with("strided:stride=9");
+  ScanOptions options = options_with("sinks:sinks=2,window=9");
   options.queries = 100000;  // more than there are: every row, by the other way
-  expect_same_bits(scan(source, options_with("strided:stride=9")), scan(source, options));
+  expect_same_bits(scan(source, options_with("sinks:sinks=2,window=9")), scan(source, options));
 }
 
 TEST(ScanPattern, SaysOnceThatSomeRowsHaveFewerKeys) {

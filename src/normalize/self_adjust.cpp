@@ -5,9 +5,7 @@
 
 #include "kernels/pointwise.hpp"
 #include "kernels/softmax.hpp"
-#include "kernels/weight_sums.hpp"
 #include "normalize/families.hpp"
-#include "normalize/one_term.hpp"
 #include "normalize/scaled_softmax.hpp"
 
 namespace headgauge {
@@ -31,9 +29,7 @@ class SelfAdjust final : public Normalizer {
   WeightSums weigh_row(std::span<const float> logits, const RowContext& context,
                        std::span<float> weights) const override {
     WeightSums sums;
-    if (weigh_pointwise({.function = PointwiseFunction::kSelfAdjust, .normalised = true}, logits,
-                        weights, sums))
-      return sums;
+    if (weigh_pointwise({PointwiseFunction::kSelfAdjust}, logits, weights, sums)) return sums;
     return Normalizer::weigh_row(logits, context, weights);
   }
   void weigh_row(std::span<const double> logits, const RowContext&,
@@ -86,71 +82,6 @@ class SelfAdjust final : public Normalizer {
   NormalizerInfo info_;
 };
 
-// a_i = l_i p_i.
-class PlainSelfAdjust final : public Normalizer {
- public:
-  explicit PlainSelfAdjust(NormalizerInfo info) : info_(std::move(info)) {}
-  const NormalizerInfo& info() const override { return info_; }
-  NormalizerTraits traits() const override {
-    NormalizerTraits traits;
-    traits.simplex = traits.increasing = false;
-    traits.is_signed = true;
-    return traits;
-  }
-  WeightSums weigh_row(std::span<const float> logits, const RowContext&,
-                       std::span<float> weights) const override {
-    thread_local AlignedVector<float> product;
-    product.resize(logits.size());
-    const double lse = softmax_row(logits, product).log_sum_exp;
-    for (std::size_t i = 0; i < logits.size(); ++i) product[i] *= logits[i];
-    WeightSums sums = sum_weights(product, extremes(logits));
-    if (std::isnan(lse)) sums.log_sum_exp = kUndefined;
-    std::ranges::copy(std::span(product).first(weights.size()), weights.begin());
-    return sums;
-  }
-  void weigh_row(std::span<const double> logits, const RowContext&,
-                 std::span<double> weights) const override {
-    const std::vector<double> l(logits.begin(), logits.end());
-    softmax_exact(l, 1, weights);
-    for (std::size_t i = 0; i < l.size(); ++i) weights[i] *= l[i];
-  }
-  // The Jacobian is diag(p + l p) - (l p) p^T.
-  void jacobian(std::span<const double> logits, const RowContext&, Jacobian& out) const override {
-    std::vector<double> p(logits.size()), a(logits.size());
-    softmax_exact(logits, 1, p);
-    out.terms.clear();
-    out.diagonal = p;
-    for (std::size_t i = 0; i < p.size(); ++i) {
-      a[i] = logits[i] * p[i];
-      out.diagonal[i] += a[i];
-    }
-    subtract_term(out, std::move(a), std::move(p));
-  }
-  JacobianNorms jacobian_norms(std::span<const float> logits, std::span<const float>,
-                               const WeightSums&, const RowContext& context) const override {
-    thread_local std::vector<double> p;
-    thread_local OneTerm j;
-    p.assign(logits.begin(), logits.end());
-    softmax_exact(p, 1, p);
-    j.resize(p.size());
-    const auto top = static_cast<std::size_t>(std::ranges::max_element(logits) - logits.begin());
-    double rest = 0;
-    for (std::size_t i = 0; i < p.size(); ++i) {
-      const double l = logits[i];
-      if (i != top) rest += p[i];
-      j.diagonal[i] = p[i] * (1 + l);
-      j.left[i] = -l * p[i];
-      j.right[i] = p[i];
-      j.entry[i] = p[i] * (1 + l * (1 - p[i]));
-    }
-    j.entry[top] = p[top] * (1 + logits[top] * rest);
-    return one_term_norms(j, lipschitz(context));
-  }
-
- private:
-  NormalizerInfo info_;
-};
-
 // a_i = relu(e^l_i - 1) / (sum_j |e^l_j - 1| + 1e-8); the code divides every term by e^max(l, 0).
 class Softpick final : public Normalizer {
  public:
@@ -165,9 +96,7 @@ class Softpick final : public Normalizer {
   WeightSums weigh_row(std::span<const float> logits, const RowContext& context,
                        std::span<float> weights) const override {
     WeightSums sums;
-    if (weigh_pointwise({.function = PointwiseFunction::kSoftpick, .normalised = true}, logits,
-                        weights, sums))
-      return sums;
+    if (weigh_pointwise({PointwiseFunction::kSoftpick}, logits, weights, sums)) return sums;
     return Normalizer::weigh_row(logits, context, weights);
   }
   void weigh_row(std::span<const double> logits, const RowContext&,
@@ -192,32 +121,6 @@ class Softpick final : public Normalizer {
     }
     subtract_term(out, std::move(a), std::move(right));
   }
-  JacobianNorms jacobian_norms(std::span<const float> logits, std::span<const float>,
-                               const WeightSums&, const RowContext& context) const override {
-    thread_local std::vector<double> lifted;
-    thread_local OneTerm j;
-    const std::size_t n = logits.size();
-    const auto top = static_cast<std::size_t>(std::ranges::max_element(logits) - logits.begin());
-    const double shift = std::max(0.0, static_cast<double>(logits[top]));
-    const double unit = std::exp(-shift);
-    lifted.resize(n);
-    j.resize(n);
-    double rest = kEpsilon * unit;  // the sum without the largest logit
-    for (std::size_t i = 0; i < n; ++i) {
-      lifted[i] = Parts::lifted(logits[i], shift);
-      if (i != top) rest += std::abs(lifted[i]);
-    }
-    const double sum = rest + std::abs(lifted[top]);
-    for (std::size_t i = 0; i < n; ++i) {
-      const bool above = logits[i] > 0;
-      const double a = above ? lifted[i] / sum : 0.0, e = (lifted[i] + unit) / sum;
-      j.diagonal[i] = above ? e : 0.0;
-      j.left[i] = -a;
-      j.right[i] = above ? e : -e;
-      j.entry[i] = j.diagonal[i] * (i == top ? rest / sum : 1 - a);
-    }
-    return one_term_norms(j, lipschitz(context));
-  }
 
  private:
   static constexpr double kEpsilon = 1e-8;
@@ -226,9 +129,8 @@ class Softpick final : public Normalizer {
       sum = kEpsilon * std::exp(-shift);
       for (const double x : l) sum += std::abs(lifted(x));
     }
-    double lifted(double x) const { return lifted(x, shift); }
     // Computes (e^x - 1) e^-shift; uses expm1 near x = 0, for full precision.
-    static double lifted(double x, double shift) {
+    double lifted(double x) const {
       return shift == 0 || std::abs(x) < 1 ? std::expm1(x) * std::exp(-shift)
                                            : std::exp(x - shift) - std::exp(-shift);
     }
@@ -244,7 +146,7 @@ std::unique_ptr<Normalizer> made(const NormalizerInfo& info) {
 
 }  // namespace
 
-NormalizerEntries signed_normalizers() {
+NormalizerEntries self_adjust_normalizers() {
   return {
       {{"sasoftmax",
         "a_i = p_i (l_i - m)/(M - m), p = softmax(l), m = min(min l, 0), M = max(max l, 0)",
@@ -253,13 +155,6 @@ NormalizerEntries signed_normalizers() {
         "none: not Lipschitz, ||J|| grows as 1/(M - m) near constant zero logits",
         "does not apply: F depends on the range of the whole row"},
        made<SelfAdjust>},
-      {{"sasoftmax-plain",
-        "a_i = l_i p_i, p = softmax(l)",
-        {},
-        "Zheng et al. 2025 (arXiv 2502.18277); docs/mathematics.md N7",
-        "none: not Lipschitz, ||J|| grows with |l|",
-        "does not apply: weights may be negative"},
-       made<PlainSelfAdjust>},
       {{"softpick",
         "a_i = relu(e^l_i - 1) / (sum_j |e^l_j - 1| + 1e-8)",
         {},
