@@ -80,10 +80,7 @@ class Sigmoid final : public Normalizer {
 NormalizerEntries sigmoid_normalizers() {
   return {{{"sigmoid",
             "a_i = 1 / (1 + exp(-(l_i + b))); b=-logn is -log n",
-            {{.key = "b",
-              .initial = "-logn",
-              .domain = kAnyNumber,
-              .words = {"-logn"}}},
+            {{.key = "b", .initial = "-logn", .domain = kAnyNumber, .words = {"-logn"}}},
             "Ramapuram et al. 2024 (arXiv 2409.04431); docs/mathematics.md N8",
             "1/4",
             "does not apply: weights are not normalised by a sum"},

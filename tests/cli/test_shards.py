@@ -136,9 +136,7 @@ class Shards(SharesTest):
             "model",
             "--tokens",
             *texts,
-            *(
-                "--layers 0 --lengths 96 --normalizer softmax:t=1e-39,ssmax --measures weights,model"
-            ).split(),
+            *("--layers 0 --lengths 96 --normalizer softmax:t=1e-39,ssmax --measures weights,model").split(),
         ]
 
     def test_what_breaks_beyond_the_rows_that_are_measured_is_left_out(self) -> None:
