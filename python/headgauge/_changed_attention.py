@@ -12,7 +12,7 @@ import torch
 from headgauge._cache import PrunedLayer
 from headgauge._change import Change
 from headgauge._held_attention import hold, kinds_of, starts_of, texts_of
-from headgauge._held_heads import HeldHeads, Mean, NewTokens
+from headgauge._held_heads import Held, HeldHeads, Mean, NewTokens
 from headgauge._masks import AttentionInputs, visible_keys
 from headgauge._own import Selector
 from headgauge._weights import weigh_visible
@@ -72,7 +72,7 @@ class Attention:
         inputs = self.inputs
         if self.kept is None:
             everything = list(range(inputs.key.shape[1]))
-            yield from self._by_change(changes, everything, inputs.key, inputs.value, None)
+            yield from self._by_change(changes, everything, Held(inputs.key, inputs.value))
             return
         begin = self.padding.reshape(-1) if bool((self.padding > 0).any()) else None
         for group in self._held(changes).groups:
@@ -83,7 +83,7 @@ class Attention:
             if isinstance(group, Mean):
                 yield heads, group.attend(given)
             else:
-                yield from self._by_change(changes, group.members, *group.extend(given))
+                yield from self._by_change(changes, group.members, group.extend(given))
 
     def _held(self, changes: Sequence[Change | None]) -> HeldHeads:
         """Returns what the cache holds. A mean of all keys needs a mask that hides padding alone."""
@@ -100,24 +100,22 @@ class Attention:
         return held
 
     def _by_change(
-        self,
-        changes: Sequence[Change | None],
-        key_heads: list[int],
-        keys: torch.Tensor,
-        values: torch.Tensor,
-        tokens: torch.Tensor | None,
+        self, changes: Sequence[Change | None], key_heads: list[int], held: Held
     ) -> Iterable[tuple[list[int], torch.Tensor]]:
-        """The same of the query heads of some key-value heads. `tokens`: those of the keys, as Heads.extend()
-        returns them."""
+        """The same of the query heads of some key-value heads."""
         by_change: dict[Change | None, list[int]] = {}
         for head, change in enumerate(changes):
             if head // self.shared in key_heads:
                 by_change.setdefault(change, []).append(head)
         for change, heads in by_change.items():
             own = [key_heads.index(head // self.shared) for head in heads]
-            alike = own == list(range(keys.shape[1]))
-            of_heads = (keys, values) if alike else (keys[:, own], values[:, own])
-            yield heads, self._output(change, heads, *of_heads, tokens)
+            if own != list(range(held.keys.shape[1])):
+                yield (
+                    heads,
+                    self._output(change, heads, Held(held.keys[:, own], held.values[:, own], held.tokens)),
+                )
+            else:
+                yield heads, self._output(change, heads, held)
 
     @functools.cached_property
     def _last(self) -> torch.Tensor:
@@ -140,25 +138,18 @@ class Attention:
             )
         return (self._last - self.padding).clamp_min(0)
 
-    def _output(
-        self,
-        change: Change | None,
-        heads: list[int],
-        keys: torch.Tensor,
-        values: torch.Tensor,
-        tokens: torch.Tensor | None,
-    ) -> torch.Tensor:
+    def _output(self, change: Change | None, heads: list[int], held: Held) -> torch.Tensor:
         """Returns the output (batch, heads, queries, d) of some query heads; bit for bit the
         model's own if nothing is changed for them and no key was dropped."""
         if change is None and self.kept is None:
             return self._own_output(heads)
-        query = self.inputs.query
+        (keys, values, tokens), query = held, self.inputs.query
         query = query if len(heads) == query.shape[1] else query[:, heads]
         visible = self.visible if tokens is None else _at_tokens(self.visible, tokens)
         rule = change.rule if change else None
         logits = self._logits(query, keys, rule is not None and rule.unit_norms)
         if change is not None and change.selector is not None:
-            left = visible & self._selected(change, heads, query, keys, logits, tokens)
+            left = visible & self._selected(change, heads, query, held, logits)
             if rule is None and self.kept is None and bool((left == visible).all()):
                 return self._own_output(heads)
             visible = left
@@ -188,21 +179,14 @@ class Attention:
         )
 
     def _selected(
-        self,
-        change: Change,
-        heads: list[int],
-        query: Any,
-        keys: Any,
-        logits: Any,
-        tokens: torch.Tensor | None,
+        self, change: Change, heads: list[int], query: Any, held: Held, logits: Any
     ) -> torch.Tensor:
         """Returns the keys that the pattern keeps."""
         if change.first_and_last is None or not self.inputs.causal:
-            return self._selected_by_core(change, heads, query, keys, logits, tokens)
+            return self._selected_by_core(change, heads, query, held, logits)
         first, last = change.first_and_last
         at = torch.arange(self.past, self.total, device=self.device)[:, None]
-        if tokens is None:
-            tokens = torch.arange(self.total, device=self.device)[None]
+        tokens = torch.arange(self.total, device=self.device)[None] if held.tokens is None else held.tokens
         to = tokens[:, None, None]
         selected = to > at - last
         if first > 0:
@@ -211,17 +195,11 @@ class Attention:
         return selected
 
     def _selected_by_core(
-        self,
-        change: Change,
-        heads: list[int],
-        query: Any,
-        keys: Any,
-        logits: Any,
-        tokens: torch.Tensor | None,
+        self, change: Change, heads: list[int], query: Any, held: Held, logits: Any
     ) -> torch.Tensor:
         """Applies the pattern to one batch row and one head at a time, without the keys before the text. One
         answer serves the heads that share keys, if the pattern keeps the same for them."""
-        at, selector = self.places(), change.selector
+        (keys, _, tokens), at, selector = held, self.places(), change.selector
         assert selector is not None
         if selector.follows_queries and self.past > 0:
             raise UnsupportedError(

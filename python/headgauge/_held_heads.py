@@ -29,6 +29,15 @@ class NewTokens(NamedTuple):
     scale: float | None
 
 
+class Held(NamedTuple):
+    """What new queries may see: keys and values (batch, heads, keys, d)."""
+
+    keys: torch.Tensor
+    values: torch.Tensor
+    tokens: torch.Tensor | None = None
+    """(batch or 1, keys): those of the keys, the number of all tokens for a key to leave out; None: all tokens."""
+
+
 class Heads:
     """Key-value heads of a layer that keep the same keys; attend() returns the output of the query
     heads. `record`: nothing is dropped until crop(), which takes tokens back."""
@@ -42,10 +51,8 @@ class Heads:
     def attend(self, given: NewTokens) -> torch.Tensor:
         raise NotImplementedError
 
-    def extend(self, given: NewTokens) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
-        """Returns the keys and values for the queries of new tokens, and the tokens (batch or 1, keys) of the keys,
-        the number of all tokens for a key that is to be left out; None: those of all tokens. Then holds what later
-        queries need."""
+    def extend(self, given: NewTokens) -> Held:
+        """Returns what the queries of new tokens may see. Then holds what later ones need."""
         raise NotImplementedError
 
     def put(self, tokens: slice, key: torch.Tensor, value: torch.Tensor) -> None:
@@ -87,12 +94,12 @@ class AllKeys(Heads):
         )
         return grouped(query, key, value, visible(at, to, begin, 0, past + new, None), scale)
 
-    def extend(self, given: NewTokens) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
+    def extend(self, given: NewTokens) -> Held:
         """Returns all keys and values so far. Those of tokens that were taken back are overwritten."""
         key, value, past = given.key, given.value, given.past
         if self.keys is None:
             self.keys, self.values = alone(key), alone(value)
-            return key, value, None
+            return Held(key, value)
         total = past + key.shape[2]
         if total > self.keys.shape[2]:
             self.keys, self.values = (
@@ -103,7 +110,7 @@ class AllKeys(Heads):
             )
         else:
             self.put(slice(past, total), key, value)
-        return self.keys[:, :, :total], self.values[:, :, :total], None
+        return Held(self.keys[:, :, :total], self.values[:, :, :total])
 
 
 class FirstAndLast(Heads):
@@ -157,17 +164,17 @@ class FirstAndLast(Heads):
             parts.append(grouped(query[:, :, low:high], keys, values, mask, scale))
         return torch.cat(parts, dim=2)
 
-    def extend(self, given: NewTokens) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
+    def extend(self, given: NewTokens) -> Held:
         self.forget_hidden(given)
         (keys, values), first_at = self.append(given)
         if given.past == 0:
-            return given.key, given.value, None
+            return Held(given.key, given.value)
         total = given.past + given.key.shape[2]
         lasts = torch.arange(total - (keys.shape[2] - self.first), total, device=keys.device)
         firsts = first_at.masked_fill(
             first_at >= lasts[0], total
         )  # those among the last ones stand there alone
-        return keys, values, torch.cat([firsts, lasts.expand(firsts.shape[0], -1)], dim=1)
+        return Held(keys, values, torch.cat([firsts, lasts.expand(firsts.shape[0], -1)], dim=1))
 
     def forget_hidden(self, given: NewTokens) -> None:
         """Drops the first keys if no query from here on sees them."""

@@ -158,6 +158,7 @@ _EXPORT = "a folder of headgauge plan --export hf or hf-layers"
 _TEXTS = (
     "6f27e8c374ec7d77a371bf83d9413a57d003387dc0c527fec0a072d11042b680",
     "5253449fbe28e7fd3c362b90705005210c82b1029bb1fc93d178edc609871a47",
+    "a1ce440905617162fa4c23cc235d55188d13c1ecfab74546dd3278363d7dcf61",
 )
 _CLASS = "modeling_headgauge.Headgauge"
 _CODE = {"AutoConfig": f"{_CLASS}Config", "AutoModelForCausalLM": f"{_CLASS}ForCausalLM"}
