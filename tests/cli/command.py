@@ -2,6 +2,7 @@
 
 import os
 import resource
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -110,6 +111,43 @@ class CommandTest(unittest.TestCase):
     def phantom(self, name: str, strength: int) -> None:
         """A model whose heads prefer their key by this logit."""
         subprocess.run([PHANTOM, self.folder / name, str(strength)], check=True)
+
+    def start(self, *arguments) -> subprocess.Popen:
+        """A run that goes on meanwhile."""
+        return subprocess.Popen(
+            [str(BINARY), *map(str, arguments)],
+            cwd=self.folder,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def other(self, *words) -> subprocess.CompletedProcess:
+        """A run of another program than headgauge."""
+        return subprocess.run(
+            list(map(str, words)),
+            cwd=self.folder,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+        )
+
+    def full_disk(self, size: int | str, script: str, says: str) -> list[str]:
+        """What a script prints whose folder `disk` is a file system of its own, too small for it and
+        gone when the shell is."""
+        (self.folder / "disk").mkdir()
+        if shutil.which("unshare") is None:
+            self.skipTest("no unshare")
+        mount = f"mount -t tmpfs -o size={size} none disk || exit 77; "
+        done = self.other("unshare", "--mount", "sh", "-c", mount + script)
+        if done.returncode in (1, 77):
+            self.skipTest(f"no mount here: {done.stderr.strip()}")
+        self.assertEqual(done.returncode, RESOURCE, done.stderr)
+        self.assertRegex(done.stderr, says)
+        return done.stdout.split()
 
     def speaks_of_the_command_line(self, done: Finished) -> None:
         """What the library calls ScanOptions::lengths is --lengths here."""

@@ -7,10 +7,9 @@ import os
 import resource
 import shutil
 import signal
-import subprocess
 from pathlib import Path
 
-from tests.cli.command import BAD_INPUT, INTERRUPTED, RESOURCE, USAGE, CommandTest, environment
+from tests.cli.command import BAD_INPUT, INTERRUPTED, RESOURCE, USAGE, CommandTest
 from tests.places import BINARY, ROOT
 
 STRAYS = ("results.json.abcdefghijkl.tmp", "heads.csv.abcdefghijkl.tmp")
@@ -27,17 +26,6 @@ class FilesTest(CommandTest):
 
     def names(self) -> list[str]:
         return sorted(os.listdir(self.out))
-
-    def start(self, *arguments) -> subprocess.Popen:
-        return subprocess.Popen(
-            [str(BINARY), *map(str, arguments)],
-            cwd=self.folder,
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
 
     def pipe(self, name: str) -> Path:
         path = self.folder / name
@@ -121,17 +109,9 @@ class Temporaries(FilesTest):
         for number in range(4):
             for name in ("results.json", "heads.csv"):
                 self.write(f"out/{name}.1-{number}.tmp", "half")
-        unshare = shutil.which("unshare")
-        if unshare is None:
+        if shutil.which("unshare") is None:
             self.skipTest("no unshare")
-        done = subprocess.run(
-            [unshare, "--pid", "--fork", "--kill-child", str(BINARY), *self.scan, "--out", "out"],
-            cwd=self.folder,
-            env=environment(),
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        done = self.other("unshare", "--pid", "--fork", "--kill-child", BINARY, *self.scan, "--out", "out")
         if "unshare" in done.stderr:
             self.skipTest(f"no process ids of one's own here: {done.stderr.strip()}")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -157,9 +137,6 @@ class Pairs(FilesTest):
             self.assertEqual(self.names(), ["heads.csv", "results.json"])
 
     def test_a_disk_that_is_full_after_the_first_file_leaves_the_old_pair(self) -> None:
-        unshare = shutil.which("unshare")
-        if unshare is None:
-            self.skipTest("no unshare")
         scan = (*self.scan, "--lengths", ",".join(map(str, range(4, 64, 2))))
         self.succeed(*scan, "--out", "out")
 
@@ -170,25 +147,13 @@ class Pairs(FilesTest):
         self.assertGreater(pages("heads.csv"), 1)
         size = PAGE * (2 * pages("results.json") + pages("heads.csv") + 1)
         script = (
-            f"mount -t tmpfs -o size={size} none disk || exit 77; cp out/* disk; "
+            "cp out/* disk; "
             f"'{BINARY}' {' '.join(scan)} --out disk; code=$?; "
             "ls -A disk; cmp disk/results.json out/results.json && cmp disk/heads.csv out/heads.csv "
             "|| exit 78; exit $code"
         )
-        (self.folder / "disk").mkdir()
-        done = subprocess.run(
-            [unshare, "--mount", "sh", "-c", script],
-            cwd=self.folder,
-            env=environment(),
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-        if done.returncode in (1, 77):
-            self.skipTest(f"no mount here: {done.stderr.strip()}")
-        self.assertEqual(done.returncode, RESOURCE, done.stderr)
-        self.assertRegex(done.stderr, r"^headgauge: disk/heads.csv: .*No space left .*\n$")
-        self.assertEqual(done.stdout.split(), ["heads.csv", "results.json"])
+        left = self.full_disk(size, script, r"^headgauge: disk/heads.csv: .*No space left .*\n$")
+        self.assertEqual(left, ["heads.csv", "results.json"])
 
     def test_a_table_of_other_results_goes_with_them(self) -> None:
         self.succeed(*self.scan, "--out", "out")
@@ -286,19 +251,12 @@ class Texts(FilesTest):
 
     def test_from_a_pipe_as_from_a_file(self) -> None:
         expected = self.metrics(self.succeed(*self.scan, "--json").out)
-        ids = (self.folder / "ids.txt").read_bytes()
-        done = subprocess.run(
-            [str(BINARY), "scan", "model", "--tokens", "/dev/stdin", *self.scan[4:], "--json"],
-            cwd=self.folder,
-            env=environment(),
-            input=ids,
-            capture_output=True,
-            timeout=60,
-        )
-        self.assertEqual(self.metrics(done.stdout.decode()), expected)
+        ids = (self.folder / "ids.txt").read_text()
+        piped = self.succeed("scan", "model", "--tokens", "/dev/stdin", *self.scan[4:], "--json", typed=ids)
+        self.assertEqual(self.metrics(piped.out), expected)
         pipe = self.pipe("named")
         process = self.start("scan", "model", "--tokens", "named", *self.scan[4:], "--json")
-        pipe.write_bytes(ids)
+        pipe.write_text(ids)
         self.assertEqual(self.metrics(process.communicate(timeout=60)[0]), expected)
 
     def test_a_device_is_no_text(self) -> None:

@@ -5,12 +5,11 @@ import json
 import os
 import resource
 import struct
-import subprocess
 from typing import ClassVar
 
 from tests.cli.checkpoints import change_config, copy_golden
-from tests.cli.command import BAD_INPUT, RESOURCE, SECONDS, CommandTest, environment, run
-from tests.places import BINARY, ROOT
+from tests.cli.command import BAD_INPUT, RESOURCE, CommandTest, run
+from tests.places import ROOT
 
 DEMO = ROOT / "demo"
 MB = 1 << 20
@@ -49,23 +48,7 @@ class LongTexts(CommandTest):
         self.assertEqual(long["metrics"], short["metrics"])
 
     def test_from_a_pipe(self) -> None:
-        done = subprocess.run(
-            [
-                BINARY,
-                "scan",
-                DEMO / "model",
-                *(
-                    "--text /dev/stdin --lengths 64,1024 --measures weights,model --threads 1 --queries 8 "
-                    "--json --quiet"
-                ).split(),
-            ],
-            input=self.text.read_bytes(),
-            stdout=subprocess.PIPE,
-            env=environment(),
-            timeout=SECONDS,
-            check=True,
-        )
-        piped = json.loads(done.stdout)
+        piped = self.scan("/dev/stdin", typed=self.text.read_bytes().decode())
         self.assertEqual(piped["metrics"], self.scan("long.txt")["metrics"])
 
     def test_that_are_needed_whole_are_refused_with_the_figure(self) -> None:

@@ -4,10 +4,9 @@ import json
 import os
 import resource
 import shutil
-import subprocess
 import unittest
 
-from tests.cli.command import BAD_INPUT, RESOURCE, USAGE, CommandTest, environment, files_in, run
+from tests.cli.command import BAD_INPUT, RESOURCE, USAGE, CommandTest, files_in, run
 from tests.places import BINARY
 from tests.results.schema import validate
 
@@ -151,28 +150,9 @@ class FullDisk(OutputTest):
         self.assertEqual(old.read_text(), "old")
 
     def test_a_full_file_system(self) -> None:
-        # A tiny file system of its own, gone when the shell is.
-        (self.folder / "disk").mkdir()
-        script = (
-            "mount -t tmpfs -o size=16k none disk || exit 77; "
-            f"'{BINARY}' {' '.join(self.scan)} --out disk/out; code=$?; ls -A disk; exit $code"
-        )
-        unshare = shutil.which("unshare")
-        if unshare is None:
-            self.skipTest("no unshare")
-        done = subprocess.run(
-            [unshare, "--mount", "sh", "-c", script],
-            cwd=self.folder,
-            env=environment(),
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-        if done.returncode in (1, 77):
-            self.skipTest(f"no mount here: {done.stderr.strip()}")
-        self.assertEqual(done.returncode, RESOURCE, done.stderr)
-        self.assertRegex(done.stderr, r"^headgauge: disk/out/results.json: .*No space left .*\n$")
-        self.assertEqual(done.stdout, "", "nothing may be left on the disk")
+        script = f"'{BINARY}' {' '.join(self.scan)} --out disk/out; code=$?; ls -A disk; exit $code"
+        left = self.full_disk("16k", script, r"^headgauge: disk/out/results.json: .*No space left .*\n$")
+        self.assertEqual(left, [], "nothing may be left on the disk")
 
 
 class Streams(OutputTest):
@@ -204,32 +184,16 @@ class Streams(OutputTest):
         self.assertIn("headgauge: note: ", self.succeed("diff", "out", "out").err)
         for closed in ("2>&-", "2>/dev/full", "<&- 2>&-"):
             with self.subTest(closed):
-                done = subprocess.run(
-                    ["sh", "-c", f"'{BINARY}' diff out out --out both {closed}"],
-                    cwd=self.folder,
-                    env=environment(),
-                    capture_output=True,
-                    text=True,
-                    check=False,
-                )
+                done = self.other("sh", "-c", f"'{BINARY}' diff out out --out both {closed}")
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 validate(self.folder / "both/results.json")
 
     def test_no_file_takes_the_place_of_a_closed_stream(self) -> None:
         """The first that is opened would be it: read as the text, or written messages into."""
-        done = subprocess.run(
-            ["sh", "-c", f"'{BINARY}' scan model --tokens /dev/stdin <&-"],
-            cwd=self.folder,
-            env=environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = self.other("sh", "-c", f"'{BINARY}' scan model --tokens /dev/stdin <&-")
         self.assertEqual(done.returncode, BAD_INPUT, done.stderr)
         self.assertRegex(done.stderr, r"^headgauge: /dev/stdin: expected .+, found an empty file; .+\n$")
 
     def test_a_reader_that_leaves_early(self) -> None:
-        done = subprocess.run(
-            ["sh", "-c", f"'{BINARY}' list measures | head -n 1"], capture_output=True, text=True
-        )
+        done = self.other("sh", "-c", f"'{BINARY}' list measures | head -n 1")
         self.assertEqual((done.stdout, done.stderr), ("weights\n", ""))

@@ -3,10 +3,9 @@
 import csv
 import json
 import re
-import subprocess
 
 from tests.cli.checkpoints import make_dump
-from tests.cli.command import CommandTest, environment
+from tests.cli.command import CommandTest
 from tests.places import BINARY, DATA
 
 CAPP = DATA / "models/capp-gpt"
@@ -302,8 +301,7 @@ class Choices(ScanTest):
         piped = f"cat ids.txt | '{BINARY}' scan model --tokens /dev/stdin --json --measures weights"
         texts = []
         for line in (script, piped):
-            done = subprocess.run(["sh", "-c", line], cwd=self.folder, env=environment(),
-                                  capture_output=True, text=True)  # fmt: skip
+            done = self.other("sh", "-c", line)
             self.assertEqual(done.returncode, 0, done.stderr)
             texts.append(json.loads(done.stdout)["text"])
         self.assertEqual(*texts)

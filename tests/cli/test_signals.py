@@ -6,9 +6,9 @@ import subprocess
 import time
 
 from tests.cli.checkpoints import make_gpt2
-from tests.cli.command import INTERRUPTED, SECONDS, CommandTest, environment
+from tests.cli.command import INTERRUPTED, SECONDS, CommandTest
 from tests.cli.terminal import Terminal
-from tests.places import BINARY, ROOT
+from tests.places import ROOT
 from tests.results.schema import validate
 
 DEMO = ROOT / "demo"
@@ -53,17 +53,6 @@ class Signals(CommandTest):
         self.assertLess(time.monotonic() - before, HEEDED)
         self.assertEqual(process.returncode, INTERRUPTED, said)
         return said
-
-    def start(self, *arguments) -> subprocess.Popen:
-        return subprocess.Popen(
-            [str(BINARY), *map(str, arguments)],
-            cwd=self.folder,
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
 
     def test_a_long_text_that_is_needed_whole(self) -> None:
         text = (DEMO / "text.txt").read_bytes()
