@@ -142,7 +142,7 @@ TEST(Patterns, GiveEveryQueryAKeyAndNoneOfTheFuture) {
 }
 
 TEST(Patterns, HaveTheDefaultsThatTheListNames) {
-  ASSERT_EQ(patterns().size(), 9u);
+  ASSERT_EQ(patterns().size(), 7u);
   for (const PatternInfo& info : patterns()) {
     EXPECT_FALSE(info.formula.empty());
     EXPECT_FALSE(info.source.empty());
