@@ -41,8 +41,10 @@ export function domainOf(
   if (low > high) return undefined;
   include.forEach(take);
   if (log) {
-    const ratio = high > low * 1.0001 ? (high / low) ** room : 2;
-    return [low / ratio, high * ratio];
+    const spread = high / low;
+    const wide = Number.isFinite(spread) ? spread ** room : Math.exp(room * logOfRatio(high, low));
+    const ratio = high > low * 1.0001 ? wide : 2;
+    return [Math.max(low / ratio, Number.MIN_VALUE), high * ratio];
   }
   // Values that differ only by rounding are equal.
   const apart = high - low > 1e-9 * Math.max(Math.abs(low), Math.abs(high));
@@ -55,6 +57,12 @@ export function domainOf(
   return [low - pad, high + pad];
 }
 
+// The sensitivity of a cold head may be 1e-318, whose ratio to 1 exceeds float64.
+const logOfRatio = (a: number, b: number): number => {
+  const ratio = a / b;
+  return Number.isFinite(ratio) ? Math.log(ratio) : Math.log(a) - Math.log(b);
+};
+
 export function place(axis: Axis, value: number): number {
   const [low, high] = axis.domain;
   if (axis.symlog !== undefined) {
@@ -62,7 +70,7 @@ export function place(axis: Axis, value: number): number {
     return (at! - from!) / (to! - from!);
   }
   return axis.log
-    ? Math.log(value / low) / Math.log(high / low)
+    ? logOfRatio(value, low) / logOfRatio(high, low)
     : (value - low) / (high - low);
 }
 

@@ -39,6 +39,12 @@ describe("axes", () => {
     expect(chooseTicks(axis, 120, () => 30)).toEqual([64, 256, 1024]);
   });
 
+  it("of numbers whose ratio exceeds float64", () => {
+    const domain = domainOf([6.9e-319, 0.5], { log: true })!;
+    expect(domain[0]).toBeGreaterThan(0);
+    expect(chooseTicks({ label: "", log: true, domain }, 500, () => 40).length).toBeGreaterThan(2);
+  });
+
   it.each([
     [false, [0, 1]], [false, [-3e-7, 2e-7]], [false, [0.5, 1234567]], [true, [0.0007, 30]],
     [true, [1e-12, 1e9]], [true, [3, 3.1]],
