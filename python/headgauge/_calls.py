@@ -17,7 +17,7 @@ from headgauge._texts import TextOrIds, checked_path, checked_spec, flag, texts_
 from headgauge.errors import BadInputError, UnsupportedError, UsageError, imported
 
 Progress = Callable[[str, float, float], None] | bool
-TEXTS = ("fit", "confirm")
+TEXTS = ("confirm",)
 
 
 class Call:

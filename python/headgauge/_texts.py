@@ -27,7 +27,7 @@ HARMLESS = {"labels", "shift_labels", "num_items_in_batch", "return_loss", "logi
 
 
 def texts_of(documents: TextOrIds, option: str = "text", are_files: bool = False) -> list[_core.Text]:
-    """Returns the documents given as `option` (text, tokens, confirm, fit). A str is a text or,
+    """Returns the documents given as `option` (text, tokens, confirm). A str is a text or,
     with `are_files`, the path of a file of ids. Raises BadInputError."""
     items = split(documents)
     if not items:

@@ -67,7 +67,7 @@ class AsTheCoreMeasures(unittest.TestCase):
             {"normalizer": ["ssmax"], "heads": "2.1,2.4"},
             {"normalizer": ["sparsemax"], "each": "head", "layers": "0,3"},
             {"normalizer": ["ssmax"], "each": "layer"},
-            {"normalizer": ["softmax"], "fit": ids(200, 48), "confirm": ids(300, 48)},
+            {"normalizer": ["softmax:t=1.1"], "confirm": ids(300, 48)},
         ):
             with self.subTest(options):
                 found = headgauge.compare(model, texts, **options, **OPTIONS)
