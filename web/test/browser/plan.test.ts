@@ -52,7 +52,7 @@ inBrowser("a plan", () => {
     expect(await page.$$eval(".also li", (items) => items.map((item) => item.textContent))).toEqual(summary.slice(1));
     const terminal = printed();
     expect(terminal.map(({ budget }) => budget)).toEqual(["50 %", "25 %"]);
-    expect(terminal.map(({ rows }) => rows.length)).toEqual([8, 8]);
+    expect(terminal.map(({ rows }) => rows.length)).toEqual([5, 5]);
     const marks = terminal.flatMap(({ rows }) => rows.flat()).filter((cell) => cell.endsWith("*"));
     expect(marks.length).toBeGreaterThan(0);
     expect(marks.length).toBeLessThan(14);
@@ -109,11 +109,11 @@ inBrowser("a plan", () => {
     const marks = await tab.page.$$eval("[data-figure=plan-loss-against-cache] circle title", (titles) =>
       titles.map(({ textContent }) => textContent!),
     );
-    expect(marks).toHaveLength(16);
-    expect(figure.rows).toHaveLength(16 + 8);
+    expect(marks).toHaveLength(10);
+    expect(figure.rows).toHaveLength(10 + 8);
     expect(marks.filter((title) => title.startsWith("plan, 50 %: "))).toHaveLength(1);
     const dots = await tab.page.$$eval("[data-figure=plan-loss-against-cache] circle", (found) => found.length);
-    expect(dots).toBe(16 + 8);
+    expect(dots).toBe(10 + 8);
     const shown = await tab.page.$$eval("[data-figure*=-against-cache]", (places) =>
       places.map((place) => place.getAttribute("data-figure")),
     );
