@@ -47,12 +47,12 @@ SMALL_RUNS = {
     "plan-allow": "plan M --text T --confirm O --lengths 256 --samples 32 --allow 0.1 --probe keys --cases 4 "
     "--confirm-probe keys --confirm-cases 4",
     "plan-greedy": "plan M --text T --confirm O --lengths 128 --search greedy --screen 4 --pieces 2",
-    "validate": "validate M --text T O --lengths 256 --permutations 99 --resamples 99 --probe keys --cases 4",
+    "validate": "validate M --text T O --lengths 128 --permutations 99 --resamples 99",
     "tokens": "reproduce tokens M --text T --lengths 128",
     "shard-1": "scan M --text T O --lengths 128 --shard 1/2",
     "shard-2": "scan M --text T O --lengths 128 --shard 2/2",
     "merge": "merge F/shard-1 F/shard-2",
-    "task": "task keys --model M --text T --length 128 --cases 4",
+    "task": "task keys --model M --text T --length 256 --cases 4",
 }
 ALONE = {
     "list-measures": "list measures",
