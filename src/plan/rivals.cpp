@@ -37,7 +37,6 @@ std::optional<Choices> equal_choices(const PlanSpace& space, double share) {
     const Choices choices = space.same(choice);
     const double kept = space.share(choices);
     if (space.choice(choice).pattern.empty() || kept > share + 1e-12 || kept <= most) continue;
-    if (!space.holds(space.plan(choices))) continue;
     best = choices;
     most = kept;
   }

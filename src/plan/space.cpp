@@ -125,14 +125,6 @@ double PlanSpace::share_change(const Choices& from, const HeadGroup& group, int 
   return static_cast<double>(change) / all_keys_;
 }
 
-bool PlanSpace::holds(const PerHead<HeadPlan>& plan) const {
-  bool all = true;
-  plan.each([&](int layer, int, const HeadPlan& head) {
-    all = all && std::ranges::count(choices_, head) > 0 && (!by_layer_ || head == plan(layer, 0));
-  });
-  return all;
-}
-
 std::vector<HeadGroup> PlanSpace::units() const {
   return by_layer_ ? whole_layers() : single_heads();
 }

@@ -43,8 +43,6 @@ class PlanSpace {
   // Returns the change of share() when a group takes a choice.
   double share_change(const Choices& from, const HeadGroup& group, int choice) const;
 
-  // Returns whether the plan is one of this space.
-  bool holds(const PerHead<HeadPlan>& plan) const;
   // The groups of heads that choose apart: whole_layers() if the space is by layer, else
   // single_heads().
   std::vector<HeadGroup> units() const;

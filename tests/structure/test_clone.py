@@ -14,7 +14,7 @@ from tests.places import BUILD, ROOT
 
 TOOLS = ROOT / "build/python-layout"
 MADE = ("python/headgauge/_commands.pyi", "python/headgauge/_metric_names.py")
-# As tools/layout.sh does: without torch.
+# These are the flags of tools/layout.sh, which checks without torch.
 MYPY = ("mypy", "--allow-subclassing-any", "--no-warn-return-any", "--no-warn-unused-ignores")
 
 

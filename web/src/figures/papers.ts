@@ -13,7 +13,7 @@ import { RANDOM_KEYS_NEEDS, randomKeysFigures } from "./random_keys";
 import { RATES_NEEDS, ratesFigures } from "./rates";
 import { warningFigures } from "./warning";
 
-// Without these there is no figure of the paper.
+// The figures of the paper need these.
 const LIMITS_NEEDS: readonly MetricName[] = [
   "distance", "critical_n", "margin_at_share", "separability_excess_at_share", "separability",
   "sensitivity_max", "entropy_fall", "separability_fall",

@@ -9,7 +9,7 @@ import { csvValue, formatNumber, headLabel } from "./format";
 import { overHeads } from "./heads";
 import { scatterFigure, type ScatterPoint } from "./scatter";
 
-// Without these there is no figure here.
+// The figures here need these.
 export const RATES_NEEDS: readonly MetricName[] = ["rate_mean", "rate_covariance", "uniform_error", "hardmax_error"];
 
 export const ratesFigures = (results: Results): Figure[] =>
