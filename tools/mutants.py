@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Changes lines of the program one at a time, and counts how many of the changes the tests catch.
 
-    tools/mutants.py draw SEED     draws mutants that compile, and writes tools/mutants.json
-    tools/mutants.py run           builds all of them into one program, and gives each to the tests of its room
+    tools/mutants.py draw SEED [OTHER]   draws mutants that compile, and writes tools/mutants.json
+    tools/mutants.py run [NUMBER...]     builds all into one program, and gives each to the tests of its room
 
 A mutant turns a comparison or a sign, changes a constant by one, or leaves a statement out. All of them are in one
 build, in build/mutants, where the variable HEADGAUGE_MUTANT chooses the one that is alive. A mutant meets the C++
@@ -51,11 +51,6 @@ QUOTAS = {
     ("src/measures", "src/heads", "src/model", "src/scan"): 12,
     ("src/findings", "src/report", "src/experiments", "src/plan", "src/reproduce", "cli"): 10,
 }
-# What this project is about to delete is not drawn.
-GOING = re.compile(
-    r"pointwise|functions\.cpp|stieltjes|strided|content_patterns|calibrat|/fit|temperature_range|selectivity\."
-    r"|correlation|prediction|rivals|converge_budgets|export|greedy|ridge|secular|plain"
-)
 TOKEN = re.compile(r"(?<= )(?:<=|>=|==|!=|[<>+\-*/])(?= )|(?<=[ (])\d+(?:\.\d+)?(?=[,;) ])")
 STATEMENT = re.compile(r"^[\w.\[\]_>-]+ [+*-]= [^;]*;$")
 SKIPPED = re.compile(
@@ -159,8 +154,10 @@ def refused(said: str, places: dict) -> list[dict]:
     return [mutant for place, mutant in places.items() if place in named]
 
 
-def draw(seed: int) -> None:
+def draw(seed: int, other: Path | None) -> None:
+    """Draws lines of this checkout; they stand in the sources of the other one too, so that both can be compared."""
     rng = random.Random(seed)
+    kept = {line.strip() for path in sources(other or ROOT) for line in path.read_text("utf-8").splitlines()}
     left: dict[tuple[str, ...], list[dict]] = {}
     drawn: list[dict] = []
 
@@ -173,7 +170,7 @@ def draw(seed: int) -> None:
 
     for rooms, quota in QUOTAS.items():
         files = [path for path in sources(ROOT) if str(path.relative_to(ROOT)).startswith(rooms)]
-        left[rooms] = [one for path in files if not GOING.search(str(path)) for one in candidates(path)]
+        left[rooms] = [one for path in files for one in candidates(path) if one["line"] in kept]
         rng.shuffle(left[rooms])
         for _ in range(quota):
             drawn.append(next_of(rooms))
@@ -241,7 +238,9 @@ def run(only: list[int], seconds: int) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("draw").add_argument("seed", type=int)
+    draws = commands.add_parser("draw")
+    draws.add_argument("seed", type=int)
+    draws.add_argument("other", type=Path, nargs="?", help="a checkout whose sources have the same lines")
     runs = commands.add_parser("run")
     runs.add_argument("numbers", type=int, nargs="*", help="only these mutants")
     runs.add_argument(
@@ -249,7 +248,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     if options.command == "draw":
-        draw(options.seed)
+        draw(options.seed, options.other)
     else:
         sys.exit(run(options.numbers, options.seconds))
 
