@@ -135,7 +135,6 @@ struct MeasureOptions {
   int critical_max = 128;
   double critical_level = 0.01;
   bool unit_sphere = true;  // measure separability on x scaled to the unit sphere
-  int expected_draws = 0;   // if > 0, check the expected distance by Monte Carlo
   std::uint64_t seed = 0;
   // The scan's change, which the group "counterfactual" measures: the normalizer, or a pattern that
   // hides keys. A scan with both is compared with one without the pattern.

@@ -28,7 +28,6 @@ constexpr std::uint32_t row_word(std::int64_t row, int document) {
 enum class RandomDomain : std::uint32_t {
   sensitivity_direction = 1,  // for a row of a head
   sphere_points = 2,          // a = dimension, b = key position
-  monte_carlo_subset = 3,     // for a row of a head
   query_sampling = 4,         // a = document, b = position bin
   phantom = 5,
   pattern_random = 7,     // for a row of a head

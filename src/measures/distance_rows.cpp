@@ -51,7 +51,7 @@ constexpr float kInfiniteDistance = std::numeric_limits<float>::infinity();
 
 }  // namespace
 
-void DistanceMetrics::declare(MetricRegistry& metrics, const SelectionRequest& plan) {
+void DistanceMetrics::declare(MetricRegistry& metrics) {
   selected_mass = metrics.add(metric::selected_mass);
   distance = metrics.add(metric::distance);
   bound = metrics.add(metric::distance_bound);
@@ -60,11 +60,6 @@ void DistanceMetrics::declare(MetricRegistry& metrics, const SelectionRequest& p
   expected_upper = metrics.add(metric::expected_distance_upper);
   expected_context = metrics.add(metric::expected_distance_context);
   margin = metrics.add(metric::margin);
-  if (plan.draws > 0) {
-    sampled = metrics.add(metric::expected_distance_sampled);
-    sampled_variance = metrics.add(metric::expected_distance_sampled_variance);
-    metrics.add(metric::expected_distance_sampled_error);
-  }
   critical.distance = metrics.add(metric::distance_at_n);
   critical.context = metrics.add(metric::expected_distance_context_at_n);
   critical.excess = metrics.add(metric::context_excess_at_n);
@@ -87,7 +82,6 @@ void DistanceRows::measure(const RowBlock& rows, const SelectionSums& sums,
   for (Index r = 0; r < block.rows(); ++r) measure_sizes(r, sums, cross, metrics, sink);
   if (!block.space().gram->has_products()) return;
   if (block.plan().critical > 0) measure_critical(sums, metrics.critical, sink);
-  if (block.plan().draws > 0) measure_sampled(rows, block, metrics, sink);
 }
 
 std::span<float> DistanceRows::projection(const SelectionBlock::Line& line, Index row) {
@@ -192,25 +186,6 @@ void DistanceRows::measure_sizes(Index row, const SelectionSums& sums, const Cro
     sink.set(row, metrics.expected_upper, s, expected.upper);
     sink.set(row, metrics.expected_context, s, expected.context);
     sink.set(row, metrics.margin, s, distance / static_cast<double>(line.n - size));
-  }
-}
-
-void DistanceRows::measure_sampled(const RowBlock& rows, const SelectionBlock& block,
-                                   const DistanceMetrics& metrics, RowSink& sink) {
-  const HeadInput& head = *rows.head;
-  const SelectionRequest& plan = block.plan();
-  for (Index r = 0; r < block.rows(); ++r) {
-    const auto& line = block.line(r);
-    if (line.sizes == 0) continue;
-    const RandomStream random(plan.seed, RandomDomain::monte_carlo_subset,
-                              head_word(head.layer, head.head),
-                              row_word(rows.rows[r].query, head.document));
-    const auto estimates =
-        sampled_.draw(line, *block.space().gram, block.sizes_of(r), plan.draws, random);
-    for (int s = 0; s < line.sizes; ++s) {
-      sink.set(r, metrics.sampled, s, estimates[s].mean);
-      sink.set(r, metrics.sampled_variance, s, estimates[s].variance);
-    }
   }
 }
 

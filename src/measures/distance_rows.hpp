@@ -6,7 +6,6 @@
 
 #include "measures/critical.hpp"
 #include "measures/distance.hpp"
-#include "measures/sampled.hpp"
 #include "measures/selection_sums.hpp"
 
 namespace headgauge {
@@ -15,10 +14,9 @@ namespace headgauge {
 struct DistanceMetrics {
   MetricHandle selected_mass, distance, bound, bound_paper;
   MetricHandle expected, expected_upper, expected_context, margin;
-  MetricHandle sampled, sampled_variance;  // only with draws
   CriticalMetrics critical;
   // Declares these and the derived metrics of the group; their dims must have been named.
-  void declare(MetricRegistry& metrics, const SelectionRequest& plan);
+  void declare(MetricRegistry& metrics);
 };
 
 // Measures one block of rows after another; each thread has its own.
@@ -34,8 +32,6 @@ class DistanceRows {
   void measure_sizes(Index row, const SelectionSums& sums, const CrossDistance& cross,
                      const DistanceMetrics& metrics, RowSink& sink);
   void measure_critical(const SelectionSums& sums, const CriticalMetrics& metrics, RowSink& sink);
-  void measure_sampled(const RowBlock& rows, const SelectionBlock& block,
-                       const DistanceMetrics& metrics, RowSink& sink);
   // Returns <x_j, Y> / |x_j| by column of a row's panels; +inf if the column is not a key.
   std::span<float> projection(const SelectionBlock::Line& line, Index row);
 
@@ -47,7 +43,6 @@ class DistanceRows {
   std::vector<PrefixDistances> prefixes_;
   AlignedVector<float> context_vectors_;  // Y, rows x dimension
   CrossDistance::Scratch scratch_;
-  SampledDistances sampled_;
 };
 
 }  // namespace headgauge

@@ -27,7 +27,6 @@ struct SelectionRequest {
   bool separability = true;
   bool unit_sphere = true;  // separability on x / |x|
   bool bounds = true;       // measure the bounds of distance and separability
-  int draws = 0;            // random sets per row to check the expected distance
   std::uint64_t seed = 0;
   Index count() const { return shares.empty() ? std::ssize(sizes) : std::ssize(shares); }
   int depth() const {

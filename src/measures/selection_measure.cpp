@@ -62,7 +62,6 @@ SelectionRequest make_plan(const MeasureOptions& options, SelectionGroups groups
   plan.separability = groups.separability || groups.coverage;
   plan.bounds = groups.keys == Keys::all;
   plan.unit_sphere = options.unit_sphere;
-  plan.draws = options.expected_draws;
   plan.seed = options.seed;
   return plan;
 }
@@ -151,7 +150,6 @@ class SelectionMeasure : public Measure {
   std::span<const double> closest_keys(const Visibility& visibility, ThreadPool& pool);
   void use_moments(const Visibility& visibility);
   void tell_left_out(Results& results) const;
-  void derive_sampled_error(std::span<const LayerStatistics* const> layers, Results& results) const;
   void measure_separability(const RowBlock& rows, int slot, RowSink& sink);
   double equal_pairs(const Row& row, std::vector<int>& copies) const;
   // Return M and delta^2 of Assumption 2 for a row.
@@ -215,7 +213,7 @@ void SelectionMeasure::declare(MetricRegistry& metrics) {
     std::vector<double> sizes(plan_.critical);
     std::iota(sizes.begin(), sizes.end(), 1.0);
     metrics.coord("critical_size", std::move(sizes));
-    distance_.declare(metrics, plan_);
+    distance_.declare(metrics);
   }
   if (groups_.keys != Keys::all) return separability_.declare_on(groups_.keys, metrics);
   if (groups_.separability) separability_.declare(metrics);
@@ -387,7 +385,6 @@ void SelectionMeasure::measure_separability(const RowBlock& rows, int slot, RowS
 void SelectionMeasure::derive(std::span<const LayerStatistics* const> layers, Results& results) {
   if (groups_.proportion || groups_.keys != Keys::all) return;
   if (groups_.distance) derive_critical(layers, distance_.critical, options_, results);
-  if (groups_.distance && plan_.draws > 0) derive_sampled_error(layers, results);
   if (left_out_) tell_left_out(results);
   if (coverage_) coverage_->derive(results);
 }
@@ -395,9 +392,6 @@ void SelectionMeasure::derive(std::span<const LayerStatistics* const> layers, Re
 void SelectionMeasure::tell_left_out(Results& results) const {
   std::vector<std::string> names;
   if (groups_.distance) names = {"critical N", metric::distance_bound_paper};
-  if (groups_.distance && plan_.draws > 0) {
-    names.emplace_back("the check of the expected distance by MeasureOptions::expected_draws");
-  }
   if (groups_.separability) {
     names.insert(names.end(), {metric::separability_null_lower, metric::mean_cosine});
   }
@@ -406,19 +400,6 @@ void SelectionMeasure::tell_left_out(Results& results) const {
       "The products of all vectors x would not fit in memory. Left out: {}.{}",
       fmt::join(names, ", "),
       groups_.distance ? " distance_bound uses only the simpler of its two bounds." : ""));
-}
-
-// Derives the Monte-Carlo error of the mean: draws of different rows are independent.
-void SelectionMeasure::derive_sampled_error(std::span<const LayerStatistics* const> layers,
-                                            Results& results) const {
-  const std::vector<int> heads = coordinate_numbers(results, "head");
-  LabelledArray& metric = add_declared(results, metric::expected_distance_sampled_error);
-  metric.each([&](std::span<const Index> cell, std::size_t at) {
-    const Estimate variance =
-        layers[cell[0]]->at(distance_.sampled_variance, heads[cell[1]], cell[2], cell[3]);
-    if (variance.rows == 0) return;
-    metric.values[at] = std::sqrt(variance.value / static_cast<double>(variance.rows));
-  });
 }
 
 std::size_t SelectionMeasure::bytes(const SourceInfo& source, Index longest) const {

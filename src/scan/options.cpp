@@ -149,16 +149,6 @@ std::vector<Option> details(MeasureOptions& o) {
        .form = "true|false",
        .group = option_group::critical,
        .help = "Separability on vectors scaled to length 1, as the theorem assumes (default {})"},
-      {.member = "MeasureOptions::expected_draws",
-       .value = &o.expected_draws,
-       .form = "K",
-       .group = option_group::critical,
-       .help = "Check the expected distance against this many random sets per row (default {}: "
-               "off)",
-       .details = "Gives `expected_distance_sampled` and its error, "
-                  "[formats.md](formats.md#metrics). The error of a single row is unreliable if "
-                  "one key dominates the row: look at means, or draw more",
-       .least = 0},
   };
 }
 

@@ -92,37 +92,3 @@ class Dumps(AgreementTest):
     def test_with_values(self) -> None:
         values = {f"layers.{layer}.v": self.draw(4, 80, 5) for layer in (0, 1)}
         self.assertIn("distance", self.agree("--x", "value", **values))
-
-
-class Sampled(CommandTest):
-    """--expected-draws, which the reference does not know: the samples lie between the bounds."""
-
-    def test_expected_draws(self) -> None:
-        self.tiny(123)
-        arguments = ("scan", "model", "--tokens", "ids.txt", "--measures", "distance", "--json")
-        options = ("--lengths", "64,123", "--top-n", "1,5,20", "--critical-max", 2)
-        drawn = json.loads(self.succeed(*arguments, *options, "--expected-draws", 200).out)
-        self.assertEqual(drawn["settings"]["expected_draws"], 200)
-        metrics = drawn["metrics"]
-        names = ("expected_distance", "expected_distance_sampled",
-                 "expected_distance_sampled_error", "expected_distance_upper")  # fmt: skip
-        for name in names:
-            self.assertEqual(metrics[name]["dims"], ["layer", "head", "length", "top_n"], name)
-        cells = 0
-        for layer in range(2):
-            for head in range(4):
-                for length in range(2):
-                    for size in range(3):
-                        lower, mean, error, upper = (
-                            metrics[name]["values"][layer][head][length][size] for name in names
-                        )
-                        cells += 1
-                        self.assertGreater(error, 0)
-                        self.assertGreaterEqual(mean + 4 * error, lower)
-                        self.assertLessEqual(mean - 4 * error, upper)
-        self.assertEqual(cells, 48)
-        # They are drawn only when asked for, and then change nothing else.
-        without = json.loads(self.succeed(*arguments, *options).out)["metrics"]
-        self.assertNotIn("expected_distance_sampled", without)
-        for name, metric in without.items():
-            self.assertEqual(metric, metrics[name], name)

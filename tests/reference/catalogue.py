@@ -28,8 +28,6 @@ NEEDS_POINTS = {file["group"] for file in FILES if file.get("needs") == "x"}
 # Metrics that an option adds, and the groups of a comparison, of converge and of reproduce: other
 # tests hold those to their definitions.
 ELSEWHERE = {
-    "expected_distance_sampled": "tests/measures/expected_test.cpp",
-    "expected_distance_sampled_error": "tests/measures/expected_test.cpp",
     "proportion": "tests/measures/selection_test.cpp",
     "counterfactual": "tests/agreement/test_compare.py",
     "convergence": "tests/agreement/test_converge.py",

@@ -156,7 +156,6 @@ TEST(ScanPattern, TheFirstKeysWeightIsNothingWhereItIsHidden) {
 TEST(ScanPattern, AWindowHasTheBitsOfASlidingWindow) {
   PairOfHeads window(Visibility::sliding_window(40)), masked;
   ScanOptions options = options_with("none");
-  options.measure.expected_draws = 3;
   Results a = scan(window, options);
   options.pattern = "window:size=40";
   const Results b = scan(masked, options);
