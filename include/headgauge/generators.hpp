@@ -24,15 +24,12 @@ std::span<const TaskInfo> task_infos();
 // Throws UsageError, which begins with `where`, for an unknown name.
 const TaskInfo& find_task(const std::string& name, const std::string& where = "task");
 
-enum class TaskValues { numbers, words, uuids };
-
 struct TaskOptions {
   std::string task;  // the name of a TaskInfo
   int length = 512;  // tokens of a prompt with its answer
   int cases = 100;
   Texts text = {};  // what facts are hidden in; empty: short neutral sentences
-  TaskValues values = TaskValues::numbers;  // what keys are asked for: `keys`, `values`
-  int items = 0;  // keys of `keys`, values of `values`, variables of `trace`; 0: 4, 2, 3
+  int items = 0;    // keys of `keys`; 0: 4
   std::uint64_t seed = 0;
 };
 

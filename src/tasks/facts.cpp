@@ -1,4 +1,4 @@
-// Tasks of facts in a haystack: `copy`, `passkey`, `keys`, `values` and `trace`.
+// Tasks of facts in a haystack: `copy`, `passkey` and `keys`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +14,7 @@ namespace headgauge {
 namespace {
 
 constexpr Index kDigits = 5;     // of a number
+constexpr Index kKeys = 4;       // without TaskOptions::items
 constexpr Index kCue = 16;       // words of a passage that are said again in the prompt
 constexpr Index kContinued = 8;  // words of a passage that are the answer
 
@@ -61,16 +62,7 @@ std::string digits(Draws& draws) {
   return text;
 }
 
-std::string uuid(Draws& draws) {
-  std::string text = " ";
-  for (const Index size : {8, 4, 4, 4, 12}) {
-    if (text.size() > 1) text += '-';
-    for (Index i = 0; i < size; ++i) text += "0123456789abcdef"[draws.below(16)];
-  }
-  return text;
-}
-
-// Draws nouns and values, each different from those before.
+// Draws nouns and numbers, each different from those before.
 class Distinct {
  public:
   explicit Distinct(Draws& draws) : draws_(draws) {}
@@ -78,11 +70,8 @@ class Distinct {
   std::string noun() {
     return fresh([&] { return draws_.one_of(nouns()); });
   }
-  std::string value(TaskValues kind) {
-    return fresh([&] {
-      if (kind == TaskValues::words) return " " + draws_.one_of(nouns());
-      return kind == TaskValues::uuids ? uuid(draws_) : digits(draws_);
-    });
+  std::string number() {
+    return fresh([&] { return digits(draws_); });
   }
 
  private:
@@ -90,19 +79,13 @@ class Distinct {
   std::string fresh(const Draw& draw) {
     for (;;) {
       std::string text = draw();
-      // A noun is not a key and a value at once.
-      if (taken_.insert(text.substr(text.find_first_not_of(' '))).second) return text;
+      if (taken_.insert(text).second) return text;
     }
   }
 
   Draws& draws_;
   std::set<std::string> taken_;
 };
-
-const char* name_of(TaskValues kind) {
-  if (kind == TaskValues::words) return "word";
-  return kind == TaskValues::uuids ? "uuid" : "number";
-}
 
 // A task whose facts stand in a haystack.
 class FactTask : public TaskGenerator {
@@ -127,9 +110,6 @@ class FactTask : public TaskGenerator {
   virtual Scene scene(Draws& draws, std::vector<TokenIds>& secrets) const = 0;
 
   const TaskOptions& options() const { return material_.options; }
-  Index items(Index otherwise) const {
-    return material_.options.items > 0 ? material_.options.items : otherwise;
-  }
   const Sentences& sentences() const { return sentences_; }
   const TaskMaterial& material() const { return material_; }
 
@@ -183,17 +163,17 @@ class KeysTask final : public FactTask {
 
   Scene scene(Draws& draws, std::vector<TokenIds>& secrets) const override {
     Distinct distinct(draws);
-    const std::string kind = name_of(options().values);
+    const Index items = options().items > 0 ? options().items : kKeys;
     Scene scene;
-    for (Index i = 0; i < items(4); ++i) {
-      const std::string key = fmt::format("special {} of the {}", kind, distinct.noun());
+    for (Index i = 0; i < items; ++i) {
+      const std::string key = "special number of the " + distinct.noun();
       const std::string before = "The " + key + " is";
-      const std::string text = distinct.value(options().values);
+      const std::string text = distinct.number();
       const TokenIds value = sentences().value(text);
       secrets.push_back(value);
       TokenIds fact = sentences().fact(before, value, ".");
       if (i > 0) {
-        scene.groups.push_back({std::move(fact)});
+        scene.others.push_back(std::move(fact));
         continue;
       }
       scene.asked = std::move(fact);
@@ -201,70 +181,7 @@ class KeysTask final : public FactTask {
       scene.source = before + text + ".";
       scene.question = sentences().on_new_line(fmt::format("What is the {}? {}", key, before));
     }
-    secrets.resize(1);  // the values of the others stay in the control
-    return scene;
-  }
-};
-
-class ValuesTask final : public FactTask {
-  using FactTask::FactTask;
-
-  Scene scene(Draws& draws, std::vector<TokenIds>& secrets) const override {
-    Distinct distinct(draws);
-    const std::string kind = name_of(options().values), noun = distinct.noun();
-    const std::string before = fmt::format("The special {} of the {} is", kind, noun);
-    Scene scene;
-    std::string answer;
-    for (Index i = 0; i < items(2); ++i) {
-      const std::string text = distinct.value(options().values);
-      const TokenIds value = sentences().value(text);
-      secrets.push_back(value);
-      if (i == 0) {
-        scene.asked = sentences().fact(before, value, ".");
-        scene.source = before + text + ".";
-      } else {
-        scene.following.push_back(sentences().fact(before, value, "."));
-      }
-      answer += (i == 0 ? "" : ",") + text;
-    }
-    scene.answer = sentences().value(answer);
-    scene.question = sentences().on_new_line(
-        fmt::format("In order of appearance, the special {}s of the {} are", kind, noun));
-    return scene;
-  }
-};
-
-class TraceTask final : public FactTask {
-  using FactTask::FactTask;
-
-  // Returns the statements of a chain: a number for the first variable, which the others copy.
-  std::vector<TokenIds> chain(Distinct& distinct, const std::string& number, std::string& first,
-                              std::string& last) const {
-    std::vector<TokenIds> statements;
-    std::string value = number;
-    for (Index i = 0; i < items(3); ++i) {
-      last = distinct.noun();
-      const std::string before = last + " =";
-      statements.push_back(sentences().fact(before, sentences().value(value), ""));
-      if (i == 0) first = before + value;
-      value = " " + last;
-    }
-    return statements;
-  }
-
-  Scene scene(Draws& draws, std::vector<TokenIds>& secrets) const override {
-    Distinct distinct(draws);
-    const std::string number = distinct.value(TaskValues::numbers);
-    Scene scene;
-    std::string first, last;
-    scene.following = chain(distinct, number, scene.source, last);
-    scene.asked = std::move(scene.following.front());
-    scene.following.erase(scene.following.begin());
-    std::string ignored;
-    scene.groups.push_back(chain(distinct, distinct.value(TaskValues::numbers), first, ignored));
-    scene.answer = sentences().value(number);
-    scene.question = sentences().on_new_line(fmt::format("The number in {} is", last));
-    secrets = {scene.answer};
+    secrets.resize(1);  // the numbers of the others stay in the control
     return scene;
   }
 };
@@ -274,7 +191,5 @@ class TraceTask final : public FactTask {
 const TaskMaker make_copy_task = make_task<CopyTask>;
 const TaskMaker make_passkey_task = make_task<PasskeyTask>;
 const TaskMaker make_keys_task = make_task<KeysTask>;
-const TaskMaker make_values_task = make_task<ValuesTask>;
-const TaskMaker make_trace_task = make_task<TraceTask>;
 
 }  // namespace headgauge

@@ -37,7 +37,7 @@ std::unique_ptr<TaskGenerator> make_task(const TaskMaterial& material,
                                          const std::stop_token& stop) {
   return std::make_unique<Task>(material, stop);
 }
-extern const TaskMaker make_copy_task, make_passkey_task, make_keys_task, make_values_task,
-    make_trace_task, make_replay_task, make_repeats_task;
+extern const TaskMaker make_copy_task, make_passkey_task, make_keys_task, make_replay_task,
+    make_repeats_task;
 
 }  // namespace headgauge

@@ -19,7 +19,6 @@ constexpr int kMostTries = 1000;  // of a case whose tokens are too many, or hav
 struct Kind {
   TaskInfo info;
   TaskMaker make;
-  bool takes_values = false;
   bool takes_items = false;
   bool of_ids = false;  // random tokens, which another tokenization of their text may merge
 };
@@ -35,16 +34,6 @@ const std::vector<Kind>& kinds() {
       {{"keys", "find the value of one key among several",
         "RULER, niah_multikey (Hsieh et al. 2024)"},
        make_keys_task,
-       true,
-       true},
-      {{"values", "list all values of a key", "RULER, niah_multivalue (Hsieh et al. 2024)"},
-       make_values_task,
-       true,
-       true},
-      {{"trace", "follow a chain of variables to its number",
-        "RULER, variable tracking (Hsieh et al. 2024)"},
-       make_trace_task,
-       false,
        true},
       {{"replay", "say on the beginning of a text at its end",
         "induction heads (Olsson et al. 2022), on natural text"},
@@ -72,20 +61,9 @@ const Kind& kind_of(const std::string& name, const std::string& where) {
 
 // Throws for an option that the task would ignore.
 void refuse_idle(const Kind& kind, const TaskOptions& options) {
-  const auto refuse = [&](const char* member, const auto& takes) {
-    std::vector<std::string> takers;
-    for (const Kind& one : kinds()) {
-      if (takes(one)) takers.push_back(one.info.name);
-    }
-    throw UsageError(fault(member, fmt::format("one of {}", fmt::join(takers, ", ")),
-                           kind.info.name, "leave one of the two out"));
-  };
-  if (!kind.takes_values && options.values != TaskValues::numbers) {
-    refuse("TaskOptions::values", std::mem_fn(&Kind::takes_values));
-  }
-  if (!kind.takes_items && options.items > 0) {
-    refuse("TaskOptions::items", std::mem_fn(&Kind::takes_items));
-  }
+  if (kind.takes_items || options.items == 0) return;
+  throw UsageError(fault("TaskOptions::items", "the task keys", kind.info.name,
+                         "leave one of the two out"));
 }
 
 // Returns the part of the distances that each case has: all parts once, and evenly in any run of

@@ -8,37 +8,15 @@
 namespace headgauge {
 namespace {
 
-using Group = std::vector<TokenIds>;
-
-Index size_of(const Group& group) {
-  return std::accumulate(group.begin(), group.end(), Index{0},
+Index size_of(const std::vector<TokenIds>& facts) {
+  return std::accumulate(facts.begin(), facts.end(), Index{0},
                          [](Index sum, const TokenIds& ids) { return sum + std::ssize(ids); });
 }
 
-Index size_of(const std::vector<Group>& groups) {
-  return std::accumulate(groups.begin(), groups.end(), Index{0},
-                         [](Index sum, const Group& group) { return sum + size_of(group); });
-}
-
-// A fact and whether the control has other tokens in its place.
-struct Fact {
-  TokenIds ids;
-  bool left_out = false;
-};
-
-// Returns the facts of all groups, shuffled; the facts of a group keep their order.
-std::vector<Fact> mixed(std::vector<std::pair<Group, bool>> groups, Draws& draws) {
-  std::vector<Fact> facts;
-  std::vector<std::size_t> turns;  // the group of each fact
-  for (std::size_t g = 0; g < groups.size(); ++g)
-    turns.insert(turns.end(), groups[g].first.size(), g);
-  for (Index left = std::ssize(turns); left > 1; --left) {
-    std::swap(turns[static_cast<std::size_t>(left - 1)],
-              turns[static_cast<std::size_t>(draws.below(left))]);
-  }
-  std::vector<std::size_t> next(groups.size(), 0);
-  for (const std::size_t g : turns) {
-    facts.push_back({std::move(groups[g].first[next[g]++]), groups[g].second});
+std::vector<TokenIds> shuffled(std::vector<TokenIds> facts, Draws& draws) {
+  for (Index left = std::ssize(facts); left > 1; --left) {
+    std::swap(facts[static_cast<std::size_t>(left - 1)],
+              facts[static_cast<std::size_t>(draws.below(left))]);
   }
   return facts;
 }
@@ -55,11 +33,10 @@ class Composer {
     append(one_.prompt, ids);
     append(one_.control, ids);
   }
-  // `more`: Place::more_control.
-  void add_fact(const Fact& fact, Index more = 0) {
-    append(one_.prompt, fact.ids);
-    const Index count = std::max<Index>(std::ssize(fact.ids) + more, 0);
-    append(one_.control, fact.left_out ? replacement_.take(count) : fact.ids);
+  // Adds the fact that is asked for; the control has `more` tokens beyond its size in its place.
+  void add_asked(const TokenIds& fact, Index more) {
+    append(one_.prompt, fact);
+    append(one_.control, replacement_.take(std::max<Index>(std::ssize(fact) + more, 0)));
   }
   void add_hay(Index count) {
     const std::span<const int> tokens = hay_.take(count);
@@ -67,14 +44,14 @@ class Composer {
     append(one_.control, tokens);
   }
   // Spreads facts at random over `count` tokens of the haystack.
-  void add_spread(const std::vector<Fact>& facts, Index count, Draws& draws) {
+  void add_spread(const std::vector<TokenIds>& facts, Index count, Draws& draws) {
     std::vector<Index> cuts;
     for (std::size_t i = 0; i < facts.size(); ++i) cuts.push_back(draws.below(count + 1));
     std::ranges::sort(cuts);
     Index at = 0;
     for (std::size_t i = 0; i < facts.size(); ++i) {
       add_hay(cuts[i] - std::exchange(at, cuts[i]));
-      add_fact(facts[i]);
+      add(facts[i]);
     }
     add_hay(count - at);
   }
@@ -85,15 +62,15 @@ class Composer {
 };
 
 Index fixed_size(const Scene& scene) {
-  return std::ssize(scene.opening) + std::ssize(scene.asked) + size_of(scene.following) +
-         size_of(scene.groups) + std::ssize(scene.question) + std::ssize(scene.answer);
+  return std::ssize(scene.opening) + std::ssize(scene.asked) + size_of(scene.others) +
+         std::ssize(scene.question) + std::ssize(scene.answer);
 }
 
-// Haystack without which a group of distractors might fit on neither side.
+// Haystack without which one of the other facts might fit on neither side.
 Index least_hay(const Scene& scene) {
-  Index most = 0;
-  for (const Group& group : scene.groups) most = std::max(most, size_of(group));
-  return std::max<Index>(most, 1);
+  Index most = 1;
+  for (const TokenIds& fact : scene.others) most = std::max(most, std::ssize(fact));
+  return most;
 }
 
 }  // namespace
@@ -105,22 +82,21 @@ Index least_length(const Scene& scene) {
 TaskCase hide(const Scene& scene, Index length, const Haystack& haystack, const Place& place,
               Draws& draws) {
   const Index hay = std::max(length + place.more - fixed_size(scene), least_hay(scene));
-  const Index replaced = std::ssize(scene.asked) + size_of(scene.following);
+  const Index replaced = std::ssize(scene.asked);
   const Index count = hay + replaced + std::max<Index>(place.more_control, 0);
   const Hay tokens =
       haystack.piece(count, length - fixed_size(scene) + replaced, place.number, draws);
 
-  // Tokens of haystack and distractors that are to stand behind the fact, and before it.
-  Index behind = place.between(0, hay + size_of(scene.groups));
-  Index before = hay + size_of(scene.groups) - behind;
-  std::vector<std::pair<Group, bool>> groups_before, groups_behind;
-  groups_behind.emplace_back(scene.following, true);
-  for (const Group& group : scene.groups) {
-    const Index size = size_of(group);
+  // Tokens of haystack and other facts that are to stand behind the fact, and before it.
+  Index behind = place.between(0, hay + size_of(scene.others));
+  Index before = hay + size_of(scene.others) - behind;
+  std::vector<TokenIds> facts_before, facts_behind;
+  for (const TokenIds& fact : scene.others) {
+    const Index size = std::ssize(fact);
     const bool drawn_behind = draws.below(behind + before) < behind;
     const bool is_behind = drawn_behind ? behind >= size : before < size;
     (is_behind ? behind : before) -= size;
-    (is_behind ? groups_behind : groups_before).emplace_back(group, false);
+    (is_behind ? facts_behind : facts_before).push_back(fact);
   }
 
   TaskCase one;
@@ -128,10 +104,10 @@ TaskCase hide(const Scene& scene, Index length, const Haystack& haystack, const 
   one.source = scene.source;
   Composer composer(one, tokens, hay);
   composer.add(scene.opening);
-  composer.add_spread(mixed(std::move(groups_before), draws), before, draws);
+  composer.add_spread(shuffled(std::move(facts_before), draws), before, draws);
   const Index from = std::ssize(one.prompt) + scene.asked_from;
-  composer.add_fact({scene.asked, true}, place.more_control);
-  composer.add_spread(mixed(std::move(groups_behind), draws), behind, draws);
+  composer.add_asked(scene.asked, place.more_control);
+  composer.add_spread(shuffled(std::move(facts_behind), draws), behind, draws);
   composer.add(scene.question);
   one.distance = std::ssize(one.prompt) - from;
   return one;

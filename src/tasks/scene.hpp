@@ -32,9 +32,7 @@ struct Scene {
   TokenIds opening;                 // special tokens before the text
   TokenIds asked;                   // the fact with the answer
   Index asked_from = 0;             // index in `asked` of the first token of the source
-  std::vector<TokenIds> following;  // further facts that the answer needs, which stand behind it
-  // Distractors: the facts of a group keep their order and are all before `asked` or all behind it.
-  std::vector<std::vector<TokenIds>> groups;
+  std::vector<TokenIds> others;     // facts that are not asked for
   TokenIds question, answer;
   std::string source;
 };
@@ -44,7 +42,7 @@ Index least_length(const Scene& scene);
 
 // Hides the facts in so many tokens of the haystack that prompt and answer have `length` tokens,
 // which is at least least_length(), but for Place::more. In the control, further tokens of the
-// haystack replace `asked` and `following`.
+// haystack replace `asked`.
 TaskCase hide(const Scene& scene, Index length, const Haystack& haystack, const Place& place,
               Draws& draws);
 

@@ -10,7 +10,7 @@ from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE, CommandTest
 from tests.places import ROOT
 
 DEMO = ROOT / "demo/model"
-TASKS = ("copy", "passkey", "keys", "values", "trace", "replay", "repeats")
+TASKS = ("copy", "passkey", "keys", "replay", "repeats")
 KEYS = "task prompt answer control source distance prompt_text answer_text tokenizer".split()
 TEXTS = ("prompt_text", "answer_text")
 
@@ -58,9 +58,8 @@ class Oracle(TaskTest):
         self.assertTrue(behind.startswith(case["source"]), behind)
         self.assertEqual(behind.count(case["source"]), 1)
         self.assertNotIn(case["source"], self.text(control))
-        for part in asked.split(",") if task == "values" else [asked]:
-            self.assertEqual((said + "\n").count(part), 1, part)
-            self.assertNotIn(part, self.text(control))
+        self.assertEqual((said + "\n").count(asked), 1, asked)
+        self.assertNotIn(asked, self.text(control))
         # The control differs in the source, and nowhere before it.
         at = len(prompt) - case["distance"]
         same = next(k for k, (a, b) in enumerate(zip(prompt, control, strict=True)) if a != b)
@@ -83,18 +82,11 @@ class Oracle(TaskTest):
 
     def test_of_what_answers_it(self) -> None:
         """A reader of the text alone finds the answers, and none in the controls."""
-        for case in self.make("keys", "--cases", 10, "--values", "words"):
+        for case in self.make("keys", "--cases", 10, "--items", 8):
             question = case["prompt_text"].rpartition("? ")[2]
             answers = re.findall(re.escape(question) + r"( \w+)\.", case["prompt_text"])
             self.assertEqual(answers, [case["answer_text"]])
             self.assertEqual(re.findall(re.escape(question) + r"( \w+)\.", self.text(case["control"])), [])
-        for case in self.make("trace", "--cases", 10):
-            lines = re.findall(r"^(\w+) = (\w+)$", case["prompt_text"], re.MULTILINE)
-            values = dict(lines)
-            asked = re.search(r"(\w+) is$", case["prompt_text"])[1]
-            while asked in values:
-                asked = values[asked]
-            self.assertEqual(" " + asked, case["answer_text"])
 
     def test_the_sum_of_the_tokenizer(self) -> None:
         whole = re.compile("\ufffd")
@@ -111,7 +103,7 @@ class Options(TaskTest):
     def test_the_same_seed_writes_the_same_bytes(self) -> None:
         files = []
         for seed in (0, 0, 1):
-            self.make("trace", "--cases", 5, "--seed", seed)
+            self.make("keys", "--cases", 5, "--seed", seed)
             files.append((self.folder / "made.jsonl").read_bytes())
         self.assertEqual(files[0], files[1])
         self.assertNotEqual(files[0], files[2])
@@ -147,8 +139,7 @@ class Refused(TaskTest):
             (USAGE, f"copy {demo} --length 20", "the task copy: expected a length of at least 52"),
             (USAGE, f"copy {demo} --length 2000", "at most 1024 tokens, the model's context"),
             (USAGE, f"copy {demo} --cases 0", "--cases"),
-            (USAGE, f"copy {demo} --values words", "--values: expected one of keys, values"),
-            (USAGE, f"copy {demo} --items 3", "--items: expected one of keys, values, trace"),
+            (USAGE, f"copy {demo} --items 3", "--items: expected the task keys"),
             (BAD_INPUT, f"keys {demo} --text short.txt", "short.txt: expected a text of"),
             (BAD_INPUT, f"keys {demo} --text bad.txt", "bad.txt byte 0"),
             (BAD_INPUT, f"keys {demo} --text none.txt", "none.txt"),

@@ -28,15 +28,9 @@ std::vector<TaskCase> cases_of(const TaskOptions& options) {
   return cases;
 }
 
-// Every task, and every kind of value where there is a choice.
 std::vector<TaskOptions> every_task() {
-  std::vector<TaskOptions> all;
-  for (const TaskInfo& info : task_infos()) {
-    all.push_back({.task = info.name});
-    if (info.name != "keys" && info.name != "values") continue;
-    all.push_back({.task = info.name, .values = TaskValues::words});
-    all.push_back({.task = info.name, .length = 1024, .values = TaskValues::uuids});
-  }
+  std::vector<TaskOptions> all = {{.task = "keys", .length = 1024, .items = 9}};
+  for (const TaskInfo& info : task_infos()) all.push_back({.task = info.name});
   return all;
 }
 
@@ -91,12 +85,10 @@ TEST_P(EveryTask, HasItsSourceWhereItSays) {
 TEST_P(EveryTask, HasItsAnswerInTheSourceAlone) {
   TaskOptions options = GetParam();
   options.cases = 9;
-  const bool is_list = options.task == "values";
   for (options.seed = 0; options.seed < 4; ++options.seed) {
     for (const TaskCase& one : cases_of(options)) {
       EXPECT_EQ(count_of(one.control, one.answer), 0);
-      EXPECT_EQ(count_of(one.prompt, one.answer), is_list ? 0 : 1);
-      if (is_list) continue;
+      EXPECT_EQ(count_of(one.prompt, one.answer), 1);
       const std::vector<int> source(one.prompt.end() - one.distance, one.prompt.end());
       EXPECT_EQ(count_of(source, one.answer), 1);
       EXPECT_NE(one.source.find(decoded(one.answer)), std::string::npos);
@@ -142,7 +134,7 @@ TEST_P(EveryTask, IsTheSameForASeed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Tasks, EveryTask, ::testing::ValuesIn(every_task()), [](const auto& one) {
-  return fmt::format("{}{}", one.param.task, static_cast<int>(one.param.values));
+  return fmt::format("{}{}", one.param.task, one.param.items);
 });
 
 // What another machine must write, too.
@@ -159,7 +151,7 @@ TEST(TaskCases, HaveTheseBytes) {
 // The hand-made tokenizer puts a space before a text, and "a" and "b" that meet are one token.
 TEST(TaskCases, HaveTheTokensOfTheirText) {
   const std::string text = "a cab, a bab; " + words(400) + "\n";
-  for (const char* task : {"passkey", "keys", "values", "trace", "replay"}) {
+  for (const char* task : {"passkey", "keys", "replay"}) {
     for (const Texts& texts : {Texts(), Texts{text_of(text + text + text)}}) {
       const TaskOptions options = {.task = task, .length = 700, .cases = 12, .text = texts};
       make_task_cases(options, by_hand::tokenizer(), by_hand::kVocabulary, [&](TaskCase one) {
@@ -231,21 +223,6 @@ TEST(TaskCases, TakeAnotherPieceOfTheTextEach) {
   EXPECT_EQ(beginnings.size(), 20u);
 }
 
-TEST(TaskCases, HaveAnAnswerThatTheHaystackLacks) {
-  std::string text;
-  for (int again = 0; again < 20; ++again) {
-    for (std::size_t i = 0; i < nouns().size() / 2; ++i) text += " " + nouns()[i];
-  }
-  const TaskOptions options = {.task = "keys",
-                               .length = 800,
-                               .cases = 10,
-                               .text = {text_of(text)},
-                               .values = TaskValues::words};
-  for (const TaskCase& one : cases_of(options)) {
-    EXPECT_EQ(text.find(decoded(one.answer) + " "), std::string::npos) << decoded(one.answer);
-  }
-}
-
 TEST(TaskCases, TakeSeveralTextsInTurns) {
   const TaskOptions options = {
       .task = "passkey",
@@ -268,24 +245,15 @@ TEST(TaskCases, HaveAsManyItemsAsAskedFor) {
       ++facts;
     }
     EXPECT_EQ(facts, items + 1);  // with the beginning of the answer
-    const TaskCase values = cases_of({.task = "values", .cases = 1, .items = items}).front();
-    EXPECT_EQ(std::ranges::count(decoded(values.answer), ','), items - 1);
-    const TaskCase trace = cases_of({.task = "trace", .cases = 1, .items = items}).front();
-    EXPECT_EQ(std::ranges::count(decoded(trace.prompt), '='), 2 * items);
-    EXPECT_EQ(std::ranges::count(decoded(trace.control), '='), items);
   }
 }
 
 TEST(TaskCases, AreRefusedInOneLine) {
   EXPECT_EQ(error_of({.task = "passkeys"}),
-            "task: expected one of copy, passkey, keys, values, trace, replay, repeats, found "
+            "task: expected one of copy, passkey, keys, replay, repeats, found "
             "\"passkeys\" (did you mean passkey?); correct the name");
-  EXPECT_EQ(error_of({.task = "trace", .values = TaskValues::words}),
-            "TaskOptions::values: expected one of keys, values, found trace; leave one of the two "
-            "out");
   EXPECT_EQ(error_of({.task = "copy", .items = 3}),
-            "TaskOptions::items: expected one of keys, values, trace, found copy; leave one of the "
-            "two out");
+            "TaskOptions::items: expected the task keys, found copy; leave one of the two out");
   EXPECT_EQ(
       error_of({.task = "copy", .length = 51}),
       "the task copy: expected a length of at least 52 tokens, found 51; give a longer length");
