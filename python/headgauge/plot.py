@@ -33,7 +33,7 @@ class Plot:
         these dims, its first other dims are used. `options`: labels of further dims, and arguments
         of Axes.imshow."""
         metric = self._results[name]
-        picked = self._named([metric], length, options)
+        picked = self._named(metric, length, options)
         free = [dim for dim in metric.dims if dim not in picked]
         down, across = [*free, None, None][:2]
         values, where = self._pick(metric, free[:2], picked)
@@ -72,7 +72,7 @@ class Plot:
             raise UsageError(
                 f"{name}: expected a metric of layer, head and length or step, found {', '.join(metric.dims) or 'no dims'}"
             )
-        picked = self._named([metric], None, options)
+        picked = self._named(metric, None, options)
         values, where = self._pick(metric, kept, picked)
         ax = _axes(ax)
         lengths = np.asarray(self._results.coords[along], dtype=float)
@@ -99,44 +99,14 @@ class Plot:
         ax.legend()
         return ax
 
-    def scatter(
-        self,
-        x: MetricName | str,
-        y: MetricName | str,
-        *,
-        length: float | None = None,
-        ax: Axes | None = None,
-        **options: Any,
-    ) -> Axes:
-        """Draws two metrics against each other at one length, with a point for each head.
-        `options`: labels of further dims, and arguments of Axes.scatter."""
-        metrics = (self._of_heads(x), self._of_heads(y))
-        picked = self._named(metrics, length, options)
-        points = [self._pick(metric, ["layer", "head"], picked) for metric in metrics]
-        ax = _axes(ax)
-        ax.scatter(*(values.ravel() for values, _ in points), **options)
-        for axis, metric, (_, where) in zip((ax.xaxis, ax.yaxis), metrics, points, strict=True):
-            axis.set_label_text(f"{metric.title}{where} ({metric.unit})")
-        return ax
-
-    def _of_heads(self, name: str) -> Metric:
-        metric = self._results[name]
-        if not metric.of_heads:
-            raise UsageError(
-                f"{name}: expected a metric of heads, found one of {', '.join(metric.dims) or 'no dims'}"
-            )
-        return metric
-
-    def _named(
-        self, metrics: Sequence[Metric], length: float | None, options: dict[str, Any]
-    ) -> dict[str, Any]:
+    def _named(self, metric: Metric, length: float | None, options: dict[str, Any]) -> dict[str, Any]:
         """Removes the labels of dims from `options` and returns them."""
         picked = {} if length is None else {"length": length}
-        known = dict.fromkeys(dim for metric in metrics for dim in metric.dims)
-        for dim in [name for name in options if name in known or name in self._results.coords]:
-            if dim not in known:
-                names = " and ".join(metric.name for metric in metrics)
-                raise UsageError(f"{names}: expected labels of {', '.join(known)}, found one of {dim}")
+        for dim in [name for name in options if name in metric.dims or name in self._results.coords]:
+            if dim not in metric.dims:
+                raise UsageError(
+                    f"{metric.name}: expected labels of {', '.join(metric.dims)}, found one of {dim}"
+                )
             picked[dim] = options.pop(dim)
         return picked
 

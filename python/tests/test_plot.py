@@ -104,8 +104,6 @@ class PlotTest(ResultsTest):
         np.testing.assert_array_equal(by_name.images[0].get_array(), compared["entropy"].values[:, :, 1, 0])
         (line,) = plot.curve(name, [(2, 3)], top_n=5).lines
         np.testing.assert_array_equal(line.get_ydata(), metric.values[2, 3, :, place])
-        points = plot.scatter("entropy", name, length=32, top_n=5).collections[0].get_offsets()
-        np.testing.assert_array_equal(points[:, 1], metric.values[..., 0, place].ravel())
 
     def test_long_lengths_are_written_out(self):
         results = self.crafted(lambda document: document["coords"].update(length=[32, 1048576]))
@@ -125,8 +123,6 @@ class PlotTest(ResultsTest):
 
     def test_what_cannot_be_drawn_is_refused(self):
         plot = self.results.plot
-        with self.assertRaisesRegex(errors.UsageError, "^critical_n: expected a metric of heads"):
-            plot.scatter("critical_n", "entropy")
         with self.assertRaisesRegex(
             errors.UsageError, "^loss: expected a metric of layer, head and length or step, found"
         ):
@@ -140,4 +136,4 @@ class PlotTest(ResultsTest):
         with self.assertRaisesRegex(errors.UsageError, "^head: expected one of"):
             plot.curve("entropy", [(0, 99)])
         with self.assertRaises(KeyError):
-            plot.scatter("entropy", "nonesuch")
+            plot.map("nonesuch")
