@@ -248,7 +248,6 @@ void add_measures(CLI::App& parent, Action& action) {
   add_options(*command, {{.member = "MeasuresCommand::group",
                           .value = group.get(),
                           .form = "GROUP",
-                          .group = "",
                           .help = "List only the metrics of this group"},
                          json_option(*json)});
   command->get_option("--group")->excludes(one);

@@ -133,11 +133,7 @@ nlohmann::ordered_json declared_options() {
 }
 
 Option json_option(bool& json) {
-  return {.member = "OutputOptions::json",
-          .value = &json,
-          .form = "",
-          .group = "",
-          .help = "Print JSON"};
+  return {.member = "OutputOptions::json", .value = &json, .form = "", .help = "Print JSON"};
 }
 
 std::vector<Option> only(std::vector<Option> options, const std::vector<std::string>& names) {

@@ -35,14 +35,12 @@ std::vector<Option> own_options(ReportCommand& o) {
   return {{.member = "ReportCommand::format",
            .value = &o.format,
            .form = "html|svg",
-           .group = "",
            .help = "html (the default): one page with everything in it, which opens offline; svg: "
                    "each standard figure as a file",
            .details = "No browser is needed for `svg`"},
           {.member = "ReportCommand::out",
            .value = &o.out,
            .form = "PATH",
-           .group = "",
            .help = "Path to write: a file for html (default report.html next to RESULTS), a folder "
                    "for svg (default figures next to RESULTS)",
            .details = "`html` takes a folder too",
@@ -50,7 +48,6 @@ std::vector<Option> own_options(ReportCommand& o) {
           {.member = "ReportCommand::quiet",
            .value = &o.quiet,
            .form = "",
-           .group = "",
            .help = "Print only errors"}};
 }
 

@@ -24,21 +24,20 @@ struct ScanCommand {
 };
 
 std::vector<Option> table_options(ScanCommand& o) {
-  return {
-      top_option(o.top),
-      {.member = "ScanCommand::all",
-       .value = &o.all,
-       .form = "",
-       .group = option_group::output,
-       .help = "Show every head in its own row, even if the model has more than 60 heads",
-       .decides = false},
-      {.member = "ScanCommand::sort",
-       .value = &o.sort,
-       .form = "METRIC",
-       .group = option_group::output,
-       .help = "Sort the table by this metric, largest first; headgauge list measures lists them",
-       .expects = "a metric",
-       .decides = false}};
+  return in_group(
+      option_group::output,
+      {top_option(o.top),
+       {.member = "ScanCommand::all",
+        .value = &o.all,
+        .form = "",
+        .help = "Show every head in its own row, even if the model has more than 60 heads",
+        .decides = false},
+       {.member = "ScanCommand::sort",
+        .value = &o.sort,
+        .form = "METRIC",
+        .help = "Sort the table by this metric, largest first; headgauge list measures lists them",
+        .expects = "a metric",
+        .decides = false}});
 }
 
 // Throws for an invalid --sort before the work begins.

@@ -35,17 +35,15 @@ Option model_option(TaskCommand& o) {
 }
 
 std::vector<Option> output_options(TaskCommand& o) {
-  return {{.member = "TaskCommand::out",
-           .value = &o.out,
-           .form = "FILE",
-           .group = option_group::output,
-           .help = "The task file to write, one case a line",
-           .expects = "a file"},
-          {.member = "TaskCommand::quiet",
-           .value = &o.quiet,
-           .form = "",
-           .group = option_group::output,
-           .help = "Print only errors"}};
+  return in_group(option_group::output, {{.member = "TaskCommand::out",
+                                          .value = &o.out,
+                                          .form = "FILE",
+                                          .help = "The task file to write, one case a line",
+                                          .expects = "a file"},
+                                         {.member = "TaskCommand::quiet",
+                                          .value = &o.quiet,
+                                          .form = "",
+                                          .help = "Print only errors"}});
 }
 
 int run(const TaskCommand& command) {

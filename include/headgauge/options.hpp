@@ -55,7 +55,7 @@ struct Option {
   // The form that the user types: "N" or "random|top2"; "N,N..." for a list, or "FILE..." if its
   // values are separate arguments. Empty for a flag that takes no value.
   std::string form;
-  std::string group;         // see option_group; empty if none
+  std::string group = {};    // see option_group; empty if none
   std::string help;          // {} is replaced by the default, {groups} by the groups of metrics
   std::string details = {};  // what the documentation adds to the help
   // The accepted values: whole numbers from `least` to `most`; other numbers above 0, or from
@@ -79,6 +79,9 @@ struct Option {
   // Returns the key in the settings: "top_n".
   std::string key() const;
 };
+
+// Puts the options that have no group yet into this one.
+std::vector<Option> in_group(const char* group, std::vector<Option> options);
 
 // Return the option's present value, as settings record it and in words.
 nlohmann::ordered_json option_setting(const Option& option);

@@ -24,44 +24,44 @@ std::vector<Option> options_of(TokensOptions& o) {
   radii.member = "TokensOptions::radii";
   radii.value = &o.radii;
   radii.group = option_group::drawn;
-  return {
-      {.member = "TokensOptions::full",
-       .value = &o.full,
-       .form = "",
-       .group = option_group::drawn,
-       .help = "Use the paper's numbers of random tokens (up to 30000, on the sphere 100000) and "
+  return in_group(
+      option_group::drawn,
+      {
+          {.member = "TokensOptions::full",
+           .value = &o.full,
+           .form = "",
+           .help =
+               "Use the paper's numbers of random tokens (up to 30000, on the sphere 100000) and "
                "200 replicates; takes hours; an interrupted run resumes",
-       .details = "See [synthetic.md](synthetic.md#the-papers-setting)"},
-      {.member = "TokensOptions::dimension",
-       .value = &o.dimension,
-       .form = "D",
-       .group = option_group::drawn,
-       .help = "Dimension of random tokens (default {})",
-       .least = 1},
-      {.member = "TokensOptions::grid",
-       .value = &o.grid,
-       .form = "N,N...",
-       .group = option_group::drawn,
-       .help = "Numbers of random tokens, such as 500,1000,2000,4000 (default 8 from 500 to 4000)",
-       .expects = "numbers of tokens"},
-      {.member = "TokensOptions::replicates",
-       .value = &o.replicates,
-       .form = "K",
-       .group = option_group::drawn,
-       .help = "Replicates of every experiment (default 20, with --full 200; on a model 500)",
-       .least = 2},
-      radii,
-      {.member = "TokensOptions::length",
-       .value = &o.length,
-       .form = "L",
-       .group = option_group::measured,
-       .help = "Context of the model (default 512, the paper's, as far as model and text go)",
-       .details = "At least 64",
-       .least = 1,
-       .named = "lengths"},
-      threads_option("TokensOptions", o.threads),
-      seed_option("TokensOptions", o.seed),
-  };
+           .details = "See [synthetic.md](synthetic.md#the-papers-setting)"},
+          {.member = "TokensOptions::dimension",
+           .value = &o.dimension,
+           .form = "D",
+           .help = "Dimension of random tokens (default {})",
+           .least = 1},
+          {.member = "TokensOptions::grid",
+           .value = &o.grid,
+           .form = "N,N...",
+           .help =
+               "Numbers of random tokens, such as 500,1000,2000,4000 (default 8 from 500 to 4000)",
+           .expects = "numbers of tokens"},
+          {.member = "TokensOptions::replicates",
+           .value = &o.replicates,
+           .form = "K",
+           .help = "Replicates of every experiment (default 20, with --full 200; on a model 500)",
+           .least = 2},
+          radii,
+          {.member = "TokensOptions::length",
+           .value = &o.length,
+           .form = "L",
+           .group = option_group::measured,
+           .help = "Context of the model (default 512, the paper's, as far as model and text go)",
+           .details = "At least 64",
+           .least = 1,
+           .named = "lengths"},
+          threads_option("TokensOptions", o.threads),
+          seed_option("TokensOptions", o.seed),
+      });
 }
 
 }  // namespace headgauge

@@ -71,6 +71,13 @@ void write_settings(const std::vector<Option>& options, Json& settings) {
   for (const Option& option : options) settings[option.key()] = option_setting(option);
 }
 
+std::vector<Option> in_group(const char* group, std::vector<Option> options) {
+  for (Option& option : options) {
+    if (option.group.empty()) option.group = group;
+  }
+  return options;
+}
+
 Option normalizer_option(const std::string& owner, std::string& normalizer) {
   return {.member = owner + "::normalizer",
           .value = &normalizer,
@@ -103,20 +110,20 @@ Option seed_option(const std::string& owner, std::uint64_t& seed) {
 }
 
 std::vector<Option> options_of(DiffOptions& o) {
-  return {{.member = "DiffOptions::metrics",
-           .value = &o.metrics,
-           .form = "NAME,NAME...",
-           .group = option_group::compared,
-           .help = "Compare only these metrics (default: all that both have)",
-           .details = "Those by position, and the changes that `compare` wrote, are listed only if "
-                      "they are named here",
-           .expects = "the name of a metric"},
-          {.member = "DiffOptions::heads",
-           .value = &o.heads,
-           .form = "LIST",
-           .group = option_group::compared,
-           .help = "Compare only these heads, as layer.head: 3.5,7.*; and only metrics of heads",
-           .expects = "heads such as 3.5,7.*"}};
+  return in_group(
+      option_group::compared,
+      {{.member = "DiffOptions::metrics",
+        .value = &o.metrics,
+        .form = "NAME,NAME...",
+        .help = "Compare only these metrics (default: all that both have)",
+        .details = "Those by position, and the changes that `compare` wrote, are listed only if "
+                   "they are named here",
+        .expects = "the name of a metric"},
+       {.member = "DiffOptions::heads",
+        .value = &o.heads,
+        .form = "LIST",
+        .help = "Compare only these heads, as layer.head: 3.5,7.*; and only metrics of heads",
+        .expects = "heads such as 3.5,7.*"}});
 }
 
 Option& find_option(std::vector<Option>& options, std::string_view name) {

@@ -26,34 +26,33 @@ Option plan_option(const char* member, std::string& plan) {
 
 // `owner`: "ScanRequest::". `alone`: the experiment can run on tasks without a text.
 std::vector<Option> options_of(TaskFiles& tasks, const std::string& owner, bool alone = false) {
-  return {{.member = owner + "tasks",
-           .value = &tasks.files,
-           .form = "FILE...",
-           .group = option_group::input,
-           .help = std::string("Task files, whose cases the model answers beside the text") +
-                   (alone ? " or without one" : ""),
-           .details = "Each line is a case: a prompt and its answer. See [tasks.md](tasks.md)",
-           .expects = "a file",
-           .none = "none",
-           .names_files = true},
-          {.member = owner + "probes",
-           .value = &tasks.probes,
-           .form = "NAME...",
-           .group = option_group::input,
-           .help = "Tasks of headgauge task whose cases the run generates itself, as long as its "
-                   "longest length: replay, repeats ...",
-           .details = "The text of the run is the haystack. See [tasks.md](tasks.md#probes)",
-           .expects = "the name of a task",
-           .none = "none",
-           .named = "probe"},
-          {.member = owner + "cases",
-           .value = &tasks.cases,
-           .form = "K",
-           .group = option_group::input,
-           .help = "Largest number of cases of each task file, spread over the file (default 50), "
-                   "and number of cases of each probe (default 16)",
-           .least = 1,
-           .none = "auto"}};
+  return in_group(
+      option_group::input,
+      {{.member = owner + "tasks",
+        .value = &tasks.files,
+        .form = "FILE...",
+        .help = std::string("Task files, whose cases the model answers beside the text") +
+                (alone ? " or without one" : ""),
+        .details = "Each line is a case: a prompt and its answer. See [tasks.md](tasks.md)",
+        .expects = "a file",
+        .none = "none",
+        .names_files = true},
+       {.member = owner + "probes",
+        .value = &tasks.probes,
+        .form = "NAME...",
+        .help = "Tasks of headgauge task whose cases the run generates itself, as long as its "
+                "longest length: replay, repeats ...",
+        .details = "The text of the run is the haystack. See [tasks.md](tasks.md#probes)",
+        .expects = "the name of a task",
+        .none = "none",
+        .named = "probe"},
+       {.member = owner + "cases",
+        .value = &tasks.cases,
+        .form = "K",
+        .help = "Largest number of cases of each task file, spread over the file (default 50), "
+                "and number of cases of each probe (default 16)",
+        .least = 1,
+        .none = "auto"}});
 }
 
 }  // namespace
@@ -109,14 +108,12 @@ std::vector<Option> options_of(PlanRequest& request) {
       {.member = "PlanRequest::confirm",
        .value = &request.confirm,
        .form = "FILE...",
-       .group = option_group::input,
        .help = "Other texts (ids, with --tokens) on which the plan is measured once, at the end",
        .details = "They may not have 64 tokens in a row in common with those that are searched on",
        .expects = "a file"},
       {.member = "PlanRequest::length",
        .value = &request.length,
        .form = "L|auto",
-       .group = option_group::input,
        .help = "Tokens of a piece of text, which is a document; auto, the default, is 1024 or as "
                "far as model and texts go",
        .least = 2,
@@ -125,14 +122,12 @@ std::vector<Option> options_of(PlanRequest& request) {
       {.member = "PlanRequest::pieces",
        .value = &request.pieces,
        .form = "K",
-       .group = option_group::input,
        .help = "Largest number of pieces of each text, spread over the text (default {})",
        .least = 1}};
   options.push_back(
       {.member = "PlanRequest::replay",
        .value = &request.replay,
        .form = "R",
-       .group = option_group::input,
        .help = "Repeat the first R tokens of each piece at its end, and judge plans by their loss "
                "too; 0: no replay (default {})",
        .details = "Pieces of fewer than 6 R tokens have none",
@@ -147,7 +142,6 @@ std::vector<Option> options_of(PlanRequest& request) {
       {.member = "PlanRequest::confirm_tasks",
        .value = &request.confirm_tasks.files,
        .form = "FILE...",
-       .group = option_group::input,
        .help = "Other task files, whose cases are answered once, at the end",
        .details = "Use other kinds of tasks: what holds for them was not chosen on them",
        .expects = "a file",
@@ -156,7 +150,6 @@ std::vector<Option> options_of(PlanRequest& request) {
   options.push_back({.member = "PlanRequest::confirm_probes",
                      .value = &request.confirm_tasks.probes,
                      .form = "NAME...",
-                     .group = option_group::input,
                      .help = "Other tasks of headgauge task, whose cases the run generates in the "
                              "texts of --confirm and that are answered once, at the end",
                      .expects = "the name of a task",
@@ -165,11 +158,11 @@ std::vector<Option> options_of(PlanRequest& request) {
   options.push_back({.member = "PlanRequest::confirm_cases",
                      .value = &request.confirm_tasks.cases,
                      .form = "K",
-                     .group = option_group::input,
                      .help = "Largest number of cases of each file of --confirm-tasks (default "
                              "50), and number of cases of each probe (default 16)",
                      .least = 1,
                      .none = "auto"});
+  options = in_group(option_group::input, std::move(options));
   append(options, options_of(request.options));
   options.push_back(
       {.member = "PlanRequest::formats",
