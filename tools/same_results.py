@@ -26,7 +26,7 @@ SMALL = ("demo", "stories260k")
 RUNS = {
     "inspect": "inspect M --json",
     "scan": "scan M --text T",
-    "scan-all": "scan M --text T --lengths 64,128 --top-share 0.05 --expected-draws 4 --direction top2",
+    "scan-all": "scan M --text T --lengths 64,128 --top-share 0.05",
     "scan-value": "scan M --text T --lengths 128 --x value --measures distance,separability",
     "scan-hidden": "scan M --text T --lengths 128 --x hidden --beyond-sinks true",
     "scan-answers": "scan M --text T --lengths 256 --probe replay keys --cases 4 --measures answers,model,roles",

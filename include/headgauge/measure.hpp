@@ -128,7 +128,6 @@ struct MeasureOptions {
   std::vector<double> top_share;
   std::vector<double> temperatures;  // if empty, logspace(-2, 1, 31)
   std::vector<double> epsilons = {1e-3, 1e-1, 10.0};
-  enum class Direction { random, top2 } direction = Direction::random;
   // True if the groups distance, separability, coverage, proportion and dispersion treat the sinks
   // of a head as hidden (docs/mathematics.md 7g).
   bool beyond_sinks = false;

@@ -12,7 +12,7 @@ class Signatures(unittest.TestCase):
         for name in ("top_n", "lengths", "normalizer", "plan", "out", "shard", "executor"):
             self.assertIn(name, parameters)
         self.assertEqual(parameters["top_n"].annotation, "int | Sequence[int] | str | None")
-        self.assertEqual(parameters["direction"].annotation, "Literal['random', 'top2'] | None")
+        self.assertEqual(parameters["x"].annotation, "Literal['embedding', 'hidden', 'value'] | None")
         self.assertNotIn("options", parameters)
         self.assertNotIn("shard", inspect.signature(headgauge.plan).parameters)
         self.assertIn("full", inspect.signature(headgauge.converge).parameters, "of synthetic tokens")

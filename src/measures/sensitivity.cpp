@@ -54,7 +54,6 @@ class SensitivityMeasure final : public Measure {
   SensitivityMeasure(const MeasureOptions& options, int slots)
       : temperatures_(options.temperatures),
         epsilons_(options.epsilons),
-        direction_(options.direction),
         seed_(options.seed),
         sampled_(options.sampled_sensitivity),
         work_(slots) {
@@ -218,20 +217,16 @@ class SensitivityMeasure final : public Measure {
     const bool plain = softmax && *scale == 1;
     work.gains.resize(sensitivity_.count);
     work.direction.resize(row.logits.size());
-    if (!plain || direction_ == MeasureOptions::Direction::top2) {
-      top2_direction(row.logits, work.direction);
-    }
     if (plain) {
       work.top2 = top2_gain(row, kTop2Epsilon);
     } else {
+      top2_direction(row.logits, work.direction);
       normalizer_sensitivity(normalizer, context, row.logits, work.direction, std::array{1.0},
                              std::array{kTop2Epsilon}, {&work.top2, 1});
     }
-    if (direction_ == MeasureOptions::Direction::random) {
-      random_direction(seed_, static_cast<std::uint32_t>(head.layer * 65536 + head.head),
-                       static_cast<std::uint32_t>(row.query + (Index{head.document} << 20)),
-                       work.direction);
-    }
+    random_direction(seed_, static_cast<std::uint32_t>(head.layer * 65536 + head.head),
+                     static_cast<std::uint32_t>(row.query + (Index{head.document} << 20)),
+                     work.direction);
     if (softmax) {
       // softmax(c (l + eps v)/T) is softmax at temperature T/c.
       work.temperatures = temperatures_;
@@ -246,7 +241,6 @@ class SensitivityMeasure final : public Measure {
 
   MetricHandle sensitivity_, sensitivity_top2_, frobenius_, spectral_, bound_, bound_paper_;
   std::vector<double> temperatures_, epsilons_;
-  MeasureOptions::Direction direction_;
   std::uint64_t seed_;
   bool sampled_;
   std::vector<Workspace> work_;

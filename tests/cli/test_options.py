@@ -42,9 +42,6 @@ class Models(AgreementTest):
     def test_vectors_as_they_are(self) -> None:
         self.agree("--unit-sphere", "false", "--x", "hidden")
 
-    def test_direction(self) -> None:
-        self.agree("--direction", "top2", "--epsilons", "0.001,3")
-
     def test_seed_and_critical_n(self) -> None:
         self.agree("--seed", 7, "--critical-max", 10, "--critical-level", 0.3)
 

@@ -237,14 +237,6 @@ class Choices(ScanTest):
             self.assertNotEqual(values[1], values[2])
         self.assertEqual(by_x["embedding"]["entropy"], by_x["value"]["entropy"])
 
-    def test_direction(self) -> None:
-        random, top2 = (self.scan("--direction", d, "--measures", "sensitivity") for d in ("random", "top2"))
-        self.assertEqual(top2["settings"]["direction"], "top2")
-        names = ("sensitivity", "sensitivity_top2")
-        self.assertNotEqual(*(r["metrics"]["sensitivity"] for r in (random, top2)))
-        # The flag's own measurement does not depend on the direction that was asked for.
-        self.assertEqual(*(r["metrics"]["sensitivity_top2"] for r in (random, top2)), names)
-
     def test_temperatures_and_epsilons(self) -> None:
         results = self.scan("--temperatures", "0.5,2", "--epsilons", "0.01")
         self.assertEqual(results["coords"]["temperature"], [0.5, 2])

@@ -386,13 +386,11 @@ def options(trial: Trial) -> None:
         "--epsilons": ["0.001", "0.1"],
         "--critical-max": ["8"],
         "--critical-level": ["0.01"],
-        "--expected-draws": ["2"],
         "--threads": ["1"],
         "--seed": ["7"],
         "--top": ["3", "all"],
         "--sort": ["entropy", "mass"],
         "--x": ["hidden", "value"],
-        "--direction": ["top2"],
         "--unit-sphere": ["true"],
     }
     command = ["scan", "model", "--tokens", "ids.txt", "--measures", "weights", "--lengths", "16,32", *SMALL]

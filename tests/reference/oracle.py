@@ -110,9 +110,7 @@ class Oracle:
                 part["largest_logit_spread"] = np.where(block.t <= used, part["max_logit"], np.nan)
             if self._wants("sensitivity"):
                 part |= jacobian_rows(block)
-                v = top2_directions(block)
-                if s.direction == "random":
-                    v = unit_directions(s.seed, layer, head, number, block.t - 1, block.n)
+                v = unit_directions(s.seed, layer, head, number, block.t - 1, block.n)
                 rows = rows_stood_for(block, self.edges, s.seed, layer, head, number)
                 part["sensitivity" + STAND_FOR] = rows
                 grid = s.temperatures, s.epsilons

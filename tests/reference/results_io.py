@@ -77,9 +77,6 @@ def read_settings(results: Results) -> Settings:
     if queries not in QUERIES_ALL and not (queries == "default" and longest <= EVERY_QUERY_UP_TO):
         raise ValueError(f"queries = {queries!r}: only a scan of every row can be checked")
     wanted = set(demanded_groups(results)) | set(present_groups(results))
-    direction = raw.get("direction", "random")
-    if direction not in ("random", "top2"):
-        raise ValueError(f"direction {direction!r}: random and top2 are known here")
     pattern = raw.get("pattern", "none")
     if pattern != "none":
         raise ValueError(f"pattern {pattern!r}: only rows that see all their keys are known here")
@@ -92,7 +89,6 @@ def read_settings(results: Results) -> Settings:
         epsilons=[float(e) for e in coords.get("epsilon", [])],
         groups=[group for group in GROUPS if group in wanted],
         x=raw.get("x", "embedding"),
-        direction=direction,
         normalizer=raw.get("normalizer", "softmax"),
         seed=int(raw.get("seed", 0)),
         critical_max=int(raw.get("critical_max", 128)),
@@ -108,7 +104,6 @@ def write_results(metrics: dict[str, Metric], settings: Settings, edges: list[in
         "schema": "headgauge.results/2",
         "settings": {
             "x": settings.x,
-            "direction": settings.direction,
             "normalizer": settings.normalizer,
             "seed": settings.seed,
             "critical_max": settings.critical_max,

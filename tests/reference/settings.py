@@ -16,7 +16,6 @@ class Settings:
     epsilons: list[float]
     groups: list[str]
     x: str = "embedding"
-    direction: str = "random"
     normalizer: str = "softmax"
     seed: int = 0
     critical_max: int = 128

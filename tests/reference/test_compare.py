@@ -258,7 +258,7 @@ class Scan(unittest.TestCase):
 
     def test_other_settings(self) -> None:
         for changes in (
-            {"x": "hidden", "direction": "top2"},
+            {"x": "hidden"},
             {"x": "value", "heads": [(1, 0), (0, 1)], "critical_max": 2, "unit_sphere": False},
         ):
             documents = model_documents(

@@ -66,12 +66,12 @@ TEST(Options, TheSettingsOfAScanAreItsOptions) {
   const auto source = make_model_source(model, {{"ids", std::vector<int>(40, 1), ""}}, {});
   ScanOptions options;
   options.measures = {"weights"};
-  options.measure.direction = MeasureOptions::Direction::top2;
+  options.measure.critical_max = 7;
   const Results results = scan(*source, options);
   std::vector<std::string> settings;
   for (const auto& [key, value] : results.settings.items()) settings.push_back(key);
   EXPECT_EQ(settings, keys<ScanOptions>());
-  EXPECT_EQ(results.settings["direction"], "top2");
+  EXPECT_EQ(results.settings["critical_max"], 7);
   EXPECT_EQ(results.settings["lengths"], (std::vector<int>{32, 40}));
   EXPECT_EQ(results.settings["queries"], "all");
   EXPECT_EQ(results.settings["temperatures"].size(), 31u);
