@@ -109,9 +109,7 @@ class Normalizer {
   // (docs/mathematics.md 6). At a kink it is the one-sided Jacobian.
   virtual void jacobian(std::span<const double> logits, const RowContext& context,
                         Jacobian& out) const = 0;
-  // out = J v (jvp) and out = J^T v (vjp).
-  void jvp(std::span<const double> logits, const RowContext& context, std::span<const double> v,
-           std::span<double> out) const;
+  // out = J^T v.
   void vjp(std::span<const double> logits, const RowContext& context, std::span<const double> v,
            std::span<double> out) const;
 

@@ -161,13 +161,6 @@ double Jacobian::spectral() const {
   return found;
 }
 
-void Normalizer::jvp(std::span<const double> logits, const RowContext& context,
-                     std::span<const double> v, std::span<double> out) const {
-  Jacobian j;
-  jacobian(logits, context, j);
-  j.apply(v, out);
-}
-
 void Normalizer::vjp(std::span<const double> logits, const RowContext& context,
                      std::span<const double> v, std::span<double> out) const {
   Jacobian j;

@@ -175,9 +175,11 @@ Eigen::MatrixXd dense(const Normalizer& normalizer, const std::vector<double>& r
   const auto n = static_cast<Eigen::Index>(row.size());
   Eigen::MatrixXd out(n, n);
   std::vector<double> unit(row.size(), 0.0), column(row.size());
+  Jacobian exact;
+  normalizer.jacobian(row, context, exact);
   for (Eigen::Index j = 0; j < n; ++j) {
     unit[static_cast<std::size_t>(j)] = 1;
-    normalizer.jvp(row, context, unit, column);
+    exact.apply(unit, column);
     unit[static_cast<std::size_t>(j)] = 0;
     out.col(j) = Eigen::Map<Eigen::VectorXd>(column.data(), n);
   }

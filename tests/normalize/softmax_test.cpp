@@ -43,10 +43,12 @@ TEST_P(SoftmaxNormalizer, GoldenNumbers) {
   // max |J| = a_1 (1 - a_1), by the columns of J.
   const std::vector<double> exact(logits.begin(), logits.end());
   double largest = 0;
+  headgauge::Jacobian jacobian;
+  normalizer->jacobian(exact, context(4), jacobian);
   for (std::size_t j = 0; j < 4; ++j) {
     std::vector<double> unit(4, 0.0), column(4);
     unit[j] = 1;
-    normalizer->jvp(exact, context(4), unit, column);
+    jacobian.apply(unit, column);
     for (double x : column) largest = std::max(largest, std::abs(x));
   }
   EXPECT_NEAR(largest, .22928869, 1e-7);
@@ -173,7 +175,9 @@ TEST_P(SoftmaxNormalizer, JacobianProductsAgreeWithDifferences) {
       normalizer->weigh(moved, context(n), std::span(up));
       for (std::size_t j = 0; j < n; ++j) moved[j] = logits[j] - kStep * v[j];
       normalizer->weigh(moved, context(n), std::span(down));
-      normalizer->jvp(logits, context(n), v, forward);
+      headgauge::Jacobian jacobian;
+      normalizer->jacobian(logits, context(n), jacobian);
+      jacobian.apply(v, forward);
       normalizer->vjp(logits, context(n), u, backward);
       double left = 0, right = 0, size = 0;
       for (std::size_t j = 0; j < n; ++j) {
