@@ -74,10 +74,6 @@ class Metric:
         """The values: numpy.asarray(metric)."""
         return np.array(self.values, dtype=dtype, copy=copy)  # type: ignore[arg-type,unused-ignore]
 
-    @property
-    def of_heads(self) -> bool:
-        return self.dims[:2] == ("layer", "head")
-
 
 class Metrics(Mapping[str, Metric]):
     """The metrics by name, in their order."""
@@ -223,14 +219,6 @@ class Results:
             along = other if len(values) == len(self.coords.get(other, [])) else name
             coords[name] = (along, _labels(values))
         return xarray.Dataset(variables, coords=coords, attrs=attrs)
-
-    def to_netcdf(self, path: str | os.PathLike[str], **options: Any) -> None:
-        """to_xarray().to_netcdf(). Needs xarray and one of its engines."""
-        self.to_xarray().to_netcdf(path, **options)
-
-    def to_zarr(self, store: Any, **options: Any) -> None:
-        """to_xarray().to_zarr(). Needs xarray and zarr."""
-        self.to_xarray().to_zarr(store, **options)
 
     def to_dataframe(self, *, long: bool | None = None) -> pandas.DataFrame:
         """What heads.csv has (docs/formats.md), and standard errors as NAME_stderr: a row for each

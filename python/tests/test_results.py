@@ -120,12 +120,10 @@ class MetricsTest(ResultsTest):
         self.assertEqual(metric.values.shape, tuple(len(self.results.coords[dim]) for dim in metric.dims))
         self.assertEqual(metric.title, "entropy")
         self.assertIn("spread", metric.meaning)
-        self.assertTrue(metric.of_heads)
         self.assertEqual(metric.rows.dtype, np.int64)
         self.assertEqual(metric.rows[0, 0].tolist(), [32, 64])
         self.assertIsNone(metric.none)
         self.assertEqual(self.results["critical_n"].none, -1)
-        self.assertFalse(self.results["critical_n"].of_heads)
         # Metrics are told apart as objects; arrays could not be compared.
         self.assertEqual(len({metric, self.results["entropy"]}), 2)
 
@@ -343,7 +341,7 @@ class TablesTest(ResultsTest):
             self.skipTest("no engine of xarray for NetCDF is installed")
         import xarray
 
-        self.results.to_netcdf(self.folder / "results.nc")
+        self.results.to_xarray().to_netcdf(self.folder / "results.nc")
         with xarray.open_dataset(self.folder / "results.nc") as dataset:
             np.testing.assert_array_equal(dataset["entropy"], self.results["entropy"].values)
 
@@ -351,7 +349,7 @@ class TablesTest(ResultsTest):
     def test_zarr_reads_back(self):
         import xarray
 
-        self.results.to_zarr(self.folder / "results.zarr")
+        self.results.to_xarray().to_zarr(self.folder / "results.zarr")
         with xarray.open_zarr(self.folder / "results.zarr") as dataset:
             np.testing.assert_array_equal(dataset["entropy"], self.results["entropy"].values)
 
