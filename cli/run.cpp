@@ -1,13 +1,15 @@
 #include "cli/run.hpp"
 
-#include <fmt/format.h>
 #include <unistd.h>
+
+#include <fmt/format.h>
 
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cli/options.hpp"
 #include "cli/out_folder.hpp"
 #include "cli/print.hpp"
 #include "cli/progress.hpp"
@@ -85,34 +87,67 @@ void print_shard(const Share& share, const std::string& out) {
 
 }  // namespace
 
+std::vector<Option> options_of(InputOptions& o) {
+  return in_group(
+      option_group::input,
+      {{.member = "InputOptions::texts",
+        .value = &o.texts,
+        .form = "FILE...",
+        .help = "UTF-8 texts; each file is a document",
+        .details = "A text goes through the model's own tokenizer, with its special tokens. It "
+                   "is a file or a pipe of at most 1.1 GB. `@LIST` is replaced by the lines of "
+                   "a file, for more names than a command line takes",
+        .expects = "a file",
+        .named = "text"},
+       {.member = "InputOptions::tokens",
+        .value = &o.tokens,
+        .form = "FILE...",
+        .help = "Files of whitespace-separated token ids, instead of text",
+        .details = "Any model takes them; no special tokens are added. Each is a file or a "
+                   "pipe, as for `--text`",
+        .expects = "a file",
+        .excludes = "text"}});
+}
+
+void InputOptions::add_model(CLI::App& command) {
+  command
+      .add_option("MODEL", model,
+                  "A checkpoint folder, a .safetensors file next to its config.json, a\n.gguf "
+                  "file, a name in the Hugging Face cache, or a dump file")
+      ->option_text(" ")
+      ->required();
+}
+
+void InputOptions::add_to(CLI::App& command) {
+  add_model(command);
+  add_options(command, options_of(*this));
+}
+
 std::vector<Option> options_of(OutputOptions& o, const std::string& folder,
                                const std::string& quiet) {
-  return {{.member = "OutputOptions::out",
-           .value = &o.out,
-           .form = "DIR",
-           .group = option_group::output,
-           .help = folder,
-           .details = "See [formats.md](formats.md)",
-           .expects = "a folder",
-           .decides = false},
-          {.member = "OutputOptions::force",
-           .value = &o.force,
-           .form = "",
-           .group = option_group::output,
-           .help = "Replace finished results of another request in the folder",
-           .decides = false},
-          {.member = "OutputOptions::json",
-           .value = &o.json,
-           .form = "",
-           .group = option_group::output,
-           .help = "Print results.json instead of the table",
-           .decides = false},
-          {.member = "OutputOptions::quiet",
-           .value = &o.quiet,
-           .form = "",
-           .group = option_group::output,
-           .help = quiet,
-           .decides = false}};
+  return in_group(option_group::output,
+                  {{.member = "OutputOptions::out",
+                    .value = &o.out,
+                    .form = "DIR",
+                    .help = folder,
+                    .details = "See [formats.md](formats.md)",
+                    .expects = "a folder",
+                    .decides = false},
+                   {.member = "OutputOptions::force",
+                    .value = &o.force,
+                    .form = "",
+                    .help = "Replace finished results of another request in the folder",
+                    .decides = false},
+                   {.member = "OutputOptions::json",
+                    .value = &o.json,
+                    .form = "",
+                    .help = "Print results.json instead of the table",
+                    .decides = false},
+                   {.member = "OutputOptions::quiet",
+                    .value = &o.quiet,
+                    .form = "",
+                    .help = quiet,
+                    .decides = false}});
 }
 
 Option top_option(int& top) {

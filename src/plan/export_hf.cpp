@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <array>
 
+#include "base/embed.hpp"
 #include "headgauge/checkpoint.hpp"
 #include "headgauge/model.hpp"
 #include "headgauge/patterns.hpp"
-#include "plan/embedded_text.hpp"
 #include "plan/hf_folder.hpp"
+
+HEADGAUGE_EMBED(modeling, HEADGAUGE_MODELING);
+HEADGAUGE_EMBED(held_heads, HEADGAUGE_HELD_HEADS);
 
 namespace headgauge {
 namespace {
@@ -47,9 +50,15 @@ void require_no_window(const AttentionPlan& plan, const SourceInfo& source) {
   });
 }
 
-std::string with_base(const std::string& base) {
-  std::string text(modeling_text());
+// Returns modeling_headgauge.py with _held_heads.py in it, for this type of model.
+std::string modeling_text(const std::string& base) {
+  constexpr std::string_view kImport =
+      "from headgauge._held_heads import HeldLayer, NewTokens, updated\n";
   constexpr std::string_view kBase = "BASE = \"llama\"";
+  std::string_view held = HEADGAUGE_EMBEDDED(held_heads);
+  held = held.substr(held.find("import threading"));  // past its title
+  std::string text(HEADGAUGE_EMBEDDED(modeling));
+  text.replace(text.find(kImport), kImport.size(), held);
   return text.replace(text.find(kBase), kBase.size(), fmt::format("BASE = \"{}\"", base));
 }
 
@@ -82,7 +91,7 @@ void export_hf(const AttentionPlan& plan, const SourceInfo& source, const Checkp
   hf.config["auto_map"] = {{"AutoConfig", "modeling_headgauge.HeadgaugeConfig"},
                            {"AutoModelForCausalLM", "modeling_headgauge.HeadgaugeForCausalLM"}};
   hf.config["headgauge_plan"] = kinds_of(plan);
-  hf.write("modeling_headgauge.py", with_base(base));
+  hf.write("modeling_headgauge.py", modeling_text(base));
   hf.finish(plan, "AutoModelForCausalLM.from_pretrained(FOLDER, trust_remote_code=True)");
   if (std::ranges::count(kServed, base) == 0) {
     folder.done.notices.push_back(

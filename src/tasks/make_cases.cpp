@@ -19,6 +19,7 @@ constexpr int kMostTries = 1000;  // of a case whose tokens are too many, or hav
 struct Kind {
   TaskInfo info;
   TaskMaker make;
+  std::uint32_t stream;  // of its draws: the cases of a seed stay the same in later versions
   bool takes_items = false;
   bool of_ids = false;  // random tokens, which another tokenization of their text may merge
 };
@@ -27,20 +28,25 @@ const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all = {
       {{"copy", "say on a passage of random tokens from its beginning",
         "induction heads (Olsson et al. 2022)"},
-       make_copy_task},
+       make_copy_task,
+       0},
       {{"passkey", "find the number of one sentence in a text",
         "pass key retrieval (Mohtashami and Jaggi 2023)"},
-       make_passkey_task},
-      {{"keys", "find the value of one key among several",
-        "RULER, niah_multikey (Hsieh et al. 2024)"},
-       make_keys_task,
-       true},
+       make_passkey_task,
+       1},
+      {.info = {"keys", "find the value of one key among several",
+                "RULER, niah_multikey (Hsieh et al. 2024)"},
+       .make = make_keys_task,
+       .stream = 2,
+       .takes_items = true},
       {{"replay", "say on the beginning of a text at its end",
         "induction heads (Olsson et al. 2022), on natural text"},
-       make_replay_task},
+       make_replay_task,
+       5},
       {.info = {"repeats", "say random tokens a second time",
                 "repeated random tokens (Olsson et al. 2022)"},
        .make = make_repeats_task,
+       .stream = 6,
        .of_ids = true},
   };
   return all;
@@ -62,8 +68,8 @@ const Kind& kind_of(const std::string& name, const std::string& where) {
 // Throws for an option that the task would ignore.
 void refuse_idle(const Kind& kind, const TaskOptions& options) {
   if (kind.takes_items || options.items == 0) return;
-  throw UsageError(fault("TaskOptions::items", "the task keys", kind.info.name,
-                         "leave one of the two out"));
+  throw UsageError(
+      fault("TaskOptions::items", "the task keys", kind.info.name, "leave one of the two out"));
 }
 
 // Returns the part of the distances that each case has: all parts once, and evenly in any run of
@@ -142,13 +148,12 @@ void make_task_cases(const TaskOptions& options, const Tokenizer& tokenizer, Ind
   tokenizer.encode("a", around);
   const TaskMaterial material{options, tokenizer, vocabulary, around.before};
   const std::unique_ptr<TaskGenerator> generator = kind.make(material, stop);
-  const auto number_of_task = static_cast<std::uint32_t>(&kind - kinds().data());
   const bool is_text = !kind.of_ids && std::ranges::none_of(options.text, &Text::is_ids);
   const std::vector<Index> parts = parts_of(options.cases);
   for (Index number = 0; number < options.cases; ++number) {
     TaskCase one =
         fitting_case(*generator, material, is_text, {number, parts[number], options.cases},
-                     Draws(options.seed, number_of_task, static_cast<std::uint32_t>(number)), stop);
+                     Draws(options.seed, kind.stream, static_cast<std::uint32_t>(number)), stop);
     one.task = kind.info.name;
     check_ids(one.prompt, vocabulary, options.task);
     check_ids(one.answer, vocabulary, options.task);

@@ -29,10 +29,10 @@ struct Place {
 
 // What is hidden in the haystack, and what is asked behind it.
 struct Scene {
-  TokenIds opening;                 // special tokens before the text
-  TokenIds asked;                   // the fact with the answer
-  Index asked_from = 0;             // index in `asked` of the first token of the source
-  std::vector<TokenIds> others;     // facts that are not asked for
+  TokenIds opening;              // special tokens before the text
+  TokenIds asked;                // the fact with the answer
+  Index asked_from = 0;          // index in `asked` of the first token of the source
+  std::vector<TokenIds> others;  // facts that are not asked for
   TokenIds question, answer;
   std::string source;
 };
