@@ -231,7 +231,7 @@ def convergence(quick: bool) -> None:
 def synthetic() -> None:
     """Paper B on random tokens: the quick settings, and what a score costs at d = 50."""
     print("\nSynthetic tokens, quick settings (12 scales, n = 500 to 4000, 20 replicates)")
-    for tokens in ("gaussian", "sphere", "mixture"):
+    for tokens in ("gaussian", "sphere"):
         total = timed("avx512", "converge", "--synthetic", tokens)["total_s"]
         line(tokens, f"{total:.1f} s", bar(total, 20, False))
     n, replicates = 30_000, 4

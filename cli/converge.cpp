@@ -80,9 +80,8 @@ void SyntheticCommand::refuse_idle(const CLI::App& command) const {
     if (used || !given(command, name)) return;
     throw UsageError(fault(fmt::format("--{}", name), expected, found, "leave one of the two out"));
   };
-  only("variance", tokens != "sphere", "gaussian or mixture tokens, or atoms", tokens);
-  only("radius", tokens != "gaussian", "sphere or mixture tokens, or atoms", tokens);
-  only("components", tokens == "mixture", "mixture tokens", tokens);
+  only("variance", tokens != "sphere", "gaussian tokens or atoms", tokens);
+  only("radius", tokens != "gaussian", "sphere tokens or atoms", tokens);
 }
 
 int SyntheticCommand::run(const CLI::App& command, RunOptions& run, const ConvergeOptions& shared) {

@@ -58,7 +58,6 @@ ALONE = {
     "list-measures": "list measures",
     "atoms": "converge --synthetic atoms --radius 2 --replicates 50",
     "gaussian": "converge --synthetic gaussian --replicates 50",
-    "mixture": "converge --synthetic mixture --replicates 50",
 }
 NORMALIZERS = [
     "uniform",

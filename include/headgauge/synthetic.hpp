@@ -17,13 +17,12 @@
 namespace headgauge {
 
 struct SyntheticOptions {
-  // gaussian N(0, variance I), sphere (uniform), mixture (of normals), or atoms: independent
-  // coordinates of that variance that are 0 or `radius` standard deviations from it
+  // gaussian N(0, variance I), sphere (uniform), or atoms: independent coordinates of that variance
+  // that are 0 or `radius` standard deviations from it
   std::string tokens = "gaussian";
   int dimension = 50;
-  std::optional<double> variance;  // absent: 0.1, or 0.05 (component of a mixture)
-  double radius = 1;   // of the sphere, of the one that holds the means of a mixture, or of atoms
-  int components = 4;  // of a mixture
+  std::optional<double> variance;   // absent: 0.1
+  double radius = 1;                // of the sphere, or of atoms
   std::string values = "identity";  // V: identity, or random as in the paper's code
 
   // Scales of queries and keys: W_q and W_k have entries N(0, 1/d) times sqrt(scale); for a sphere

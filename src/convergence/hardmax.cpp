@@ -42,7 +42,6 @@ Law law_on(double low, double high, const LogDensity& log_density) {
 double one_replicate(const RandomStream& stream, Index dimension, Index tokens) {
   TokenLaw normal;
   normal.dimension = dimension;
-  normal.means = Eigen::MatrixXd::Zero(dimension, 1);
   TokenLaw unit = normal;
   unit.sphere = true;
   Matrix<float> directions(kDirections, dimension);

@@ -35,7 +35,7 @@ LimitMap::LimitMap(const TokenLaw& law, const Normalizer* normalizer, double rea
         half > 0 ? beta_quadrature(kFewestNodes, half, half) : Quadrature{{0, 1}, {0.5, 0.5}};
     for (double& node : coordinate_.nodes) node = 2 * node - 1;
   }
-  if (normalizer == nullptr || !law.symmetric() || reach <= 0) return;
+  if (normalizer == nullptr || reach <= 0) return;
   std::vector<double> z(static_cast<std::size_t>(law.dimension)), out(z.size());
   step_ = reach / kRadii;
   // One step beyond the reach, for interpolation at its end.
@@ -74,32 +74,23 @@ void LimitMap::apply_softmax(std::span<const double> z, std::span<double> out) c
     std::ranges::transform(z, out.begin(), [&](double value) { return p.tilted(value).mean; });
     return;
   }
-  auto gamma = vector(out);
-  gamma = p.variance * vector(z);
-  if (p.symmetric()) return;
-  // Sum of w_k m_k with w = softmax(<m_k, z>): z^T G z / 2 is equal for all components and cancels.
-  Eigen::ArrayXd weights = (p.means.transpose() * vector(z)).array();
-  weights = (weights - weights.maxCoeff()).exp();
-  gamma += p.means * (weights / weights.sum()).matrix();
+  std::ranges::transform(z, out.begin(), [&](double value) { return p.variance * value; });
 }
 
-LimitMap::Curve LimitMap::curve(std::span<const double> z, double length) const {
+LimitMap::Curve LimitMap::curve(double length) const {
   const TokenLaw& p = law_;
   Curve curve;
   std::vector<double> logits;
   if (p.sphere) {  // <z, y> = R |z| t
     curve.nodes = coordinate_;
     for (double node : curve.nodes.nodes) logits.push_back(p.radius * length * node);
-  } else {  // <z, y> = <m_k, z> + sqrt(g) |z| xi
+  } else {  // <z, y> = sqrt(g) |z| xi
     const double spread = std::sqrt(p.variance) * length;
     // A kink of F at 0 has a width of 1 / spread in xi.
     const int nodes =
         std::clamp(static_cast<int>(64 * (1 + std::min(spread, 1e3))), kFewestNodes, kMostNodes);
     curve.nodes = normal_quadrature(nodes, spread);
-    for (Eigen::Index k = 0; k < p.means.cols(); ++k) {
-      const double mean = p.means.col(k).dot(vector(z));
-      for (double node : curve.nodes.nodes) logits.push_back(mean + spread * node);
-    }
+    for (double node : curve.nodes.nodes) logits.push_back(spread * node);
   }
   curve.values.resize(logits.size());
   const RowContext context{std::ssize(logits), std::ssize(logits) - 1};
@@ -108,31 +99,20 @@ LimitMap::Curve LimitMap::curve(std::span<const double> z, double length) const 
 }
 
 void LimitMap::apply_normalizer(std::span<const double> z, std::span<double> out) const {
-  const TokenLaw& p = law_;
-  auto gamma = vector(out);
   const double length = norm(z);
   if (length == 0) {
-    gamma.setZero();
-    if (!p.sphere) gamma = p.means.rowwise().mean();
+    std::ranges::fill(out, 0.0);
     return;
   }
-  const Curve f = curve(z, length);
+  const Curve f = curve(length);
   const auto nodes = static_cast<Eigen::Index>(f.nodes.nodes.size());
   const Eigen::Map<const Eigen::ArrayXd> x(f.nodes.nodes.data(), nodes);
   const Eigen::Map<const Eigen::ArrayXd> weights(f.nodes.weights.data(), nodes);
+  const Eigen::Map<const Eigen::ArrayXd> values(f.values.data(), nodes);
   const Eigen::VectorXd unit = vector(z) / length;
-  double sum = 0, along = 0;
-  gamma.setZero();
-  const Eigen::Index components = p.sphere ? 1 : p.means.cols();
-  for (Eigen::Index k = 0; k < components; ++k) {
-    const Eigen::Map<const Eigen::ArrayXd> values(f.values.data() + k * nodes, nodes);
-    const double mass = (weights * values).sum();
-    sum += mass;
-    along += (weights * values * x).sum();
-    if (!p.sphere) gamma += mass * p.means.col(k);
-  }
-  const double size = p.sphere ? p.radius : std::sqrt(p.variance);
-  gamma = (gamma + size * along * unit) / sum;
+  const double sum = (weights * values).sum(), along = (weights * values * x).sum();
+  const double size = law_.sphere ? law_.radius : std::sqrt(law_.variance);
+  vector(out) = size * along * unit / sum;
 }
 
 double LimitMap::variance(std::span<const double> z) const {
@@ -143,27 +123,21 @@ double LimitMap::variance(std::span<const double> z) const {
   apply(z, mapped);
   const auto gamma = vector(std::span<const double>(mapped));
   if (normalizer_ != nullptr && length > 0) {
-    const Curve f = curve(z, length);
-    const std::size_t nodes = f.nodes.nodes.size();
+    const Curve f = curve(length);
     const Eigen::VectorXd unit = vector(z) / length;
-    const Eigen::Index components = p.sphere ? 1 : p.means.cols();
     double sum = 0, square = 0;
-    for (Eigen::Index k = 0; k < components; ++k) {
-      for (std::size_t i = 0; i < nodes; ++i) {
-        const double weight = f.nodes.weights[i], x = f.nodes.nodes[i];
-        const double value = f.values[static_cast<std::size_t>(k) * nodes + i];
-        double distance = 0;  // E |y - Gamma|^2 given this score
-        if (p.sphere) {
-          distance = p.radius * p.radius - 2 * p.radius * x * gamma.dot(unit) + gamma.squaredNorm();
-        } else {
-          distance = (p.means.col(k) + std::sqrt(p.variance) * x * unit - gamma).squaredNorm() +
-                     p.variance * (d - 1);
-        }
-        sum += weight * value;
-        square += weight * value * value * distance;
+    for (std::size_t i = 0; i < f.values.size(); ++i) {
+      const double weight = f.nodes.weights[i], x = f.nodes.nodes[i], value = f.values[i];
+      double distance = 0;  // E |y - Gamma|^2 given this score
+      if (p.sphere) {
+        distance = p.radius * p.radius - 2 * p.radius * x * gamma.dot(unit) + gamma.squaredNorm();
+      } else {
+        distance = (std::sqrt(p.variance) * x * unit - gamma).squaredNorm() + p.variance * (d - 1);
       }
+      sum += weight * value;
+      square += weight * value * value * distance;
     }
-    return square / (sum * sum) * static_cast<double>(components);
+    return square / (sum * sum);
   }
   if (p.atoms) {  // squaring exp doubles z
     double log_ratio = 0, distance = 0;
@@ -183,17 +157,9 @@ double LimitMap::variance(std::span<const double> z) const {
     return std::exp(log_ratio) *
            (p.radius * p.radius - 2 * p.radius * bessel_->ratio(2 * r) * g + g * g);
   }
-  // E e^{<z, y>} of component k is exp(<m_k, z> + g |z|^2 / 2).
-  const double quadratic = p.variance * length * length;
-  double sum = 0, square = 0;
-  const Eigen::VectorXd towards = p.means.transpose() * vector(z);
-  const double top = towards.maxCoeff();
-  for (Eigen::Index k = 0; k < p.means.cols(); ++k) {
-    const Eigen::VectorXd mean = p.means.col(k) + 2 * p.variance * vector(z);
-    sum += std::exp(towards(k) - top);
-    square += std::exp(2 * (towards(k) - top)) * (p.variance * d + (mean - gamma).squaredNorm());
-  }
-  return std::exp(quadratic) * square / (sum * sum) * static_cast<double>(p.means.cols());
+  // E e^{<z, y>} is exp(g |z|^2 / 2), and squaring exp doubles z.
+  const Eigen::VectorXd mean = 2 * p.variance * vector(z);
+  return std::exp(p.variance * length * length) * (p.variance * d + (mean - gamma).squaredNorm());
 }
 
 }  // namespace headgauge

@@ -1,5 +1,5 @@
 // The limit of attention over n tokens as n grows: the map Gamma of a population
-// (docs/mathematics.md D5.1), in closed form for softmax (O1, O4), by quadrature for any a_i =
+// (docs/mathematics.md D5.1), in closed form for softmax (O1), by quadrature for any a_i =
 // F(l_i) / sum F(l_j) (section 5).
 #pragma once
 
@@ -28,15 +28,15 @@ class LimitMap {
   double variance(std::span<const double> z) const;
 
  private:
-  // F at the nodes of every component, up to a common factor.
+  // F at the nodes, up to a common factor.
   struct Curve {
     Quadrature nodes;
-    std::vector<double> values;  // ordered by component
+    std::vector<double> values;
   };
-  Curve curve(std::span<const double> z, double length) const;
+  Curve curve(double length) const;
   void apply_normalizer(std::span<const double> z, std::span<double> out) const;
   void apply_softmax(std::span<const double> z, std::span<double> out) const;
-  // Returns |Gamma| at |z| = length for a population that is symmetric under rotation.
+  // Returns |Gamma| at |z| = length under a normalizer.
   double radial(double length) const;
 
   const TokenLaw& law_;

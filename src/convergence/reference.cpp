@@ -98,10 +98,9 @@ std::vector<Reference> by_draws(const ReferenceQuestion& question, ThreadPool& p
     }
     for (std::size_t f = 0; f < factors; ++f) {
       Moments moments = sums[f].moments();
-      if (law.symmetric()) {  // the mean is known to be 0; its noise must not enter the covariance
-        moments.covariance += moments.mean * moments.mean.transpose();
-        moments.mean.setZero();
-      }
+      // The mean is known to be 0; its noise must not enter the covariance.
+      moments.covariance += moments.mean * moments.mean.transpose();
+      moments.mean.setZero();
       batches[f][batch] = moments.through(question.values);
     }
   });
@@ -239,7 +238,7 @@ std::vector<Reference> exact_references(const ReferenceQuestion& question, Threa
     for (std::size_t i = 0; i < at.size(); ++i) references[at[i]] = drawn[i];
     return references;
   }
-  if (!law.symmetric() || law.atoms) return by_draws(question, pool);
+  if (law.atoms) return by_draws(question, pool);
   std::vector<Reference> references;
   for (double factor : question.factors) {  // Gamma(x) = S A x, S = g I
     const Moments moments{

@@ -23,7 +23,6 @@ struct Defaults {
 };
 Defaults defaults_of(const std::string& tokens) {
   if (tokens == "gaussian" || tokens == "atoms") return {.1, .05, 50, 1000, 30'000};
-  if (tokens == "mixture") return {.05, .05, 50, 1000, 30'000};
   return {0, 10, 1e5, 10'000, 100'000};
 }
 constexpr int kFirstQuick = 500, kLastQuick = 4000, kScales = 12;
@@ -46,9 +45,9 @@ void check_list(const std::vector<T>& list, const char* option, const char* expe
 }
 
 void fill_in(SyntheticOptions& o) {
-  const std::vector<std::string> kinds = {"gaussian", "sphere", "mixture", "atoms"};
+  const std::vector<std::string> kinds = {"gaussian", "sphere", "atoms"};
   check(std::ranges::find(kinds, o.tokens) != kinds.end(), "SyntheticOptions::tokens",
-        "one of gaussian, sphere, mixture, atoms", o.tokens, "choose one of them");
+        "one of gaussian, sphere, atoms", o.tokens, "choose one of them");
   const Defaults defaults = defaults_of(o.tokens);
   check(o.dimension >= 1 && o.dimension <= kMostDimension, "SyntheticOptions::dimension",
         "a whole number from 1 to 1024", std::to_string(o.dimension), "choose another");
@@ -59,8 +58,6 @@ void fill_in(SyntheticOptions& o) {
         fmt::format("{}", o.radius), "choose another");
   check(o.tokens != "atoms" || (o.radius >= 1 && o.radius <= 1000), "SyntheticOptions::radius",
         "1 to 1000 standard deviations for atoms", fmt::format("{}", o.radius), "choose another");
-  check(o.components >= 1, "SyntheticOptions::components", "at least 1",
-        std::to_string(o.components), "choose another");
   check(o.values == "identity" || o.values == "random", "SyntheticOptions::values",
         "identity or random", o.values, "choose one of them");
   check(o.scales.empty() || o.horizons.empty(), "SyntheticOptions::scales",
@@ -165,13 +162,6 @@ TokenLaw law_of(const SyntheticOptions& o) {
   law.atoms = o.tokens == "atoms";
   law.radius = o.radius;
   law.variance = *o.variance;
-  law.means = Eigen::MatrixXd::Zero(o.dimension, 1);
-  if (o.tokens == "mixture") {
-    law.means = normals(o, 3, o.dimension, o.components);
-    for (Eigen::Index k = 0; k < law.means.cols(); ++k) {
-      law.means.col(k) *= o.radius / law.means.col(k).norm();
-    }
-  }
   return law;
 }
 
@@ -213,7 +203,6 @@ nlohmann::ordered_json ResolvedSimulation::settings() const {
   nlohmann::ordered_json json;
   write_settings(options_of(o), json);
   if (o.tokens == "gaussian") json["radius"] = nullptr;
-  if (o.tokens != "mixture") json["components"] = nullptr;
   if (o.reference != "sample") json["reference_tokens"] = nullptr;
   json["covariance_norm"] = experiment.norm == CovarianceNorm::spectral ? "spectral" : "frobenius";
   return json;

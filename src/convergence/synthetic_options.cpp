@@ -14,7 +14,7 @@ std::vector<Option> law(SyntheticOptions& o) {
       {
           {.member = "SyntheticOptions::tokens",
            .value = &o.tokens,
-           .form = "gaussian|sphere|mixture|atoms",
+           .form = "gaussian|sphere|atoms",
            .help =
                "Use random tokens instead of a model and a text, and compare attention over them "
                "with its known limit",
@@ -31,19 +31,12 @@ std::vector<Option> law(SyntheticOptions& o) {
           {.member = "SyntheticOptions::variance",
            .value = &o.variance,
            .form = "V",
-           .help = "Variance of a coordinate: of Gaussian tokens and atoms (default 0.1), or of a "
-                   "component of a mixture (default 0.05)"},
+           .help = "Variance of a coordinate of Gaussian tokens and atoms (default 0.1)"},
           {.member = "SyntheticOptions::radius",
            .value = &o.radius,
            .form = "R",
-           .help =
-               "Radius of the sphere, or of the sphere with the means of a mixture; of atoms the "
-               "distance from 0 in standard deviations (default {})"},
-          {.member = "SyntheticOptions::components",
-           .value = &o.components,
-           .form = "K",
-           .help = "Number of components of a mixture (default {})",
-           .least = 1},
+           .help = "Radius of the sphere; of atoms the distance from 0 in standard deviations "
+                   "(default {})"},
           {.member = "SyntheticOptions::values",
            .value = &o.values,
            .form = "identity|random",

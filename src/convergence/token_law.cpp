@@ -10,9 +10,7 @@ namespace headgauge {
 
 Eigen::MatrixXd TokenLaw::covariance() const {
   const Eigen::MatrixXd unit = Eigen::MatrixXd::Identity(dimension, dimension);
-  if (sphere) return unit * (radius * radius / static_cast<double>(dimension));
-  const Eigen::MatrixXd centred = means.colwise() - means.rowwise().mean();
-  return unit * variance + centred * centred.transpose() / static_cast<double>(means.cols());
+  return unit * (sphere ? radius * radius / static_cast<double>(dimension) : variance);
 }
 
 TokenLaw::Tilted TokenLaw::tilted(double z) const {
@@ -26,7 +24,7 @@ TokenLaw::Tilted TokenLaw::tilted(double z) const {
 void draw_tokens(const TokenLaw& law, const RandomStream& stream, Index first,
                  MatrixView<float> out) {
   const Index d = law.dimension;
-  // Random blocks per token: one for two normals each, and one for the component.
+  // Random blocks per token: one that is free, and one for two normals each.
   const auto blocks = static_cast<std::uint32_t>((d + 1) / 2 + 1);
   std::vector<double> z(static_cast<std::size_t>(d));
   // A coordinate of atoms is 0 if its normal is within the middle 1 - 1/radius^2.
@@ -42,20 +40,12 @@ void draw_tokens(const TokenLaw& law, const RandomStream& stream, Index first,
       continue;
     }
     double scale = std::sqrt(law.variance);
-    Index component = 0;
     if (law.sphere) {
       double square = 0;
       for (double value : z) square += value * value;
       scale = law.radius / std::sqrt(square);
-    } else if (law.means.cols() > 1) {
-      const auto components = static_cast<double>(law.means.cols());
-      component = static_cast<Index>(stream.uniforms(block)[0] * components);
     }
-    for (Index j = 0; j < d; ++j) {
-      double value = scale * z[j];
-      if (!law.sphere) value += law.means(j, component);
-      out(i, j) = static_cast<float>(value);
-    }
+    for (Index j = 0; j < d; ++j) out(i, j) = static_cast<float>(scale * z[j]);
   }
 }
 

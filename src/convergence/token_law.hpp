@@ -10,21 +10,16 @@
 
 namespace headgauge {
 
-// A uniform distribution on a sphere around the origin, or an equal mixture of normals with the
-// common covariance `variance` I, of which a single one at the origin is the Gaussian of the
-// experiments. Or atoms: independent coordinates of that variance, each -r, 0 or r, where r is
-// `radius` standard deviations. Their tokens are bounded, so sub-Gaussian; their kurtosis is the
-// square of `radius`.
+// A normal distribution of covariance `variance` I, or a uniform one on a sphere. Or atoms:
+// independent coordinates of that variance, each -r, 0 or r, where r is `radius` standard
+// deviations. Their tokens are bounded, so sub-Gaussian; their kurtosis is the square of `radius`.
+// x and -x have the same distribution, so the mean of every attention map is 0.
 struct TokenLaw {
   Index dimension = 0;
   bool sphere = false, atoms = false;
-  double radius = 1;      // of the sphere, or of atoms
-  double variance = 1;    // of a normal
-  Eigen::MatrixXd means;  // d x components
+  double radius = 1;    // of the sphere, or of atoms
+  double variance = 1;  // of a normal
 
-  // Returns whether x and -x have the same distribution, so that the mean of every attention map is
-  // 0.
-  bool symmetric() const { return sphere || (means.cols() == 1 && means.isZero(0)); }
   Eigen::MatrixXd covariance() const;
   // Atoms have these: r, and the moments of a coordinate y under the weights e^(z y).
   double atom() const { return radius * std::sqrt(variance); }

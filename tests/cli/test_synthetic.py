@@ -58,7 +58,7 @@ class Synthetic(CommandTest):
     def test_other_laws_and_normalizers(self) -> None:
         for law, *more in (
             ("sphere",),
-            ("mixture", "--components", "2", "--values", "random"),
+            ("atoms", "--values", "random"),
             ("gaussian", "--normalizer", "softcap:c=2"),
             ("gaussian", "--normalizer", "sparsemax"),
             ("gaussian", "--reference", "sample", "--reference-tokens", "900"),
@@ -72,18 +72,16 @@ class Synthetic(CommandTest):
     def test_refused(self) -> None:
         self.refuse_each(
             (2, "", "MODEL"),
-            (2, "--synthetic cube", "gaussian, sphere, mixture"),
+            (2, "--synthetic cube", "gaussian, sphere, atoms"),
             (2, "model --synthetic gaussian", "both"),
             (2, "model --full", "--synthetic"),
             (2, "--synthetic sphere --variance 2", "--variance"),
-            (2, "--synthetic sphere --components 2", "--components"),
             base=("converge",),
         )
         gaussian = ("converge", "--synthetic", "gaussian")
         self.refuse_each(
             (2, "--text x", "--text"),
             (2, "--radius 2", "--radius"),
-            (2, "--components 2", "--components"),
             (2, "--reference-tokens 900", "--reference-tokens"),
             (2, "--lengths 64", "--lengths"),
             (2, "--draws 3", "--draws"),

@@ -76,7 +76,6 @@ TokenLaw gaussian(Index d, double variance) {
   TokenLaw law;
   law.dimension = d;
   law.variance = variance;
-  law.means = Eigen::MatrixXd::Zero(d, 1);
   return law;
 }
 TokenLaw sphere(Index d, double radius) {
@@ -86,15 +85,6 @@ TokenLaw sphere(Index d, double radius) {
   law.radius = radius;
   return law;
 }
-TokenLaw mixture(Index d) {
-  TokenLaw law = gaussian(d, 0.3);
-  law.means = Eigen::MatrixXd::Zero(d, 3);
-  law.means(0, 0) = 1;
-  law.means(1, 1) = -1.2;
-  law.means(d - 1, 2) = 0.7;
-  return law;
-}
-
 TokenLaw atoms(Index d, double radius, double variance = 0.5) {
   TokenLaw law = gaussian(d, variance);
   law.atoms = true;
@@ -150,8 +140,8 @@ TEST(DrawTokens, OfAtomsHaveTheirVarianceAndKurtosis) {
 
 TEST(LimitMap, OfExpByQuadratureIsTheClosedForm) {
   const auto normalizer = make_normalizer("softmax");
-  for (const TokenLaw& law : {gaussian(3, 0.5), sphere(3, 1.5), sphere(1, 0.7), sphere(2, 1),
-                              mixture(3), gaussian(1, 2)}) {
+  for (const TokenLaw& law :
+       {gaussian(3, 0.5), sphere(3, 1.5), sphere(1, 0.7), sphere(2, 1), gaussian(1, 2)}) {
     for (double length : {0.0, 0.2, 1.0, 3.0}) {
       const auto d = static_cast<std::size_t>(law.dimension);
       Vector z(d), closed(d), by_nodes(d), by_table(d);
@@ -210,7 +200,6 @@ void simulate_query(const TokenLaw& law, const char* normalizer_name, double len
 TEST(LimitMap, OfSoftmaxAgreesWithSimulation) {
   simulate_query(gaussian(3, 0.5), nullptr, 1.0);
   simulate_query(sphere(4, 1.5), nullptr, 1.5);
-  simulate_query(mixture(3), nullptr, 1.2);
   simulate_query(atoms(3, 1), nullptr, 1.2);
   simulate_query(atoms(3, 2), nullptr, 1.2);
 }
@@ -220,7 +209,6 @@ TEST(LimitMap, OfOtherNormalizersAgreesWithSimulation) {
     simulate_query(gaussian(3, 0.5), normalizer, 2.0);
   }
   simulate_query(sphere(4, 1.5), "softcap:c=1", 2.0);
-  simulate_query(mixture(3), "softcap:c=1", 1.5);
 }
 
 Eigen::MatrixXd some_map(Index d, double scale) {
@@ -276,7 +264,6 @@ void check_reference(const TokenLaw& law, double tolerance_in_errors) {
 
 TEST(References, AgreeWithTheMap) {
   check_reference(gaussian(4, 0.5), 4);
-  check_reference(mixture(4), 4);
   check_reference(atoms(4, 2), 4);
   check_reference(sphere(4, 1.3), 4);   // quadrature
   check_reference(sphere(14, 1.3), 4);  // draws

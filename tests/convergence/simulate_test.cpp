@@ -62,7 +62,7 @@ TEST(SimulateCalibration, RatesLieWhereTheTheorySays) {
 }
 
 TEST(Simulate, TheSameBitsOnAnyNumberOfThreads) {
-  for (const char* tokens : {"gaussian", "sphere", "mixture", "atoms"}) {
+  for (const char* tokens : {"gaussian", "sphere", "atoms"}) {
     SyntheticOptions options = small(tokens);
     options.threads = 1;
     const Results one = simulate(options);
@@ -108,7 +108,7 @@ class Resumed : public ::testing::Test {
 };
 
 TEST_F(Resumed, GivesTheBitsOfARunThatWasNotInterrupted) {
-  for (const char* tokens : {"gaussian", "mixture"}) {
+  for (const char* tokens : {"gaussian", "atoms"}) {
     SyntheticOptions options = small(tokens);
     if (options.tokens == "gaussian") {
       options.reference = "sample";

@@ -131,7 +131,7 @@ def signals(trial: Trial) -> None:
 
 def changed_files(trial: Trial) -> None:
     """Weights are cut short, replaced, overwritten, removed or made longer at a random time: the
-    numbers of the old file or of the new one, or a refusal; never a mixture, never SIGBUS."""
+    numbers of the old file or of the new one, or a refusal; never a mix of both, never SIGBUS."""
     draw = trial.draw
     whole = take_large(trial)
     path = trial.folder / "large/model.safetensors"
