@@ -42,7 +42,6 @@ nlohmann::ordered_json as_json(const MetricInfo& metric) {
           {"unit", metric.unit},
           {"range", metric.range ? nlohmann::ordered_json(*metric.range) : nullptr},
           {"formula", metric.formula},
-          {"tex", metric.tex},
           {"source", metric.source},
           {"meaning", metric.meaning},
           {"by_position", metric.by_position},

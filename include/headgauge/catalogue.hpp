@@ -71,7 +71,6 @@ struct MetricInfo {
   std::vector<std::string> dims = {};  // see MetricKind; a comparison adds its own
   std::string unit = {};               // "nats", "keys", "1" ...
   std::string formula = {};            // in plain characters
-  std::string tex = {};                // the formula in TeX
   std::string meaning = {};            // one sentence for users: how to read the metric
   std::string source = {};             // "paper A, Thm 1.1; docs/mathematics.md T1.1"
   std::optional<double> none = {};     // the value that means "none was found", such as -1

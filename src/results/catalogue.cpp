@@ -155,7 +155,6 @@ MetricInfo read_metric(nlohmann::json object, const MetricGroup& group, std::siz
   info.formula = keys.text("formula");
   if (info.kind != hidden) {
     info.title = keys.text("title");
-    info.tex = keys.text("tex");
     info.meaning = keys.text("meaning");
     info.source = keys.text("source");
   }

@@ -21,8 +21,7 @@ constexpr const char* kGroup = R"({"group": "g", "command": "scan", "metrics": [
 // The declaration of a metric with all that it needs, and `more` keys.
 std::string metric(const std::string& name, const std::string& more = "") {
   return R"({"name": ")" + name + R"(", "title": "t", "kind": "row_mean", "dims": ["top_n"],)" +
-         R"("unit": "keys", "formula": "f", "tex": "x", "meaning": "m", "source": "s")" + more +
-         "}";
+         R"("unit": "keys", "formula": "f", "meaning": "m", "source": "s")" + more + "}";
 }
 
 std::string group_of(const std::string& metrics) {
@@ -51,8 +50,7 @@ TEST(Catalogue, ReadsEveryField) {
       R"(, {"group": "h", "command": "converge", "needs": "x", "metrics": []}])");
   ASSERT_EQ(found.metrics.size(), 2u);
   const MetricInfo &a = found.metrics[0], &b = found.metrics[1];
-  EXPECT_EQ(a.group + a.name + a.title + a.unit + a.formula + a.tex + a.meaning + a.source,
-            "gatkeysfxms");
+  EXPECT_EQ(a.group + a.name + a.title + a.unit + a.formula + a.meaning + a.source, "gatkeysfxms");
   EXPECT_EQ(a.kind, MetricKind::row_mean);
   EXPECT_EQ(a.all_dims(), (Names{"layer", "head", "length", "top_n"}));
   EXPECT_EQ(a.none, -1);
@@ -100,7 +98,7 @@ TEST(Catalogue, RefusesWhatIsNotACompleteDeclaration) {
   EXPECT_TRUE(refuses(R"({"group": "g", "command": "scan", "metric": []})",
                       "group 1: \"metrics\" is missing"));
   for (const char* key :
-       {"name", "title", "kind", "dims", "unit", "formula", "tex", "meaning", "source"}) {
+       {"name", "title", "kind", "dims", "unit", "formula", "meaning", "source"}) {
     std::string text = group_of(metric("a"));
     text.replace(text.find(std::string("\"") + key + "\""), 2, "\"z");
     EXPECT_TRUE(refuses(text, "is missing")) << key;

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import type { Plugin } from "vite";
 import type { CatalogueEntry, DeclaredFigure, Experiment } from "./catalogue";
 
-type Declared = CatalogueEntry & { kind: string; tex?: string };
+type Declared = CatalogueEntry & { kind: string };
 
 interface Group {
   group: string;
@@ -28,7 +28,7 @@ export const declared = (): Declared[] =>
   );
 
 const MODULES: Readonly<Record<string, () => unknown>> = {
-  "virtual:catalogue": () => declared().map(({ tex: _, ...entry }) => entry),
+  "virtual:catalogue": declared,
   "virtual:experiments": () => groups().flatMap(({ experiments }) => experiments ?? []),
   "virtual:figures": () => groups().flatMap(({ figures }) => figures ?? []),
 };
