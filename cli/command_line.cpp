@@ -7,6 +7,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -16,9 +17,51 @@
 #include "cli/usage.hpp"
 #include "headgauge/base.hpp"
 #include "headgauge/checkpoint.hpp"
+#include "headgauge/results_folder.hpp"
+#include "headgauge/tokenize.hpp"
 
 namespace headgauge::cli {
 namespace {
+
+void add_lines(const std::string& list, std::string_view text, std::vector<std::string>& words) {
+  // The system would end the argument at a NUL and open a file of another name.
+  if (text.find('\0') != std::string_view::npos) {
+    throw BadInputError(fault(list, "a word on each line", "a line with a NUL byte in it",
+                              "list the words as text, one on each line"));
+  }
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (!line.empty()) words.emplace_back(line);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+}
+
+// Returns the arguments with each `@FILE` replaced by the lines of the file. Each line is one
+// argument, whatever it contains; empty lines are skipped, and a line `@X` is not expanded. Write
+// ./@name for a file whose own name begins with @. Throws BadInputError as read_text_file() does.
+std::vector<std::string> with_lists(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words, lists;
+  for (const std::string& argument : arguments) {
+    if (argument.size() < 2 || argument.front() != '@') {
+      words.push_back(argument);
+      continue;
+    }
+    const std::size_t before = words.size();
+    lists.push_back(argument.substr(1));
+    add_lines(argument, read_text_file(argument.substr(1)), words);
+    if (words.size() == before) {
+      throw BadInputError(fault(argument, "a word on each line, such as the name of a file", "none",
+                                "list them, or write ./" + argument + " for a file of that name"));
+    }
+  }
+  for (std::size_t w = 1; w < words.size(); ++w) {  // a list is read, too
+    if (words[w].starts_with("--out=")) require_unread(words[w].substr(6), lists, kResultsNames);
+    if (words[w - 1] == "--out") require_unread(words[w], lists, kResultsNames);
+  }
+  return words;
+}
 
 constexpr const char* kStandardInput = "/dev/stdin";
 
@@ -233,7 +276,7 @@ int run_command(const std::vector<std::string>& arguments) {
   Action action;
   add_commands(app, action);
   try {
-    std::vector<std::string> words = arranged(app, arguments);
+    std::vector<std::string> words = arranged(app, with_lists(arguments));
     std::ranges::reverse(words);  // CLI11 expects them in reverse order
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "cli/argument_lists.hpp"
 #include "cli/command_line.hpp"
 #include "cli/last_words.hpp"
 #include "cli/print.hpp"
@@ -39,7 +38,7 @@ void share_one_heap_under_a_limit() {
 int run(const std::vector<std::string>& arguments) {
   using headgauge::ErrorKind;
   try {
-    const int code = headgauge::cli::run_command(headgauge::cli::with_lists(arguments));
+    const int code = headgauge::cli::run_command(arguments);
     headgauge::cli::flush_text();
     return code;
   } catch (const headgauge::Error& error) {

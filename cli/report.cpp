@@ -12,8 +12,8 @@
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
-#include "cli/out_folder.hpp"
 #include "cli/print.hpp"
+#include "cli/run.hpp"
 #include "cli/stop.hpp"
 #include "cli/usage.hpp"
 #include "headgauge/files.hpp"

@@ -3,14 +3,15 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cli/options.hpp"
-#include "cli/out_folder.hpp"
 #include "cli/print.hpp"
 #include "cli/progress.hpp"
 #include "cli/stop.hpp"
@@ -86,6 +87,14 @@ void print_shard(const Share& share, const std::string& out) {
 }
 
 }  // namespace
+
+std::string written_line(const Results& results, const std::string& folder,
+                         const std::vector<std::string>& further) {
+  std::vector<std::string> paths{results_path(folder)};
+  if (has_heads(results)) paths.push_back((std::filesystem::path(folder) / kHeadsFile).string());
+  paths.insert(paths.end(), further.begin(), further.end());
+  return fmt::format("Written: {}\n", legible(fmt::format("{}", fmt::join(paths, ", "))));
+}
 
 std::vector<Option> options_of(InputOptions& o) {
   return in_group(

@@ -9,9 +9,14 @@
 #include "cli/tables.hpp"
 #include "headgauge/options.hpp"
 #include "headgauge/results.hpp"
+#include "headgauge/results_folder.hpp"
 #include "headgauge/session.hpp"
 
 namespace headgauge::cli {
+
+// Example: "Written: DIR/results.json, DIR/heads.csv", followed by further files.
+std::string written_line(const Results& results, const std::string& folder,
+                         const std::vector<std::string>& further = {});
 
 struct InputOptions {
   std::string model;

@@ -11,7 +11,6 @@
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
-#include "cli/out_folder.hpp"
 #include "cli/run.hpp"
 #include "cli/run_lines.hpp"
 #include "cli/stop.hpp"

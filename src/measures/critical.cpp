@@ -9,7 +9,7 @@
 #include "measures/paired_means.hpp"
 #include "results/declared.hpp"
 #include "statistics/bootstrap.hpp"
-#include "statistics/slope.hpp"
+#include "statistics/inference.hpp"
 
 namespace headgauge {
 namespace {

@@ -11,7 +11,7 @@
 #include "results/declared.hpp"
 #include "results/mean_of.hpp"
 #include "scan/answers.hpp"
-#include "statistics/proportion.hpp"
+#include "statistics/inference.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge {

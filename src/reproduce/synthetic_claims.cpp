@@ -11,7 +11,7 @@
 #include "reproduce/experiments.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/rates.hpp"
-#include "statistics/slope.hpp"
+#include "statistics/inference.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge {

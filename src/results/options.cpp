@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "headgauge/diff.hpp"
@@ -124,6 +125,16 @@ std::vector<Option> options_of(DiffOptions& o) {
         .form = "LIST",
         .help = "Compare only these heads, as layer.head: 3.5,7.*; and only metrics of heads",
         .expects = "heads such as 3.5,7.*"}});
+}
+
+std::vector<double> geometric(double first, double last, int count) {
+  std::vector<double> values;
+  for (int i = 0; i < count; ++i) {
+    values.push_back(i + 1 == count && count > 1
+                         ? last
+                         : first * std::pow(last / first, count > 1 ? i / (count - 1.0) : 0));
+  }
+  return values;
 }
 
 Option& find_option(std::vector<Option>& options, std::string_view name) {

@@ -12,7 +12,7 @@
 #include "base/octaves.hpp"
 #include "headgauge/metric_names.hpp"
 #include "results/declared.hpp"
-#include "statistics/proportion.hpp"
+#include "statistics/inference.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge {

@@ -1,6 +1,7 @@
 #include "statistics/inference.hpp"
 
 #include <fmt/format.h>
+#include <boost/math/distributions/binomial.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -46,6 +47,30 @@ MeanWithError mean_with_error(std::span<const double> values) {
   double squares = 0;
   for (const double v : x) squares += (v - mean) * (v - mean);
   return {mean, std::sqrt(squares / (n - 1) / n), n - 1};
+}
+
+Interval proportion_interval(Index hits, Index trials, double level) {
+  check_level("the level of an interval", level);
+  if (trials < 1) return {};
+  using Binomial = boost::math::binomial_distribution<double>;
+  const auto n = static_cast<double>(trials), k = static_cast<double>(hits);
+  return {Binomial::find_lower_bound_on_p(n, k, level / 2),
+          Binomial::find_upper_bound_on_p(n, k, level / 2)};
+}
+
+double least_squares_slope(std::span<const double> x, std::span<const double> y) {
+  check_pairs(x, y);
+  const auto count = static_cast<double>(x.size());
+  double mean_x = 0, mean_y = 0, xx = 0, xy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    mean_x += x[i] / count;
+    mean_y += y[i] / count;
+  }
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xx += (x[i] - mean_x) * (x[i] - mean_x);
+    xy += (x[i] - mean_x) * (y[i] - mean_y);
+  }
+  return xx > 0 ? xy / xx : kUndefined;
 }
 
 }  // namespace headgauge

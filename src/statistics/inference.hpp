@@ -42,6 +42,15 @@ std::vector<double> paired_differences(std::span<const double> first,
                                        std::span<const double> second);
 std::vector<double> finite_values(std::span<const double> values);
 
+// Returns an interval that contains the true share with probability 1 - `level` or more, after
+// `hits` of `trials` independent cases (Clopper and Pearson, Biometrika 26, 1934); undefined
+// without cases.
+Interval proportion_interval(Index hits, Index trials, double level = 0.05);
+
+// Returns the slope of the unweighted least squares line of y on x. Undefined with fewer than 2
+// points, or if all x are equal. Throws UsageError if the numbers of x and y differ.
+double least_squares_slope(std::span<const double> x, std::span<const double> y);
+
 // Throw UsageError if the arguments are invalid.
 void check_pairs(std::span<const double> first, std::span<const double> second);
 void check_level(std::string_view what, double level);

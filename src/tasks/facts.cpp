@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "tasks/drawn_words.hpp"
 #include "tasks/generators.hpp"
 #include "tasks/nouns.hpp"
 

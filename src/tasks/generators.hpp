@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <unordered_set>
 #include <vector>
 
 #include "headgauge/generators.hpp"
@@ -39,5 +40,26 @@ std::unique_ptr<TaskGenerator> make_task(const TaskMaterial& material,
 }
 extern const TaskMaker make_copy_task, make_passkey_task, make_keys_task, make_replay_task,
     make_repeats_task;
+
+// Returns the words that word_tokens() finds. Throws BadInputError if they are fewer than `needed`.
+TokenIds enough_words(const TaskMaterial& material, Index needed, WordParts parts = WordParts::no);
+
+// Draws words, each different from those drawn before.
+class DistinctWords {
+ public:
+  DistinctWords(const TokenIds& words, Draws& draws) : words_(words), draws_(draws) {}
+
+  int next() {
+    for (;;) {
+      const int word = draws_.one_of(words_);
+      if (taken_.insert(word).second) return word;
+    }
+  }
+
+ private:
+  const TokenIds& words_;
+  Draws& draws_;
+  std::unordered_set<int> taken_;
+};
 
 }  // namespace headgauge

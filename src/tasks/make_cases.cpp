@@ -121,6 +121,16 @@ TaskCase fitting_case(const TaskGenerator& generator, const TaskMaterial& materi
 
 }  // namespace
 
+TokenIds enough_words(const TaskMaterial& material, Index needed, WordParts parts) {
+  TokenIds words = word_tokens(material.tokenizer, material.vocabulary, parts);
+  if (std::ssize(words) >= needed) return words;
+  throw BadInputError(fault(material.tokenizer.path(),
+                            fmt::format("at least {} words of Latin letters", needed),
+                            fmt::format("{}", words.size()),
+                            fmt::format("give a shorter length than {} tokens, or another task",
+                                        material.options.length)));
+}
+
 void refuse_length(const TaskOptions& options, Index least) {
   throw UsageError(fault(fmt::format("the task {}", options.task),
                          fmt::format("a length of at least {} tokens", least),

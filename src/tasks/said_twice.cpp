@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <span>
 
-#include "tasks/drawn_words.hpp"
 #include "tasks/generators.hpp"
 #include "tasks/haystack.hpp"
 #include "tasks/scene.hpp"

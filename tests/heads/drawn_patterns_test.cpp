@@ -10,10 +10,6 @@
 namespace headgauge {
 namespace {
 
-bool contains(const Keys& keys, Index key) {
-  return std::ranges::binary_search(keys, static_cast<std::uint32_t>(key));
-}
-
 TEST(BigBird, AddsAsManyDrawnKeysAsThereAre) {
   for (const Visibility& visibility : {Visibility::causal(), Visibility::full()}) {
     const HeadInput head = bare_head(visibility);

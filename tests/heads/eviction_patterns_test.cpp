@@ -143,7 +143,7 @@ std::string spec(const Rule& rule, Index keys, Index recent) {
 // Not of two keys: both have the same cosine with their mean.
 void expect_definition(const HeadInput& head) {
   for (const Rule& rule : rules()) {
-    for (const auto [keys, recent] : {std::pair{Index{1}, Index{1}},
+    for (const auto& [keys, recent] : {std::pair{Index{1}, Index{1}},
                                       {3, 1},
                                       {7, 1},
                                       {16, 1},

@@ -8,8 +8,8 @@ namespace headgauge {
 namespace {
 
 TEST(FirstAndLast, AreTheKeysThatThePatternKeeps) {
-  constexpr Index kLength = 40;
-  const Matrix<float> rows(kLength, 4);
+  constexpr Index kKeys = 40;
+  const Matrix<float> rows(kKeys, 4);
   HeadInput head;
   head.queries = head.keys = rows.view();
   head.visibility = Visibility::causal();
@@ -21,7 +21,7 @@ TEST(FirstAndLast, AreTheKeysThatThePatternKeeps) {
     if (!kept) continue;
     ++saying;
     const auto mask = pattern->mask(head);
-    for (Index query = 0; query < kLength; ++query) {
+    for (Index query = 0; query < kKeys; ++query) {
       std::vector<std::uint32_t> expected, found;
       for (Index key = 0; key <= query; ++key) {
         if (key < kept->first || key > query - kept->last) {

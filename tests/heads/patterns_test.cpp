@@ -203,7 +203,9 @@ TEST(Patterns, AdviseOnlyWhatTheyRead) {
         const std::string spec = info.name + between + values;
         const std::string advice = advised(spec, "write ", "`\n");
         written += advice.empty() ? 0 : 1;
-        if (!advice.empty()) EXPECT_EQ(message(advice), "nothing") << spec;
+        if (!advice.empty()) {
+          EXPECT_EQ(message(advice), "nothing") << spec;
+        }
       }
     }
   }

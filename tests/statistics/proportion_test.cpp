@@ -1,4 +1,4 @@
-#include "statistics/proportion.hpp"
+#include "statistics/inference.hpp"
 
 #include <gtest/gtest.h>
 

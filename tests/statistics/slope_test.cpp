@@ -1,4 +1,4 @@
-#include "statistics/slope.hpp"
+#include "statistics/inference.hpp"
 
 #include <gtest/gtest.h>
 

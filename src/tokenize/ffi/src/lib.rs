@@ -2,7 +2,7 @@
 //!
 //! Rules of the boundary: a panic never crosses it (it becomes an error string); nothing is
 //! printed; the caller returns every pointer through the `_free` function named after it.
-//! The C++ side declares the same functions in `tokenize/ffi.hpp`.
+//! The C++ side declares the same functions in `tokenize/tokenizer.cpp`.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::any::Any;
