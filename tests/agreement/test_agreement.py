@@ -75,4 +75,4 @@ class Agreement(unittest.TestCase):
         subprocess.run([PHANTOM, model, "4"], check=True)
         config = json.loads((model / "config.json").read_text())
         count = min(256, config["n_positions"])
-        self.agree(model, [self.random_ids(count, config["vocab_size"])])
+        self.agree(model, [self.random_ids(count, config["vocab_size"]), model / "repeated.txt"])

@@ -144,15 +144,15 @@ std::string spec(const Rule& rule, Index keys, Index recent) {
 void expect_definition(const HeadInput& head) {
   for (const Rule& rule : rules()) {
     for (const auto& [keys, recent] : {std::pair{Index{1}, Index{1}},
-                                      {3, 1},
-                                      {7, 1},
-                                      {16, 1},
-                                      {16, 5},
-                                      {16, 16},
-                                      {30, 12},
-                                      {89, 1},
-                                      {90, 1},
-                                      {500, 3}}) {
+                                       {3, 1},
+                                       {7, 1},
+                                       {16, 1},
+                                       {16, 5},
+                                       {16, 16},
+                                       {30, 12},
+                                       {89, 1},
+                                       {90, 1},
+                                       {500, 3}}) {
       const auto expected = by_definition(head, keys, recent, rule.worth());
       const auto mask = make_pattern(spec(rule, keys, recent))->mask(head);
       for (Index query = 0; query < kLength; ++query) {

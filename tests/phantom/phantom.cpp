@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <filesystem>
+#include <nlohmann/json.hpp>
+#include <span>
 
 #include "base/file.hpp"
 #include "checkpoint/safetensors_writer.hpp"
@@ -20,8 +22,6 @@ constexpr Index kHeadDim = kPhantomTokens;
 constexpr Index kWidth = kHeads * kHeadDim;
 constexpr Index kInner = 8;
 constexpr double kEpsilon = 1e-5;
-constexpr const char* kExpectedFile = "expected.json";
-constexpr const char* kExpectedFormat = "headgauge.phantom/1";
 
 // c_attn of one layer, built from linear maps of the one-hot pair.
 class AttentionBuilder {
@@ -173,26 +173,6 @@ std::string ids_text(std::span<const int> ids) {
 
 }  // namespace
 
-const char* phantom_head_name(PhantomHead head) {
-  switch (head) {
-    case PhantomHead::uniform:
-      return "uniform";
-    case PhantomHead::sink:
-      return "sink";
-    case PhantomHead::previous_token:
-      return "previous token";
-    case PhantomHead::same_token:
-      return "same token";
-    case PhantomHead::one_hot:
-      return "one-hot";
-    case PhantomHead::induction:
-      return "induction";
-    case PhantomHead::distant:
-      return "distant";
-  }
-  return "";
-}
-
 void write_phantom(const std::string& folder, double strength) {
   std::filesystem::create_directories(folder);
   AtomicFiles files(folder);
@@ -201,22 +181,9 @@ void write_phantom(const std::string& folder, double strength) {
     distinct.push_back(phantom_token(i));
     repeated.push_back(repeated_phantom_token(i));
   }
-  nlohmann::ordered_json expected = {{"format", kExpectedFormat}, {"strength", strength}};
-  for (Index h = 0; h < kHeads; ++h) {
-    const PhantomHead kind = kPhantomHeads[static_cast<std::size_t>(h)];
-    expected["heads"].push_back({{"layer", 0}, {"head", h}, {"kind", phantom_head_name(kind)}});
-  }
-  const auto add = [&](const char* file, std::span<const int> tokens) {
-    files.add(file).write(ids_text(tokens));
-    expected["documents"].push_back({{"tokens", file},
-                                     {"lengths", kPhantomLengths},
-                                     {"top_n", kPhantomTopN},
-                                     {"metrics", phantom_expectations(tokens, strength)}});
-  };
-  add("tokens.txt", distinct);
-  add("repeated.txt", repeated);
+  files.add("tokens.txt").write(ids_text(distinct));
+  files.add("repeated.txt").write(ids_text(repeated));
   put_weights(files.add("model.safetensors"), strength);
-  files.add(kExpectedFile).write(expected.dump(1) + "\n");
   files.add("config.json").write(phantom_config().dump(2) + "\n");
   files.commit();
 }

@@ -1,9 +1,7 @@
-// The phantom: a checkpoint whose heads are built, so that every statistic is known beforehand.
+// The phantom: a checkpoint whose heads are built, so that their roles are known beforehand.
 #pragma once
 
 #include <array>
-#include <nlohmann/json.hpp>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -17,7 +15,6 @@ inline constexpr std::array kPhantomHeads = {PhantomHead::uniform,        Phanto
                                              PhantomHead::previous_token, PhantomHead::same_token,
                                              PhantomHead::one_hot,        PhantomHead::induction,
                                              PhantomHead::distant};
-const char* phantom_head_name(PhantomHead head);
 
 inline constexpr Index kPhantomTokens = 128;  // vocabulary, and longest context
 // Token of a position: every token once in an order without meaning, or the first half of them
@@ -34,16 +31,9 @@ constexpr int token_before(Index position) {
 }
 inline constexpr Index kPhantomDistance = 70;   // from a query of the distant head to its key
 inline constexpr double kOneHotStrength = 200;  // e^-200: nothing else is left in float32
-inline constexpr std::array<int, 3> kPhantomLengths = {32, 64, 128};
-inline constexpr std::array<int, 4> kPhantomTopN = {1, 5, 10, 20};
 
-// The metrics of a scan of `tokens` in closed form: name -> {dims, values}. Distances and
-// separability are included where no token repeats (orthonormal vectors).
-nlohmann::ordered_json phantom_expectations(std::span<const int> tokens, double strength);
-
-// Writes a GPT-2 checkpoint of one layer with these heads, tokens.txt, repeated.txt and
-// expected.json, which has the values that a scan of each text must find. `strength`, above 0 and
-// at most 80, is the logit of the key that a head prefers; all others have logit 0.
+// Writes a GPT-2 checkpoint of one layer with these heads, tokens.txt and repeated.txt. `strength`,
+// above 0 and at most 80, is the logit of the key that a head prefers; all others have logit 0.
 void write_phantom(const std::string& folder, double strength);
 
 }  // namespace headgauge

@@ -57,18 +57,139 @@ def gtest(*results: str) -> str:
     return json.dumps({"tests": len(cases), "testsuites": [{"name": "Suite", "testsuite": cases}]})
 
 
-class Gtest(unittest.TestCase):
-    def test_each_result(self) -> None:
-        text = gtest("COMPLETED", "FAILED", "COMPLETED", "SKIPPED", "SUPPRESSED", "COMPLETED")
-        self.assertEqual(parse_gtest(text), Counts(passed=3, failed=1, skipped=2))
+def vitest(files: list[list[str]], broken: int = 0) -> str:
+    tests = [status for file in files for status in file]
+    results = [
+        {
+            "status": "failed" if "failed" in file else "passed",
+            "name": "a.test.ts",
+            "assertionResults": [
+                {"status": status, "fullName": "a", "failureMessages": []} for status in file
+            ],
+        }
+        for file in files
+    ]
+    results += [{"status": "failed", "name": "b.test.ts", "assertionResults": []}] * broken
+    return json.dumps(
+        {
+            "numTotalTests": len(tests),
+            "numPassedTests": tests.count("passed"),
+            "numFailedTests": tests.count("failed"),
+            "testResults": results,
+        }
+    )
 
-    def test_a_share_without_tests(self) -> None:
-        self.assertEqual(parse_gtest('{"tests": 0, "testsuites": []}'), Counts())
 
-    def test_no_report(self) -> None:
-        self.assertIsNone(parse_gtest(""))
-        self.assertIsNone(parse_gtest("[]"))
-        self.assertIsNone(parse_gtest('{"testsuites": [{}]}'))
+OF_SEVERAL = gtest("COMPLETED", "FAILED", "COMPLETED", "SKIPPED", "SUPPRESSED", "COMPLETED")
+GOOD, MIXED, BAD = gtest("COMPLETED"), gtest("COMPLETED", "SKIPPED"), gtest("FAILED", "FAILED", "COMPLETED")
+
+
+class Reports(unittest.TestCase):
+    def test_each_is_counted_or_is_none(self) -> None:
+        for parsed, counts in (
+            (parse_gtest(OF_SEVERAL), Counts(passed=3, failed=1, skipped=2)),
+            (parse_gtest('{"tests": 0, "testsuites": []}'), Counts()),
+            (parse_gtest(""), None),
+            (parse_gtest("[]"), None),
+            (parse_gtest('{"testsuites": [{}]}'), None),
+            # Of a program without a report: whether it ran.
+            (parse_ctest(ctest(RAN, FAILED, SKIPPED, NOT_BUILT, DISABLED), {}), Counts(1, 2, 2)),
+            (parse_ctest(ctest(RAN, FAILED, RAN), {"a": MIXED, "b": BAD}), Counts(3, 2, 1)),
+            # A program that fails though its tests pass, that dies, or whose report is cut off.
+            (parse_ctest(ctest(FAILED), {"a": GOOD}), Counts(1, 1)),
+            (parse_ctest(ctest(FAILED, RAN), {"b": GOOD}), Counts(1, 1)),
+            (parse_ctest(ctest(FAILED), {"a": GOOD[:-9]}), Counts(0, 1)),
+            (parse_ctest("", {}), None),
+            (parse_ctest("No tests were found!!!", {}), None),
+            (parse_unittest("....\n" + "-" * 70 + "\nRan 4 tests in 0.001s\n\nOK\n"), Counts(4)),
+            (parse_unittest("Ran 1 test in 0.001s\n\nOK\n"), Counts(1)),
+            (parse_unittest("Ran 9 tests in 1s\n\nOK (skipped=2, expected failures=1)\n"), Counts(7, 0, 2)),
+            (
+                parse_unittest(
+                    "Ran 9 tests in 1s\n\nFAILED (failures=1, errors=2, skipped=1, unexpected successes=1)\n"
+                ),
+                Counts(4, 4, 1),
+            ),
+            # A class that fails as a whole.
+            (parse_unittest("Ran 0 tests in 0.000s\n\nFAILED (errors=1)\n"), Counts(failed=1)),
+            (parse_unittest("Traceback (most recent call last):\n"), None),
+            (parse_unittest("Ran 3 tests in 0.1s\nSegmentation fault\n"), None),
+            (parse_vitest(vitest([["passed", "passed", "pending"], ["failed", "passed"]])), Counts(3, 1, 1)),
+            (parse_vitest(vitest([["passed"]], broken=1)), Counts(1, 1)),
+            (parse_vitest(""), None),
+            (parse_vitest("{}"), None),
+        ):
+            self.assertEqual(parsed, counts)
+        self.assertEqual((vitest_failures(""), vitest_failures("{}")), (([], []), ([], [])))
+
+    def test_what_ctest_writes_now(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            (folder / "CTestTestfile.cmake").write_text(
+                "add_test(good cmake -E true)\n"
+                "add_test(bad cmake -E false)\n"
+                "add_test(absent does-not-exist)\n"
+                "add_test(disabled cmake -E true)\n"
+                "set_tests_properties(disabled PROPERTIES DISABLED TRUE)\n"
+                "add_test(skipped cmake -E echo SKIPPED)\n"
+                "set_tests_properties(skipped PROPERTIES SKIP_REGULAR_EXPRESSION SKIPPED)\n"
+            )
+            command = ["ctest", "--test-dir", name, "--output-junit", str(folder / "junit.xml")]
+            subprocess.run(command, capture_output=True, check=False)
+            text = (folder / "junit.xml").read_text()
+        self.assertEqual(parse_ctest(text, {}), Counts(passed=1, failed=2, skipped=2))
+        self.assertEqual(parse_ctest(text, {"good": gtest("COMPLETED")}), Counts(1, 2, 2))
+
+    def test_what_unittest_prints_now(self) -> None:
+        class Sample(unittest.TestCase):
+            def test_good(self) -> None:
+                pass
+
+            def test_bad(self) -> None:
+                self.fail()
+
+            def test_error(self) -> None:
+                raise RuntimeError
+
+            @unittest.skip("on purpose")
+            def test_skipped(self) -> None:
+                pass
+
+            @unittest.expectedFailure
+            def test_surprise(self) -> None:
+                pass
+
+        stream = io.StringIO()
+        unittest.TextTestRunner(stream=stream).run(unittest.defaultTestLoader.loadTestsFromTestCase(Sample))
+        self.assertEqual(parse_unittest(stream.getvalue()), Counts(1, 3, 1))
+
+    def test_says_what_failed_and_what_failed_once(self) -> None:
+        def test(name: str, status: str, *messages: str) -> dict[str, object]:
+            said = [f"Error: {message}\n    at file.ts:1:2" for message in messages]
+            return {"fullName": name, "status": status, "failureMessages": said}
+
+        tests = [test("good", "passed"), test("bad", "failed", "b1", "b2"), test("late", "passed", "l1")]
+        files = [
+            {"name": "/x/a.test.ts", "status": "failed", "assertionResults": tests},
+            {"name": "/x/b.test.ts", "status": "failed", "assertionResults": [], "message": "no such module"},
+        ]
+        self.assertEqual(
+            vitest_failures(json.dumps({"testResults": files})),
+            (["a.test.ts > bad: Error: b1", "b.test.ts: no such module"], ["a.test.ts > late: Error: l1"]),
+        )
+
+    def test_verdicts(self) -> None:
+        for counts, status, judged in (
+            (Counts(3, 0, 1), 0, Counts(3, 0, 1)),
+            (Counts(3, 2, 1), 8, Counts(3, 2, 1)),  # not counted twice
+            (Counts(3, 0, 0), 8, Counts(3, 1, 0)),
+            (None, 0, Counts(failed=1)),
+            (Counts(), 0, Counts(failed=1)),
+            (Counts(skipped=4), 0, Counts(failed=1, skipped=4)),
+        ):
+            self.assertEqual(judge(counts, status)[0], judged)
+        self.assertEqual(judge(Counts(skipped=4), 0, skippable=True), (Counts(skipped=4), ""))
+        self.assertEqual(judge(Counts(), 0, skippable=True)[0], Counts(failed=1))
 
 
 class Failures(unittest.TestCase):
@@ -102,170 +223,6 @@ ok
                 "test_c (tests.cli.test_x.Y.test_c)",
             ],
         )
-
-
-class Ctest(unittest.TestCase):
-    def test_programs_without_reports_are_tests(self) -> None:
-        text = ctest(RAN, FAILED, SKIPPED, NOT_BUILT, DISABLED)
-        self.assertEqual(parse_ctest(text, {}), Counts(passed=1, failed=2, skipped=2))
-
-    def test_of_reports_every_test_counts(self) -> None:
-        reports = {"a": gtest("COMPLETED", "SKIPPED"), "b": gtest("FAILED", "FAILED", "COMPLETED")}
-        self.assertEqual(parse_ctest(ctest(RAN, FAILED, RAN), reports), Counts(3, 2, 1))
-
-    def test_a_program_that_fails_though_its_tests_pass(self) -> None:
-        self.assertEqual(parse_ctest(ctest(FAILED), {"a": gtest("COMPLETED")}), Counts(1, 1))
-
-    def test_a_program_that_dies_leaves_no_report(self) -> None:
-        self.assertEqual(parse_ctest(ctest(FAILED, RAN), {"b": gtest("COMPLETED")}), Counts(1, 1))
-
-    def test_a_report_that_is_cut_off_is_none(self) -> None:
-        self.assertEqual(parse_ctest(ctest(FAILED), {"a": gtest("COMPLETED")[:-9]}), Counts(0, 1))
-
-    def test_no_summary(self) -> None:
-        self.assertIsNone(parse_ctest("", {}))
-        self.assertIsNone(parse_ctest("No tests were found!!!", {}))
-
-    def test_what_ctest_writes_now(self) -> None:
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            (folder / "CTestTestfile.cmake").write_text(
-                "add_test(good cmake -E true)\n"
-                "add_test(bad cmake -E false)\n"
-                "add_test(absent does-not-exist)\n"
-                "add_test(disabled cmake -E true)\n"
-                "set_tests_properties(disabled PROPERTIES DISABLED TRUE)\n"
-                "add_test(skipped cmake -E echo SKIPPED)\n"
-                "set_tests_properties(skipped PROPERTIES SKIP_REGULAR_EXPRESSION SKIPPED)\n"
-            )
-            command = ["ctest", "--test-dir", name, "--output-junit", str(folder / "junit.xml")]
-            subprocess.run(command, capture_output=True, check=False)
-            text = (folder / "junit.xml").read_text()
-        self.assertEqual(parse_ctest(text, {}), Counts(passed=1, failed=2, skipped=2))
-        self.assertEqual(parse_ctest(text, {"good": gtest("COMPLETED")}), Counts(1, 2, 2))
-
-
-class Unittest(unittest.TestCase):
-    def test_good(self) -> None:
-        text = "....\n" + "-" * 70 + "\nRan 4 tests in 0.001s\n\nOK\n"
-        self.assertEqual(parse_unittest(text), Counts(passed=4))
-
-    def test_one(self) -> None:
-        self.assertEqual(parse_unittest("Ran 1 test in 0.001s\n\nOK\n"), Counts(passed=1))
-
-    def test_skipped_and_expected_failures(self) -> None:
-        text = "Ran 9 tests in 1.000s\n\nOK (skipped=2, expected failures=1)\n"
-        self.assertEqual(parse_unittest(text), Counts(passed=7, skipped=2))
-
-    def test_failed(self) -> None:
-        text = "Ran 9 tests in 1.000s\n\nFAILED (failures=1, errors=2, skipped=1, unexpected successes=1)\n"
-        self.assertEqual(parse_unittest(text), Counts(passed=4, failed=4, skipped=1))
-
-    def test_a_class_that_fails_as_a_whole(self) -> None:
-        text = "Ran 0 tests in 0.000s\n\nFAILED (errors=1)\n"
-        self.assertEqual(parse_unittest(text), Counts(failed=1))
-
-    def test_no_summary(self) -> None:
-        self.assertIsNone(parse_unittest("Traceback (most recent call last):\n"))
-        self.assertIsNone(parse_unittest("Ran 3 tests in 0.1s\nSegmentation fault\n"))
-
-    def test_what_unittest_prints_now(self) -> None:
-        class Sample(unittest.TestCase):
-            def test_good(self) -> None:
-                pass
-
-            def test_bad(self) -> None:
-                self.fail()
-
-            def test_error(self) -> None:
-                raise RuntimeError
-
-            @unittest.skip("on purpose")
-            def test_skipped(self) -> None:
-                pass
-
-            @unittest.expectedFailure
-            def test_surprise(self) -> None:
-                pass
-
-        stream = io.StringIO()
-        unittest.TextTestRunner(stream=stream).run(unittest.defaultTestLoader.loadTestsFromTestCase(Sample))
-        self.assertEqual(parse_unittest(stream.getvalue()), Counts(1, 3, 1))
-
-
-class Vitest(unittest.TestCase):
-    @staticmethod
-    def report(files: list[list[str]], broken: int = 0) -> str:
-        tests = [status for file in files for status in file]
-        results = [
-            {
-                "status": "failed" if "failed" in file else "passed",
-                "name": "a.test.ts",
-                "assertionResults": [
-                    {"status": status, "fullName": "a", "failureMessages": []} for status in file
-                ],
-            }
-            for file in files
-        ]
-        results += [{"status": "failed", "name": "b.test.ts", "assertionResults": []}] * broken
-        return json.dumps(
-            {
-                "numTotalTests": len(tests),
-                "numPassedTests": tests.count("passed"),
-                "numFailedTests": tests.count("failed"),
-                "testResults": results,
-            }
-        )
-
-    def test_counts(self) -> None:
-        text = self.report([["passed", "passed", "pending"], ["failed", "passed"]])
-        self.assertEqual(parse_vitest(text), Counts(3, 1, 1))
-
-    def test_a_file_that_does_not_load_has_failed(self) -> None:
-        self.assertEqual(parse_vitest(self.report([["passed"]], broken=1)), Counts(1, 1, 0))
-
-    def test_no_report(self) -> None:
-        self.assertIsNone(parse_vitest(""))
-        self.assertIsNone(parse_vitest("{}"))
-        self.assertEqual(vitest_failures(""), ([], []))
-        self.assertEqual(vitest_failures("{}"), ([], []))
-
-    def test_says_what_failed_and_what_failed_once(self) -> None:
-        def test(name: str, status: str, *messages: str) -> dict[str, object]:
-            said = [f"Error: {message}\n    at file.ts:1:2" for message in messages]
-            return {"fullName": name, "status": status, "failureMessages": said}
-
-        tests = [test("good", "passed"), test("bad", "failed", "b1", "b2"), test("late", "passed", "l1")]
-        files = [
-            {"name": "/x/a.test.ts", "status": "failed", "assertionResults": tests},
-            {"name": "/x/b.test.ts", "status": "failed", "assertionResults": [], "message": "no such module"},
-        ]
-        self.assertEqual(
-            vitest_failures(json.dumps({"testResults": files})),
-            (["a.test.ts > bad: Error: b1", "b.test.ts: no such module"], ["a.test.ts > late: Error: l1"]),
-        )
-
-
-class Judgement(unittest.TestCase):
-    def test_good(self) -> None:
-        self.assertEqual(judge(Counts(3, 0, 1), 0), (Counts(3, 0, 1), ""))
-
-    def test_failures_are_not_counted_twice(self) -> None:
-        self.assertEqual(judge(Counts(3, 2, 1), 8), (Counts(3, 2, 1), ""))
-
-    def test_a_bad_exit_without_a_failed_test(self) -> None:
-        self.assertEqual(judge(Counts(3, 0, 0), 8)[0], Counts(3, 1, 0))
-
-    def test_no_summary(self) -> None:
-        self.assertEqual(judge(None, 0)[0], Counts(failed=1))
-
-    def test_nothing_ran(self) -> None:
-        self.assertEqual(judge(Counts(), 0)[0], Counts(failed=1))
-        self.assertEqual(judge(Counts(skipped=4), 0)[0], Counts(failed=1, skipped=4))
-
-    def test_a_file_may_skip_all_that_it_has(self) -> None:
-        self.assertEqual(judge(Counts(skipped=4), 0, skippable=True), (Counts(skipped=4), ""))
-        self.assertEqual(judge(Counts(), 0, skippable=True)[0], Counts(failed=1))
 
 
 class WholeRun(unittest.TestCase):
@@ -321,7 +278,7 @@ class WholeRun(unittest.TestCase):
                 "build/release": (0, ctest(RAN, RAN, SKIPPED)),
                 "build/asan": (0, ctest(RAN)),
                 "unittest": (0, "Ran 5 tests in 1s\n\nOK (skipped=1)\n"),  # three files
-                "--silent test": (0, Vitest.report([["passed", "passed", "pending"]])),  # twice
+                "--silent test": (0, vitest([["passed", "passed", "pending"]])),  # twice
             }
         )
         self.assertEqual(status, 0)
@@ -335,31 +292,29 @@ class WholeRun(unittest.TestCase):
         self.assertEqual(sorted(row.split()[1] for row in rows), ["(tests/cli)", "(tests/scan)"])
         self.assertTrue(any(row.endswith("8 passed, 0 failed, 2 skipped") for row in rows))
 
-    def test_one_failure_anywhere(self) -> None:
-        status, lines = self.run_main({"build/asan": (8, ctest(RAN, FAILED))}, "asan")
-        self.assertEqual((status, lines[-1]), (1, "1 passed, 1 failed, 0 skipped"))
-
     def test_reports_of_this_run_alone_are_counted(self) -> None:
         made = {"a": gtest("COMPLETED", "COMPLETED")}
         stale = {"b": gtest("COMPLETED", "COMPLETED")}
         status, lines = self.run_main({"build/asan": (8, ctest(RAN, FAILED))}, "asan", made=made, stale=stale)
         self.assertEqual((status, lines[-1]), (1, "2 passed, 1 failed, 0 skipped"))
 
-    def test_types_that_do_not_check(self) -> None:
-        reports = {"check": (2, ""), "--silent test": (0, Vitest.report([["passed"]]))}
-        status, lines = self.run_main(reports, "web")
-        self.assertEqual((status, lines[-1]), (1, "2 passed, 1 failed, 0 skipped"))
-
-    def test_a_check_whose_tools_are_not_there_is_skipped(self) -> None:
-        for status, totals in ((0, "1 passed, 0 failed, 0 skipped"), (77, "0 passed, 0 failed, 1 skipped")):
-            _, lines = self.run_main({"layout.sh --check": (status, "")}, "layout")
-            self.assertEqual(lines[-1], totals)
-        status, lines = self.run_main({"layout.sh --check": (1, "")}, "layout")
-        self.assertEqual((status, lines[-1]), (1, "0 passed, 1 failed, 0 skipped"))
-
-    def test_a_build_that_fails(self) -> None:
-        status, lines = self.run_main({"cmake --build": (1, "error")}, "release")
-        self.assertEqual((status, lines[-1]), (1, "0 passed, 1 failed, 0 skipped"))
+    def test_one_failure_anywhere(self) -> None:
+        for stage, reports, expected in (
+            ("asan", {"build/asan": (8, ctest(RAN, FAILED))}, (1, "1 passed, 1 failed, 0 skipped")),
+            ("release", {"cmake --build": (1, "error")}, (1, "0 passed, 1 failed, 0 skipped")),
+            (
+                "web",  # types that do not check
+                {"check": (2, ""), "--silent test": (0, vitest([["passed"]]))},
+                (1, "2 passed, 1 failed, 0 skipped"),
+            ),
+            ("layout", {"layout.sh --check": (0, "")}, (0, "1 passed, 0 failed, 0 skipped")),
+            ("layout", {"layout.sh --check": (1, "")}, (1, "0 passed, 1 failed, 0 skipped")),
+        ):
+            status, lines = self.run_main(reports, stage)
+            self.assertEqual((status, lines[-1]), expected)
+        # The tools of the check are not there.
+        _, lines = self.run_main({"layout.sh --check": (77, "")}, "layout")
+        self.assertEqual(lines[-1], "0 passed, 0 failed, 1 skipped")
 
     def test_asan_is_compiled_with_clang_where_that_is(self) -> None:
         _, lines = self.run_main({"build/asan-clang": (0, ctest(RAN))}, "asan", clang="true")
