@@ -6,8 +6,8 @@
 
 A mutant turns a comparison or a sign, changes a constant by one, or leaves a statement out. All of them are in one
 build, in build/mutants, where the variable HEADGAUGE_MUTANT chooses the one that is alive. A mutant meets the C++
-tests of its room first, and those of `scan`, `session` and `cli` if the former pass. `run` prints those that no
-test catches, and ends with status 1 if a line of the list is in no source.
+tests of its room first, those of `scan`, `session` and `cli` if the former pass, and then those of all other rooms.
+`run` prints which room catches each and counts both, and ends with status 1 if a line of the list is in no source.
 """
 
 from __future__ import annotations
@@ -197,7 +197,10 @@ def room_of(name: str) -> str:
 def caught_by(mutant: dict, seconds: int) -> str:
     """Returns the room whose tests fail under the mutant, or nothing."""
     environment = os.environ | {"HEADGAUGE_MUTANT": str(mutant["number"])}
-    for room in dict.fromkeys([room_of(mutant["file"]), *LAST]):
+    others = sorted(
+        path.name.removeprefix("test_") for path in BUILD.glob("tests/*/test_*") if path.is_file()
+    )
+    for room in dict.fromkeys([room_of(mutant["file"]), *LAST, *others]):
         program = BUILD / f"tests/{room}/test_{room}"
         try:
             done = subprocess.run(
@@ -220,18 +223,20 @@ def run(only: list[int], seconds: int) -> int:
     said = build()
     if said:
         sys.exit(said[-4000:])
-    caught, met = 0, 0
+    near, caught, met = 0, 0, 0
     for mutant in sorted(places.values(), key=lambda mutant: mutant["number"]):
         if only and mutant["number"] not in only:
             continue
         room = caught_by(mutant, seconds)
         met, caught = met + 1, caught + bool(room)
+        near += room.split(" ")[0] in (room_of(mutant["file"]), *LAST)
         where = f"{mutant['number']:3} {mutant['file']}: {mutant['line']}"
         print(
             f"{'caught by ' + room if room else 'SURVIVES':20} {where} | {mutant['becomes'] or 'left out'}",
             flush=True,
         )
-    print(f"{caught} of {met} caught; {len(mutants) - len(places)} in no source")
+    print(f"{near} of {met} caught by the room or {', '.join(LAST)}, {caught} by any", end="; ")
+    print(f"{len(mutants) - len(places)} in no source")
     return int(len(places) < len(mutants))
 
 

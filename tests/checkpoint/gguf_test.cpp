@@ -3,8 +3,10 @@
 
 #include <bit>
 #include <chrono>
+#include <iterator>
 #include <numeric>
 
+#include "checkpoint/blocks.hpp"
 #include "checkpoint/gguf.hpp"
 #include "kernels/simd.hpp"
 #include "made_file.hpp"
@@ -51,6 +53,16 @@ TEST(Gguf, WidensEveryTypeToTheBit) {
       ASSERT_EQ(found.size(), expected.size());
       std::size_t wrong = 0;
       for (std::size_t i = 0; i < found.size(); ++i) wrong += bits(found[i]) != bits(expected[i]);
+      EXPECT_EQ(wrong, 0u);
+      if (dtype_block(tensor.dtype) > 1) {  // more blocks than are decoded at once
+        std::vector<std::byte> again;
+        for (int k = 0; k < 100; ++k) std::ranges::copy(tensor.bytes, std::back_inserter(again));
+        std::vector<float> longer(100 * expected.size());
+        widen_blocks(tensor.dtype, again, 0, longer);
+        for (std::size_t i = 0; i < longer.size(); ++i) {
+          wrong += bits(longer[i]) != bits(expected[i % expected.size()]);
+        }
+      }
       EXPECT_EQ(wrong, 0u);
       // Ranges that begin and end within a block.
       for (const Index first : {Index{1}, Index{31}, Index{250}}) {

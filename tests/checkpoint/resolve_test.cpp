@@ -113,8 +113,8 @@ TEST_F(HubCache, TakesTheOnlySnapshotWithoutAReference) {
 TEST_F(HubCache, SaysWhereItLookedAndHowToFetch) {
   variables_["HF_HUB_CACHE"] = folder_ / "hub";
   expect_error(ErrorKind::bad_input,
-               {"org/name", folder_ / "hub/models--org--name", "hf download org/name"},
-               [&] { resolve("org/name"); });
+               {"org/na_me", folder_ / "hub/models--org--na_me", "hf download org/na_me"},
+               [&] { resolve("org/na_me"); });
   expect_error(ErrorKind::bad_input,
                {folder_ / "hub/models--gpt2", folder_ / "hub/models--openai-community--gpt2",
                 "hf download gpt2"},

@@ -75,6 +75,7 @@ TEST(ModelConverges, EveryVerdict) {
     EXPECT_EQ(claim(Results()).verdict, Verdict::not_tested);
     EXPECT_EQ(claim(made_divergence(drawn(1), {4, 8, 16, 256})).verdict, Verdict::not_tested)
         << "three numbers up to L/4";
+    EXPECT_EQ(claim(made_divergence(drawn(1), {4, 8, 16, 32, 256})).verdict, Verdict::holds);
   }
 }
 

@@ -50,7 +50,7 @@ TEST(Catalogue, ReadsEveryField) {
       R"(, {"group": "h", "command": "converge", "needs": "x", "metrics": []}])");
   ASSERT_EQ(found.metrics.size(), 2u);
   const MetricInfo &a = found.metrics[0], &b = found.metrics[1];
-  EXPECT_EQ(a.group + a.name + a.title + a.unit + a.formula + a.meaning + a.source, "gatkeysfxms");
+  EXPECT_EQ(a.group + a.name + a.title + a.unit + a.formula + a.meaning + a.source, "gatkeysfms");
   EXPECT_EQ(a.kind, MetricKind::row_mean);
   EXPECT_EQ(a.all_dims(), (Names{"layer", "head", "length", "top_n"}));
   EXPECT_EQ(a.none, -1);

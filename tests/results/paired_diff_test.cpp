@@ -63,6 +63,8 @@ TEST(PairedDiff, ChangesAreThoseOfEachTextByItself) {
   EXPECT_EQ(d.settings["pairs"], 4);
   EXPECT_EQ(d.settings["new"]["text"].size(), 4U);
   EXPECT_TRUE(d.notices.empty()) << d.notices.front();
+  const Results single = diff(std::span(sides.before).first(1), std::span(sides.after).last(1));
+  EXPECT_FALSE(single.settings.contains("pairs"));
 }
 
 TEST(PairedDiff, EqualChangesHaveNoError) {
