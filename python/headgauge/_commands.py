@@ -159,7 +159,7 @@ def task(
     **options: Any,
 ) -> None:
     """Writes cases of a retrieval task (docs/tasks.md) in the tokens of a model to the file `out`, one case a
-    line. `name` is copy, passkey, keys, values, pairs, trace, replay or repeats; `model` is the path or the
+    line. `name` is copy, passkey, keys, replay or repeats; `model` is the path or the
     name of a checkpoint; `text` is what facts are hidden in, given as texts are to scan().
 
     Raises UsageError, BadInputError, UnsupportedError, ResourceError (headgauge.errors), TypeError

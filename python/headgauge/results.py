@@ -286,7 +286,7 @@ class Results:
 
     @property
     def plot(self) -> Plot:
-        """Figures with matplotlib: plot.map("entropy"), plot.curve("entropy"), plot.scatter(x, y)."""
+        """Figures with matplotlib: plot.map("entropy"), plot.curve("entropy")."""
         from headgauge.plot import Plot
 
         return Plot(self)

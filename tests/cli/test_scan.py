@@ -112,7 +112,7 @@ class Files(ScanTest):
         declared |= {m["name"] + "_by_position": m["unit"] for m in listed if m["by_position"]}
         case = {"prompt": [1, 2, 3, 4], "answer": [2], "control": [1, 5, 5, 4], "distance": 3}
         self.write("tasks.jsonl", json.dumps(case))
-        options = ("--expected-draws", "2", "--top-share", "0.1,0.5", "--tasks", "tasks.jsonl")
+        options = ("--top-share", "0.1,0.5", "--tasks", "tasks.jsonl")
         metrics = (
             self.scan(*options)["metrics"] | self.scan(*options, "--pattern", "sinks:window=60")["metrics"]
         )
