@@ -35,9 +35,8 @@ class ByteWriter {
   template <class T>
   void put_all(std::span<const T> values) {
     static_assert(std::is_trivially_copyable_v<T>);
-    const std::size_t size = bytes_.size();
-    bytes_.resize(size + values.size_bytes());
-    if (!values.empty()) std::memcpy(bytes_.data() + size, values.data(), values.size_bytes());
+    const auto bytes = std::as_bytes(values);
+    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
   }
   // Writes the number of values, then the values.
   template <class T>

@@ -196,7 +196,7 @@ class Vocabulary {
 
 void gguf_bpe(const Gguf& file, const Vocabulary& vocabulary, Made& made) {
   constexpr const char* kMerges = "tokenizer.ggml.merges";
-  const PreTokenizer& pre = find_pre_tokenizer(file.text(kPre), file.where(kPre));
+  const PreTokenizer pre = find_pre_tokenizer(file.text(kPre), file.where(kPre));
   vocabulary.add_to(made);
   for (const std::string_view merge : vocabulary.texts(kMerges)) {
     made.add_merge(merge_of(merge, file.where(kMerges)));
