@@ -1,12 +1,10 @@
 // Paper A's claims on gradients and temperature, for inputs of which they hold, do not hold, and
 // cannot be decided.
-#include <gtest/gtest.h>
-
 #include <cmath>
-#include <utility>
 
 #include "headgauge/claims.hpp"
 #include "headgauge/scan.hpp"
+#include "made_source.hpp"
 #include "reproduce/made_scan.hpp"
 
 namespace headgauge {
@@ -177,28 +175,22 @@ TEST(GradientIsWithinQuarter, EveryVerdict) {
 }
 
 // A head whose rows of two keys and more have two equal logits, the others far below.
-class TwoEqualLogits : public HeadSource {
+class TwoEqualLogits : public SourceOfHeads {
  public:
-  TwoEqualLogits() : ones_(kRows, 1), keys_(kRows, 1) {
+  TwoEqualLogits() : SourceOfHeads(1, kRows), ones_(kRows, 1), keys_(kRows, 1) {
     for (Index r = 0; r < kRows; ++r) {
       ones_.row(r)[0] = 1;
       keys_.row(r)[0] = r < 2 ? 40.0f : -40.0f;
     }
-    head_.queries = std::as_const(ones_).view();
-    head_.keys = std::as_const(keys_).view();
-    head_.scale = 1;
-    info_.layers = info_.heads = info_.kv_heads = info_.head_dim = 1;
-    info_.documents = {kRows};
-    info_.has_loss = info_.has_x = info_.has_values = false;
+    heads_.front().queries = std::as_const(ones_).view();
+    heads_.front().keys = std::as_const(keys_).view();
+    heads_.front().scale = 1;
+    info_.head_dim = 1;
   }
-  const SourceInfo& info() const override { return info_; }
-  std::span<const HeadInput> layer(int, int) override { return {&head_, 1}; }
 
  private:
   static constexpr Index kRows = 64;
   Matrix<float> ones_, keys_;
-  HeadInput head_;
-  SourceInfo info_;
 };
 
 TEST(GradientIsWithinQuarter, RowsOfTwoEqualLogitsRefuteIt) {
