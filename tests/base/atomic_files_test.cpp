@@ -2,20 +2,18 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <set>
 #include <thread>
 
 #include "base/file.hpp"
 #include "base/temporary.hpp"
+#include "full_disk.hpp"
 #include "headgauge/base.hpp"
 #include "test_data.hpp"
 
@@ -134,14 +132,10 @@ TEST_F(Pair, AppearsTogether) {
 }
 
 TEST_F(Pair, IsTheOldOneWhenTheDiskIsFullBeforeTheSecond) {
-  rlimit before{};
-  ::getrlimit(RLIMIT_FSIZE, &before);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit full{1000, before.rlim_max};
-  ::setrlimit(RLIMIT_FSIZE, &full);
-  EXPECT_THROW(write("new", std::string(100000, 'x')), ResourceError);
-  ::setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, handler);
+  {
+    const testing::FullDisk full(1000);
+    EXPECT_THROW(write("new", std::string(100000, 'x')), ResourceError);
+  }
   expect_old();
 }
 

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <fcntl.h>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -15,6 +14,8 @@
 #include <thread>
 
 #include "base/mapped_file.hpp"
+#include "faults.hpp"
+#include "full_disk.hpp"
 #include "headgauge/base.hpp"
 #include "test_data.hpp"
 
@@ -22,6 +23,7 @@ namespace headgauge {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::FullDisk;
 using testing::TemporaryFolder;
 
 std::string content(const std::string& path) {
@@ -39,28 +41,9 @@ void expect_error(ErrorKind kind, const std::string& path, const std::string& pa
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), kind);
     EXPECT_EQ(std::string(error.what()).rfind(path + ": ", 0), 0u) << error.what();
-    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+    expect_part(error.what(), part);
   }
 }
-
-// Files beyond `bytes` cannot be written while this lives: a disk that is full.
-class FullDisk {
- public:
-  explicit FullDisk(rlim_t bytes) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    handler_ = std::signal(SIGXFSZ, SIG_IGN);
-    const rlimit limit{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FullDisk() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  rlimit before_{};
-  void (*handler_)(int) = nullptr;
-};
 
 // No file can be opened while this lives.
 class NoMoreFiles {

@@ -1,6 +1,5 @@
 #include "headgauge/journal.hpp"
 
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 
 #include <filesystem>
@@ -21,6 +20,14 @@ using testing::TemporaryFolder;
 using Role = Journal::Role;
 
 const Journal::Identity kRun = {{"command", "scan"}, {"--seed", {"4"}}};
+
+// A journal of kRun in a folder.
+struct OpenJournal : Journal {
+  explicit OpenJournal(const std::string& folder, Role role = Role::alone, Share share = {})
+      : Journal(role, share) {
+    open(folder, kRun, "--out");
+  }
+};
 
 Bytes bytes(std::string_view text) {
   const auto letters = std::as_bytes(std::span(text));
@@ -77,8 +84,7 @@ TEST(DealDocuments, KeepsTheBoundOfLongestFirst) {
 TEST(Journal, FindsWhatItKept) {
   const TemporaryFolder folder("journal-found");
   for (const bool again : {false, true}) {
-    Journal journal;
-    journal.open(folder.path(), kRun, "--out");
+    OpenJournal journal(folder.path());
     EXPECT_EQ(journal.goes_on(), again);
     {
       const Journal::Stage stage(journal, "scan");
@@ -99,8 +105,7 @@ TEST(Journal, FindsWhatItKept) {
 TEST(Journal, SaysWhereItGoesOn) {
   const TemporaryFolder folder("journal-resumed");
   const auto keep = [&](int layer, std::vector<Index> documents) {
-    Journal journal;
-    journal.open(folder.path(), kRun, "--out");
+    OpenJournal journal(folder.path());
     const auto from = journal.resumed(3);
     const Journal::Stage stage(journal, "scan");
     for (const Index document : documents) journal.keep(layer, document, bytes("part"));
@@ -118,8 +123,7 @@ TEST(Journal, SaysWhereItGoesOn) {
 TEST(Journal, TellsAgainWhatFailed) {
   const TemporaryFolder folder("journal-failed");
   for (const bool again : {false, true}) {
-    Journal journal;
-    journal.open(folder.path(), kRun, "--out");
+    OpenJournal journal(folder.path());
     if (!again) {
       journal.fail(3, 1, "head 3.1: NaN");
       journal.flush();
@@ -172,8 +176,7 @@ TEST(Journal, CutsBackToTheLastWholeRecord) {
   const TemporaryFolder folder("journal-torn");
   std::string path;
   {
-    Journal journal;
-    journal.open(folder.path(), kRun, "--out");
+    OpenJournal journal(folder.path());
     for (Index document = 0; document < 20; ++document) {
       journal.keep(0, document, bytes(std::string(37 + document, 'x')));
     }
@@ -185,8 +188,7 @@ TEST(Journal, CutsBackToTheLastWholeRecord) {
   Index before = -1;
   for (std::size_t size = first; size <= whole.size(); size += 29) {
     write_atomically(path, whole.substr(0, size));
-    Journal journal;
-    journal.open(folder.path(), kRun, "--out");
+    OpenJournal journal(folder.path());
     Index found = 0;
     while (journal.find(0, found)) ++found;
     EXPECT_GE(found, before) << "more of the file holds no less";
@@ -194,8 +196,7 @@ TEST(Journal, CutsBackToTheLastWholeRecord) {
     // What is added stands behind the last whole record.
     journal.keep(1, 0, bytes("new"));
     journal.flush();
-    Journal second;  // while another writes it
-    second.open(folder.path(), kRun, "--out");
+    OpenJournal second(folder.path());  // while another writes it
     EXPECT_FALSE(second.goes_on());
     second.keep(2, 0, bytes("in vain"));
     second.flush();
@@ -207,8 +208,7 @@ TEST(Journal, CutsBackToTheLastWholeRecord) {
     std::string changed = whole;
     changed[at] ^= 1;
     write_atomically(path, changed);
-    Journal journal;
-    journal.open(folder.path(), kRun, "--out");
+    OpenJournal journal(folder.path());
     for (Index document = 0; document < 20; ++document) {
       const auto part = journal.find(0, document);
       EXPECT_TRUE(!part || text(part) == std::string(37 + document, 'x'));
@@ -219,8 +219,7 @@ TEST(Journal, CutsBackToTheLastWholeRecord) {
 TEST(Journal, OfAnotherRunIsRefused) {
   const TemporaryFolder folder("journal-other");
   {
-    Journal journal;
-    journal.open(folder.path(), kRun, "--out");
+    OpenJournal journal(folder.path());
     journal.keep(0, 0, bytes("x"));
     journal.flush();
   }
@@ -231,11 +230,11 @@ TEST(Journal, OfAnotherRunIsRefused) {
     });
   };
   EXPECT_EQ(open(kRun), "nothing");
-  EXPECT_NE(open({{"command", "scan"}, {"--seed", {"5"}}}).find("--seed"), std::string::npos);
-  EXPECT_NE(open({{"command", "scan"}}).find("--seed"), std::string::npos);
+  expect_part(open({{"command", "scan"}, {"--seed", {"5"}}}), "--seed");
+  expect_part(open({{"command", "scan"}}), "--seed");
   auto more = kRun;
   more["--x"] = {"value"};
-  EXPECT_NE(open(more).find("--x"), std::string::npos);
+  expect_part(open(more), "--x");
 }
 
 TEST(Journal, OneThatIsNoneIsClosedAgain) {
@@ -265,8 +264,7 @@ TEST(Journal, LeavesTheFilesOfOthersAlone) {
                                    "part-1-of-1.journals", "part-x-of-1.journal"};
   for (const std::string& name : foreign) std::ofstream(inside + "/" + name) << "mine\n";
   std::ofstream(folder / "elsewhere") << "mine\n";
-  Journal journal;
-  journal.open(folder.path(), kRun, "--out");
+  OpenJournal journal(folder.path());
   keep(journal);
   // What came while the run was going on: a journal of another run, a link, and no journal at all.
   const TemporaryFolder other("journal-of-another");
@@ -295,14 +293,13 @@ TEST(Journal, AFolderThatIsALinkIsRefused) {
   std::filesystem::create_directory_symlink(elsewhere.path(), folder / kJournalFolder);
   Journal journal;
   const std::string said = thrown<Error>([&] { journal.open(folder.path(), kRun, "--out"); });
-  EXPECT_NE(said.find("found a link"), said.npos) << said;
+  expect_part(said, "found a link");
 }
 
 TEST(Journal, ARunWithoutAJournalRemovesNothing) {
   const TemporaryFolder folder("journal-none");
   std::filesystem::create_directories(folder / kJournalFolder);
-  Journal journal;
-  journal.open(folder.path(), kRun, "--out");
+  OpenJournal journal(folder.path());
   journal.remove();
   EXPECT_TRUE(std::filesystem::exists(folder / kJournalFolder));
 }
@@ -317,7 +314,7 @@ TEST(Journal, SaysWhatAFileIsInstead) {
         std::pair("headgauge.journal/1 2 0\n{}\n", "a journal with a damaged header; delete it")}) {
     write_atomically(path, content);
     const std::string said = thrown<Error>([&] { JournalFile{path}; });
-    EXPECT_NE(said.find(says), said.npos) << said;
+    expect_part(said, says);
   }
 }
 
@@ -326,8 +323,7 @@ TEST(Journal, ASparseRecordTakesNoMemory) {
   const TemporaryFolder folder("journal-sparse");
   std::string path;
   {
-    Journal journal;
-    journal.open(folder.path(), kRun, "--out");
+    OpenJournal journal(folder.path());
     journal.keep(0, 0, bytes("x"));
     journal.flush();
     path = journal.path();
@@ -340,8 +336,7 @@ TEST(Journal, ASparseRecordTakesNoMemory) {
   file.close();
   std::filesystem::resize_file(path, std::filesystem::file_size(path) + name);
   const long before = peak_memory();
-  Journal journal;
-  journal.open(folder.path(), kRun, "--out");
+  OpenJournal journal(folder.path());
   EXPECT_EQ(text(journal.find(0, 0)), "x");
   EXPECT_LT(peak_memory() - before, 64 << 10) << "KiB";
 }
@@ -350,8 +345,7 @@ TEST(Journal, KeepsTheLastStateOfADocument) {
   const TemporaryFolder folder("journal-state");
   const Bytes state = bytes("sixteen letters.");
   {
-    Journal journal;
-    journal.open(folder.path(), kRun, "--out");
+    OpenJournal journal(folder.path());
     EXPECT_FALSE(journal.wants_state(std::size_t{1} << 30)) << "not before it is worth it";
     EXPECT_FALSE(journal.wants_state(0)) << "a source without states";
     const Journal::Stage stage(journal, "scan");
@@ -360,8 +354,7 @@ TEST(Journal, KeepsTheLastStateOfADocument) {
     journal.keep_state(4, 6, bytes("another document"));
   }
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder / kJournalFolder), {}), 2);
-  Journal journal;
-  journal.open(folder.path(), kRun, "--out");
+  OpenJournal journal(folder.path());
   EXPECT_EQ(journal.state_layer(5), 0) << "of another stage";
   const Journal::Stage stage(journal, "scan");
   EXPECT_EQ(journal.state_layer(5), 9);
@@ -378,8 +371,7 @@ TEST(Journal, JoinsShards) {
   std::vector<std::string> folders;
   for (int shard = 0; shard < 2; ++shard) {
     folders.push_back(folder / std::to_string(shard));
-    Journal journal(Role::shard, {shard, 2});
-    journal.open(folders.back(), kRun, "--out");
+    OpenJournal journal(folders.back(), Role::shard, {shard, 2});
     EXPECT_FALSE(journal.has_results());
     EXPECT_TRUE(journal.has_all()) << "of what is not dealt out";
     keep_share(journal);
@@ -387,8 +379,7 @@ TEST(Journal, JoinsShards) {
     journal.flush(true);
   }
   {
-    Journal more(Role::shard, {1, 2});  // of which something was missing after all
-    more.open(folders[1], kRun, "--out");
+    OpenJournal more(folders[1], Role::shard, {1, 2});  // of which something was missing after all
     more.keep(3, 3, bytes("more"));
     more.flush();
     EXPECT_NE(thrown<Error>([&] { Journal::merge(folders); }), "nothing") << "no longer finished";
@@ -404,12 +395,11 @@ TEST(Journal, JoinsShards) {
     EXPECT_EQ(text(merged->find(1, document)), std::to_string(10 + document));
   }
   EXPECT_NE(thrown<Error>([&] { merged->find(7, 0); }), "nothing") << "a part that no shard has";
-  EXPECT_NE(thrown<Error>([&] { Journal::merge({folders[0]}); }).find("no shard 2"),
-            std::string::npos);
+  expect_part(thrown<Error>([&] { Journal::merge({folders[0]}); }), "no shard 2");
   const std::string twice = thrown<Error>([&] {
     Journal::merge({folders[0], folders[0], folders[1]});
   });
-  EXPECT_NE(twice.find("each shard once"), std::string::npos) << twice;
+  expect_part(twice, "each shard once");
 }
 
 TEST(Journal, DealsOnceAndToOne) {

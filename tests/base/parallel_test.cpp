@@ -4,8 +4,6 @@
 
 #include <atomic>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
 namespace headgauge {
 namespace {
@@ -16,7 +14,7 @@ TEST(ThreadPool, EachIndexOnceAndSlotsInRange) {
     std::vector<std::atomic<int>> seen(1000);
     std::atomic<bool> in_range{true};
     pool.for_each_slot(1000, [&](Index i, int slot) {
-      ++seen[static_cast<std::size_t>(i)];
+      ++seen[i];
       if (slot < 0 || slot >= threads) in_range = false;
     });
     EXPECT_TRUE(in_range);

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
-#include <vector>
 
 namespace headgauge {
 namespace {

@@ -1,7 +1,5 @@
 #include "base/strict_json.hpp"
 
-#include <gtest/gtest.h>
-
 #include "faults.hpp"
 #include "headgauge/base.hpp"
 

@@ -1,5 +1,3 @@
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
 
@@ -53,16 +51,14 @@ TEST_F(Sharded, StaysWholeWhenMoved) {
 
 TEST_F(Sharded, NamesWhatIsMissingOrOfAnotherShape) {
   const Checkpoint checkpoint = Checkpoint::open(folder_.path());
-  expect_error(ErrorKind::bad_input,
-               {index(), "\"d\"", "[4, any]", "among 3, such as \"a\"", "the same model"}, [&] {
-                 checkpoint.require("d", {4, -1});
-               });
-  expect_error(ErrorKind::bad_input, {"\"model.d\"", "such as \"a\"", "the same model"},
+  expect_error({index(), "\"d\"", "[4, any]", "among 3, such as \"a\"", "the same model"}, [&] {
+    checkpoint.require("d", {4, -1});
+  });
+  expect_error({"\"model.d\"", "such as \"a\"", "the same model"},
                [&] { checkpoint.require("model.d", {4}); });
-  expect_error(ErrorKind::bad_input, {folder_ / "two.safetensors", "\"c\"", "[2, 3]", "[3, 2]"},
-               [&] {
-                 checkpoint.require("c", {2, 3});
-               });
+  expect_error({folder_ / "two.safetensors", "\"c\"", "[2, 3]", "[3, 2]"}, [&] {
+    checkpoint.require("c", {2, 3});
+  });
 }
 
 // The file may well come from the same model.
@@ -72,24 +68,23 @@ TEST_F(Sharded, SaysThatAWrapperChangedTheNames) {
   write_safetensors(folder_ / "one.safetensors", wrapped);
   write_index(R"({"weight_map": {"module.d": "one.safetensors"}})");
   const Checkpoint checkpoint = Checkpoint::open(folder_.path());
-  expect_error(ErrorKind::bad_input, {"\"d\"", "such as \"module.d\"", "save_pretrained()"},
+  expect_error({"\"d\"", "such as \"module.d\"", "save_pretrained()"},
                [&] { checkpoint.require("d", {1}); });
 }
 
 TEST_F(Sharded, NamesTheShardThatIsMissing) {
   std::filesystem::remove(folder_ / "two.safetensors");
-  expect_error(ErrorKind::bad_input, {index(), "\"two.safetensors\"", "\"c\""},
+  expect_error({index(), "\"two.safetensors\"", "\"c\""},
                [&] { Checkpoint::open(folder_.path()); });
 }
 
 TEST_F(Sharded, NamesTheTensorThatItsShardLacks) {
   write_index(R"({"weight_map": {"a": "one.safetensors", "c": "one.safetensors"}})");
-  expect_error(ErrorKind::bad_input, {folder_ / "one.safetensors", "\"c\""},
-               [&] { Checkpoint::open(folder_.path()); });
+  expect_error({folder_ / "one.safetensors", "\"c\""}, [&] { Checkpoint::open(folder_.path()); });
 }
 
 TEST_F(Sharded, RefusesOneShardForTheWhole) {
-  expect_error(ErrorKind::bad_input, {folder_ / "two.safetensors", "one of its shards", "folder"},
+  expect_error({folder_ / "two.safetensors", "one of its shards", "folder"},
                [&] { Checkpoint::open(folder_ / "two.safetensors"); });
 }
 
@@ -114,7 +109,7 @@ TEST_F(Sharded, RefusesMalformedIndexes) {
     SCOPED_TRACE(text);
     write_index(text);
     parts.push_back(index());
-    expect_error(ErrorKind::bad_input, parts, [&] { Checkpoint::open(folder_.path()); });
+    expect_error(parts, [&] { Checkpoint::open(folder_.path()); });
   };
   refused("", {"JSON"});
   refused("{\"weight_map\": {\"a\"", {"JSON", "byte 19"});
@@ -138,11 +133,11 @@ TEST(CheckpointFile, IsReadBesideItsConfig) {
   const std::vector<float> values = {1, 2};
   const TensorData tensors[] = {float_tensor("w", {2}, values)};
   write_safetensors(folder / "weights.safetensors", tensors);
-  expect_error(ErrorKind::bad_input, {"weights.safetensors", "config.json"},
+  expect_error({"weights.safetensors", "config.json"},
                [&] { Checkpoint::open(folder / "weights.safetensors"); });
   write_bytes(folder / "config.json", "{}");
   EXPECT_EQ(Checkpoint::open(folder / "weights.safetensors").require("w", {2}).values()[1], 2.0f);
-  expect_error(ErrorKind::bad_input, {folder / "weights.safetensors", "\"v\""},
+  expect_error({folder / "weights.safetensors", "\"v\""},
                [&] { Checkpoint::open(folder / "weights.safetensors").require("v", {2}); });
 }
 
@@ -191,7 +186,7 @@ TEST(CheckpointHashes, TellModelsApart) {
   // What was opened is what it was, and known to have changed.
   EXPECT_EQ(model.weights_sha256(), hash);
   EXPECT_EQ(model.config().sha256(), sha256_hex(testing::as_bytes("{}")));
-  expect_error(ErrorKind::bad_input, {folder / "model.safetensors", "another file under its name"},
+  expect_error({folder / "model.safetensors", "another file under its name"},
                [&] { model.require_unchanged(); });
 }
 

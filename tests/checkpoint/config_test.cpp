@@ -1,5 +1,3 @@
-#include <gtest/gtest.h>
-
 #include "headgauge/checkpoint.hpp"
 #include "made_file.hpp"
 
@@ -34,12 +32,7 @@ TEST(ConfigReader, ReadsEveryType) {
 
 TEST(ConfigReader, RefusesAFieldThatStandsTwice) {
   for (const char* text : {R"({"n_layer": 1, "n_layer": 2})", R"({"rope": {"a": 1, "a": 1}})"}) {
-    try {
-      const ConfigReader config(text, "folder/config.json");
-      ADD_FAILURE() << text;
-    } catch (const BadInputError& error) {
-      EXPECT_NE(std::string(error.what()).find("twice"), std::string::npos) << error.what();
-    }
+    expect_error({"twice"}, [&] { ConfigReader(text, "folder/config.json"); });
   }
 }
 
@@ -58,7 +51,7 @@ TEST(ConfigReader, SaysFieldExpectedFoundAndFile) {
     SCOPED_TRACE(key);
     std::vector<std::string> all = parts;
     all.push_back(std::string("folder/config.json: field ") + key + ": expected ");
-    expect_error(ErrorKind::bad_input, all, [&] { config.get<decltype(type)>(key); });
+    expect_error(all, [&] { config.get<decltype(type)>(key); });
   };
   refused(int{}, "absent", {"an integer", "no such field"});
   refused(int{}, "n_inner", {"an integer", "null"});
@@ -77,34 +70,31 @@ TEST(ConfigReader, SaysFieldExpectedFoundAndFile) {
   refused(std::vector<std::string>{}, "mixed", {"a list of texts"});
   refused(std::vector<int>{}, "rope", {"an object"});
   // An override with a default still refuses what is there and wrong.
-  expect_error(ErrorKind::bad_input, {"field name"}, [&] { config.get_or<int>("name", 1); });
+  expect_error({"field name"}, [&] { config.get_or<int>("name", 1); });
 }
 
 TEST(ConfigReader, HoldsSizesToTheirRange) {
   const ConfigReader config = made_config();
-  expect_error(ErrorKind::bad_input, {"field zero", "from 1 to 2147483647", "found 0"},
-               [&] { config.get_size("zero"); });
-  expect_error(ErrorKind::bad_input, {"field big", "4294967296"}, [&] { config.get_size("big"); });
-  expect_error(ErrorKind::bad_input, {"field minus", "-3"}, [&] { config.get_size("minus"); });
-  expect_error(ErrorKind::bad_input, {"field n_layer", "from 1 to 11", "12"},
-               [&] { config.get_size("n_layer", 1, 11); });
-  expect_error(ErrorKind::bad_input, {"field huge"}, [&] { config.get_size("huge"); });
+  expect_error({"field zero", "from 1 to 2147483647", "found 0"}, [&] { config.get_size("zero"); });
+  expect_error({"field big", "4294967296"}, [&] { config.get_size("big"); });
+  expect_error({"field minus", "-3"}, [&] { config.get_size("minus"); });
+  expect_error({"field n_layer", "from 1 to 11", "12"}, [&] { config.get_size("n_layer", 1, 11); });
+  expect_error({"field huge"}, [&] { config.get_size("huge"); });
 }
 
 TEST(ConfigReader, NamesNestedFieldsByTheirPath) {
   const ConfigReader rope = made_config().child("rope");
   EXPECT_EQ(rope.get<double>("factor"), 2.0);
   EXPECT_EQ(rope.child("deeper").get<std::string>("x"), "y");
-  expect_error(ErrorKind::bad_input, {"folder/config.json: field rope.deeper.x"},
+  expect_error({"folder/config.json: field rope.deeper.x"},
                [&] { rope.child("deeper").get<int>("x"); });
-  expect_error(ErrorKind::bad_input, {"field name", "an object"},
-               [&] { made_config().child("name"); });
+  expect_error({"field name", "an object"}, [&] { made_config().child("name"); });
 }
 
 TEST(ConfigReader, SaysWhereJsonEnds) {
   const auto refused = [](const char* text, const std::vector<std::string>& parts) {
     SCOPED_TRACE(text);
-    expect_error(ErrorKind::bad_input, parts, [&] { ConfigReader(text, "c.json"); });
+    expect_error(parts, [&] { ConfigReader(text, "c.json"); });
   };
   refused("", {"c.json", "JSON", "byte 0"});
   refused("{\"a\": 1,}", {"c.json", "syntax error at byte 8"});
@@ -122,7 +112,7 @@ TEST(ConfigReader, SaysWhereJsonEnds) {
   refused("<!doctype html>\n<html></html>", {"c.json", "a page of HTML", "/resolve/"});
   const std::string whole = R"({"model_type": "gpt2", "sizes": [1, {"x": null}]})";
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    expect_error(ErrorKind::bad_input, {"c.json"},
+    expect_error({"c.json"},
                  [&] { ConfigReader(std::string_view(whole).substr(0, size), "c.json"); });
   }
 }
@@ -137,19 +127,18 @@ TEST(ConfigReader, TakesTheSecondNameOfAFieldBeforeTheFirst) {
 TEST(ConfigReader, NamesFieldsAsTheirSourceDoes) {
   const ConfigReader config(R"({"n": 0, "rope": {"factor": "x"}, "other": 1})", "m.gguf: metadata",
                             {{"n", "llama.count"}, {"rope.factor", "llama.rope.factor"}});
-  expect_error(ErrorKind::bad_input, {"m.gguf: metadata llama.count: ", "llama.cpp's converter"},
+  expect_error({"m.gguf: metadata llama.count: ", "llama.cpp's converter"},
                [&] { config.get_size("n"); });
-  expect_error(ErrorKind::bad_input, {"m.gguf: metadata llama.rope.factor: "},
+  expect_error({"m.gguf: metadata llama.rope.factor: "},
                [&] { config.child("rope").get<double>("factor"); });
   EXPECT_EQ(config.where("other"), "m.gguf: metadata: field other");
 }
 
 TEST(ConfigReader, OpensFiles) {
   const testing::TemporaryFolder folder("config");
-  expect_error(ErrorKind::bad_input, {folder / "config.json", "No such file"},
+  expect_error({folder / "config.json", "No such file"},
                [&] { ConfigReader::open(folder / "config.json"); });
-  expect_error(ErrorKind::bad_input, {folder.path(), "a folder"},
-               [&] { ConfigReader::open(folder.path()); });
+  expect_error({folder.path(), "a folder"}, [&] { ConfigReader::open(folder.path()); });
   testing::write_bytes(folder / "config.json", "{\"n\": 3}\n");
   EXPECT_EQ(ConfigReader::open(folder / "config.json").get<int>("n"), 3);
 }

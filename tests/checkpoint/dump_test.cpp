@@ -1,5 +1,3 @@
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <functional>
 
@@ -85,8 +83,7 @@ TEST(DumpFile, ReadsTheScale) {
   for (const char* text : {"", "0", "-1", "nan", "inf", "1e99", "1.0 ", "a", "0x1"}) {
     SCOPED_TRACE(text);
     made.metadata["scale"] = text;
-    expect_error(ErrorKind::bad_input, {"d.safetensors", "scale", "a positive number"},
-                 [&] { made.read(); });
+    expect_error({"d.safetensors", "scale", "a positive number"}, [&] { made.read(); });
   }
 }
 
@@ -107,7 +104,7 @@ TEST(DumpFile, RefusesWhatDoesNotFitTogether) {
     MadeDump made = made_dump();
     change(made);
     parts.push_back("d.safetensors");
-    expect_error(ErrorKind::bad_input, parts, [&] { made.read(); });
+    expect_error(parts, [&] { made.read(); });
   };
   refused("no q", {"\"layers.1.q\""}, [](MadeDump& d) { d.shapes.erase("layers.1.q"); });
   refused("no k", {"\"layers.0.k\""}, [](MadeDump& d) { d.shapes.erase("layers.0.k"); });
@@ -191,23 +188,23 @@ TEST(DumpFile, LayersWithoutAttentionKeepTheirNumbers) {
        {"", "0,,1", "1,0", "0,0", "-1", "0, 1", "0,1,", "99999999999", "70000"}) {
     MadeDump made = made_hybrid();
     made.metadata["without_attention"] = wrong;
-    expect_error(ErrorKind::bad_input, {"without_attention", "ascending"}, [&] { made.read(); });
+    expect_error({"without_attention", "ascending"}, [&] { made.read(); });
   }
   MadeDump gap = made_hybrid();
   gap.metadata["without_attention"] = "0,1,3,6";
-  expect_error(ErrorKind::bad_input, {"\"layers.4.q\""}, [&] { gap.read(); });
+  expect_error({"\"layers.4.q\""}, [&] { gap.read(); });
   for (const char* part : {"q", "k", "v", "x", "scores"}) {
     MadeDump both = made_hybrid();
     both.shapes.erase("x");
     both.shapes[std::string("layers.3.") + part] = {4, 5, 3};
-    expect_error(ErrorKind::bad_input, {"layers.3", "without attention"}, [&] { both.read(); });
+    expect_error({"layers.3", "without attention"}, [&] { both.read(); });
   }
 }
 
 TEST(DumpFile, RefusesScoresThatAreNotSquare) {
   MadeDump made;
   made.shapes = {{"layers.0.scores", {3, 4, 5}}};
-  expect_error(ErrorKind::bad_input, {"\"layers.0.scores\"", "[3, 4, 5]"}, [&] { made.read(); });
+  expect_error({"\"layers.0.scores\"", "[3, 4, 5]"}, [&] { made.read(); });
 }
 
 TEST(DumpFile, RefusesALaterFormat) {

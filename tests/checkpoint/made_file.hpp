@@ -1,17 +1,14 @@
 // Files made byte by byte, without the code that is to read them.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
+#include "faults.hpp"
 #include "headgauge/base.hpp"
 #include "test_data.hpp"
 
@@ -51,16 +48,19 @@ void expect_error(ErrorKind kind, const std::vector<std::string>& parts, const B
   try {
     body();
   } catch (const Error& error) {
-    const std::string message = error.what();
-    EXPECT_EQ(error.kind(), kind) << message;
-    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
-    for (const std::string& part : parts) {
-      EXPECT_NE(message.find(part), std::string::npos) << part << " is not in: " << message;
-    }
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    expect_no_part(error.what(), "\n");
+    for (const std::string& part : parts) expect_part(error.what(), part);
     return;
   }
   ADD_FAILURE() << "no error, where one naming " << (parts.empty() ? "" : parts.front())
                 << " was due";
+}
+
+// The same of bad input.
+template <class Body>
+void expect_error(const std::vector<std::string>& parts, const Body& body) {
+  expect_error(ErrorKind::bad_input, parts, body);
 }
 
 }  // namespace headgauge::testing

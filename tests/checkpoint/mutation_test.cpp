@@ -1,11 +1,10 @@
 // Thousands of damaged files, the same in every run: whatever is in them, reading either works or
 // throws an Error in one line. The fuzz targets in fuzz/ go further from the same seeds.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <random>
+#include <sstream>
 
 #include "fuzz/readers.hpp"
 #include "made_file.hpp"
@@ -52,40 +51,16 @@ class Mutator {
   }
 
   void change(std::string& bytes) {
-    static const std::vector<std::string> kTokens = {"0",
-                                                     "1",
-                                                     "-1",
-                                                     "9223372036854775807",
-                                                     "18446744073709551615",
-                                                     "18446744073709551616",
-                                                     "4294967296",
-                                                     "1e308",
-                                                     "1e999",
-                                                     "0.5",
-                                                     "null",
-                                                     "true",
-                                                     "\"",
-                                                     "{",
-                                                     "}",
-                                                     "[",
-                                                     "]",
-                                                     ",",
-                                                     ":",
-                                                     "\"F32\"",
-                                                     "\"F16\"",
-                                                     "\"F4\"",
-                                                     "\"I64\"",
-                                                     "\"__metadata__\"",
-                                                     "\"data_offsets\"",
-                                                     "\\u0000",
-                                                     "\\ud800",
-                                                     "\xff",
-                                                     "\xC3",
-                                                     "\n",
-                                                     "layers.1.",
-                                                     "layers.99.",
-                                                     "scores",
-                                                     "true"};
+    static const std::vector<std::string> kTokens = [] {
+      std::istringstream words(
+          "0 1 -1 9223372036854775807 18446744073709551615 18446744073709551616 4294967296 1e308 "
+          "1e999 0.5 null true \" { } [ ] , : \"F32\" \"F16\" \"F4\" \"I64\" "
+          "\"__metadata__\" \"data_offsets\" \\u0000 \\ud800 \xff \xC3 \n layers.1. "
+          "layers.99. scores true");
+      std::vector<std::string> tokens;
+      for (std::string word; std::getline(words, word, ' ');) tokens.push_back(word);
+      return tokens;
+    }();
     if (bytes.empty()) return;
     const std::size_t at = position(bytes);
     const std::size_t count = std::min(bytes.size() - at, 1 + below(16));
@@ -204,8 +179,7 @@ TEST(Mutation, ConfigsAreReadOrRefused) {
 void refuse_cut(const std::string& whole, std::size_t length, const Reader& read) {
   for (std::size_t size = 0; size < length; ++size) {
     const std::vector<char> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
-    testing::expect_error(ErrorKind::bad_input, {"input"},
-                          [&] { read(std::as_bytes(std::span(cut))); });
+    testing::expect_error({"input"}, [&] { read(std::as_bytes(std::span(cut))); });
   }
 }
 

@@ -1,5 +1,3 @@
-#include <gtest/gtest.h>
-
 #include <filesystem>
 
 #include "headgauge/checkpoint.hpp"
@@ -35,7 +33,7 @@ TEST(SafetensorsReader, FindsTensorsAndMetadata) {
   EXPECT_EQ(a.bytes.data(), as_bytes(bytes).data() + bytes.size() - 24);
   EXPECT_EQ(file.require("b").bytes.size(), 8u);
   EXPECT_EQ(file.find("c"), nullptr);
-  expect_error(ErrorKind::bad_input, {"made.safetensors", "\"c\""}, [&] { file.require("c"); });
+  expect_error({"made.safetensors", "\"c\""}, [&] { file.require("c"); });
 }
 
 TEST(SafetensorsReader, TakesWhatTheFormatAllows) {
@@ -55,123 +53,80 @@ TEST(SafetensorsReader, CountsSubByteTypesInBits) {
   const std::string header = R"({"f":{"dtype":"F4","shape":[6],"data_offsets":[0,3]}})";
   EXPECT_EQ(parse(made_safetensors(header, "abc")).require("f").bytes.size(), 3u);
   const std::string odd = R"({"f":{"dtype":"F4","shape":[5],"data_offsets":[0,3]}})";
-  expect_error(ErrorKind::bad_input, {"\"f\"", "whole number of bytes"},
-               [&] { parse(made_safetensors(odd, "abc")); });
-}
-
-struct Malformed {
-  const char* name;
-  std::string bytes;
-  std::vector<std::string> parts;
-};
-
-std::string entry(const std::string& fields) {
-  return "{\"w\":{" + fields + "}}";
-}
-
-std::vector<Malformed> malformed_files() {
-  const std::string w = "\"w\"";
-  const auto with = [](const std::string& header, std::size_t data) {
-    return made_safetensors(header, std::string(data, '\0'));
-  };
-  std::string beyond = made_safetensors(kHeader, kData);
-  beyond[1] = '\x7f';
-  std::string huge = made_safetensors(kHeader, kData);
-  for (int i = 0; i < 8; ++i) huge[static_cast<std::size_t>(i)] = '\xff';
-  return {
-      {"Empty", "", {"0 bytes"}},
-      {"SevenBytes", "1234567", {"7 bytes"}},
-      {"HeaderBeyondFile", beyond, {"header length of 32", "cut short"}},
-      {"HeaderLengthHuge", huge, {"18446744073709551615"}},
-      {"HeaderEmpty", with("", 0), {"begins with {"}},
-      {"HeaderNotJson", with("{\"a\":", 0), {"JSON", "byte 5"}},
-      {"HeaderIsText", with("hello", 0), {"begins with {", "hello"}},
-      {"HeaderIsList", with("[1, 2]", 0), {"begins with {"}},
-      {"HeaderHasMore", with("{} {}", 0), {"JSON", "byte 3"}},
-      {"HeaderNotUtf8", with("{\"\xff\":1}", 0), {"not UTF-8", "byte 2"}},
-      {"HeaderNested", with("{\"a\":" + std::string(100000, '[') + "}", 0), {"nested deeper"}},
-      {"NameTwice",
-       with(R"({"w":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
-            R"("w":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})",
-            2),
-       {w, "twice"}},
-      {"MetadataNotObject", with(R"({"__metadata__":[]})", 0), {"__metadata__", "a list of 0"}},
-      {"MetadataNotText", with(R"({"__metadata__":{"k":3}})", 0), {"__metadata__", "\"k\"", "3"}},
-      {"EntryNotObject", with("{\"w\":[1]}", 0), {w, "a list of 1"}},
-      {"NoDtype", with(entry(R"("shape":[1],"data_offsets":[0,1])"), 1), {w, "dtype"}},
-      {"NoShape", with(entry(R"("dtype":"U8","data_offsets":[0,1])"), 1), {w, "shape"}},
-      {"NoOffsets", with(entry(R"("dtype":"U8","shape":[1])"), 1), {w, "data_offsets"}},
-      {"DtypeNotText",
-       with(entry(R"("dtype":3,"shape":[1],"data_offsets":[0,1])"), 1),
-       {w, "dtype", "3"}},
-      {"DtypeUnknown",
-       with(entry(R"("dtype":"F17","shape":[1],"data_offsets":[0,1])"), 1),
-       {w, "\"F17\"", "BF16", "F64"}},
-      {"ShapeNotList",
-       with(entry(R"("dtype":"U8","shape":1,"data_offsets":[0,1])"), 1),
-       {w, "shape", "1"}},
-      {"ShapeNegative",
-       with(entry(R"("dtype":"U8","shape":[-1],"data_offsets":[0,1])"), 1),
-       {w, "shape", "-1"}},
-      {"ShapeFraction",
-       with(entry(R"("dtype":"U8","shape":[1.0],"data_offsets":[0,1])"), 1),
-       {w, "shape", "1.0"}},
-      {"ShapeText",
-       with(entry(R"("dtype":"U8","shape":["1"],"data_offsets":[0,1])"), 1),
-       {w, "shape", "found \"1\""}},
-      {"ShapeBeyond63Bits",
-       with(entry(R"("dtype":"U8","shape":[9223372036854775808],"data_offsets":[0,1])"), 1),
-       {w, "9223372036854775808"}},
-      {"SizeOverflows",
-       with(entry(R"("dtype":"F32","shape":[4294967296,4294967296,4],"data_offsets":[0,0])"), 0),
-       {w, "63 bits", "[4294967296, 4294967296, 4]"}},
-      {"SizeInBitsOverflows",
-       with(entry(R"("dtype":"F32","shape":[1152921504606846976],"data_offsets":[0,0])"), 0),
-       {w, "63 bits"}},
-      {"OffsetsNotPair",
-       with(entry(R"("dtype":"U8","shape":[1],"data_offsets":[0])"), 1),
-       {w, "data_offsets", "[0]"}},
-      {"OffsetsBackward",
-       with(entry(R"("dtype":"U8","shape":[1],"data_offsets":[1,0])"), 1),
-       {w, "data_offsets", "[1,0]"}},
-      {"SizeDiffers",
-       with(entry(R"("dtype":"F32","shape":[2],"data_offsets":[0,4])"), 4),
-       {w, "8 bytes for F32 of shape [2]", "4 bytes"}},
-      {"OutOfRange",
-       with(entry(R"("dtype":"F32","shape":[2],"data_offsets":[0,8])"), 4),
-       {w, "4 bytes of the file", "[0, 8)"}},
-      {"GapBefore",
-       with(entry(R"("dtype":"U8","shape":[1],"data_offsets":[1,2])"), 2),
-       {w, "a gap", "[1, 2)"}},
-      {"Overlap",
-       with(R"({"v":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
-            R"("w":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})",
-            3),
-       {w, "an overlap", "\"v\"", "[1, 3)"}},
-      {"DataTooLong",
-       with(entry(R"("dtype":"U8","shape":[1],"data_offsets":[0,1])"), 2),
-       {"1 bytes of tensors", "2 bytes of data"}},
-      {"PointerOfGitLfs",
-       "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n",
-       {"a pointer of Git LFS", "git lfs pull"}},
-      {"PageOfHtml", "<!doctype html>\n<html></html>", {"a page of HTML", "/resolve/"}},
-      {"NewlineInName", with("{\"w\\n\":3}", 0), {"\"w\\x0a\""}},
-  };
+  expect_error({"\"f\"", "whole number of bytes"}, [&] { parse(made_safetensors(odd, "abc")); });
 }
 
 TEST(SafetensorsReader, RefusesEveryMalformationByName) {
-  for (const Malformed& file : malformed_files()) {
-    SCOPED_TRACE(file.name);
-    std::vector<std::string> parts = file.parts;
+  const auto refused = [](const std::string& bytes, std::vector<std::string> parts) {
+    SCOPED_TRACE(bytes.substr(0, 200));
     parts.push_back("made.safetensors");
-    expect_error(ErrorKind::bad_input, parts, [&] { parse(file.bytes); });
-  }
+    expect_error(parts, [&] { parse(bytes); });
+  };
+  const auto with = [&](const std::string& header, const std::vector<std::string>& parts,
+                        std::size_t data = 0) {
+    refused(made_safetensors(header, std::string(data, '\0')), parts);
+  };
+  // Of a tensor "w", which every message names.
+  const auto entry = [&](const std::string& fields, std::vector<std::string> parts,
+                         std::size_t data = 1) {
+    parts.push_back("\"w\"");
+    with("{\"w\":{" + fields + "}}", parts, data);
+  };
+  refused("", {"0 bytes"});
+  refused("1234567", {"7 bytes"});
+  std::string wrong = made_safetensors(kHeader, kData);
+  wrong[1] = '\x7f';
+  refused(wrong, {"header length of 32", "cut short"});
+  for (int i = 0; i < 8; ++i) wrong[i] = '\xff';
+  refused(wrong, {"18446744073709551615"});
+  with("", {"begins with {"});
+  with("{\"a\":", {"JSON", "byte 5"});
+  with("hello", {"begins with {", "hello"});
+  with("[1, 2]", {"begins with {"});
+  with("{} {}", {"JSON", "byte 3"});
+  with("{\"\xff\":1}", {"not UTF-8", "byte 2"});
+  with("{\"a\":" + std::string(100000, '[') + "}", {"nested deeper"});
+  with(R"({"w":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
+       R"("w":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})",
+       {"\"w\"", "twice"}, 2);
+  with(R"({"__metadata__":[]})", {"__metadata__", "a list of 0"});
+  with(R"({"__metadata__":{"k":3}})", {"__metadata__", "\"k\"", "3"});
+  with("{\"w\":[1]}", {"\"w\"", "a list of 1"});
+  entry(R"("shape":[1],"data_offsets":[0,1])", {"dtype"});
+  entry(R"("dtype":"U8","data_offsets":[0,1])", {"shape"});
+  entry(R"("dtype":"U8","shape":[1])", {"data_offsets"});
+  entry(R"("dtype":3,"shape":[1],"data_offsets":[0,1])", {"dtype", "3"});
+  entry(R"("dtype":"F17","shape":[1],"data_offsets":[0,1])", {"\"F17\"", "BF16", "F64"});
+  entry(R"("dtype":"U8","shape":1,"data_offsets":[0,1])", {"shape", "1"});
+  entry(R"("dtype":"U8","shape":[-1],"data_offsets":[0,1])", {"shape", "-1"});
+  entry(R"("dtype":"U8","shape":[1.0],"data_offsets":[0,1])", {"shape", "1.0"});
+  entry(R"("dtype":"U8","shape":["1"],"data_offsets":[0,1])", {"shape", "found \"1\""});
+  entry(R"("dtype":"U8","shape":[9223372036854775808],"data_offsets":[0,1])",
+        {"9223372036854775808"});
+  entry(R"("dtype":"F32","shape":[4294967296,4294967296,4],"data_offsets":[0,0])",
+        {"63 bits", "[4294967296, 4294967296, 4]"}, 0);
+  entry(R"("dtype":"F32","shape":[1152921504606846976],"data_offsets":[0,0])", {"63 bits"}, 0);
+  entry(R"("dtype":"U8","shape":[1],"data_offsets":[0])", {"data_offsets", "[0]"});
+  entry(R"("dtype":"U8","shape":[1],"data_offsets":[1,0])", {"data_offsets", "[1,0]"});
+  entry(R"("dtype":"F32","shape":[2],"data_offsets":[0,4])",
+        {"8 bytes for F32 of shape [2]", "4 bytes"}, 4);
+  entry(R"("dtype":"F32","shape":[2],"data_offsets":[0,8])", {"4 bytes of the file", "[0, 8)"}, 4);
+  entry(R"("dtype":"U8","shape":[1],"data_offsets":[1,2])", {"a gap", "[1, 2)"}, 2);
+  with(R"({"v":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
+       R"("w":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})",
+       {"\"w\"", "an overlap", "\"v\"", "[1, 3)"}, 3);
+  with(R"({"w":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})",
+       {"1 bytes of tensors", "2 bytes of data"}, 2);
+  refused("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n",
+          {"a pointer of Git LFS", "git lfs pull"});
+  refused("<!doctype html>\n<html></html>", {"a page of HTML", "/resolve/"});
+  with("{\"w\\n\":3}", {"\"w\\x0a\""});
 }
 
 TEST(SafetensorsReader, SaysWhatAFileOfAnotherKindIs) {
   const auto expect = [](const std::string& bytes, const std::vector<std::string>& parts) {
     SCOPED_TRACE(bytes);
-    expect_error(ErrorKind::bad_input, parts, [&] { parse(bytes); });
+    expect_error(parts, [&] { parse(bytes); });
   };
   expect("THE TIDE HOUSE\n", {"expected a safetensors file, found a text", "--text"});
   expect("“Heavens! what a virulent attack!”", {"found a text"});
@@ -192,7 +147,7 @@ TEST(SafetensorsReader, RefusesAFileCutAtAnyByte) {
   static_cast<void>(parse(whole));
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const std::vector<char> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
-    expect_error(ErrorKind::bad_input, {"cut.safetensors"},
+    expect_error({"cut.safetensors"},
                  [&] { Safetensors::view(std::as_bytes(std::span(cut)), "cut.safetensors"); });
   }
 }
@@ -201,7 +156,7 @@ TEST(SafetensorsReader, LooksNoFurtherThanTheBytesItWasGiven) {
   // What lies behind the end would make the header whole.
   const std::string bytes = made_safetensors("{} ", "");
   for (std::size_t cut = 1; cut <= 3; ++cut) {
-    expect_error(ErrorKind::bad_input, {"header length of 3"}, [&] {
+    expect_error({"header length of 3"}, [&] {
       Safetensors::view(as_bytes(bytes).first(bytes.size() - cut), "made.safetensors");
     });
   }
@@ -209,12 +164,9 @@ TEST(SafetensorsReader, LooksNoFurtherThanTheBytesItWasGiven) {
 
 TEST(SafetensorsReader, SaysWhyAPathCannotBeRead) {
   const TemporaryFolder folder("safetensors-paths");
-  expect_error(ErrorKind::bad_input, {folder / "none", "No such file"},
-               [&] { Safetensors::open(folder / "none"); });
-  expect_error(ErrorKind::bad_input, {folder.path(), "a folder"},
-               [&] { Safetensors::open(folder.path()); });
-  expect_error(ErrorKind::bad_input, {"/dev/null", "device"},
-               [&] { Safetensors::open("/dev/null"); });
+  expect_error({folder / "none", "No such file"}, [&] { Safetensors::open(folder / "none"); });
+  expect_error({folder.path(), "a folder"}, [&] { Safetensors::open(folder.path()); });
+  expect_error({"/dev/null", "device"}, [&] { Safetensors::open("/dev/null"); });
 }
 
 TEST(SafetensorsWriter, WritesWhatIsRead) {

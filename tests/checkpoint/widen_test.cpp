@@ -1,7 +1,5 @@
 // 16-bit elements widen exactly: every one of the 65536 against arithmetic on the fields of the
 // format, at every SIMD level.
-#include <gtest/gtest.h>
-
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -58,8 +56,8 @@ TEST_P(EveryHalf, WidensExactlyOrIsRefused) {
 
   std::vector<std::byte> bytes(2 * finite.size() + misalignment);
   std::memcpy(bytes.data() + misalignment, finite.data(), 2 * finite.size());
-  const TensorView tensor = made_tensor(dtype, std::span(bytes).subspan(misalignment),
-                                        {static_cast<Index>(finite.size())});
+  const TensorView tensor =
+      made_tensor(dtype, std::span(bytes).subspan(misalignment), {std::ssize(finite)});
   for (const std::string& level : simd_levels()) {
     SCOPED_TRACE(level);
     set_simd_level(level);
@@ -74,7 +72,7 @@ TEST_P(EveryHalf, WidensExactlyOrIsRefused) {
     for (std::size_t i = 0; i < special.size(); i += 97) {
       const TensorView one =
           made_tensor(dtype, std::as_bytes(std::span(special).subspan(i, 1)), {});
-      expect_error(ErrorKind::bad_input, {"\"w\""}, [&] { one.values(); });
+      expect_error({"\"w\""}, [&] { one.values(); });
     }
   }
   set_simd_level("auto");
@@ -110,17 +108,15 @@ TEST(Widen, NamesTheFirstValueThatIsNotFinite) {
   floats[4321] = std::numeric_limits<float>::quiet_NaN();
   floats[4500] = std::numeric_limits<float>::infinity();
   const TensorView tensor = made_tensor(DType::F32, std::as_bytes(std::span(floats)), {50, 100});
-  expect_error(ErrorKind::bad_input,
-               {"made.safetensors", "\"w\"", "NaN at element 4321, index [43, 21]"},
+  expect_error({"made.safetensors", "\"w\"", "NaN at element 4321, index [43, 21]"},
                [&] { tensor.matrix(); });
   std::vector<float> row(100);
   tensor.widen(row, 4200);
-  expect_error(ErrorKind::bad_input, {"+Inf at element 4500, index [45, 0]"},
-               [&] { tensor.widen(row, 4500); });
+  expect_error({"+Inf at element 4500, index [45, 0]"}, [&] { tensor.widen(row, 4500); });
 
   const std::vector<double> doubles = {1.0, -1e39};
   const TensorView large = made_tensor(DType::F64, std::as_bytes(std::span(doubles)), {2});
-  expect_error(ErrorKind::bad_input, {"-1e+39 at element 1"}, [&] { large.values(); });
+  expect_error({"-1e+39 at element 1"}, [&] { large.values(); });
 }
 
 TEST(Widen, RefusesTypesThatAreNoFloats) {
@@ -142,11 +138,10 @@ TEST(Shape, IsComparedWithRoomForAnySize) {
   const Index same[] = {2, 0, 7}, any[] = {-1, 0, -1}, other[] = {-1, 1, 7}, shorter[] = {2, 0};
   tensor.require_shape(same);
   tensor.require_shape(any);
-  expect_error(ErrorKind::bad_input, {"\"w\"", "[any, 1, 7]", "[2, 0, 7]"},
-               [&] { tensor.require_shape(other); });
+  expect_error({"\"w\"", "[any, 1, 7]", "[2, 0, 7]"}, [&] { tensor.require_shape(other); });
   const TensorView full = made_tensor(DType::F32, {}, {2, 3, 7});
-  expect_error(ErrorKind::bad_input, {"[2, 0, 7]", "[2, 3, 7]"}, [&] { full.require_shape(same); });
-  expect_error(ErrorKind::bad_input, {"[2, 0]"}, [&] { tensor.require_shape(shorter); });
+  expect_error({"[2, 0, 7]", "[2, 3, 7]"}, [&] { full.require_shape(same); });
+  expect_error({"[2, 0]"}, [&] { tensor.require_shape(shorter); });
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <vector>
 
 #include "base/random.hpp"
 #include "convergence/moments.hpp"
@@ -13,10 +12,10 @@ namespace {
 
 Matrix<float> normals(Index rows, Index cols, std::uint32_t which, double scale = 1) {
   Matrix<float> out(rows, cols);
-  std::vector<double> z(static_cast<std::size_t>(rows * cols));
+  std::vector<double> z(rows * cols);
   RandomStream(11, RandomDomain::phantom, which, 0).normals(z);
   for (Index i = 0; i < rows * cols; ++i) {
-    out.data()[i] = static_cast<float>(scale * z[static_cast<std::size_t>(i)]);
+    out.data()[i] = static_cast<float>(scale * z[i]);
   }
   return out;
 }
@@ -24,17 +23,17 @@ Matrix<float> normals(Index rows, Index cols, std::uint32_t which, double scale 
 // Attention as it is defined, in float64.
 std::vector<double> naive(const Matrix<float>& queries, const Matrix<float>& tokens, Index row) {
   const Index n = tokens.rows(), d = tokens.cols();
-  std::vector<double> score(static_cast<std::size_t>(n)), out(static_cast<std::size_t>(d));
+  std::vector<double> score(n), out(d);
   double top = -1e300, sum = 0;
   for (Index j = 0; j < n; ++j) {
-    double& s = score[static_cast<std::size_t>(j)];
+    double& s = score[j];
     for (Index k = 0; k < d; ++k) s += static_cast<double>(queries(row, k)) * tokens(j, k);
     top = std::max(top, s);
   }
   for (Index j = 0; j < n; ++j) {
-    const double e = std::exp(score[static_cast<std::size_t>(j)] - top);
+    const double e = std::exp(score[j] - top);
     sum += e;
-    for (Index k = 0; k < d; ++k) out[static_cast<std::size_t>(k)] += e * tokens(j, k);
+    for (Index k = 0; k < d; ++k) out[k] += e * tokens(j, k);
   }
   for (double& value : out) value /= sum;
   return out;
@@ -61,8 +60,7 @@ TEST(StreamedAttention, EqualsTheDefinition) {
       for (Index k = 0; k < d; ++k) {
         // Scores are rounded in float32, by 1e-7 of sums of d products.
         const double tolerance = 3e-6 * (1 + sharpness * std::sqrt(static_cast<double>(d)));
-        EXPECT_NEAR(out(i, k), expected[static_cast<std::size_t>(k)], tolerance)
-            << n << " x " << d << ", row " << i;
+        EXPECT_NEAR(out(i, k), expected[k], tolerance) << n << " x " << d << ", row " << i;
       }
     }
     // A row alone has the same bits.
@@ -110,7 +108,7 @@ TEST(RowwiseAttention, OfSoftmaxIsSoftmax) {
   for (Index i = 0; i < 50; i += 5) {
     const auto expected = naive(queries, tokens, i);
     for (Index k = 0; k < d; ++k) {
-      EXPECT_NEAR(out(i, k), expected[static_cast<std::size_t>(k)], 2e-5);
+      EXPECT_NEAR(out(i, k), expected[k], 2e-5);
     }
   }
 }

@@ -16,19 +16,6 @@ namespace {
 using Vector = std::vector<double>;
 using Keys = std::vector<Index>;
 
-Vector output(const DrawnHead& drawn, const Normalizer& normalizer, Index query, const Keys& keys) {
-  Vector logits, weights(keys.size());
-  for (const Index key : keys) logits.push_back(drawn.logit(query, key));
-  normalizer.weigh(logits, {static_cast<Index>(keys.size()), query}, weights);
-  Vector out(static_cast<std::size_t>(drawn.values.cols()));
-  for (std::size_t j = 0; j < keys.size(); ++j) {
-    for (std::size_t c = 0; c < out.size(); ++c) {
-      out[c] += weights[j] * drawn.values(keys[j], static_cast<Index>(c));
-    }
-  }
-  return out;
-}
-
 double relative(const Vector& a, const Vector& b) {
   double difference = 0, length = 0;
   for (std::size_t c = 0; c < a.size(); ++c) {
@@ -40,7 +27,7 @@ double relative(const Vector& a, const Vector& b) {
 
 Keys visible(const DrawnHead& drawn, Index query, Index length) {
   const KeyRange range = drawn.head.visibility.range(query, length);
-  Keys keys(static_cast<std::size_t>(range.size()));
+  Keys keys(range.size());
   std::iota(keys.begin(), keys.end(), range.begin);
   return keys;
 }
@@ -74,7 +61,7 @@ TEST_P(BudgetOf, IsThatOfSetsWrittenOut) {
   std::vector<Keys> permutations;
   for (std::uint32_t draw = 0; draw < 3; ++draw) {
     const RandomStream random(options.seed, RandomDomain::budget_keys, 0, draw);
-    Keys order(static_cast<std::size_t>(length));
+    Keys order(length);
     std::iota(order.begin(), order.end(), 0);
     for (std::size_t i = 0; i + 1 < order.size(); ++i) {
       const auto word = random.block(static_cast<std::uint32_t>(i / 4))[i % 4];
@@ -89,7 +76,7 @@ TEST_P(BudgetOf, IsThatOfSetsWrittenOut) {
   std::vector<Vector> expected(3, Vector(found.keys.size()));
   for (const Index query : queries) {
     const Keys keys = visible(drawn, query, length);
-    const Vector full = output(drawn, *normalizer, query, keys);
+    const Vector full = drawn.output(*normalizer, query, keys);
     Keys top = keys;
     std::ranges::stable_sort(top, std::ranges::greater(),
                              [&](Index key) { return drawn.logit(query, key); });
@@ -98,7 +85,7 @@ TEST_P(BudgetOf, IsThatOfSetsWrittenOut) {
       if (k >= keys.size()) continue;
       const auto error = [&](Keys order) {
         order.resize(k);
-        return relative(output(drawn, *normalizer, query, order), full) / 5;
+        return relative(drawn.output(*normalizer, query, order), full) / 5;
       };
       for (const Keys& permutation : permutations) {
         Keys order;
@@ -111,7 +98,7 @@ TEST_P(BudgetOf, IsThatOfSetsWrittenOut) {
     }
     Vector logits, weights(keys.size());
     for (const Index key : keys) logits.push_back(drawn.logit(query, key));
-    normalizer->weigh(logits, {static_cast<Index>(keys.size()), query}, weights);
+    normalizer->weigh(logits, {std::ssize(keys), query}, weights);
     for (std::size_t j = 0; j < keys.size(); ++j) {
       for (std::size_t c = 0; c < full.size(); ++c) {
         const double v = drawn.values(keys[j], static_cast<Index>(c)) - full[c];
@@ -152,14 +139,14 @@ TEST(Budget, ErrorConstantIsThatOfDrawsWithReplacement) {
   const double constant =
       budget_curves(drawn.head, *normalizer, length, options, pool).error_constant;
   const Index query = 56;  // the middle of the last quarter
-  const Vector full = output(drawn, *normalizer, query, visible(drawn, query, length));
+  const Vector full = drawn.output(*normalizer, query, visible(drawn, query, length));
   std::mt19937_64 generator(5);
   const int n = 4000, repeats = 400;
   double sum = 0, squares = 0;
   for (int r = 0; r < repeats; ++r) {
     Keys keys;
     for (int i = 0; i < n; ++i) keys.push_back(static_cast<Index>(generator() % 64));
-    const double e = std::pow(relative(output(drawn, *normalizer, query, keys), full), 2) * n;
+    const double e = std::pow(relative(drawn.output(*normalizer, query, keys), full), 2) * n;
     sum += e / repeats;
     squares += e * e / repeats;
   }

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "headgauge/heads.hpp"
+#include "headgauge/normalize.hpp"
 
 namespace headgauge {
 
@@ -42,6 +43,18 @@ struct DrawnHead {
     for (Index c = 0; c < queries.cols(); ++c) sum += double{queries(query, c)} * keys(key, c);
     sum *= head.scale;
     return head.softcap > 0 ? head.softcap * std::tanh(sum / head.softcap) : sum;
+  }
+
+  // The output of a query over keys, each as often as it is listed.
+  std::vector<double> output(const Normalizer& normalizer, Index query,
+                             const std::vector<Index>& of) const {
+    std::vector<double> logits, weights(of.size()), out(values.cols());
+    for (const Index key : of) logits.push_back(logit(query, key));
+    normalizer.weigh(logits, {std::ssize(of), query}, weights);
+    for (std::size_t j = 0; j < of.size(); ++j) {
+      for (std::size_t c = 0; c < out.size(); ++c) out[c] += weights[j] * values(of[j], c);
+    }
+    return out;
   }
 };
 

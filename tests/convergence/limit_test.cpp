@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <vector>
 
 #include "convergence/experiment.hpp"
 #include "convergence/hardmax.hpp"
@@ -165,15 +164,15 @@ void simulate_query(const TokenLaw& law, const char* normalizer_name, double len
   const auto normalizer = normalizer_name == nullptr ? nullptr : make_normalizer(normalizer_name);
   const LimitMap map(law, normalizer.get());
   const Index d = law.dimension, n = 4000;
-  Vector z(static_cast<std::size_t>(d)), gamma(z.size());
+  Vector z(d), gamma(z.size());
   z[0] = length * 0.6;
   z[1] = length * 0.8;
   map.apply(z, gamma);
   Matrix<float> query(1, d), out(1, d), tokens(n, d);
-  for (Index k = 0; k < d; ++k) query(0, k) = static_cast<float>(z[static_cast<std::size_t>(k)]);
+  for (Index k = 0; k < d; ++k) query(0, k) = static_cast<float>(z[k]);
   TokenAttention attention(normalizer.get());
   TokenAttention::Scratch scratch;
-  std::vector<Vector> along(static_cast<std::size_t>(d));
+  std::vector<Vector> along(d);
   Vector squares;
   for (std::uint32_t draw = 0; draw < 400; ++draw) {
     draw_tokens(law, {5, RandomDomain::phantom, 77, draw}, 0, tokens);
@@ -213,9 +212,9 @@ TEST(LimitMap, OfOtherNormalizersAgreesWithSimulation) {
 
 Eigen::MatrixXd some_map(Index d, double scale) {
   Eigen::MatrixXd map(d, d);
-  Vector z(static_cast<std::size_t>(d * d));
+  Vector z(d * d);
   RandomStream(4, RandomDomain::phantom, 1, 2).normals(z);
-  for (Index i = 0; i < d * d; ++i) map.data()[i] = scale * z[static_cast<std::size_t>(i)];
+  for (Index i = 0; i < d * d; ++i) map.data()[i] = scale * z[i];
   return map;
 }
 
@@ -236,10 +235,10 @@ void check_reference(const TokenLaw& law, double tolerance_in_errors) {
       Eigen::VectorXd x(d);
       for (Index k = 0; k < d; ++k) x(k) = tokens(i, k);
       const Eigen::VectorXd z = factors[f] * map * x;
-      Vector gamma(static_cast<std::size_t>(d));
+      Vector gamma(d);
       limit.apply({z.data(), static_cast<std::size_t>(d)}, gamma);
       for (Index k = 0; k < d; ++k) {
-        mapped(i, k) = static_cast<float>(gamma[static_cast<std::size_t>(k)]);
+        mapped(i, k) = static_cast<float>(gamma[k]);
       }
     }
     MomentSums sums(d);

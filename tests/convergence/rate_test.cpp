@@ -5,7 +5,6 @@
 #include <Eigen/Dense>
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "base/random.hpp"
 
@@ -26,11 +25,10 @@ Line normal_equations(const Values& n, const Values& error, const Values& weight
   Eigen::VectorXd y(rows);
   Eigen::MatrixXd w = Eigen::MatrixXd::Zero(rows, rows);
   for (Eigen::Index i = 0; i < rows; ++i) {
-    const auto at = static_cast<std::size_t>(i);
     x(i, 0) = 1;
-    x(i, 1) = std::log(n[at]);
-    y(i) = std::log(error[at]);
-    w(i, i) = weight[at];
+    x(i, 1) = std::log(n[i]);
+    y(i) = std::log(error[i]);
+    w(i, i) = weight[i];
   }
   const Eigen::Matrix2d inverse = (x.transpose() * w * x).inverse();
   const Eigen::Vector2d beta = inverse * x.transpose() * w * y;

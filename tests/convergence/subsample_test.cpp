@@ -39,18 +39,7 @@ Moments moments(const std::vector<Vector>& rows) {
 std::vector<Vector> attend(const DrawnHead& drawn, const Normalizer& normalizer,
                            const std::vector<Index>& queries, const std::vector<Index>& keys) {
   std::vector<Vector> outputs;
-  for (const Index query : queries) {
-    Vector logits, weights(keys.size());
-    for (const Index key : keys) logits.push_back(drawn.logit(query, key));
-    normalizer.weigh(logits, {static_cast<Index>(keys.size()), query}, weights);
-    Vector output(static_cast<std::size_t>(drawn.values.cols()));
-    for (std::size_t j = 0; j < keys.size(); ++j) {
-      for (std::size_t c = 0; c < output.size(); ++c) {
-        output[c] += weights[j] * drawn.values(keys[j], static_cast<Index>(c));
-      }
-    }
-    outputs.push_back(std::move(output));
-  }
+  for (const Index query : queries) outputs.push_back(drawn.output(normalizer, query, keys));
   return outputs;
 }
 
@@ -68,8 +57,7 @@ std::vector<Index> draws(const SubsampleOptions& options, std::size_t point, Ind
                             static_cast<std::uint32_t>(replicate + (Index{document} << 20)));
   std::vector<Index> found;
   for (int i = 0; i < options.tokens[point]; ++i) {
-    const auto word =
-        random.block(static_cast<std::uint32_t>(i / 4))[static_cast<std::size_t>(i % 4)];
+    const auto word = random.block(static_cast<std::uint32_t>(i / 4))[i % 4];
     found.push_back(begin + static_cast<Index>(std::floor(word * 0x1p-32 * double(size))));
   }
   return found;

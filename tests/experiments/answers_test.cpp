@@ -2,18 +2,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <memory>
 
 #include "headgauge/headgauge.hpp"
-#include "test_data.hpp"
+#include "small_models.hpp"
 
 namespace headgauge {
 namespace {
 
 std::vector<int> tokens_of(int length, int seed) {
-  std::vector<int> ids;
-  for (int i = 0; i < length; ++i) ids.push_back((i * i + 5 * seed + i * seed) % 41);
-  return ids;
+  return testing::made_ids(length, seed, 5 * seed);
 }
 
 std::vector<Document> texts() {
@@ -34,8 +31,7 @@ std::vector<Document> cases(int first) {
 }
 
 std::unique_ptr<ModelSource> open_plain(std::vector<Document> documents) {
-  return make_model_source(resolve_model(testing::source_path("tests/golden/gpt2/plain")),
-                           std::move(documents), {.threads = 1});
+  return testing::open_model(std::move(documents), {.threads = 1});
 }
 
 std::vector<Document> beside_texts() {
@@ -113,14 +109,7 @@ TEST(AnswersOfComparison, ChangeNothingElse) {
     const auto alone = open_plain(texts());
     const Results with_cases = compared(*beside, with_a_window(each));
     const Results without = compared(*alone, with_a_window(each));
-    for (const auto& [name, expected] : without.metrics) {
-      const LabelledArray& found = with_cases.require_metric(name);
-      ASSERT_EQ(found.values.size(), expected.values.size()) << name;
-      for (std::size_t i = 0; i < expected.values.size(); ++i) {
-        const double a = found.values[i], b = expected.values[i];
-        ASSERT_TRUE(a == b || (std::isnan(a) && std::isnan(b))) << name;
-      }
-    }
+    testing::expect_same_values(with_cases, without);
   }
 }
 

@@ -1,8 +1,6 @@
 // Interventions set against a model: what is changed, what is taken over, what is recommended.
 #include "headgauge/compare.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -10,25 +8,20 @@
 #include "findings/summary_facts.hpp"
 #include "headgauge/headgauge.hpp"
 #include "phantom/phantom.hpp"
-#include "test_data.hpp"
+#include "small_models.hpp"
 
 namespace headgauge {
 namespace {
 
 std::unique_ptr<ModelSource> open_plain(int documents = 1, int threads = 0,
                                         std::size_t variant_bytes = 1 << 30) {
-  std::vector<int> tokens;
-  for (int i = 0; i < 96; ++i) tokens.push_back((i * i + 3 * i) % 41);
+  std::vector<int> tokens = testing::made_ids(96, 3);
   std::vector<Document> texts;
   for (int d = 0; d < documents; ++d) {
     texts.push_back({"text", tokens, ""});
     std::rotate(tokens.begin(), tokens.begin() + 7, tokens.end());
   }
-  SourceOptions options;
-  options.threads = threads;
-  options.variant_bytes = variant_bytes;
-  return make_model_source(resolve_model(testing::source_path("tests/golden/gpt2/plain")), texts,
-                           options);
+  return testing::open_model(texts, {.threads = threads, .variant_bytes = variant_bytes});
 }
 
 CompareOptions few_measures(const std::string& heads = "") {
@@ -121,7 +114,7 @@ TEST(Compare, ACopyOfTheModelIsNoIntervention) {
     EXPECT_GT(changes, 20);
     EXPECT_TRUE(results.flags.empty());
     for (const SummaryLine& line : summarize_comparison(results)) {
-      EXPECT_EQ(line.text.find("Recommended"), std::string::npos) << line.text;
+      expect_no_part(line.text, "Recommended");
     }
   }
 }
@@ -138,7 +131,7 @@ TEST(Compare, RoundingIsNotRecommended) {
                                       "sink:b=-40", "softcap:c=1e6"});
     EXPECT_TRUE(results.flags.empty());
     for (const SummaryLine& line : summarize_comparison(results)) {
-      EXPECT_EQ(line.text.find("Recommended"), std::string::npos) << line.text;
+      expect_no_part(line.text, "Recommended");
     }
     // Normalizers that weigh alike are measured on the same rows.
     for (Index intervention = 1; intervention <= 5; ++intervention) {
@@ -253,11 +246,8 @@ TEST(Compare, SameBitsOnAnyNumberOfThreads) {
   const Results one = compared(*open_plain(1, 1), options, specs);
   options.scan.threads = 5;
   const Results five = compared(*open_plain(1, 5), options, specs);
-  ASSERT_EQ(one.metrics.size(), five.metrics.size());
-  for (std::size_t m = 0; m < one.metrics.size(); ++m) {
-    EXPECT_TRUE(same_numbers(one.metrics[m].second.values, five.metrics[m].second.values))
-        << one.metrics[m].first;
-  }
+  testing::expect_same_values(five, one);
+  EXPECT_EQ(one.metrics.size(), five.metrics.size());
 }
 
 TEST(Compare, PatternsHaveTheirOwnDimension) {
@@ -317,9 +307,9 @@ TEST(Compare, NothingIsRecommendedForThePhantom) {
     ASSERT_FALSE(lines.empty());
     testing::expect_facts_are_in_the_results(results, lines);
     const std::string& last = lines.back().text;
-    EXPECT_EQ(last.find("too few blocks"), std::string::npos) << last;
-    EXPECT_NE(last.find("No recommendation"), std::string::npos) << last;
-    EXPECT_NE(lines.back().means.find("docs/training.md"), std::string::npos);
+    expect_no_part(last, "too few blocks");
+    expect_part(last, "No recommendation");
+    expect_part(lines.back().means, "docs/training.md");
   }
 }
 

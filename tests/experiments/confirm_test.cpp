@@ -1,12 +1,10 @@
 // What lowers the loss on one text, tried on another.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "experiments/recommend.hpp"
 #include "headgauge/headgauge.hpp"
-#include "test_data.hpp"
+#include "small_models.hpp"
 
 namespace headgauge {
 namespace {
@@ -17,8 +15,7 @@ std::unique_ptr<ModelSource> open_random(int seed) {
   for (int d = 0; d < 5; ++d) {
     for (int i = 0; i < 48; ++i) texts[d].tokens.push_back((i * i * (3 + seed) + 5 * d * i) % 41);
   }
-  return make_model_source(resolve_model(testing::source_path("tests/golden/gpt2/plain")), texts,
-                           {});
+  return testing::open_model(std::move(texts));
 }
 
 CompareOptions one_head_at_a_time() {
@@ -50,6 +47,12 @@ Compared without_gains() {
 
 void gain(Compared& made, Index layer, Index head, Index intervention, double change = -.5) {
   made.results.metric("loss_change")->set({layer, head, intervention, 0}, {change, .01, 200, 4});
+}
+
+std::string said(const Results& results) {
+  std::string text;
+  for (const SummaryLine& line : summarize_comparison(results)) text += line.text + "\n";
+  return text;
 }
 
 // What the intervention does to the loss of the unseen text, by a comparison of its own.
@@ -116,7 +119,7 @@ TEST(Confirm, OnlyWhatTheOtherTextShowsIsRecommended) {
   };
   EXPECT_EQ(names(), (std::vector<std::string>{"candidate", "candidate"}));
   std::string last = summarize_comparison(made.results).back().text;
-  EXPECT_NE(last.find("No recommendation yet"), std::string::npos) << last;
+  expect_part(last, "No recommendation yet");
 
   LabelledArray& confirmed =
       made.results.add_metric("loss_change_confirmed", {"layer", "head", "normalizer"}, "nats");
@@ -129,12 +132,9 @@ TEST(Confirm, OnlyWhatTheOtherTextShowsIsRecommended) {
     EXPECT_EQ(flag.name, flag.layer == 0 ? "recommended" : "candidate");
     EXPECT_EQ(flag.advice.empty(), flag.layer != 0);
   }
-  std::string all;
-  for (const SummaryLine& line : summarize_comparison(made.results)) all += line.text + "\n";
-  EXPECT_NE(all.find("Recommended for head 0.1: sparsemax"), std::string::npos) << all;
-  EXPECT_NE(all.find("No change of the loss is shown there: head 1.0, softmax:t=0.5"),
-            std::string::npos)
-      << all;
+  std::string all = said(made.results);
+  expect_part(all, "Recommended for head 0.1: sparsemax");
+  expect_part(all, "No change of the loss is shown there: head 1.0, softmax:t=0.5");
 
   // A change that is shown to lose answers of a task that the model does is not recommended.
   Results losing = made.results;
@@ -145,16 +145,10 @@ TEST(Confirm, OnlyWhatTheOtherTextShowsIsRecommended) {
       losing.add_metric("answer_loss_change", {"layer", "head", "normalizer", "task"}, "nats");
   answers.with_standard_errors().set({0, 1, 2, 0}, {.3, .02, 20, 19});
   for (const Flag& flag : flag_gains(losing)) EXPECT_EQ(flag.name, "candidate");
-  const auto said = [](const Results& results) {
-    std::string text;
-    for (const SummaryLine& line : summarize_comparison(results)) text += line.text + "\n";
-    return text;
-  };
-  EXPECT_EQ(said(losing).find("Recommended"), std::string::npos) << said(losing);
-  EXPECT_NE(said(losing).find("At L = 64, answers are shown to be lost, so it is not recommended: "
-                              "head 0.1, sparsemax (keys)"),
-            std::string::npos)
-      << said(losing);
+  expect_no_part(said(losing), "Recommended");
+  expect_part(said(losing),
+              "At L = 64, answers are shown to be lost, so it is not recommended: "
+              "head 0.1, sparsemax (keys)");
   answers.set({0, 1, 2, 0}, {.3, .3, 20, 19});
   EXPECT_NE(said(losing).find("Recommended for head 0.1"), std::string::npos) << "not shown";
   answers.set({0, 1, 2, 0}, {.3, .02, 20, 19});
@@ -163,16 +157,13 @@ TEST(Confirm, OnlyWhatTheOtherTextShowsIsRecommended) {
 
   // What is shown to be worse is no open question.
   made.results.metric("loss_change_confirmed")->set({1, 0, 1}, {.3, .02, 200, 4});
-  all.clear();
-  for (const SummaryLine& line : summarize_comparison(made.results)) all += line.text + "\n";
-  EXPECT_NE(all.find("The loss is shown to rise there: head 1.0, softmax:t=0.5 (+0.3000"),
-            std::string::npos)
-      << all;
+  all = said(made.results);
+  expect_part(all, "The loss is shown to rise there: head 1.0, softmax:t=0.5 (+0.3000");
   for (double& error : made.results.metric("loss_change_confirmed")->standard_error) {
     error = kUndefined;
   }
   last = summarize_comparison(made.results).back().text;
-  EXPECT_NE(last.find("too few blocks"), std::string::npos) << last;
+  expect_part(last, "too few blocks");
 }
 
 // Of the whole model every gain is tried, for the best of many is flattered most.
@@ -202,9 +193,8 @@ TEST(Confirm, WhatWasNotFinishedConfirmsNothing) {
                 stop.get_token());
   EXPECT_TRUE(made.results.partial);
   EXPECT_EQ(made.results.metric("loss_change_confirmed"), nullptr);
-  EXPECT_NE(made.results.notices.back().find("nothing is confirmed"), std::string::npos);
-  EXPECT_NE(summarize_comparison(made.results).back().text.find("No recommendation yet"),
-            std::string::npos);
+  expect_part(made.results.notices.back(), "nothing is confirmed");
+  expect_part(summarize_comparison(made.results).back().text, "No recommendation yet");
 }
 
 TEST(Confirm, NeedsALossAndAWholeComparison) {

@@ -1,13 +1,12 @@
 // converge() on whole sources: what of it the command and the oracle in tests/agreement do not see.
 #include "headgauge/converge.hpp"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 
 #include "base/random.hpp"
 #include "findings/summary_facts.hpp"
 #include "headgauge/cells.hpp"
+#include "small_models.hpp"
 
 namespace headgauge {
 namespace {
@@ -32,7 +31,7 @@ class DocumentsSource final : public HeadSource {
   const SourceInfo& info() const override { return info_; }
   void set_context(Index length) override { context_ = length; }
   std::span<const HeadInput> layer(int layer, int document) override {
-    const Index length = std::min(context_, info_.documents[static_cast<std::size_t>(document)]);
+    const Index length = std::min(context_, info_.documents[document]);
     memory_.clear();
     heads_.clear();
     for (int h = 0; h < info_.heads; ++h) {
@@ -64,7 +63,7 @@ class DocumentsSource final : public HeadSource {
                    static_cast<std::uint32_t>(r))
           .normals(z);
       for (Index c = 0; c < kDim; ++c) {
-        memory_.back()(r, c) = static_cast<float>(deviation * z[static_cast<std::size_t>(c)]);
+        memory_.back()(r, c) = static_cast<float>(deviation * z[c]);
       }
     }
     return memory_.back().view();
@@ -109,13 +108,7 @@ TEST(Converge, HasTheSameBitsOnAnyNumberOfThreads) {
   const Results one = converge(source, options);
   options.scan.threads = 3;
   const Results three = converge(source, options);
-  for (const auto& [name, metric] : one.metrics) {
-    const LabelledArray& other = *three.metric(name);
-    for (std::size_t i = 0; i < metric.values.size(); ++i) {
-      const double a = metric.values[i], b = other.values[i];
-      EXPECT_TRUE(a == b || (std::isnan(a) && std::isnan(b))) << name << " " << i;
-    }
-  }
+  testing::expect_same_values(three, one);
 }
 
 TEST(Converge, AveragesTheDocumentsThatReachTheContext) {
@@ -237,7 +230,7 @@ TEST(Converge, RefusesWhatLeavesNothingToFit) {
   options.grid = {20, 40, 80};
   const Results few = converge(source, options);
   EXPECT_TRUE(std::isnan(value(few, "rate_mean", {{"layer", 0}, {"head", 0}})));
-  EXPECT_NE(few.notices.back().find("rates are absent"), std::string::npos) << few.notices.back();
+  expect_part(few.notices.back(), "rates are absent");
 }
 
 TEST(Converge, DefaultGridIsThatOfThePaper) {

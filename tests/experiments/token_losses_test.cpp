@@ -3,11 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "headgauge/headgauge.hpp"
-#include "test_data.hpp"
+#include "small_models.hpp"
 
 namespace headgauge {
 namespace {
@@ -72,11 +69,7 @@ TEST(TokenLosses, AmongEqualChangesTheFirstTokenWins) {
 
 // The mean over all tokens is the loss that the comparison writes.
 TEST(TokenLosses, OfAllTokensAverageToTheLoss) {
-  std::vector<int> tokens;
-  for (int i = 0; i < 96; ++i) tokens.push_back((i * i + 3 * i) % 41);
-  const auto source =
-      make_model_source(resolve_model(testing::source_path("tests/golden/gpt2/plain")),
-                        {{"text", tokens, ""}}, SourceOptions{});
+  const auto source = testing::open_model({{"text", testing::made_ids(96, 3), ""}});
   CompareOptions options;
   options.scan.lengths = {96};
   options.scan.measures = {"model"};

@@ -1,14 +1,12 @@
 // validate() on a tiny model: its losses are compare()'s, its predictors the metrics of converge().
 #include "headgauge/validate.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "experiments/predictors.hpp"
 #include "headgauge/headgauge.hpp"
-#include "test_data.hpp"
+#include "small_models.hpp"
 
 namespace headgauge {
 namespace {
@@ -16,12 +14,8 @@ namespace {
 const std::vector<std::string> kTexts = {"one", "two"};
 
 std::unique_ptr<HeadSource> open_text(std::size_t text) {
-  std::vector<int> tokens;
-  for (int i = 0; i < 96; ++i) {
-    tokens.push_back((i * i + 3 * i + 5 * static_cast<int>(text)) % 41);
-  }
-  return make_model_source(resolve_model(testing::source_path("tests/golden/gpt2/plain")),
-                           {{kTexts[text], tokens, ""}}, {});
+  const auto first = 5 * static_cast<int>(text);
+  return testing::open_model({{kTexts[text], testing::made_ids(96, 3, first), ""}});
 }
 
 ValidateOptions small_options() {
@@ -34,6 +28,21 @@ ValidateOptions small_options() {
   return options;
 }
 
+// What compare() finds of each head under the same patterns, and converge() of the same metrics.
+Results compared(HeadSource& source, const ValidateOptions& options) {
+  CompareOptions each;
+  each.scan = options.scan;
+  each.each = Each::head;
+  each.patterns = options.patterns;
+  return compare(source, each, make_interventions(each, source.info()));
+}
+Results converged(HeadSource& source, const ValidateOptions& options) {
+  ConvergeOptions all;
+  all.scan = options.scan;
+  all.scan.measures = measure_groups();
+  return converge(source, all);
+}
+
 TEST(Validate, LossesAreThoseOfACompareOfEachHead) {
   const ValidateOptions options = small_options();
   const Results results = validate({kTexts, open_text}, options);
@@ -42,13 +51,7 @@ TEST(Validate, LossesAreThoseOfACompareOfEachHead) {
   EXPECT_EQ(change.dim_names(),
             (std::vector<std::string>{"layer", "head", "intervention", "text"}));
   for (Index text = 0; text < 2; ++text) {
-    const auto source = open_text(static_cast<std::size_t>(text));
-    CompareOptions compared;
-    compared.scan = options.scan;
-    compared.each = Each::head;
-    compared.patterns = options.patterns;
-    const Results expected =
-        compare(*source, compared, make_interventions(compared, source->info()));
+    const Results expected = compared(*open_text(text), options);
     const LabelledArray& loss = expected.require_metric("loss_change");
     for (Index l = 0; l < change.dim("layer").size(); ++l) {
       for (Index h = 0; h < change.dim("head").size(); ++h) {
@@ -75,12 +78,9 @@ TEST(Validate, RisesAndFallsAreThoseShownAmongAll) {
   const auto open = [](std::size_t text) -> std::unique_ptr<HeadSource> {
     std::vector<Document> documents(5);
     for (int d = 0; d < 5; ++d) {
-      for (int i = 0; i < 64; ++i) {
-        documents[d].tokens.push_back((i * i + d * i + 5 * static_cast<int>(text)) % 41);
-      }
+      documents[d].tokens = testing::made_ids(64, d, 5 * static_cast<int>(text));
     }
-    return make_model_source(resolve_model(testing::source_path("tests/golden/gpt2/plain")),
-                             documents, {});
+    return testing::open_model(std::move(documents));
   };
   ValidateOptions options = small_options();
   options.scan.lengths = {64};
@@ -117,11 +117,7 @@ TEST(Validate, RisesAndFallsAreThoseShownAmongAll) {
 TEST(Validate, PredictorsAreTheMetricsOfTheText) {
   const ValidateOptions options = small_options();
   const Results results = validate({kTexts, open_text}, options);
-  ConvergeOptions converge_options;
-  converge_options.scan = options.scan;
-  converge_options.scan.measures = measure_groups();
-  const auto source = open_text(1);
-  const Results expected = converge(*source, converge_options);
+  const Results expected = converged(*open_text(1), options);
   const LabelledArray& value = results.require_metric("predictor_value");
   const auto place = [&](const char* name) {
     const auto found = results.require_coord("predictor").find(name);
@@ -143,8 +139,8 @@ TEST(Validate, PredictorsAreTheMetricsOfTheText) {
   }
   // A metric by position, one that numbers heads and an end of an interval predict nothing.
   for (const std::string& name : results.coord_names("predictor")) {
-    EXPECT_EQ(name.find("_by_position"), std::string::npos) << name;
-    EXPECT_EQ(name.find("_partner"), std::string::npos) << name;
+    expect_no_part(name, "_by_position");
+    expect_no_part(name, "_partner");
     EXPECT_FALSE(name.ends_with("_low") || name.ends_with("_high")) << name;
   }
 }
@@ -157,14 +153,7 @@ TEST(Validate, IsTheSameOnAnyNumberOfThreads) {
   const Results one = validate({kTexts, open_text}, options);
   options.scan.threads = 3;
   const Results three = validate({kTexts, open_text}, options);
-  for (const auto& [name, metric] : one.metrics) {
-    const LabelledArray& other = three.require_metric(name);
-    for (std::size_t i = 0; i < metric.values.size(); ++i) {
-      EXPECT_TRUE(metric.values[i] == other.values[i] ||
-                  (std::isnan(metric.values[i]) && std::isnan(other.values[i])))
-          << name;
-    }
-  }
+  testing::expect_same_values(three, one);
 }
 
 TEST(Validate, RefusesWhatCannotBeValidated) {
@@ -181,9 +170,7 @@ TEST(Validate, OneTextIsSaidToShowNothingOfAnother) {
   ValidateOptions options = small_options();
   options.normalizers.clear();
   const Results results = validate({{kTexts.front()}, open_text}, options);
-  EXPECT_TRUE(std::ranges::any_of(results.notices, [](const std::string& notice) {
-    return notice.starts_with("there is one text:");
-  }));
+  EXPECT_EQ(testing::notices_with(results, "there is one text:"), 1);
   EXPECT_TRUE(std::isnan(results.require_metric("loss_change_replication").values[0]));
 }
 
@@ -223,14 +210,11 @@ TEST(Validate, PredictsOnlyWhereTheTextsAgree) {
 std::unique_ptr<HeadSource> open_group(std::size_t group) {
   std::vector<Document> cases;
   for (int c = 0; c < 4; ++c) {
-    std::vector<int> prompt;
-    for (int i = 0; i < 70 + 10 * static_cast<int>(group); ++i) {
-      prompt.push_back((i * i + c * i + 7 * static_cast<int>(group)) % 41);
-    }
+    const auto number = static_cast<int>(group);
+    const std::vector<int> prompt = testing::made_ids(70 + 10 * number, c, 7 * number);
     cases.push_back(make_case(prompt, std::vector<int>{c, 3}, {.task = "t", .distance = 20}, "t"));
   }
-  return make_model_source(resolve_model(testing::source_path("tests/golden/gpt2/plain")),
-                           std::move(cases), {});
+  return testing::open_model(std::move(cases));
 }
 
 ValidateInput with_cases(std::vector<std::string> texts) {
@@ -256,13 +240,9 @@ TEST(ValidateAnswers, AreThoseOfACompareOfEachHead) {
   EXPECT_EQ(change.dim_names(),
             (std::vector<std::string>{"layer", "head", "intervention", "cases"}));
   for (Index group = 0; group < 2; ++group) {
-    const auto source = open_group(static_cast<std::size_t>(group));
-    CompareOptions compared;
-    compared.scan.lengths = {64};
-    compared.each = Each::head;
-    compared.patterns = options.patterns;
-    const Results expected =
-        compare(*source, compared, make_interventions(compared, source->info()));
+    ValidateOptions of_group = options;
+    of_group.scan.lengths = {64};
+    const Results expected = compared(*open_group(group), of_group);
     const LabelledArray& loss = expected.require_metric("answer_loss_change");
     for (Index l = 0; l < change.dim("layer").size(); ++l) {
       for (Index h = 0; h < change.dim("head").size(); ++h) {
@@ -286,11 +266,7 @@ TEST(ValidateAnswers, MeasureHeadsOnTheCasesWithoutAText) {
   EXPECT_EQ(results.metric("prediction_rank_correlation"), nullptr);
   const LabelledArray& value = results.require_metric("predictor_value");
   EXPECT_EQ(value.dim_names(), (std::vector<std::string>{"layer", "head", "predictor", "cases"}));
-  ConvergeOptions converge_options;
-  converge_options.scan = options.scan;
-  converge_options.scan.measures = measure_groups();
-  const auto source = open_group(1);
-  const Results expected = converge(*source, converge_options);
+  const Results expected = converged(*open_group(1), options);
   const Index entropy = results.require_coord("predictor").find("entropy").value_or(-1);
   ASSERT_GE(entropy, 0);
   EXPECT_EQ(value({1, 0, entropy, 1}), expected.require_metric("entropy")({1, 0, 0}));

@@ -6,9 +6,6 @@
 #include <cstdio>
 #include <map>
 #include <random>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "headgauge/headgauge.hpp"
 
@@ -31,7 +28,7 @@ class RandomHeads final : public HeadSource {
     stream_ = Matrix<float>(kRoleTokens, kWidth);
     for (Index t = 0; t < kRoleTokens; ++t) {
       for (Index d = 0; d < kWidth; ++d) {
-        stream_(t, d) = embedding(tokens_[static_cast<std::size_t>(t)], d) + positions(t, d);
+        stream_(t, d) = embedding(tokens_[t], d) + positions(t, d);
       }
     }
     info_.layers = kLayers;
@@ -52,8 +49,8 @@ class RandomHeads final : public HeadSource {
       HeadInput head;
       head.layer = layer;
       head.head = head.kv_head = h;
-      head.queries = std::as_const(projected_[static_cast<std::size_t>(2 * h)]).view();
-      head.keys = std::as_const(projected_[static_cast<std::size_t>(2 * h + 1)]).view();
+      head.queries = std::as_const(projected_[2 * h]).view();
+      head.keys = std::as_const(projected_[2 * h + 1]).view();
       head.tokens = tokens_;
       // <q, k> has a variance of (2 kWidth)^2 kDimension.
       head.scale = static_cast<float>(sharpness_ / (2 * kWidth * std::sqrt(1.0 * kDimension)));

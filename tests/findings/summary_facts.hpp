@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <regex>
-#include <string>
-#include <vector>
 
 #include "findings/summary.hpp"
 
@@ -52,7 +50,7 @@ inline double value_in(const nlohmann::ordered_json& file, const Fact& fact) {
       return n;
     }
     case Kind::coordinate:
-      return file["coords"][name][static_cast<std::size_t>(fact.source.cell.at(0))];
+      return file["coords"][name][fact.source.cell.at(0)];
     case Kind::setting:
       return file["settings"][name];
     case Kind::heads_with: {
@@ -73,7 +71,7 @@ inline double value_in(const nlohmann::ordered_json& file, const Fact& fact) {
   }
   const char* part = fact.source.kind == Kind::cell ? "values" : "stderr";
   const nlohmann::ordered_json* cell = &file["metrics"][name][part];
-  for (const Index i : fact.source.cell) cell = &cell->at(static_cast<std::size_t>(i));
+  for (const Index i : fact.source.cell) cell = &cell->at(i);
   return cell->get<double>();
 }
 

@@ -1,7 +1,6 @@
 // The keys that a pattern leaves to the rows of a head, asked row by row.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -81,11 +81,10 @@ TEST(TopKeys, AreThoseOfLargestLogit) {
       const KeyRange range{5, 5 + n};  // as behind a model's own window
       Keys keys;
       mask->select(range.end - 1, range, logits, keys);
-      std::vector<Index> order(static_cast<std::size_t>(n));
+      std::vector<Index> order(n);
       std::iota(order.begin(), order.end(), Index{0});
-      std::ranges::stable_sort(order, std::greater{},
-                               [&](Index j) { return logits[static_cast<std::size_t>(j)]; });
-      order.resize(static_cast<std::size_t>(std::min(k, n)));
+      std::ranges::stable_sort(order, std::greater{}, [&](Index j) { return logits[j]; });
+      order.resize(std::min(k, n));
       std::ranges::sort(order);
       Keys expected;
       for (const Index j : order) expected.push_back(static_cast<std::uint32_t>(j + 5));

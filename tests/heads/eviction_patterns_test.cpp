@@ -27,7 +27,7 @@ class Group {
     for (int h = 0; h < heads; ++h) {
       HeadInput& head = heads_.emplace_back();
       head.head = h;
-      head.queries = queries_[static_cast<std::size_t>(h)];
+      head.queries = queries_[h];
       head.keys = keys_;
       head.scale = 0.7f;
       if (heads == 1) continue;
@@ -64,7 +64,7 @@ double weight(const HeadInput& head, Index query, const Held& held, Index key) {
       double logit = head.scale * product(queries.row(query), head.keys.row(j));
       if (head.softcap > 0) logit = head.softcap * std::tanh(logit / head.softcap);
       if (!head.position_bias.empty()) {
-        logit += head.position_bias[static_cast<std::size_t>(kLength - 1 + j - query)];
+        logit += head.position_bias[kLength - 1 + j - query];
       }
       return std::exp(logit);
     };
@@ -77,7 +77,7 @@ double weight(const HeadInput& head, Index query, const Held& held, Index key) {
 
 // KeyDiff, equations 6 and 7: minus the cosine of a key and the mean of the unit keys.
 double difference(const HeadInput& head, Index, const Held& held, Index key) {
-  std::vector<double> anchor(static_cast<std::size_t>(kSize));
+  std::vector<double> anchor(kSize);
   const auto norm = [&](Index j) { return std::sqrt(product(head.keys.row(j), head.keys.row(j))); };
   for (const Index j : held) {
     for (Index d = 0; d < kSize; ++d) anchor[d] += head.keys(j, d) / norm(j) / std::ssize(held);
@@ -156,7 +156,7 @@ void expect_definition(const HeadInput& head) {
       const auto expected = by_definition(head, keys, recent, rule.worth());
       const auto mask = make_pattern(spec(rule, keys, recent))->mask(head);
       for (Index query = 0; query < kLength; ++query) {
-        const Held& seen = expected[static_cast<std::size_t>(query)];
+        const Held& seen = expected[query];
         ASSERT_EQ(asked(*mask, head, query, kLength), Keys(seen.begin(), seen.end()))
             << spec(rule, keys, recent) << ", query " << query;
       }
@@ -276,7 +276,7 @@ TEST(InterveneInLayer, HeadsThatShareKeysShareQueriesAndMasks) {
     const std::vector<HeadInput> before = heads;
     intervene_in_layer(heads, everywhere("tova:keys=9", 5), pool);
     for (const auto& [head, of_group] : {std::pair{0, 2}, {1, 2}, {2, 0}, {3, 2}, {4, 2}}) {
-      EXPECT_EQ(std::ssize(heads[static_cast<std::size_t>(head)].group_queries), of_group);
+      EXPECT_EQ(std::ssize(heads[head].group_queries), of_group);
     }
     EXPECT_EQ(heads[1].group_queries.front().data(), heads[0].queries.data());
     EXPECT_EQ(heads[4].group_queries.back().data(), heads[4].queries.data());

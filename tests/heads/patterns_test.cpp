@@ -1,8 +1,6 @@
 // Patterns of positions against their definitions, pair by pair, and the registry.
 #include "headgauge/patterns.hpp"
 
-#include <gtest/gtest.h>
-
 #include <functional>
 
 #include "faults.hpp"
@@ -94,13 +92,10 @@ TEST(DroppedKeys, AreFewerThanThePatternsOfContentHold) {
   for (const char* spec : {"topk:k=12", "h2o:keys=12", "tova:keys=12,recent=3", "keydiff:keys=12",
                            "bigbird:window=5,random=4,global=3"}) {
     EXPECT_EQ(kept_all(spec, source, 13), "nothing") << spec;
-    EXPECT_NE(
-        kept_all(spec, source, 12)
-            .find("ScanOptions::pattern: expected a pattern that drops keys at a length of at most "
-                  "12, found " +
-                  std::string(spec) + ", which keeps all; give longer ScanOptions::lengths"),
-        std::string::npos)
-        << kept_all(spec, source, 12);
+    expect_part(kept_all(spec, source, 12),
+                "ScanOptions::pattern: expected a pattern that drops keys at a length of at most "
+                "12, found " +
+                    std::string(spec) + ", which keeps all; give longer ScanOptions::lengths");
   }
 }
 
@@ -127,10 +122,8 @@ TEST(Patterns, GiveEveryQueryAKeyAndNoneOfTheFuture) {
       for (const Index length : {1, 2, 50, 200}) {
         for (Index query = 0; query < length; ++query) {
           const KeyRange range = head.visibility.range(query, length);
-          const Keys keys =
-              asked(*mask, head, query, length,
-                    std::span(logits).subspan(static_cast<std::size_t>(range.begin),
-                                              static_cast<std::size_t>(range.size())));
+          const Keys keys = asked(*mask, head, query, length,
+                                  std::span(logits).subspan(range.begin, range.size()));
           ASSERT_FALSE(keys.empty()) << info.name;
           EXPECT_TRUE(std::ranges::is_sorted(keys, std::less_equal{})) << info.name;
           EXPECT_GE(keys.front(), range.begin) << info.name;
@@ -227,6 +220,30 @@ TEST(Patterns, SayOnceWhereTheyHideNothing) {
   EXPECT_NE(make_pattern("topk:k=101")->notice(source, 100), "");
   EXPECT_NE(make_pattern("topk:k=64")->notice(source, 50), "");
   EXPECT_EQ(make_pattern("window")->notice(source, 50), "");
+}
+
+// A pattern that says which first and last keys it keeps keeps these and no others.
+TEST(Patterns, KeepTheFirstAndLastKeysThatTheyName) {
+  constexpr Index kKeys = 40;
+  const Matrix<float> rows(kKeys, 4);
+  HeadInput head = bare_head();
+  head.queries = head.keys = rows.view();
+  int saying = 0;
+  for (const char* spec : {"sinks:sinks=3,window=5", "window:size=7", "window:size=6,global=2",
+                           "sinks:sinks=0,window=1", "bigbird", "topk"}) {
+    const auto pattern = make_pattern(spec);
+    const auto kept = pattern->first_and_last();
+    if (!kept) continue;
+    ++saying;
+    const auto mask = pattern->mask(head);
+    for (Index query = 0; query < kKeys; ++query) {
+      const Keys expected = brute(head, query, kKeys, [&](Index i, Index j) {
+        return j < kept->first || j > i - kept->last;
+      });
+      EXPECT_EQ(asked(*mask, head, query, kKeys), expected) << spec << ", query " << query;
+    }
+  }
+  EXPECT_EQ(saying, 4) << "patterns of first and last keys";
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ Matrix<float> random_matrix(Index rows, Index cols, std::uint64_t seed) {
   Matrix<float> out(rows, cols);
   const auto values = normals(rows * cols, seed);
   for (Index i = 0; i < rows; ++i) {
-    for (Index j = 0; j < cols; ++j) out(i, j) = values[static_cast<std::size_t>(i * cols + j)];
+    for (Index j = 0; j < cols; ++j) out(i, j) = values[i * cols + j];
   }
   return out;
 }
@@ -51,8 +51,8 @@ void expect_product(const Matrix<float>& a, const Matrix<float>& b, const Matrix
         magnitude += std::abs(term);
       }
       if (!options.bias.empty()) {
-        sum += options.bias[static_cast<std::size_t>(j)];
-        magnitude += std::abs(options.bias[static_cast<std::size_t>(j)]);
+        sum += options.bias[j];
+        magnitude += std::abs(options.bias[j]);
       }
       if (options.accumulate) {
         sum += before(i, j);

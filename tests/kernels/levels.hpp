@@ -5,8 +5,6 @@
 
 #include <cstdint>
 #include <random>
-#include <string>
-#include <vector>
 
 #include "headgauge/base.hpp"
 #include "kernels/simd.hpp"
@@ -38,7 +36,7 @@ using Generator = std::mt19937_64;
 inline std::vector<float> normals(Index n, std::uint64_t seed, double deviation = 1.0) {
   Generator generator(seed);
   std::normal_distribution<double> normal(0.0, deviation);
-  std::vector<float> out(static_cast<std::size_t>(n));
+  std::vector<float> out(n);
   for (float& x : out) x = static_cast<float>(normal(generator));
   return out;
 }

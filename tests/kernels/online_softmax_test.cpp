@@ -1,11 +1,8 @@
 #include "kernels/online_softmax.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "base/random.hpp"
 #include "kernels/levels.hpp"
@@ -19,7 +16,7 @@ HEADGAUGE_EVERY_LEVEL(OnlineSoftmaxOfBlocks);
 constexpr float kNoScore = -std::numeric_limits<float>::infinity();
 
 Matrix<float> scores_of(Index rows, Index cols, std::uint32_t seed) {
-  std::vector<double> z(static_cast<std::size_t>(rows * cols));
+  std::vector<double> z(rows * cols);
   RandomStream(5, RandomDomain::phantom, 0, 0).normals(z, seed);
   Matrix<float> made(rows, cols);
   std::ranges::transform(z, made.data(), [](double x) { return static_cast<float>(x); });
@@ -31,7 +28,7 @@ double mean_of(std::span<const float> scores, const Matrix<float>& values, Index
   const double top = std::ranges::max(scores);
   double sum = 0, weight = 0;
   for (Index j = 0; j < std::ssize(scores); ++j) {
-    const double e = std::exp(scores[static_cast<std::size_t>(j)] - top);
+    const double e = std::exp(scores[j] - top);
     weight += e;
     sum += e * values(column, j);
   }

@@ -15,7 +15,7 @@ HEADGAUGE_EVERY_LEVEL(PrefixSumsTest);
 HEADGAUGE_EVERY_LEVEL(Gather);
 
 std::vector<std::uint32_t> shuffled(Index n, std::uint64_t seed) {
-  std::vector<std::uint32_t> order(static_cast<std::size_t>(n));
+  std::vector<std::uint32_t> order(n);
   std::iota(order.begin(), order.end(), 0u);
   std::shuffle(order.begin(), order.end(), Generator(seed));
   return order;
@@ -29,17 +29,17 @@ TEST_P(PrefixSumsTest, AreThoseOfFloat64) {
     const auto weights = normals(keys, 2);
     const auto order = shuffled(keys, 3);
     const std::vector<Index> ends = {0, 1, 7, 7, 130, 300};
-    Matrix<float> sums(static_cast<Index>(ends.size()), columns);
+    Matrix<float> sums(std::ssize(ends), columns);
     std::vector<double> masses(ends.size());
     prefix_sums(order, weights, vectors, ends, sums, masses);
     for (std::size_t p = 0; p < ends.size(); ++p) {
       double mass = 0;
-      for (Index i = 0; i < ends[p]; ++i) mass += weights[order[static_cast<std::size_t>(i)]];
+      for (Index i = 0; i < ends[p]; ++i) mass += weights[order[i]];
       EXPECT_NEAR(masses[p], mass, 1e-12);
       for (Index c = 0; c < columns; ++c) {
         double sum = 0, size = 0;
         for (Index i = 0; i < ends[p]; ++i) {
-          const std::uint32_t key = order[static_cast<std::size_t>(i)];
+          const std::uint32_t key = order[i];
           const double term = double{weights[key]} * vectors(key, c);
           sum += term;
           size += std::abs(term);

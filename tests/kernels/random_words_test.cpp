@@ -1,7 +1,5 @@
 #include "kernels/random_words.hpp"
 
-#include <gtest/gtest.h>
-
 #include "kernels/levels.hpp"
 
 namespace headgauge {

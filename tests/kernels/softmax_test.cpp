@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 
-#include "kernels/levels.hpp"
+#include "kernels/weight_reference.hpp"
 
 namespace headgauge {
 namespace {
@@ -118,15 +117,8 @@ void expect_row(const std::vector<float>& logits) {
   EXPECT_TRUE(std::equal(in_place.begin(), in_place.end(), weights.begin())) << at;
 }
 
-std::vector<Index> lengths() {
-  std::vector<Index> out;
-  for (Index n = 1; n <= 300; ++n) out.push_back(n);
-  for (const Index n : {511, 512, 513, 1024, 4097, 16384}) out.push_back(n);
-  return out;
-}
-
 TEST_P(Softmax, AgreesWithFloat64OnRandomRows) {
-  for (const Index n : lengths()) {
+  for (const Index n : row_lengths()) {
     for (const double spread : {0.01, 1.0, 3.0, 10.0}) {
       expect_row(normals(n, static_cast<std::uint64_t>(n), spread));
       if (HasFatalFailure()) return;
@@ -135,9 +127,9 @@ TEST_P(Softmax, AgreesWithFloat64OnRandomRows) {
 }
 
 TEST_P(Softmax, AllEqualLogitsGiveExactlyUniformWeights) {
-  for (const Index n : lengths()) {
+  for (const Index n : row_lengths()) {
     for (const float value : {0.0f, -3.7f, 1e4f}) {
-      const std::vector<float> logits(static_cast<std::size_t>(n), value);
+      const std::vector<float> logits(n, value);
       expect_row(logits);
       std::vector<float> weights(logits.size());
       const WeightSums sums = softmax_row(logits, weights);
@@ -154,7 +146,7 @@ TEST_P(Softmax, ManyEqualTermsDoNotAddUpTheirRounding) {
   // Every addition of a lane rounds the same way.
   for (const Index n : {300, 4097, 16384, 100000}) {
     for (const float gap : {0.1f, 0.3f, 1.7f}) {
-      std::vector<float> logits(static_cast<std::size_t>(n), -gap);
+      std::vector<float> logits(n, -gap);
       logits[7] = 0.0f;
       expect_row(logits);
       if (HasFatalFailure()) return;
@@ -168,7 +160,7 @@ TEST_P(Softmax, NearOneHotRowsKeepTheDigitsOfTheEntropy) {
       for (const Index at : {Index{0}, n / 2, n - 1}) {
         auto logits = normals(n, static_cast<std::uint64_t>(n), 0.5);
         const float top = *std::max_element(logits.begin(), logits.end());
-        logits[static_cast<std::size_t>(at)] = top + gap;
+        logits[at] = top + gap;
         expect_row(logits);
         if (HasFatalFailure()) return;
       }
@@ -178,8 +170,8 @@ TEST_P(Softmax, NearOneHotRowsKeepTheDigitsOfTheEntropy) {
 
 TEST_P(Softmax, AOneHotRowHasEntropyZero) {
   for (const Index n : {1, 2, 17, 300}) {
-    std::vector<float> logits(static_cast<std::size_t>(n), -1000.0f);
-    logits[static_cast<std::size_t>(n / 2)] = 5.0f;
+    std::vector<float> logits(n, -1000.0f);
+    logits[n / 2] = 5.0f;
     expect_row(logits);
     const WeightSums sums = softmax_row(logits, {});
     EXPECT_EQ(sums.entropy, 0.0);
@@ -195,8 +187,8 @@ TEST_P(Softmax, HugeAndTinySpreads) {
     }
     // Logits that are subnormal themselves, and weights near the smallest normal number.
     expect_row(normals(n, 1, 1e-40));
-    std::vector<float> ramp(static_cast<std::size_t>(n));
-    for (Index i = 0; i < n; ++i) ramp[static_cast<std::size_t>(i)] = -100.0f * float(i) / float(n);
+    std::vector<float> ramp(n);
+    for (Index i = 0; i < n; ++i) ramp[i] = -100.0f * float(i) / float(n);
     expect_row(ramp);
     if (HasFatalFailure()) return;
   }
@@ -208,7 +200,7 @@ TEST_P(Softmax, ANonFiniteLogitShowsInTheLogSumExp) {
       for (const float bad : {std::numeric_limits<float>::quiet_NaN(), kInfinity, -kInfinity}) {
         auto logits = normals(n, 3);
         EXPECT_EQ(first_non_finite(logits), -1);
-        logits[static_cast<std::size_t>(at)] = bad;
+        logits[at] = bad;
         EXPECT_TRUE(std::isnan(softmax_row(logits, {}).log_sum_exp))
             << n << " " << at << " " << bad;
         EXPECT_EQ(first_non_finite(logits), at);
@@ -240,7 +232,7 @@ TEST_P(Softmax, ExpShiftedAgreesWithFloat64) {
 }
 
 TEST_P(Softmax, ExtremesOfEveryLength) {
-  for (const Index n : lengths()) {
+  for (const Index n : row_lengths()) {
     auto values = normals(n, static_cast<std::uint64_t>(n));
     const auto got = extremes(values);
     EXPECT_EQ(got.min, *std::min_element(values.begin(), values.end()));

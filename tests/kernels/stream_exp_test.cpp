@@ -1,13 +1,10 @@
 #include "kernels/stream_exp.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <span>
-#include <vector>
 
 #include "base/random.hpp"
 #include "kernels/levels.hpp"
@@ -31,15 +28,15 @@ TEST_P(StreamExp, EqualsTheDefinition) {
   for (Index n : {1, 2, 7, 16, 17, 31, 48, 100, 480}) {
     for (Index columns = 0; columns <= kMostStreamColumns; ++columns) {
       for (double spread : {0.1, 3.0, 60.0}) {
-        std::vector<double> z(static_cast<std::size_t>(n * (columns + 1)));
+        std::vector<double> z(n * (columns + 1));
         random.normals(z, static_cast<std::uint32_t>(n * 100));
         std::vector<float> scores;
         for (Index j = 0; j < n; ++j) {
-          scores.push_back(static_cast<float>(spread * z[static_cast<std::size_t>(j)]));
+          scores.push_back(static_cast<float>(spread * z[j]));
         }
         Matrix<float> matrix(columns, n);
         for (Index k = 0; k < columns * n; ++k) {
-          matrix.data()[k] = static_cast<float>(z[static_cast<std::size_t>(n + k)]);
+          matrix.data()[k] = static_cast<float>(z[n + k]);
         }
         for (double before : {-std::numeric_limits<double>::infinity(), 0.5 * spread}) {
           double top = before;
@@ -49,16 +46,15 @@ TEST_P(StreamExp, EqualsTheDefinition) {
           auto largest = static_cast<float>(before);
           stream_row(row, largest, matrix, sums);
           EXPECT_EQ(largest, static_cast<float>(top));
-          std::vector<double> expected(static_cast<std::size_t>(columns + 1)), size = expected;
+          std::vector<double> expected(columns + 1), size = expected;
           for (Index j = 0; j < n; ++j) {
-            const auto at = static_cast<std::size_t>(j);
-            const double x = scores[at] - static_cast<double>(static_cast<float>(top));
+            const double x = scores[j] - static_cast<double>(static_cast<float>(top));
             const double e = x < -87 ? 0 : std::exp(x);
-            EXPECT_NEAR(row[at], e, e * (2e-6 + 2e-7 * std::abs(x)) + 2e-38);
+            EXPECT_NEAR(row[j], e, e * (2e-6 + 2e-7 * std::abs(x)) + 2e-38);
             for (Index k = 0; k <= columns; ++k) {
               const double term = e * (k == 0 ? 1 : matrix(k - 1, j));
-              expected[static_cast<std::size_t>(k)] += term;
-              size[static_cast<std::size_t>(k)] += std::abs(term);
+              expected[k] += term;
+              size[k] += std::abs(term);
             }
           }
           for (std::size_t k = 0; k < expected.size(); ++k) {
@@ -76,16 +72,16 @@ TEST_P(StreamExp, ARowHasTheSameBitsWhicheverRowsAreWithIt) {
     for (Index n : {5, 48, 100}) {
       // Columns beyond n belong to nobody.
       Matrix<float> scores(rows, n + 3);
-      std::vector<double> z(static_cast<std::size_t>(rows * (n + 3)));
+      std::vector<double> z(rows * (n + 3));
       random.normals(z, static_cast<std::uint32_t>(n));
       std::ranges::transform(z, scores.data(), [](double x) { return static_cast<float>(9 * x); });
       Matrix<float> together = scores, sums(rows, 1);
-      std::vector<float> largest(static_cast<std::size_t>(rows), 2.0f);
+      std::vector<float> largest(rows, 2.0f);
       stream_exp(together.view().block(0, rows, 0, n), largest, {}, sums);
       for (Index r = 0; r < rows; ++r) {
         float top = 2.0f, sum = 0.0f;
-        stream_row(scores.row(r).first(static_cast<std::size_t>(n)), top, {}, {&sum, 1});
-        EXPECT_EQ(top, largest[static_cast<std::size_t>(r)]);
+        stream_row(scores.row(r).first(n), top, {}, {&sum, 1});
+        EXPECT_EQ(top, largest[r]);
         EXPECT_EQ(sum, sums(r, 0));
         EXPECT_TRUE(std::ranges::equal(scores.row(r), together.row(r)));
       }

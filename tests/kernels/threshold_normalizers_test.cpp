@@ -1,7 +1,5 @@
 #include "kernels/threshold_normalizers.hpp"
 
-#include <limits>
-
 #include "kernels/weight_reference.hpp"
 
 namespace headgauge {
@@ -39,6 +37,12 @@ std::vector<double> entmax(const std::vector<float>& row, double alpha, double s
   });
 }
 
+auto weigh_entmax(double alpha, double scale) {
+  return [=](std::span<const float> row, std::span<float> weights, WeightSums& sums) {
+    return entmax_row(row, alpha, scale, weights, sums);
+  };
+}
+
 template <class Weigh>
 void expect_row(const std::vector<float>& row, const std::vector<double>& exact, const Weigh& weigh,
                 const std::string& name) {
@@ -55,13 +59,7 @@ void expect_row(const std::vector<float>& row, const std::vector<double>& exact,
   }
   EXPECT_EQ(got.mass, 1.0) << at;
   expect_sums(got, reference_sums(exact), 2e-6, at);
-
-  WeightSums again;
-  ASSERT_TRUE(weigh(row, std::span<float>(), again));
-  EXPECT_EQ(again.square, got.square) << at;
-  std::vector<float> in_place = row;
-  ASSERT_TRUE(weigh(in_place, std::span(in_place), again));
-  EXPECT_TRUE(std::equal(in_place.begin(), in_place.end(), weights.begin())) << at;
+  expect_same_elsewhere(row, weights, got, weigh, at);
 }
 
 TEST_P(ThresholdNormalizers, EntmaxAgreesWithBisection) {
@@ -79,27 +77,14 @@ TEST_P(ThresholdNormalizers, EntmaxAgreesWithBisection) {
       if (HasFailure()) return;
       // The oracle is slow.
       if (row.size() > 600 && a != 1.5 && a != 1.25) return;
-      const auto weigh = [&](std::span<const float> logits, std::span<float> weights,
-                             WeightSums& sums) { return entmax_row(logits, a, s, weights, sums); };
-      expect_row(row, entmax(row, a, s), weigh, "alpha = " + std::to_string(a));
+      expect_row(row, entmax(row, a, s), weigh_entmax(a, s), "alpha = " + std::to_string(a));
     });
     if (HasFailure()) return;
   }
 }
 
 TEST_P(ThresholdNormalizers, RowsThatAreNotFiniteAreLeftAlone) {
-  for (const Index n : {1, 16, 17, 64, 100}) {
-    for (const float bad :
-         {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
-          -std::numeric_limits<float>::infinity()}) {
-      auto row = normals(n, 3);
-      row[static_cast<std::size_t>(n / 2)] = bad;
-      std::vector<float> weights(row.size(), -7.0f);
-      WeightSums sums;
-      EXPECT_FALSE(entmax_row(row, 1.5, 1.0, weights, sums));
-      EXPECT_EQ(weights, std::vector<float>(row.size(), -7.0f));
-    }
-  }
+  expect_left_alone(weigh_entmax(1.5, 1.0));
 }
 
 }  // namespace

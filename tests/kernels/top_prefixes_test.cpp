@@ -1,11 +1,8 @@
 #include "kernels/top_prefixes.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <vector>
 
 #include "kernels/levels.hpp"
 #include "kernels/top_prefix_members.hpp"
@@ -30,7 +27,7 @@ struct PrefixOutput {
   std::vector<float> weight, projection, norm;
 
   Index columns() const { return panels * kPrefixColumns; }
-  double product(std::size_t member, Index column) const {
+  double product(Index member, Index column) const {
     const float* panel = gram.panel(first_panel + column / kPrefixColumns);
     return panel[member_rows[member] * kPrefixColumns + column % kPrefixColumns];
   }
@@ -38,8 +35,7 @@ struct PrefixOutput {
   double sum(const std::vector<float>& coefficient, int n, Index column) const {
     double total = 0;
     for (int k = 0; k < n; ++k) {
-      total +=
-          coefficient[static_cast<std::size_t>(k)] * product(static_cast<std::size_t>(k), column);
+      total += coefficient[k] * product(k, column);
     }
     return total;
   }
@@ -63,23 +59,23 @@ PrefixOutput make_prefix(Index first_panel, Index begin, Index end, int members,
   for (Index p = 0; p < w.gram.panels(); ++p) {
     std::generate_n(w.gram.panel(p), w.rows * kPrefixColumns, [&] { return uniform(generator); });
   }
-  std::vector<Index> keys(static_cast<std::size_t>(end - begin));
+  std::vector<Index> keys(end - begin);
   std::iota(keys.begin(), keys.end(), begin);
   std::shuffle(keys.begin(), keys.end(), generator);
-  w.rank.assign(static_cast<std::size_t>(w.columns()), kNoKey);
-  for (const Index key : keys) w.rank[static_cast<std::size_t>(key)] = kUnranked;
+  w.rank.assign(w.columns(), kNoKey);
+  for (const Index key : keys) w.rank[key] = kUnranked;
   for (int k = 0; k < members; ++k) {
-    const Index column = keys[static_cast<std::size_t>(k)];
+    const Index column = keys[k];
     w.member_columns.push_back(column);
     w.member_rows.push_back(static_cast<std::uint32_t>(generator() % 70));
-    w.rank[static_cast<std::size_t>(column)] = k;
+    w.rank[column] = k;
     w.first.push_back(std::abs(uniform(generator)));
     w.second.push_back(std::abs(uniform(generator)));
   }
   for (Index p = 0; p < w.panels; ++p) {
     w.first_event.push_back(static_cast<int>(w.events.size()));
     for (int k = 0; k < members; ++k) {
-      const Index column = w.member_columns[static_cast<std::size_t>(k)];
+      const Index column = w.member_columns[k];
       if (column / kPrefixColumns == p) {
         w.events.push_back({k, static_cast<std::int32_t>(column % kPrefixColumns)});
       }
@@ -117,14 +113,13 @@ TEST_P(TopPrefixes, PrefixesAgreeWithPlainSums) {
     for (const int size : {1, 2, 5, 20, 60, 100}) {
       if (size <= members) captures.push_back(size);
     }
-    const auto count = static_cast<Index>(captures.size());
+    const auto count = std::ssize(captures);
     const auto depth = static_cast<Index>(members);
     for (const bool two : {false, true}) {
-      std::vector<float> before(static_cast<std::size_t>(members), -9.0f);
-      std::vector<float> stored(static_cast<std::size_t>(count * w.columns()), -9.0f);
-      std::vector<float> lowest(static_cast<std::size_t>(count * kPrefixLanes),
-                                std::numeric_limits<float>::infinity());
-      std::vector<float> inside(static_cast<std::size_t>(count * depth), -9.0f);
+      std::vector<float> before(members, -9.0f);
+      std::vector<float> stored(count * w.columns(), -9.0f);
+      std::vector<float> lowest(count * kPrefixLanes, std::numeric_limits<float>::infinity());
+      std::vector<float> inside(count * depth, -9.0f);
       PrefixSums prefix;
       prefix.row = w.row();
       prefix.captures = captures;
@@ -142,31 +137,26 @@ TEST_P(TopPrefixes, PrefixesAgreeWithPlainSums) {
 
       const double tolerance = 4.0 * members * kSingleRounding;
       for (int k = 0; k < members; ++k) {
-        const Index column = w.member_columns[static_cast<std::size_t>(k)];
-        EXPECT_NEAR(before[static_cast<std::size_t>(k)], w.sum(w.first, k, column),
-                    tolerance * members);
+        const Index column = w.member_columns[k];
+        EXPECT_NEAR(before[k], w.sum(w.first, k, column), tolerance * members);
       }
       for (Index c = 0; c < count; ++c) {
-        const int size = captures[static_cast<std::size_t>(c)];
+        const int size = captures[c];
         double expected_lowest = std::numeric_limits<double>::infinity();
         for (Index j = 0; j < w.columns(); ++j) {
-          const auto at = static_cast<std::size_t>(j);
-          EXPECT_NEAR(stored[static_cast<std::size_t>(c * w.columns()) + at],
-                      w.sum(w.first, size, j), tolerance * size);
+          EXPECT_NEAR(stored[c * w.columns() + j], w.sum(w.first, size, j), tolerance * size);
           const double sum = w.sum(two ? w.second : w.first, size, j);
-          const double q = w.weight[at] * (w.weight[at] - 2.0 * sum);
-          if (w.rank[at] >= size) expected_lowest = std::min(expected_lowest, q);
-          if (w.rank[at] >= 0 && w.rank[at] < size) {
-            EXPECT_NEAR(inside[static_cast<std::size_t>(c * depth + w.rank[at])], q,
-                        tolerance * size);
+          const double q = w.weight[j] * (w.weight[j] - 2.0 * sum);
+          if (w.rank[j] >= size) expected_lowest = std::min(expected_lowest, q);
+          if (w.rank[j] >= 0 && w.rank[j] < size) {
+            EXPECT_NEAR(inside[c * depth + w.rank[j]], q, tolerance * size);
           }
         }
         const float* lanes = lowest.data() + c * kPrefixLanes;
         EXPECT_NEAR(*std::min_element(lanes, lanes + kPrefixLanes), expected_lowest,
                     tolerance * size);
         // The same from the sums alone.
-        std::vector<float> again(static_cast<std::size_t>(count * kPrefixLanes),
-                                 std::numeric_limits<float>::infinity());
+        std::vector<float> again(count * kPrefixLanes, std::numeric_limits<float>::infinity());
         std::vector<float> members_again(inside.size());
         PrefixSums second_look = prefix;
         second_look.first.weight = w.weight.data();
@@ -175,8 +165,7 @@ TEST_P(TopPrefixes, PrefixesAgreeWithPlainSums) {
         second_look.first.inside_stride = depth;
         capture_prefixes({&second_look, 1});
         if (!two) {
-          EXPECT_EQ(members_again[static_cast<std::size_t>(c * depth)],
-                    inside[static_cast<std::size_t>(c * depth)]);
+          EXPECT_EQ(members_again[c * depth], inside[c * depth]);
         }
       }
     }
@@ -187,12 +176,11 @@ TEST_P(TopPrefixes, DistancesAgreeWithPlainSums) {
   for (const PrefixOutput& w : outputs()) {
     const int members = static_cast<int>(w.member_rows.size());
     const int steps = static_cast<int>(std::min<Index>(members, w.end - w.begin - 1));
-    std::vector<float> squares(static_cast<std::size_t>(steps));
+    std::vector<float> squares(steps);
     for (std::size_t k = 0; k < squares.size(); ++k) {
       squares[k] = 500.0f + static_cast<float>(k);  // as large as to keep every radicand positive
     }
-    const auto lanes = static_cast<std::size_t>(steps * kPrefixLanes);
-    std::vector<float> distance(lanes, 0.0f), context(lanes, 0.0f);
+    std::vector<float> distance(steps * kPrefixLanes, 0.0f), context = distance;
     PrefixDistances prefix;
     prefix.row = w.row();
     prefix.steps = steps;
@@ -207,26 +195,21 @@ TEST_P(TopPrefixes, DistancesAgreeWithPlainSums) {
     prefix.context = context.data();
     sum_prefix_distances(w.gram, {&prefix, 1});
     for (int n = 1; n <= steps; ++n) {
-      const auto first = static_cast<std::size_t>((n - 1) * kPrefixLanes);
       double expected_distance = 0, expected_context = 0;
       for (Index j = w.begin; j < w.end; ++j) {
-        const auto at = static_cast<std::size_t>(j);
-        const double a = w.weight[at];
-        if (w.rank[at] >= n) {
-          expected_distance += std::sqrt(a * (a - 2.0 * w.sum(w.first, n, j)) +
-                                         squares[static_cast<std::size_t>(n) - 1]);
+        const double a = w.weight[j];
+        if (w.rank[j] >= n) {
+          expected_distance += std::sqrt(a * (a - 2.0 * w.sum(w.first, n, j)) + squares[n - 1]);
         }
-        const double t = a + 0.01 * n * w.norm[at];
-        expected_context += std::sqrt(t * (t - 2.0 * w.projection[at]) + 300.0);
+        const double t = a + 0.01 * n * w.norm[j];
+        expected_context += std::sqrt(t * (t - 2.0 * w.projection[j]) + 300.0);
       }
-      const double found_distance =
-          std::accumulate(distance.begin() + static_cast<Index>(first),
-                          distance.begin() + static_cast<Index>(first) + kPrefixLanes, 0.0);
-      const double found_context =
-          std::accumulate(context.begin() + static_cast<Index>(first),
-                          context.begin() + static_cast<Index>(first) + kPrefixLanes, 0.0);
-      EXPECT_NEAR(found_distance, expected_distance, 1e-4 * expected_distance);
-      EXPECT_NEAR(found_context, expected_context, 1e-4 * expected_context);
+      const auto found = [&](const std::vector<float>& lanes) {
+        const auto first = lanes.begin() + (n - 1) * kPrefixLanes;
+        return std::accumulate(first, first + kPrefixLanes, 0.0);
+      };
+      EXPECT_NEAR(found(distance), expected_distance, 1e-4 * expected_distance);
+      EXPECT_NEAR(found(context), expected_context, 1e-4 * expected_context);
     }
   }
 }
@@ -240,10 +223,10 @@ TEST_P(TopPrefixes, RadicandsBelowZeroCountAsZero) {
 
 TEST_P(TopPrefixes, SumsOverColumns) {
   const PrefixOutput w = make_prefix(0, 3, 139, 30, 7);
-  const auto columns = static_cast<std::size_t>(w.columns());
+  const Index columns = w.columns();
   const std::vector<float> product = normals(w.columns(), 8, 0.3);
   double expected = 0;
-  for (std::size_t j = 0; j < columns; ++j) {
+  for (Index j = 0; j < columns; ++j) {
     const double a = w.weight[j];
     if (w.rank[j] >= 5) expected += std::sqrt(std::max(a * (a - 2.0 * product[j]) + 2.0, 0.0));
   }
@@ -260,11 +243,10 @@ TEST_P(TopPrefixes, SumsOverColumns) {
   c.total_square = 1.5f;
   double main = 0, upper = 0, context = 0;
   for (Index j = w.begin; j < w.end; ++j) {
-    const auto at = static_cast<std::size_t>(j);
-    const double y = w.weight[at], z = w.projection[at], y1 = 1.1f * y;
+    const double y = w.weight[j], z = w.projection[j], y1 = 1.1f * y;
     const double a = std::max(y1 * (y1 - static_cast<double>(0.2f) * z) + 0.7f, 0.0);
     const double b = 1.15f * y * y - 0.21f * y * z + 0.9f;
-    const double t = y + 0.1f * w.norm[at];
+    const double t = y + 0.1f * w.norm[j];
     main += std::sqrt(a);
     upper += std::sqrt(std::max(a, b));
     context += std::sqrt(std::max(t * (t - 2 * z) + 1.5, 0.0));
@@ -277,7 +259,7 @@ TEST_P(TopPrefixes, SumsOverColumns) {
   std::vector<float> scaled(columns);
   const ScaledSums scaled_sums = scale_weights(product, w.norm, scaled);
   double absolute = 0, square = 0;
-  for (std::size_t j = 0; j < columns; ++j) {
+  for (Index j = 0; j < columns; ++j) {
     EXPECT_EQ(scaled[j], product[j] * w.norm[j]);
     absolute += std::abs(scaled[j]);
     square += static_cast<double>(scaled[j]) * scaled[j];
@@ -293,11 +275,10 @@ TEST_P(TopPrefixes, FarthestKeyOutside) {
   for (Index p = 0; p < w.panels; ++p) {
     float most = -1e30f;
     for (Index j = p * kPrefixColumns; j < (p + 1) * kPrefixColumns; ++j) {
-      const auto at = static_cast<std::size_t>(j);
       const float c = w.gram.panel(p)[11 * kPrefixColumns + j % kPrefixColumns];
-      const float far = w.norm[at] * (w.norm[at] - 2.0f * 1.5f * c);
+      const float far = w.norm[j] * (w.norm[j] - 2.0f * 1.5f * c);
       most = std::max(most, far);
-      if (w.rank[at] >= 10) expected = std::max<double>(expected, far);
+      if (w.rank[j] >= 10) expected = std::max<double>(expected, far);
     }
     promise.push_back(most);
   }

@@ -31,13 +31,13 @@ void expect_top(const std::vector<float>& values, std::initializer_list<Index> c
   const auto expected = sorted_positions(values);
   for (const Index count : counts) {
     std::vector<std::uint32_t> got(values.size() + 1, kUntouched);
-    const Index k = std::min(count, static_cast<Index>(values.size()));
+    const Index k = std::min(count, std::ssize(values));
     ASSERT_EQ(select_top(values, count, got, workspace), k) << what;
     for (Index i = 0; i < k; ++i) {
-      ASSERT_EQ(got[std::size_t(i)], expected[std::size_t(i)])
+      ASSERT_EQ(got[i], expected[i])
           << what << ": place " << i << " of " << count << " of " << values.size();
     }
-    ASSERT_EQ(got[std::size_t(k)], kUntouched) << what << ": written past the end";
+    ASSERT_EQ(got[k], kUntouched) << what << ": written past the end";
   }
 }
 
@@ -70,7 +70,7 @@ TEST_P(Top, RandomRows) {
 TEST_P(Top, EqualValuesComeInTheOrderOfTheirPositions) {
   for (const Index n : top_row_lengths()) {
     for (const float value : {0.0f, 1.0f / 1024.0f, -3.0f}) {
-      expect_top(std::vector<float>(std::size_t(n), value), kCounts, "all equal");
+      expect_top(std::vector<float>(n, value), kCounts, "all equal");
     }
     if (HasFatalFailure()) return;
   }
@@ -81,7 +81,7 @@ TEST_P(Top, FewDistinctValues) {
   for (const Index n : {33, 129, 300, 1024, 4097}) {
     for (const int distinct : {2, 3, 7, 50}) {
       Generator generator(static_cast<std::uint64_t>(n * 100 + distinct));
-      std::vector<float> values(static_cast<std::size_t>(n));
+      std::vector<float> values(n);
       for (float& x : values) x = static_cast<float>(generator() % std::uint64_t(distinct)) * 0.1f;
       expect_top(values, kCounts, "few distinct");
       // One value towers over, many share the rest.
@@ -97,7 +97,7 @@ TEST_P(Top, NeighbouringFloats) {
   // Values one unit in the last place apart, with far outliers: keys of 32 bits cannot tell them
   // apart, and no sample predicts where they are.
   for (const Index n : {100, 129, 257, 1024, 5000}) {
-    std::vector<float> values(static_cast<std::size_t>(n));
+    std::vector<float> values(n);
     Generator generator(static_cast<std::uint64_t>(n));
     for (float& x : values) {
       x = 0.25f;
@@ -113,7 +113,7 @@ TEST_P(Top, NeighbouringFloats) {
 
 TEST_P(Top, SortedRowsBothWaysAndAlternating) {
   for (const Index n : {64, 128, 129, 1024, 3000}) {
-    std::vector<float> values(static_cast<std::size_t>(n));
+    std::vector<float> values(n);
     std::iota(values.begin(), values.end(), -100.0f);
     expect_top(values, kCounts, "ascending");
     std::reverse(values.begin(), values.end());
@@ -130,7 +130,7 @@ TEST_P(Top, SortedRowsBothWaysAndAlternating) {
 
 TEST_P(Top, MinusZeroEqualsZero) {
   for (const Index n : {5, 40, 300, 1024}) {
-    std::vector<float> values(static_cast<std::size_t>(n));
+    std::vector<float> values(n);
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = i % 3 == 0 ? 0.0f : -0.0f;
     expect_top(values, kCounts, "zeros");
     values[values.size() / 2] = std::numeric_limits<float>::denorm_min();
@@ -142,7 +142,7 @@ TEST_P(Top, MinusZeroEqualsZero) {
 TEST_P(Top, InfinitiesAndTheWholeRangeOfFloats) {
   constexpr float kInfinite = std::numeric_limits<float>::infinity();
   for (const Index n : {40, 300, 1024}) {
-    std::vector<float> values(static_cast<std::size_t>(n));
+    std::vector<float> values(n);
     Generator generator(static_cast<std::uint64_t>(n));
     for (float& x : values) {
       do {
@@ -180,7 +180,7 @@ Index reference_quantile(std::vector<float> weights, double fraction) {
   for (const float w : weights) total += w;
   if (total == 0.0L) return 0;
   Index k = 0;
-  while (sum < fraction * total * (1.0L - 1e-6L)) sum += weights[std::size_t(k++)];
+  while (sum < fraction * total * (1.0L - 1e-6L)) sum += weights[k++];
   return k;
 }
 
@@ -211,7 +211,7 @@ TEST_P(MassQuantile, AgreesWithSortingAll) {
 TEST_P(MassQuantile, UniformRowsNeedTheirShare) {
   TopWorkspace workspace;
   for (Index n = 1; n <= 2000; n += 1 + n / 50) {
-    const std::vector<float> weights(static_cast<std::size_t>(n), 1.0f / static_cast<float>(n));
+    const std::vector<float> weights(n, 1.0f / static_cast<float>(n));
     const Index expected = (9 * n + 9) / 10;  // the smallest k with k / n >= 9 / 10
     ASSERT_EQ(mass_quantile(weights, 0.9, workspace), expected) << n;
   }
@@ -219,7 +219,7 @@ TEST_P(MassQuantile, UniformRowsNeedTheirShare) {
 
 TEST_P(MassQuantile, TiesZerosAndOneHot) {
   for (const Index n : {1, 2, 17, 100, 300, 1024, 5000}) {
-    std::vector<float> weights(static_cast<std::size_t>(n), 0.0f);
+    std::vector<float> weights(n, 0.0f);
     expect_quantiles(weights, "all zero");
     weights[weights.size() / 2] = 1.0f;
     expect_quantiles(weights, "one-hot");

@@ -5,8 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
-#include <vector>
+#include <limits>
 
 #include "headgauge/kernels.hpp"
 #include "kernels/levels.hpp"
@@ -76,24 +75,52 @@ inline std::vector<Index> row_lengths() {
   return out;
 }
 
+// Expects the same sums where there is no room for the weights, and the same weights in place.
+// weigh(row, weights, sums) returns whether it took the row.
+template <class Weigh>
+void expect_same_elsewhere(std::vector<float> row, const std::vector<float>& weights,
+                           const WeightSums& got, const Weigh& weigh, const std::string& at) {
+  WeightSums again;
+  ASSERT_TRUE(weigh(row, std::span<float>(), again));
+  EXPECT_EQ(again.square, got.square) << at;
+  ASSERT_TRUE(weigh(row, std::span(row), again));
+  EXPECT_TRUE(std::equal(row.begin(), row.end(), weights.begin())) << at;
+}
+
+// Expects that a row with a logit that is not finite is left alone.
+template <class Weigh>
+void expect_left_alone(const Weigh& weigh) {
+  for (const Index n : {1, 16, 17, 64, 100}) {
+    for (const float bad :
+         {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+          -std::numeric_limits<float>::infinity()}) {
+      auto row = normals(n, 3);
+      row[n / 2] = bad;
+      std::vector<float> weights(row.size(), -7.0f);
+      WeightSums sums;
+      EXPECT_FALSE(weigh(row, std::span(weights), sums)) << n;
+      EXPECT_EQ(weights, std::vector<float>(row.size(), -7.0f));
+    }
+  }
+}
+
 // Random rows of every length and spread, rows all alike, rows with one key far above the others,
 // huge logits of both signs, subnormal ones.
 template <class Check>
 void for_each_row(const Check& check) {
   for (const Index n : row_lengths()) {
     const auto seed = static_cast<std::uint64_t>(n);
-    const auto size = static_cast<std::size_t>(n);
     check(normals(n, seed, n % 3 == 0 ? 0.01 : n % 3 == 1 ? 1.0 : 4.0));
     if (n > 64 && n % 50 != 0) continue;
     for (const double spread : {1e-40, 1e-4, 0.1, 2.0, 8.0, 30.0, 1e4}) {
       check(normals(n, seed + 1, spread));
     }
     for (const float value : {0.0f, -3.7f, 1.5f, 1e4f, -1e4f}) {
-      check(std::vector<float>(size, value));
+      check(std::vector<float>(n, value));
     }
     for (const float gap : {0.1f, 5.0f, 15.0f, 40.0f, 1000.0f}) {
       auto row = normals(n, seed + 2, 0.5);
-      row[size / 2] += gap;
+      row[n / 2] += gap;
       check(row);
     }
     auto low = normals(n, seed + 3, 1.0);

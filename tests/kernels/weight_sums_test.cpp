@@ -11,7 +11,7 @@ class WeightSumsTest : public EveryLevel {};
 HEADGAUGE_EVERY_LEVEL(WeightSumsTest);
 
 void expect_sums(const std::vector<float>& weights) {
-  const std::vector<float> logits = normals(static_cast<Index>(weights.size()), 9);
+  const std::vector<float> logits = normals(std::ssize(weights), 9);
   const WeightSums got = sum_weights(weights, logits);
   const std::string at = "n = " + std::to_string(weights.size());
   EXPECT_EQ(got.max, *std::max_element(weights.begin(), weights.end())) << at;
@@ -44,8 +44,7 @@ TEST_P(WeightSumsTest, SumsDistancesOnBothSidesOfAQuery) {
     for (const Index first : {Index{0}, -n + 1, -n / 3, Index{40}}) {
       double expected = 0;
       for (Index j = 0; j < n; ++j) {
-        expected += std::abs(double{weights[static_cast<std::size_t>(j)]}) *
-                    std::abs(static_cast<double>(first + j));
+        expected += std::abs(double{weights[j]}) * std::abs(static_cast<double>(first + j));
       }
       EXPECT_NEAR(sum_distances(weights, first), expected, 2e-6 * expected) << n << " " << first;
     }

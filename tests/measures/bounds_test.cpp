@@ -1,7 +1,5 @@
 // The golden numbers of docs/mathematics.md section 8 and the bounds of sections 2 and 3: the valid
 // ones hold on every row, the printed ones fail where section 0 says so.
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <random>
 
@@ -137,16 +135,15 @@ TEST(Bounds, HoldOnThousandsOfRows) {
   for (const Index dimension : {2, 16, 64}) {
     for (const double sharpness : {0.05, 1.0, 4.0, 15.0}) {
       for (const double uneven : {0.0, 1.0}) {
-        HeadKind kind;
-        kind.length = 200;
-        kind.dimension = dimension;
-        kind.sharpness = sharpness;
-        kind.uneven = uneven;
-        kind.vocabulary = seed % 2 == 0 ? 60 : 0;
-        kind.drift = seed % 3 == 0 ? 1.0 : 0.0;
-        kind.seed = ++seed;
-        const RowValues values = driver.run(make_head(kind));
-        for (Index q = 0; q < kind.length; ++q) {
+        const RowValues values = driver.run(make_head({.length = 200,
+                                                       .dimension = dimension,
+                                                       .sharpness = sharpness,
+                                                       .vocabulary = seed % 2 == 0 ? 60 : 0,
+                                                       .drift = seed % 3 == 0 ? 1.0 : 0.0,
+                                                       .uneven = uneven,
+                                                       .seed = seed + 1}));
+        ++seed;
+        for (Index q = 0; q < 200; ++q) {
           for (Index cell = 0; cell < 4; ++cell) {
             check_row(values, q, cell, cell == 0, census);
           }
@@ -196,7 +193,7 @@ TEST(Bounds, ModelBoundsHoldUnderTheirModel) {
       BoundFacts facts;
       for (int i = 0; i < members; ++i) {
         const float a = static_cast<float>(std::exp(normal(generator)) / members);
-        weights[static_cast<std::size_t>(i)] = a;
+        weights[i] = a;
         facts.mass += a;
         facts.squares += static_cast<double>(a) * a;
       }
@@ -208,24 +205,21 @@ TEST(Bounds, ModelBoundsHoldUnderTheirModel) {
       for (int draw = 0; draw < kDraws; ++draw) {
         std::vector<oracle::Vector> x;
         for (int i = 0; i < members; ++i) {
-          oracle::Vector v(static_cast<std::size_t>(dimension));
+          oracle::Vector v(dimension);
           for (double& c : v) c = normal(generator);
           x.push_back(1.0 / oracle::norm(v) * v);
         }
         for (int i = 0; i < members; ++i) {
-          oracle::Vector sum(static_cast<std::size_t>(dimension), 0.0);
+          oracle::Vector sum(dimension, 0.0);
           for (int j = 0; j < members; ++j) {
-            if (j != i)
-              sum = sum + static_cast<double>(weights[static_cast<std::size_t>(j)]) *
-                              x[static_cast<std::size_t>(j)];
+            if (j != i) sum = sum + static_cast<double>(weights[j]) * x[j];
           }
           found.push_back(oracle::norm(sum));
         }
       }
       for (const double share : {0.3, 0.7, 1.0, 1.5, 2.5}) {
         facts.radius = share * std::sqrt(facts.squares);
-        const MemberBounds bounds =
-            bound_members(std::span(weights).first(static_cast<std::size_t>(members)), facts);
+        const MemberBounds bounds = bound_members(std::span(weights).first(members), facts);
         const double p = static_cast<double>(std::ranges::count_if(
                              found, [&](double X) { return X <= facts.radius; })) /
                          static_cast<double>(found.size());

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <map>
 #include <random>
-#include <utility>
-#include <vector>
 
 namespace headgauge {
 namespace {

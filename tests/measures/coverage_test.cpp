@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "headgauge/patterns.hpp"
@@ -50,13 +51,12 @@ class KeptStatistics : public LayerStatistics {
 };
 
 MadeHead head_of(int document, int head) {
-  HeadKind kind;
-  kind.length = document == 0 ? 200 : 64;
-  kind.dimension = 8;
-  kind.sharpness = 1.5;
-  kind.vocabulary = 40;
-  kind.drift = 0.7;
-  kind.seed = static_cast<std::uint64_t>(10 * document + (head == 2 ? 0 : head));
+  const HeadKind kind{.length = document == 0 ? 200 : 64,
+                      .dimension = 8,
+                      .sharpness = 1.5,
+                      .vocabulary = 40,
+                      .drift = 0.7,
+                      .seed = std::uint64_t(10 * document + (head == 2 ? 0 : head))};
   MadeHead made = make_head(kind);
   // Heads 0 and 2 look at nearly the same keys.
   if (head == 2) {
@@ -84,6 +84,21 @@ std::size_t fewest_keys(const std::vector<MadeHead>& heads, Index q) {
   return fewest;
 }
 
+// What the driver derives of the heads that it ran.
+Results derived(SelectionDriver& driver, const KeptStatistics& statistics,
+                const MeasureOptions& options, const std::vector<int>& sizes) {
+  driver.measure().end_layer(0, statistics, driver.pool());
+  std::vector<double> heads(statistics.heads());
+  std::iota(heads.begin(), heads.end(), 0);
+  Results results;
+  results.set_coord("layer", std::vector<double>{0});
+  results.set_coord("head", heads);
+  results.set_coord("length", std::vector<double>(options.lengths.begin(), options.lengths.end()));
+  results.set_coord("top_n", std::vector<double>(sizes.begin(), sizes.end()));
+  driver.measure().derive(std::vector<const LayerStatistics*>{&statistics}, results);
+  return results;
+}
+
 // What a layer of these heads, each `length` tokens long, gives.
 Results layer_of(const std::vector<MadeHead>& heads) {
   MeasureOptions options;
@@ -92,30 +107,15 @@ Results layer_of(const std::vector<MadeHead>& heads) {
   options.critical_max = 1;
   SelectionDriver driver(options, {false, true, true}, 1);
   std::vector<std::vector<RowValues>> rows(1);
-  std::vector<double> numbers;
-  for (const MadeHead& head : heads) {
-    rows[0].push_back(driver.run(head));
-    numbers.push_back(head.head);
-  }
+  for (const MadeHead& head : heads) rows[0].push_back(driver.run(head));
   driver.end_document(0);
-  const KeptStatistics statistics(rows, options, driver);
-  driver.measure().end_layer(0, statistics, driver.pool());
-  Results results;
-  results.set_coord("layer", std::vector<double>{0});
-  results.set_coord("head", numbers);
-  results.set_coord("length", std::vector<double>{static_cast<double>(options.lengths[0])});
-  results.set_coord("top_n", std::vector<double>{1});
-  driver.measure().derive(std::vector<const LayerStatistics*>{&statistics}, results);
-  return results;
+  return derived(driver, {rows, options, driver}, options, {1});
 }
 
 // A head whose logits are all 0 but for what `raise` does to those of a row.
 template <class Raise>
 MadeHead flat_head(int number, Index length, const Raise& raise) {
-  HeadKind kind;
-  kind.length = length;
-  kind.dimension = 4;
-  MadeHead made = make_head(kind);
+  MadeHead made = make_head({.length = length, .dimension = 4});
   for (Index q = 0; q < length; ++q) {
     std::ranges::fill(made.logits.row(q), 0.0f);
     raise(q, made.logits.row(q));
@@ -233,15 +233,7 @@ void compare_with_brute_force(const std::vector<std::string>& patterns,
     driver.end_document(document);
   }
   const KeptStatistics statistics(rows, options, driver);
-  driver.measure().end_layer(0, statistics, driver.pool());
-  Results results;
-  results.set_coord("layer", std::vector<double>{0});
-  results.set_coord("head", std::vector<double>{0, 1, 2});
-  results.set_coord("length", std::vector<double>{64, 200});
-  results.set_coord("top_n", std::vector<double>(sizes.begin(), sizes.end()));
-  const std::vector<const LayerStatistics*> layers{&statistics};
-  driver.measure().derive(layers, results);
-
+  const Results results = derived(driver, statistics, options, sizes);
   for (Index l = 0; l < 2; ++l) {
     const Index length = options.lengths[l];
     for (Index place = 0; place < std::ssize(sizes); ++place) {

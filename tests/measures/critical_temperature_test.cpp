@@ -7,7 +7,6 @@
 #include <cmath>
 #include <limits>
 #include <random>
-#include <vector>
 
 namespace headgauge {
 namespace {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <utility>
 
 #include "headgauge/results.hpp"
 #include "measures/paired_means.hpp"
@@ -184,9 +183,7 @@ PairedMeans world_of_heads(World& world, double peak, double slope, Index heads 
 double smallest_p_at_edge(World& world, double side, double slope) {
   PairedMeans means = world_of_heads(world, -std::log1p(kEqualityMargin), slope);
   for (Index i = 0; i < means.heads() * means.sizes(); ++i) means.log_ratio.data()[i] *= -side;
-  SignFlipOptions options;
-  options.flips = 300;
-  return std::ranges::min(equality_p_values(means, options));
+  return std::ranges::min(equality_p_values(means, {.flips = 300}));
 }
 
 // Where no N is within 5 %, one is found as often as the level says: where the center is at the
@@ -216,9 +213,7 @@ TEST(CriticalCalibration, ErrorsOfTheTextThatAllHeadsShare) {
           means.error.data()[i] = std::sqrt(square / 15 / 16);
           means.freedom.data()[i] = kFreedom;
         }
-        SignFlipOptions options;
-        options.flips = 20;
-        return std::ranges::max(equality_p_values(means, options));
+        return std::ranges::max(equality_p_values(means, {.flips = 20}));
       },
       Level::conservative);
 }
@@ -228,9 +223,7 @@ TEST(CriticalCalibration, IntervalOfTheClosestSize) {
   const double held = share_of_worlds([](World& world) {
     PairedMeans means = world_of_heads(world, -0.01, 0.001, 36);
     ClosestSize closest(means);
-    BootstrapOptions options;
-    options.kind = BootstrapKind::percentile;
-    options.resamples = 200;
+    const BootstrapOptions options{.resamples = 200, .kind = BootstrapKind::percentile};
     const Interval found = bootstrap_interval(
         means.heads(), [&](std::span<const Index> heads) { return closest.of(heads).n; }, options);
     return found.low <= 9 && 9 <= found.high;

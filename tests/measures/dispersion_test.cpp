@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <functional>
-#include <map>
 #include <random>
 
 #include "headgauge/results.hpp"
@@ -44,10 +43,10 @@ TEST(Octaves, JoinBinsThatAreTooNarrow) {
   const std::vector<double> edges = {64, 96, 100, 128, 256, 512, 600};
   const auto bins = octave_bins(edges);
   ASSERT_EQ(bins.size(), 3u);
-  EXPECT_EQ(edges[static_cast<std::size_t>(bins[2].first - 1)], 256);
+  EXPECT_EQ(edges[bins[2].first - 1], 256);
   EXPECT_EQ(bins[2].last, 7);
-  EXPECT_EQ(edges[static_cast<std::size_t>(bins[1].first - 1)], 128);
-  EXPECT_EQ(edges[static_cast<std::size_t>(bins[0].first - 1)], 64);
+  EXPECT_EQ(edges[bins[1].first - 1], 128);
+  EXPECT_EQ(edges[bins[0].first - 1], 64);
   EXPECT_EQ(bins[0].last, bins[1].first);
   EXPECT_TRUE(octave_bins(std::vector<double>{1}).empty());
 }

@@ -11,13 +11,8 @@ namespace headgauge {
 namespace {
 
 MadeHead made(Index vocabulary) {
-  HeadKind kind;
-  kind.length = 130;
-  kind.dimension = 20;
-  kind.vocabulary = vocabulary;
-  kind.drift = 0.5;
-  kind.uneven = 0.5;
-  return make_head(kind);
+  return make_head(
+      {.length = 130, .dimension = 20, .vocabulary = vocabulary, .drift = 0.5, .uneven = 0.5});
 }
 
 TEST(Gram, HoldsProductsOfUnitVectorsByFirstAppearance) {
@@ -28,7 +23,7 @@ TEST(Gram, HoldsProductsOfUnitVectorsByFirstAppearance) {
     const Gram gram(x, 120, kGramLimit, pool);
     EXPECT_EQ(gram.columns(), 120);
     EXPECT_EQ(gram.all_distinct(), vocabulary == 0);
-    std::vector<bool> seen(static_cast<std::size_t>(gram.rows()), false);
+    std::vector<bool> seen(gram.rows(), false);
     Index count = 0;
     for (Index j = 0; j < 120; ++j) {
       EXPECT_EQ(gram.rows_before(j), count);
@@ -38,7 +33,7 @@ TEST(Gram, HoldsProductsOfUnitVectorsByFirstAppearance) {
       seen[row] = true;
       EXPECT_EQ(gram.source_row(static_cast<Index>(row)), x.row_index(j));
       const oracle::Vector own(x[j].begin(), x[j].end());
-      EXPECT_NEAR(gram.norms()[static_cast<std::size_t>(j)], oracle::norm(own), 1e-6);
+      EXPECT_NEAR(gram.norms()[j], oracle::norm(own), 1e-6);
       for (Index i = 0; i <= j; ++i) {
         const oracle::Vector other(x[i].begin(), x[i].end());
         const double cosine = oracle::dot(own, other) / (oracle::norm(own) * oracle::norm(other));
@@ -79,7 +74,7 @@ TEST(Gram, ClosestPairs) {
             for (Index j = begin; j < end; ++j) keys.emplace_back(x[j].begin(), x[j].end());
             if (sphere) keys = oracle::on_sphere(keys);
             const double delta = oracle::closest(keys);
-            const double found = closest[static_cast<std::size_t>(end)];
+            const double found = closest[end];
             if (keys.size() < 2) {
               EXPECT_TRUE(std::isinf(found));
             } else {

@@ -8,7 +8,6 @@
 #include <limits>
 #include <numeric>
 #include <random>
-#include <vector>
 
 #include "headgauge/parallel.hpp"
 
@@ -23,7 +22,7 @@ double dot_of(const std::vector<double>& x, const std::vector<double>& y) {
 
 Gram gram_of(const Points& points, ThreadPool& pool) {
   static Matrix<float> rows;
-  rows = Matrix<float>(static_cast<Index>(points.size()), std::ssize(points[0]));
+  rows = Matrix<float>(std::ssize(points), std::ssize(points[0]));
   for (Index j = 0; j < rows.rows(); ++j) {
     for (Index d = 0; d < rows.cols(); ++d) rows(j, d) = static_cast<float>(points[j][d]);
   }

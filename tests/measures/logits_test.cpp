@@ -1,18 +1,12 @@
 // The logits group: rows, and the largest over the rows of several documents.
 #include "measures/logits.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "headgauge/results.hpp"
 #include "measures/pass_part.hpp"
-#include "scan/statistics.hpp"
+#include "measures/row_values.hpp"
 
 namespace headgauge {
 namespace {
@@ -42,8 +36,7 @@ std::map<std::string, std::vector<double>> observe(Measure& measure, const CellL
     row.logits = logits[r];
     row.sums = weigh->weigh(std::span<const float>(logits[r]), {row.n(), row.query}, weights);
     RowBlock block{&head, weigh.get(), {&row, 1}};
-    Matrix<double> all(1, layout.cells()), stand_for(1, layout.cells());
-    std::ranges::fill(all.row(0), kUndefined);
+    Matrix<double> all = undefined_cells(1, layout), stand_for(1, layout.cells());
     RowSink sink(all, stand_for);
     measure.observe(block, static_cast<int>(r), sink);
     for (const CellRange& range : layout.ranges()) {
@@ -55,8 +48,7 @@ std::map<std::string, std::vector<double>> observe(Measure& measure, const CellL
 }
 
 TEST(Logits, OfRowsAndTheLargestOfAHead) {
-  std::vector<std::unique_ptr<Measure>> measures;
-  measures.push_back(make_logits_measure(3));
+  const auto measures = list_of(make_logits_measure(3));
   const CellLayout layout(measures);
   Measure& measure = *measures.front();
   ThreadPool pool(1);

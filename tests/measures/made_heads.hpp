@@ -58,8 +58,7 @@ inline std::vector<Index> visible_keys(const MadeHead& head, Index query) {
   if (head.visibility.mask() == nullptr) {
     for (Index j = range.begin; j < range.end; ++j) keys.push_back(static_cast<std::uint32_t>(j));
   } else {
-    const auto logits = head.logits.row(query).subspan(static_cast<std::size_t>(range.begin),
-                                                       static_cast<std::size_t>(range.size()));
+    const auto logits = head.logits.row(query).subspan(range.begin, range.size());
     head.visibility.mask()->select(query, range, logits, keys);
   }
   return {keys.begin(), keys.end()};

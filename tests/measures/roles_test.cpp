@@ -1,23 +1,15 @@
 // The roles group: shares of weight against their definition, on random rows of every kind.
 #include "measures/roles.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <random>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "headgauge/results.hpp"
-#include "scan/statistics.hpp"
+#include "measures/row_values.hpp"
 
 namespace headgauge {
 namespace {
-
-using Values = std::map<std::string, Matrix<double>>;
 
 // A head of `length` positions: random weights over the keys that each query sees.
 struct MadeRows {
@@ -36,14 +28,14 @@ MadeRows make_rows(Index length, int vocabulary, Seen seen, std::uint64_t seed) 
   for (Index t = 0; t < length; ++t) {
     made.tokens.push_back(static_cast<int>(random() % static_cast<std::uint64_t>(vocabulary)));
   }
-  made.weights.resize(static_cast<std::size_t>(length));
-  made.positions.resize(static_cast<std::size_t>(length));
+  made.weights.resize(length);
+  made.positions.resize(length);
   for (Index t = 0; t < length; ++t) {
     Row row;
     row.query = t;
     row.keys = {seen == Seen::window ? std::max(Index{0}, t - 79) : 0,
                 seen == Seen::all ? length : t + 1};
-    auto& positions = made.positions[static_cast<std::size_t>(t)];
+    auto& positions = made.positions[t];
     if (seen == Seen::gaps) {
       for (Index j = 0; j < t; ++j) {
         if (random() % 3 != 0) positions.push_back(static_cast<std::uint32_t>(j));
@@ -51,7 +43,7 @@ MadeRows make_rows(Index length, int vocabulary, Seen seen, std::uint64_t seed) 
       positions.push_back(static_cast<std::uint32_t>(t));
       row.positions = positions;
     }
-    auto& weights = made.weights[static_cast<std::size_t>(t)];
+    auto& weights = made.weights[t];
     float sum = 0;
     for (Index i = 0; i < row.n(); ++i) sum += weights.emplace_back(draw(random));
     for (float& w : weights) w *= 1.0f / sum;
@@ -61,50 +53,23 @@ MadeRows make_rows(Index length, int vocabulary, Seen seen, std::uint64_t seed) 
   return made;
 }
 
-// `counts`: how many rows each value stands for.
-Values observe(const MadeRows& made, Values* counts = nullptr, bool with_tokens = true,
-               Index answered = 0) {
-  std::vector<std::unique_ptr<Measure>> measures;
+RowValues observe(const MadeRows& made, RowValues* counts = nullptr, bool with_tokens = true,
+                  Index answered = 0) {
   SourceInfo source;
   source.documents = {std::ssize(made.rows)};
   source.answers = {{.tokens = answered}};
-  measures.push_back(make_roles_measure(source));
-  const CellLayout layout(measures);
+  const auto measures = list_of(make_roles_measure(source));
   HeadInput head;
   if (with_tokens) head.tokens = made.tokens;
   ThreadPool pool(1);
   measures.front()->begin_head(head, pool);
-  Matrix<double> all(std::ssize(made.rows), layout.cells());
-  for (Index r = 0; r < all.rows(); ++r) std::ranges::fill(all.row(r), kUndefined);
-  Matrix<double> stand_for(all.rows(), all.cols());
-  RowSink sink(all, stand_for);
-  RowBlock block;
-  block.head = &head;
-  block.rows = made.rows;
   const auto softmax = make_normalizer("softmax");
-  block.normalizer = softmax.get();
-  measures.front()->observe(block, 0, sink);
-  Values values;
-  for (const CellRange& range : layout.ranges()) {
-    const auto part_of = [&](const Matrix<double>& of_rows) {
-      Matrix<double> part(of_rows.rows(), range.handle.count);
-      for (Index r = 0; r < part.rows(); ++r) {
-        for (Index c = 0; c < part.cols(); ++c) part(r, c) = of_rows(r, range.handle.first + c);
-      }
-      return part;
-    };
-    values[range.metric.name] = part_of(all);
-    if (counts != nullptr) (*counts)[range.metric.name] = part_of(stand_for);
-  }
-  return values;
+  return observed(measures, {&head, softmax.get(), made.rows}, counts);
 }
 
 // Whether key j of query t is of a role's kind, as docs/mathematics.md 7a says.
 bool is_of(const std::string& role, Index t, Index j, const std::vector<int>& tokens) {
-  const auto same = [&](Index i) {
-    return i >= 0 && i < t &&
-           tokens[static_cast<std::size_t>(i)] == tokens[static_cast<std::size_t>(t)];
-  };
+  const auto same = [&](Index i) { return i >= 0 && i < t && tokens[i] == tokens[t]; };
   if (role == "previous") return j == t - 1;
   if (role == "recent") return std::abs(t - j) < 64;
   if (role == "distant") return std::abs(t - j) >= 64;
@@ -112,104 +77,79 @@ bool is_of(const std::string& role, Index t, Index j, const std::vector<int>& to
   return same(j - 1);
 }
 
-TEST(Roles, AreTheSharesOfTheirKeysAndOfEvenWeights) {
-  for (const Seen seen : {Seen::causal, Seen::window, Seen::all, Seen::gaps}) {
-    const MadeRows made = make_rows(200, 23, seen, 7);
-    const Values values = observe(made);
-    for (Index r = 0; r < 200; ++r) {
-      const Row& row = made.rows[static_cast<std::size_t>(r)];
-      for (std::size_t k = 0; k < kRoles.size(); ++k) {
-        double mass = 0, total = 0;
-        Index keys = 0;
-        for (Index i = 0; i < row.n(); ++i) {
-          const double weight = static_cast<double>(row.weights[i]);
-          total += weight;
-          if (!is_of(kRoles[k].label, r, row.key(i), made.tokens)) continue;
-          mass += weight;
-          ++keys;
-        }
-        const double share = values.at(kRoles[k].metric)(r, 0);
-        const double chance = values.at("role_chance")(r, static_cast<Index>(k));
-        if (keys == 0 || keys == row.n()) {
-          EXPECT_TRUE(std::isnan(share) && std::isnan(chance)) << kRoles[k].label << " " << r;
-          continue;
-        }
-        EXPECT_NEAR(share, mass / total, 1e-12) << kRoles[k].label << " row " << r;
-        EXPECT_EQ(chance, static_cast<double>(keys) / static_cast<double>(row.n()));
+// Sinks are no distant keys, and of the weight beyond them every kind has its share, for which the
+// row counts by that weight. Without sinks that is the share of all.
+void check_shares(Seen seen, const std::vector<Index>& sinks) {
+  MadeRows made = make_rows(200, 23, seen, sinks.empty() ? 7 : 11);
+  std::vector<std::vector<std::uint32_t>> of_rows(200);
+  for (Index r = 0; r < 200; ++r) {
+    Row& row = made.rows[r];
+    auto& of_row = of_rows[r];
+    for (Index i = 0; i < row.n(); ++i) {
+      if (std::ranges::count(sinks, row.key(i)) > 0)
+        of_row.push_back(static_cast<std::uint32_t>(i));
+    }
+    row.sinks = of_row;
+  }
+  RowValues counts;
+  const RowValues values = observe(made, &counts);
+  for (Index r = 0; r < 200; ++r) {
+    const Row& row = made.rows[r];
+    for (std::size_t k = 0; k < kRoles.size(); ++k) {
+      double mass = 0, rest = 0, total = 0;
+      Index keys = 0, others = 0;
+      for (Index i = 0; i < row.n(); ++i) {
+        const double weight = row.weights[i];
+        total += weight;
+        if (std::ranges::count(sinks, row.key(i)) > 0) continue;
+        rest += weight;
+        ++others;
+        if (!is_of(kRoles[k].label, r, row.key(i), made.tokens)) continue;
+        mass += weight;
+        ++keys;
+      }
+      const std::string name = kRoles[k].metric + std::string("_beyond_sinks");
+      const double share = values.at(name)(r, 0), of_all = values.at(kRoles[k].metric)(r, 0);
+      const double chance = values.at("role_chance")(r, static_cast<Index>(k));
+      if (keys == 0 || keys == others) {
+        EXPECT_TRUE(std::isnan(share)) << name << " row " << r;
+        EXPECT_TRUE(!sinks.empty() || (std::isnan(of_all) && std::isnan(chance))) << name << r;
+        continue;
+      }
+      EXPECT_NEAR(share, mass / rest, 1e-12) << name << " row " << r;
+      EXPECT_NEAR(counts.at(name)(r, 0), rest / total, 1e-12) << name << " row " << r;
+      EXPECT_EQ(chance, static_cast<double>(keys) / static_cast<double>(others));
+      if (sinks.empty() || kRoles[k].label == std::string("distant")) {
+        EXPECT_NEAR(of_all, mass / total, 1e-12) << name << " row " << r;
+      }
+    }
+    Index gap = 0;
+    for (Index s = r - 1; s >= 0 && gap == 0; --s) {
+      if (made.tokens[s] == made.tokens[r]) gap = r - s;
+    }
+    const Matrix<double>& by_gap = values.at("induction_by_gap");
+    ASSERT_EQ(by_gap.cols(), 8) << "up to 199 tokens";
+    for (Index c = 0; c < 8; ++c) {
+      const double share = values.at("weight_induction_beyond_sinks")(r, 0);
+      if (gap < (1 << c) || gap >= (2 << c) || std::isnan(share)) {
+        EXPECT_TRUE(std::isnan(by_gap(r, c))) << r << " " << c;
+      } else {
+        EXPECT_EQ(by_gap(r, c), share) << r << " " << c;
       }
     }
   }
 }
 
-// Sinks are no distant keys, and of the weight beyond them every kind has its share, for which the
-// row counts by that weight.
-TEST(Roles, LeaveSinksOutOfWhatIsBeyondThem) {
+TEST(Roles, AreTheSharesOfTheirKeysBeyondTheSinks) {
   for (const Seen seen : {Seen::causal, Seen::window, Seen::all, Seen::gaps}) {
-    MadeRows made = make_rows(200, 23, seen, 11);
-    const std::vector<Index> sinks = {0, 41, 150};
-    std::vector<std::vector<std::uint32_t>> of_rows(200);
-    for (Index r = 0; r < 200; ++r) {
-      Row& row = made.rows[static_cast<std::size_t>(r)];
-      auto& of_row = of_rows[static_cast<std::size_t>(r)];
-      for (Index i = 0; i < row.n(); ++i) {
-        if (std::ranges::count(sinks, row.key(i)) > 0)
-          of_row.push_back(static_cast<std::uint32_t>(i));
-      }
-      row.sinks = of_row;
-    }
-    Values counts;
-    const Values values = observe(made, &counts);
-    for (Index r = 0; r < 200; ++r) {
-      const Row& row = made.rows[static_cast<std::size_t>(r)];
-      for (std::size_t k = 0; k < kRoles.size(); ++k) {
-        double mass = 0, rest = 0, total = 0;
-        Index keys = 0, others = 0;
-        for (Index i = 0; i < row.n(); ++i) {
-          const double weight = row.weights[static_cast<std::size_t>(i)];
-          total += weight;
-          if (std::ranges::count(sinks, row.key(i)) > 0) continue;
-          rest += weight;
-          ++others;
-          if (!is_of(kRoles[k].label, r, row.key(i), made.tokens)) continue;
-          mass += weight;
-          ++keys;
-        }
-        const std::string name = kRoles[k].metric + std::string("_beyond_sinks");
-        const double share = values.at(name)(r, 0);
-        if (keys == 0 || keys == others) {
-          EXPECT_TRUE(std::isnan(share)) << name << " row " << r;
-          continue;
-        }
-        EXPECT_NEAR(share, mass / rest, 1e-12) << name << " row " << r;
-        EXPECT_NEAR(counts.at(name)(r, 0), rest / total, 1e-12) << name << " row " << r;
-        EXPECT_EQ(values.at("role_chance")(r, static_cast<Index>(k)),
-                  static_cast<double>(keys) / static_cast<double>(others));
-        if (kRoles[k].label == std::string("distant")) {
-          EXPECT_NEAR(values.at("weight_distant")(r, 0), mass / total, 1e-12);
-        }
-      }
-      Index gap = 0;
-      for (Index s = r - 1; s >= 0 && gap == 0; --s) {
-        const auto last = static_cast<std::size_t>(s), now = static_cast<std::size_t>(r);
-        if (made.tokens[last] == made.tokens[now]) gap = r - s;
-      }
-      const Matrix<double>& by_gap = values.at("induction_by_gap");
-      ASSERT_EQ(by_gap.cols(), 8) << "up to 199 tokens";
-      for (Index c = 0; c < 8; ++c) {
-        const double share = values.at("weight_induction_beyond_sinks")(r, 0);
-        if (gap < (1 << c) || gap >= (2 << c) || std::isnan(share)) {
-          EXPECT_TRUE(std::isnan(by_gap(r, c))) << r << " " << c;
-        } else {
-          EXPECT_EQ(by_gap(r, c), share) << r << " " << c;
-        }
-      }
-    }
+    check_shares(seen, {});
+    check_shares(seen, {0, 41, 150});
   }
 }
 
 TEST(Roles, OfACaseAreThoseOfTheRowsThatPredictItsAnswer) {
   const MadeRows made = make_rows(60, 9, Seen::causal, 5);
-  const Values all = observe(made), of_answer = observe(made, nullptr, true, 7);
+  const RowValues all = observe(made), of_answer = observe(made, nullptr, true, 7);
   for (const auto& [name, values] : of_answer) {
     for (Index r = 0; r < 60; ++r) {
       const bool predicts = r >= 60 - 8 && r < 60 - 1;
@@ -227,7 +167,7 @@ TEST(Roles, OfACaseAreThoseOfTheRowsThatPredictItsAnswer) {
 TEST(Roles, EvenWeightsHaveTheChance) {
   MadeRows made = make_rows(150, 9, Seen::causal, 5);
   for (auto& weights : made.weights) std::ranges::fill(weights, 1.0f / 64);
-  const Values values = observe(made);
+  const RowValues values = observe(made);
   for (Index r = 0; r < 150; ++r) {
     for (std::size_t k = 0; k < kRoles.size(); ++k) {
       const double share = values.at(kRoles[k].metric)(r, 0);
@@ -245,7 +185,7 @@ TEST(Roles, FollowEarlierCopiesUpToTheQueryItself) {
   made.tokens = {0, 1, 0, 0, 1};
   auto& of_a = made.weights[3];
   std::ranges::copy(std::vector<float>{.1f, .2f, .3f, .4f}, of_a.begin());
-  const Values values = observe(made);
+  const RowValues values = observe(made);
   EXPECT_NEAR(values.at("weight_duplicate")(3, 0), .4, 1e-7);
   EXPECT_NEAR(values.at("weight_induction")(3, 0), .6, 1e-7);
   EXPECT_TRUE(std::isnan(values.at("weight_duplicate")(1, 0))) << "the first b";
@@ -254,7 +194,7 @@ TEST(Roles, FollowEarlierCopiesUpToTheQueryItself) {
 TEST(Roles, AreUndefinedWithoutTokensOrWeight) {
   MadeRows made = make_rows(100, 3, Seen::causal, 2);
   std::ranges::fill(made.weights[90], 0.0f);
-  const Values bare = observe(made, nullptr, false);
+  const RowValues bare = observe(made, nullptr, false);
   for (Index r = 0; r < 100; ++r) {
     EXPECT_TRUE(std::isnan(bare.at("weight_duplicate")(r, 0)));
     EXPECT_TRUE(std::isnan(bare.at("weight_induction")(r, 0)));

@@ -4,19 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <memory>
-#include <string>
 #include <string_view>
-#include <vector>
 
-#include "headgauge/measure.hpp"
 #include "headgauge/parallel.hpp"
 #include "heads/masked_row.hpp"
 #include "kernels/top.hpp"
 #include "measures/pass_part.hpp"
+#include "measures/row_values.hpp"
 #include "measures/selection_measure.hpp"
-#include "scan/statistics.hpp"
 
 namespace headgauge {
 
@@ -49,9 +44,6 @@ struct MadeHead {
   }
 };
 
-// Values of every row of a head, by metric: rows x the metric's own dimension, NaN if not set.
-using RowValues = std::map<std::string, Matrix<double>, std::less<>>;
-
 // Under a normalizer that keeps the order of the logits.
 class SelectionDriver {
  public:
@@ -68,22 +60,13 @@ class SelectionDriver {
     const HeadInput head = made.input();
     measure().begin_head(head, pool_);
     const Index length = made.length();
-    Matrix<double> all(length, layout_.cells());
-    for (Index r = 0; r < length; ++r) std::ranges::fill(all.row(r), kUndefined);
+    Matrix<double> all = undefined_cells(length, layout_);
     const Index blocks = (length + block_rows - 1) / block_rows;
     pool_.for_each_slot(blocks, [&](Index b, int slot) {
       observe(head, b * block_rows, std::min(length, (b + 1) * block_rows), slot, all);
     });
     measure().end_head(head, Means(lengths_, all));
-    RowValues values;
-    for (const CellRange& range : layout_.ranges()) {
-      Matrix<double> part(length, range.handle.count);
-      for (Index r = 0; r < length; ++r) {
-        for (Index c = 0; c < part.cols(); ++c) part(r, c) = all(r, range.handle.first + c);
-      }
-      values[range.metric.name] = std::move(part);
-    }
-    return values;
+    return by_metric(all, layout_);
   }
 
   // The heads of a document were run.
@@ -151,12 +134,6 @@ class SelectionDriver {
     Matrix<double> stand_for(rows, all.cols());
     RowSink sink(all.view().block(begin, rows, 0, all.cols()), stand_for);
     measure().observe(block, slot, sink);
-  }
-
-  static std::vector<std::unique_ptr<Measure>> list_of(std::unique_ptr<Measure> measure) {
-    std::vector<std::unique_ptr<Measure>> list;
-    list.push_back(std::move(measure));
-    return list;
   }
 
   std::vector<int> lengths_;

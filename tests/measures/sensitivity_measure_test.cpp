@@ -1,21 +1,14 @@
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/random.hpp"
 #include "headgauge/results.hpp"
 #include "kernels/levels.hpp"
 #include "measures/pass_part.hpp"
+#include "measures/row_values.hpp"
 #include "measures/sensitivity.hpp"
 #include "measures/sensitivity_oracle.hpp"
-#include "scan/statistics.hpp"
 
 namespace headgauge {
 namespace {
@@ -27,7 +20,7 @@ struct Block {
       auto row = normals(t + 1, static_cast<std::uint64_t>(t), 2.0);
       // Two and three keys alike at the top, and all alike.
       for (Index k = 0; k < t % 4; ++k) {
-        row[static_cast<std::size_t>(k)] = *std::ranges::max_element(row);
+        row[k] = *std::ranges::max_element(row);
       }
       if (t == 12) std::ranges::fill(row, 1.5f);
       logits.push_back(std::move(row));
@@ -36,7 +29,7 @@ struct Block {
       Row row;
       row.query = t;
       row.keys = {0, t + 1};
-      row.logits = logits[static_cast<std::size_t>(t)];
+      row.logits = logits[t];
       const auto out = weights.row(t).first(row.logits.size());
       row.sums = normalizer.weigh(row.logits, {t + 1, t}, out);
       row.weights = out;
@@ -54,31 +47,8 @@ struct Block {
   RowBlock block;
 };
 
-// What the measure sets, by the name of the metric: rows x cells.
-using Values = std::map<std::string, Matrix<double>>;
-
 std::vector<std::unique_ptr<Measure>> measure_of(const MeasureOptions& options, int slots) {
-  std::vector<std::unique_ptr<Measure>> measures;
-  measures.push_back(make_sensitivity_measure(options, slots));
-  return measures;
-}
-
-Values observe(const std::vector<std::unique_ptr<Measure>>& measures, const Block& block) {
-  const CellLayout layout(measures);
-  Matrix<double> all(std::ssize(block.list), layout.cells());
-  for (Index r = 0; r < all.rows(); ++r) std::ranges::fill(all.row(r), kUndefined);
-  Matrix<double> stand_for(all.rows(), all.cols());
-  RowSink sink(all, stand_for);
-  measures.front()->observe(block.block, 0, sink);
-  Values values;
-  for (const CellRange& range : layout.ranges()) {
-    Matrix<double> part(all.rows(), range.handle.count);
-    for (Index r = 0; r < part.rows(); ++r) {
-      for (Index c = 0; c < part.cols(); ++c) part(r, c) = all(r, range.handle.first + c);
-    }
-    values[range.metric.name] = std::move(part);
-  }
-  return values;
+  return list_of(make_sensitivity_measure(options, slots));
 }
 
 MeasureOptions small_grid() {
@@ -97,7 +67,7 @@ TEST(SensitivityMeasure, FillsItsCells) {
     const auto measures = measure_of(options, 1);
     EXPECT_TRUE(measures.front()->needs().weights);
     const Block block(20, *normalizer);
-    Values values = observe(measures, block);
+    RowValues values = observed(measures, block.block);
     const Matrix<double>& grid = values["sensitivity"];
     ASSERT_EQ(grid.cols(), 6);
     // One key: nothing to move, and a Jacobian of 0.
@@ -143,43 +113,34 @@ TEST(SensitivityMeasure, DrawsOneOfEachGroupOfLongRows) {
   const auto normalizer = make_normalizer("sigmoid");
   const MeasureOptions options = small_grid();
   const auto measures = measure_of(options, 1);
-  const CellLayout layout(measures);
   Block block(kRows, *normalizer);
   for (Index t = 0; t < kRows; ++t) {
     const Index first = t / 16 * 16;
-    block.list[static_cast<std::size_t>(t)].group = {first, std::min<Index>(16, kRows - first),
-                                                     t - first};
+    block.list[t].group = {first, std::min<Index>(16, kRows - first), t - first};
   }
   std::vector<std::vector<Index>> drawn;
   for (const int head : {7, 8}) {
     block.head.head = head;
-    Matrix<double> values(kRows, layout.cells()), stand_for(kRows, layout.cells());
-    for (Index r = 0; r < kRows; ++r) std::ranges::fill(values.row(r), kUndefined);
-    RowSink sink(values, stand_for);
-    measures.front()->observe(block.block, 0, sink);
-    const auto cell = [&](const std::string& name) {
-      for (const CellRange& range : layout.ranges()) {
-        if (range.metric.name == name) return range.handle.first;
-      }
-      return Index{-1};
-    };
-    const Index grid = cell("sensitivity"), top2 = cell("sensitivity_top2");
+    RowValues counts;
+    RowValues values = observed(measures, block.block, &counts);
+    const Matrix<double>&grid = values["sensitivity"], &top2 = values["sensitivity_top2"];
+    const Matrix<double>& of_grid = counts["sensitivity"];
     std::vector<Index> rows;
     double total = 0;
     for (Index t = 1; t < kRows; ++t) {
       for (const char* norm : {"jacobian_frobenius", "jacobian_spectral", "jacobian_bound"}) {
-        EXPECT_TRUE(std::isfinite(values(t, cell(norm)))) << norm << " " << t;
-        EXPECT_EQ(stand_for(t, cell(norm)), 1);
+        EXPECT_TRUE(std::isfinite(values[norm](t, 0))) << norm << " " << t;
+        EXPECT_EQ(counts[norm](t, 0), 1);
       }
-      EXPECT_EQ(std::isnan(values(t, grid)), std::isnan(values(t, top2)));
-      if (std::isnan(values(t, grid))) continue;
-      EXPECT_EQ(stand_for(t, grid), stand_for(t, top2));
-      EXPECT_EQ(stand_for(t, grid), stand_for(t, grid + 5));
+      EXPECT_EQ(std::isnan(grid(t, 0)), std::isnan(top2(t, 0)));
+      if (std::isnan(grid(t, 0))) continue;
+      EXPECT_EQ(of_grid(t, 0), counts["sensitivity_top2"](t, 0));
+      EXPECT_EQ(of_grid(t, 0), of_grid(t, 5));
       if (t < kShort) {
-        EXPECT_EQ(stand_for(t, grid), 1);
+        EXPECT_EQ(of_grid(t, 0), 1);
       } else {
         rows.push_back(t);
-        total += stand_for(t, grid);
+        total += of_grid(t, 0);
       }
     }
     EXPECT_EQ(rows.size(), 5u);
@@ -199,7 +160,7 @@ TEST(SensitivityMeasure, DerivesBoundsAndTheMaximumOverHeads) {
     Block block(3, head == 0 ? *plain : *sharp);
     block.head.layer = layer;
     block.head.head = head;
-    observe(measures, block);
+    observed(measures, block.block);
     pass_part(*measures.front(), 0, pool);
   }
   Results results;
@@ -228,8 +189,8 @@ TEST(SensitivityMeasure, DerivesBoundsAndTheMaximumOverHeads) {
             EXPECT_TRUE(std::isnan(bound) && std::isnan(paper));
             continue;
           }
-          const double temperature = options.temperatures[static_cast<std::size_t>(t)];
-          const double epsilon = options.epsilons[static_cast<std::size_t>(e)];
+          const double temperature = options.temperatures[t];
+          const double epsilon = options.epsilons[e];
           const double lipschitz = h == 0 ? 0.5 : 1.0;
           EXPECT_DOUBLE_EQ(bound, std::min(lipschitz / temperature, std::sqrt(2.0) / epsilon));
           EXPECT_DOUBLE_EQ(paper, std::min(1 / (4 * temperature), std::sqrt(2.0)));

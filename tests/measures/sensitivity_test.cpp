@@ -1,13 +1,8 @@
 #include "measures/sensitivity.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <random>
-#include <string>
-#include <vector>
 
 #include "base/random.hpp"
 #include "kernels/levels.hpp"

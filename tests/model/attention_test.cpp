@@ -6,10 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <random>
-#include <string>
-#include <vector>
 
 #include "headgauge/normalize.hpp"
 #include "headgauge/patterns.hpp"
@@ -41,12 +38,11 @@ struct Made {
   std::vector<HeadInput> heads(Index length) const {
     std::vector<HeadInput> made(2);
     for (int h = 0; h < 2; ++h) {
-      made[static_cast<std::size_t>(h)].head = h;
-      made[static_cast<std::size_t>(h)].queries =
-          queries.view().block(0, length, h * kDimension, kDimension);
-      made[static_cast<std::size_t>(h)].keys = keys.view().block(0, length, 0, kDimension);
-      made[static_cast<std::size_t>(h)].values = values.view().block(0, length, 0, kValueDimension);
-      made[static_cast<std::size_t>(h)].scale = 0.3f;
+      made[h].head = h;
+      made[h].queries = queries.view().block(0, length, h * kDimension, kDimension);
+      made[h].keys = keys.view().block(0, length, 0, kDimension);
+      made[h].values = values.view().block(0, length, 0, kValueDimension);
+      made[h].scale = 0.3f;
     }
     return made;
   }
@@ -82,7 +78,7 @@ std::vector<double> by_definition(const HeadInput& head, Index query) {
     }
     if (head.softcap > 0) logit = head.softcap * std::tanh(logit / head.softcap);
     if (!head.position_bias.empty()) {
-      logit += head.position_bias[static_cast<std::size_t>(length - 1 + key - query)];
+      logit += head.position_bias[length - 1 + key - query];
     }
     all.push_back(static_cast<float>(logit));
   }
@@ -96,7 +92,7 @@ std::vector<double> by_definition(const HeadInput& head, Index query) {
   }
   std::vector<double> logits, weights(kept.size()), out(kValueDimension, 0.0);
   for (const std::uint32_t key : kept) {
-    logits.push_back(all[static_cast<std::size_t>(key - range.begin)]);
+    logits.push_back(all[key - range.begin]);
   }
   normalizer.weigh(std::span<const double>(logits), {std::ssize(kept), query}, weights);
   for (std::size_t i = 0; i < kept.size(); ++i) {
@@ -112,8 +108,7 @@ void expect_as_defined(const std::vector<HeadInput>& heads) {
     for (Index query = 0; query < head.length(); query += query < 70 ? 1 : 37) {
       const std::vector<double> expected = by_definition(head, query);
       for (Index c = 0; c < kValueDimension; ++c) {
-        ASSERT_NEAR(out(query, head.head * kValueDimension + c),
-                    expected[static_cast<std::size_t>(c)], 2e-5)
+        ASSERT_NEAR(out(query, head.head * kValueDimension + c), expected[c], 2e-5)
             << "head " << head.head << " query " << query << " column " << c;
       }
     }
@@ -143,7 +138,7 @@ TEST(Attention, IsAsDefinedWhereABiasHidesWholeBlocks) {
   auto heads = made.heads(700);
   std::vector<float> bias(2 * 700 - 1);
   for (Index i = 0; i < 700 - 300; ++i) {  // of keys more than 300 before the query
-    bias[static_cast<std::size_t>(i)] = -std::numeric_limits<float>::infinity();
+    bias[i] = -std::numeric_limits<float>::infinity();
   }
   for (HeadInput& head : heads) head.position_bias = bias;
   expect_as_defined(heads);

@@ -20,9 +20,7 @@ Document document_of(const Golden& golden) {
 
 void compare_bert(const Golden& golden, const std::string& folder) {
   const ResolvedModel model = resolve_model(folder);
-  SourceOptions options;
-  options.threads = 2;
-  options.x = XSource::hidden;
+  SourceOptions options{.x = XSource::hidden, .threads = 2};
   const auto hidden = make_model_source(model, {document_of(golden)}, options);
   hidden->set_context(golden.get<int>("lengths").back());
   compare_hidden(golden, *hidden);
@@ -57,12 +55,10 @@ TEST(Bert, GivesTheVectorsThatXNames) {
   const Vectors x = source->layer(0, 0).front().x;
   ASSERT_EQ(x.size(), std::ssize(document.tokens));
   for (Index t = 0; t < x.size(); ++t) {
-    const auto token = static_cast<std::size_t>(document.tokens[static_cast<std::size_t>(t)]);
+    const auto token = static_cast<std::size_t>(document.tokens[t]);
     for (std::size_t c = 0; c < 12; ++c) EXPECT_EQ(x[t][c], words[token * 12 + c]);
   }
-  SourceOptions options;
-  options.x = XSource::value;
-  source = make_model_source(resolve_model(folder), {document}, options);
+  source = make_model_source(resolve_model(folder), {document}, {.x = XSource::value});
   for (const HeadInput& head : source->layer(1, 0)) {
     EXPECT_EQ(head.x.rows.data(), head.values.data());
     EXPECT_EQ(head.x.dimension(), 6);

@@ -2,7 +2,6 @@
 // bert_parity_test.cpp hold to Hugging Face: golden checkpoints are written as llama.cpp's
 // converter writes them, with its names, orders of rows and values.
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -104,8 +103,7 @@ Values transposed(const Values& values, Index rows) {
   const Index columns = std::ssize(values) / rows;
   Values out;
   for (Index c = 0; c < columns; ++c) {
-    for (Index r = 0; r < rows; ++r)
-      out.push_back(values[static_cast<std::size_t>(r * columns + c)]);
+    for (Index r = 0; r < rows; ++r) out.push_back(values[r * columns + c]);
   }
   return out;
 }
@@ -218,11 +216,9 @@ json config_of(const std::string& folder) {
 
 // What goes into each layer, and the losses of the tokens, with the ids of the golden file.
 std::vector<double> run(const std::string& model, const Golden& golden) {
-  SourceOptions options;
-  options.threads = 2;
-  options.x = XSource::hidden;
   const auto ids = golden.get<int>("tokens");
-  const auto source = make_model_source(resolve_model(model), {{"ids", ids, ""}}, options);
+  const auto source = make_model_source(resolve_model(model), {{"ids", ids, ""}},
+                                        {.x = XSource::hidden, .threads = 2});
   if (!source->info().causal) source->set_context(std::ssize(ids));
   std::vector<double> all;
   for (int layer = 0; layer < source->info().layers; ++layer) {
@@ -320,9 +316,8 @@ TEST(Gguf, SmolLm2IsThatOfNumpy) {
   ids.resize(tokens.size());
   EXPECT_EQ(ids, tokens);
 
-  SourceOptions options;
-  options.threads = 2;
-  const auto source = make_model_source(resolve_model(file), {{"text", tokens, ""}}, options);
+  const auto source =
+      make_model_source(resolve_model(file), {{"text", tokens, ""}}, {.threads = 2});
   EXPECT_EQ(source->info().element_bytes, 2);
   ScanOptions scan_options;
   scan_options.lengths = {static_cast<int>(tokens.size())};
@@ -332,8 +327,7 @@ TEST(Gguf, SmolLm2IsThatOfNumpy) {
   double worst = 0;
   for (Index layer = 0; layer < 30; ++layer) {
     for (Index head = 0; head < 9; ++head) {
-      const double expected =
-          golden["entropy"][static_cast<std::size_t>(layer)][static_cast<std::size_t>(head)];
+      const double expected = golden["entropy"][layer][head];
       worst = std::max(worst, std::abs(results.at("entropy", {layer, head, 0}) - expected));
     }
   }
@@ -349,7 +343,7 @@ TEST(Gguf, RefusesATensorOfAnotherModelByItsName) {
   config["model_type"] = "qwen2";  // which has biases and no norms of heads
   const TemporaryFolder folder("gguf-other");
   testing::write_bytes(folder / "model.gguf", as_gguf(golden, config));
-  expect_error(ErrorKind::bad_input, {"model.gguf", "q_proj.bias"}, [&] {
+  expect_error({"model.gguf", "q_proj.bias"}, [&] {
     make_model_source(resolve_model(folder / "model.gguf"), {{"ids", {1, 2}, ""}}, {});
   });
 }

@@ -1,14 +1,13 @@
 // What parity with Hugging Face (parity_test.cpp) cannot show of the Llama families: what a head
 // says of itself, texts beyond the trained context, and what is refused.
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "checkpoint/made_file.hpp"
 #include "headgauge/headgauge.hpp"
 #include "model/llama_config.hpp"
-#include "test_data.hpp"
+#include "small_models.hpp"
 
 namespace headgauge {
 namespace {
@@ -27,9 +26,7 @@ Document ids(int count, int vocabulary = 31) {
 }
 
 std::unique_ptr<ModelSource> open(const std::string& folder, std::vector<Document> documents) {
-  SourceOptions options;
-  options.threads = 2;
-  return make_model_source(resolve_model(folder), std::move(documents), options);
+  return make_model_source(resolve_model(folder), std::move(documents), {.threads = 2});
 }
 
 // A copy of a golden checkpoint whose config has other fields; null removes one.
@@ -108,7 +105,7 @@ TEST(Llama, HeadsCarryWindowsScalesAndCaps) {
     const HeadInput& head = source->layer(layer, 0).front();
     EXPECT_EQ(head.visibility.window(), layer == 1 ? 0 : 21);
     EXPECT_EQ(head.visibility.range(30, 40).begin, layer == 1 ? 0 : 10);
-    EXPECT_EQ(head.layer_type, source->info().layer_types[static_cast<std::size_t>(layer)]);
+    EXPECT_EQ(head.layer_type, source->info().layer_types[layer]);
     EXPECT_EQ(head.softcap, 1.5f);
     EXPECT_FLOAT_EQ(head.scale, 1 / std::sqrt(7.0f));
   }
@@ -133,15 +130,9 @@ TEST(Llama, TheEmbeddingIsNotScaled) {
   const Matrix<float> table = checkpoint.find("model.embed_tokens.weight")->matrix();
   const HeadInput& head = source->layer(0, 0).front();
   for (Index t = 0; t < 20; ++t) {
-    const auto row = table.row(ids(20).tokens[static_cast<std::size_t>(t)]);
+    const auto row = table.row(ids(20).tokens[t]);
     EXPECT_TRUE(std::ranges::equal(head.x[t], row)) << t;
   }
-}
-
-bool has_notice(const Results& results, const std::string& part) {
-  return std::ranges::any_of(results.notices, [&](const std::string& notice) {
-    return notice.find(part) != std::string::npos;
-  });
 }
 
 // A model without a head is measured without a loss.
@@ -155,7 +146,8 @@ TEST(Llama, WithoutAHeadThereIsNoLoss) {
   const Results results = scan(*source, options);
   EXPECT_EQ(results.metric("loss"), nullptr);
   EXPECT_NE(results.metric("entropy"), nullptr);
-  EXPECT_TRUE(has_notice(results, "saved without the head that predicts the next token"));
+  EXPECT_TRUE(
+      testing::notices_with(results, "saved without the head that predicts the next token"));
 }
 
 TEST(Llama, LengthsMayExceedTheTrainedContext) {
@@ -164,14 +156,14 @@ TEST(Llama, LengthsMayExceedTheTrainedContext) {
   const std::string folder = llama_folder("llama-beyond");  // trained on 24 positions
   Results results = scan(*open(folder, {ids(64)}), options);
   EXPECT_EQ(results.coord_numbers("length").back(), 24);
-  EXPECT_FALSE(has_notice(results, "was trained on"));
+  EXPECT_FALSE(testing::notices_with(results, "was trained on"));
   options.lengths = {16, 64};
   results = scan(*open(folder, {ids(64)}), options);
-  EXPECT_TRUE(has_notice(results, "was trained on contexts of 24 tokens"));
-  EXPECT_FALSE(has_notice(results, "RoPE scaling"));
+  EXPECT_TRUE(testing::notices_with(results, "was trained on contexts of 24 tokens"));
+  EXPECT_FALSE(testing::notices_with(results, "RoPE scaling"));
   EXPECT_GT(results.at("loss", {1}), 0);
   results = scan(*open(llama_folder("llama-dynamic-beyond"), {ids(64)}), options);
-  EXPECT_TRUE(has_notice(results, "dynamic RoPE scaling takes other frequencies"));
+  EXPECT_TRUE(testing::notices_with(results, "dynamic RoPE scaling takes other frequencies"));
 }
 
 // With dynamic scaling each document has the frequencies of its own length.

@@ -39,9 +39,9 @@ TEST(NextToken, FindsTheLikeliestInEveryChunk) {
     }
     const Index best = std::ranges::max_element(logits) - logits.begin();
     EXPECT_EQ(found.likeliest[t], best) << t;
-    const double own = logits[static_cast<std::size_t>(targets[t])];
+    const double own = logits[targets[t]];
     EXPECT_NEAR(found.losses[t], std::log(sum) - own, 1e-4);
-    ++in_chunk[static_cast<std::size_t>(best / 2016)];
+    ++in_chunk[best / 2016];
   }
   for (const int count : in_chunk) EXPECT_GT(count, 0);
 }

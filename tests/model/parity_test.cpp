@@ -15,10 +15,7 @@ void compare(const Golden& golden, const std::string& folder) {
   const ResolvedModel model = resolve_model(folder);
   const double tolerance = golden["logit_tolerance"];
 
-  SourceOptions options;
-  options.x = XSource::hidden;
-  options.threads = 2;
-  auto source = make_model_source(model, {document}, options);
+  auto source = make_model_source(model, {document}, {.x = XSource::hidden, .threads = 2});
   compare_hidden(golden, *source);
   const auto losses = source->next_tokens(0).losses;
   const auto log_probs = golden.get<double>("next_token_log_probs");

@@ -2,10 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "headgauge/headgauge.hpp"
-#include "test_data.hpp"
+#include "small_models.hpp"
 
 namespace headgauge {
 namespace {
@@ -13,15 +12,10 @@ namespace {
 std::unique_ptr<ModelSource> open(std::size_t stream_bytes) {
   std::vector<Document> documents;
   for (const int length : {40, 90, 17}) {
-    std::vector<int> ids;
-    for (int i = 0; i < length; ++i) ids.push_back((i * i + 7 * length) % 41);
-    documents.push_back(make_document(ids, "ids"));
+    documents.push_back(make_document(testing::made_ids(length, 0, 7 * length), "ids"));
   }
-  SourceOptions options;
-  options.threads = 1;
-  options.stream_bytes = stream_bytes;
-  return make_model_source(resolve_model(testing::source_path("demo/model")), std::move(documents),
-                           options);
+  return testing::open_model(std::move(documents), {.threads = 1, .stream_bytes = stream_bytes},
+                             "demo/model");
 }
 
 TEST(HiddenStates, ThatWaitOnTheDiskHaveTheSameBits) {
@@ -43,15 +37,8 @@ TEST(HiddenStates, ThatWaitOnTheDiskHaveTheSameBits) {
   EXPECT_LT(open(1)->info().bytes, open(0)->info().bytes);
   const auto held = measure(0), spilled = measure(1);
   for (std::size_t i = 0; i < held.size(); ++i) {
-    ASSERT_EQ(held[i].metrics.size(), spilled[i].metrics.size());
-    for (const auto& [name, metric] : held[i].metrics) {
-      const LabelledArray& other = spilled[i].require_metric(name);
-      ASSERT_EQ(metric.values.size(), other.values.size());
-      EXPECT_EQ(std::memcmp(metric.values.data(), other.values.data(),
-                            metric.values.size() * sizeof(double)),
-                0)
-          << name;
-    }
+    EXPECT_EQ(held[i].metrics.size(), spilled[i].metrics.size());
+    testing::expect_same_values(spilled[i], held[i]);
   }
 }
 

@@ -1,5 +1,3 @@
-#include <gtest/gtest.h>
-
 #include <filesystem>
 
 #include "faults.hpp"
@@ -63,12 +61,7 @@ TEST_F(ExportTest, WindowWithANormalizerIsRefused) {
 TEST_F(ExportTest, DecodersCannotRunAModelThatReadsBothWays) {
   source_.causal = false;
   for (const PlanFormat format : {PlanFormat::hf, PlanFormat::hf_layers}) {
-    try {
-      write(format);
-      FAIL() << "nothing was thrown";
-    } catch (const UnsupportedError& error) {
-      EXPECT_NE(std::string(error.what()).find("which reads both ways"), std::string::npos);
-    }
+    expect_part(thrown<UnsupportedError>([&] { write(format); }), "which reads both ways");
   }
 }
 
@@ -120,14 +113,9 @@ TEST_F(ExportTest, TransformersNeedsACheckpoint) {
 TEST(PlanFormats, AreNamed) {
   EXPECT_EQ(plan_format("hf-layers"), PlanFormat::hf_layers);
   EXPECT_EQ(plan_format_names(), "hf, hf-layers");
-  try {
-    plan_format("vllm", "--export");
-    FAIL() << "nothing was thrown";
-  } catch (const UsageError& error) {
-    EXPECT_STREQ(error.what(),
-                 "--export: expected one of hf, hf-layers, found \"vllm\"; name formats alone; "
-                 "Run::out is the folder of their files");
-  }
+  EXPECT_EQ(thrown<UsageError>([] { plan_format("vllm", "--export"); }),
+            "--export: expected one of hf, hf-layers, found \"vllm\"; name formats alone; "
+            "Run::out is the folder of their files");
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
-
 #include "headgauge/compare.hpp"
 #include "headgauge/headgauge.hpp"
 #include "plan/tiny_plan.hpp"
@@ -82,10 +80,9 @@ TEST(JointChange, JudgesReplayAndAnswers) {
   for (int d = 0; d < 2; ++d) {
     const std::vector<double> losses = texts->next_tokens(d).losses;
     ASSERT_EQ(losses.size(), 95U);
-    const auto at = static_cast<std::size_t>(d);
-    EXPECT_NEAR(original.text[at] + change.text[at],
-                mean({losses.begin(), losses.end() - kReplayed}), 1e-12);
-    EXPECT_NEAR(original.replay[at] + change.replay[at],
+    EXPECT_NEAR(original.text[d] + change.text[d], mean({losses.begin(), losses.end() - kReplayed}),
+                1e-12);
+    EXPECT_NEAR(original.replay[d] + change.replay[d],
                 mean({losses.end() - kReplayed + kReplayCue, losses.end()}), 1e-12);
   }
   const std::vector<std::vector<int>> of_task = {{0, 2, 3}, {1}};
@@ -160,11 +157,9 @@ TEST(JointChange, WeighsReplayAndAnswersByWhatIsAtStake) {
 std::unique_ptr<HeadSource> without_loss() {
   std::vector<Document> texts(2);
   for (int d = 0; d < 2; ++d) {
-    for (int i = 0; i < 24; ++i)
-      texts[static_cast<std::size_t>(d)].tokens.push_back(5 + i * (d + 3) % 31);
+    for (int i = 0; i < 24; ++i) texts[d].tokens.push_back(5 + i * (d + 3) % 31);
   }
-  return make_model_source(resolve_model(testing::source_path("tests/golden/bert/plain")),
-                           std::move(texts), {XSource::embedding, 1});
+  return testing::open_model(std::move(texts), {.threads = 1}, "tests/golden/bert/plain");
 }
 
 TEST(JointChange, IsThatOfTheOutputWhereThereIsNoLoss) {

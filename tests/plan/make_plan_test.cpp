@@ -1,13 +1,11 @@
 // make_plan() on a tiny model: what it says is what was measured, on any number of threads, and
 // after any number of stops.
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <string>
 #include <string_view>
 
+#include "faults.hpp"
 #include "headgauge/compare.hpp"
 #include "headgauge/headgauge.hpp"
 #include "plan/tiny_plan.hpp"
@@ -38,15 +36,8 @@ PlanOptions small_options() {
 }
 
 void expect_same(const Results& a, const Results& b) {
-  ASSERT_EQ(a.metrics.size(), b.metrics.size());
-  for (const auto& [name, metric] : a.metrics) {
-    const LabelledArray& other = b.require_metric(name);
-    ASSERT_EQ(metric.size(), other.size()) << name;
-    for (std::size_t i = 0; i < metric.values.size(); ++i) {
-      const double x = metric.values[i], y = other.values[i];
-      EXPECT_TRUE(x == y || (std::isnan(x) && std::isnan(y))) << name << " " << i;
-    }
-  }
+  EXPECT_EQ(a.metrics.size(), b.metrics.size());
+  testing::expect_same_values(b, a);
 }
 
 TEST(MakePlan, SaysWhatCompareMeasuresOnTheConfirmingTexts) {
@@ -61,7 +52,7 @@ TEST(MakePlan, SaysWhatCompareMeasuresOnTheConfirmingTexts) {
   options.scan.measures = {"model"};
   options.scan.lengths = {96};
   for (Index b = 0; b < 2; ++b) {
-    const AttentionPlan& plan = made.plans[static_cast<std::size_t>(b)].plan;
+    const AttentionPlan& plan = made.plans[b].plan;
     const auto confirm = tiny_source(4, 3);
     const Results expected =
         compare(*confirm, options, std::vector{make_intervention(plan, options, *confirm, "plan")});
@@ -202,8 +193,8 @@ struct Retrieval {
   static std::unique_ptr<HeadSource> replayed(int seed) {
     std::vector<Document> texts(3);
     for (int d = 0; d < 3; ++d) {
-      std::vector<int>& tokens = texts[static_cast<std::size_t>(d)].tokens;
-      for (int i = 0; i < 72; ++i) tokens.push_back((i * i + (5 + d) * i + 7 * seed) % 41);
+      std::vector<int>& tokens = texts[d].tokens;
+      tokens = testing::made_ids(72, 5 + d, 7 * seed);
       const std::vector<int> first(tokens.begin(), tokens.begin() + kReplayed);
       tokens.insert(tokens.end(), first.begin(), first.end());
     }
@@ -235,14 +226,12 @@ TEST(MakePlan, SaysWhatReplayAndAnswersLose) {
   EXPECT_EQ(results.metric("planned_replay_change"), nullptr);
   std::string notices;
   for (const std::string& notice : results.notices) notices += notice + "\n";
-  EXPECT_NE(notices.find("the task even is not judged"), std::string::npos) << notices;
-  EXPECT_NE(notices.find("the replay is not judged"), std::string::npos) << notices;
+  expect_part(notices, "the task even is not judged");
+  expect_part(notices, "the replay is not judged");
 }
 
 std::vector<int> prompt_of(int seed, int number) {
-  std::vector<int> prompt;
-  for (int i = 0; i < 60; ++i) prompt.push_back((i * i + (number + 2) * i + 11 * seed) % 41);
-  return prompt;
+  return testing::made_ids(60, number + 2, 11 * seed);
 }
 
 // Returns the losses of every token as the answer to a prompt.
@@ -268,11 +257,10 @@ std::vector<Document> done_cases(int seed, bool controls) {
   for (int c = 0; c < kCases; ++c) losses.push_back(losses_after(prompt_of(seed, c)));
   std::vector<Document> cases, without;
   for (int c = 0; c < kCases; ++c) {
-    const auto& own = losses[static_cast<std::size_t>(c)];
+    const auto& own = losses[c];
     const auto answer = static_cast<int>(std::ranges::min_element(own) - own.begin());
-    const auto worst = std::ranges::max_element(losses, {}, [&](const auto& of_prompt) {
-      return of_prompt[static_cast<std::size_t>(answer)];
-    });
+    const auto worst = std::ranges::max_element(
+        losses, {}, [&](const auto& of_prompt) { return of_prompt[answer]; });
     cases.push_back(make_case(prompt_of(seed, c), std::vector{answer}, {.task = "done"}, "cases"));
     without.push_back(make_case(prompt_of(seed, static_cast<int>(worst - losses.begin())),
                                 std::vector{answer}, {.task = "done", .control_of = c}, "cases"));
@@ -284,7 +272,7 @@ std::vector<Document> done_cases(int seed, bool controls) {
 // Documents whose last tokens repeat the first and are what the model predicts there, as if it
 // copied them: they are its own continuation of the tokens before them.
 std::unique_ptr<HeadSource> continued(int seed, int count, Index replayed) {
-  std::vector<Document> texts(static_cast<std::size_t>(count));
+  std::vector<Document> texts(count);
   for (int d = 0; d < count; ++d) {
     const std::vector<int> middle = prompt_of(seed, d);
     std::vector<int> first(middle.begin(), middle.begin() + replayed), tokens;
@@ -301,7 +289,7 @@ std::unique_ptr<HeadSource> continued(int seed, int count, Index replayed) {
     }
     std::ranges::copy(first, tokens.begin());
     std::ranges::copy(first, tokens.end() - replayed);
-    texts[static_cast<std::size_t>(d)].tokens = tokens;
+    texts[d].tokens = tokens;
   }
   return testing::tiny_model(std::move(texts));
 }
@@ -409,9 +397,7 @@ TEST(MakePlan, RefusesWhatDoesNotFit) {
   refused([](PlanOptions& o) { o.memory = 1e-4; });  // less than a key for each head
   refused([](PlanOptions& o) { o.curve = {1e-4}; });
   refused([](PlanOptions& o) { o.patterns = {"window:size=96"}; });  // every key of the text
-  const auto shorter =
-      make_model_source(resolve_model(testing::source_path("tests/golden/gpt2/plain")),
-                        {{"short", std::vector<int>(40, 3), ""}}, {});
+  const auto shorter = testing::open_model({{"short", std::vector<int>(40, 3), ""}});
   EXPECT_THROW(make_plan({*sources.search, *sources.check, *shorter}, small_options()),
                BadInputError);
 }

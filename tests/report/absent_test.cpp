@@ -1,8 +1,5 @@
 // A build without the report page says so.
-#include <gtest/gtest.h>
-
-#include <functional>
-
+#include "faults.hpp"
 #include "headgauge/report.hpp"
 #include "results/made_results.hpp"
 #include "test_data.hpp"
@@ -13,16 +10,11 @@ namespace {
 TEST(WithoutReport, SaysWhatToDo) {
   EXPECT_FALSE(has_report());
   const testing::TemporaryFolder folder("report-absent");
-  for (const auto& call :
-       {std::function<void()>([&] { draw_figures(made_results()); }),
-        std::function<void()>([&] { write_report(made_results(), folder / "report.html"); })}) {
-    try {
-      call();
-      FAIL() << "expected an error";
-    } catch (const UnsupportedError& error) {
-      EXPECT_NE(std::string(error.what()).find("-DHEADGAUGE_REPORT=OFF"), std::string::npos);
-    }
-  }
+  const auto refused = [](const auto& call) {
+    expect_part(thrown<UnsupportedError>(call), "-DHEADGAUGE_REPORT=OFF");
+  };
+  refused([] { draw_figures(made_results()); });
+  refused([&] { write_report(made_results(), folder / "report.html"); });
   EXPECT_FALSE(testing::exists(folder / "report.html"));
 }
 

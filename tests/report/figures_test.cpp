@@ -1,10 +1,5 @@
 // The figures' script and the engine that it runs in.
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <stdexcept>
-#include <string>
-
+#include "faults.hpp"
 #include "headgauge/headgauge.hpp"
 #include "report/engine.hpp"
 #include "results/made_results.hpp"
@@ -22,11 +17,7 @@ std::string run(const std::string& draw, const std::string& data = "{}") {
 }
 
 std::string failure(const std::string& draw) {
-  try {
-    return "returned " + run(draw);
-  } catch (const BadInputError& error) {
-    return error.what();
-  }
+  return thrown<BadInputError>([&] { run(draw); });
 }
 
 TEST(Engine, PassesTextsBothWays) {
@@ -36,23 +27,16 @@ TEST(Engine, PassesTextsBothWays) {
 }
 
 TEST(Engine, ReportsWhatTheScriptThrows) {
-  EXPECT_NE(failure("() => { throw new Error('no such thing'); }").find("no such thing"),
-            std::string::npos);
-  EXPECT_NE(failure("() => 3").find("results that can be drawn"), std::string::npos);
-  EXPECT_NE(failure("() => 'x'.repeat(1 << 29).repeat(64)").find("results that can be drawn"),
-            std::string::npos);
-  EXPECT_NE(failure("syntax error").find("results that can be drawn"), std::string::npos);
+  expect_part(failure("() => { throw new Error('no such thing'); }"), "no such thing");
+  expect_part(failure("() => 3"), "results that can be drawn");
+  expect_part(failure("() => 'x'.repeat(1 << 29).repeat(64)"), "results that can be drawn");
+  expect_part(failure("syntax error"), "results that can be drawn");
 }
 
 TEST(Engine, SaysThatMemoryRanOut) {
-  try {
-    run("() => { const all = []; for (;;) all.push(new ArrayBuffer(1 << 30)); }");
-    FAIL() << "it has a limit";
-  } catch (const ResourceError& error) {
-    EXPECT_TRUE(std::string(error.what())
-                    .starts_with("figures: expected enough memory to draw them, found "))
-        << error.what();
-  }
+  const std::string said = thrown<ResourceError>(
+      [] { run("() => { const all = []; for (;;) all.push(new ArrayBuffer(1 << 30)); }"); });
+  EXPECT_TRUE(said.starts_with("figures: expected enough memory to draw them, found ")) << said;
 }
 
 TEST(Engine, ReportsInOneLineAndNotTheStack) {

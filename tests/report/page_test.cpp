@@ -9,8 +9,6 @@
 #include <random>
 #include <set>
 #include <sstream>
-#include <string>
-#include <vector>
 
 #include "base/file.hpp"
 #include "headgauge/advice.hpp"
@@ -181,7 +179,7 @@ TEST(Page, PacksEveryNumberOfBytes) {
   std::set<std::size_t> remainders;
   for (int size = 600; size < 640; ++size) {
     Results results = made_results();
-    results.set_coord("position", std::vector<double>(static_cast<std::size_t>(size), 1));
+    results.set_coord("position", std::vector<double>(size, 1));
     LabelledArray& large = results.add_metric("large", {"position"}, "1");
     for (std::size_t i = 0; i < large.values.size(); ++i) {
       large.values[i] = std::cos(static_cast<double>(i));

@@ -1,7 +1,5 @@
 // Paper A's claims on critical N, for inputs of which they hold, do not hold, and cannot be
 // decided.
-#include <gtest/gtest.h>
-
 #include <cmath>
 
 #include "headgauge/claims.hpp"
@@ -53,24 +51,20 @@ Claim critical_with(const Found& found) {
 }
 
 TEST(CriticalNIsSmall, IsJudgedByTheTheorem) {
-  EXPECT_EQ(critical_with({.theorem = 1}).verdict, Verdict::holds);
+  EXPECT_EQ(critical_with({.theorem = 1}).verdict, holds);
   // What the reading "context" finds decides nothing.
-  EXPECT_EQ(critical_with({.n = 61}).verdict, Verdict::does_not_hold);
-  EXPECT_EQ(critical_with({.n = 61, .theorem = 0.1}).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(critical_with({.n = 61}).verdict, does_not_hold);
+  EXPECT_EQ(critical_with({.n = 61, .theorem = 0.1}).verdict, does_not_hold);
   EXPECT_NEAR(fact(critical_with({.n = 61}), "theorem_ratio"), 20 * 0.92, 0.1);
   EXPECT_EQ(fact(critical_with({.n = 61}), "theorem_n"), 20) << "the nearest of those below 61.44";
-  const Claim open = critical_with({.theorem = 1, .apart = 0.3});
-  EXPECT_EQ(open.verdict, Verdict::cannot_tell) << open.measured;
+  expect_verdict(critical_with({.theorem = 1, .apart = 0.3}), cannot_tell);
 }
 
 TEST(CriticalNIsSmall, NotTested) {
-  EXPECT_EQ(critical_with({.n = 1, .searched = 31, .longest = 33}).verdict, Verdict::not_tested)
+  EXPECT_EQ(critical_with({.n = 1, .searched = 31, .longest = 33}).verdict, not_tested)
       << "6 % are not 2 keys";
-  EXPECT_EQ(critical_with({.n = 3, .heads_of_layer = 3}).verdict, Verdict::not_tested)
-      << "12 heads";
-  EXPECT_EQ(critical_with({.heads_of_layer = 4, .theorem = 1}).verdict, Verdict::holds)
-      << "16 heads";
-  EXPECT_EQ(judge_claim("critical_n_is_small", MadeScan().results).verdict, Verdict::not_tested);
+  EXPECT_EQ(critical_with({.n = 3, .heads_of_layer = 3}).verdict, not_tested) << "12 heads";
+  EXPECT_EQ(critical_with({.heads_of_layer = 4, .theorem = 1}).verdict, holds) << "16 heads";
 }
 
 TEST(CriticalNIsSmall, SaysWhyThePapersTestEndsTooEarly) {
@@ -78,8 +72,7 @@ TEST(CriticalNIsSmall, SaysWhyThePapersTestEndsTooEarly) {
   EXPECT_EQ(fact(claim, "critical_n_paper"), 12);
   // 20 heads, all below: 2 / 2^20.
   EXPECT_NEAR(fact(claim, "paired_p_there"), std::exp2(-19.0), 1e-12);
-  EXPECT_NE(claim.measured.find("at N = 20 the median ratio is 0.921"), std::string::npos)
-      << claim.measured;
+  expect_part(claim.measured, "at N = 20 the median ratio is 0.921");
 }
 
 Verdict growth_with(double exponent, double low, double high, std::vector<double> critical = {}) {
@@ -94,14 +87,12 @@ Verdict growth_with(double exponent, double low, double high, std::vector<double
 }
 
 TEST(CriticalNGrowsSublinearly, ByTheInterval) {
-  EXPECT_EQ(growth_with(0.7, 0.5, 0.9), Verdict::holds);
-  EXPECT_EQ(growth_with(1.2, 1.0, 1.4), Verdict::does_not_hold);
-  EXPECT_EQ(growth_with(0.9, 0.7, 1.1), Verdict::cannot_tell);
-  EXPECT_EQ(growth_with(kUndefined, kUndefined, kUndefined), Verdict::not_tested);
-  EXPECT_EQ(growth_with(0.7, 0.5, 0.9, {-1, -1, -1, -1, -1, -1}), Verdict::not_tested);
-  EXPECT_EQ(growth_with(0.7, 0.5, 0.9, {-1, -1, -1, -1, -1, 30}), Verdict::holds);
-  EXPECT_EQ(judge_claim("critical_n_grows_sublinearly", MadeScan().results).verdict,
-            Verdict::not_tested);
+  EXPECT_EQ(growth_with(0.7, 0.5, 0.9), holds);
+  EXPECT_EQ(growth_with(1.2, 1.0, 1.4), does_not_hold);
+  EXPECT_EQ(growth_with(0.9, 0.7, 1.1), cannot_tell);
+  EXPECT_EQ(growth_with(kUndefined, kUndefined, kUndefined), not_tested);
+  EXPECT_EQ(growth_with(0.7, 0.5, 0.9, {-1, -1, -1, -1, -1, -1}), not_tested);
+  EXPECT_EQ(growth_with(0.7, 0.5, 0.9, {-1, -1, -1, -1, -1, 30}), holds);
 }
 
 // The ratio of the distance to its expectation at N = 100 of L = 1024, and what differs by head;
@@ -118,21 +109,20 @@ Claim beyond_with(const char* name, double ratio, double apart = 0, double below
 TEST(BeyondSixPercent, OneAccountOrTheOther) {
   const char* const kAlike = "beyond_six_percent_alike";
   const char* const kApart = "beyond_six_percent_apart";
-  EXPECT_EQ(beyond_with(kAlike, 1.01).verdict, Verdict::holds);
-  EXPECT_EQ(beyond_with(kApart, 1.01).verdict, Verdict::does_not_hold);
-  EXPECT_EQ(beyond_with(kAlike, 1.1, 0.2).verdict, Verdict::cannot_tell);
-  EXPECT_EQ(beyond_with(kAlike, 6).verdict, Verdict::does_not_hold);
-  EXPECT_EQ(beyond_with(kApart, 6).verdict, Verdict::does_not_hold) << "so it was before";
-  EXPECT_EQ(beyond_with(kApart, 6, 0, 1).verdict, Verdict::holds);
-  EXPECT_EQ(beyond_with(kApart, 0.2, 0, 1).verdict, Verdict::holds);
-  EXPECT_EQ(beyond_with(kApart, 1.1, 0.2, 1).verdict, Verdict::cannot_tell);
+  EXPECT_EQ(beyond_with(kAlike, 1.01).verdict, holds);
+  EXPECT_EQ(beyond_with(kApart, 1.01).verdict, does_not_hold);
+  EXPECT_EQ(beyond_with(kAlike, 1.1, 0.2).verdict, cannot_tell);
+  EXPECT_EQ(beyond_with(kAlike, 6).verdict, does_not_hold);
+  EXPECT_EQ(beyond_with(kApart, 6).verdict, does_not_hold) << "so it was before";
+  EXPECT_EQ(beyond_with(kApart, 6, 0, 1).verdict, holds);
+  EXPECT_EQ(beyond_with(kApart, 0.2, 0, 1).verdict, holds);
+  EXPECT_EQ(beyond_with(kApart, 1.1, 0.2, 1).verdict, cannot_tell);
   EXPECT_EQ(fact(beyond_with(kApart, 6), "ratio_last"), 6);
-  EXPECT_NE(beyond_with(kApart, 6).measured.find("below 6 % it is 20 at N = 50"),
-            std::string::npos);
+  expect_part(beyond_with(kApart, 6).measured, "below 6 % it is 20 at N = 50");
   for (const char* name : {kAlike, kApart}) {
     MadeScan few;
     few.results.set_coord("top_n", std::vector<double>{1, 5, 60});
-    EXPECT_EQ(judge_claim(name, few.results).verdict, Verdict::not_tested);
+    EXPECT_EQ(judge_claim(name, few.results).verdict, not_tested);
   }
 }
 

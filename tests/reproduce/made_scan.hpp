@@ -5,9 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "headgauge/results.hpp"
+#include "faults.hpp"
+#include "headgauge/claims.hpp"
 
 namespace headgauge {
+
+using enum Verdict;
 
 struct MadeScan {
   int layers = 4, heads = 5;  // 20 heads
@@ -33,6 +36,17 @@ struct MadeScan {
     }
     return *this;
   }
+  // A metric over layer, head and more: value(head, cell).
+  using OfCell = std::function<double(int head, std::span<const Index> cell)>;
+  LabelledArray& add(const std::string& name, std::vector<std::string> more, const OfCell& value) {
+    std::vector<std::string> dims = {"layer", "head"};
+    dims.insert(dims.end(), more.begin(), more.end());
+    LabelledArray& metric = results.add_metric(name, dims, "1");
+    metric.each([&](std::span<const Index> cell, std::size_t at) {
+      metric.values[at] = value(static_cast<int>(cell[0] * heads + cell[1]), cell);
+    });
+    return metric;
+  }
 
  private:
   void begin() {
@@ -54,6 +68,17 @@ inline double fact(const Claim& claim, const std::string& name) {
     if (fact.name == name) return fact.value;
   }
   return kUndefined;
+}
+
+inline void expect_verdict(const Claim& claim, Verdict expected,
+                           const Where& where = Where::current()) {
+  if (claim.verdict == expected) return;
+  ADD_FAILURE_AT(where.file_name(), static_cast<int>(where.line())) << claim.measured;
+}
+
+// Mean number of keys of the rows of a bin that ends at `label` and begins at half of it.
+inline double mean_keys(double label) {
+  return (label / 2 + 1 + label) / 2;
 }
 
 }  // namespace headgauge

@@ -1,7 +1,5 @@
 // Paper A's claims on sets that grow with the context, for inputs of which they hold, do not hold,
 // and cannot be decided.
-#include <gtest/gtest.h>
-
 #include <cmath>
 
 #include "headgauge/claims.hpp"
@@ -16,12 +14,8 @@ using OfHeadAndContext = std::function<double(int, double)>;
 Results shares_of(const std::string& name, const OfHeadAndContext& value) {
   MadeScan made;
   made.results.set_coord("top_share", std::vector<double>{0.05, 0.1});
-  LabelledArray& metric =
-      made.results.add_metric(name, {"layer", "head", "position", "top_share"}, "1");
-  metric.each([&](std::span<const Index> cell, std::size_t at) {
-    const int head = static_cast<int>(cell[0]) * made.heads + static_cast<int>(cell[1]);
-    const double label = made.positions[cell[2]];
-    metric.values[at] = cell[3] == 1 ? value(head, (label / 2 + 1 + label) / 2) : 1;
+  made.add(name, {"position", "top_share"}, [&](int head, std::span<const Index> cell) {
+    return cell[3] == 1 ? value(head, mean_keys(made.positions[cell[2]])) : 1;
   });
   return std::move(made.results);
 }
@@ -33,18 +27,15 @@ Claim margins(const OfHeadAndContext& value) {
 
 TEST(ProportionalMarginCollapses, EveryVerdict) {
   const Claim falls = margins([](int, double n) { return std::pow(n, -0.5); });
-  EXPECT_EQ(falls.verdict, Verdict::holds);
+  EXPECT_EQ(falls.verdict, holds);
   EXPECT_NEAR(fact(falls, "median_exponent"), -0.5, 1e-9) << "at a share of 0.1, not 0.05";
-  EXPECT_EQ(margins([](int, double) { return 2.0; }).verdict, Verdict::does_not_hold);
-  EXPECT_EQ(margins([](int head, double n) { return head < 6 ? 1 : 1 / n; }).verdict,
-            Verdict::does_not_hold)
+  EXPECT_EQ(margins([](int, double) { return 2.0; }).verdict, does_not_hold);
+  EXPECT_EQ(margins([](int head, double n) { return head < 6 ? 1 : 1 / n; }).verdict, does_not_hold)
       << "14 of 20";
   const auto noisy = [](int, double n) {
     return std::pow(n, -0.2) * (static_cast<int>(std::log2(n)) % 2 == 1 ? 3 : 1);
   };
-  EXPECT_EQ(margins(noisy).verdict, Verdict::cannot_tell);
-  EXPECT_EQ(judge_claim("proportional_margin_collapses", MadeScan().results).verdict,
-            Verdict::not_tested);
+  EXPECT_EQ(margins(noisy).verdict, cannot_tell);
 }
 
 Claim excesses(const OfHeadAndContext& value) {
@@ -60,21 +51,19 @@ TEST(ProportionalSeparabilityFalls, EveryVerdict) {
       return 0.1 * head + (n > 500 ? own : 0);
     });
   };
-  EXPECT_EQ(by(-0.1, 0.05).verdict, Verdict::holds);
+  EXPECT_EQ(by(-0.1, 0.05).verdict, holds);
   EXPECT_NEAR(fact(by(-0.1, 0.05), "change"), -0.1, 1e-9);
-  EXPECT_EQ(by(0.1, 0.05).verdict, Verdict::does_not_hold);
-  EXPECT_EQ(by(0, 0.01).verdict, Verdict::does_not_hold) << "no fall worth the name";
-  EXPECT_EQ(by(-0.02, 0.1).verdict, Verdict::cannot_tell);
-  EXPECT_EQ(by(-0.015, 0.001).verdict, Verdict::does_not_hold) << "falls, but by next to nothing";
+  EXPECT_EQ(by(0.1, 0.05).verdict, does_not_hold);
+  EXPECT_EQ(by(0, 0.01).verdict, does_not_hold) << "no fall worth the name";
+  EXPECT_EQ(by(-0.02, 0.1).verdict, cannot_tell);
+  EXPECT_EQ(by(-0.015, 0.001).verdict, does_not_hold) << "falls, but by next to nothing";
   // The bin from 65 to 128 is too short: a tenth of its rows are a handful of keys.
   const Claim early = excesses([](int, double n) { return n < 128 ? 1.0 : 0.2; });
   EXPECT_NEAR(fact(early, "change"), 0, 1e-12);
   const Claim nothing =
       excesses([](int head, double n) { return -0.1 * head - (n > 500 ? 1 : 0); });
-  EXPECT_EQ(nothing.verdict, Verdict::cannot_tell) << nothing.measured;
+  EXPECT_EQ(nothing.verdict, cannot_tell) << nothing.measured;
   EXPECT_TRUE(nothing.measured.starts_with("There is no excess to lose.")) << nothing.measured;
-  EXPECT_EQ(judge_claim("proportional_separability_falls", MadeScan().results).verdict,
-            Verdict::not_tested);
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 // Answers against the context and the heads: an input for which each claim holds, one for which it
 // does not, one that cannot be decided, and those that test nothing.
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <functional>
 
@@ -55,7 +53,7 @@ TEST(AnswersAreLostWithContext, EveryVerdict) {
                                                    .loss = length_of(k) / 100 + unrelated_to(k, 1),
                                                    .right = length_of(k) < 500 ? 1. : 0.};
                                  }));
-  EXPECT_EQ(good.verdict, Verdict::holds) << good.measured;
+  EXPECT_EQ(good.verdict, holds) << good.measured;
   EXPECT_EQ(fact(good, "cases"), 60);
   EXPECT_EQ(fact(good, "tasks"), 2);
   EXPECT_EQ(fact(good, "right_shortest"), 1);
@@ -66,12 +64,12 @@ TEST(AnswersAreLostWithContext, EveryVerdict) {
                     return MadeCase{.tokens = length_of(k),
                                     .loss = 9 - length_of(k) / 100 + unrelated_to(k, 1)};
                   }));
-  EXPECT_EQ(wrong.verdict, Verdict::does_not_hold) << wrong.measured;
+  EXPECT_EQ(wrong.verdict, does_not_hold) << wrong.measured;
   const Claim open =
       judge_claim("answers_are_lost_with_context", made_cases(16, [](int k) {
                     return MadeCase{.tokens = length_of(k), .loss = unrelated_to(k, 1)};
                   }));
-  EXPECT_EQ(open.verdict, Verdict::cannot_tell) << open.measured;
+  EXPECT_EQ(open.verdict, cannot_tell) << open.measured;
 }
 
 TEST(SignsOfLostAnswers, EveryVerdict) {
@@ -86,10 +84,8 @@ TEST(SignsOfLostAnswers, EveryVerdict) {
   };
   for (const char* name : {"growing_entropy_loses_answers", "falling_separability_loses_answers"}) {
     const auto claim = [&](const Results& results) { return judge_claim(name, results); };
-    const Claim good = claim(made_cases(60, linked(1)));
-    EXPECT_EQ(good.verdict, Verdict::holds) << good.measured;
-    const Claim wrong = claim(made_cases(60, linked(-1)));
-    EXPECT_EQ(wrong.verdict, Verdict::does_not_hold) << wrong.measured;
+    expect_verdict(claim(made_cases(60, linked(1))), holds);
+    expect_verdict(claim(made_cases(60, linked(-1))), does_not_hold);
   }
 }
 
@@ -101,7 +97,7 @@ TEST(SignsOfLostAnswers, WhatFollowsTheLengthAloneIsNoSign) {
                                     .loss = length_of(k) / 100 + unrelated_to(k, 1),
                                     .entropy = length_of(k) / 1000 + unrelated_to(k, 5) / 10};
                   }));
-  EXPECT_NE(claim.verdict, Verdict::holds) << claim.measured;
+  EXPECT_NE(claim.verdict, holds) << claim.measured;
   EXPECT_GT(fact(claim, "rank_correlation_low"), 0) << claim.measured;
 }
 
@@ -136,8 +132,8 @@ TEST(RetrievalClaims, SayWhyTheyWereNotTested) {
           {made_cases(40, none_right), "answers none of 40 cases right"},
           {made_cases(40, all_right), "answers all 40 cases right, at up to 512 tokens"}}) {
       const Claim untested = claim(results);
-      EXPECT_EQ(untested.verdict, Verdict::not_tested);
-      EXPECT_NE(untested.measured.find(why), std::string::npos) << untested.measured;
+      EXPECT_EQ(untested.verdict, not_tested);
+      expect_part(untested.measured, why);
     }
   }
 }

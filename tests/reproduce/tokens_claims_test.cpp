@@ -1,8 +1,5 @@
 // Every claim of paper B: an input for which its test says that it holds, one for which it does
 // not, and one that cannot be decided.
-#include <gtest/gtest.h>
-
-#include <array>
 #include <cmath>
 
 #include "base/random.hpp"
@@ -53,37 +50,33 @@ std::vector<Rate> changed(std::size_t at, Rate to) {
 
 TEST(GaussianRates, HoldAndDoNot) {
   const Results good = made_rates("gaussian", kAsPredicted);
-  EXPECT_EQ(judge_claim("gaussian_mean_rate", good).verdict, Verdict::holds);
-  EXPECT_EQ(judge_claim("gaussian_covariance_rate", good).verdict, Verdict::holds)
+  EXPECT_EQ(judge_claim("gaussian_mean_rate", good).verdict, holds);
+  EXPECT_EQ(judge_claim("gaussian_covariance_rate", good).verdict, holds)
       << "0.24: one standard error";
   const Results near = made_rates("gaussian", changed(2, {1, 0.25, 0.225, 0.225}));
-  EXPECT_EQ(judge_claim("gaussian_mean_rate", near).verdict, Verdict::holds)
-      << "2.5 standard errors";
+  EXPECT_EQ(judge_claim("gaussian_mean_rate", near).verdict, holds) << "2.5 standard errors";
   // 0.25 - 0.215: 3.5 standard errors; each claim looks at its own.
   const Results slow_mean = made_rates("gaussian", changed(2, {1, 0.25, 0.215, 0.24}));
-  EXPECT_EQ(judge_claim("gaussian_mean_rate", slow_mean).verdict, Verdict::does_not_hold);
-  EXPECT_EQ(judge_claim("gaussian_covariance_rate", slow_mean).verdict, Verdict::holds);
+  EXPECT_EQ(judge_claim("gaussian_mean_rate", slow_mean).verdict, does_not_hold);
+  EXPECT_EQ(judge_claim("gaussian_covariance_rate", slow_mean).verdict, holds);
   const Results slow_covariance = made_rates("gaussian", changed(2, {1, 0.25, 0.30, 0.215}));
-  EXPECT_EQ(judge_claim("gaussian_mean_rate", slow_covariance).verdict, Verdict::holds);
-  EXPECT_EQ(judge_claim("gaussian_covariance_rate", slow_covariance).verdict,
-            Verdict::does_not_hold);
+  EXPECT_EQ(judge_claim("gaussian_mean_rate", slow_covariance).verdict, holds);
+  EXPECT_EQ(judge_claim("gaussian_covariance_rate", slow_covariance).verdict, does_not_hold);
   EXPECT_NEAR(
       fact(judge_claim("gaussian_covariance_rate", slow_covariance), "covariance_least_margin"),
       -3.5, 1e-9);
   // The nearest is another: 0.11 is one standard error above its prediction.
   const std::string said = judge_claim("gaussian_covariance_rate", slow_covariance).measured;
-  EXPECT_NE(said.find("rates go from 0.110 to 0.510, and rate minus prediction is at least -3.5 "
-                      "standard errors"),
-            std::string::npos)
-      << said;
+  expect_part(said,
+              "rates go from 0.110 to 0.510, and rate minus prediction is at least -3.5 "
+              "standard errors");
 }
 
 TEST(GaussianRates, CannotTell) {
-  EXPECT_EQ(judge_claim("gaussian_mean_rate", Results()).verdict, Verdict::not_tested);
   const Results few = made_rates("gaussian", {kAsPredicted.begin(), kAsPredicted.begin() + 3});
-  EXPECT_EQ(judge_claim("gaussian_mean_rate", few).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("gaussian_mean_rate", few).verdict, not_tested);
   const Results loose = made_rates("gaussian", kAsPredicted, 0.2);
-  EXPECT_EQ(judge_claim("gaussian_covariance_rate", loose).verdict, Verdict::cannot_tell);
+  EXPECT_EQ(judge_claim("gaussian_covariance_rate", loose).verdict, cannot_tell);
 }
 
 // Rates that are just what is predicted, with the errors that fits over so few points have: a true
@@ -97,9 +90,9 @@ TEST(GaussianRates, ATrueClaimIsSeldomRefutedByChance) {
       LabelledArray& rate = *results.metric("gaussian_rate_mean");
       rate.rows.assign(kScales, points);
       for (std::size_t i = 0; i < kScales; ++i) {
-        std::vector<double> normal(static_cast<std::size_t>(points - 1));
+        std::vector<double> normal(points - 1);
         RandomStream(7, RandomDomain::phantom, static_cast<std::uint32_t>(sweep),
-                     static_cast<std::uint32_t>(i * 100 + static_cast<std::size_t>(points)))
+                     static_cast<std::uint32_t>(i * 100 + points))
             .normals(normal);
         double square = 0;
         for (std::size_t k = 1; k < normal.size(); ++k) square += normal[k] * normal[k];
@@ -107,7 +100,7 @@ TEST(GaussianRates, ATrueClaimIsSeldomRefutedByChance) {
         rate.values[i] += kError * normal[0];
         rate.standard_error[i] = kError * std::sqrt(square / (points - 2));
       }
-      refuted += judge_claim("gaussian_mean_rate", results).verdict == Verdict::does_not_hold;
+      refuted += judge_claim("gaussian_mean_rate", results).verdict == does_not_hold;
     }
     EXPECT_LE(refuted, kSweeps / 50) << points;
     EXPECT_GE(refuted, kSweeps / 500) << points;
@@ -115,38 +108,31 @@ TEST(GaussianRates, ATrueClaimIsSeldomRefutedByChance) {
 }
 
 TEST(HorizonSlowsDown, EveryVerdict) {
-  EXPECT_EQ(judge_claim("horizon_slows_down", made_rates("gaussian", kAsPredicted)).verdict,
-            Verdict::holds);
+  EXPECT_EQ(judge_claim("horizon_slows_down", made_rates("gaussian", kAsPredicted)).verdict, holds);
   const Results flat_mean = made_rates("gaussian", changed(3, {2, 0.10, 0.51, 0.11}));
-  EXPECT_EQ(judge_claim("horizon_slows_down", flat_mean).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(judge_claim("horizon_slows_down", flat_mean).verdict, does_not_hold);
   const Results flat_covariance = made_rates("gaussian", changed(3, {2, 0.10, 0.2, 0.52}));
-  EXPECT_EQ(judge_claim("horizon_slows_down", flat_covariance).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(judge_claim("horizon_slows_down", flat_covariance).verdict, does_not_hold);
   // A drop of 0.02 with an error of 0.014 says neither.
   const Results open = made_rates("gaussian", changed(3, {2, 0.10, 0.48, 0.11}));
-  EXPECT_EQ(judge_claim("horizon_slows_down", open).verdict, Verdict::cannot_tell);
+  EXPECT_EQ(judge_claim("horizon_slows_down", open).verdict, cannot_tell);
   const Results narrow = made_rates("gaussian", changed(3, {1, 0.25, 0.2, 0.2}));
-  EXPECT_EQ(judge_claim("horizon_slows_down", narrow).verdict, Verdict::not_tested);
-  EXPECT_EQ(judge_claim("horizon_slows_down", Results()).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("horizon_slows_down", narrow).verdict, not_tested);
 }
 
 TEST(SphereRates, EveryVerdict) {
-  EXPECT_EQ(judge_claim("sphere_rates", made_rates("sphere", kAsPredicted)).verdict,
-            Verdict::holds);
+  EXPECT_EQ(judge_claim("sphere_rates", made_rates("sphere", kAsPredicted)).verdict, holds);
   for (const Rate slow : {Rate{1, 0.25, 0.2, 0.3}, Rate{1, 0.25, 0.3, 0.2}}) {
-    EXPECT_EQ(judge_claim("sphere_rates", made_rates("sphere", changed(2, slow))).verdict,
-              Verdict::does_not_hold);
+    expect_verdict(judge_claim("sphere_rates", made_rates("sphere", changed(2, slow))),
+                   does_not_hold);
   }
-  EXPECT_EQ(judge_claim("sphere_rates", Results()).verdict, Verdict::not_tested);
   // Where the bound asks for next to nothing, nothing is shown by getting it.
   const std::vector<Rate> undemanding(4, {40, 3e-4, 0.4, 0.4});
-  EXPECT_EQ(judge_claim("sphere_rates", made_rates("sphere", undemanding)).verdict,
-            Verdict::not_tested);
-  EXPECT_EQ(judge_claim("sphere_rates", made_rates("sphere", kAsPredicted, 0.2)).verdict,
-            Verdict::cannot_tell);
+  EXPECT_EQ(judge_claim("sphere_rates", made_rates("sphere", undemanding)).verdict, not_tested);
+  expect_verdict(judge_claim("sphere_rates", made_rates("sphere", kAsPredicted, 0.2)), cannot_tell);
   // Errors that grow are not what even the weakest bound allows.
   const std::vector<Rate> growing(4, {40, 3e-4, -0.05, 0.05});
-  EXPECT_EQ(judge_claim("sphere_rates", made_rates("sphere", growing)).verdict,
-            Verdict::does_not_hold);
+  EXPECT_EQ(judge_claim("sphere_rates", made_rates("sphere", growing)).verdict, does_not_hold);
 }
 
 // Three laws in one file.
@@ -166,14 +152,14 @@ TEST(SubgaussianRates, AllLawsCountEachByItsProxy) {
   };
   // 0.2 at H = 1 is slow, but not for atoms at 4 by their proxy, which asks for 0.08.
   const std::vector<Rate> slow = changed(2, {1, 0.25, 0.2, 0.3});
-  EXPECT_EQ(judged({kAsPredicted, kAsPredicted, kAsPredicted}), Verdict::holds);
-  EXPECT_EQ(judged({slow, kAsPredicted, kAsPredicted}), Verdict::does_not_hold);
-  EXPECT_EQ(judged({kAsPredicted, slow, kAsPredicted}), Verdict::does_not_hold);
-  EXPECT_EQ(judged({kAsPredicted, kAsPredicted, slow}), Verdict::cannot_tell);
+  EXPECT_EQ(judged({kAsPredicted, kAsPredicted, kAsPredicted}), holds);
+  EXPECT_EQ(judged({slow, kAsPredicted, kAsPredicted}), does_not_hold);
+  EXPECT_EQ(judged({kAsPredicted, slow, kAsPredicted}), does_not_hold);
+  EXPECT_EQ(judged({kAsPredicted, kAsPredicted, slow}), cannot_tell);
   const std::vector<Rate> slower = changed(2, {1, 0.25, 0.03, 0.3});
-  EXPECT_EQ(judged({kAsPredicted, kAsPredicted, slower}), Verdict::does_not_hold);
-  EXPECT_EQ(judged({kAsPredicted, kAsPredicted, kAsPredicted}, 0.2), Verdict::cannot_tell);
-  EXPECT_EQ(judged({kAsPredicted, kAsPredicted}), Verdict::not_tested);
+  EXPECT_EQ(judged({kAsPredicted, kAsPredicted, slower}), does_not_hold);
+  EXPECT_EQ(judged({kAsPredicted, kAsPredicted, kAsPredicted}, 0.2), cannot_tell);
+  EXPECT_EQ(judged({kAsPredicted, kAsPredicted}), not_tested);
 }
 
 // The proxy over the variance: the largest 2 log E e^(t y) / t^2 of a coordinate of variance 1.
@@ -205,14 +191,13 @@ TEST(MomentConstantIsPolynomial, APowerOrAnExponential) {
     return judge_claim("moment_constant_is_polynomial", results);
   };
   const Claim power = judged([](double r) { return r * r * r; });
-  EXPECT_EQ(power.verdict, Verdict::holds) << power.measured;
+  EXPECT_EQ(power.verdict, holds) << power.measured;
   EXPECT_NEAR(fact(power, "exponent_late"), 3, 1e-9);
   const Claim exponential = judged([](double r) { return std::exp(r); });
-  EXPECT_EQ(exponential.verdict, Verdict::cannot_tell) << exponential.measured;
+  EXPECT_EQ(exponential.verdict, cannot_tell) << exponential.measured;
   EXPECT_NEAR(fact(exponential, "exponent_late") / fact(exponential, "exponent_early"), 2, 1e-9);
   EXPECT_NE(power.measured.find("C' goes from 20 at R = 1"), std::string::npos)
       << power.measured << " (400^0.5)";
-  EXPECT_EQ(judge_claim("moment_constant_is_polynomial", Results()).verdict, Verdict::not_tested);
 }
 
 // log C grows as `growth` of the radius.
@@ -234,21 +219,17 @@ TEST(BallRate, EveryVerdict) {
   const auto exponential = [](double r) { return 1.3 * r; };
   const auto judged = [](const Results& results) { return judge_claim("ball_rate", results); };
   const Claim good = judged(made_balls({0.5, 0.5, 0.5, 0.2}, exponential));
-  EXPECT_EQ(good.verdict, Verdict::holds) << good.measured;
+  EXPECT_EQ(good.verdict, holds) << good.measured;
   EXPECT_NEAR(fact(good, "growth_first"), 1.3, 1e-12);
-  EXPECT_EQ(judged(made_balls({0.5, 0.5, 0.5, 0.2}, [](double r) { return r * r; })).verdict,
-            Verdict::holds);
-  EXPECT_EQ(judged(made_balls({0.5, 0.5, 0.3, 0.2}, exponential)).verdict, Verdict::does_not_hold);
-  EXPECT_EQ(judged(made_balls({0.7, 0.5, 0.5, 0.2}, exponential)).verdict, Verdict::does_not_hold);
+  expect_verdict(judged(made_balls({0.5, 0.5, 0.5, 0.2}, [](double r) { return r * r; })), holds);
+  EXPECT_EQ(judged(made_balls({0.5, 0.5, 0.3, 0.2}, exponential)).verdict, does_not_hold);
+  EXPECT_EQ(judged(made_balls({0.7, 0.5, 0.5, 0.2}, exponential)).verdict, does_not_hold);
   // A power; what the largest ball does is not judged.
   const auto power = [](double r) { return r > 1 ? 99 : 3 * std::log(r); };
-  EXPECT_EQ(judged(made_balls({0.5, 0.5, 0.5, 0.5}, power)).verdict, Verdict::cannot_tell);
-  EXPECT_EQ(judged(made_balls({0.5, 0.5, 0.5, 0.2}, exponential, 0.1)).verdict,
-            Verdict::cannot_tell);
-  EXPECT_EQ(judged(made_balls({0.5, 0.5, kUndefined, 0.2}, exponential)).verdict,
-            Verdict::not_tested)
+  EXPECT_EQ(judged(made_balls({0.5, 0.5, 0.5, 0.5}, power)).verdict, cannot_tell);
+  EXPECT_EQ(judged(made_balls({0.5, 0.5, 0.5, 0.2}, exponential, 0.1)).verdict, cannot_tell);
+  EXPECT_EQ(judged(made_balls({0.5, 0.5, kUndefined, 0.2}, exponential)).verdict, not_tested)
       << "two balls";
-  EXPECT_EQ(judged(Results()).verdict, Verdict::not_tested);
 }
 
 Results made_hardmax(const std::function<double(double)>& error, double off = 0,
@@ -269,23 +250,17 @@ Results made_hardmax(const std::function<double(double)>& error, double off = 0,
 
 TEST(HardmaxIsLogarithmic, EveryVerdict) {
   const auto law = [](double n) { return 7 / std::sqrt(2 * std::log(n)); };
-  EXPECT_EQ(judge_claim("hardmax_is_logarithmic", made_hardmax(law)).verdict, Verdict::holds);
-  EXPECT_EQ(judge_claim("hardmax_is_logarithmic", made_hardmax(law, 0.029)).verdict,
-            Verdict::holds);
-  EXPECT_EQ(judge_claim("hardmax_is_logarithmic", made_hardmax(law, 0.031)).verdict,
-            Verdict::does_not_hold);
-  EXPECT_EQ(judge_claim("hardmax_is_logarithmic", made_hardmax(law, -0.031)).verdict,
-            Verdict::does_not_hold);
+  EXPECT_EQ(judge_claim("hardmax_is_logarithmic", made_hardmax(law)).verdict, holds);
+  EXPECT_EQ(judge_claim("hardmax_is_logarithmic", made_hardmax(law, 0.029)).verdict, holds);
+  EXPECT_EQ(judge_claim("hardmax_is_logarithmic", made_hardmax(law, 0.031)).verdict, does_not_hold);
+  expect_verdict(judge_claim("hardmax_is_logarithmic", made_hardmax(law, -0.031)), does_not_hold);
   const auto power = [](double n) { return std::pow(n, -0.5); };
-  EXPECT_EQ(judge_claim("hardmax_is_logarithmic", made_hardmax(power)).verdict,
-            Verdict::does_not_hold);
+  EXPECT_EQ(judge_claim("hardmax_is_logarithmic", made_hardmax(power)).verdict, does_not_hold);
   // Too wide to tell it from its law, and from twice its law.
-  EXPECT_EQ(judge_claim("hardmax_is_logarithmic", made_hardmax(law, 0, 0.5)).verdict,
-            Verdict::cannot_tell);
-  EXPECT_EQ(judge_claim("hardmax_is_logarithmic", Results()).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("hardmax_is_logarithmic", made_hardmax(law, 0, 0.5)).verdict, cannot_tell);
   Results without_errors = made_hardmax(law);
   without_errors.metric("gaussian_hardmax_error")->standard_error.clear();
-  EXPECT_EQ(judge_claim("hardmax_is_logarithmic", without_errors).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("hardmax_is_logarithmic", without_errors).verdict, not_tested);
 }
 
 // 40 heads; of the last `slow` the rate is below the prediction by 4.5 standard errors.
@@ -299,18 +274,14 @@ std::vector<Rate> forty(int slow_mean, int slow_covariance) {
 }
 
 TEST(ModelRates, EveryVerdict) {
-  EXPECT_EQ(judge_claim("model_rates", made_rates("model", forty(0, 0))).verdict, Verdict::holds);
-  EXPECT_EQ(judge_claim("model_rates", made_rates("model", forty(1, 0))).verdict,
-            Verdict::does_not_hold);
-  EXPECT_EQ(judge_claim("model_rates", made_rates("model", forty(0, 1))).verdict,
-            Verdict::does_not_hold);
+  EXPECT_EQ(judge_claim("model_rates", made_rates("model", forty(0, 0))).verdict, holds);
+  EXPECT_EQ(judge_claim("model_rates", made_rates("model", forty(1, 0))).verdict, does_not_hold);
+  EXPECT_EQ(judge_claim("model_rates", made_rates("model", forty(0, 1))).verdict, does_not_hold);
   EXPECT_EQ(fact(judge_claim("model_rates", made_rates("model", forty(3, 1))), "mean_slower"), 3);
   // Not shown to be slower, nor to be fast enough.
-  const Claim wide = judge_claim("model_rates", made_rates("model", forty(0, 0), 0.1));
-  EXPECT_EQ(wide.verdict, Verdict::cannot_tell) << wide.measured;
-  EXPECT_EQ(judge_claim("model_rates", Results()).verdict, Verdict::not_tested);
+  expect_verdict(judge_claim("model_rates", made_rates("model", forty(0, 0), 0.1)), cannot_tell);
   const std::vector<Rate> three(3, {1, 0.25, 0.3, 0.3});
-  EXPECT_EQ(judge_claim("model_rates", made_rates("model", three)).verdict, Verdict::not_tested);
+  EXPECT_EQ(judge_claim("model_rates", made_rates("model", three)).verdict, not_tested);
 }
 
 // Heads whose rates are just what is predicted: a true claim is refuted in 2 of 100 models at most,
@@ -328,8 +299,7 @@ TEST(ModelRates, ATrueClaimIsSeldomRefutedByChance) {
       for (int h = 0; h < heads; ++h) {
         rates.push_back({0.1, 0.3, 0.3 + 0.01 * normal[h], 0.3 + 0.01 * normal[heads + h]});
       }
-      refuted +=
-          judge_claim("model_rates", made_rates("model", rates)).verdict == Verdict::does_not_hold;
+      refuted += judge_claim("model_rates", made_rates("model", rates)).verdict == does_not_hold;
     }
     EXPECT_LE(refuted, 0.02 * kModels + 3 * std::sqrt(0.02 * kModels)) << heads;
     EXPECT_GE(refuted, 0.02 * kModels - 3 * std::sqrt(0.02 * kModels)) << heads;
@@ -343,22 +313,22 @@ TEST(ModelSlowerHeadsSeeFurther, EveryVerdict) {
     return judge_claim("model_slower_heads_see_further", made_rates("model", list));
   };
   const auto falling = [](int h) { return 0.5 - 0.01 * h; };
-  EXPECT_EQ(heads(20, falling).verdict, Verdict::holds);
+  EXPECT_EQ(heads(20, falling).verdict, holds);
   EXPECT_NEAR(fact(heads(20, falling), "rank_correlation"), -1, 1e-12);
-  EXPECT_EQ(heads(20, [](int h) { return 0.3 + 0.01 * h; }).verdict, Verdict::does_not_hold);
-  EXPECT_EQ(heads(15, falling).verdict, Verdict::not_tested) << "too few heads";
+  EXPECT_EQ(heads(20, [](int h) { return 0.3 + 0.01 * h; }).verdict, does_not_hold);
+  EXPECT_EQ(heads(15, falling).verdict, not_tested) << "too few heads";
   // Falls, but hardly.
   const Claim weak = heads(20, [](int h) { return 0.5 + 0.01 * ((h * 7) % 20) - 0.004 * h; });
   EXPECT_LT(fact(weak, "rank_correlation"), 0) << weak.measured;
-  EXPECT_EQ(weak.verdict, Verdict::cannot_tell) << weak.measured;
-  EXPECT_EQ(judge_claim("model_slower_heads_see_further", Results()).verdict, Verdict::not_tested);
+  EXPECT_EQ(weak.verdict, cannot_tell) << weak.measured;
 }
 
 TEST(TokensClaims, AreComplete) {
   const std::vector<Claim> claims = tokens_claims(Results());
   ASSERT_EQ(claims.size(), 13u);
   for (const Claim& claim : claims) {
-    EXPECT_EQ(claim.verdict, Verdict::not_tested) << claim.name;
+    EXPECT_EQ(claim.verdict, not_tested) << claim.name;
+    expect_verdict(judge_claim(claim.name, Results()), not_tested);
     EXPECT_EQ(claim.paper, "B");
     for (const std::string* text :
          {&claim.name, &claim.figure, &claim.statement, &claim.test, &claim.measured}) {

@@ -1,7 +1,5 @@
 // Whether falls within the first half of a text forecast its loss: an input for which each claim
 // holds, one for which it does not, and one that cannot be decided.
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <functional>
 
@@ -48,25 +46,22 @@ TEST(FallWarns, EveryVerdict) {
     const Claim good = claim(made_pieces(40, [](int k) {
       return MadePiece{0.01 * k, 4 + scattered(k, 1), 4 + scattered(k, 1) + 0.02 * k};
     }));
-    EXPECT_EQ(good.verdict, Verdict::holds) << good.measured;
+    EXPECT_EQ(good.verdict, holds) << good.measured;
     EXPECT_EQ(fact(good, "pieces"), 40);
     EXPECT_NEAR(fact(good, "rise_median"), 0.39, 1e-12);
     EXPECT_NEAR(fact(good, "rank_correlation"), 1, 1e-12);
     const Claim wrong = claim(made_pieces(40, [](int k) {
       return MadePiece{0.01 * k, 4 + scattered(k, 1), 4 + scattered(k, 1) - 0.02 * k};
     }));
-    EXPECT_EQ(wrong.verdict, either ? Verdict::holds : Verdict::does_not_hold) << wrong.measured;
+    EXPECT_EQ(wrong.verdict, either ? holds : does_not_hold) << wrong.measured;
     // A fall that has nothing to do with either loss, of many pieces and of few.
     const auto unrelated = [](int k) {
       return MadePiece{scattered(k, 2), 4 + scattered(k, 5), 4 + scattered(k, 7)};
     };
-    const Claim none = claim(made_pieces(200, unrelated));
-    EXPECT_EQ(none.verdict, Verdict::does_not_hold) << none.measured;
-    const Claim open = claim(made_pieces(16, unrelated));
-    EXPECT_EQ(open.verdict, Verdict::cannot_tell) << open.measured;
-    EXPECT_EQ(claim(made_pieces(15, unrelated)).verdict, Verdict::not_tested);
-    EXPECT_EQ(claim(Results()).verdict, Verdict::not_tested);
-    EXPECT_NE(claim(Results()).measured.find("2048 tokens"), std::string::npos);
+    expect_verdict(claim(made_pieces(200, unrelated)), does_not_hold);
+    expect_verdict(claim(made_pieces(16, unrelated)), cannot_tell);
+    EXPECT_EQ(claim(made_pieces(15, unrelated)).verdict, not_tested);
+    expect_part(claim(Results()).measured, "2048 tokens");
   }
 }
 
@@ -79,7 +74,7 @@ TEST(FallWarns, WhatFallsBackByItselfIsNoWarning) {
         return MadePiece{ease + 0.5 * scattered(k, 2), 5 - ease, 4.5 + 0.5 * scattered(k, 7)};
       }));
   EXPECT_GT(fact(claim, "rank_correlation_low"), 0.3) << claim.measured;
-  EXPECT_EQ(claim.verdict, Verdict::does_not_hold) << claim.measured;
+  EXPECT_EQ(claim.verdict, does_not_hold) << claim.measured;
 }
 
 TEST(FallWarns, EachLooksAtItsOwnFall) {
@@ -88,7 +83,7 @@ TEST(FallWarns, EachLooksAtItsOwnFall) {
   });
   for (double& fall : results.metric("separability_fall")->values) fall = -fall;
   EXPECT_GT(fact(judge_claim("entropy_warns", results), "low"), 0);
-  EXPECT_EQ(judge_claim("falling_separability_warns", results).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(judge_claim("falling_separability_warns", results).verdict, does_not_hold);
 }
 
 // Entropy and separability of 20 heads in the last two octaves.
@@ -106,12 +101,11 @@ TEST(EntropyGrowsWhereSeparabilityFalls, EveryVerdict) {
   const auto up = [](int head) { return 0.01 * head; };
   const auto down = [](int head) { return -0.01 * head; };
   const auto shuffled = [](int head) { return 0.01 * ((head * 7) % 20); };
-  EXPECT_EQ(signs_with(up, up).verdict, Verdict::holds);
-  EXPECT_EQ(signs_with(up, down).verdict, Verdict::does_not_hold);
-  const Claim open = signs_with(up, shuffled);
-  EXPECT_EQ(open.verdict, Verdict::cannot_tell) << open.measured;
-  EXPECT_EQ(judge_claim("entropy_grows_where_separability_falls", MadeScan(3).results).verdict,
-            Verdict::not_tested);
+  EXPECT_EQ(signs_with(up, up).verdict, holds);
+  EXPECT_EQ(signs_with(up, down).verdict, does_not_hold);
+  expect_verdict(signs_with(up, shuffled), cannot_tell);
+  expect_verdict(judge_claim("entropy_grows_where_separability_falls", MadeScan(3).results),
+                 not_tested);
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 // Several arrays: put into one another, joined, and matched by their labels.
 #include "headgauge/array.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 

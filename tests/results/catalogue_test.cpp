@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <set>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "results/catalogue_text.hpp"
 

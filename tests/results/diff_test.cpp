@@ -1,7 +1,5 @@
 #include "headgauge/diff.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 

@@ -5,6 +5,15 @@
 namespace headgauge {
 namespace {
 
+// Of layer 0.
+Results of_heads(std::vector<double> heads, std::vector<double> lengths) {
+  Results results;
+  results.set_coord("layer", std::vector<double>{0});
+  results.set_coord("head", std::move(heads));
+  results.set_coord("length", std::move(lengths));
+  return results;
+}
+
 TEST(HeadsCsv, OneRowPerLayerHeadAndLength) {
   EXPECT_EQ(heads_csv_text(made_results()),
             "layer,head,length,entropy,mass_90\n"
@@ -23,10 +32,7 @@ TEST(HeadsCsv, OneRowPerLayerHeadAndLength) {
 }
 
 TEST(HeadsCsv, WhatAHeadHasOnceStandsAtTheLongestLength) {
-  Results results;
-  results.set_coord("layer", std::vector<double>{0});
-  results.set_coord("head", std::vector<double>{0, 1});
-  results.set_coord("length", std::vector<double>{32, 64});
+  Results results = of_heads({0, 1}, {32, 64});
   results.add_metric("horizon", {"layer", "head"}, "1").values = {1.5, 2.5};
   EXPECT_EQ(heads_csv_text(results),
             "layer,head,length,horizon\n"
@@ -38,10 +44,7 @@ TEST(HeadsCsv, WhatAHeadHasOnceStandsAtTheLongestLength) {
 
 // A label is data in a spreadsheet, never a formula.
 TEST(HeadsCsv, LabelsThatBeginAFormulaAreDefused) {
-  Results results;
-  results.set_coord("layer", std::vector<double>{0});
-  results.set_coord("head", std::vector<double>{0});
-  results.set_coord("length", std::vector<double>{32});
+  Results results = of_heads({0}, {32});
   const std::vector<std::string> labels = {
       "=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(1,2)", "\tx", "-1.5e3", "+7", "a=b", "\rx\"y",
       "-"};
@@ -62,10 +65,7 @@ TEST(HeadsCsv, LabelsThatBeginAFormulaAreDefused) {
 }
 
 TEST(HeadsCsv, ChangesBetweenRunsStandWithTheNewOne) {
-  Results results;
-  results.set_coord("layer", std::vector<double>{0});
-  results.set_coord("head", std::vector<double>{3});
-  results.set_coord("length", std::vector<double>{32, 64});
+  Results results = of_heads({3}, {32, 64});
   results.set_coord("run", std::vector<std::string>{"old", "new"});
   results.set_coord("normalizer", std::vector<std::string>{"original", "a,b"});
   results.add_metric("m", {"layer", "head", "run", "normalizer", "length"}, "1").values = {

@@ -1,6 +1,4 @@
 // What results.json says beyond numbers: the command, what metrics mean, what changed.
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
 
@@ -129,7 +127,6 @@ Change some_change(int k, double standard_error) {
 
 void expect_same_changes(const std::vector<Change>& got, const std::vector<Change>& expected) {
   ASSERT_EQ(got.size(), expected.size());
-  const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
   for (std::size_t i = 0; i < got.size(); ++i) {
     const Change &a = got[i], &b = expected[i];
     EXPECT_EQ(a.metric, b.metric);

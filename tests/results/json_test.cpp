@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -10,6 +9,7 @@
 #include <sstream>
 #include <tuple>
 
+#include "faults.hpp"
 #include "headgauge/results.hpp"
 #include "results/made_results.hpp"
 #include "test_data.hpp"
@@ -24,19 +24,14 @@ template <class Call>
 std::string any_fault(const Call& call) {
   try {
     call();
-  } catch (const BadInputError& error) {
-    return std::string("bad input: ") + error.what();
-  } catch (const UnsupportedError& error) {
-    return std::string("unsupported: ") + error.what();
-  } catch (const ResourceError& error) {
-    return std::string("resource: ") + error.what();
+  } catch (const Error& error) {
+    expect_no_part(error.what(), "\n");
+    const char* kind = error.kind() == ErrorKind::bad_input     ? "bad input: "
+                       : error.kind() == ErrorKind::unsupported ? "unsupported: "
+                                                                : "resource: ";
+    return std::string(kind) + error.what();
   }
   return "nothing";
-}
-
-void expect_thrown(const std::string& got, const std::string& part) {
-  EXPECT_NE(got.find(part), std::string::npos) << "got \"" << got << "\", expected " << part;
-  EXPECT_EQ(got.find('\n'), std::string::npos) << "more than one line";
 }
 
 void expect_same_summary(const std::vector<SummaryLine>& a, const std::vector<SummaryLine>& b) {
@@ -67,7 +62,7 @@ void expect_same(const Results& a, const Results& b) {
   EXPECT_EQ(a.layers_done, b.layers_done);
   EXPECT_EQ(a.coords, b.coords);
   ASSERT_EQ(a.metrics.size(), b.metrics.size());
-  const auto same = [](double x, double y) {
+  const auto bits = [](double x, double y) {
     return (std::isnan(x) && std::isnan(y)) || std::memcmp(&x, &y, sizeof x) == 0;
   };
   for (std::size_t k = 0; k < a.metrics.size(); ++k) {
@@ -79,15 +74,9 @@ void expect_same(const Results& a, const Results& b) {
               std::tie(n.unit, n.none, n.identifier, n.change_of))
         << name;
     EXPECT_EQ(m.rows, n.rows) << name;
-    EXPECT_TRUE(
-        std::equal(m.values.begin(), m.values.end(), n.values.begin(), n.values.end(), same))
-        << name;
-    EXPECT_TRUE(std::equal(m.standard_error.begin(), m.standard_error.end(),
-                           n.standard_error.begin(), n.standard_error.end(), same))
-        << name;
-    EXPECT_TRUE(std::equal(m.degrees_of_freedom.begin(), m.degrees_of_freedom.end(),
-                           n.degrees_of_freedom.begin(), n.degrees_of_freedom.end(), same))
-        << name;
+    EXPECT_TRUE(std::ranges::equal(m.values, n.values, bits)) << name;
+    EXPECT_TRUE(std::ranges::equal(m.standard_error, n.standard_error, bits)) << name;
+    EXPECT_TRUE(std::ranges::equal(m.degrees_of_freedom, n.degrees_of_freedom, bits)) << name;
   }
   ASSERT_EQ(a.flags.size(), b.flags.size());
   for (std::size_t k = 0; k < a.flags.size(); ++k) {
@@ -257,7 +246,7 @@ TEST(ResultsJson, ClaimsAreThereOnlyWhereThereAreAny) {
 
   auto json = to_json(r);
   json["claims"][1]["verdict"] = "perhaps";
-  expect_thrown(any_fault([&] { results_from_json(json, "f"); }), "f: claims[1]: verdict");
+  expect_part(any_fault([&] { results_from_json(json, "f"); }), "f: claims[1]: verdict");
 }
 
 TEST(ResultsJson, UnknownKeysAreIgnored) {
@@ -273,22 +262,22 @@ TEST(ResultsJson, RefusesOtherSchemas) {
   const auto read = [&] { return any_fault([&] { results_from_json(json, "r.json"); }); };
   for (const char* later : {"headgauge.results/3", "headgauge.results/10.1"}) {
     json["schema"] = later;
-    expect_thrown(read(), "unsupported: r.json: schema: expected \"headgauge.results/2\", found");
+    expect_part(read(), "unsupported: r.json: schema: expected \"headgauge.results/2\", found");
   }
   for (const char* earlier : {"headgauge.results/0", "headgauge.results/1"}) {
     json["schema"] = earlier;
-    expect_thrown(read(), "bad input");
+    expect_part(read(), "bad input");
   }
   json["schema"] = "othertool/1";
-  expect_thrown(read(), "bad input: r.json: schema: expected \"headgauge.results/2\", found \"oth");
+  expect_part(read(), "bad input: r.json: schema: expected \"headgauge.results/2\", found \"oth");
   json["schema"] = "headgauge.results/one";
-  expect_thrown(read(), "bad input");
+  expect_part(read(), "bad input");
   json["schema"] = "headgauge.results/2.4";
   EXPECT_EQ(read(), "nothing") << "a minor version is no obstacle";
   json.erase("schema");
-  expect_thrown(read(), "expected a key \"schema\"");
+  expect_part(read(), "expected a key \"schema\"");
   json = Json::array();
-  expect_thrown(read(), "expected an object, found a list of 0");
+  expect_part(read(), "expected an object, found a list of 0");
 }
 
 TEST(ResultsJson, NamesThePlaceOfAWrongValue) {
@@ -298,25 +287,25 @@ TEST(ResultsJson, NamesThePlaceOfAWrongValue) {
     json[Json::json_pointer(pointer)] = value;
     return any_fault([&] { results_from_json(json, "r"); });
   };
-  expect_thrown(
+  expect_part(
       broken("/metrics/entropy/values/1/2", Json{1.0}),
       "r: metrics: entropy: values[1][2]: expected a list of 2 (length), found a list of 1");
-  expect_thrown(broken("/metrics/entropy/values/1/2/0", "x"),
-                "expected a number or null, found \"x\"");
-  expect_thrown(broken("/metrics/entropy/rows/0/0/0", 1.5), "expected a whole number, found 1.5");
-  expect_thrown(broken("/metrics/entropy/dims/1", "nose"), "names of coords, found \"nose\"");
-  expect_thrown(broken("/metrics/entropy/dims/1", "layer"), "\"layer\" twice");
-  expect_thrown(broken("/metrics/loss", 3), "metrics: loss: expected an object, found 3");
-  expect_thrown(broken("/coords/length/1", Json()), "coords: length[1]: expected a number");
-  expect_thrown(broken("/coords/layer_type/1", 4), "coords: layer_type[1]: expected a string");
+  expect_part(broken("/metrics/entropy/values/1/2/0", "x"),
+              "expected a number or null, found \"x\"");
+  expect_part(broken("/metrics/entropy/rows/0/0/0", 1.5), "expected a whole number, found 1.5");
+  expect_part(broken("/metrics/entropy/dims/1", "nose"), "names of coords, found \"nose\"");
+  expect_part(broken("/metrics/entropy/dims/1", "layer"), "\"layer\" twice");
+  expect_part(broken("/metrics/loss", 3), "metrics: loss: expected an object, found 3");
+  expect_part(broken("/coords/length/1", Json()), "coords: length[1]: expected a number");
+  expect_part(broken("/coords/layer_type/1", 4), "coords: layer_type[1]: expected a string");
   for (const std::string dim : {"layer", "head", "length"}) {
-    expect_thrown(broken("/coords/" + dim + "/0", 1e300),
-                  "coords: " + dim + "[0]: expected a number below 2^31, found 1e+300");
+    expect_part(broken("/coords/" + dim + "/0", 1e300),
+                "coords: " + dim + "[0]: expected a number below 2^31, found 1e+300");
   }
-  expect_thrown(broken("/flags/0/layer", 1e99), "flags[0]: layer: expected a whole number");
-  expect_thrown(broken("/partial", 1), "partial: expected true or false");
+  expect_part(broken("/flags/0/layer", 1e99), "flags[0]: layer: expected a whole number");
+  expect_part(broken("/partial", 1), "partial: expected true or false");
   for (const std::string part : {"settings", "text"}) {
-    expect_thrown(broken("/" + part, 1), part + ": expected an object");
+    expect_part(broken("/" + part, 1), part + ": expected an object");
   }
 }
 
@@ -333,17 +322,17 @@ TEST(ResultsJson, EveryTruncationIsBadInput) {
 }
 
 TEST(ResultsJson, SaysTheByteOfAFault) {
-  expect_thrown(any_fault([] { parse_results("{\"schema\": ?}", "r"); }), "byte 11");
-  expect_thrown(any_fault([] { parse_results("{\"schema\": \"a\"", "r"); }),
-                "end of the file at byte 14");
-  expect_thrown(any_fault([] { parse_results("{\"a\": 1e999}", "r"); }), "float64");
-  expect_thrown(any_fault([] {
-                  parse_results(
-                      "\x7f"
-                      "ELF",
-                      "r");
-                }),
-                "byte 0");
+  expect_part(any_fault([] { parse_results("{\"schema\": ?}", "r"); }), "byte 11");
+  expect_part(any_fault([] { parse_results("{\"schema\": \"a\"", "r"); }),
+              "end of the file at byte 14");
+  expect_part(any_fault([] { parse_results("{\"a\": 1e999}", "r"); }), "float64");
+  expect_part(any_fault([] {
+                parse_results(
+                    "\x7f"
+                    "ELF",
+                    "r");
+              }),
+              "byte 0");
 }
 
 // What is deep would end the program where it is taken apart, wherever it stands.
@@ -352,7 +341,7 @@ TEST(ResultsJson, DepthHasALimitInEveryPart) {
   for (const char* part : {"settings", "tool", "model", "text", "timings", "coords", "new"}) {
     const std::string text =
         fmt::format(R"({{"schema": "headgauge.results/2", "{}": {{"a": {}}}}})", part, deep);
-    expect_thrown(any_fault([&] { parse_results(text, "r"); }), "nested deeper than 64");
+    expect_part(any_fault([&] { parse_results(text, "r"); }), "nested deeper than 64");
   }
 }
 
@@ -383,13 +372,6 @@ class ResultsFile : public ::testing::Test {
   testing::TemporaryFolder folder_{"results"};
 };
 
-TEST_F(ResultsFile, WrittenAndReadBack) {
-  const std::string path = folder_ / "results.json";
-  write_results(made_results(), path);
-  expect_same(read_results(path), made_results());
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 1);
-}
-
 TEST_F(ResultsFile, FailureLeavesTheOldFileAndNothingElse) {
   const std::string path = folder_ / "results.json";
   write_results(made_results(), path);
@@ -399,32 +381,9 @@ TEST_F(ResultsFile, FailureLeavesTheOldFileAndNothingElse) {
 }
 
 TEST_F(ResultsFile, MissingFileAndFolderAreToldApart) {
-  expect_thrown(any_fault([&] { read_results(folder_ / "none.json"); }), "bad input");
-  expect_thrown(any_fault([&] { read_results(folder_.path()); }), "bad input");
-  expect_thrown(any_fault([&] { write_results(Results{}, folder_ / "no/r.json"); }), "resource");
-}
-
-TEST(ResultsJson, SizesOfALargeModelAreNoTrouble) {
-  Results r;
-  const auto count = [](int n) {
-    std::vector<double> list(static_cast<std::size_t>(n));
-    for (int i = 0; i < n; ++i) list[static_cast<std::size_t>(i)] = i;
-    return list;
-  };
-  r.set_coord("layer", count(48));
-  r.set_coord("head", count(25));
-  r.set_coord("length", count(6));
-  r.set_coord("top_n", count(5));
-  for (int k = 0; k < 4; ++k) {
-    LabelledArray& m =
-        r.add_metric(fmt::format("m{}", k), {"layer", "head", "length", "top_n"}, "1");
-    for (std::size_t i = 0; i < m.values.size(); ++i)
-      m.values[i] = std::sqrt(static_cast<double>(i));
-    m.standard_error = m.values;
-    m.rows.assign(m.values.size(), 1024);
-  }
-  const Results back = parse_results(results_text(r), "t");
-  EXPECT_EQ(back.at("m3", {47, 24, 5, 4}), std::sqrt(48.0 * 25 * 6 * 5 - 1));
+  expect_part(any_fault([&] { read_results(folder_ / "none.json"); }), "bad input");
+  expect_part(any_fault([&] { read_results(folder_.path()); }), "bad input");
+  expect_part(any_fault([&] { write_results(Results{}, folder_ / "no/r.json"); }), "resource");
 }
 
 }  // namespace

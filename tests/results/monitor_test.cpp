@@ -1,9 +1,5 @@
 // Records of a training monitor as results over steps.
-#include <gtest/gtest.h>
-
 #include <cmath>
-#include <string>
-#include <vector>
 
 #include "base/file.hpp"
 #include "faults.hpp"
@@ -43,9 +39,6 @@ TEST(MonitorRecords, AreMetricsOverLayerHeadAndStep) {
   EXPECT_EQ(results.at("own", {1, 1, 2}), 1.0);
   EXPECT_EQ(results.model.name, "m");
   EXPECT_EQ(results.model.layers, 2);
-  // It can be written and read as any other results.
-  const Results again = parse_results(results_text(results), "again");
-  EXPECT_EQ(results_text(again), results_text(results));
 }
 
 TEST(MonitorRecords, TheLastOfAStepCountsAndATornLineIsLeftOut) {
@@ -53,7 +46,7 @@ TEST(MonitorRecords, TheLastOfAStepCountsAndATornLineIsLeftOut) {
   EXPECT_EQ(parse_monitor(whole, "records").at("entropy", {0, 0, 0}), 2.0);
   const Results torn = parse_monitor(whole + kBegin + "2,\"metr", "records");
   EXPECT_EQ(torn.coord_size("step"), 1);
-  EXPECT_NE(torn.notices.back().find("cut off"), std::string::npos);
+  expect_part(torn.notices.back(), "cut off");
   EXPECT_NE(error_of(kBegin + "2,\"metr"), "nothing");
   expect_part(error_of(whole + kBegin + "2,\"metr\n" + whole), "line 3");
 }
@@ -107,7 +100,10 @@ TEST(MonitorRecords, LookAtAllSizesBeforeTheyTakeMemory) {
 }
 
 TEST(MonitorRecords, AreWrittenAsTheyReadBack) {
-  const Results results = parse_monitor(record(1, R"("entropy":[[1,2]])"), "records");
+  const Results results =
+      parse_monitor(record(10, R"("entropy":[[1,2],[3,null]],"own":[[0,0],[0,1]])") +
+                        record(20, R"("entropy":[[5,6],[7,8]],"own":[[0,0],[0,1]])"),
+                    "records");
   EXPECT_EQ(results_text(parse_results(results_text(results), "written")), results_text(results));
 }
 

@@ -1,6 +1,4 @@
 // Values of options from JSON, as programs give them, and from words, as they are typed.
-#include <gtest/gtest.h>
-
 #include <limits>
 
 #include "faults.hpp"
@@ -56,7 +54,7 @@ TEST(OptionValues, WordsAndNumbersMeanTheSame) {
   EXPECT_EQ(misfit(option, 32), "");
   EXPECT_EQ(lengths, std::vector{32});
   for (const Json& wrong : {Json("32,"), Json(32.5), Json({32, "x"}), Json("3:5:2"), Json(true)}) {
-    EXPECT_NE(misfit(option, wrong).find("expected whole numbers"), std::string::npos) << wrong;
+    expect_part(misfit(option, wrong), "expected whole numbers");
   }
   EXPECT_EQ(lengths, std::vector{32}) << "a value that does not fit changes nothing";
 }
@@ -68,7 +66,7 @@ TEST(OptionValues, RangesAreGeometric) {
   EXPECT_EQ(misfit(option, "10:1000:3"), "");
   EXPECT_EQ(grid, (std::vector{10, 100, 1000}));
   for (const char* wrong : {"10:1000", "0:10:2", "1:10:2.5", "1:10:1001", "1:2:3:4", "a:2:3"}) {
-    EXPECT_NE(misfit(option, wrong).find("FIRST:LAST:COUNT"), std::string::npos) << wrong;
+    expect_part(misfit(option, wrong), "FIRST:LAST:COUNT");
   }
 }
 
@@ -103,7 +101,7 @@ TEST(OptionValues, RefusesWhatIsOutOfRange) {
                       .most = 9};
   EXPECT_EQ(misfit(option, 9), "");
   for (const Json& wrong : {Json(0), Json(10), Json(2.5), Json("x"), Json(1e300), Json(false)}) {
-    EXPECT_NE(misfit(option, wrong).find("expected a whole number from 1 to 9"), std::string::npos);
+    expect_part(misfit(option, wrong), "expected a whole number from 1 to 9");
   }
   EXPECT_EQ(count, 9);
   EXPECT_EQ(thrown<UsageError>([&] { set_option(option, 0); }),

@@ -1,14 +1,12 @@
 // Labelled arrays written out in plain loops, which share no code with the library.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <functional>
 #include <random>
 
+#include "faults.hpp"
 #include "headgauge/array.hpp"
 
 namespace headgauge {
@@ -69,10 +67,6 @@ struct Plain {
     return array;
   }
 };
-
-inline bool same(double a, double b) {
-  return a == b || (std::isnan(a) && std::isnan(b));
-}
 
 // Everything about an array: dims, labels, cells, and the meaning that Plain::array() gives.
 inline void expect_array(const LabelledArray& got, const Plain& expected, bool errors, bool rows) {

@@ -1,13 +1,10 @@
 #include "headgauge/results_folder.hpp"
 
-#include <gtest/gtest.h>
-#include <sys/resource.h>
-
-#include <csignal>
 #include <filesystem>
 
 #include "base/file.hpp"
 #include "faults.hpp"
+#include "full_disk.hpp"
 #include "results/made_results.hpp"
 #include "test_data.hpp"
 
@@ -69,14 +66,10 @@ TEST(ResultsFolder, AFullDiskLeavesTheOldPair) {
   many.add_metric("m", {"layer", "head", "length"}, "1");
   const std::size_t json = results_text(many).size(), table = heads_csv_text(many).size();
   ASSERT_GT(table, json) << "the table has to be what does not fit";
-  rlimit before{};
-  ::getrlimit(RLIMIT_FSIZE, &before);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit full{(json + table) / 2, before.rlim_max};
-  ::setrlimit(RLIMIT_FSIZE, &full);
-  EXPECT_THROW(write_results_folder(many, folder.path()), ResourceError);
-  ::setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, handler);
+  {
+    const testing::FullDisk full((json + table) / 2);
+    EXPECT_THROW(write_results_folder(many, folder.path()), ResourceError);
+  }
   EXPECT_EQ(read_file(folder / kResultsFile), results_text(made_results()));
   EXPECT_EQ(read_file(folder / kHeadsFile), heads_csv_text(made_results()));
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 2);

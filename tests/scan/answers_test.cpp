@@ -3,20 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <memory>
 #include <numeric>
 #include <random>
 
 #include "headgauge/headgauge.hpp"
-#include "test_data.hpp"
+#include "small_models.hpp"
 
 namespace headgauge {
 namespace {
 
 std::vector<int> tokens_of(int length, int seed) {
-  std::vector<int> ids;
-  for (int i = 0; i < length; ++i) ids.push_back((i * i + 7 * seed + i * seed) % 41);
-  return ids;
+  return testing::made_ids(length, seed, 7 * seed);
 }
 
 std::vector<Document> texts() {
@@ -39,8 +36,7 @@ std::vector<Document> cases(int first) {
 }
 
 std::unique_ptr<ModelSource> open_demo(std::vector<Document> documents) {
-  return make_model_source(resolve_model(testing::source_path("demo/model")), std::move(documents),
-                           {.threads = 1});
+  return testing::open_model(std::move(documents), {.threads = 1}, "demo/model");
 }
 
 std::vector<Document> joined(std::vector<Document> documents, const std::vector<Document>& more) {
@@ -96,15 +92,7 @@ TEST(Answers, ChangeNothingElseOfAScan) {
   std::erase(options.measures, "answers");
   const Results without = scan(*alone, options);
   EXPECT_EQ(with_cases.coord_numbers("length").back(), without.coord_numbers("length").back());
-  for (const auto& [name, expected] : without.metrics) {
-    const LabelledArray& found = with_cases.require_metric(name);
-    ASSERT_EQ(found.values.size(), expected.values.size()) << name;
-    for (std::size_t i = 0; i < expected.values.size(); ++i) {
-      const double a = found.values[i], b = expected.values[i];
-      ASSERT_TRUE(a == b || (std::isnan(a) && std::isnan(b))) << name;
-    }
-    EXPECT_EQ(found.rows, expected.rows) << name;
-  }
+  testing::expect_same_values(with_cases, without);
   EXPECT_EQ(with_cases.text.names, without.text.names);
   ASSERT_EQ(with_cases.text.tasks.size(), 2u);
   EXPECT_EQ(with_cases.text.tasks[0].controls, 2);

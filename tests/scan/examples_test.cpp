@@ -1,18 +1,14 @@
 // Examples of a whole scan: how many, of what, and the same whoever computes them. That they are
 // the right queries is held to a reference in tests/agreement/test_examples.py.
-#include <gtest/gtest.h>
-
-#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <string>
 #include <tuple>
-#include <vector>
 
+#include "faults.hpp"
 #include "headgauge/headgauge.hpp"
 #include "scan/pair_of_heads.hpp"
-#include "test_data.hpp"
+#include "small_models.hpp"
 
 namespace headgauge {
 namespace {
@@ -20,19 +16,12 @@ namespace {
 // Two heads whose tokens are "<0>", "<1>" ...
 class PairWithText final : public PairOfHeads {
  public:
-  const SourceInfo& info() const override {
-    known_ = PairOfHeads::info();
-    known_.has_texts = true;
-    return known_;
-  }
+  PairWithText() { info_.has_texts = true; }
   std::vector<std::string> token_texts(int) const override {
     std::vector<std::string> texts;
     for (Index t = 0; t < kLength; ++t) texts.push_back("<" + std::to_string(t) + ">");
     return texts;
   }
-
- private:
-  mutable SourceInfo known_;
 };
 
 ScanOptions with_examples(int count, const std::string& pattern = "none") {
@@ -64,7 +53,7 @@ TEST(Examples, AreThereWithoutBeingAskedForWhereTheTextIsKnown) {
   PairOfHeads silent;
   const Results none = scan(silent, options);
   EXPECT_TRUE(none.examples.empty());
-  for (const std::string& notice : none.notices) EXPECT_EQ(notice.find("no text"), notice.npos);
+  for (const std::string& notice : none.notices) expect_no_part(notice, "no text");
 }
 
 TEST(Examples, CriteriaTakeTurnsAndEachQueryIsKeptOnce) {
@@ -153,33 +142,24 @@ TEST(Examples, WithoutATextTheyArePositionsAndANoticeSaysSo) {
   const Results results = scan(source, with_examples(2));
   EXPECT_EQ(results.examples.size(), 4U);
   EXPECT_TRUE(results.passages.empty());
-  EXPECT_TRUE(std::ranges::any_of(results.notices, [](const std::string& notice) {
-    return notice.find("gives no text of its tokens") != notice.npos;
-  }));
+  EXPECT_EQ(testing::notices_with(results, "gives no text of its tokens"), 1);
 }
 
 // Scores alone; query 100 sees no key.
-class BlindRow final : public HeadSource {
+class BlindRow final : public SourceOfHeads {
  public:
-  BlindRow() : scores_(kLength, kLength) {
-    info_.layers = info_.heads = info_.kv_heads = 1;
-    info_.has_x = info_.has_values = info_.has_loss = false;
-    info_.documents = {kLength};
+  BlindRow() : SourceOfHeads(1, kLength), scores_(kLength, kLength) {
     for (Index i = 0; i < kLength; ++i) {
       for (Index j = 0; j < kLength; ++j) {
         const float blind = -std::numeric_limits<float>::infinity();
         scores_(i, j) = i == 100 ? blind : static_cast<float>((i * 31 + j * 17) % 23);
       }
     }
-    head_.scores = scores_.view();
+    heads_.front().scores = scores_.view();
   }
-  const SourceInfo& info() const override { return info_; }
-  std::span<const HeadInput> layer(int, int) override { return {&head_, 1}; }
 
  private:
-  SourceInfo info_;
   Matrix<float> scores_;
-  HeadInput head_;
 };
 
 TEST(Examples, ARowThatSeesNothingIsNone) {
@@ -197,8 +177,7 @@ TEST(Examples, OfABidirectionalModelThoseOfTheLongestPass) {
   for (int i = 0; i < 60; ++i) document.tokens.push_back((i * i * 7 + i) % 41);
   document.total = document.size();
   const auto results_of = [&](std::vector<int> lengths) {
-    const auto model = resolve_model(testing::source_path("tests/golden/bert/plain"));
-    const auto source = make_model_source(model, {document}, {});
+    const auto source = testing::open_model({document}, {}, "tests/golden/bert/plain");
     ScanOptions options;
     options.lengths = std::move(lengths);
     options.measures = {"weights"};

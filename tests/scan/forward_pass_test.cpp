@@ -9,7 +9,7 @@
 #include "headgauge/headgauge.hpp"
 #include "kernels/gemm.hpp"
 #include "scan/pair_of_heads.hpp"
-#include "test_data.hpp"
+#include "small_models.hpp"
 
 namespace headgauge {
 namespace {
@@ -17,12 +17,9 @@ namespace {
 std::unique_ptr<ModelSource> open_demo() {
   std::vector<Document> documents;
   for (const int length : {30, 60}) {
-    std::vector<int> ids;
-    for (int i = 0; i < length; ++i) ids.push_back((i * i + 3 * length) % 41);
-    documents.push_back(make_document(ids, "ids"));
+    documents.push_back(make_document(testing::made_ids(length, 0, 3 * length), "ids"));
   }
-  return make_model_source(resolve_model(testing::source_path("demo/model")), std::move(documents),
-                           {.threads = 1});
+  return testing::open_model(std::move(documents), {.threads = 1}, "demo/model");
 }
 
 // Layers that a forward pass asks its source for.

@@ -8,19 +8,21 @@
 #include <utility>
 #include <vector>
 
-#include "headgauge/headgauge.hpp"
+#include "made_source.hpp"
 
 namespace headgauge {
 
 inline constexpr Index kTokensOfSinks = 200, kWidthOfSinks = 8;
 
 // One head of random queries and keys, of which some have what every query looks for.
-class HeadWithSinks final : public HeadSource {
+class HeadWithSinks final : public SourceOfHeads {
  public:
   // The text begins with token number `first` of them. Keys are the vectors of the distances.
   explicit HeadWithSinks(const std::vector<Index>& sinks, float pull = 7,
-                         Visibility visibility = Visibility::causal(), Index first = 0)
-      : queries_(kTokensOfSinks, kWidthOfSinks), keys_(kTokensOfSinks, kWidthOfSinks) {
+                         const Visibility& visibility = Visibility::causal(), Index first = 0)
+      : SourceOfHeads(1, kTokensOfSinks - first, visibility),
+        queries_(kTokensOfSinks, kWidthOfSinks),
+        keys_(kTokensOfSinks, kWidthOfSinks) {
     std::mt19937 generator(9);
     std::normal_distribution<float> normal;
     for (Index t = 0; t < kTokensOfSinks; ++t) {
@@ -31,20 +33,14 @@ class HeadWithSinks final : public HeadSource {
     }
     for (const Index sink : sinks) keys_(sink, 0) = pull;
     const Index length = kTokensOfSinks - first;
-    head_.queries = std::as_const(queries_).view().block(first, length, 0, kWidthOfSinks);
-    head_.keys = std::as_const(keys_).view().block(first, length, 0, kWidthOfSinks);
-    head_.x.rows = head_.keys;
-    head_.scale = 0.5f;
-    head_.visibility = visibility;
-    info_.layers = info_.heads = info_.kv_heads = 1;
+    HeadInput& head = heads_.front();
+    head.queries = std::as_const(queries_).view().block(first, length, 0, kWidthOfSinks);
+    head.keys = std::as_const(keys_).view().block(first, length, 0, kWidthOfSinks);
+    head.x.rows = head.keys;
+    head.scale = 0.5f;
     info_.head_dim = kWidthOfSinks;
-    info_.causal = visibility.is_causal();
-    info_.has_values = info_.has_loss = false;
     info_.has_x = true;
-    info_.documents = {length};
   }
-  const SourceInfo& info() const override { return info_; }
-  std::span<const HeadInput> layer(int, int) override { return std::span(&head_, 1); }
 
   double logit(Index t, Index j) const {
     double product = 0;
@@ -62,15 +58,17 @@ class HeadWithSinks final : public HeadSource {
 
  private:
   Matrix<float> queries_, keys_;
-  HeadInput head_;
-  SourceInfo info_;
 };
 
-inline Results scan_weights(HeadSource& source, std::vector<std::string> measures = {"weights"}) {
+inline ScanOptions options_of_sinks(std::vector<std::string> measures = {"weights"}) {
   ScanOptions options;
   options.lengths = {static_cast<int>(kTokensOfSinks)};
   options.measures = std::move(measures);
-  return scan(source, options);
+  return options;
+}
+
+inline Results scan_weights(HeadSource& source) {
+  return scan(source, options_of_sinks());
 }
 
 inline std::set<Index> sinks_in(const Results& results) {

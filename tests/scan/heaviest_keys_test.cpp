@@ -5,14 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <memory>
 #include <numeric>
 #include <random>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "headgauge/headgauge.hpp"
+#include "made_source.hpp"
 #include "measures/examples.hpp"
 
 namespace headgauge {
@@ -23,11 +19,13 @@ constexpr Index kQueries = 120;
 using Logit = std::function<double(Index query, Index key)>;
 
 // One head whose logits are known, and whose model may have a rule of its own.
-class HeadOfLogits final : public HeadSource {
+class HeadOfLogits final : public SourceOfHeads {
  public:
   explicit HeadOfLogits(const Logit& logit, const std::string& rule = "",
-                        Visibility visibility = Visibility::causal())
-      : queries_(kQueries, kQueries), keys_(kQueries, kQueries) {
+                        const Visibility& visibility = Visibility::causal())
+      : SourceOfHeads(1, kQueries, visibility),
+        queries_(kQueries, kQueries),
+        keys_(kQueries, kQueries) {
     if (!rule.empty()) rule_ = make_normalizer(rule);
     for (Index t = 0; t < kQueries; ++t) {
       for (Index j = 0; j < kQueries; ++j) {
@@ -35,23 +33,15 @@ class HeadOfLogits final : public HeadSource {
         keys_(j, t) = static_cast<float>(logit(t, j));
       }
     }
-    head_.queries = std::as_const(queries_).view();
-    head_.keys = std::as_const(keys_).view();
-    head_.visibility = std::move(visibility);
-    head_.normalizer = rule_.get();
-    info_.layers = info_.heads = info_.kv_heads = 1;
+    heads_.front().queries = std::as_const(queries_).view();
+    heads_.front().keys = std::as_const(keys_).view();
+    heads_.front().normalizer = rule_.get();
     info_.head_dim = static_cast<int>(kQueries);
-    info_.has_x = info_.has_values = info_.has_loss = false;
-    info_.documents = {kQueries};
   }
-  const SourceInfo& info() const override { return info_; }
-  std::span<const HeadInput> layer(int, int) override { return std::span(&head_, 1); }
 
  private:
   Matrix<float> queries_, keys_;
   std::unique_ptr<Normalizer> rule_;
-  HeadInput head_;
-  SourceInfo info_;
 };
 
 // The weights of a row by key, 0 where the row does not see the key.

@@ -16,10 +16,13 @@ std::vector<Index> all_queries(const DocumentRows& document) {
   return queries;
 }
 
+MeasuredRows plan_of(const std::vector<int>& lengths, const std::vector<Index>& documents,
+                     int queries = 0, std::uint64_t seed = 0) {
+  return {lengths, documents, queries, seed};
+}
+
 TEST(MeasuredRows, EdgesAreTheLengthsAndThePowersOfTwo) {
-  const std::vector<int> lengths = {32, 100, 300};
-  const std::vector<Index> documents = {300};
-  const MeasuredRows plan(lengths, documents, 0, 0);
+  const MeasuredRows plan = plan_of({32, 100, 300}, {300});
   const std::vector<int> expected = {1, 2, 4, 8, 16, 32, 64, 100, 128, 256, 300};
   EXPECT_EQ(plan.edges(), expected);
   EXPECT_EQ(plan.bins_of_length(0), 6);
@@ -28,37 +31,35 @@ TEST(MeasuredRows, EdgesAreTheLengthsAndThePowersOfTwo) {
 }
 
 TEST(MeasuredRows, EveryRowOnceAndEverySegmentInOneBlockAndBin) {
-  const std::vector<int> lengths = {32, 100, 300};
-  const std::vector<Index> documents = {300, 150, 20};
-  const MeasuredRows plan(lengths, documents, 0, 0);
+  const MeasuredRows plan = plan_of({32, 100, 300}, {300, 150, 20});
   ASSERT_EQ(plan.used_lengths().size(), 3u);
   EXPECT_EQ(plan.document(0)->length, 300);
   EXPECT_EQ(plan.document(1)->length, 100);  // the longest length that fits
   EXPECT_EQ(plan.document(2)->length, 0);
   for (Index number = 0; number < 3; ++number) {
     const DocumentRows& document = *plan.document(number);
-    std::vector<Index> expected(static_cast<std::size_t>(document.length));
+    std::vector<Index> expected(document.length);
     std::iota(expected.begin(), expected.end(), 0);
     EXPECT_EQ(all_queries(document), expected);
     Index segments = 0;
     for (const Tile& tile : document.tiles) {
       EXPECT_EQ(tile.first_segment, segments);
-      segments += static_cast<Index>(tile.segments.size());
+      segments += std::ssize(tile.segments);
       Index covered = 0;
       for (const Segment& segment : tile.segments) {
         EXPECT_EQ(segment.first, covered);
         covered += segment.rows;
         for (Index r = segment.first; r < covered; ++r) {
-          const Index query = tile.queries[static_cast<std::size_t>(r)];
+          const Index query = tile.queries[r];
           EXPECT_EQ(query / kBlockRows, segment.block);
-          EXPECT_LT(query, plan.edges()[static_cast<std::size_t>(segment.bin)]);
+          EXPECT_LT(query, plan.edges()[segment.bin]);
           if (segment.bin > 0) {
-            EXPECT_GE(query, plan.edges()[static_cast<std::size_t>(segment.bin - 1)]);
+            EXPECT_GE(query, plan.edges()[segment.bin - 1]);
           }
-          EXPECT_EQ(tile.weights[static_cast<std::size_t>(r)], 1.0);
+          EXPECT_EQ(tile.weights[r], 1.0);
         }
       }
-      EXPECT_EQ(covered, static_cast<Index>(tile.queries.size()));
+      EXPECT_EQ(covered, std::ssize(tile.queries));
       EXPECT_LE(covered, kBlockRows);
     }
     EXPECT_EQ(segments, document.segments);
@@ -66,9 +67,7 @@ TEST(MeasuredRows, EveryRowOnceAndEverySegmentInOneBlockAndBin) {
 }
 
 TEST(MeasuredRows, SampledRowsStandForTheirBin) {
-  const std::vector<int> lengths = {64, 1000};
-  const std::vector<Index> documents = {1000};
-  const MeasuredRows plan(lengths, documents, 10, 3);
+  const MeasuredRows plan = plan_of({64, 1000}, {1000}, 10, 3);
   std::vector<double> weight(plan.edges().size(), 0.0);
   std::vector<int> rows(plan.edges().size(), 0);
   std::set<Index> seen;
@@ -76,9 +75,9 @@ TEST(MeasuredRows, SampledRowsStandForTheirBin) {
   for (const Tile& tile : drawn->tiles) {
     for (const Segment& segment : tile.segments) {
       for (Index r = segment.first; r < segment.first + segment.rows; ++r) {
-        weight[static_cast<std::size_t>(segment.bin)] += tile.weights[static_cast<std::size_t>(r)];
-        ++rows[static_cast<std::size_t>(segment.bin)];
-        EXPECT_TRUE(seen.insert(tile.queries[static_cast<std::size_t>(r)]).second);
+        weight[segment.bin] += tile.weights[r];
+        ++rows[segment.bin];
+        EXPECT_TRUE(seen.insert(tile.queries[r]).second);
       }
     }
   }
@@ -87,16 +86,14 @@ TEST(MeasuredRows, SampledRowsStandForTheirBin) {
     EXPECT_NEAR(weight[b], size, 1e-9);
     EXPECT_EQ(rows[b], std::min(size, 10));
   }
-  const MeasuredRows again(lengths, documents, 10, 3);
+  const MeasuredRows again = plan_of({64, 1000}, {1000}, 10, 3);
   EXPECT_EQ(all_queries(*plan.document(0)), all_queries(*again.document(0)));
-  const MeasuredRows other(lengths, documents, 10, 4);
+  const MeasuredRows other = plan_of({64, 1000}, {1000}, 10, 4);
   EXPECT_NE(all_queries(*plan.document(0)), all_queries(*other.document(0)));
 }
 
 TEST(MeasuredRows, DocumentsOfOneLengthShareTheirPlanWhereAllRowsAreMeasured) {
-  const std::vector<int> lengths = {64, 1000};
-  const std::vector<Index> documents = {1000, 70, 1200, 64};
-  const MeasuredRows plan(lengths, documents, 0, 0);
+  const MeasuredRows plan = plan_of({64, 1000}, {1000, 70, 1200, 64});
   EXPECT_EQ(plan.document(0), plan.document(2));
   EXPECT_EQ(plan.document(1), plan.document(3));
   EXPECT_NE(plan.document(0), plan.document(1));
@@ -108,10 +105,9 @@ TEST(MeasuredRows, RowsThatAreDrawnAreThoseOfTheDocumentInWhateverOrderItIsAsked
   const std::vector<Index> documents = {1000, 64, 1000, 1000};
   const MeasuredRows plan(lengths, documents, 10, 3), backwards(lengths, documents, 10, 3);
   std::vector<std::vector<Index>> rows(4);
-  for (const Index d : {0, 1, 2, 3})
-    rows[static_cast<std::size_t>(d)] = all_queries(*plan.document(d));
+  for (const Index d : {0, 1, 2, 3}) rows[d] = all_queries(*plan.document(d));
   for (const Index d : {3, 1, 0, 2, 0}) {
-    EXPECT_EQ(all_queries(*backwards.document(d)), rows[static_cast<std::size_t>(d)]) << d;
+    EXPECT_EQ(all_queries(*backwards.document(d)), rows[d]) << d;
   }
   EXPECT_NE(rows[0], rows[2]);
   const auto held = plan.document(0);

@@ -162,14 +162,9 @@ TEST(ScanNormalizer, WithoutValuesThereIsNoChange) {
   class WithoutValues final : public PairOfHeads {
    public:
     WithoutValues() {
-      without_ = PairOfHeads::info();
-      without_.has_values = false;
+      info_.has_values = false;
       for (HeadInput& head : heads()) head.values = {};
     }
-    const SourceInfo& info() const override { return without_; }
-
-   private:
-    SourceInfo without_;
   } source;
   ScanOptions options = options_with("none", "sparsemax");
   EXPECT_EQ(scan(source, options).metric("output_change"), nullptr);

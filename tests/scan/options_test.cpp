@@ -9,7 +9,7 @@
 #include "headgauge/converge.hpp"
 #include "headgauge/model.hpp"
 #include "headgauge/synthetic.hpp"
-#include "test_data.hpp"
+#include "small_models.hpp"
 
 namespace headgauge {
 namespace {
@@ -62,8 +62,7 @@ TEST(Options, ValuesAsSettingsAndAsText) {
 
 // What is declared is what is recorded, as it was used.
 TEST(Options, TheSettingsOfAScanAreItsOptions) {
-  const auto model = resolve_model(testing::source_path("tests/golden/gpt2/plain"));
-  const auto source = make_model_source(model, {{"ids", std::vector<int>(40, 1), ""}}, {});
+  const auto source = testing::open_model({{"ids", std::vector<int>(40, 1), ""}});
   ScanOptions options;
   options.measures = {"weights"};
   options.measure.critical_max = 7;

@@ -6,17 +6,17 @@
 #include <utility>
 #include <vector>
 
-#include "headgauge/headgauge.hpp"
+#include "made_source.hpp"
 
 namespace headgauge {
 
 inline constexpr Index kLength = 150, kDimension = 8;
 
 // Two heads that share keys and values.
-class PairOfHeads : public HeadSource {
+class PairOfHeads : public SourceOfHeads {
  public:
-  explicit PairOfHeads(Visibility visibility = Visibility::causal())
-      : tensors_(kLength, 5 * kDimension) {
+  explicit PairOfHeads(const Visibility& visibility = Visibility::causal())
+      : SourceOfHeads(2, kLength, visibility), tensors_(kLength, 5 * kDimension) {
     std::mt19937 generator(3);
     std::normal_distribution<float> normal;
     for (Index r = 0; r < kLength; ++r) {
@@ -24,32 +24,21 @@ class PairOfHeads : public HeadSource {
     }
     const MatrixView<const float> all = std::as_const(tensors_).view();
     const auto part = [&](Index i) { return all.block(0, kLength, i * kDimension, kDimension); };
-    for (int h = 0; h < 2; ++h) {
-      HeadInput head;
-      head.head = h;
-      head.queries = part(h);
+    for (HeadInput& head : heads_) {
+      head.queries = part(head.head);
       head.keys = part(2);
       head.values = part(3);
       head.x = {part(4), {}, 1};
       head.scale = 0.7f;
-      head.visibility = visibility;
-      heads_.push_back(head);
     }
-    info_.layers = info_.kv_heads = 1;
-    info_.heads = 2;
+    info_.kv_heads = 1;
     info_.head_dim = info_.x_dim = kDimension;
-    info_.causal = visibility.is_causal();
-    info_.has_loss = false;
-    info_.documents = {kLength};
+    info_.has_x = info_.has_values = true;
   }
-  const SourceInfo& info() const override { return info_; }
-  std::span<const HeadInput> layer(int, int) override { return heads_; }
   std::vector<HeadInput>& heads() { return heads_; }
 
  private:
   Matrix<float> tensors_;
-  std::vector<HeadInput> heads_;
-  SourceInfo info_;
 };
 
 inline ScanOptions options_with(const std::string& pattern,

@@ -8,7 +8,7 @@
 
 #include "base/journal_file.hpp"
 #include "headgauge/headgauge.hpp"
-#include "test_data.hpp"
+#include "small_models.hpp"
 
 namespace headgauge {
 namespace {
@@ -20,12 +20,9 @@ using Parts = std::vector<std::pair<PartKey, Bytes>>;
 std::unique_ptr<ModelSource> open_model() {
   std::vector<Document> documents;
   for (const int length : {64, 80, 70}) {
-    std::vector<int> ids;
-    for (int i = 0; i < length; ++i) ids.push_back((i * i + 3 * length) % 41);
-    documents.push_back(make_document(ids, "ids"));
+    documents.push_back(make_document(testing::made_ids(length, 0, 3 * length), "ids"));
   }
-  return make_model_source(resolve_model(testing::source_path("tests/golden/gpt2/plain")),
-                           std::move(documents), {.threads = 1});
+  return testing::open_model(std::move(documents), {.threads = 1});
 }
 
 Results scan_with(Journal& journal) {
@@ -88,7 +85,7 @@ void check(const Run& run) {
   std::string path;
   for (int index = 0; index < 2; ++index) {
     Journal journal(Journal::Role::shard, {index, 2});
-    journal.open(shards[static_cast<std::size_t>(index)], {{"command", "test"}}, "--out");
+    journal.open(shards[index], {{"command", "test"}}, "--out");
     run(journal);
     journal.flush(true);
     path = journal.path();

@@ -1,14 +1,10 @@
 // Bidirectional sources: a pass for each length, side by side.
-#include <gtest/gtest.h>
-
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "headgauge/compare.hpp"
-#include "headgauge/headgauge.hpp"
-#include "test_data.hpp"
+#include "made_source.hpp"
+#include "small_models.hpp"
 
 namespace headgauge {
 namespace {
@@ -22,10 +18,7 @@ std::vector<int> made_ids(int count, int step) {
 }
 
 std::unique_ptr<ModelSource> tiny_source(std::vector<Document> documents, int threads = 2) {
-  SourceOptions options;
-  options.threads = threads;
-  return make_model_source(resolve_model(testing::source_path(kTiny)), std::move(documents),
-                           options);
+  return testing::open_model(std::move(documents), {.threads = threads}, kTiny);
 }
 
 Document framed(int count, int step = 7) {
@@ -45,10 +38,6 @@ ScanOptions tiny_options(std::vector<int> lengths, int threads = 2) {
   options.measure.critical_max = 20;
   options.measure.temperatures = {0.1, 1.0};
   return options;
-}
-
-bool same(double a, double b) {
-  return a == b || (std::isnan(a) && std::isnan(b));
 }
 
 // `whole` at `length` against the results of that length alone.
@@ -104,12 +93,7 @@ TEST(Passes, SameBitsOnAnyNumberOfThreads) {
   auto one = tiny_source({framed(200)}, 1), three = tiny_source({framed(200)}, 3);
   const Results a = scan(*one, tiny_options({16, 64}, 1));
   const Results b = scan(*three, tiny_options({16, 64}, 3));
-  for (const auto& [name, metric] : a.metrics) {
-    const LabelledArray& other = *b.metric(name);
-    for (std::size_t i = 0; i < metric.values.size(); ++i) {
-      EXPECT_TRUE(same(metric.values[i], other.values[i])) << name;
-    }
-  }
+  testing::expect_same_values(b, a);
 }
 
 // A short document takes part where it is long enough, and only there.
@@ -121,11 +105,7 @@ TEST(Passes, ShortDocumentsLeaveTheLongPasses) {
   auto alone = tiny_source({framed(90, 7)});
   const Results longer = scan(*alone, tiny_options({64}));
   EXPECT_EQ(results.at("entropy", {1, 3, 1}), longer.at("entropy", {1, 3, 0}));
-  ASSERT_FALSE(results.notices.empty());
-  const auto said = std::ranges::count_if(results.notices, [](const std::string& notice) {
-    return notice.find("33 tokens and takes part only up to length 16") != std::string::npos;
-  });
-  EXPECT_EQ(said, 1);
+  EXPECT_EQ(testing::notices_with(results, "33 tokens and takes part only up to length 16"), 1);
 }
 
 TEST(Passes, NoRoomForWhatStandsAroundIsToldBeforeWorkBegins) {
@@ -138,28 +118,22 @@ TEST(Passes, NoRoomForWhatStandsAroundIsToldBeforeWorkBegins) {
 }
 
 // Heads of one layer that are uniform, and that give one key nearly everything.
-class TwoHeads final : public HeadSource {
+class TwoHeads final : public SourceOfHeads {
  public:
-  TwoHeads() : queries_(512, 1), keys_(512, 1) {
+  TwoHeads() : SourceOfHeads(2, 512, Visibility::full()), queries_(512, 1), keys_(512, 1) {
     std::fill_n(queries_.data(), 512, 1.0f);
     std::fill_n(keys_.data(), 512, 0.0f);
     keys_(0, 0) = 60;
-    info_.layers = 1;
-    info_.heads = info_.kv_heads = 2;
     info_.head_dim = 1;
-    info_.causal = info_.has_loss = info_.has_x = info_.has_values = false;
-    info_.documents = {512};
+    heads_[1].kv_head = 1;
   }
-  const SourceInfo& info() const override { return info_; }
   void set_context(Index length) override { length_ = length; }
   std::span<const HeadInput> layer(int, int) override {
     for (int h = 0; h < 2; ++h) {
       HeadInput& head = heads_[h];
-      head.head = head.kv_head = h;
       head.scale = h == 0 || length_ <= uniform_up_to ? 0.0f : 1.0f;
       head.queries = std::as_const(queries_).view().block(0, length_, 0, 1);
       head.keys = std::as_const(keys_).view().block(0, length_, 0, 1);
-      head.visibility = Visibility::full();
     }
     return heads_;
   }
@@ -173,8 +147,6 @@ class TwoHeads final : public HeadSource {
 
  private:
   Matrix<float> queries_, keys_;
-  HeadInput heads_[2];
-  SourceInfo info_;
   Index length_ = 512;
 };
 
@@ -339,12 +311,11 @@ TEST(Passes, CompareSaysWhyThereIsNoLoss) {
   const CompareOptions options = compare_options({16, 32}, {"ssmax"});
   const auto interventions = make_interventions(options, source->info());
   const Results results = compare(*source, options, interventions);
-  const auto said = std::ranges::count_if(results.notices, [](const std::string& notice) {
-    return notice.find("there is no loss and no divergence, and no recommendation") == 0;
-  });
-  EXPECT_EQ(said, 1);
+  EXPECT_EQ(
+      testing::notices_with(results, "there is no loss and no divergence, and no recommendation"),
+      1);
   for (const SummaryLine& line : summarize_comparison(results)) {
-    EXPECT_EQ(line.text.find("ecommend"), std::string::npos) << line.text;
+    expect_no_part(line.text, "ecommend");
   }
 }
 
@@ -361,8 +332,7 @@ TEST(Passes, NormalizersThatGoByPositionAreForCausalModels) {
 TEST(Passes, ADumpIsCutToItsFirstTokens) {
   const testing::TemporaryFolder folder("dump-passes");
   constexpr Index kLength = 48, kCut = 20;
-  std::vector<float> q(static_cast<std::size_t>(2 * kLength * 4)), k(q.size()), v(q.size()),
-      x(static_cast<std::size_t>(kLength * 4));
+  std::vector<float> q(2 * kLength * 4), k(q.size()), v(q.size()), x(kLength * 4);
   float draw = 0.3f;
   for (auto* values : {&q, &k, &v, &x}) {
     for (float& value : *values) value = draw = 3.7f * draw * (1 - draw);
@@ -390,10 +360,7 @@ TEST(Passes, ADumpIsCutToItsFirstTokens) {
   const auto cut = write("cut.safetensors", kCut);
   const Results results = scan(*whole, tiny_options({kCut, kLength}));
   expect_length(results, 0, scan(*cut, tiny_options({kCut})));
-  const auto said = std::ranges::count_if(results.notices, [](const std::string& notice) {
-    return notice.find("was made of a context of 48 tokens") != std::string::npos;
-  });
-  EXPECT_EQ(said, 1);
+  EXPECT_EQ(testing::notices_with(results, "was made of a context of 48 tokens"), 1);
 }
 
 }  // namespace

@@ -1,26 +1,13 @@
 // Scans under a sparse pattern, against sums over the keys in float64.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "faults.hpp"
 #include "scan/pair_of_heads.hpp"
+#include "small_models.hpp"
 
 namespace headgauge {
 namespace {
-
-void expect_same_bits(const Results& a, const Results& b) {
-  for (const auto& [name, metric] : a.metrics) {
-    const LabelledArray* other = b.metric(name);
-    ASSERT_NE(other, nullptr) << name;
-    for (std::size_t i = 0; i < metric.values.size(); ++i) {
-      const double x = metric.values[i], y = other->values[i];
-      EXPECT_TRUE(x == y || (std::isnan(x) && std::isnan(y))) << name << ": " << x << ", " << y;
-    }
-  }
-}
 
 double logit(const HeadInput& head, Index query, Index key) {
   double sum = 0;
@@ -42,7 +29,7 @@ std::vector<double> softmax(const HeadInput& head, Index query, const std::vecto
   std::vector<double> weights(kLength);
   double sum = 0;
   for (const Index key : keys) {
-    sum += weights[static_cast<std::size_t>(key)] = std::exp(scale * logit(head, query, key));
+    sum += weights[key] = std::exp(scale * logit(head, query, key));
   }
   for (double& w : weights) w /= sum;
   return weights;
@@ -66,12 +53,12 @@ Expected expect_of(const HeadInput& head, const Sees& sees, double ssmax = 0) {
     const auto b = softmax(head, query, kept, scale(kept.size()));
     double entropy = 0, square = 0, cube = 0, before = 0, change = 0;
     for (const Index key : kept) {
-      const double w = b[static_cast<std::size_t>(key)];
+      const double w = b[key];
       if (w > 0) entropy -= w * std::log(w);
       square += w * w;
       cube += w * w * w;
       mean.attention_distance += w * std::abs(static_cast<double>(query - key));
-      mean.kept_mass += a[static_cast<std::size_t>(key)];
+      mean.kept_mass += a[key];
     }
     for (Index d = 0; d < kDimension; ++d) {
       double o = 0, moved = 0;
@@ -92,7 +79,7 @@ Expected expect_of(const HeadInput& head, const Sees& sees, double ssmax = 0) {
     if (kept.size() > 5) {
       auto sorted = b;
       std::ranges::sort(sorted, std::greater{});
-      for (int k = 0; k < 5; ++k) mean.selected_mass += sorted[static_cast<std::size_t>(k)];
+      for (int k = 0; k < 5; ++k) mean.selected_mass += sorted[k];
       ++selections;
     }
   }
@@ -131,7 +118,7 @@ TEST(ScanPattern, EveryRowIsThatOfItsKeptKeys) {
     };
     const Results results = scan(source, options_with("window:size=9,global=3"));
     for (Index h = 0; h < 2; ++h) {
-      const HeadInput& head = source.heads()[static_cast<std::size_t>(h)];
+      const HeadInput& head = source.heads()[h];
       const Expected mean = expect_of(head, near);
       compare(results, h, mean);
       EXPECT_NEAR(results.at("jacobian_frobenius", {0, h, 0}), mean.frobenius, 2e-5);
@@ -166,7 +153,7 @@ TEST(ScanPattern, AWindowHasTheBitsOfASlidingWindow) {
   std::erase_if(a.metrics, [](const auto& m) {
     return m.first.starts_with("sink_weight") || m.first == "sink_keys";
   });
-  expect_same_bits(a, b);
+  testing::expect_same_values(b, a);
   EXPECT_EQ(a.metric("kept_mass"), nullptr);
   EXPECT_NE(b.metric("kept_mass"), nullptr);
   EXPECT_NEAR(a.at("union_coverage", {0, 0, 1}), b.at("union_coverage", {0, 0, 1}), 0);
@@ -204,7 +191,7 @@ TEST(ScanPattern, SameBitsOnAnyNumberOfThreads) {
     options.threads = 1;
     const Results one = scan(source, options);
     options.threads = 3;
-    expect_same_bits(one, scan(source, options));
+    testing::expect_same_values(scan(source, options), one);
   }
 }
 
@@ -212,14 +199,14 @@ TEST(ScanPattern, SampledRowsAreRowsOfTheWhole) {
   PairOfHeads source;
   ScanOptions options = options_with("sinks:sinks=2,window=9");
   options.queries = 100000;  // more than there are: every row, by the other way
-  expect_same_bits(scan(source, options_with("sinks:sinks=2,window=9")), scan(source, options));
+  testing::expect_same_values(scan(source, options),
+                              scan(source, options_with("sinks:sinks=2,window=9")));
 }
 
 TEST(ScanPattern, SaysOnceThatSomeRowsHaveFewerKeys) {
   PairOfHeads source;
   const Results results = scan(source, options_with("topk:k=64"));
-  const auto of_topk = [](const std::string& notice) { return notice.starts_with("topk: k = 64"); };
-  EXPECT_EQ(std::ranges::count_if(results.notices, of_topk), 1);
+  EXPECT_EQ(testing::notices_with(results, "topk: k = 64"), 1);
 }
 
 TEST(ScanPattern, HasNoKeptMassWithoutOne) {

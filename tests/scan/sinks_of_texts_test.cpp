@@ -3,10 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "headgauge/headgauge.hpp"
 #include "scan/head_with_sinks.hpp"
@@ -104,21 +101,18 @@ TEST(SinksOfDocuments, CountThoseInWhichKeysWereJudged) {
 }
 
 // Queries that see all keys of another text, of which some are sinks.
-class AcrossTexts final : public HeadSource {
+class AcrossTexts final : public SourceOfHeads {
  public:
-  AcrossTexts(Index queries, Index keys, const std::vector<Index>& sinks) : whole_(sinks) {
+  AcrossTexts(Index queries, Index keys, const std::vector<Index>& sinks)
+      : SourceOfHeads(1, queries), whole_(sinks) {
     head_ = whole_.layer(0, 0).front();
     head_.queries = head_.queries.block(kTokensOfSinks - queries, queries, 0, kWidthOfSinks);
     head_.keys = head_.keys.block(0, keys, 0, kWidthOfSinks);
     head_.x = {};
     head_.visibility = Visibility::full();
     head_.cross = true;
-    info_ = whole_.info();
-    info_.has_x = false;
-    info_.documents = {queries};
+    info_.head_dim = kWidthOfSinks;
   }
-  const SourceInfo& info() const override { return info_; }
-  std::span<const HeadInput> layer(int, int) override { return std::span(&head_, 1); }
 
   Results scan() {
     ScanOptions options;
@@ -144,8 +138,7 @@ class AcrossTexts final : public HeadSource {
 
  private:
   HeadWithSinks whole_;
-  HeadInput head_;
-  SourceInfo info_;
+  HeadInput& head_ = heads_.front();
 };
 
 // No key of another text is near a query, or late: all rows are asked of all keys, also where there

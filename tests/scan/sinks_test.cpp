@@ -5,11 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <memory>
 #include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "headgauge/headgauge.hpp"
 #include "scan/head_with_sinks.hpp"
@@ -45,9 +41,7 @@ class RowsBeyondSinks final : public Measure {
 
 std::vector<SeenRow> rows_beyond_sinks(HeadSource& source, const std::string& pattern = "none") {
   std::vector<SeenRow> rows;
-  ScanOptions options;
-  options.lengths = {static_cast<int>(kTokensOfSinks)};
-  options.measures = {"weights"};
+  ScanOptions options = options_of_sinks();
   options.measure.beyond_sinks = true;
   options.pattern = pattern;
   const MeasureMaker seen = [&](const MeasureOptions&, const SourceInfo&, int) {
@@ -91,9 +85,7 @@ TEST(Sinks, AreNotSaidToBeMissingWhereNoKeyCanBeJudged) {
 // Few keys have much weight each, by chance.
 TEST(Sinks, AreFarFromChance) {
   HeadWithSinks even({});
-  ScanOptions options;
-  options.lengths = {static_cast<int>(kTokensOfSinks)};
-  options.measures = {"weights"};
+  ScanOptions options = options_of_sinks();
   options.pattern = "sinks:sinks=4,window=8";
   options.normalizer = "uniform";
   EXPECT_EQ(sinks_in(scan(even, options)), Sinks{});
@@ -120,7 +112,7 @@ TEST(Sinks, LeaveARestThatIsMeasuredRowByRow) {
     const std::vector<double> a = source.weights(t);
     double mass = 0, logs = 0, square = 0, most = 0, distance = 0;
     for (Index j = 0; j <= t; ++j) {
-      const double w = a[static_cast<std::size_t>(j)];
+      const double w = a[j];
       if (j == 0 || j == 37) {
         at_sinks += w;
         continue;
@@ -153,8 +145,7 @@ TEST(Sinks, LeaveARestThatIsMeasuredRowByRow) {
 // The first token is the sink of all: without it the text is one token shorter.
 TEST(Sinks, CanBeHiddenFromSetsAndSlopes) {
   HeadWithSinks whole({0}), shorter({0}, 7, Visibility::causal(), 1);
-  ScanOptions options;
-  options.lengths = {static_cast<int>(kTokensOfSinks)};
+  ScanOptions options = options_of_sinks({});
   options.measure.top_n = {1, 5, 20};
   const Results plain = scan(whole, options);
   options.measure.beyond_sinks = true;
@@ -256,9 +247,7 @@ TEST(Sinks, ThatAreHiddenLeaveWhatAMaskLeaves) {
 // What a rule with a sink of its own leaves out is on a sink too.
 TEST(Sinks, OfTheRuleCountWithThoseOfTheHead) {
   HeadWithSinks source({});
-  ScanOptions options;
-  options.lengths = {static_cast<int>(kTokensOfSinks)};
-  options.measures = {"weights"};
+  ScanOptions options = options_of_sinks();
   options.normalizer = "sink:b=3";
   const Results results = scan(source, options);
   EXPECT_NEAR(results.at("sink_weight", {0, 0, 0}), 1 - results.at("mass", {0, 0, 0}), 1e-6);
@@ -279,9 +268,7 @@ TEST(Sinks, OfSmolLm2AreThoseOfTransformers) {
   if (!testing::exists(text)) GTEST_SKIP() << "no shared/data/text";
   std::vector<int> ids = Tokenizer::load(file).encode(read_text_file(text).substr(0, 8000));
   ids.resize(1024);
-  SourceOptions options;
-  options.threads = 2;
-  const auto source = make_model_source(resolve_model(file), {{"text", ids, ""}}, options);
+  const auto source = make_model_source(resolve_model(file), {{"text", ids, ""}}, {.threads = 2});
   ScanOptions scan_options;
   scan_options.lengths = {1024};
   scan_options.threads = 2;

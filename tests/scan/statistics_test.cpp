@@ -2,13 +2,10 @@
 #include "scan/statistics.hpp"
 #include "faults.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
-#include <memory>
 #include <random>
 
 namespace headgauge {
@@ -42,7 +39,7 @@ Estimate direct(const Rows& rows, Index begin, Index end) {
     if (static_cast<Index>(rows[d].size()) < end) continue;
     ++holders;
     for (Index q = begin; q < end; ++q) {
-      const double value = rows[d][static_cast<std::size_t>(q)];
+      const double value = rows[d][q];
       if (std::isnan(value)) continue;
       blocks[{d, q / 64}].first += value;
       blocks[{d, q / 64}].second += 1;
@@ -140,11 +137,11 @@ HeadSums sums_of(const MeasuredRows& plan, const Cells& cells, Index d,
   HeadSums sums(plan, cells.layout);
   sums.begin(d);
   for (const Tile& tile : sums.document().tiles) {
-    Matrix<double> values(static_cast<Index>(tile.queries.size()), 4);
+    Matrix<double> values(std::ssize(tile.queries), 4);
     for (Index r = 0; r < values.rows(); ++r) {
       values(r, 0) = kUndefined;
       for (Index cell = 1; cell < 4; ++cell) {
-        values(r, cell) = rows[static_cast<std::size_t>(tile.queries[static_cast<std::size_t>(r)])];
+        values(r, cell) = rows[tile.queries[r]];
       }
     }
     sums.add(tile, values.view(), ones_like(values).view());
@@ -173,7 +170,7 @@ void check(const std::vector<Index>& document_lengths, double undefined_share) {
     table.add(0, sums);
     // The means of one document are those of a text by itself.
     for (Index l = 0; l < std::ssize(lengths); ++l) {
-      const double own = direct({rows[d]}, 0, lengths[static_cast<std::size_t>(l)]).value;
+      const double own = direct({rows[d]}, 0, lengths[l]).value;
       EXPECT_TRUE(std::isnan(sums.at(cells.none, l, 0)));
       if (std::isnan(own)) {
         EXPECT_TRUE(std::isnan(sums.at(cells.value, l, 0)));
@@ -225,7 +222,7 @@ TEST(Statistics, DocumentsWithoutValuesAreNoBatches) {
   const Cells cells;
   LayerTable table(plan, cells.layout, 1);
   for (Index d = 0; d < 4; ++d) {
-    table.add(0, sums_of(plan, cells, d, rows[static_cast<std::size_t>(d)], false));
+    table.add(0, sums_of(plan, cells, d, rows[d], false));
   }
   table.finish();
   expect_same(table.at(cells.value, 0, 0, 0), direct(rows, 0, 256));

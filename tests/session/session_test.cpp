@@ -1,13 +1,11 @@
 // A session opens, resumes, shares and saves as the command line does: the same bits.
 #include "headgauge/session.hpp"
 
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <filesystem>
 
 #include "headgauge/files.hpp"
-#include "test_data.hpp"
+#include "small_models.hpp"
 
 namespace headgauge {
 namespace {
@@ -18,9 +16,8 @@ using testing::TemporaryFolder;
 Texts three_texts() {
   Texts texts;
   for (const int length : {70, 96, 81}) {
-    std::vector<int> ids;
-    for (int i = 0; i < length; ++i) ids.push_back((i * i + 3 * length) % 41);
-    texts.push_back(ids_of(std::move(ids), "ids" + std::to_string(length)));
+    texts.push_back(
+        ids_of(testing::made_ids(length, 0, 3 * length), "ids" + std::to_string(length)));
   }
   return texts;
 }
@@ -68,6 +65,17 @@ class Stopper final : public RunObserver {
   std::string resumed_;
 };
 
+// The folders of two shards, each of which this runs.
+std::vector<std::string> in_two_shards(const TemporaryFolder& folder,
+                                       const std::function<void(const headgauge::Run&)>& run) {
+  std::vector<std::string> parts;
+  for (int index = 0; index < 2; ++index) {
+    parts.push_back(folder / std::to_string(index));
+    run({.out = parts.back(), .shard = Share{index, 2}});
+  }
+  return parts;
+}
+
 TEST(Session, MeasuresInTwoLines) {
   Session session(tiny(), three_texts());
   const Results results = session.scan(quick());
@@ -76,8 +84,7 @@ TEST(Session, MeasuresInTwoLines) {
   // As the engine does, given the same source.
   std::vector<Document> documents;
   for (const Text& text : three_texts()) documents.push_back(make_document(*text.ids, text.name));
-  const auto source = make_model_source(resolve_model(source_path("tests/golden/gpt2/plain")),
-                                        documents, {.threads = 1});
+  const auto source = testing::open_model(documents, {.threads = 1});
   EXPECT_EQ(scan(*source, quick().options).require_metric("entropy").values,
             results.require_metric("entropy").values);
 }
@@ -105,7 +112,7 @@ TEST(Session, ARunThatWasStoppedContinuesWithTheSameBits) {
       .out = folder.path(), .observer = &heard, .stop = heard.stop_.get_token()};
   const Results partial = Session(tiny(), three_texts(), run).scan(quick());
   EXPECT_TRUE(partial.partial);
-  EXPECT_NE(interruption(partial, run).find("run the same command again"), std::string::npos);
+  expect_part(interruption(partial, run), "run the same command again");
   // Lists in another order are the same run, other texts are not.
   ScanRequest same = quick();
   std::ranges::reverse(same.options.lengths);
@@ -122,7 +129,7 @@ TEST(Session, ARunThatWasStoppedContinuesWithTheSameBits) {
   Stopper again;
   const Results resumed =
       Session(tiny(), three_texts(), {.out = folder.path(), .observer = &again}).scan(same);
-  EXPECT_NE(again.resumed_.find("resuming"), std::string::npos) << again.resumed_;
+  expect_part(again.resumed_, "resuming");
   EXPECT_TRUE(text_of_results(resumed) == text_of_results(whole));
   EXPECT_EQ(interruption(resumed, {}), "");
   ::unsetenv("HEADGAUGE_JOURNAL_SECONDS");
@@ -146,13 +153,9 @@ TEST(Session, AnExportThatWasStoppedNamesWhatThePlanSaved) {
   heard.stop_at_ = Stopper::kAtTheEnd;
   const headgauge::Run run{
       .out = folder.path(), .observer = &heard, .stop = heard.stop_.get_token()};
-  try {
-    Session(tiny(), texts, run).plan(request);
-    FAIL() << "expected an interruption";
-  } catch (const InterruptedError& error) {
-    EXPECT_EQ(error.what(), "interrupted; saved: " + folder / "results.json" + ", " +
-                                folder / "plan.json" + "; nothing else was changed");
-  }
+  EXPECT_EQ(thrown<InterruptedError>([&] { Session(tiny(), texts, run).plan(request); }),
+            "interrupted; saved: " + folder / "results.json" + ", " + folder / "plan.json" +
+                "; nothing else was changed");
   EXPECT_FALSE(std::filesystem::exists(folder / "hf"));
   EXPECT_EQ(read_plan(folder / "plan.json").heads.layers(), 2);
   Session(tiny(), texts, {.out = folder.path()}).plan(request);
@@ -165,12 +168,9 @@ TEST(Session, ShardsAreMergedToTheBitsOfOneRun) {
   request.options.scan = quick().options;
   request.options.normalizers = {"ssmax", "sparsemax"};
   const Results whole = Session(tiny(), three_texts()).compare(request);
-  std::vector<std::string> parts;
-  for (int index = 0; index < 2; ++index) {
-    parts.push_back(folder / std::to_string(index));
-    const headgauge::Run run{.out = parts.back(), .shard = Share{index, 2}};
+  const auto parts = in_two_shards(folder, [&](const headgauge::Run& run) {
     EXPECT_TRUE(Session(tiny(), three_texts(), run).compare(request).metrics.empty());
-  }
+  });
   // Texts in memory are given again; files are found by merge() alone.
   const Results joined = Session(tiny(), three_texts(), {.shards = parts}).compare(request);
   EXPECT_TRUE(text_of_results(joined) == text_of_results(whole));
@@ -191,12 +191,8 @@ TEST(Session, OneRunIsOneRunHoweverItsTextsAndListsAreWritten) {
   request.options.patterns = {"sinks:sinks=4,window=12", "topk:k=16"};
   request.options.permutations = 99;
   request.options.resamples = 99;
-  std::vector<std::string> parts;
-  for (int index = 0; index < 2; ++index) {
-    parts.push_back(folder / std::to_string(index));
-    const headgauge::Run run{.out = parts.back(), .shard = Share{index, 2}};
-    Session(tiny(), three_texts(), run).validate(request);
-  }
+  const auto parts = in_two_shards(
+      folder, [&](const auto& run) { Session(tiny(), three_texts(), run).validate(request); });
   request.options.scan.measure.top_n = {1, 5, 5};
   Texts renamed = three_texts();
   for (Text& text : renamed) text.name += " of another name";
@@ -206,7 +202,7 @@ TEST(Session, OneRunIsOneRunHoweverItsTextsAndListsAreWritten) {
 
 TEST(Session, MergeFindsFilesByTheirNames) {
   const TemporaryFolder folder("session-merge");
-  std::vector<std::string> files, parts;
+  std::vector<std::string> files;
   for (const Text& text : three_texts()) {
     files.push_back(folder / text.name);
     std::string words;
@@ -216,11 +212,8 @@ TEST(Session, MergeFindsFilesByTheirNames) {
     file.commit();
   }
   const Results whole = Session(tiny(), token_files(files)).scan(quick());
-  for (int index = 0; index < 2; ++index) {
-    parts.push_back(folder / std::to_string(index));
-    Session(tiny(), token_files(files), {.out = parts.back(), .shard = Share{index, 2}})
-        .scan(quick());
-  }
+  const auto parts = in_two_shards(
+      folder, [&](const auto& run) { Session(tiny(), token_files(files), run).scan(quick()); });
   EXPECT_TRUE(text_of_results(merge(parts)) == text_of_results(whole));
 }
 
@@ -273,11 +266,8 @@ TEST(Session, MeasuresAModelOfTheProgramsOwn) {
   EXPECT_THROW(
       Session(own, three_texts(), {.out = folder.path(), .shard = Share{0, 2}}).scan(quick()),
       UnsupportedError);
-  std::vector<std::string> parts;
-  for (int index = 0; index < 2; ++index) {
-    parts.push_back(folder / std::to_string(index));
-    Session(tiny(), three_texts(), {.out = parts.back(), .shard = Share{index, 2}}).scan(quick());
-  }
+  const auto parts = in_two_shards(
+      folder, [](const auto& run) { Session(tiny(), three_texts(), run).scan(quick()); });
   EXPECT_THROW(Session(own, three_texts(), {.shards = parts}).scan(quick()), UnsupportedError)
       << "shards of a checkpoint are none of the program's own model";
   EXPECT_THROW(Session(own, {text_of("a text")}).scan(quick()), UsageError) << "no tokenizer";

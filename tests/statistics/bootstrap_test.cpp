@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <vector>
 
 #include "headgauge/ranks.hpp"
 #include "statistics/student.hpp"
@@ -40,9 +39,7 @@ Interval interval_of(const Values& values, double (*figure)(const Values&, std::
 TEST(Bootstrap, IsThatOfScipy) {
   // stats.bootstrap((x,), np.mean or np.var, method="percentile" or "BCa", n_resamples=1000000,
   // random_state=1).confidence_interval; of other draws, hence the tolerance.
-  BootstrapOptions options;
-  options.resamples = 100000;
-  options.kind = BootstrapKind::percentile;
+  BootstrapOptions options{.resamples = 100000, .kind = BootstrapKind::percentile};
   Interval found = interval_of(kSkewed, mean_of, options);
   EXPECT_NEAR(found.low, 0.57, 0.005);
   EXPECT_NEAR(found.high, 1.5575, 0.01);
@@ -61,8 +58,7 @@ TEST(Bootstrap, IsThatOfScipy) {
 TEST(Bootstrap, FiguresTogetherAreThoseAlone) {
   for (const BootstrapKind kind :
        {BootstrapKind::percentile, BootstrapKind::expanded, BootstrapKind::bca}) {
-    BootstrapOptions options;
-    options.kind = kind;
+    const BootstrapOptions options{.kind = kind};
     const auto together = bootstrap_intervals(
         std::ssize(kSkewed), 3,
         [](std::span<const Index> units, std::span<double> figures) {
@@ -86,19 +82,14 @@ TEST(Bootstrap, DrawsBySeedAndStreamAlone) {
   const Interval same = interval_of(kSkewed, mean_of, {});
   EXPECT_EQ(one.low, same.low);
   EXPECT_EQ(one.high, same.high);
-  BootstrapOptions other;
-  other.stream = 1;
-  EXPECT_NE(one.low, interval_of(kSkewed, mean_of, other).low);
-  other.stream = 0;
-  other.seed = 1;
-  EXPECT_NE(one.low, interval_of(kSkewed, mean_of, other).low);
+  EXPECT_NE(one.low, interval_of(kSkewed, mean_of, {.stream = 1}).low);
+  EXPECT_NE(one.low, interval_of(kSkewed, mean_of, {.seed = 1}).low);
 }
 
 TEST(Bootstrap, OfAConstantIsAPointAndOfOneUnitNothing) {
   for (const BootstrapKind kind :
        {BootstrapKind::percentile, BootstrapKind::expanded, BootstrapKind::bca}) {
-    BootstrapOptions options;
-    options.kind = kind;
+    const BootstrapOptions options{.kind = kind};
     const Interval found = interval_of(Values(5, 3), mean_of, options);
     EXPECT_EQ(found.low, 3);
     EXPECT_EQ(found.high, 3);

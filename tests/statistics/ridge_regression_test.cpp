@@ -24,7 +24,7 @@ struct Data {
       double sum = 0;
       for (int j = 0; j < coefficients; ++j) {
         row.push_back(random.uniforms(next++)[0] < 0.5 ? 1 : 0);
-        sum += row.back() * truth[static_cast<std::size_t>(j)];
+        sum += row.back() * truth[j];
       }
       std::vector<double> normal(1);
       random.normals(normal, 1'000'000 + next++);
@@ -78,7 +78,7 @@ TEST(RidgeRegression, DrawsSpreadAroundTheCoefficients) {
   const std::vector<double> centre = fit.coefficients();
   std::vector<double> sum(centre.size()), squares(centre.size());
   constexpr int kDraws = 4000;
-  std::vector<double> normals(static_cast<std::size_t>(fit.draw_size()));
+  std::vector<double> normals(fit.draw_size());
   for (int d = 0; d < kDraws; ++d) {
     RandomStream(1, RandomDomain::random_plans, static_cast<std::uint32_t>(d), 1).normals(normals);
     const std::vector<double> drawn = fit.draw(normals);

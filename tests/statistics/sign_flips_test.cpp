@@ -23,8 +23,7 @@ Matrix<double> columns(std::initializer_list<std::vector<double>> tests) {
 TEST(SignFlips, IsTheShareOfAllSigns) {
   // Of the 2^6 signs of 1, 2, 3, 4, 5, 6 those whose sum is at least 15 (all but the minus signs of
   // {}, {1}, {2}, {3}, {1, 2}) are 5.
-  SignFlipOptions options;
-  options.flips = 100000;
+  const SignFlipOptions options{.flips = 100000};
   const std::vector<double> found =
       sign_flip_tests(columns({{1, 2, -3, 4, 5, 6}}), 0, Tail::above, options);
   EXPECT_NEAR(found[0], 5.0 / 64, 3 * std::sqrt(5.0 / 64 / 100000));
@@ -36,8 +35,7 @@ TEST(SignFlips, IsTheShareOfAllSigns) {
 // Flips whose sum of ranks is the same count, though it is added up in another order: of 2^10 signs
 // of 1 to 10 those whose minus signs sum to 10 or less are 43.
 TEST(SignFlips, EqualSumsCount) {
-  SignFlipOptions options;
-  options.flips = 20000;
+  const SignFlipOptions options{.flips = 20000};
   const double p =
       sign_flip_tests(columns({{1, 2, 3, 4, 5, 6, 7, 8, 9, -10}}), 0, Tail::above, options)[0];
   EXPECT_NEAR(p, 43.0 / 1024, 3 * std::sqrt(43.0 / 1024 / 20000));
@@ -81,8 +79,7 @@ Matrix<double> wandering(World& world, Index units, Index tests, double together
 // The smallest p of all columns is one test at its level, however they move together; conservative,
 // as sums of ranks are whole numbers.
 TEST(SignFlips, FindSomethingAsOftenAsTheySay) {
-  SignFlipOptions options;
-  options.flips = 500;
+  const SignFlipOptions options{.flips = 500};
   for (const double together : {0.0, 3.0}) {
     expect_level(
         [&](World& world) {
@@ -98,9 +95,7 @@ TEST(SignFlips, FindWhatIsThere) {
   const double share = share_of_worlds([](World& world) {
     Matrix<double> values = wandering(world, 20, 3, 0);
     for (Index unit = 0; unit < 20; ++unit) values(unit, 1) += 1.5;
-    SignFlipOptions options;
-    options.flips = 200;
-    return sign_flip_tests(values, 0, Tail::above, options)[1] <= 0.05;
+    return sign_flip_tests(values, 0, Tail::above, {.flips = 200})[1] <= 0.05;
   });
   EXPECT_GT(share, 0.9);
 }

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <numbers>
-#include <vector>
 
 #include "statistics/worlds.hpp"
 

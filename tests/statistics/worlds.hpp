@@ -4,10 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cmath>
 #include <functional>
-#include <vector>
 
 #include "base/random.hpp"
 #include "headgauge/base.hpp"

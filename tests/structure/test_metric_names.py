@@ -24,7 +24,7 @@ class Cpp(unittest.TestCase):
     # titles of columns: by the files that use them so.
     OTHERS: ClassVar = {
         "loss": "make options output summary catalogue scan compare_table diff_table plan_table answers_table",
-        "distance": "registry limits converge case_line write_cases",
+        "distance": "registry limits converge read_cases write_cases",
         "separability": "registry limits converge early_warning retrieval retrieval_claims warning_claims temperature_claims",
         "sensitivity": "registry limits",
         "entropy": "retrieval_claims warning_claims table",

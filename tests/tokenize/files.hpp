@@ -6,12 +6,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <sstream>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "headgauge/base.hpp"
+#include "headgauge/tokenize.hpp"
 #include "test_data.hpp"
 
 namespace headgauge {
@@ -54,6 +54,19 @@ inline std::vector<Vector> read_vectors(const std::string& name) {
     vectors.push_back(std::move(v));
   }
   return vectors;
+}
+
+// Compares the ids of the golden texts (tests/golden/make_pre_tokenizer_golden.py: a plain
+// implementation in Python) under this name.
+inline void expect_golden(const Tokenizer& tokenizer, const std::string& name,
+                          bool with_special = true) {
+  const auto golden =
+      nlohmann::json::parse(slurp(testing::source_path("tests/golden/gguf/pre_tokenizers.json")));
+  for (std::size_t i = 0; i < golden["texts"].size(); ++i) {
+    const auto text = golden["texts"][i].get<std::string>();
+    EXPECT_EQ(tokenizer.encode(text, with_special), golden["ids"][name][i].get<Ids>())
+        << name << ": " << text;
+  }
 }
 
 class TemporaryFolder : public testing::TemporaryFolder {

@@ -1,9 +1,5 @@
 #include "tokenize/first_tokens.hpp"
 
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "files.hpp"
 #include "tokenize/text_checker.hpp"
 

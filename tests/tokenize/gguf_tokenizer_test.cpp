@@ -14,7 +14,6 @@ namespace headgauge {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 using testing::expect_error;
 using testing::MadeGguf;
 
@@ -59,27 +58,17 @@ std::string with_text(std::string bytes, const std::string& key, const std::stri
   return bytes.replace(at, 8 + from.size(), MadeGguf::string(to));
 }
 
-json golden_ids() {
-  return json::parse(slurp(testing::source_path("tests/golden/gguf/pre_tokenizers.json")));
-}
-
-// tests/golden/make_pre_tokenizer_golden.py: a plain implementation in Python.
 TEST(GgufTokenizer, CutsATextAsThePreTokenizerSays) {
   const fs::path file = vocabulary_file("gpt-2");
   SKIP_WITHOUT(file);
   const std::string bytes = slurp(file);
-  const json golden = golden_ids();
   const TemporaryFolder folder;
   for (const char* name : {"gpt-2", "smollm", "starcoder", "llama-bpe", "qwen2"}) {
     const std::string path =
         folder.write("made.gguf", with_text(bytes, "tokenizer.ggml.pre", "gpt-2", name));
     const Tokenizer tokenizer = Tokenizer::load(path);
     EXPECT_EQ(Tokenizer::kind(path), std::string("BPE (GGUF, pre-tokenizer ") + name + ")");
-    for (std::size_t i = 0; i < golden["texts"].size(); ++i) {
-      const auto text = golden["texts"][i].get<std::string>();
-      EXPECT_EQ(tokenizer.encode(text, false), golden["ids"][name][i].get<Ids>())
-          << name << ": " << text;
-    }
+    expect_golden(tokenizer, name, false);
   }
 }
 
@@ -117,11 +106,7 @@ TEST(GgufTokenizer, OfSmolLm2) {
   if (!testing::exists(file)) GTEST_SKIP() << testing::kNoSmolLm;
   const Tokenizer tokenizer = Tokenizer::load(file);
   EXPECT_EQ(tokenizer.vocabulary(), 49152);
-  const json golden = golden_ids();
-  for (std::size_t i = 0; i < golden["texts"].size(); ++i) {
-    const auto text = golden["texts"][i].get<std::string>();
-    EXPECT_EQ(tokenizer.encode(text), golden["ids"]["SmolLM2"][i].get<Ids>()) << text;
-  }
+  expect_golden(tokenizer, "SmolLM2");
   EXPECT_EQ(tokenizer.encode("<|im_start|>user"), (Ids{1, 4093}));
 }
 
@@ -262,8 +247,7 @@ TEST(GgufTokenizer, TakesAsMuchAsItsTokens) {
 
   const auto refused = [&](const std::vector<std::string>& parts) {
     const std::string large = sentence_piece(tokens, scores).bytes();
-    expect_error(ErrorKind::bad_input, parts,
-                 [&] { Tokenizer::load(folder.write("made.gguf", large)); });
+    expect_error(parts, [&] { Tokenizer::load(folder.write("made.gguf", large)); });
   };
   tokens.back() = std::string(2049, 'a');
   refused({"tokenizer.ggml.tokens", "tokens of at most 2048 bytes", "one of 2049"});

@@ -2,8 +2,6 @@
 // Error in one line.
 #include <nlohmann/json.hpp>
 #include <random>
-#include <string>
-#include <vector>
 
 #include "files.hpp"
 #include "headgauge/tokenize.hpp"
