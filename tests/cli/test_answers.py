@@ -73,7 +73,7 @@ class Scan(AnswersTest):
 
     def test_cases_beyond_the_contexts_of_training_are_counted(self) -> None:
         copy_golden("llama/llama-plain", self.folder / "llama")
-        trained = json.loads((self.folder / "llama/config.json").read_text())["max_position_embeddings"]
+        trained = self.read("llama/config.json")["max_position_embeddings"]
         self.cases("long.jsonl", "long", 2, length=trained)
         notices = self.saved("scan", "llama", "--tasks", "long.jsonl", "keys.jsonl", *QUICK, "--quiet")[0][
             "notices"
@@ -119,7 +119,7 @@ class Scan(AnswersTest):
         self.succeed("merge", "part1", "part2", "--out", "merged", "--quiet")
 
     def test_what_is_longer_than_the_context_is_left_out_by_count(self) -> None:
-        config = json.loads((self.folder / "model/config.json").read_text())
+        config = self.read("model/config.json")
         longest = config["n_positions"]
         self.cases("long.jsonl", "long", 2, length=longest)
         short = (self.folder / "keys.jsonl").read_text()

@@ -205,7 +205,7 @@ class Changes(DiffTest):
         self.scan("one", 1)
         self.scan("eight", 8)
         done = self.succeed("diff", "one", "eight", "--out", "out")
-        difference = json.loads((self.folder / "out/results.json").read_text())
+        difference = self.read("out/results.json")
         listed = {(flag["change"], flag["name"], flag["head"]) for flag in difference["flags"]}
         names = {}
         for name in ("one", "eight"):
@@ -240,7 +240,7 @@ class Overlap(DiffTest):
         self.scan("one", 1, "32,64,128")
         self.scan("four", 4, "16,32,64")
         done = self.succeed("diff", "one", "four", "--out", "out")
-        difference = json.loads((self.folder / "out/results.json").read_text())
+        difference = self.read("out/results.json")
         self.assertEqual(difference["coords"]["length"], [32, 64])
         self.assertIn("only in the old file, and left out: length 128", done.err)
         self.assertIn("only in the new file, and left out: length 16", done.err)
@@ -252,7 +252,7 @@ class Overlap(DiffTest):
         self.scan("four", 4)
         self.succeed("diff", "one", "four", "--metrics", "entropy,max_weight_by_position",
                      "--heads", "0.1-2", "--out", "out", "--quiet")  # fmt: skip
-        difference = json.loads((self.folder / "out/results.json").read_text())
+        difference = self.read("out/results.json")
         self.assertEqual(set(difference["metrics"]), {
             "entropy", "entropy_change", "max_weight_by_position", "max_weight_by_position_change",
         })  # fmt: skip

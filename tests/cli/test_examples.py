@@ -97,7 +97,7 @@ class Examples(CommandTest):
     def test_diff_keeps_none(self) -> None:
         self.scan(self.gpt2(), "--tokens", "ids.txt", "--examples", "2")
         self.succeed("diff", "out", "out", "--out", "diff", "--quiet")
-        self.assertNotIn("examples", json.loads((self.folder / "diff/results.json").read_text()))
+        self.assertNotIn("examples", self.read("diff/results.json"))
 
     def test_numbers_that_make_no_sense(self) -> None:
         model = self.gpt2()
@@ -164,4 +164,4 @@ class TokenLosses(CommandTest):
         self.write("text.txt", TEXT)
         self.compare("--text", "text.txt")
         self.succeed("diff", "out", "out", "--out", "diff", "--quiet")
-        self.assertNotIn("token_losses", json.loads((self.folder / "diff/results.json").read_text()))
+        self.assertNotIn("token_losses", self.read("diff/results.json"))

@@ -66,7 +66,7 @@ class Markup(FilesTest):
         ids = (self.folder / "ids.txt").read_bytes()
         (self.folder / "ids.txt").write_bytes(b"\xef\xbb\xbf" + ids)
         self.succeed(*self.scan, "--out", "marked")
-        marked = json.loads((self.folder / "marked/results.json").read_text())["metrics"]
+        marked = self.read("marked/results.json")["metrics"]
         self.assertEqual(marked, plain)
 
 
@@ -87,7 +87,7 @@ class TokenizerClass(FilesTest):
             self.write("classed/tokenizer_config.json", json.dumps({"tokenizer_class": name}))
             scan = ("scan", "classed", *text, "--measures", "weights", "--lengths", 32)
             self.succeed(*scan, "--out", "classed-out", "--force")
-            found = json.loads((self.folder / "classed-out/results.json").read_text())["notices"]
+            found = self.read("classed-out/results.json")["notices"]
             self.assertEqual([notice for notice in found if "tokenizer.json" in notice], expected, name)
 
 

@@ -48,7 +48,7 @@ class Plan(CommandTest):
         self.assertIn(f"At L = {length}, compared with plans that may keep as much, ", said)
         self.assertRegex(said, rf"At L = {length}, \d+ of \d+ random assignments of the same entries")
         self.assertIn(f"`headgauge scan {' '.join(self.texts[:4])} --plan out/plan.json`", said)
-        plan = json.loads((self.folder / "out/plan.json").read_text(encoding="utf-8"))
+        plan = self.read("out/plan.json")
         schema = json.loads((ROOT / "docs/plan.schema.json").read_text(encoding="utf-8"))
         for name in ("plan.json", "plan_25.json"):
             text = (self.folder / "out" / name).read_text(encoding="utf-8")
@@ -74,7 +74,7 @@ class Plan(CommandTest):
 
     def test_converge_measures_what_a_plan_leaves(self) -> None:
         self.make()
-        plan = json.loads((self.folder / "out/plan.json").read_text(encoding="utf-8"))
+        plan = self.read("out/plan.json")
         plan["heads"] = [{"layer": 0, "kv_head": 1, "pattern": "sinks:sinks=2,window=6"}]
         self.write("one.json", json.dumps(plan))
         few = ("--lengths", 96, "--replicates", 4, "--points", 3, "--measures", "weights")
@@ -87,7 +87,7 @@ class Plan(CommandTest):
 
     def test_refuses_plans_that_do_not_fit(self) -> None:
         self.make()
-        plan = json.loads((self.folder / "out/plan.json").read_text(encoding="utf-8"))
+        plan = self.read("out/plan.json")
         scan = ("scan", "model", "--tokens", "a.txt", "--plan")
         model, first = plan["model"], {"layer": 0, "kv_head": 0}
         for changes, *says in (
@@ -187,7 +187,7 @@ class Plan(CommandTest):
         (self.folder / "a.txt").rename(self.folder / odd)
         texts = [odd if name == "a.txt" else name for name in self.texts]
         self.succeed("plan", *texts, *FEW, "--out", "out", "--quiet")
-        json.loads((self.folder / "out/plan.json").read_text(encoding="utf-8"))
+        self.read("out/plan.json")
 
     def test_plans_of_another_run_are_named(self) -> None:
         done = self.succeed("plan", *self.texts, *FEW, "--curve", 0.25, "--out", "out")

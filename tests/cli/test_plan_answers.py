@@ -46,7 +46,7 @@ class PlanAnswers(CommandTest):
         self.assertIn(f"{100 * kept:.0f} % (", done.out)
         self.assertIn("not used to choose the plan", done.out)
         self.assertIn("pieces of 96 tokens have no replay of 64", done.err)
-        plan = json.loads((self.folder / "out/plan.json").read_text(encoding="utf-8"))
+        plan = self.read("out/plan.json")
         schema = json.loads((ROOT / "docs/plan.schema.json").read_text(encoding="utf-8"))
         jsonschema.validate(plan, schema)
         answers = plan["measured"]["answers"]
@@ -85,9 +85,9 @@ class PlanAnswers(CommandTest):
 
     def test_what_was_measured_for_other_documents_is_not_reused(self) -> None:
         self.succeed(*self.words, "--quiet")
-        first = json.loads((self.folder / "out/results.json").read_text(encoding="utf-8"))
+        first = self.read("out/results.json")
         self.succeed(*self.words, "--replay", 16, "--quiet")
-        again = json.loads((self.folder / "out/results.json").read_text(encoding="utf-8"))
+        again = self.read("out/results.json")
         name = "planned_change_by_document"
         self.assertNotEqual(first["metrics"][name]["values"], again["metrics"][name]["values"])
 

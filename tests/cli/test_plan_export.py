@@ -107,7 +107,7 @@ class PlanExport(ExportTest):
         )
 
     def test_a_folder_for_transformers(self) -> None:
-        plan = json.loads((self.folder / "plan.json").read_text())
+        plan = self.read("plan.json")
         plan["heads"].append({"layer": 1, "kv_head": 1, "normalizer": "uniform"})
         plan["model"]["name"] = "<b>_m_"
         plan["measured"] = {
@@ -141,7 +141,7 @@ class PlanExport(ExportTest):
         hf = self.folder / "out/hf"
         config = json.loads((hf / "config.json").read_text())
         self.assertEqual(config["headgauge_plan"], [[None, [4, 12]], [[0, 24], "mean"]])
-        before = json.loads((self.folder / "model/config.json").read_text())
+        before = self.read("model/config.json")
         changed = {"model_type", "architectures", "auto_map", "headgauge_plan"}
         self.assertEqual({key: config[key] for key in before if key not in changed},
                          {key: before[key] for key in before if key not in changed})  # fmt: skip
@@ -174,7 +174,7 @@ class PlanExport(ExportTest):
         self.assertEqual(header["__metadata__"], {"format": "pt"})
         self.assertFalse([file for file in (self.folder / "out/hf").iterdir() if file.is_symlink()])
         self.assertEqual(done.err, "")
-        self.assertEqual(json.loads((self.folder / "out/hf/generation_config.json").read_text()), {})
+        self.assertEqual(self.read("out/hf/generation_config.json"), {})
         # Generation ends at any token that ends a text or a turn.
         ids = {"bos": 1, "eos": 2, "padding": 2, "eot": 3, "eom": 3}
         fields = metadata() | {f"tokenizer.ggml.{name}_token_id": number for name, number in ids.items()}
@@ -185,7 +185,7 @@ class PlanExport(ExportTest):
             written = json.loads((self.folder / "out/hf" / name).read_text())
             self.assertEqual({key: written.get(key) for key in tokens}, tokens)
         words = fields["tokenizer.ggml.tokens"]
-        tokenizer = json.loads((self.folder / "out/hf/tokenizer_config.json").read_text())
+        tokenizer = self.read("out/hf/tokenizer_config.json")
         named = {"bos_token": words[1], "eos_token": words[2], "pad_token": words[2]}
         self.assertEqual({key: tokenizer.get(key) for key in named}, named)
         self.assertEqual((self.folder / "out/hf/chat_template.jinja").read_text(), "{{ messages }}")
@@ -194,7 +194,7 @@ class PlanExport(ExportTest):
         named = {"tokenizer.ggml.model": "llama", "tokenizer.ggml.scores": [0.0] * len(words)}
         file.write_bytes(gguf(metadata() | named))
         self.succeed("plan", "tiny.gguf", "--plan", "gguf.json", "--export", "hf", "--out", "out")
-        written = json.loads((self.folder / "out/hf/generation_config.json").read_text())
+        written = self.read("out/hf/generation_config.json")
         self.assertEqual(written, {"eos_token_id": 2, "bos_token_id": 1})
         # The weights are written all the same if there is no tokenizer.
         file.write_bytes(gguf(metadata() | {"tokenizer.ggml.model": "none"}))
@@ -239,18 +239,18 @@ class PlanExport(ExportTest):
         different = [entry(layer, head, f"window:size={20 + layer}") for layer in (0, 1) for head in (0, 1)]
         refuse(different, "layer 1: expected a window of 20 keys")
         copy_golden("llama/gemma-plain", self.folder / "gemma")
-        gemma = json.loads((self.folder / "gemma/config.json").read_text())
+        gemma = self.read("gemma/config.json")
         self.plan(name="gemma.json", changes=[], family="gemma", layers=gemma["num_hidden_layers"],
                   heads=gemma["num_attention_heads"], kv_heads=gemma["num_key_value_heads"])  # fmt: skip
         call = ("plan", "gemma", "--plan", "gemma.json", "--export", "hf-layers", "--out", "out")
         self.refuse(UNSUPPORTED, *call, says="one of llama, mistral, qwen2, qwen3, found gemma")
-        config = json.loads((self.folder / "model/config.json").read_text())
+        config = self.read("model/config.json")
         config |= {"attention_bias": None, "mlp_bias": None, "head_dim": None}
         del config["max_position_embeddings"]
         (self.folder / "model/config.json").write_text(json.dumps(config))
         self.plan(name="none.json", changes=[])
         self.succeed("plan", "model", "--plan", "none.json", "--export", "hf-layers", "--out", "nulls")
-        written = json.loads((self.folder / "nulls/hf-layers/config.json").read_text())
+        written = self.read("nulls/hf-layers/config.json")
         self.assertEqual(written["max_position_embeddings"], 2048)
         self.assertEqual(written["head_dim"], config["hidden_size"] // 6)
         copy_golden("llama/llama-biases", self.folder / "biases")
@@ -263,19 +263,19 @@ class PlanExport(ExportTest):
         search = ("plan", "model", "--tokens", "a.txt", "--confirm", "b.txt", "--lengths", "128",
                   "--random-plans", "1", "--memory", "0.6", "--curve", "0.6", "--out", "out")  # fmt: skip
         self.succeed(*search, "--export", "hf-layers")
-        plan = json.loads((self.folder / "out/plan.json").read_text())
+        plan = self.read("out/plan.json")
         self.assertTrue(plan["heads"])
         for head in plan["heads"]:
             self.assertEqual(head["pattern"], "window:size=16")
         by_layer = [sorted(head["kv_head"] for head in plan["heads"] if head["layer"] == layer)
                     for layer in (0, 1)]  # fmt: skip
         self.assertIn(by_layer, ([[0, 1], []], [[], [0, 1]], [[0, 1], [0, 1]]))
-        config = json.loads((self.folder / "out/hf-layers/config.json").read_text())
+        config = self.read("out/hf-layers/config.json")
         self.assertEqual(config["sliding_window"], 16)
         self.assertEqual(
             config["layer_types"], ["sliding_attention" if heads else "full_attention" for heads in by_layer]
         )
-        results = json.loads((self.folder / "out/results.json").read_text())
+        results = self.read("out/results.json")
         self.assertIs(results["settings"]["whole_layers"], True)
         self.refuse(USAGE, *search[:-5], "0.05", "--curve", "0.05", "--out", "small", "--export", "hf-layers",
                     says="the smallest choice in all layers")  # fmt: skip
@@ -283,7 +283,7 @@ class PlanExport(ExportTest):
         self.succeed(
             *search[:-4], "--pattern", "window:size=64", "--out", "out", "--force", "--export", "hf-layers"
         )
-        results = json.loads((self.folder / "out/results.json").read_text())
+        results = self.read("out/results.json")
         self.assertEqual(results["coords"]["budget"], ["60 %", "75 %", "50 %"])
         two = ("--pattern", "window:size=16,window:size=32")
         self.refuse(USAGE, *search, "--export", "hf-layers", *two, says="one size of window for all layers")
@@ -294,7 +294,7 @@ class PlanExport(ExportTest):
         # Any patterns, where no export limits them.
         whole = ("--whole-layers", "true", "--pattern", "sinks:sinks=2,window=30,window:size=9")
         self.succeed(*search, "--force", *whole)
-        plan = json.loads((self.folder / "out/plan.json").read_text())
+        plan = self.read("out/plan.json")
         entries = {(head["layer"], head["kv_head"]): head.get("pattern") for head in plan["heads"]}
         for layer in (0, 1):
             self.assertEqual(entries.get((layer, 0)), entries.get((layer, 1)))
@@ -303,7 +303,7 @@ class PlanExport(ExportTest):
         copy_golden("llama/llama-sharded", self.folder / "sharded")
         (self.folder / "model/tokenizer.json").write_text("{}")
         self.succeed(*EXISTING, "hf", "--out", "out")
-        config = json.loads((self.folder / "sharded/config.json").read_text())
+        config = self.read("sharded/config.json")
         self.plan(name="sharded.json", layers=config["num_hidden_layers"],
                   heads=config["num_attention_heads"], kv_heads=config["num_key_value_heads"])  # fmt: skip
         self.succeed("plan", "sharded", "--plan", "sharded.json", "--export", "hf", "--out", "out")
@@ -368,13 +368,13 @@ class PlanExport(ExportTest):
         done = self.succeed(*search, "hf", "--pattern", "sinks:sinks=1,window=7")
         for name in ("out/plan.json", "out/hf/plan.json"):
             self.assertIn(name, done.out)
-        kinds = json.loads((self.folder / "out/hf/config.json").read_text())["headgauge_plan"]
-        plan = json.loads((self.folder / "out/plan.json").read_text())
+        kinds = self.read("out/hf/config.json")["headgauge_plan"]
+        plan = self.read("out/plan.json")
         self.assertTrue(plan["heads"])
         for head in plan["heads"]:
             kind = kinds[head["layer"]][head["kv_head"]]
             said = "uniform" if kind == "mean" else "sinks:sinks={},window={}".format(*kind)
             self.assertEqual(head.get("normalizer") or head["pattern"], said)
         self.assertEqual(sum(kind is not None for layer in kinds for kind in layer), len(plan["heads"]))
-        results = json.loads((self.folder / "out/results.json").read_text())
+        results = self.read("out/results.json")
         self.assertEqual(results["settings"]["export"], ["hf"])

@@ -211,7 +211,7 @@ class Limits(CommandTest):
         self.assertTrue((self.folder / "again/report.html").exists())
 
         # A scan with its settings has all but the pieces of the text and the other temperatures.
-        settings = json.loads((self.folder / "whole/results.json").read_text("utf-8"))["settings"]
+        settings = self.read("whole/results.json")["settings"]
         lists = [
             (f"--{name.replace('_', '-')}", ",".join(map(str, settings[name])))
             for name in ("top_n", "top_share")
