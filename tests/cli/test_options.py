@@ -4,7 +4,6 @@ tests/agreement compares scans with the default options; here it is every option
 small that each takes a second.
 """
 
-import json
 import random
 
 from tests.agreement.program import comparison
