@@ -26,6 +26,12 @@ class ExportTest(CommandTest):
         plan = {"schema": "headgauge.plan/1", "model": described | model, "context": 64, "heads": changes}
         self.write(name, json.dumps(plan))
 
+    def of(self, model: str) -> dict[str, int | str]:
+        """What a plan says of its model."""
+        config = self.read(f"{model}/config.json")
+        parts = {"layers": "hidden_layers", "heads": "attention_heads", "kv_heads": "key_value_heads"}
+        return {"family": config["model_type"], **{k: config[f"num_{part}"] for k, part in parts.items()}}
+
     def write_texts(self, seed: int, tokens: int) -> None:
         draw = random.Random(seed)
         for name in ("a.txt", "b.txt"):
@@ -62,66 +68,32 @@ class PlanExport(ExportTest):
         self.assertEqual(before, {path: path.read_bytes() for path in before})
 
     def test_what_is_refused(self) -> None:
-        self.refuse(
-            USAGE, *EXISTING, "hf,vllm", "--out", "out", says=("--export", "one of hf, hf-layers,", '"vllm"')
-        )
-        for folder in ("hf=served", "./served"):
-            self.refuse(
-                USAGE,
-                *EXISTING,
-                folder,
-                "--out",
-                "out",
-                says=(f'"{folder}"', "formats alone; --out is the folder"),
-            )
-        self.refuse(USAGE, *EXISTING, "hf", says="no --out")
-        self.refuse(USAGE, *EXISTING[:-1], "--out", "out", says="--export too")
-        self.refuse(USAGE, *EXISTING, "hf", "--out", "out", "--json", says="--json")
-        self.refuse(
-            USAGE, *EXISTING, "hf", "--out", "out", "--text", "plan.json", says="--tokens or --confirm"
-        )
         self.plan(name="other.json", layers=3)
-        self.refuse(
-            BAD_INPUT,
-            "plan",
-            "model",
-            "--plan",
-            "other.json",
-            "--export",
-            "hf",
-            "--out",
-            "out",
-            says=("other.json", "layers"),
-        )
-        self.refuse(
-            BAD_INPUT,
-            "plan",
-            "model",
-            "--plan",
-            "model/config.json",
-            "--export",
-            "hf",
-            "--out",
-            "out",
-            says="a plan",
+        alone = "formats alone; --out is the folder"
+        self.refuse_each(
+            (USAGE, "plan.json --export hf,vllm --out out", "--export", "one of hf, hf-layers,", '"vllm"'),
+            (USAGE, "plan.json --export hf=served --out out", '"hf=served"', alone),
+            (USAGE, "plan.json --export ./served --out out", '"./served"', alone),
+            (USAGE, "plan.json --export hf", "no --out"),
+            (USAGE, "plan.json --out out", "--export too"),
+            (USAGE, "plan.json --export hf --out out --json", "--json"),
+            (USAGE, "plan.json --export hf --out out --text plan.json", "--tokens or --confirm"),
+            (BAD_INPUT, "other.json --export hf --out out", "other.json", "layers"),
+            (BAD_INPUT, "model/config.json --export hf --out out", "a plan"),
+            base=EXISTING[:3],
         )
 
     def test_a_folder_for_transformers(self) -> None:
         plan = self.read("plan.json")
         plan["heads"].append({"layer": 1, "kv_head": 1, "normalizer": "uniform"})
         plan["model"]["name"] = "<b>_m_"
-        plan["measured"] = {
-            "cache_share": 0.5,
-            "loss_change": 0.0125,
-            "low": 0.01,
-            "high": 0.015,
-            "replay_change": "none",
-            "answers": {
-                "keys": {"kept": 0.75, "kept_low": 0.5, "kept_high": 0.9, "change": 0.1},
-                "odd": 3,
-                "t |\n\n# a [heading](x) <img src=x>\x1b[2J": {"kept": 0.75},
-            },
+        answers = {
+            "keys": {"kept": 0.75, "kept_low": 0.5, "kept_high": 0.9, "change": 0.1},
+            "odd": 3,
+            "t |\n\n# a [heading](x) <img src=x>\x1b[2J": {"kept": 0.75},
         }
+        change = {"loss_change": 0.0125, "low": 0.01, "high": 0.015, "replay_change": "none"}
+        plan["measured"] = {"cache_share": 0.5, **change, "answers": answers}
         self.write("plan.json", json.dumps(plan))
         of_model = ("model.safetensors", "tokenizer.json", "LICENSE.txt", "chat_template.jinja",
                     "licence", "Copying.LESSER", "NOTICE.md", "additional_chat_templates")  # fmt: skip
@@ -167,7 +139,8 @@ class PlanExport(ExportTest):
         file.write_bytes(gguf(metadata()))
         sizes = {"layers": 1, "heads": 2, "kv_heads": 2}
         self.write("gguf.json", json.dumps({"schema": "headgauge.plan/1", "model": sizes, "heads": []}))
-        done = self.succeed("plan", "tiny.gguf", "--plan", "gguf.json", "--export", "hf", "--out", "out")
+        call = ("plan", "tiny.gguf", "--plan", "gguf.json", "--export", "hf", "--out", "out")
+        done = self.succeed(*call)
         self.assertIn("out/hf/model.safetensors", done.out)
         header, _ = read_weights(self.folder / "out/hf/model.safetensors")
         self.assertEqual(header["model.layers.0.self_attn.q_proj.weight"]["shape"], [32, 32])
@@ -179,7 +152,7 @@ class PlanExport(ExportTest):
         ids = {"bos": 1, "eos": 2, "padding": 2, "eot": 3, "eom": 3}
         fields = metadata() | {f"tokenizer.ggml.{name}_token_id": number for name, number in ids.items()}
         file.write_bytes(gguf(fields | {"tokenizer.chat_template": "{{ messages }}"}))
-        self.succeed("plan", "tiny.gguf", "--plan", "gguf.json", "--export", "hf", "--out", "out")
+        self.succeed(*call)
         tokens = {"eos_token_id": [2, 3], "bos_token_id": 1, "pad_token_id": 2}
         for name in ("config.json", "generation_config.json"):
             written = json.loads((self.folder / "out/hf" / name).read_text())
@@ -193,18 +166,17 @@ class PlanExport(ExportTest):
         # SentencePiece has ids of its own where the file is silent, as for the tokenizer.
         named = {"tokenizer.ggml.model": "llama", "tokenizer.ggml.scores": [0.0] * len(words)}
         file.write_bytes(gguf(metadata() | named))
-        self.succeed("plan", "tiny.gguf", "--plan", "gguf.json", "--export", "hf", "--out", "out")
+        self.succeed(*call)
         written = self.read("out/hf/generation_config.json")
         self.assertEqual(written, {"eos_token_id": 2, "bos_token_id": 1})
         # The weights are written all the same if there is no tokenizer.
         file.write_bytes(gguf(metadata() | {"tokenizer.ggml.model": "none"}))
-        done = self.succeed("plan", "tiny.gguf", "--plan", "gguf.json", "--export", "hf", "--out", "out")
+        done = self.succeed(*call)
         self.assertIn("no tokenizer is written: tiny.gguf", done.err)
         # Nothing of it is left for another model.
         self.succeed(*EXISTING, "hf", "--out", "out")
         self.assertFalse((self.folder / "out/hf/generation_config.json").exists())
         file.write_bytes(gguf(metadata() | {"tokenizer.ggml.eos_token_id": 4_000_000_000}))
-        call = ("plan", "tiny.gguf", "--plan", "gguf.json", "--export", "hf", "--out", "out")
         self.refuse(BAD_INPUT, *call, says="tokenizer.ggml.eos_token_id")
 
     def test_whole_layers_without_code(self) -> None:
@@ -239,9 +211,7 @@ class PlanExport(ExportTest):
         different = [entry(layer, head, f"window:size={20 + layer}") for layer in (0, 1) for head in (0, 1)]
         refuse(different, "layer 1: expected a window of 20 keys")
         copy_golden("llama/gemma-plain", self.folder / "gemma")
-        gemma = self.read("gemma/config.json")
-        self.plan(name="gemma.json", changes=[], family="gemma", layers=gemma["num_hidden_layers"],
-                  heads=gemma["num_attention_heads"], kv_heads=gemma["num_key_value_heads"])  # fmt: skip
+        self.plan(name="gemma.json", changes=[], **self.of("gemma"))
         call = ("plan", "gemma", "--plan", "gemma.json", "--export", "hf-layers", "--out", "out")
         self.refuse(UNSUPPORTED, *call, says="one of llama, mistral, qwen2, qwen3, found gemma")
         config = self.read("model/config.json")
@@ -303,9 +273,7 @@ class PlanExport(ExportTest):
         copy_golden("llama/llama-sharded", self.folder / "sharded")
         (self.folder / "model/tokenizer.json").write_text("{}")
         self.succeed(*EXISTING, "hf", "--out", "out")
-        config = self.read("sharded/config.json")
-        self.plan(name="sharded.json", layers=config["num_hidden_layers"],
-                  heads=config["num_attention_heads"], kv_heads=config["num_key_value_heads"])  # fmt: skip
+        self.plan(name="sharded.json", **self.of("sharded"))
         self.succeed("plan", "sharded", "--plan", "sharded.json", "--export", "hf", "--out", "out")
         linked = {file.name for file in (self.folder / "out/hf").iterdir() if file.is_symlink()}
         given = {file.name for file in (self.folder / "sharded").iterdir()} - {"config.json"}
@@ -313,14 +281,9 @@ class PlanExport(ExportTest):
         # A file of weights gets the name that transformers reads.
         (self.folder / "model/model.safetensors").rename(self.folder / "model/mine.safetensors")
         self.succeed("plan", "model/mine.safetensors", *EXISTING[2:], "hf", "--out", "out")
-        self.assertTrue(
-            (self.folder / "out/hf/model.safetensors").samefile(self.folder / "model/mine.safetensors")
-        )
+        linked = self.folder / "out/hf/model.safetensors"
+        self.assertTrue(linked.samefile(self.folder / "model/mine.safetensors"))
         self.assertFalse((self.folder / "out/hf/mine.safetensors").exists())
-
-    def test_the_folder_of_the_model_is_not_written_to(self) -> None:
-        (self.folder / "model").rename(self.folder / "hf")
-        self.refuse(USAGE, "plan", "hf", *EXISTING[2:], "hf", "--out", ".", says="apart from what is read")
 
     def test_models_that_the_folder_cannot_serve(self) -> None:
         for name, heads, says in (
@@ -329,15 +292,7 @@ class PlanExport(ExportTest):
         ):
             with self.subTest(name):
                 copy_golden(f"llama/{name}", self.folder / name)
-                config = json.loads((self.folder / name / "config.json").read_text())
-                sizes = {
-                    "layers": config["num_hidden_layers"],
-                    "heads": config["num_attention_heads"],
-                    "kv_heads": config["num_key_value_heads"],
-                }
-                self.write(
-                    "one.json", json.dumps({"schema": "headgauge.plan/1", "model": sizes, "heads": heads})
-                )
+                self.plan(name="one.json", changes=heads, **self.of(name))
                 call = ("plan", name, "--plan", "one.json", "--export", "hf", "--out", "none")
                 self.refuse(UNSUPPORTED, *call, says=says)
                 self.assertFalse((self.folder / "none").exists())
@@ -358,12 +313,8 @@ class PlanExport(ExportTest):
 
     def test_beside_a_search(self) -> None:
         self.write_texts(3, 256)
-        search = (
-            *(
-                "plan model --tokens a.txt --confirm b.txt --lengths 64 --curve 0.5 --random-plans 1 --out "
-                "out --export"
-            ).split(),
-        )
+        texts = "plan model --tokens a.txt --confirm b.txt --lengths 64"
+        search = [*texts.split(), *"--curve 0.5 --random-plans 1 --out out --export".split()]
         self.refuse(USAGE, *search, "hf", "--pattern", "topk:k=3", says=("--pattern", "topk:k=3"))
         done = self.succeed(*search, "hf", "--pattern", "sinks:sinks=1,window=7")
         for name in ("out/plan.json", "out/hf/plan.json"):
