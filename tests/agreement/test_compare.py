@@ -34,18 +34,8 @@ class CompareAgreement(unittest.TestCase):
         cls.heads = [(layer, head) for layer in range(config.layers) for head in range(config.heads)]
 
     def compare(self, *options: str) -> dict:
-        headgauge(
-            "compare",
-            DEMO,
-            "--tokens",
-            self.ids,
-            "--lengths",
-            ",".join(map(str, LENGTHS)),
-            *"--measures weights --quiet --out".split(),
-            self.folder / "out",
-            "--force",
-            *options,
-        )
+        few = ("--lengths", ",".join(map(str, LENGTHS)), "--measures", "weights", "--quiet", "--force")
+        headgauge("compare", DEMO, "--tokens", self.ids, *few, "--out", self.folder / "out", *options)
         return validate(self.folder / "out/results.json")
 
     def near(self, found: float, expected: float, tolerance: float, what: str) -> None:
@@ -88,12 +78,9 @@ class CompareAgreement(unittest.TestCase):
         for layer, head in self.heads:
             for place, length in enumerate(LENGTHS):
                 found = results["metrics"]["output_change"]["values"][layer][head][index][place]
-                self.near(
-                    found,
-                    float(np.nanmean(changes[layer][head, :length])),
-                    OUTPUT,
-                    f"{what}: output_change of {layer}.{head} at {length}",
-                )
+                expected = float(np.nanmean(changes[layer][head, :length]))
+                label = f"{what}: output_change of {layer}.{head} at {length}"
+                self.near(found, expected, OUTPUT, label)
 
     @staticmethod
     def cell(results: dict, *at: int) -> dict:
@@ -112,25 +99,20 @@ class CompareAgreement(unittest.TestCase):
         for place, spec in enumerate(SPECS):
             intervention = Intervention(normalizer=make_normalizer(spec))
             with self.subTest(spec):
-                self.check_losses(
-                    self.cell(results, place + 1), dict.fromkeys(self.heads, intervention), spec
-                )
+                changed = dict.fromkeys(self.heads, intervention)
+                self.check_losses(self.cell(results, place + 1), changed, spec)
                 self.check_outputs(results, place + 1, intervention, spec)
 
     def test_one_head_at_a_time(self) -> None:
         normalizers = ["ssmax:s=0.6", "sparsemax"]
-        results = self.compare(
-            "--normalizer", ",".join(normalizers), "--each", "head", "--heads", "1.3,1.5,4.*"
-        )
+        few = ("--each", "head", "--heads", "1.3,1.5,4.*")
+        results = self.compare("--normalizer", ",".join(normalizers), *few)
         chosen = [(1, 3), (1, 5), *(at for at in self.heads if at[0] == 4)]
         for layer, head in chosen:
             for place, spec in enumerate(normalizers):
-                intervention = Intervention(normalizer=make_normalizer(spec))
-                self.check_losses(
-                    self.cell(results, layer, head, place + 1),
-                    {(layer, head): intervention},
-                    f"{spec} in {layer}.{head}",
-                )
+                changed = {(layer, head): Intervention(normalizer=make_normalizer(spec))}
+                cell = self.cell(results, layer, head, place + 1)
+                self.check_losses(cell, changed, f"{spec} in {layer}.{head}")
         for layer, head in set(self.heads) - set(chosen):
             self.assertEqual(self.cell(results, layer, head, 1)["kl"][0], [None, None])
 
@@ -147,13 +129,12 @@ class CompareAgreement(unittest.TestCase):
         self.check_outputs(results, 1, intervention, "sinks")
         layers = range(self.reference.model.config.layers)
         kept_mass = [self.reference.kept_masses(layer, intervention) for layer in layers]
-        for layer, head in self.heads:
-            for place, length in enumerate(LENGTHS):
-                found = results["metrics"]["kept_mass"]["values"][layer][head][1][place]
-                expected = float(kept_mass[layer][head, :length].mean())
-                self.near(found, expected, 1e-5, "kept_mass")
         losing = self.reference.losing_keys(0, intervention)
         for layer, head in self.heads:
             for place, length in enumerate(LENGTHS):
-                found = results["metrics"]["queries_losing_keys"]["values"][layer][head][1][place]
-                self.near(found, float(losing[head, :length].mean()), 1e-12, "queries_losing_keys")
+                for name, rows, tolerance in (
+                    ("kept_mass", kept_mass[layer][head], 1e-5),
+                    ("queries_losing_keys", losing[head], 1e-12),
+                ):
+                    found = results["metrics"][name]["values"][layer][head][1][place]
+                    self.near(found, float(rows[:length].mean()), tolerance, name)

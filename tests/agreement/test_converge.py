@@ -37,6 +37,10 @@ SERVED, RECENT = 1, 1  # the tolerance and the sampler that a cache is cut by
 EXACT, ERROR, RATE = 2e-5, 2e-4, 2e-4
 
 
+def heads_of(config) -> list[tuple[int, int]]:
+    return [(layer, head) for layer in range(config.layers) for head in range(config.heads)]
+
+
 class ConvergeTest(unittest.TestCase):
     """`results` of what `head` has of `heads`."""
 
@@ -63,7 +67,8 @@ class ConvergeTest(unittest.TestCase):
         return validate(cls.folder / "out/results.json")
 
     def head(self, layer: int, head: int) -> Head:
-        raise NotImplementedError
+        of = self.trace.layers[layer]
+        return Head(of.queries[head], of.keys[head], of.values[head], self.model.config.scale(layer))
 
     @staticmethod
     def cells(results: dict, name: str, layer: int, head: int, part: str = "values") -> np.ndarray:
@@ -78,24 +83,16 @@ class ConvergeTest(unittest.TestCase):
         spread, scale = spread_of(queries, keys), self.head(layer, head).scale
         self.near(self.cells(self.results, "horizon_paper", layer, head), spread, EXACT, what)
         self.near(self.cells(self.results, "horizon", layer, head), scale * spread, EXACT, what)
-        self.near(
-            self.cells(self.results, "rate_predicted", layer, head),
-            predicted_rate(scale * spread),
-            EXACT,
-            what,
-        )
+        found = self.cells(self.results, "rate_predicted", layer, head)
+        self.near(found, predicted_rate(scale * spread), EXACT, what)
 
     def check_printed_horizon(
         self, layer: int, head: int, inputs: np.ndarray, query_weights: np.ndarray, key_weights: np.ndarray
     ) -> None:
         """From the weights, over what enters the projections; what is left is the 1e-6 I."""
         printed = horizon_of_weights(inputs, query_weights, key_weights)
-        self.near(
-            self.cells(self.results, "horizon_paper", layer, head),
-            printed,
-            1e-4,
-            f"head {layer}.{head}, from its weights",
-        )
+        found = self.cells(self.results, "horizon_paper", layer, head)
+        self.near(found, printed, 1e-4, f"head {layer}.{head}, from its weights")
 
     def check_curves(
         self, results: dict, normalizer: str, heads: list[tuple[int, int]], replicates: int
@@ -106,14 +103,12 @@ class ConvergeTest(unittest.TestCase):
             for kind, curve in zip(("mean", "covariance"), curves, strict=True):
                 what = f"{normalizer}: {kind} of head {layer}.{head}"
                 error = curve.deviation / math.sqrt(replicates)
-                name = f"error_{kind}"
-                self.near(self.cells(results, name, layer, head), curve.relative, ERROR, what)
-                self.near(
-                    self.cells(results, name, layer, head, "stderr"), error / curve.unit, 10 * ERROR, what
-                )
-                name = f"error_{kind}_absolute"
-                self.near(self.cells(results, name, layer, head), curve.absolute, ERROR, what)
-                self.near(self.cells(results, name, layer, head, "stderr"), error, 10 * ERROR, what)
+                for name, values, errors in (
+                    (f"error_{kind}", curve.relative, error / curve.unit),
+                    (f"error_{kind}_absolute", curve.absolute, error),
+                ):
+                    self.near(self.cells(results, name, layer, head), values, ERROR, what)
+                    self.near(self.cells(results, name, layer, head, "stderr"), errors, 10 * ERROR, what)
                 rate, deviation = fitted_rate(grid, curve, replicates)
                 name = f"rate_{kind}"
                 found = self.cells(results, name, layer, head)
@@ -135,11 +130,8 @@ class ConvergeTest(unittest.TestCase):
                 for s, sampler in enumerate(SAMPLERS):
                     exact = own.exact(sampler, tolerance)
                     # Rounded up; where float32 puts an exact one on the other side it is one off.
-                    self.assertIn(
-                        found[t][s],
-                        {math.ceil(exact * (1 - 1e-4)), math.ceil(exact * (1 + 1e-4))},
-                        f"{what}: {sampler} within {tolerance}, {exact}",
-                    )
+                    near = {math.ceil(exact * (1 - 1e-4)), math.ceil(exact * (1 + 1e-4))}
+                    self.assertIn(found[t][s], near, f"{what}: {sampler} within {tolerance}, {exact}")
             if normalizer in ("softmax", "softcap:c=2"):
                 self.near(self.cells(results, "error_constant", layer, head), own.constant, ERROR, what)
             else:
@@ -164,9 +156,8 @@ class ConvergeTest(unittest.TestCase):
             of_heads = [needed[layer, h][SERVED][RECENT] for at, h in self.heads if at == layer]
             kept = np.reshape(of_heads, (-1, self.group)).max(axis=1)
             expected = cache_bytes(kept.tolist(), head_width, element, length)
-            self.near(
-                metrics["cache_bytes_by_layer"]["values"][layer], expected, 1e-12, f"cache of layer {layer}"
-            )
+            found = metrics["cache_bytes_by_layer"]["values"][layer]
+            self.near(found, expected, 1e-12, f"cache of layer {layer}")
             totals += expected
         self.near(metrics["cache_bytes"]["values"], totals, 1e-12, "cache")
 
@@ -179,15 +170,7 @@ class DemoModel(ConvergeTest):
         cls.model = Model(DEMO)
         cls.trace = cls.model.forward(ids)
         cls.results = cls.converge(DEMO, "--tokens", cls.ids, "--replicates", REPLICATES, "--draws", DRAWS)
-        cls.heads = [
-            (layer, head)
-            for layer in range(cls.model.config.layers)
-            for head in range(cls.model.config.heads)
-        ]
-
-    def head(self, layer: int, head: int) -> Head:
-        of = self.trace.layers[layer]
-        return Head(of.queries[head], of.keys[head], of.values[head], self.model.config.scale(layer))
+        cls.heads = heads_of(cls.model.config)
 
     def test_horizons(self) -> None:
         d = self.model.config.head_width
@@ -225,14 +208,8 @@ class DemoModel(ConvergeTest):
             self.near(found, np.mean(sizes), ERROR, f"head {layer}.{head}")
 
     def check_normalizer(self, normalizer: str) -> None:
-        results = self.converge(
-            DEMO,
-            "--tokens",
-            self.ids,
-            "--normalizer",
-            normalizer,
-            *"--layers 3 --heads 3.1,3.4 --measures weights --replicates 3 --draws 2 --points 5".split(),
-        )
+        few = "--layers 3 --heads 3.1,3.4 --measures weights --replicates 3 --draws 2 --points 5"
+        results = self.converge(DEMO, "--tokens", self.ids, "--normalizer", normalizer, *few.split())
         chosen = [(3, 1), (3, 4)]
         self.check_curves(results, normalizer, chosen, 3)
         self.check_budgets(results, normalizer, chosen, 2)
@@ -258,24 +235,11 @@ class RotaryPositionsAndGroupedHeads(ConvergeTest):
         ids = cls.write_ids(LLAMA, cls.LENGTH)
         cls.model = LlamaModel(LLAMA)
         cls.trace = cls.model.forward(ids)
-        cls.results = cls.converge(
-            LLAMA,
-            "--tokens",
-            cls.ids,
-            "--measures",
-            "weights",
-            "--replicates",
-            cls.REPLICATES,
-            "--draws",
-            cls.DRAWS,
-        )
+        few = ("--measures", "weights", "--replicates", cls.REPLICATES, "--draws", cls.DRAWS)
+        cls.results = cls.converge(LLAMA, "--tokens", cls.ids, *few)
         config = cls.model.config
-        cls.heads = [(layer, head) for layer in range(config.layers) for head in range(config.heads)]
+        cls.heads = heads_of(config)
         cls.group = config.heads // config.kv_heads
-
-    def head(self, layer: int, head: int) -> Head:
-        of = self.trace.layers[layer]
-        return Head(of.queries[head], of.keys[head], of.values[head], self.model.config.scale(layer))
 
     def test_horizons(self) -> None:
         d = self.model.config.head_width
@@ -354,13 +318,8 @@ class BidirectionalDump(ConvergeTest):
         self.check_curves(self.results, "softmax", self.heads, self.REPLICATES)
 
     def test_a_normalizer_that_is_not_pointwise(self) -> None:
-        results = self.converge(
-            self.path,
-            *(
-                "--normalizer entmax:alpha=1.5 --heads 1.1,1.2 --layers 1 --measures weights --replicates 3 "
-                "--draws 2"
-            ).split(),
-        )
+        few = "--heads 1.1,1.2 --layers 1 --measures weights --replicates 3 --draws 2"
+        results = self.converge(self.path, "--normalizer", "entmax:alpha=1.5", *few.split())
         self.check_curves(results, "entmax:alpha=1.5", [(1, 1), (1, 2)], 3)
         self.check_budgets(results, "entmax:alpha=1.5", [(1, 1), (1, 2)], 2)
 

@@ -32,9 +32,8 @@ class Examples(unittest.TestCase):
             paths.append(self.folder / f"{number}.ids")
             paths[-1].write_text(" ".join(map(str, ids)))
         asked = ["--lengths", str(length), "--measures", "weights", "--examples", str(COUNT)]
-        headgauge(
-            "scan", model, "--tokens", *paths, *asked, *options, "--out", self.folder, "--force", "--quiet"
-        )
+        out = ("--out", self.folder, "--force", "--quiet")
+        headgauge("scan", model, "--tokens", *paths, *asked, *options, *out)
         return validate(self.folder / "results.json")
 
     def weights_of(
@@ -154,30 +153,16 @@ class Examples(unittest.TestCase):
 
     def plan(self, model: Path) -> Path:
         """A plan that gives head 0.1 a window and leaves the others as they are."""
-        headgauge(
-            "scan",
-            model,
-            "--tokens",
-            self.ids(model),
-            *"--lengths 32 --measures weights --out".split(),
-            self.folder,
-            "--quiet",
-        )
+        few = ("--lengths", 32, "--measures", "weights", "--quiet")
+        headgauge("scan", model, "--tokens", self.ids(model), *few, "--out", self.folder)
         facts = json.loads((self.folder / "results.json").read_text())["model"]
         keys = ("config_sha256", "weights_sha256", "name", "layers", "heads", "kv_heads")
         heads = [{"layer": layer, "kv_head": head} for layer in range(6) for head in range(6)]
         heads[1]["pattern"] = "window:size=24"
+        described = {key: facts[key] for key in keys}
+        plan = {"schema": "headgauge.plan/1", "model": described, "context": 160, "heads": heads}
         path = self.folder / "plan.json"
-        path.write_text(
-            json.dumps(
-                {
-                    "schema": "headgauge.plan/1",
-                    "model": {k: facts[k] for k in keys},
-                    "context": 160,
-                    "heads": heads,
-                }
-            )
-        )
+        path.write_text(json.dumps(plan))
         return path
 
     def ids(self, model: Path) -> Path:

@@ -1,6 +1,7 @@
 """Checkpoints for the tests: copies of golden ones, and damaged or made ones."""
 
 import json
+import math
 import random
 import shutil
 import struct
@@ -61,8 +62,15 @@ def make_gpt2(
     return folder
 
 
-def make_dump(path: Path, layers: int, heads: int, length: int, width: int, **extra) -> Path:
-    """A dump of random queries and keys; `extra` are more tensors, as name -> (shape, values)."""
+def draws(*shape: int, seed: int = 3) -> tuple[list[int], list[float]]:
+    """A tensor of random numbers, as make_dump() takes it."""
+    draw = random.Random(seed)
+    return list(shape), [draw.gauss(0, 1) for _ in range(math.prod(shape))]
+
+
+def make_dump(path: Path, layers: int, heads: int, length: int, width: int, metadata=(), **extra) -> Path:
+    """A dump of random queries and keys, with more metadata than it needs; `extra` are more tensors, as
+    name -> (shape, values)."""
     draw = random.Random(2)
     tensors: dict[str, tuple[list[int], list[float]]] = {}
     for layer in range(layers):
@@ -70,7 +78,7 @@ def make_dump(path: Path, layers: int, heads: int, length: int, width: int, **ex
             values = [draw.gauss(0, 1) for _ in range(heads * length * width)]
             tensors[f"layers.{layer}.{part}"] = ([heads, length, width], values)
     tensors |= extra
-    header: Header = {"__metadata__": {"format": "headgauge.dump/1", "causal": "true"}}
+    header: Header = {"__metadata__": {"format": "headgauge.dump/1", "causal": "true", **dict(metadata)}}
     data = array("f")
     for name, (shape, values) in tensors.items():
         offsets = [4 * len(data), 4 * (len(data) + len(values))]

@@ -1,5 +1,6 @@
 """Runs headgauge as a user would: HEADGAUGE_BINARY, or the release build."""
 
+import json
 import os
 import resource
 import shutil
@@ -63,6 +64,15 @@ def files_in(folder: Path) -> dict[str, tuple[int, bool]]:
     }
 
 
+def flat(part: object) -> list:
+    """The cells of a metric."""
+    return [cell for item in part for cell in flat(item)] if isinstance(part, list) else [part]
+
+
+def defined(part: object) -> list[float]:
+    return [cell for cell in flat(part) if cell is not None]
+
+
 class CommandTest(unittest.TestCase):
     """Tests with a folder of their own, in which the commands run."""
 
@@ -92,6 +102,10 @@ class CommandTest(unittest.TestCase):
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         self.written[path] = path.read_bytes()
         return path
+
+    def read(self, name: str) -> dict:
+        """A JSON file in the folder."""
+        return json.loads((self.folder / name).read_text("utf-8"))
 
     def ids(self, count: int, vocabulary: int = 41, name: str = "ids.txt") -> Path:
         """A file of token ids that do not repeat with a short period."""

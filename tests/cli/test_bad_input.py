@@ -33,24 +33,12 @@ class Readers(BadInputTest):
         env = environment(HF_HUB_CACHE="/x/hub")
         self.refuse(BAD_INPUT, "scan", "org/name", "--tokens", "ids.txt", says=says, env=env)
 
-    def test_an_adapter_is_not_the_model_that_it_stands_beside(self) -> None:
-        self.write("model/adapter_config.json", "{}")
-        says = ("model/adapter_config.json", "an adapter", "merge_and_unload()")
-        self.refuse_scan(*says, code=UNSUPPORTED)
-        self.refuse(UNSUPPORTED, "inspect", "model/model.safetensors", says=says)
-
     def test_an_unknown_family_is_named_with_those_known(self) -> None:
         change_config(self.model, model_type="megatron")
         self.refuse_scan('"megatron"', "(gpt2, ", "llama", "dump", code=UNSUPPORTED)
         # ... and before a tokenizer is looked for.
         self.write("text.txt", "some words")
         self.refuse(UNSUPPORTED, "scan", "model", "--text", "text.txt", says='"megatron"')
-
-    def test_fewer_layers_than_the_weights_have(self) -> None:
-        change_config(self.model, n_layer=1)
-        says = ("config.json: field n_layer", "more than 1", '"transformer.h.1.attn.c_attn.bias"')
-        self.refuse_scan(*says)
-        self.refuse(BAD_INPUT, "inspect", "model", says=says)
 
     def test_configs_of_gpt2(self) -> None:
         other_tensors = ("shape", "must come from the same model")
@@ -64,6 +52,7 @@ class Readers(BadInputTest):
             ({"n_head": 3}, "field n_embd", "found 20;"),  # 20 is no multiple of 3
             ({"layer_norm_epsilon": -1}, "field layer_norm_epsilon", "found -1;"),
             ({"n_layer": 3}, "h.2.", *other_tensors),
+            ({"n_layer": 1}, "field n_layer", "more than 1", '"transformer.h.1.attn.c_attn.bias"'),
             ({"n_embd": 24}, "wte.weight", *other_tensors),
             ({"n_inner": 40}, "mlp.c_fc.weight", *other_tensors),
             ({"vocab_size": 42}, "wte.weight", *other_tensors),
@@ -74,6 +63,9 @@ class Readers(BadInputTest):
                 copy_golden("gpt2/plain", self.model)
                 change_config(self.model, **changes)
                 self.refuse_scan(*says)
+        copy_golden("gpt2/plain", self.model)
+        change_config(self.model, n_layer=1)
+        self.refuse(BAD_INPUT, "inspect", "model", says="more than 1")
         copy_golden("gpt2/plain", self.model)
         change_config(self.model, activation_function="mystery")
         self.refuse_scan("activation_function", '"mystery"', "gelu_new", code=UNSUPPORTED)

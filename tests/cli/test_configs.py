@@ -89,7 +89,7 @@ class Configs(CommandTest):
             self.succeed(
                 "scan", "model", "--tokens", ids, "--lengths", case.tokens, "--out", "out", "--force"
             )
-            notices = json.loads((self.folder / "out/results.json").read_text())["notices"]
+            notices = self.read("out/results.json")["notices"]
             self.assertIn(f"rope_parameters: {FOLLOWED}", notices)
 
     def compare(self, name: str, results: dict[str, Any]) -> None:

@@ -3,7 +3,6 @@
 import json
 import shutil
 
-from tests.cli.checkpoints import make_dump
 from tests.cli.command import USAGE, CommandTest
 from tests.places import ROOT
 from tests.results.schema import validate
@@ -41,24 +40,13 @@ class Examples(CommandTest):
         self.assertNotIn("examples", named)
         self.assertNotIn("passages", named)
 
-    def test_none_by_default_of_many_texts_of_a_dump_and_of_the_loss_alone(self) -> None:
+    def test_none_by_default_of_many_texts_and_of_the_loss_alone(self) -> None:
         model = self.gpt2()
         many = [shutil.copy(self.folder / "ids.txt", self.folder / f"{k}.txt").name for k in range(17)]
         self.assertNotIn("examples", self.scan(model, "--tokens", *many))
         self.assertIn("examples", self.scan(model, "--tokens", *many[:16]))
         self.succeed("scan", model, "--tokens", "ids.txt", "--measures", "model", "--out", "loss", "--quiet")
         self.assertNotIn("examples", validate(self.folder / "loss/results.json"))
-        make_dump(self.folder / "dump.safetensors", layers=1, heads=2, length=96, width=8)
-        done = self.succeed("scan", "dump.safetensors", "--out", "out", "--force")
-        self.assertNotIn("examples", validate(self.folder / "out/results.json"))
-        self.assertNotIn("gives no text of its tokens", done.err)
-
-    def test_ids_without_a_tokenizer_stand_for_themselves(self) -> None:
-        results = self.scan(self.gpt2(), "--tokens", "ids.txt", "--examples", "6")
-        ids = (self.folder / "ids.txt").read_text().split()
-        for passage in results["passages"]:
-            first = passage["first"]
-            self.assertEqual(passage["tokens"], ids[first : first + len(passage["tokens"])])
 
     def test_ids_with_a_tokenizer_are_its_tokens(self) -> None:
         self.ids(128, 2000)
@@ -73,13 +61,6 @@ class Examples(CommandTest):
         results = self.scan("demo", "--tokens", "ids.txt", "--examples", "1")
         tokens = [token for passage in results["passages"] for token in passage["tokens"]]
         self.assertTrue(all(token.isdigit() for token in tokens))
-
-    def test_a_dump_has_positions_alone(self) -> None:
-        make_dump(self.folder / "dump.safetensors", layers=1, heads=2, length=96, width=8)
-        results, done = self.saved("scan", "dump.safetensors", "--examples", "2")
-        self.assertTrue(results["examples"])
-        self.assertEqual(results["passages"], [])
-        self.assertIn("gives no text of its tokens", done.err)
 
     def test_what_is_printed(self) -> None:
         model = self.gpt2()
@@ -97,7 +78,7 @@ class Examples(CommandTest):
     def test_diff_keeps_none(self) -> None:
         self.scan(self.gpt2(), "--tokens", "ids.txt", "--examples", "2")
         self.succeed("diff", "out", "out", "--out", "diff", "--quiet")
-        self.assertNotIn("examples", json.loads((self.folder / "diff/results.json").read_text()))
+        self.assertNotIn("examples", self.read("diff/results.json"))
 
     def test_numbers_that_make_no_sense(self) -> None:
         model = self.gpt2()
@@ -114,35 +95,18 @@ class TokenLosses(CommandTest):
         changed = ["--measures", "model", "--pattern", "sinks:window=12,topk:k=4"]
         return self.saved("compare", "demo", *options, *changed, "--quiet")[0]
 
-    def test_the_largest_changes_of_each_intervention_in_their_text(self) -> None:
+    def test_the_largest_changes_in_their_text(self) -> None:
         self.write("text.txt", TEXT)
         results = self.compare("--text", "text.txt", "--lengths", "128")
         self.assertEqual(results["settings"]["examples"], 16)
-        kept = results["token_losses"]
-        every = self.compare("--text", "text.txt", "--lengths", "128", "--examples", "1000")["token_losses"]
-        self.assertEqual([token["position"] for token in every], list(range(1, 128)))
-
-        def size(token: dict, k: int) -> float:
-            return abs(token["losses"][k] - token["losses"][0])
-
-        expected = set()
-        for k in (1, 2):
-            largest = sorted(every, key=lambda token: -size(token, k))[:16]
-            expected |= {token["position"] for token in largest}
-        self.assertEqual([token["position"] for token in kept], sorted(expected))
+        self.assertGreaterEqual(len(results["token_losses"]), 16)
+        positions = {token["position"] for token in results["token_losses"]}
         for passage in results["passages"]:
             self.assertIn("".join(passage["tokens"]), TEXT)
+        self.succeed("diff", "out", "out", "--out", "diff", "--quiet")
+        self.assertNotIn("token_losses", self.read("diff/results.json"))
         shown = {at for p in results["passages"] for at in range(p["first"], p["first"] + len(p["tokens"]))}
-        self.assertLessEqual(expected, shown)
-
-    def test_answers_are_among_them(self) -> None:
-        self.write(
-            "keys.jsonl", json.dumps({"task": "keys", "prompt": "A red fox ran." * 8, "answer": " A red"})
-        )
-        results = self.compare("--tasks", "keys.jsonl")
-        last = results["token_losses"][-1]
-        self.assertEqual(last["task"], "keys")
-        self.assertEqual(results["passages"][-1]["tokens"][-1].strip(), "red")
+        self.assertLessEqual(positions, shown)
 
     def test_none_where_that_is_said_of_many_texts_and_of_one_head_at_a_time(self) -> None:
         self.write("text.txt", TEXT)
@@ -151,7 +115,7 @@ class TokenLosses(CommandTest):
         self.assertNotIn("passages", none)
         many = self.compare("--text", *["text.txt"] * 17)
         self.assertEqual(many["settings"]["examples"], "none")
-        self.assertFalse("token_losses" in many)
+        self.assertNotIn("token_losses", many)
         self.assertNotIn("token_losses", self.compare("--text", "text.txt", "--each", "layer"))
         self.refuse(
             USAGE,
@@ -159,9 +123,3 @@ class TokenLosses(CommandTest):
             *("--each", "layer", "--examples", "4"),
             says=["--examples", "--each"],
         )
-
-    def test_diff_keeps_none(self) -> None:
-        self.write("text.txt", TEXT)
-        self.compare("--text", "text.txt")
-        self.succeed("diff", "out", "out", "--out", "diff", "--quiet")
-        self.assertNotIn("token_losses", json.loads((self.folder / "diff/results.json").read_text()))

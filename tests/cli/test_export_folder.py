@@ -83,19 +83,8 @@ class Foreign(ExportTest):
         self.write("out/hf-layers/config.json", "mine")
         self.refuse(USAGE, *EXISTING, "hf,hf-layers", "--out", "out", says="out/hf-layers: ")
         self.write_texts(5, 256)
-        search = (
-            "plan",
-            "model",
-            "--tokens",
-            "a.txt",
-            "--confirm",
-            "b.txt",
-            "--lengths",
-            "64",
-            "--out",
-            "out",
-        )
-        self.refuse(USAGE, *search, "--export", "hf-layers", says="out/hf-layers: ")
+        search = "plan model --tokens a.txt --confirm b.txt --lengths 64 --out out --export hf-layers"
+        self.refuse(USAGE, *search.split(), says="out/hf-layers: ")
         (self.folder / "model").rename(self.folder / "hf")
         self.refuse(USAGE, "plan", "hf", *EXISTING[2:], "hf", "--out", ".", says="apart from what is read")
 

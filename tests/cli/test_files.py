@@ -66,7 +66,7 @@ class Markup(FilesTest):
         ids = (self.folder / "ids.txt").read_bytes()
         (self.folder / "ids.txt").write_bytes(b"\xef\xbb\xbf" + ids)
         self.succeed(*self.scan, "--out", "marked")
-        marked = json.loads((self.folder / "marked/results.json").read_text())["metrics"]
+        marked = self.read("marked/results.json")["metrics"]
         self.assertEqual(marked, plain)
 
 
@@ -87,7 +87,7 @@ class TokenizerClass(FilesTest):
             self.write("classed/tokenizer_config.json", json.dumps({"tokenizer_class": name}))
             scan = ("scan", "classed", *text, "--measures", "weights", "--lengths", 32)
             self.succeed(*scan, "--out", "classed-out", "--force")
-            found = json.loads((self.folder / "classed-out/results.json").read_text())["notices"]
+            found = self.read("classed-out/results.json")["notices"]
             self.assertEqual([notice for notice in found if "tokenizer.json" in notice], expected, name)
 
 
@@ -126,10 +126,8 @@ class Pairs(FilesTest):
 
     def test_two_runs_into_one_folder_leave_the_files_of_one(self) -> None:
         for _ in range(6):
-            runs = [
-                self.start(*self.scan, "--lengths", length, "--out", "out", "--force") for length in (32, 48)
-            ]
-            for process in runs:
+            words = (*self.scan, "--out", "out", "--force", "--lengths")
+            for process in [self.start(*words, length) for length in (32, 48)]:
                 _, err = process.communicate(timeout=60)
                 self.assertEqual(process.returncode, 0, err)
             of_json, of_table = self.lengths()
@@ -157,19 +155,15 @@ class Pairs(FilesTest):
 
     def test_a_table_of_other_results_goes_with_them(self) -> None:
         self.succeed(*self.scan, "--out", "out")
-        self.succeed(
-            *(
-                "converge --synthetic gaussian --dimension 3 --grid 20,30 --replicates 3 --out out --force"
-            ).split()
-        )
+        few = "--dimension 3 --grid 20,30 --replicates 3 --out out --force"
+        self.succeed("converge", "--synthetic", "gaussian", *few.split())
         self.assertEqual(self.names(), ["results.json"])
 
     def test_a_pipe_in_the_place_of_a_file_is_refused_before_the_work(self) -> None:
         for name in ("results.json", "heads.csv"):
             pipe = self.pipe(f"out/{name}")
-            self.refuse(
-                RESOURCE, "scan", "nowhere", *self.scan[2:], "--out", "out", says=(f"out/{name}", "a pipe")
-            )
+            words = ("scan", "nowhere", *self.scan[2:], "--out", "out")
+            self.refuse(RESOURCE, *words, says=(f"out/{name}", "a pipe"))
             pipe.unlink()
         self.write("results.json", MADE.read_text())
         self.pipe("page.html")
@@ -225,22 +219,14 @@ class Read(FilesTest):
             os.truncate(self.folder / name, 65 << 20)
         self.refuse(BAD_INPUT, *self.scan, says=("model/config.json", "at most 67 MB"))
         self.write("results.json", MADE.read_text())
-        self.refuse(
-            BAD_INPUT,
-            *"diff results.json results.json --limits l.json".split(),
-            says=("l.json", "at most 67 MB"),
-        )
+        words = "diff results.json results.json --limits l.json"
+        self.refuse_each((BAD_INPUT, words, "l.json", "at most 67 MB"))
 
     def test_a_file_that_does_not_fit_in_memory(self) -> None:
         self.write("r.json", "{}")
         os.truncate(self.folder / "r.json", 3 << 30)
-        self.refuse(
-            RESOURCE,
-            "report",
-            "r.json",
-            says=("r.json", "expected 3.2 GB of memory"),
-            limits={resource.RLIMIT_AS: 2 << 30},
-        )
+        says = ("r.json", "expected 3.2 GB of memory")
+        self.refuse(RESOURCE, "report", "r.json", says=says, limits={resource.RLIMIT_AS: 2 << 30})
 
 
 class Texts(FilesTest):
@@ -279,20 +265,8 @@ class Texts(FilesTest):
     def test_what_is_read_twice_is_no_pipe(self) -> None:
         self.pipe("named")
         self.ids(64, name="other.txt", vocabulary=37)
-        self.refuse(
-            USAGE,
-            *"validate model --tokens ids.txt named".split(),
-            says=("named", "validate reads it more than once"),
-        )
-        self.refuse(
-            USAGE,
-            "compare",
-            "model",
-            "--tokens",
-            "named",
-            "--normalizer",
-            "ssmax",
-            "--confirm",
-            "other.txt",
-            says=("named", "compare reads it more than once"),
+        confirm = "compare model --tokens named --normalizer ssmax --confirm other.txt"
+        self.refuse_each(
+            (USAGE, "validate model --tokens ids.txt named", "named", "validate reads it more than once"),
+            (USAGE, confirm, "named", "compare reads it more than once"),
         )

@@ -45,9 +45,7 @@ class HostileTest(CommandTest):
 class Errors(HostileTest):
     def test_paths_that_are_not_there(self) -> None:
         for command in (
-            ("scan", HOSTILE),
-            ("inspect", HOSTILE),
-            ("report", HOSTILE),
+            *((name, HOSTILE) for name in ("scan", "inspect", "report")),
             ("diff", HOSTILE, HOSTILE),
             ("scan", "model", "--tokens", HOSTILE),
             ("scan", "model", "--tokens", "ids.txt", "--plan", HOSTILE),
@@ -60,15 +58,11 @@ class Errors(HostileTest):
                 self.refused(code, *command)
 
     def test_options_and_what_is_typed_for_them(self) -> None:
+        options = ("lengths", "measures", "normalizer", "pattern", "layers", "top")
         for command in (
             (HOSTILE,),
             ("scan", "model", f"--{HOSTILE}"),
-            ("scan", "model", "--tokens", "ids.txt", "--lengths", HOSTILE),
-            ("scan", "model", "--tokens", "ids.txt", "--measures", HOSTILE),
-            ("scan", "model", "--tokens", "ids.txt", "--normalizer", HOSTILE),
-            ("scan", "model", "--tokens", "ids.txt", "--pattern", HOSTILE),
-            ("scan", "model", "--tokens", "ids.txt", "--layers", HOSTILE),
-            ("scan", "model", "--tokens", "ids.txt", "--top", HOSTILE),
+            *(("scan", "model", "--tokens", "ids.txt", f"--{option}", HOSTILE) for option in options),
             ("converge", "--synthetic", HOSTILE),
             ("list", "measures", HOSTILE),
             ("list", HOSTILE),
@@ -96,9 +90,8 @@ class Errors(HostileTest):
 
     def test_names_of_tensors_and_metadata(self) -> None:
         make_dump(self.folder / "dump.safetensors", 1, 1, 8, 4, **{HOSTILE: ([1], [1.0])})
-        self.shown(
-            "inspect", "dump.safetensors", code=run("inspect", "dump.safetensors", cwd=self.folder).code
-        )
+        inspect = ("inspect", "dump.safetensors")
+        self.shown(*inspect, code=run(*inspect, cwd=self.folder).code)
 
     def test_limits(self) -> None:
         self.write("r.json", MADE.read_text())
@@ -144,21 +137,10 @@ class Output(HostileTest):
             self.ids(64, name=name, vocabulary=41 - 4 * k)
         self.shown("compare", "model", "--tokens", names[0], "--normalizer", "ssmax", "--lengths", 64)
         self.shown("converge", "model", "--tokens", names[0], "--measures", "weights")
-        self.shown(
-            "validate",
-            "model",
-            "--tokens",
-            *names,
-            "--measures",
-            "weights",
-            "--lengths",
-            64,
-            "--pattern",
-            "topk:k=16",
-        )
-        self.shown(
-            "reproduce", "limits", "model", "--tokens", names[0], "--lengths", 32, "--out", f"out{HOSTILE}"
-        )
+        few = "--measures weights --lengths 64 --pattern topk:k=16"
+        self.shown("validate", "model", "--tokens", *names, *few.split())
+        limits = ("reproduce", "limits", "model", "--tokens", names[0], "--lengths", 32)
+        self.shown(*limits, "--out", f"out{HOSTILE}")
 
     def test_of_inspect(self) -> None:
         self.write("model/tokenizer.json", json.dumps({"model": {"type": HOSTILE}}))

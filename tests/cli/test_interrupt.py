@@ -16,12 +16,12 @@ STOPPING = "Stopping; Ctrl-C again stops at once."
 
 
 class InterruptTest(CommandTest):
-    def start(self, *options) -> Terminal:
-        return Terminal("scan", "model", "--tokens", "ids.txt", *options, cwd=self.folder)
+    def start(self, *options, command: str = "scan") -> Terminal:
+        return Terminal(command, "model", "--tokens", "ids.txt", *options, cwd=self.folder)
 
-    def interrupt(self, *options, at: str, by: int = signal.SIGINT) -> list[str]:
+    def interrupt(self, *options, at: str, by: int = signal.SIGINT, command: str = "scan") -> list[str]:
         """Runs until `at` is shown, interrupts, and returns the lines that stay on the screen."""
-        terminal = self.start(*options)
+        terminal = self.start(*options, command=command)
         terminal.read_until(at)
         terminal.process.send_signal(by)
         code = terminal.finish()
@@ -37,9 +37,11 @@ class ManyLayers(InterruptTest):
         make_gpt2(self.folder / "model", layers=LAYERS, heads=2, width=16, positions=320)
         self.ids(320)
 
-    def test_finished_layers_are_saved_and_have_the_bits_of_a_complete_run(self) -> None:
+    def layers_of_a_complete_run(self, command: str, *options) -> tuple[dict, dict]:
+        """What an interrupted run saved, whose layers have the bits of the complete run, and that."""
         # Layers are counted from 0: at layer 2 and above, two at least are finished.
-        messages = self.interrupt("--out", "out", at=r"measuring layer ([2-9]|\d\d)\b")
+        at = r"layer ([2-9]|\d\d)\b"
+        messages = self.interrupt("--out", "out", *options, at=at, command=command)
         partial = validate(self.folder / "out/results.json")
         done = partial["layers_done"]
         self.assertTrue(partial["partial"])
@@ -52,25 +54,31 @@ class ManyLayers(InterruptTest):
             f"headgauge: interrupted; {done} layers were finished and saved in "
             "out/results.json, marked partial",
         )
-        with (self.folder / "out/heads.csv").open(newline="") as file:
-            self.assertEqual({int(row["layer"]) for row in csv.DictReader(file)}, set(range(done)))
-        self.assertEqual(
-            sorted(path.name for path in (self.folder / "out").iterdir()), ["heads.csv", "results.json"]
-        )
-
-        whole = self.saved("scan", "model", "--tokens", "ids.txt", "--quiet", out="whole")[0]
+        whole = self.saved(command, "model", "--tokens", "ids.txt", *options, "--quiet", out="whole")[0]
         self.assertFalse(whole["partial"])
-        self.assertEqual(whole["layers_done"], LAYERS)
-        compared = 0
         for name, metric in partial["metrics"].items():
             self.assertEqual(metric["dims"][:1], ["layer"], name)
             for key in ("values", "stderr", "rows"):
                 if key in metric:
                     self.assertEqual(metric[key], whole["metrics"][name][key][:done], name)
-                    compared += 1
-        self.assertGreater(compared, 100)
-        flags = [flag for flag in whole["flags"] if flag["layer"] < done]
-        self.assertEqual(partial["flags"], flags)
+        self.assertEqual(partial["flags"], [flag for flag in whole["flags"] if flag["layer"] < done])
+        return partial, whole
+
+    def test_of_a_converge(self) -> None:
+        options = ("--replicates", 20, "--measures", "weights")
+        partial, whole = self.layers_of_a_complete_run("converge", *options)
+        self.assertEqual(set(whole["metrics"]) - set(partial["metrics"]), {"cache_bytes"})
+
+    def test_of_a_scan(self) -> None:
+        partial, whole = self.layers_of_a_complete_run("scan")
+        self.assertEqual(whole["layers_done"], LAYERS)
+        self.assertGreater(len(partial["metrics"]), 40)
+        with (self.folder / "out/heads.csv").open(newline="") as file:
+            layers = {int(row["layer"]) for row in csv.DictReader(file)}
+        self.assertEqual(layers, set(range(partial["layers_done"])))
+        self.assertEqual(
+            sorted(path.name for path in (self.folder / "out").iterdir()), ["heads.csv", "results.json"]
+        )
         # What is of the whole model needs all layers, and one notice says so.
         of_model = [n for n, m in whole["metrics"].items() if "layer" not in m["dims"]]
         self.assertEqual(set(whole["metrics"]) - set(partial["metrics"]), set(of_model))

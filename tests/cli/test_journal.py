@@ -1,7 +1,6 @@
 """What a run keeps while it works: after kill -9 the same command goes on, and ends with the same bits."""
 
 import fcntl
-import json
 import os
 import random
 import shutil
@@ -50,6 +49,9 @@ class Journal(SharesTest):
         self.assertEqual(process.returncode, 0)
         return False
 
+    def has_kept(self, stage: bytes) -> bool:
+        return any(stage in path.read_bytes() for path in self.journals("out"))
+
     def kill_when(self, is_kept: Callable[[], object], *arguments) -> None:
         """As soon as something was kept, however fast the machine is."""
         for _ in range(20):
@@ -76,42 +78,20 @@ class Journal(SharesTest):
 
     def test_killed_at_random_moments(self) -> None:
         moments = random.Random(20)
-        kinds = {
-            "scan": self.scan,
-            "compare": (
-                "compare",
-                "model",
-                "--tokens",
-                *self.ids_files,
-                *"--normalizer ssmax,sparsemax --measures weights".split(),
-            ),
-            "compare each head": (
-                "compare",
-                "model",
-                "--tokens",
-                *self.ids_files[:3],
-                *"--normalizer ssmax --each head --measures weights".split(),
-            ),
-            "converge": (
-                "converge",
-                "model",
-                "--tokens",
-                *self.ids_files,
-                *"--lengths 64 --replicates 4 --draws 4 --grid 8,32".split(),
-            ),
-            "validate": (
-                "validate",
-                DEMO,
-                "--pattern",
-                "topk:k=16",
-                "--text",
-                *self.documents[:2],
-                *"--lengths 64 --permutations 99 --resamples 99".split(),
-            ),
-        }
+        texts, few = " ".join(self.ids_files), " ".join(self.ids_files[:3])
+        documents = " ".join(self.documents[:2])
+        kinds = (
+            " ".join(self.scan),
+            f"compare model --tokens {texts} --normalizer ssmax,sparsemax --measures weights",
+            f"compare model --tokens {few} --normalizer ssmax --each head --measures weights",
+            f"converge model --tokens {texts} --lengths 64 --replicates 4 --draws 4 --grid 8,32",
+            f"validate {DEMO} --pattern topk:k=16 --text {documents} --lengths 64 --permutations 99 "
+            "--resamples 99",
+        )
         kills = 0
-        for name, words in kinds.items():
-            with self.subTest(name):
+        for kind in kinds:
+            words = kind.split()
+            with self.subTest(kind):
                 self.succeed(*words, "--out", "whole", "--quiet")
                 for _ in range(KILLS // LIVES // len(kinds)):
                     for _ in range(LIVES):
@@ -131,7 +111,7 @@ class Journal(SharesTest):
         make_gpt2(self.folder / "small", layers=8, heads=2, width=16, positions=320)
         self.many_ids("a.txt b.txt c.txt")
         words = (
-            *"plan small --tokens a.txt b.txt --confirm c.txt --lengths 96 --random-plans 3 --quiet".split(),
+            "plan small --tokens a.txt b.txt --confirm c.txt --lengths 96 --random-plans 3 --quiet".split()
         )
         self.succeed(*words, "--out", "whole")
         for _ in range(2):
@@ -141,10 +121,7 @@ class Journal(SharesTest):
             self.succeed(*words, "--out", "out")
             self.assert_same("out", "whole")
             for plan in ("plan.json", "plan_25.json", "plan_75.json"):
-                found, expected = (
-                    json.loads((self.folder / at / plan).read_text()) for at in ("out", "whole")
-                )
-                self.assertEqual(found, expected)
+                self.assertEqual(self.read(f"out/{plan}"), self.read(f"whole/{plan}"))
             shutil.rmtree(self.folder / "out")
 
     def test_a_reproduction_that_is_killed_goes_on(self) -> None:
@@ -152,17 +129,12 @@ class Journal(SharesTest):
         moments = random.Random(22)
         make_gpt2(self.folder / "small", layers=12, heads=2, width=16, positions=320)
         self.ids(300)
-        words = (*"reproduce tokens small --tokens ids.txt --lengths 256 --dimension 10".split(),)
-        words = (*words, "--grid", "300,600,1200", "--replicates", "20", "--quiet")
+        words = "reproduce tokens small --tokens ids.txt --lengths 256 --dimension 10".split()
+        words += ["--grid", "300,600,1200", "--replicates", "20", "--quiet"]
         self.succeed(*words, "--out", "whole")
         for stage in (b"gaussian/simulate/scale", b"model/converge", b"all_heads/compare"):
             with self.subTest(stage):
-                self.kill_when(
-                    lambda stage=stage: any(stage in path.read_bytes() for path in self.journals("out")),
-                    *words,
-                    "--out",
-                    "out",
-                )
+                self.kill_when(lambda stage=stage: self.has_kept(stage), *words, "--out", "out")
                 self.kill_after(moments.uniform(0.05, 0.4), *words, "--out", "out")
                 self.succeed(*words, "--out", "out")
                 self.assert_same("out", "whole")
@@ -171,10 +143,7 @@ class Journal(SharesTest):
     def test_a_damaged_experiment_leaves_what_others_finished(self) -> None:
         words = ("reproduce", "tokens", *self.scan[1:4], "--dimension", "6", "--grid", "60,120,240,480")
         words = (*words, "--replicates", "4", "--quiet")
-        self.kill_when(
-            lambda: any(b"model/converge" in path.read_bytes() for path in self.journals("out")),
-            *words, "--out", "out",
-        )  # fmt: skip
+        self.kill_when(lambda: self.has_kept(b"model/converge"), *words, "--out", "out")
         saved = self.folder / "out/gaussian/results.json"
         whole = saved.read_bytes()
         saved.write_bytes(whole[: len(whole) // 2])
@@ -191,17 +160,10 @@ class Journal(SharesTest):
         says = ("out/journal/part-1-of-1.journal", "the same run", "delete out/journal to start again")
         self.refuse(BAD_INPUT, *self.scan, "--seed", "4", "--out", "out", says=(*says, "--seed"))
         self.refuse(BAD_INPUT, *self.scan[:-2], "--examples", "3", "--out", "out", says=(*says, "--examples"))
-        self.refuse(
-            BAD_INPUT, "converge", *self.scan[1:-2], "--out", "out", says=(*says, "another value of command")
-        )
-        self.refuse(
-            BAD_INPUT,
-            *self.scan,
-            "--out",
-            "out",
-            env=environment(HEADGAUGE_SIMD="baseline"),
-            says=(*says, "another value of HEADGAUGE_SIMD"),
-        )
+        other = (*says, "another value of command")
+        self.refuse(BAD_INPUT, "converge", *self.scan[1:-2], "--out", "out", says=other)
+        baseline, other = environment(HEADGAUGE_SIMD="baseline"), (*says, "another value of HEADGAUGE_SIMD")
+        self.refuse(BAD_INPUT, *self.scan, "--out", "out", env=baseline, says=other)
         (self.folder / "ids3.txt").write_text("1 2 3 4 5 6 7 8 9 " * 30)
         self.refuse(BAD_INPUT, *self.scan, "--out", "out", says=(*says, "texts: sha256"))
 
@@ -227,19 +189,13 @@ class Journal(SharesTest):
         self.write("out/journal/part-1-of-1.journal", kept)
         self.assertNotIn("resuming", self.succeed(*self.scan, "--quiet", "--out", "out").err)
 
-    def test_a_second_name_of_the_journal_goes_with_it(self) -> None:
-        """A run that is killed while it names its journal leaves the name it wrote it under, too."""
+    def test_what_never_became_a_journal_goes_with_the_others(self) -> None:
+        """A run that is killed while it names its journal leaves the name it wrote it under, too, and one
+        that is killed while it keeps a state leaves a file that never got its name."""
         self.leave_journal(*self.scan)
         self.succeed(*self.scan, "--out", "whole", "--quiet")
         journal = self.journals("out")[0]
         os.link(journal, journal.with_name(f"{journal.name}.abcdefghijkl.tmp"))
-        self.succeed(*self.scan, "--out", "out", "--quiet")
-        self.assert_same("out", "whole")
-
-    def test_what_never_became_a_journal_goes_with_the_others(self) -> None:
-        """A run that is killed while it keeps a state leaves a file that never got its name."""
-        self.leave_journal(*self.scan)
-        self.succeed(*self.scan, "--out", "whole", "--quiet")
         self.write("out/journal/part-1-of-1.state-0-3.journal.abcdefghijkl.tmp", b"headgauge.journal/1 ")
         self.succeed(*self.scan, "--out", "out", "--quiet")
         self.assert_same("out", "whole")
@@ -284,9 +240,8 @@ class Journal(SharesTest):
         journal = self.journals("out")[0]
         with journal.open("rb") as held:
             fcntl.flock(held, fcntl.LOCK_EX)
-            self.succeed(
-                *self.scan, "--out", "out", "--quiet", env=environment(HEADGAUGE_JOURNAL_SECONDS="0.1")
-            )
+            often = environment(HEADGAUGE_JOURNAL_SECONDS="0.1")
+            self.succeed(*self.scan, "--out", "out", "--quiet", env=often)
             self.assertEqual(journal.read_bytes()[: len(before)], before)
         self.assertEqual(self.results("out"), self.results("whole"))
         self.refuse(RESOURCE, *self.shard_of_the_same(), says=("another run is writing",))

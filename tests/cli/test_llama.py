@@ -9,30 +9,22 @@ from pathlib import Path
 from tests.cli.checkpoints import change_config, copy_golden
 from tests.cli.command import CommandTest
 from tests.places import DATA, ROOT
-from tests.results.schema import validate
 
 STORIES = DATA / "models/stories260k"
 TEXT = ROOT / "demo/text.txt"
 
 
-class LlamaTest(CommandTest):
-    def results(self, *arguments, out: str = "out") -> tuple[dict, str]:
-        """What a command wrote, and what it said on stderr."""
-        done = self.succeed(*arguments, "--out", out, "--force")
-        return validate(self.folder / out / "results.json"), done.err
-
-
 @unittest.skipUnless(STORIES.exists(), f"{STORIES} is not there")
-class Stories(LlamaTest):
+class Stories(CommandTest):
     """A real model: 5 layers of 8 heads, two of which share keys, trained on 512 tokens."""
 
     def test_every_head_of_a_scan_is_measured(self) -> None:
-        results, err = self.results("scan", STORIES, "--text", TEXT)
+        results, done = self.saved("scan", STORIES, "--text", TEXT)
         notice = (
             "the model was trained on contexts of 512 tokens: effective_tokens_forecast at 1024, "
             "2048, 4096 extrapolates the trend of its heads up to 512; it was not trained at these positions"
         )
-        self.assertEqual(err, f"headgauge: note: {notice}\n")
+        self.assertEqual(done.err, f"headgauge: note: {notice}\n")
         self.assertEqual(results["notices"], [notice])
         forecasts = results["metrics"]["effective_tokens_forecast"]["values"]
         self.assertNotIn("null", json.dumps(forecasts))
@@ -52,32 +44,18 @@ class Stories(LlamaTest):
         loss = results["metrics"]["loss"]["values"]
         self.assertLess(loss[-1], loss[0])  # it knows more of a longer text
 
-    def test_lengths_beyond_the_trained_context_give_a_notice(self) -> None:
-        arguments = ("scan", STORIES, "--text", TEXT, "--measures", "weights,model")
-        results, err = self.results(*arguments, "--lengths", "256,600")
-        self.assertEqual(results["coords"]["length"], [256, 600])
-        expected = f"{STORIES} was trained on contexts of 512 tokens"
-        self.assertIn(expected, err)
-        self.assertTrue(any(notice.startswith(expected) for notice in results["notices"]))
-        # A length does not change those below it.
-        shorter, err = self.results(*arguments, "--lengths", "256", out="shorter")
-        self.assertEqual(err, "")
-        entropy = [r["metrics"]["entropy"]["values"] for r in (results, shorter)]
-        for layer, alone in zip(*entropy, strict=True):
-            self.assertEqual([head[0] for head in layer], [head[0] for head in alone])
-
     def test_compare_and_patterns(self) -> None:
         arguments = ("compare", STORIES, "--text", TEXT, "--lengths", "128")
-        normalizers, _ = self.results(*arguments, "--normalizer", "sparsemax,ssmax:s=0.2,b=1")
+        normalizers, _ = self.saved(*arguments, "--normalizer", "sparsemax,ssmax:s=0.2,b=1")
         self.assertEqual(len(normalizers["coords"]["normalizer"]), 3)
-        patterns, _ = self.results(*arguments, "--pattern", "bigbird:window=8", out="patterns")
+        patterns, _ = self.saved(*arguments, "--pattern", "bigbird:window=8", out="patterns")
         kept = patterns["metrics"]["kept_mass"]["values"]
         shares = [head[1][0] for layer in kept for head in layer]
         self.assertTrue(all(0.05 < share < 1 for share in shares), shares)
         for results in (normalizers, patterns):
             change = results["metrics"]["loss_change"]["values"][1][0]
             self.assertTrue(math.isfinite(change) and change != 0, change)
-        single, _ = self.results(
+        single, _ = self.saved(
             "scan", STORIES, "--text", TEXT, "--lengths", "128", "--pattern", "bigbird:window=8",
             out="single",
         )  # fmt: skip
@@ -95,7 +73,7 @@ class Stories(LlamaTest):
         self.assertNotIn("positions", facts)
 
 
-class Made(LlamaTest):
+class Made(CommandTest):
     def model(self, golden: str, **changes) -> Path:
         folder = copy_golden(f"llama/{golden}", self.folder / golden)
         change_config(folder, **changes)
@@ -115,7 +93,7 @@ class Made(LlamaTest):
     def test_a_window_is_seen(self) -> None:
         self.model("qwen2-window")
         self.ids(64, vocabulary=31)
-        results, _ = self.results("scan", "qwen2-window", "--tokens", "ids.txt")
+        results, _ = self.saved("scan", "qwen2-window", "--tokens", "ids.txt")
         self.assertEqual(results["coords"]["window"], [0, 9, 9])
         self.assertEqual(
             results["coords"]["layer_type"], ["full_attention", "sliding_attention", "sliding_attention"]
@@ -130,7 +108,7 @@ class Made(LlamaTest):
             self.ids(64, vocabulary=31)
             arguments = ("scan", golden, "--tokens", "ids.txt")
             found = [
-                self.results(*arguments, "--threads", n, out=f"{golden}{n}")[0]["metrics"] for n in (1, 2, 7)
+                self.saved(*arguments, "--threads", n, out=f"{golden}{n}")[0]["metrics"] for n in (1, 2, 7)
             ]
             self.assertEqual(found[0], found[1])
             self.assertEqual(found[0], found[2])

@@ -29,15 +29,9 @@ class LongTexts(CommandTest):
         self.write("beginning.txt", beginning)
 
     def scan(self, text: str, **options) -> dict:
-        done = self.succeed(
-            "scan",
-            DEMO / "model",
-            "--text",
-            text,
-            *"--lengths 64,1024 --measures weights,model --threads 1 --queries 8 --json --quiet".split(),
-            **options,
-        )
-        return json.loads(done.out)
+        few = "--lengths 64,1024 --measures weights,model --threads 1 --queries 8 --json --quiet"
+        words = ("scan", DEMO / "model", "--text", text, *few.split())
+        return json.loads(self.succeed(*words, **options).out)
 
     def test_are_measured_in_little_memory_as_their_beginning_is(self) -> None:
         long = self.scan("long.txt", limits=self.limits)
@@ -52,16 +46,9 @@ class LongTexts(CommandTest):
         self.assertEqual(piped["metrics"], self.scan("long.txt")["metrics"])
 
     def test_that_are_needed_whole_are_refused_with_the_figure(self) -> None:
-        self.refuse(
-            RESOURCE,
-            "reproduce",
-            "limits",
-            DEMO / "model",
-            "--text",
-            "long.txt",
-            says=("tokens of 21 MB of text: expected 3.4 GB of memory", "use a shorter text"),
-            limits=self.limits,
-        )
+        words = ("reproduce", "limits", DEMO / "model", "--text", "long.txt")
+        says = ("tokens of 21 MB of text: expected 3.4 GB of memory", "use a shorter text")
+        self.refuse(RESOURCE, *words, says=says, limits=self.limits)
 
 
 class Configs(CommandTest):
@@ -99,42 +86,28 @@ class Configs(CommandTest):
 class Sets(CommandTest):
     def test_larger_than_the_text_take_no_memory(self) -> None:
         self.tiny(64)
-        for command in ("scan", "compare"):
-            more = ("--normalizer", "ssmax") if command == "compare" else ()
-            self.succeed(
-                command,
-                *"model --tokens ids.txt --top-n 4,1000000".split(),
-                *more,
-                "--quiet",
-                "--threads",
-                "1",
-                limits={resource.RLIMIT_AS: 700 * MB},
-            )
+        few = "model --tokens ids.txt --top-n 4,1000000 --quiet --threads 1"
+        for words in (f"scan {few}", f"compare {few} --normalizer ssmax"):
+            self.succeed(*words.split(), limits={resource.RLIMIT_AS: 700 * MB})
 
 
 class Draws(CommandTest):
     def test_that_do_not_fit_are_refused_before_the_work(self) -> None:
         self.tiny(64)
-        self.refuse(
-            RESOURCE,
-            *"converge model --tokens ids.txt --lengths 64 --draws 100000000 --threads 1".split(),
-            limits={resource.RLIMIT_AS: 700 * MB},
-            says=("convergence on model: expected 2", " GB of memory", "--draws"),
-        )
+        words = "converge model --tokens ids.txt --lengths 64 --draws 100000000 --threads 1".split()
+        says = ("convergence on model: expected 2", " GB of memory", "--draws")
+        self.refuse(RESOURCE, *words, limits={resource.RLIMIT_AS: 700 * MB}, says=says)
 
 
-class Data(CommandTest):
-    """A limit of what a process writes to (RLIMIT_DATA), down to where it cannot begin."""
+class Limited(CommandTest):
+    """Runs under limits of what a process writes to (RLIMIT_DATA)."""
 
-    def test_whatever_it_is_a_run_is_done_or_refused(self) -> None:
-        self.tiny(64)
+    def hold(self, sizes: tuple[int, ...], *words: str) -> None:
+        """Runs with so many KiB end well, or are refused in one line."""
         codes = []
-        for kilobytes in (*range(800, 1500, 50), 3000, 6000, 100000):
-            done = run(
-                *"scan model --tokens ids.txt --threads 1".split(),
-                cwd=self.folder,
-                limits={resource.RLIMIT_DATA: kilobytes << 10},
-            )
+        for kilobytes in sizes:
+            arguments = [word.replace("KIB", str(kilobytes)) for word in words]
+            done = run(*arguments, cwd=self.folder, limits={resource.RLIMIT_DATA: kilobytes << 10})
             message = f"{kilobytes} KiB: exit {done.code}, {done.err!r}"
             if done.code == 127:
                 self.assertRegex(done.err, "shared libraries|TLS")  # the system's own loader
@@ -148,28 +121,22 @@ class Data(CommandTest):
         self.assertEqual(codes[-1], 0)
 
 
-class Figures(CommandTest):
+class Data(Limited):
+    def test_whatever_it_is_a_run_is_done_or_refused(self) -> None:
+        """Down to where it cannot begin."""
+        self.tiny(64)
+        words = "scan model --tokens ids.txt --threads 1"
+        self.hold((*range(800, 1500, 50), 3000, 6000, 100000), *words.split())
+
+
+class Figures(Limited):
     def test_whatever_the_limit_they_are_drawn_or_refused(self) -> None:
         """The engine is a library in C, held by one in Rust: neither aborts, and what the engine cannot
         store it does not blame on the results."""
         self.tiny(64)
         self.succeed("scan", "model", "--tokens", "ids.txt", "--measures", "weights", "--out", "out")
-        self.tiny(64)
-        codes = []
-        for kilobytes in (*range(1600, 8000, 200), 60000):
-            done = run(
-                *"report out --format svg --out".split(),
-                f"figures{kilobytes}",
-                cwd=self.folder,
-                limits={resource.RLIMIT_DATA: kilobytes << 10},
-            )
-            message = f"{kilobytes} KiB: exit {done.code}, {done.err!r}"
-            self.assertIn(done.code, (0, RESOURCE), message)
-            if done.code == RESOURCE:
-                self.assertRegex(done.err, r"^headgauge: .+: expected .+, found [^\n]+; [^\n]+\n$", message)
-            codes.append(done.code)
-        self.assertGreater(codes.count(RESOURCE), 8)
-        self.assertEqual(codes[-1], 0)
+        words = "report out --format svg --out figuresKIB"
+        self.hold((*range(1600, 8000, 200), 60000), *words.split())
 
 
 class TokenizerFiles(CommandTest):
@@ -187,12 +154,8 @@ class TokenizerFiles(CommandTest):
         tokenizer["normalizer"] = normalizer
         (model / "tokenizer.json").write_text(json.dumps(tokenizer))
         self.write("a.txt", "a" * 5000)
-        self.refuse(
-            RESOURCE,
-            *"scan model --text a.txt --lengths 32".split(),
-            limits={resource.RLIMIT_AS: 1000 * MB},
-            says=self.says,
-        )
+        words = "scan model --text a.txt --lengths 32".split()
+        self.refuse(RESOURCE, *words, limits={resource.RLIMIT_AS: 1000 * MB}, says=self.says)
 
     def test_that_make_a_text_longer_and_longer(self) -> None:
         replace = {"type": "Replace", "pattern": {"String": "a"}, "content": "aaaaaaaaaa"}

@@ -21,16 +21,12 @@ class Messages(CommandTest):
         self.assertEqual(header[name]["dtype"], "F32")
         signs = random.Random(1)
         begin, end = header[name]["data_offsets"]
-        data[begin:end] = array(
-            "f", (signs.choice((3e38, -3e38)) for _ in range((end - begin) // 4))
-        ).tobytes()
+        numbers = (signs.choice((3e38, -3e38)) for _ in range((end - begin) // 4))
+        data[begin:end] = array("f", numbers).tobytes()
         write_weights(weights, header, bytes(data))
         self.ids(64)
-        message = self.refuse(
-            BAD_INPUT,
-            *"scan model --tokens ids.txt".split(),
-            says=("expected finite attention scores, found NaN at query 0, key 0; ", "overflow float32"),
-        )
+        says = ("expected finite attention scores, found NaN at query 0, key 0; ", "overflow float32")
+        message = self.refuse(BAD_INPUT, "scan", "model", "--tokens", "ids.txt", says=says)
         self.assertNotIn("nan", message.replace("NaN", ""))
 
     def test_losses_beyond_float32(self) -> None:
@@ -48,33 +44,23 @@ class Messages(CommandTest):
         self.assertIn("loss: 1 of 1 means are undefined, because a row is not finite", scan["notices"])
         validate = ("validate", *tokens, *"--pattern window:size=20 --permutations 99 --resamples 99".split())
         found = json.loads(self.succeed(*validate, "--json").out)
-        self.assertIn(
-            "validated_loss_change: 32 of 32 changes are undefined, because a row is not finite",
-            found["notices"],
-        )
+        undefined = "validated_loss_change: 32 of 32 changes are undefined, because a row is not finite"
+        self.assertIn(undefined, found["notices"])
         self.assertNotIn("no metric is shown", json.dumps(found["summary"]))
         compare = ("compare", *tokens, "--pattern", "window:size=20", "--measures", "weights", "--json")
         found = json.loads(self.succeed(*compare).out)
         self.assertEqual(found["metrics"]["kl"]["values"], [[None], [None]])
         self.assertEqual(found["metrics"]["kl"]["rows"], [[0], [0]])
-        self.refuse(
-            BAD_INPUT,
-            *"plan model --tokens ids.txt --confirm".split(),
-            self.write("other.txt", " ".join(str((i * i * i + 3) % 41) for i in range(288))),
-            *tokens[3:],
-            *"--random-plans 1 --out out".split(),
-            says=("model: expected finite losses, found NaN or infinity; ", "headgauge scan"),
-        )
+        self.write("other.txt", " ".join(str((i * i * i + 3) % 41) for i in range(288)))
+        words = "--confirm other.txt --random-plans 1 --out out".split()
+        says = ("model: expected finite losses, found NaN or infinity; ", "headgauge scan")
+        self.refuse(BAD_INPUT, "plan", *tokens, *words, says=says)
 
     def test_an_option_that_is_given_twice(self) -> None:
         self.tiny(64)
         for option, value in (("--top", "3"), ("--lengths", "32"), ("--out", "out")):
-            self.refuse(
-                USAGE,
-                *"scan model --tokens ids.txt".split(),
-                *(option, value) * 3,
-                says=f"{option}: expected to be given once, found 3 times; leave out all but one",
-            )
+            says = f"{option}: expected to be given once, found 3 times; leave out all but one"
+            self.refuse(USAGE, "scan", "model", "--tokens", "ids.txt", *(option, value) * 3, says=says)
 
     def test_weights_that_do_not_fit_name_no_lengths(self) -> None:
         try:

@@ -4,7 +4,6 @@ tests/agreement compares scans with the default options; here it is every option
 small that each takes a second.
 """
 
-import json
 import random
 
 from tests.agreement.program import comparison
@@ -32,7 +31,7 @@ class Models(AgreementTest):
         arguments = ("scan", "model", "--tokens", *texts, *BRIEF, *options)
         self.succeed(*arguments, "--out", "out", "--force", "--quiet")
         self.compare("--model", "model", "--tokens", *texts)
-        return json.loads((self.folder / "out/results.json").read_text())
+        return self.read("out/results.json")
 
     def test_x(self) -> None:
         for x in ("hidden", "value"):
@@ -71,7 +70,7 @@ class Dumps(AgreementTest):
         arguments = ("scan", "dump.safetensors", *BRIEF, *options)
         self.succeed(*arguments, "--out", "out", "--force", "--quiet")
         self.compare("--dump", "dump.safetensors")
-        return json.loads((self.folder / "out/results.json").read_text())["metrics"]
+        return self.read("out/results.json")["metrics"]
 
     @staticmethod
     def draw(*shape: int) -> tuple[list[int], list[float]]:

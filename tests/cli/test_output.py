@@ -36,12 +36,8 @@ class Folder(OutputTest):
         return validate(self.folder / out / "results.json")
 
     def refuse_out(self, *words, out: str = "out") -> None:
-        says = (
-            "--out: expected a folder without finished results of another request",
-            f"{out}/results.json",
-            "--force",
-        )
-        self.refuse(USAGE, *words, "--out", out, says=says)
+        another = "--out: expected a folder without finished results of another request"
+        self.refuse(USAGE, *words, "--out", out, says=(another, f"{out}/results.json", "--force"))
 
     def test_with_finished_results_of_another_request_is_refused(self) -> None:
         self.succeed(*self.scan, "--out", "out", "--quiet")

@@ -3,15 +3,9 @@
 import json
 
 from tests.cli.checkpoints import make_dump
-from tests.cli.command import UNSUPPORTED, CommandTest
+from tests.cli.command import UNSUPPORTED, CommandTest, defined
 from tests.places import ROOT
 from tests.results.schema import validate
-
-
-def flat(part: object) -> list[float]:
-    if isinstance(part, list):
-        return [value for item in part for value in flat(item)]
-    return [] if part is None else [part]
 
 
 class Patterns(CommandTest):
@@ -21,12 +15,8 @@ class Patterns(CommandTest):
         return json.loads(self.succeed("list", "patterns", "--json").out)
 
     def scan(self, pattern: str, *options: str) -> dict:
-        return self.saved(
-            *"scan model --tokens ids.txt --pattern".split(),
-            pattern,
-            *"--lengths 24,96 --quiet".split(),
-            *options,
-        )[0]
+        words = f"scan model --tokens ids.txt --pattern {pattern} --lengths 24,96 --quiet"
+        return self.saved(*words.split(), *options)[0]
 
     def test_the_list(self) -> None:
         text = self.succeed("list", "patterns").out
@@ -51,45 +41,20 @@ class Patterns(CommandTest):
         self.assertNotIn("kept_mass", plain)
         for pattern in self.listed():
             with self.subTest(pattern["name"]):
-                results = self.scan(f"{pattern['name']}:{small[pattern['name']]}")
-                self.assertEqual(
-                    results["settings"]["pattern"], f"{pattern['name']}:{small[pattern['name']]}"
-                )
+                spec = f"{pattern['name']}:{small[pattern['name']]}"
+                results = self.scan(spec)
+                self.assertEqual(results["settings"]["pattern"], spec)
                 self.assertIn("counterfactual", results["settings"]["measures"])
                 metrics = results["metrics"]
-                for kept, change in zip(
-                    flat(metrics["kept_mass"]["values"]),
-                    flat(metrics["output_change"]["values"]),
-                    strict=True,
-                ):
-                    self.assertGreater(kept, 0.01)
-                    self.assertLess(kept, 1)
-                    self.assertGreater(change, 0)
-                self.assertLess(max(flat(metrics["visible_keys"]["values"])), 40)
-                for value in flat(metrics["mass"]["values"]):
-                    self.assertAlmostEqual(value, 1, delta=1e-5)
-                for name in (
-                    "entropy distance separability sensitivity jacobian_spectral union_coverage"
-                ).split():
-                    self.assertTrue(flat(metrics[name]["values"]), name)
-                for share in flat(metrics["queries_losing_keys"]["values"]):
-                    self.assertGreater(share, 0)
-                    self.assertLess(share, 1, "the first query sees itself alone")
+                for kept in defined(metrics["kept_mass"]["values"]):
+                    self.assertTrue(0.01 < kept < 1, kept)
+                self.assertGreater(min(defined(metrics["output_change"]["values"])), 0)
+                self.assertLess(max(defined(metrics["visible_keys"]["values"])), 40)
+                for name in ("entropy", "distance", "separability", "sensitivity", "union_coverage"):
+                    self.assertTrue(defined(metrics[name]["values"]), name)
+                for share in defined(metrics["queries_losing_keys"]["values"]):
+                    self.assertTrue(0 < share < 1, "the first query sees itself alone")
                 self.assertNotIn("loss", metrics)
-
-    def test_the_oracle_keeps_most(self) -> None:
-        kept = {
-            pattern: flat(self.scan(pattern)["metrics"]["kept_mass"]["values"])
-            for pattern in ("topk:k=12", "window:size=12", "bigbird:window=4,random=4,global=4")
-        }
-        for other in ("window:size=12", "bigbird:window=4,random=4,global=4"):
-            for most, less in zip(kept["topk:k=12"], kept[other], strict=True):
-                self.assertGreaterEqual(most, less - 1e-6)
-
-    def test_a_pattern_meets_a_normalizer(self) -> None:
-        both = self.scan("sinks:window=9", "--normalizer", "sparsemax")["metrics"]
-        for value in flat(both["participation_ratio"]["values"]):
-            self.assertLessEqual(value, 13 + 1e-6)
 
     def test_sorting_by_what_a_pattern_adds(self) -> None:
         arguments = ("scan", "model", "--tokens", "ids.txt", "--sort", "kept_mass")
@@ -99,23 +64,14 @@ class Patterns(CommandTest):
     def test_a_dump_of_scores(self) -> None:
         scores = ([1, 8, 8], [0.1 * i for i in range(64)])
         make_dump(self.folder / "d.safetensors", 0, 1, 8, 4, **{"layers.0.scores": scores})
-        arguments = ("scan", "d.safetensors", "--lengths", "8")
-        small = {
-            "window": ":size=3",
-            "sinks": ":window=2,sinks=1",
-            "bigbird": ":window=1,random=1,global=1",
-            "topk": ":k=3",
-        }
-        for pattern in self.listed():
-            with self.subTest(pattern["name"]):
-                spec = pattern["name"] + small.get(pattern["name"], ":keys=3,recent=1")
-                if pattern["name"] in ("keydiff", "tova", "h2o"):
-                    self.refuse(2, *arguments, "--pattern", spec, says="queries and keys")
-                    continue
-                done = self.succeed(*arguments, "--pattern", spec, "--json")
-                metrics = json.loads(done.out)["metrics"]
-                self.assertEqual(len(flat(metrics["kept_mass"]["values"])), 1)
-                self.assertEqual(flat(metrics["output_change"]["values"]), [])
+        scan = ("scan", "d.safetensors", "--lengths", "8", "--json", "--pattern")
+        for pattern in ("keydiff", "tova", "h2o"):
+            self.refuse(2, *scan, f"{pattern}:keys=3,recent=1", says="queries and keys")
+        positions = ("window:size=3", "sinks:window=2,sinks=1", "bigbird:window=1,random=1,global=1")
+        for pattern in (*positions, "topk:k=3"):
+            metrics = json.loads(self.succeed(*scan, pattern).out)["metrics"]
+            self.assertEqual(len(defined(metrics["kept_mass"]["values"])), 1, pattern)
+            self.assertEqual(defined(metrics["output_change"]["values"]), [], pattern)
 
     def test_sinks_say_whose_positions_their_keys_have(self) -> None:
         [sinks] = [pattern for pattern in self.listed() if pattern["name"] == "sinks"]

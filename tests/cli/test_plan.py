@@ -1,6 +1,5 @@
 """headgauge plan as a user runs it, and what takes its plans."""
 
-import csv
 import hashlib
 import json
 import os
@@ -10,7 +9,7 @@ import subprocess
 import jsonschema
 
 from tests.cli.checkpoints import copy_golden, make_dump
-from tests.cli.command import BAD_INPUT, INTERRUPTED, UNSUPPORTED, USAGE, CommandTest, environment
+from tests.cli.command import BAD_INPUT, INTERRUPTED, UNSUPPORTED, USAGE, CommandTest, defined, environment
 from tests.places import BINARY, ROOT
 from tests.results.schema import validate
 
@@ -31,14 +30,7 @@ class Plan(CommandTest):
         results, done = self.saved("plan", *self.texts, *FEW, "--curve", 0.25)
         self.assertEqual(results["command"], "plan")
         self.assertEqual(results["coords"]["budget"], ["50 %", "25 %"])
-        for word in (
-            "equal windows, sinks",
-            "random heads",
-            "heaviest keys",
-            "keys kept, 50 %",
-            "on held-out text",
-            "plan_25.json",
-        ):
+        for word in ("random heads", "heaviest keys", "on held-out text", "plan_25.json"):
             self.assertIn(word, done.out)
         self.assertFalse((self.folder / "out/journal").exists())
         length = results["coords"]["length"][0]
@@ -48,7 +40,7 @@ class Plan(CommandTest):
         self.assertIn(f"At L = {length}, compared with plans that may keep as much, ", said)
         self.assertRegex(said, rf"At L = {length}, \d+ of \d+ random assignments of the same entries")
         self.assertIn(f"`headgauge scan {' '.join(self.texts[:4])} --plan out/plan.json`", said)
-        plan = json.loads((self.folder / "out/plan.json").read_text(encoding="utf-8"))
+        plan = self.read("out/plan.json")
         schema = json.loads((ROOT / "docs/plan.schema.json").read_text(encoding="utf-8"))
         for name in ("plan.json", "plan_25.json"):
             text = (self.folder / "out" / name).read_text(encoding="utf-8")
@@ -74,20 +66,19 @@ class Plan(CommandTest):
 
     def test_converge_measures_what_a_plan_leaves(self) -> None:
         self.make()
-        plan = json.loads((self.folder / "out/plan.json").read_text(encoding="utf-8"))
+        plan = self.read("out/plan.json")
         plan["heads"] = [{"layer": 0, "kv_head": 1, "pattern": "sinks:sinks=2,window=6"}]
         self.write("one.json", json.dumps(plan))
         few = ("--lengths", 96, "--replicates", 4, "--points", 3, "--measures", "weights")
-        values = self.saved(
-            "converge", "model", "--tokens", "a.txt", *few, "--plan", "one.json", out="needs"
-        )[0]["metrics"]["horizon"]["values"]
+        words = ("converge", "model", "--tokens", "a.txt", *few, "--plan", "one.json")
+        values = self.saved(*words, out="needs")[0]["metrics"]["horizon"]["values"]
         self.assertIsNone(values[0][1])
         self.assertIsNotNone(values[0][0])
         self.assertIsNotNone(values[1][1])
 
     def test_refuses_plans_that_do_not_fit(self) -> None:
         self.make()
-        plan = json.loads((self.folder / "out/plan.json").read_text(encoding="utf-8"))
+        plan = self.read("out/plan.json")
         scan = ("scan", "model", "--tokens", "a.txt", "--plan")
         model, first = plan["model"], {"layer": 0, "kv_head": 0}
         for changes, *says in (
@@ -142,52 +133,25 @@ class Plan(CommandTest):
         self.assertEqual(settings["plan_sha256"], [hashlib.sha256(plan).hexdigest()])
 
     def test_compare_changes_only_the_heads_that_are_chosen(self) -> None:
-        heads = [
-            {"layer": layer, "kv_head": head, "pattern": "window:size=2"}
-            for layer in range(2)
-            for head in range(4)
-        ]
-        plan = {
-            "schema": "headgauge.plan/1",
-            "model": {"layers": 2, "heads": 4, "kv_heads": 4},
-            "heads": heads,
-        }
+        places = [(layer, head) for layer in range(2) for head in range(4)]
+        heads = [{"layer": layer, "kv_head": head, "pattern": "window:size=2"} for layer, head in places]
+        sizes = {"layers": 2, "heads": 4, "kv_heads": 4}
+        plan = {"schema": "headgauge.plan/1", "model": sizes, "heads": heads}
         self.write("all.json", json.dumps(plan))
-        words = (
-            "compare model --tokens a.txt --lengths 96 --measures weights --plan all.json --out out --force"
-        )
-        few = words.split()
-        self.succeed(*few, "--heads", "1.2")
-        kept = validate(self.folder / "out/results.json")["metrics"]["kept_mass"]
-        at = kept["dims"].index("pattern")
-        self.assertEqual(at, 2)
-        changed = {
-            (layer, head)
-            for layer in range(2)
-            for head in range(4)
-            if (kept["values"][layer][head][1][0] or 1) < 1
-        }
+        few = "compare model --tokens a.txt --lengths 96 --measures weights --plan all.json".split()
+        kept = self.saved(*few, "--heads", "1.2")[0]["metrics"]["kept_mass"]
+        self.assertEqual(kept["dims"].index("pattern"), 2)
+        changed = {at for at in places if (kept["values"][at[0]][at[1]][1][0] or 1) < 1}
         self.assertEqual(changed, {(1, 2)})
         self.write("all.json", json.dumps({**plan, "heads": heads[:4]}))
         self.refuse(USAGE, *few, "--layers", 1, says=("all.json", "changes none of them"))
-
-    def test_heads_csv_has_the_kept_keys(self) -> None:
-        results = self.make()
-        text = (self.folder / "out/heads.csv").read_text(encoding="utf-8")
-        rows = list(csv.DictReader(text.splitlines()))
-        kept = results["metrics"]["kept_keys"]["values"]
-        budgets = results["coords"]["budget"]
-        self.assertEqual(len(rows), sum(len(head) for layer in kept for head in layer))
-        for row in rows:
-            value = kept[int(row["layer"])][int(row["head"])][budgets.index(row["budget"])]
-            self.assertEqual(float(row["kept_keys"]), value)
 
     def test_names_that_are_no_utf8(self) -> None:
         odd = os.fsdecode(b"a\xff.txt")
         (self.folder / "a.txt").rename(self.folder / odd)
         texts = [odd if name == "a.txt" else name for name in self.texts]
         self.succeed("plan", *texts, *FEW, "--out", "out", "--quiet")
-        json.loads((self.folder / "out/plan.json").read_text(encoding="utf-8"))
+        self.read("out/plan.json")
 
     def test_plans_of_another_run_are_named(self) -> None:
         done = self.succeed("plan", *self.texts, *FEW, "--curve", 0.25, "--out", "out")
@@ -238,9 +202,7 @@ class Plan(CommandTest):
             "output change (95 %)",
         ):
             self.assertIn(words, done.out + done.err)
-        changes = results["metrics"]["planned_change"]["values"]
-        self.assertTrue(all(change is None or change >= 0 for row in changes for change in row))
-        self.assertGreater(changes[0][0], 0)
+        self.assertGreaterEqual(min(defined(results["metrics"]["planned_change"]["values"])), 0)
 
     def test_refuses_shares_and_patterns_that_do_not_fit(self) -> None:
         self.refuse_each(

@@ -46,7 +46,7 @@ class PlanAnswers(CommandTest):
         self.assertIn(f"{100 * kept:.0f} % (", done.out)
         self.assertIn("not used to choose the plan", done.out)
         self.assertIn("pieces of 96 tokens have no replay of 64", done.err)
-        plan = json.loads((self.folder / "out/plan.json").read_text(encoding="utf-8"))
+        plan = self.read("out/plan.json")
         schema = json.loads((ROOT / "docs/plan.schema.json").read_text(encoding="utf-8"))
         jsonschema.validate(plan, schema)
         answers = plan["measured"]["answers"]
@@ -60,9 +60,8 @@ class PlanAnswers(CommandTest):
         self.assertEqual(results["settings"]["plan"], ["out/plan.json"])
         self.assertEqual(results["settings"]["pattern"], "none", "a plan is no pattern")
         self.assertTrue(any("--plan out/plan.json" in line["next"] for line in results["summary"]))
-        one = results["metrics"]
-        self.assertAlmostEqual(one["answer_loss_change"]["values"][1][0], change["values"][0][0][1], 9)
-        self.assertEqual(one["answers_kept"]["values"][1][0], kept)
+        one = results["metrics"]["answer_loss_change"]["values"][1][0]
+        self.assertAlmostEqual(one, change["values"][0][0][1], 9)
 
     def test_a_task_that_was_searched_on_is_named(self) -> None:
         self.tasks("same.jsonl", "said", likeliest(self, "model", [60] * 16, seed=5))
@@ -85,9 +84,9 @@ class PlanAnswers(CommandTest):
 
     def test_what_was_measured_for_other_documents_is_not_reused(self) -> None:
         self.succeed(*self.words, "--quiet")
-        first = json.loads((self.folder / "out/results.json").read_text(encoding="utf-8"))
+        first = self.read("out/results.json")
         self.succeed(*self.words, "--replay", 16, "--quiet")
-        again = json.loads((self.folder / "out/results.json").read_text(encoding="utf-8"))
+        again = self.read("out/results.json")
         name = "planned_change_by_document"
         self.assertNotEqual(first["metrics"][name]["values"], again["metrics"][name]["values"])
 

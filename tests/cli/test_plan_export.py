@@ -26,6 +26,12 @@ class ExportTest(CommandTest):
         plan = {"schema": "headgauge.plan/1", "model": described | model, "context": 64, "heads": changes}
         self.write(name, json.dumps(plan))
 
+    def of(self, model: str) -> dict[str, int | str]:
+        """What a plan says of its model."""
+        config = self.read(f"{model}/config.json")
+        parts = {"layers": "hidden_layers", "heads": "attention_heads", "kv_heads": "key_value_heads"}
+        return {"family": config["model_type"], **{k: config[f"num_{part}"] for k, part in parts.items()}}
+
     def write_texts(self, seed: int, tokens: int) -> None:
         draw = random.Random(seed)
         for name in ("a.txt", "b.txt"):
@@ -62,66 +68,32 @@ class PlanExport(ExportTest):
         self.assertEqual(before, {path: path.read_bytes() for path in before})
 
     def test_what_is_refused(self) -> None:
-        self.refuse(
-            USAGE, *EXISTING, "hf,vllm", "--out", "out", says=("--export", "one of hf, hf-layers,", '"vllm"')
-        )
-        for folder in ("hf=served", "./served"):
-            self.refuse(
-                USAGE,
-                *EXISTING,
-                folder,
-                "--out",
-                "out",
-                says=(f'"{folder}"', "formats alone; --out is the folder"),
-            )
-        self.refuse(USAGE, *EXISTING, "hf", says="no --out")
-        self.refuse(USAGE, *EXISTING[:-1], "--out", "out", says="--export too")
-        self.refuse(USAGE, *EXISTING, "hf", "--out", "out", "--json", says="--json")
-        self.refuse(
-            USAGE, *EXISTING, "hf", "--out", "out", "--text", "plan.json", says="--tokens or --confirm"
-        )
         self.plan(name="other.json", layers=3)
-        self.refuse(
-            BAD_INPUT,
-            "plan",
-            "model",
-            "--plan",
-            "other.json",
-            "--export",
-            "hf",
-            "--out",
-            "out",
-            says=("other.json", "layers"),
-        )
-        self.refuse(
-            BAD_INPUT,
-            "plan",
-            "model",
-            "--plan",
-            "model/config.json",
-            "--export",
-            "hf",
-            "--out",
-            "out",
-            says="a plan",
+        alone = "formats alone; --out is the folder"
+        self.refuse_each(
+            (USAGE, "plan.json --export hf,vllm --out out", "--export", "one of hf, hf-layers,", '"vllm"'),
+            (USAGE, "plan.json --export hf=served --out out", '"hf=served"', alone),
+            (USAGE, "plan.json --export ./served --out out", '"./served"', alone),
+            (USAGE, "plan.json --export hf", "no --out"),
+            (USAGE, "plan.json --out out", "--export too"),
+            (USAGE, "plan.json --export hf --out out --json", "--json"),
+            (USAGE, "plan.json --export hf --out out --text plan.json", "--tokens or --confirm"),
+            (BAD_INPUT, "other.json --export hf --out out", "other.json", "layers"),
+            (BAD_INPUT, "model/config.json --export hf --out out", "a plan"),
+            base=EXISTING[:3],
         )
 
     def test_a_folder_for_transformers(self) -> None:
-        plan = json.loads((self.folder / "plan.json").read_text())
+        plan = self.read("plan.json")
         plan["heads"].append({"layer": 1, "kv_head": 1, "normalizer": "uniform"})
         plan["model"]["name"] = "<b>_m_"
-        plan["measured"] = {
-            "cache_share": 0.5,
-            "loss_change": 0.0125,
-            "low": 0.01,
-            "high": 0.015,
-            "replay_change": "none",
-            "answers": {
-                "keys": {"kept": 0.75, "kept_low": 0.5, "kept_high": 0.9, "change": 0.1},
-                "odd": 3,
-                "t |\n\n# a [heading](x) <img src=x>\x1b[2J": {"kept": 0.75},
-            },
+        answers = {
+            "keys": {"kept": 0.75, "kept_low": 0.5, "kept_high": 0.9, "change": 0.1},
+            "odd": 3,
+            "t |\n\n# a [heading](x) <img src=x>\x1b[2J": {"kept": 0.75},
         }
+        change = {"loss_change": 0.0125, "low": 0.01, "high": 0.015, "replay_change": "none"}
+        plan["measured"] = {"cache_share": 0.5, **change, "answers": answers}
         self.write("plan.json", json.dumps(plan))
         of_model = ("model.safetensors", "tokenizer.json", "LICENSE.txt", "chat_template.jinja",
                     "licence", "Copying.LESSER", "NOTICE.md", "additional_chat_templates")  # fmt: skip
@@ -141,7 +113,7 @@ class PlanExport(ExportTest):
         hf = self.folder / "out/hf"
         config = json.loads((hf / "config.json").read_text())
         self.assertEqual(config["headgauge_plan"], [[None, [4, 12]], [[0, 24], "mean"]])
-        before = json.loads((self.folder / "model/config.json").read_text())
+        before = self.read("model/config.json")
         changed = {"model_type", "architectures", "auto_map", "headgauge_plan"}
         self.assertEqual({key: config[key] for key in before if key not in changed},
                          {key: before[key] for key in before if key not in changed})  # fmt: skip
@@ -167,25 +139,26 @@ class PlanExport(ExportTest):
         file.write_bytes(gguf(metadata()))
         sizes = {"layers": 1, "heads": 2, "kv_heads": 2}
         self.write("gguf.json", json.dumps({"schema": "headgauge.plan/1", "model": sizes, "heads": []}))
-        done = self.succeed("plan", "tiny.gguf", "--plan", "gguf.json", "--export", "hf", "--out", "out")
+        call = ("plan", "tiny.gguf", "--plan", "gguf.json", "--export", "hf", "--out", "out")
+        done = self.succeed(*call)
         self.assertIn("out/hf/model.safetensors", done.out)
         header, _ = read_weights(self.folder / "out/hf/model.safetensors")
         self.assertEqual(header["model.layers.0.self_attn.q_proj.weight"]["shape"], [32, 32])
         self.assertEqual(header["__metadata__"], {"format": "pt"})
         self.assertFalse([file for file in (self.folder / "out/hf").iterdir() if file.is_symlink()])
         self.assertEqual(done.err, "")
-        self.assertEqual(json.loads((self.folder / "out/hf/generation_config.json").read_text()), {})
+        self.assertEqual(self.read("out/hf/generation_config.json"), {})
         # Generation ends at any token that ends a text or a turn.
         ids = {"bos": 1, "eos": 2, "padding": 2, "eot": 3, "eom": 3}
         fields = metadata() | {f"tokenizer.ggml.{name}_token_id": number for name, number in ids.items()}
         file.write_bytes(gguf(fields | {"tokenizer.chat_template": "{{ messages }}"}))
-        self.succeed("plan", "tiny.gguf", "--plan", "gguf.json", "--export", "hf", "--out", "out")
+        self.succeed(*call)
         tokens = {"eos_token_id": [2, 3], "bos_token_id": 1, "pad_token_id": 2}
         for name in ("config.json", "generation_config.json"):
             written = json.loads((self.folder / "out/hf" / name).read_text())
             self.assertEqual({key: written.get(key) for key in tokens}, tokens)
         words = fields["tokenizer.ggml.tokens"]
-        tokenizer = json.loads((self.folder / "out/hf/tokenizer_config.json").read_text())
+        tokenizer = self.read("out/hf/tokenizer_config.json")
         named = {"bos_token": words[1], "eos_token": words[2], "pad_token": words[2]}
         self.assertEqual({key: tokenizer.get(key) for key in named}, named)
         self.assertEqual((self.folder / "out/hf/chat_template.jinja").read_text(), "{{ messages }}")
@@ -193,18 +166,17 @@ class PlanExport(ExportTest):
         # SentencePiece has ids of its own where the file is silent, as for the tokenizer.
         named = {"tokenizer.ggml.model": "llama", "tokenizer.ggml.scores": [0.0] * len(words)}
         file.write_bytes(gguf(metadata() | named))
-        self.succeed("plan", "tiny.gguf", "--plan", "gguf.json", "--export", "hf", "--out", "out")
-        written = json.loads((self.folder / "out/hf/generation_config.json").read_text())
+        self.succeed(*call)
+        written = self.read("out/hf/generation_config.json")
         self.assertEqual(written, {"eos_token_id": 2, "bos_token_id": 1})
         # The weights are written all the same if there is no tokenizer.
         file.write_bytes(gguf(metadata() | {"tokenizer.ggml.model": "none"}))
-        done = self.succeed("plan", "tiny.gguf", "--plan", "gguf.json", "--export", "hf", "--out", "out")
+        done = self.succeed(*call)
         self.assertIn("no tokenizer is written: tiny.gguf", done.err)
         # Nothing of it is left for another model.
         self.succeed(*EXISTING, "hf", "--out", "out")
         self.assertFalse((self.folder / "out/hf/generation_config.json").exists())
         file.write_bytes(gguf(metadata() | {"tokenizer.ggml.eos_token_id": 4_000_000_000}))
-        call = ("plan", "tiny.gguf", "--plan", "gguf.json", "--export", "hf", "--out", "out")
         self.refuse(BAD_INPUT, *call, says="tokenizer.ggml.eos_token_id")
 
     def test_whole_layers_without_code(self) -> None:
@@ -239,18 +211,16 @@ class PlanExport(ExportTest):
         different = [entry(layer, head, f"window:size={20 + layer}") for layer in (0, 1) for head in (0, 1)]
         refuse(different, "layer 1: expected a window of 20 keys")
         copy_golden("llama/gemma-plain", self.folder / "gemma")
-        gemma = json.loads((self.folder / "gemma/config.json").read_text())
-        self.plan(name="gemma.json", changes=[], family="gemma", layers=gemma["num_hidden_layers"],
-                  heads=gemma["num_attention_heads"], kv_heads=gemma["num_key_value_heads"])  # fmt: skip
+        self.plan(name="gemma.json", changes=[], **self.of("gemma"))
         call = ("plan", "gemma", "--plan", "gemma.json", "--export", "hf-layers", "--out", "out")
         self.refuse(UNSUPPORTED, *call, says="one of llama, mistral, qwen2, qwen3, found gemma")
-        config = json.loads((self.folder / "model/config.json").read_text())
+        config = self.read("model/config.json")
         config |= {"attention_bias": None, "mlp_bias": None, "head_dim": None}
         del config["max_position_embeddings"]
         (self.folder / "model/config.json").write_text(json.dumps(config))
         self.plan(name="none.json", changes=[])
         self.succeed("plan", "model", "--plan", "none.json", "--export", "hf-layers", "--out", "nulls")
-        written = json.loads((self.folder / "nulls/hf-layers/config.json").read_text())
+        written = self.read("nulls/hf-layers/config.json")
         self.assertEqual(written["max_position_embeddings"], 2048)
         self.assertEqual(written["head_dim"], config["hidden_size"] // 6)
         copy_golden("llama/llama-biases", self.folder / "biases")
@@ -263,19 +233,19 @@ class PlanExport(ExportTest):
         search = ("plan", "model", "--tokens", "a.txt", "--confirm", "b.txt", "--lengths", "128",
                   "--random-plans", "1", "--memory", "0.6", "--curve", "0.6", "--out", "out")  # fmt: skip
         self.succeed(*search, "--export", "hf-layers")
-        plan = json.loads((self.folder / "out/plan.json").read_text())
+        plan = self.read("out/plan.json")
         self.assertTrue(plan["heads"])
         for head in plan["heads"]:
             self.assertEqual(head["pattern"], "window:size=16")
         by_layer = [sorted(head["kv_head"] for head in plan["heads"] if head["layer"] == layer)
                     for layer in (0, 1)]  # fmt: skip
         self.assertIn(by_layer, ([[0, 1], []], [[], [0, 1]], [[0, 1], [0, 1]]))
-        config = json.loads((self.folder / "out/hf-layers/config.json").read_text())
+        config = self.read("out/hf-layers/config.json")
         self.assertEqual(config["sliding_window"], 16)
         self.assertEqual(
             config["layer_types"], ["sliding_attention" if heads else "full_attention" for heads in by_layer]
         )
-        results = json.loads((self.folder / "out/results.json").read_text())
+        results = self.read("out/results.json")
         self.assertIs(results["settings"]["whole_layers"], True)
         self.refuse(USAGE, *search[:-5], "0.05", "--curve", "0.05", "--out", "small", "--export", "hf-layers",
                     says="the smallest choice in all layers")  # fmt: skip
@@ -283,7 +253,7 @@ class PlanExport(ExportTest):
         self.succeed(
             *search[:-4], "--pattern", "window:size=64", "--out", "out", "--force", "--export", "hf-layers"
         )
-        results = json.loads((self.folder / "out/results.json").read_text())
+        results = self.read("out/results.json")
         self.assertEqual(results["coords"]["budget"], ["60 %", "75 %", "50 %"])
         two = ("--pattern", "window:size=16,window:size=32")
         self.refuse(USAGE, *search, "--export", "hf-layers", *two, says="one size of window for all layers")
@@ -294,7 +264,7 @@ class PlanExport(ExportTest):
         # Any patterns, where no export limits them.
         whole = ("--whole-layers", "true", "--pattern", "sinks:sinks=2,window=30,window:size=9")
         self.succeed(*search, "--force", *whole)
-        plan = json.loads((self.folder / "out/plan.json").read_text())
+        plan = self.read("out/plan.json")
         entries = {(head["layer"], head["kv_head"]): head.get("pattern") for head in plan["heads"]}
         for layer in (0, 1):
             self.assertEqual(entries.get((layer, 0)), entries.get((layer, 1)))
@@ -303,9 +273,7 @@ class PlanExport(ExportTest):
         copy_golden("llama/llama-sharded", self.folder / "sharded")
         (self.folder / "model/tokenizer.json").write_text("{}")
         self.succeed(*EXISTING, "hf", "--out", "out")
-        config = json.loads((self.folder / "sharded/config.json").read_text())
-        self.plan(name="sharded.json", layers=config["num_hidden_layers"],
-                  heads=config["num_attention_heads"], kv_heads=config["num_key_value_heads"])  # fmt: skip
+        self.plan(name="sharded.json", **self.of("sharded"))
         self.succeed("plan", "sharded", "--plan", "sharded.json", "--export", "hf", "--out", "out")
         linked = {file.name for file in (self.folder / "out/hf").iterdir() if file.is_symlink()}
         given = {file.name for file in (self.folder / "sharded").iterdir()} - {"config.json"}
@@ -313,14 +281,9 @@ class PlanExport(ExportTest):
         # A file of weights gets the name that transformers reads.
         (self.folder / "model/model.safetensors").rename(self.folder / "model/mine.safetensors")
         self.succeed("plan", "model/mine.safetensors", *EXISTING[2:], "hf", "--out", "out")
-        self.assertTrue(
-            (self.folder / "out/hf/model.safetensors").samefile(self.folder / "model/mine.safetensors")
-        )
+        linked = self.folder / "out/hf/model.safetensors"
+        self.assertTrue(linked.samefile(self.folder / "model/mine.safetensors"))
         self.assertFalse((self.folder / "out/hf/mine.safetensors").exists())
-
-    def test_the_folder_of_the_model_is_not_written_to(self) -> None:
-        (self.folder / "model").rename(self.folder / "hf")
-        self.refuse(USAGE, "plan", "hf", *EXISTING[2:], "hf", "--out", ".", says="apart from what is read")
 
     def test_models_that_the_folder_cannot_serve(self) -> None:
         for name, heads, says in (
@@ -329,15 +292,7 @@ class PlanExport(ExportTest):
         ):
             with self.subTest(name):
                 copy_golden(f"llama/{name}", self.folder / name)
-                config = json.loads((self.folder / name / "config.json").read_text())
-                sizes = {
-                    "layers": config["num_hidden_layers"],
-                    "heads": config["num_attention_heads"],
-                    "kv_heads": config["num_key_value_heads"],
-                }
-                self.write(
-                    "one.json", json.dumps({"schema": "headgauge.plan/1", "model": sizes, "heads": heads})
-                )
+                self.plan(name="one.json", changes=heads, **self.of(name))
                 call = ("plan", name, "--plan", "one.json", "--export", "hf", "--out", "none")
                 self.refuse(UNSUPPORTED, *call, says=says)
                 self.assertFalse((self.folder / "none").exists())
@@ -358,23 +313,19 @@ class PlanExport(ExportTest):
 
     def test_beside_a_search(self) -> None:
         self.write_texts(3, 256)
-        search = (
-            *(
-                "plan model --tokens a.txt --confirm b.txt --lengths 64 --curve 0.5 --random-plans 1 --out "
-                "out --export"
-            ).split(),
-        )
+        texts = "plan model --tokens a.txt --confirm b.txt --lengths 64"
+        search = [*texts.split(), *"--curve 0.5 --random-plans 1 --out out --export".split()]
         self.refuse(USAGE, *search, "hf", "--pattern", "topk:k=3", says=("--pattern", "topk:k=3"))
         done = self.succeed(*search, "hf", "--pattern", "sinks:sinks=1,window=7")
         for name in ("out/plan.json", "out/hf/plan.json"):
             self.assertIn(name, done.out)
-        kinds = json.loads((self.folder / "out/hf/config.json").read_text())["headgauge_plan"]
-        plan = json.loads((self.folder / "out/plan.json").read_text())
+        kinds = self.read("out/hf/config.json")["headgauge_plan"]
+        plan = self.read("out/plan.json")
         self.assertTrue(plan["heads"])
         for head in plan["heads"]:
             kind = kinds[head["layer"]][head["kv_head"]]
             said = "uniform" if kind == "mean" else "sinks:sinks={},window={}".format(*kind)
             self.assertEqual(head.get("normalizer") or head["pattern"], said)
         self.assertEqual(sum(kind is not None for layer in kinds for kind in layer), len(plan["heads"]))
-        results = json.loads((self.folder / "out/results.json").read_text())
+        results = self.read("out/results.json")
         self.assertEqual(results["settings"]["export"], ["hf"])

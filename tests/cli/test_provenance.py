@@ -37,43 +37,37 @@ class Change(CommandTest):
         return messages[0]
 
     def test_written_in_place(self) -> None:
-        def overwrite(path: Path) -> None:
+        def overwrite(path: Path) -> os.stat_result:
+            before = path.stat()
             with path.open("r+b") as file:
                 file.seek(-4, os.SEEK_END)
                 file.write(b"\0\0\0\0")
+            return before
+
+        def overwrite_with_the_old_time(path: Path) -> None:
+            before = overwrite(path)
+            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
         self.assertIn("found a file that was written since; run again", self.message(overwrite))
-
-    def test_written_in_place_with_the_old_time(self) -> None:
-        def overwrite(path: Path) -> None:
-            times = path.stat()
-            with path.open("r+b") as file:
-                file.seek(-4, os.SEEK_END)
-                file.write(b"\0\0\0\0")
-            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-
-        self.assertIn("found a file that was changed since; run again", self.message(overwrite))
+        said = self.message(overwrite_with_the_old_time)
+        self.assertIn("found a file that was changed since; run again", said)
 
     def test_under_other_commands(self) -> None:
         def overwrite(path: Path) -> None:
             with path.open("r+b") as file:
                 file.write(path.read_bytes())
 
-        texts = ["0.txt", "1.txt", "2.txt"]
-        self.many_ids(" ".join(texts), 320)
+        self.many_ids("0.txt 1.txt 2.txt", 320)
         for command, at in (
-            (
-                ("compare", "model", "--tokens", "ids.txt", "--normalizer", "sparsemax,ssmax"),
-                r"ssmax: measuring layer [1-9]",
-            ),
-            (("converge", "model", "--tokens", "ids.txt"), r"measuring layer [1-9]"),
-            (("validate", "model", "--tokens", texts[0], texts[1]), r"layer [1-9]"),
-            (("plan", "model", "--tokens", *texts[:2], "--confirm", texts[2]), r"[1-9] ?%"),
+            ("compare --tokens ids.txt --normalizer sparsemax,ssmax", r"ssmax: measuring layer [1-9]"),
+            ("converge --tokens ids.txt", r"measuring layer [1-9]"),
+            ("validate --tokens 0.txt 1.txt", r"layer [1-9]"),
+            ("plan --tokens 0.txt 1.txt --confirm 2.txt", r"[1-9] ?%"),
         ):
-            with self.subTest(command[0]):
-                self.assertIn(
-                    "found a file that was written since; run again", self.message(overwrite, *command, at=at)
-                )
+            with self.subTest(command):
+                name, *words = command.split()
+                said = self.message(overwrite, name, "model", *words, at=at)
+                self.assertIn("found a file that was written since; run again", said)
 
     def test_cut_short(self) -> None:
         # Seen by the next look at the file, or by the next read of what is gone.

@@ -24,9 +24,8 @@ class SavedState(CommandTest):
             for damaged in (kept[:at] + bytes([kept[at] ^ 64]) + kept[at + 1 :], kept[:at]):
                 self.write(JOURNAL, damaged)
                 done = self.succeed(*arguments, "--out", "out")
-                self.assertEqual(
-                    "resuming" in done.err, at > records + 60, "the first record is damaged, or the last"
-                )
+                is_last = at > records + 60  # and not the first record that is damaged
+                self.assertEqual("resuming" in done.err, is_last)
                 whole, found = (validate(self.folder / f"{at}/results.json") for at in ("whole", "out"))
                 self.assertEqual(found["metrics"], whole["metrics"])
                 self.assertFalse((self.folder / "out/journal").exists())
@@ -62,10 +61,8 @@ class SavedState(CommandTest):
                 number = re.compile(r"\d\.(\d)" if changed == "results.json" else r"([0-9])").search(kept)
                 at = number.start(1)
                 results = f"out/{name}/results.json"
-                for damaged in (
-                    kept[:at] + str((int(kept[at]) + 1) % 10) + kept[at + 1 :],
-                    kept[: len(kept) // 2],
-                ):
+                other = kept[:at] + str((int(kept[at]) + 1) % 10) + kept[at + 1 :]
+                for damaged in (other, kept[: len(kept) // 2]):
                     path.write_text(damaged)
                     self.refuse(BAD_INPUT, *arguments, says=(results, f"delete {results} to start again"))
                 (self.folder / results).unlink()
@@ -75,12 +72,7 @@ class SavedState(CommandTest):
     def test_of_a_plan(self) -> None:
         copy_golden("gpt2/plain", self.folder / "model")
         self.many_ids("a.txt b.txt c.txt")
-        arguments = (
-            *"plan model --tokens a.txt b.txt --confirm c.txt --lengths".split(),
-            96,
-            "--random-plans",
-            3,
-        )
+        arguments = "plan model --tokens a.txt b.txt --confirm c.txt --lengths 96 --random-plans 3".split()
         # All is measured and kept; then there is no place for the plan.
         (self.folder / "out/plan.json").mkdir(parents=True)
         done = run(*arguments, "--out", "out", cwd=self.folder, env=AT_ONCE)

@@ -10,28 +10,17 @@ from tests.cli.shares import DEMO, SharesTest, identity_of
 from tests.places import BINARY
 
 QUICK = ("--measures", "weights", "--lengths", "64")
+LAYERS = ("--layers", "1-3", "--measures", "weights,coverage", "--lengths", "64,100")
+GROUPS = ("--measures", "weights,distance", "--lengths", "64,100")
+FEW = ("--lengths", "64", "--permutations", "99", "--resamples", "99")
 COMMANDS = {
     "scan": ("scan", DEMO, "--examples", "3", "--top-share", "0.2", "--lengths", "32,128"),
-    "scan of hidden states": (
-        "scan",
-        DEMO,
-        *(
-            "--x hidden --normalizer sparsemax --layers 1-3 --measures weights,coverage --lengths 64,100"
-        ).split(),
-    ),
-    "compare": (
-        "compare",
-        DEMO,
-        *"--normalizer ssmax,sparsemax --measures weights,distance --lengths 64,100".split(),
-    ),
+    "scan of hidden states": ("scan", DEMO, "--x", "hidden", "--normalizer", "sparsemax", *LAYERS),
+    "compare": ("compare", DEMO, "--normalizer", "ssmax,sparsemax", *GROUPS),
     "compare each head": ("compare", DEMO, "--normalizer", "ssmax", "--each", "head", *QUICK),
     "compare each layer": ("compare", DEMO, "--pattern", "window:size=16", "--each", "layer", *QUICK),
     "converge": ("converge", DEMO, "--lengths", "128", "--replicates", "5", "--draws", "5"),
-    "validate": (
-        "validate",
-        DEMO,
-        *"--pattern topk:k=16 --lengths 64 --permutations 99 --resamples 99 --replicates 3".split(),
-    ),
+    "validate": ("validate", DEMO, "--pattern", "topk:k=16", *FEW),
 }
 # These read the texts that the others only measure.
 FEWER = {"validate": (0, 2, 5), "compare each head": (0, 2, 4, 6)}
@@ -40,8 +29,7 @@ FEWER = {"validate": (0, 2, 5), "compare each head": (0, 2, 4, 6)}
 class Shards(SharesTest):
     def words(self, name: str) -> list[str]:
         texts = [self.documents[k] for k in FEWER.get(name, range(len(self.documents)))]
-        command = [word for word in COMMANDS[name] if name != "validate" or word not in ("--replicates", "3")]
-        return [*map(str, command), "--text", *texts]
+        return [*map(str, COMMANDS[name]), "--text", *texts]
 
     def test_merged_they_have_the_bits_of_one_process(self) -> None:
         for name in COMMANDS:
@@ -62,18 +50,8 @@ class Shards(SharesTest):
         text = (DEMO.parent / "text.txt").read_text("utf-8")
         self.write("unseen.txt", text[6500:6900])
         self.write("unseen2.txt", text[5000:5500])
-        words = [
-            "compare",
-            str(DEMO),
-            "--text",
-            *self.documents[:3],
-            "--normalizer",
-            "ssmax",
-            "--confirm",
-            "unseen.txt",
-            "unseen2.txt",
-            *QUICK,
-        ]
+        words = ["compare", DEMO, "--text", *self.documents[:3], "--normalizer", "ssmax", *QUICK]
+        words += ["--confirm", "unseen.txt", "unseen2.txt"]
         self.assert_shards_have_the_bits_of_one(*words)
         self.assertIn("loss_change_confirmed", self.results("one")["metrics"])
         self.assertEqual(list(self.folder.glob("*.journal")), [], "merge keeps nothing of its own")
@@ -81,8 +59,8 @@ class Shards(SharesTest):
     def test_default_patterns_that_were_fitted_are_not_asked_for(self) -> None:
         text = (DEMO.parent / "text.txt").read_text("utf-8")
         self.write("short.txt", text[:300])
-        few = ("--heads", "0.0-1", "--normalizer", "uniform", "--permutations", "99", "--resamples", "99")
-        words = ["validate", str(DEMO), "--text", "short.txt", self.documents[1], "--lengths", "64", *few]
+        words = ["validate", str(DEMO), "--text", "short.txt", self.documents[1], *FEW]
+        words += ["--heads", "0.0-1", "--normalizer", "uniform"]
         done = self.assert_shards_have_the_bits_of_one(*words)
         self.assertIn("the default patterns fit contexts", done.err)
 
@@ -104,13 +82,10 @@ class Shards(SharesTest):
         self.refuse(BAD_INPUT, "merge", "part1", "text", says=("the same run", "texts: sha256"))
         baseline = environment(HEADGAUGE_SIMD="baseline")
         self.shard("2/2", "slow", *words, env=baseline)
-        if (
-            identity_of(self.journals("slow")[0])["HEADGAUGE_SIMD"]
-            != (identity_of(self.journals("part1")[0])["HEADGAUGE_SIMD"])
-        ):
-            self.refuse(
-                BAD_INPUT, "merge", "part1", "slow", says=("the same run", "another value of HEADGAUGE_SIMD")
-            )
+        levels = {identity_of(self.journals(at)[0])["HEADGAUGE_SIMD"] for at in ("slow", "part1")}
+        if len(levels) == 2:
+            says = ("the same run", "another value of HEADGAUGE_SIMD")
+            self.refuse(BAD_INPUT, "merge", "part1", "slow", says=says)
         # A text that changed since.
         (self.folder / self.documents[1]).write_text("quite another text, long enough to be measured " * 20)
         self.refuse(BAD_INPUT, "merge", "part1", "part2", says=("merge", "the same run", "texts: sha256"))
@@ -127,20 +102,13 @@ class Shards(SharesTest):
             self.shard(f"{k}/2", f"part{k}", *command)
         self.refuse(BAD_INPUT, "merge", "part1", "part2", says=("the same run", "tokenizer_config.json"))
 
-    def breaking(self) -> list[str]:
+    def test_what_breaks_beyond_the_rows_that_are_measured_is_left_out(self) -> None:
         """Under one normalizer the scores of a layer that is not measured are not finite."""
         copy_golden("gpt2/plain", self.folder / "model")
         texts = [self.ids(length, name=f"ids{length}.txt").name for length in (96, 110, 128, 120)]
-        return [
-            "compare",
-            "model",
-            "--tokens",
-            *texts,
-            *("--layers 0 --lengths 96 --normalizer softmax:t=1e-39,ssmax --measures weights,model").split(),
-        ]
-
-    def test_what_breaks_beyond_the_rows_that_are_measured_is_left_out(self) -> None:
-        done = self.assert_shards_have_the_bits_of_one(*self.breaking())
+        few = "--layers 0 --lengths 96 --normalizer softmax:t=1e-39,ssmax --measures weights,model"
+        words = ("compare", "model", "--tokens", *texts, *few.split())
+        done = self.assert_shards_have_the_bits_of_one(*words)
         self.assertIn("softmax:t=1e-39 is left out: layer 1", done.err)
 
     def test_usage(self) -> None:
@@ -188,11 +156,5 @@ class Memory(SharesTest):
     def test_a_document_that_is_too_long_for_a_share_is_told_before(self) -> None:
         make_gpt2(self.folder / "model", layers=1, heads=4, width=64, positions=120000, sparse=True)
         self.ids(120000)
-        self.refuse(
-            RESOURCE,
-            *(
-                "scan model --tokens ids.txt --measures distance --lengths 120000 --shard 1/2 --out out"
-            ).split(),
-            says="of memory",
-            limits={resource.RLIMIT_AS: 600 << 20},
-        )
+        words = "scan model --tokens ids.txt --measures distance --lengths 120000 --shard 1/2 --out out"
+        self.refuse(RESOURCE, *words.split(), says="of memory", limits={resource.RLIMIT_AS: 600 << 20})

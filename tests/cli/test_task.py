@@ -1,7 +1,6 @@
 """headgauge task: generated cases, checked by a second reader, and what cannot be generated."""
 
 import hashlib
-import itertools
 import json
 import re
 
@@ -38,28 +37,21 @@ class TaskTest(CommandTest):
 
 
 class Oracle(TaskTest):
-    """What a generated file promises, worked out from its bytes alone."""
+    """The keys and texts of a generated file, worked out from its bytes alone; EveryTask has the rest."""
 
     tokens = bytes_of_tokens()
 
     def text(self, ids: list[int]) -> str:
         return b"".join(self.tokens[k] for k in ids).decode()
 
-    def check(self, case: dict, task: str, length: int) -> None:
+    def check(self, case: dict, task: str) -> None:
         texts = {key: case[key] for key in ("prompt_text", "answer_text") if key in case}
         self.assertEqual([key for key in KEYS if key in case or key not in TEXTS], list(case))
         self.assertEqual(case["task"], task)
-        prompt, answer, control = case["prompt"], case["answer"], case["control"]
-        self.assertEqual((len(prompt) + len(answer), len(control)), (length, len(prompt)))
-        said, asked = self.text(prompt), self.text(answer)
+        prompt, control = case["prompt"], case["control"]
+        said, asked = self.text(prompt), self.text(case["answer"])
         if texts or task != "repeats":  # parts of words that meet may be another token
             self.assertEqual(texts, {"prompt_text": said, "answer_text": asked})
-        behind = self.text(prompt[-case["distance"] :])
-        self.assertTrue(behind.startswith(case["source"]), behind)
-        self.assertEqual(behind.count(case["source"]), 1)
-        self.assertNotIn(case["source"], self.text(control))
-        self.assertEqual((said + "\n").count(asked), 1, asked)
-        self.assertNotIn(asked, self.text(control))
         # The control differs in the source, and nowhere before it.
         at = len(prompt) - case["distance"]
         same = next(k for k, (a, b) in enumerate(zip(prompt, control, strict=True)) if a != b)
@@ -71,14 +63,8 @@ class Oracle(TaskTest):
             cases = self.make(task, "--cases", 25, "--length", 400, "--seed", 3)
             self.assertEqual(len(cases), 25)
             for case in cases:
-                self.check(case, task, 400)
-            distances = sorted(case["distance"] for case in cases)
-            if task == "replay":  # from the end to the beginning
-                self.assertEqual(set(distances), {400 - 64})
-                continue
-            gaps = [b - a for a, b in itertools.pairwise(distances)]
-            self.assertGreater(distances[-1] - distances[0], 200, task)
-            self.assertLess(max(gaps), 3 * (distances[-1] - distances[0]) / 24, task)
+                self.check(case, task)
+                self.assertEqual(len(case["prompt"] + case["answer"]), 400)
 
     def test_of_what_answers_it(self) -> None:
         """A reader of the text alone finds the answers, and none in the controls."""
@@ -100,14 +86,6 @@ class Oracle(TaskTest):
 
 
 class Options(TaskTest):
-    def test_the_same_seed_writes_the_same_bytes(self) -> None:
-        files = []
-        for seed in (0, 0, 1):
-            self.make("keys", "--cases", 5, "--seed", seed)
-            files.append((self.folder / "made.jsonl").read_bytes())
-        self.assertEqual(files[0], files[1])
-        self.assertNotEqual(files[0], files[2])
-
     def test_a_text_is_the_haystack(self) -> None:
         self.write("hay.txt", "".join(f"Line {k} of the haystack.\n" for k in range(2000)))
         for case in self.make("passkey", "--cases", 3, "--text", "hay.txt"):

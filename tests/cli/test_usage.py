@@ -223,7 +223,6 @@ class Lists(UsageTest):
             self.assertRegex(metric["name"], r"^[a-z][a-z0-9_]*$")
 
     def test_a_group_says_what_it_needs(self) -> None:
-        listed = {m["name"]: m for m in json.loads(self.succeed("list", "measures", "--json").out)}
         counterfactual = self.succeed("list", "measures", "--group", "counterfactual").out
         begins = "counterfactual (needs a --normalizer or a --pattern)\n  kept_mass "
         self.assertTrue(counterfactual.startswith(begins))

@@ -38,26 +38,17 @@ class Validate(CommandTest):
         self.assertRegex(
             done.out, rf"(?m)^At L = {length}, under topk:k=16, where 83 % of the queries lose keys, \w+"
         )
-        metrics = {name: metric["values"] for name, metric in results["metrics"].items()}
-        self.assertEqual(results["metrics"]["queries_losing_keys"]["dims"], ["layer", "head", "intervention"])
-        shares = dict(
-            zip(results["coords"]["intervention"], metrics["queries_losing_keys"][0][0], strict=True)
-        )
+        losing = results["metrics"]["queries_losing_keys"]["values"][0][0]
+        shares = dict(zip(results["coords"]["intervention"], losing, strict=True))
         self.assertAlmostEqual(shares["topk:k=16"], 80 / 96)
         self.assertIsNone(shares["uniform"])
         self.assertRegex(done.out, r"(?m)^ *topk:k=16 .* 83\.3$")
         self.assertRegex(done.out, r"(?m)^ *uniform .* -$")
-        adjusted, by_text = (metrics[f"prediction_rank_correlation_{end}"] for end in ("p", "by_text"))
-        for predictor, row in enumerate(metrics["predicts"]):
-            for place, (shown, p) in enumerate(zip(row, adjusted[predictor], strict=True)):
-                signs = {value is not None and value > 0 for value in by_text[predictor][place]}
-                self.assertEqual(shown, None if p is None else int(p <= 0.05 and len(signs) == 1))
         self.succeed("report", "out")
 
     def test_other_interventions_take_the_place_of_the_first_ones(self) -> None:
-        options = ("--pattern", "none", "--normalizer", "sparsemax", "--out", "out", "--quiet")
-        self.succeed("validate", *self.texts, *FEW, *options)
-        results = validate(self.folder / "out/results.json")
+        options = ("--pattern", "none", "--normalizer", "sparsemax", "--quiet")
+        results = self.saved("validate", *self.texts, *FEW, *options)[0]
         self.assertEqual(results["coords"]["intervention"], ["sparsemax"])
 
     def test_the_default_patterns_fit_short_texts(self) -> None:
@@ -70,9 +61,8 @@ class Validate(CommandTest):
         text = (ROOT / "demo/text.txt").read_text(encoding="utf-8")
         self.write("one.txt", text)
         self.write("two.txt", text[::-1])
-        terminal = Terminal(
-            "validate", ROOT / "demo/model", "--text", "one.txt", "two.txt", "--out", "out", cwd=self.folder
-        )
+        words = ("validate", ROOT / "demo/model", "--text", "one.txt", "two.txt", "--out", "out")
+        terminal = Terminal(*words, cwd=self.folder)
         terminal.read_until("measuring layer")
         terminal.process.send_signal(signal.SIGINT)
         self.assertEqual(terminal.finish(), INTERRUPTED, terminal.shown)

@@ -18,33 +18,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.faults import calls, exports, foreign, inputs, journals, payloads, readers, running, storage
+from tests.faults.kinds import KINDS, SHARE
 from tests.faults.suite import Suite
 from tests.places import BINARY
 
-KINDS = {
-    **readers.KINDS,
-    **journals.KINDS,
-    **running.KINDS,
-    **storage.KINDS,
-    **payloads.KINDS,
-    **foreign.KINDS,
-    **exports.KINDS,
-    **inputs.KINDS,
-    **calls.KINDS,
-}
-# Of --trials; those that take seconds each are fewer.
-SHARE = {
-    **readers.SHARE,
-    **journals.SHARE,
-    **running.SHARE,
-    **storage.SHARE,
-    **payloads.SHARE,
-    **foreign.SHARE,
-    **exports.SHARE,
-    **inputs.SHARE,
-    **calls.SHARE,
-}
 TRIALS = 100
 
 

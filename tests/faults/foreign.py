@@ -2,11 +2,10 @@
 
 import json
 import math
-from array import array
 from pathlib import Path
 
-from tests.cli.checkpoints import write_weights
-from tests.cli.command import environment
+from tests.cli.checkpoints import make_dump
+from tests.cli.command import environment, flat
 from tests.faults.materials import SHARED, SMALL
 from tests.faults.running import commands, take_small
 from tests.faults.trial import Fault, Trial
@@ -59,36 +58,16 @@ def scores_beyond_float32(trial: Trial) -> None:
     weights beyond float32 leave out is said."""
     draw, length, heads = trial.draw, 40, 2
     scale = draw.choice(SCALES)
-    parts = {f"layers.0.{part}": [draw.gauss(0, 1) for _ in range(heads * length * 4)] for part in ("q", "k")}
-    data, header = (
-        array("f"),
-        {"__metadata__": {"format": "headgauge.dump/1", "causal": "true", "scale": repr(scale)}},
-    )
-    for name, values in parts.items():
-        header[name] = {
-            "dtype": "F32",
-            "shape": [heads, length, 4],
-            "data_offsets": [4 * len(data), 4 * (len(data) + len(values))],
-        }
-        data.extend(values)
-    write_weights(trial.folder / "dump.safetensors", header, data.tobytes())
+    drawn = {part: [draw.gauss(0, 1) for _ in range(heads * length * 4)] for part in ("q", "k")}
+    parts = {f"layers.0.{part}": ([heads, length, 4], values) for part, values in drawn.items()}
+    make_dump(trial.folder / "dump.safetensors", 0, heads, length, 4, {"scale": repr(scale)}, **parts)
     known = trial.materials.__dict__.setdefault("normalizers", [])
     if not known:
         listed = trial.start("list", "normalizers", "--json").finish()
         known += [one["name"] for one in json.loads(listed.out)]
     normalizer = draw.choice([*OWN_NORMALIZERS, *known])
-    done = trial.run(
-        "scan",
-        "dump.safetensors",
-        "--normalizer",
-        normalizer,
-        *SMALL,
-        "--out",
-        "out",
-        quiet=False,
-        codes={0, 3, 4},
-        changes=True,
-    )
+    words = ("scan", "dump.safetensors", "--normalizer", normalizer, *SMALL, "--out", "out")
+    done = trial.run(*words, quiet=False, codes={0, 3, 4}, changes=True)
     if done.code != 0:
         return
     results = json.loads((trial.folder / "out/results.json").read_text())
@@ -107,10 +86,6 @@ def scores_beyond_float32(trial: Trial) -> None:
 def last_rows(results: dict) -> list[int]:
     """The rows that the total weight of each head is a mean of, at the longest length."""
     return [head[-1] for layer in results["metrics"]["mass"]["rows"] for head in layer]
-
-
-def flat(values) -> list:
-    return [one for part in values for one in flat(part)] if isinstance(values, list) else [values]
 
 
 def lists(trial: Trial) -> None:

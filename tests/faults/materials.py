@@ -19,16 +19,13 @@ SIMULATION = (
     "30 --radii 1 --threads 1 --quiet"
 ).split()
 LONG_SIMULATION = (
-    *(
-        "converge --synthetic gaussian --dimension 20 --horizons 0.5,1,1.5,2 --grid 1500,2000 --replicates 40 "
-        "--radii 1 --threads 1 --quiet"
-    ).split(),
+    *"converge --synthetic gaussian --dimension 20 --horizons 0.5,1,1.5,2 --grid 1500,2000".split(),
+    *("--replicates", "40", "--radii", "1", *SMALL),
 )
-TOKENS = (*"reproduce tokens --dimension 6 --grid 60,120,240,480 --replicates 4 --threads 1 --quiet".split(),)
+TOKENS = (*"reproduce tokens --dimension 6 --grid 60,120,240,480 --replicates 4".split(), *SMALL)
 PLAN = (
-    *(
-        "plan model --tokens a.txt b.txt --confirm c.txt --lengths 96 --random-plans 3 --threads 1 --quiet"
-    ).split(),
+    *"plan model --tokens a.txt b.txt --confirm c.txt --lengths 96 --random-plans 3".split(),
+    *SMALL,
 )
 OF_TEXTS = ("model", "--tokens", "a.txt", "b.txt", "c.txt", "--lengths", "32,96", *SMALL)
 SHARED = {
@@ -81,30 +78,14 @@ class Materials:
     @cached_property
     def results(self) -> dict[str, dict]:
         """Results of every command that leaves some, by name."""
-        scan = ("scan", "model", "--tokens", "ids.txt", *SMALL)
-        self.run(
-            *scan,
-            *(
-                "--lengths 16,32 --top-n 1,5 --out of-scan --measures weights,distance,dispersion,roles,model "
-                "--examples 2"
-            ).split(),
-        )
-        self.run(
-            *(
-                "compare model --tokens ids.txt --normalizer ssmax --lengths 32 --measures weights,model"
-            ).split(),
-            *SMALL,
-            "--out",
-            "of-compare",
-        )
-        self.run(
-            *(
-                "converge model --tokens ids.txt --lengths 64 --replicates 4 --points 3 --measures weights"
-            ).split(),
-            *SMALL,
-            "--out",
-            "of-converge",
-        )
+        groups = "weights,distance,dispersion,roles,model"
+        for command, options in (
+            ("scan", f"--lengths 16,32 --top-n 1,5 --measures {groups} --examples 2"),
+            ("compare", "--normalizer ssmax --lengths 32 --measures weights,model"),
+            ("converge", "--lengths 64 --replicates 4 --points 3 --measures weights"),
+        ):
+            words = (command, "model", "--tokens", "ids.txt", *options.split(), *SMALL)
+            self.run(*words, "--out", f"of-{command}")
         self.run(*SIMULATION, "--out", "of-simulation")
         self.run("diff", "of-scan", "of-scan", "--quiet", "--out", "of-diff")
         self.run(*PLAN, "--out", "of-plan")

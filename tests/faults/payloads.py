@@ -216,14 +216,9 @@ def look(trial: Trial, name: str, view: str) -> None:
     own = trial.folder / "browser"
     own.mkdir()
     try:
+        address = (trial.folder / name).as_uri() + view
         done = subprocess.run(
-            [
-                browser,
-                *BROWSER,
-                f"--user-data-dir={own}",
-                "--dump-dom",
-                (trial.folder / name).as_uri() + view,
-            ],
+            [browser, *BROWSER, f"--user-data-dir={own}", "--dump-dom", address],
             env=environment(HOME=str(own), XDG_CONFIG_HOME=str(own), XDG_CACHE_HOME=str(own)),
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -283,31 +278,20 @@ def terminal(trial: Trial) -> None:
         trial.write(name, ids)
         command = ["scan", "model", "--tokens", name, *"--lengths 16 --measures weights --threads 1".split()]
     elif how == 1:
-        command = [
-            *"scan model --tokens ids.txt".split(),
-            draw.choice(("--heads", "--lengths", "--pattern", "--sort", "--measures")),
-            name,
-        ]
+        option = draw.choice(("--heads", "--lengths", "--pattern", "--sort", "--measures"))
+        command = ["scan", "model", "--tokens", "ids.txt", option, name]
     elif how == 2:
         trial.write("ids.txt", ids)
         field = draw.choice(("model_type", "n_layer", "activation_function"))
         change_config(trial.folder / "model", **{field: word.encode("utf-8", "replace").decode()})
         command = ["scan", "model", "--tokens", "ids.txt", "--quiet"]
     elif how == 3:
-        make_dump(
-            trial.folder / "dump.safetensors",
-            1,
-            1,
-            8,
-            4,
-            **{word.encode("utf-8", "replace").decode(): ([1], [1.0])},
-        )
+        tensor = word.encode("utf-8", "replace").decode()
+        make_dump(trial.folder / "dump.safetensors", 1, 1, 8, 4, **{tensor: ([1], [1.0])})
         command = [draw.choice(("inspect", "scan")), "dump.safetensors"]
     elif how == 4:
-        trial.write(
-            "bad.json",
-            json_text(poisoned(trial, tuple(w.encode("utf-8", "replace").decode() for w in TERMINAL))),
-        )
+        words = tuple(w.encode("utf-8", "replace").decode() for w in TERMINAL)
+        trial.write("bad.json", json_text(poisoned(trial, words)))
         trial.write("good.json", json_text(trial.materials.results["of-scan"]))
         command = ["diff", *draw.sample(["bad.json", "good.json"], 2), *draw.choice(((), ("--json",)))]
     elif how == 5:
@@ -316,10 +300,8 @@ def terminal(trial: Trial) -> None:
     elif how == 6:
         command = [draw.choice((name, "scan")), name, "--" + name]
     else:
-        trial.write(
-            "limits.json",
-            json.dumps({"schema": "headgauge.limits/1", "limits": [{"metric": word, "max_increase": 0}]}),
-        )
+        limits = [{"metric": word, "max_increase": 0}]
+        trial.write("limits.json", json.dumps({"schema": "headgauge.limits/1", "limits": limits}))
         trial.write("good.json", (ROOT / "tests/results/data/made.json").read_bytes())
         command = ["diff", "good.json", "good.json", "--limits", "limits.json"]
     trial.run(*command, quiet=False)

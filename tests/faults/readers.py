@@ -97,14 +97,8 @@ def plans(trial: Trial) -> None:
     trial.write("plan.json", hostile_json(plan, draw))
     command = draw.choice(("scan", "scan", "compare", "converge"))
     more = ("--replicates", "4", "--points", "3") if command == "converge" else ()
-    trial.run(
-        command,
-        *"model --tokens a.txt --plan plan.json".split(),
-        *more,
-        *"--measures weights --lengths 96".split(),
-        *SMALL,
-        shell=AS_MEMORY,
-    )
+    words = "model --tokens a.txt --plan plan.json --measures weights --lengths 96".split()
+    trial.run(command, *words, *more, *SMALL, shell=AS_MEMORY)
 
 
 FRACTION = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
@@ -300,9 +294,15 @@ def configs(trial: Trial) -> None:
         if draw.random() < 0.7
         else hostile_json(config, draw)
     )
-    scan = (*"scan model --tokens ids.txt --lengths 8,16 --measures weights,model".split(), *SMALL)
+    scan, inspect = commands_of_model(trial, "--lengths", "8,16", "--measures", "weights,model")
+    trial.run(*draw.choice((scan, scan, inspect)), shell="ulimit -v 700000", quiet=False)
+
+
+def commands_of_model(trial: Trial, *options: str) -> tuple[tuple[str, ...], ...]:
+    """What reads `model`, a golden one; its ids are made."""
     trial.write("ids.txt", " ".join(str(i * 5 % 17) for i in range(16)))
-    trial.run(*draw.choice((scan, scan, ("inspect", "model"))), shell="ulimit -v 700000", quiet=False)
+    options = options or ("--measures", "weights", "--lengths", "8")
+    return ("scan", "model", "--tokens", "ids.txt", *options, *SMALL), ("inspect", "model")
 
 
 def headers(trial: Trial) -> None:
@@ -314,15 +314,9 @@ def headers(trial: Trial) -> None:
         path = trial.materials.take("dump.safetensors", trial.folder)
         commands = (("scan", path.name, *QUICK[:2], *SMALL), ("inspect", path.name))
     else:
-        path = (
-            trial.materials.golden(draw.choice(named_goldens("gpt2", "llama")), trial.folder)
-            / "model.safetensors"
-        )
-        trial.write("ids.txt", " ".join(str(i * 5 % 17) for i in range(16)))
-        commands = (
-            ("scan", "model", "--tokens", "ids.txt", "--measures", "weights", "--lengths", "8", *SMALL),
-            ("inspect", "model"),
-        )
+        name = draw.choice(named_goldens("gpt2", "llama"))
+        path = trial.materials.golden(name, trial.folder) / "model.safetensors"
+        commands = commands_of_model(trial)
     header, data = read_weights(path)
     text = hostile_json(header, draw)
     length = draw.choice(
@@ -349,20 +343,16 @@ def indices(trial: Trial) -> None:
         index.write_bytes(hostile_json(document, draw))
     if draw.random() < 0.2:
         draw.choice(sorted(model.glob("*.safetensors"))).unlink()
-    trial.write("ids.txt", " ".join(str(i * 5 % 17) for i in range(16)))
-    scan = ("scan", "model", "--tokens", "ids.txt", "--measures", "weights", "--lengths", "8", *SMALL)
-    trial.run(*draw.choice((scan, ("inspect", "model"))), shell=AS_MEMORY, quiet=False)
+    trial.run(*draw.choice(commands_of_model(trial)), shell=AS_MEMORY, quiet=False)
 
 
 def spec(draw) -> str:
     """A rule in the languages of --pattern and --normalizer, good or odd."""
     good = (
-        *(
-            "softmax:t=2 ssmax:s=0.43,b=0 sparsemax entmax:alpha=1.5 window:size=8,global=1 "
-            "sinks:sinks=2,window=6 bigbird:window=4,random=2,global=1,seed=3 topk:k=3 "
-            "uniform logn cosine:g=10 yarn:factor=4"
-        ).split(),
-    )
+        "softmax:t=2 ssmax:s=0.43,b=0 sparsemax entmax:alpha=1.5 window:size=8,global=1 "
+        "sinks:sinks=2,window=6 bigbird:window=4,random=2,global=1,seed=3 topk:k=3 "
+        "uniform logn cosine:g=10 yarn:factor=4"
+    ).split()
     if draw.random() < 0.5:
         return draw.choice(good)
     return hostile_words([draw.choice(good)], draw)[:2000].replace("\n", " ")
@@ -401,12 +391,9 @@ def options(trial: Trial) -> None:
         else:
             command += [name, value]
     if draw.random() < 0.15:
-        command = [
-            *"compare model --tokens ids.txt --measures weights --lengths 16".split(),
-            *SMALL,
-            draw.choice(("--normalizer", "--pattern")),
-            ",".join(spec(draw) for _ in range(draw.choice((1, 2, 3)))),
-        ]
+        command = [*"compare model --tokens ids.txt --measures weights --lengths 16".split(), *SMALL]
+        command += [draw.choice(("--normalizer", "--pattern"))]
+        command += [",".join(spec(draw) for _ in range(draw.choice((1, 2, 3))))]
     trial.run(*command, shell=AS_MEMORY)
 
 

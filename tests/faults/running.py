@@ -13,9 +13,8 @@ from tests.faults.materials import LONG_SIMULATION, PLAN, SMALL, Materials
 from tests.faults.trial import CODES, Done, Fault, Skip, Trial
 
 LARGE = (
-    *(
-        "scan large --force --tokens many.txt --threads 1 --quiet --measures weights,distance --lengths 320"
-    ).split(),
+    *("scan", "large", "--force", "--tokens", "many.txt", *SMALL),
+    *("--measures", "weights,distance", "--lengths", "320"),
 )
 SHORT = (*LARGE[:-1], "32")
 SCAN = ("scan", "model", "--tokens", "ids.txt", "--measures", "weights", "--force", *SMALL)
@@ -99,9 +98,8 @@ def kills_of_long_runs(trial: Trial) -> None:
             trial.judge(ended, {0, 130})
     trial.run(*command, "--out", "out", codes={0})
     found = json.loads((trial.folder / "out/results.json").read_text())["metrics"]
-    good = next(
-        trial.materials.folder.glob(f"timed-{list(trial.materials.durations).index(command)}/results.json")
-    )
+    number = list(trial.materials.durations).index(command)
+    good = trial.materials.folder / f"timed-{number}/results.json"
     if found != json.loads(good.read_text())["metrics"]:
         raise Fault(f"other numbers than those of a run that was not stopped: {command}")
 
@@ -182,21 +180,12 @@ def commands(trial: Trial) -> list[tuple[str, ...]]:
     for name in ("of-scan", "of-compare"):
         if not (trial.folder / name).exists():
             trial.materials.take(name, trial.folder)
+    tokens = ("model", "--tokens", "ids.txt", *SMALL)
     return [
         (*SCAN, "--lengths", ",".join(map(str, range(4, 64, 2))), "--out"),
         (*PLAN, "--force", "--out"),
-        (
-            *"converge model --tokens ids.txt --lengths 64 --replicates 4 --points 3".split(),
-            *SMALL,
-            "--force",
-            "--out",
-        ),
-        (
-            *"compare model --tokens ids.txt --normalizer ssmax --lengths 32".split(),
-            *SMALL,
-            "--force",
-            "--out",
-        ),
+        ("converge", *tokens, *"--lengths 64 --replicates 4 --points 3 --force --out".split()),
+        ("compare", *tokens, *"--normalizer ssmax --lengths 32 --force --out".split()),
         ("report", "of-scan", "--out"),
         ("report", "of-compare", "--format", "svg", "--out"),
         ("diff", "of-scan", "of-scan", "--quiet", "--force", "--out"),
@@ -254,24 +243,13 @@ def memory(trial: Trial) -> None:
     """A limit of memory, of addresses or of data, or of open files: done, or refused with exit code 5."""
     take_small(trial)
     command = trial.draw.choice(commands(trial))
-    limit = trial.draw.choice(
-        (
-            f"-v {trial.draw.randrange(20_000, 60_000)}",
-            f"-d {trial.draw.randrange(1_000, 20_000)}",
-            f"-n {trial.draw.randrange(4, 16)}",
-        )
-    )
+    limits = {"-v": (20_000, 60_000), "-d": (1_000, 20_000), "-n": (4, 16)}
+    limit = trial.draw.choice([f"{of} {trial.draw.randrange(*ends)}" for of, ends in limits.items()])
     if trial.start("--version", shell=f"ulimit {limit}").finish().code != 0:
         raise Skip("not even the program itself fits into the limit")
     # What cannot be opened for want of files is said of the file.
-    trial.run(
-        *command,
-        "out",
-        shell=f"ulimit {limit}",
-        codes={0, 3, 5} if "-n" in limit else {0, 5},
-        changes=True,
-        quiet=False,
-    )
+    codes = {0, 3, 5} if "-n" in limit else {0, 5}
+    trial.run(*command, "out", shell=f"ulimit {limit}", codes=codes, changes=True, quiet=False)
     whole_files(trial.folder / "out")
 
 

@@ -117,13 +117,8 @@ def read_only(trial: Trial) -> None:
         finally:
             place.chmod(0o755)
         return
-    in_namespace(
-        trial,
-        f'mount -t tmpfs -o ro none place || exit {CANNOT}; exec "$@"',
-        *command,
-        "place/out",
-        codes={5},
-    )
+    script = f'mount -t tmpfs -o ro none place || exit {CANNOT}; exec "$@"'
+    in_namespace(trial, script, *command, "place/out", codes={5})
 
 
 def failing_calls(trial: Trial) -> None:
@@ -139,26 +134,12 @@ def failing_calls(trial: Trial) -> None:
     if over_old:
         shutil.copytree(old, out)
     # A call that fails from then on must not be one that the message is written with.
-    call, lasting = trial.draw.choice(
-        (
-            ("write", ""),
-            ("fsync", "+"),
-            ("fsync", ""),
-            ("rename", "+"),
-            ("rename", ""),
-            ("flock", "+"),
-            ("mkdir", "+"),
-        )
-    )
+    word = trial.draw.choice(("write", "fsync+", "fsync", "rename+", "rename", "flock+", "mkdir+"))
+    call, lasting = word.removesuffix("+"), "+" * word.endswith("+")
     error = trial.draw.choice(("EDQUOT", "EIO", "ENOSPC", "ENOLCK"))
     when = trial.draw.randrange(1, 9 if call == "write" else 4)
-    before = (
-        strace,
-        *"-f -qq -o /dev/null -e".split(),
-        f"trace={call}",
-        "-e",
-        f"inject={call}:error={error}:when={when}{lasting}",
-    )
+    inject = f"inject={call}:error={error}:when={when}{lasting}"
+    before = (strace, *f"-f -qq -o /dev/null -e trace={call} -e {inject}".split())
     done = trial.run(*command, "out", before=before, codes={0, 5}, changes=True, quiet=False)
     whole_files(out)
     if over_old and done.code == 5 and call != "rename":

@@ -5,7 +5,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from tests.faults import calls, exports, foreign, inputs, journals, payloads, readers, running, storage
+from tests.faults import payloads
+from tests.faults.kinds import KINDS
 from tests.faults.payloads import CODE, SCRIPT_FAULTS, scripts
 from tests.faults.running import pair_of_one_run, whole_files
 from tests.faults.suite import Suite
@@ -63,21 +64,7 @@ class Quick(unittest.TestCase):
         if not BINARY.exists():
             raise AssertionError(f"no {BINARY}: build it, or set HEADGAUGE_BINARY")
         folder = Path(tempfile.mkdtemp(prefix="headgauge-faults-")).resolve()
-        cls.suite = Suite(
-            {
-                **readers.KINDS,
-                **journals.KINDS,
-                **running.KINDS,
-                **storage.KINDS,
-                **payloads.KINDS,
-                **foreign.KINDS,
-                **exports.KINDS,
-                **inputs.KINDS,
-                **calls.KINDS,
-            },
-            SEED,
-            folder,
-        )
+        cls.suite = Suite(KINDS, SEED, folder)
 
     @classmethod
     def tearDownClass(cls) -> None:
