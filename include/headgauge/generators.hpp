@@ -6,6 +6,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headgauge/options.hpp"
@@ -22,7 +23,7 @@ struct TaskInfo {
 };
 std::span<const TaskInfo> task_infos();
 // Throws UsageError, which begins with `where`, for an unknown name.
-const TaskInfo& find_task(const std::string& name, const std::string& where = "task");
+const TaskInfo& find_task(const std::string& name, std::string_view where = "task");
 
 struct TaskOptions {
   std::string task;  // the name of a TaskInfo

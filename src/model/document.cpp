@@ -126,7 +126,7 @@ Document make_case(std::vector<int> prompt, std::span<const int> answered, Marke
                               prompt.empty() ? "no prompt" : "no answer", "leave the case out"));
   }
   answer.tokens = std::ssize(answered);
-  prompt.insert(prompt.end(), answered.begin(), answered.end());
+  for (const int token : answered) prompt.push_back(token);
   Document document = make_document(std::move(prompt), name);
   const std::string whole =
       fmt::format("{} {} {}", document.sha256, answer.tokens, answer.control_of >= 0);

@@ -64,7 +64,7 @@ Claim DeclaredClaim::judge(const Results& results, const Thresholds& used) const
   return claim;
 }
 
-const std::vector<DeclaredClaim>& declared_claims(const std::string& paper) {
+const std::vector<DeclaredClaim>& declared_claims(std::string_view paper) {
   static const auto kLimits = read_claims(HEADGAUGE_EMBEDDED(claims_of_limits));
   static const auto kTokens = read_claims(HEADGAUGE_EMBEDDED(claims_of_tokens));
   return paper == "A" ? kLimits : kTokens;

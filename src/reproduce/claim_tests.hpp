@@ -56,6 +56,6 @@ struct DeclaredClaim {
 };
 
 // Lists the claims of paper "A" or "B".
-const std::vector<DeclaredClaim>& declared_claims(const std::string& paper);
+const std::vector<DeclaredClaim>& declared_claims(std::string_view paper);
 
 }  // namespace headgauge

@@ -58,7 +58,7 @@ std::vector<std::string> names() {
   return names;
 }
 
-const Kind& kind_of(const std::string& name, const std::string& where) {
+const Kind& kind_of(const std::string& name, std::string_view where) {
   const auto kind = std::ranges::find(kinds(), name, [](const Kind& one) { return one.info.name; });
   if (kind != kinds().end()) return *kind;
   throw UsageError(fault(where, fmt::format("one of {}", fmt::join(names(), ", ")),
@@ -137,7 +137,7 @@ void refuse_length(const TaskOptions& options, Index least) {
                          fmt::format("{}", options.length), "give a longer length"));
 }
 
-const TaskInfo& find_task(const std::string& name, const std::string& where) {
+const TaskInfo& find_task(const std::string& name, std::string_view where) {
   return kind_of(name, where).info;
 }
 
