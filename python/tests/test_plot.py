@@ -30,7 +30,6 @@ class PlotTest(ResultsTest):
             plot.map("entropy"),
             plot.map("entropy", length=32),
             plot.curve("entropy"),
-            plot.scatter("entropy", "max_weight"),
             plot.curve("entropy", [(0, 1), (2, 3)]),
         ):
             self.assertIsInstance(made, Axes)
@@ -51,8 +50,6 @@ class PlotTest(ResultsTest):
         np.testing.assert_array_equal(line.get_ydata(), entropy.values[2, 3])
         (mean,) = plot.curve("entropy").lines
         np.testing.assert_allclose(mean.get_ydata(), entropy.values.reshape(36, 2).mean(axis=0))
-        points = plot.scatter("entropy", "max_weight", length=32).collections[0].get_offsets()
-        np.testing.assert_array_equal(points[:, 1], self.results["max_weight"].values[..., 0].ravel())
 
     def test_a_curve_of_a_training_is_over_its_steps(self):
         draw = np.random.default_rng(1)
