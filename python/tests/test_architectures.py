@@ -243,6 +243,7 @@ class Changed(unittest.TestCase):
                 expected = self.assertRaisesRegex(errors.UnsupportedError, r"its own.*use\(\) cannot change")
                 with self.subTest(kind, **more), headgauge.use(model, "ssmax"), expected:
                     model(torch.tensor(ids())[None], **more)
+            model(torch.tensor(ids())[None])
 
     def test_layers_that_differ(self) -> None:
         model = of("gemma4_text", head_dim=8, global_head_dim=16, num_key_value_heads=4, sliding_window=8,

@@ -105,6 +105,21 @@ def close(found: Any, expected: Any) -> None:
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
 
 
+def fed(model: Any, tokens: Any, parts: list[int], mask: Any = None, places: Any = None) -> tuple[Any, Any]:
+    """The logits of a text that is given in such parts, through a cache, and the cache."""
+    cache, logits, at = transformers.DynamicCache(config=model.config), [], 0
+    if mask is not None and places is None:
+        places = (mask.cumsum(1) - 1).clamp_min(0)
+    for count in parts:
+        more: dict[str, Any] = {getattr(model, "cache_name", "past_key_values"): cache}
+        if mask is not None:
+            more |= {"attention_mask": mask[:, : at + count], "position_ids": places[:, at : at + count]}
+        with torch.no_grad():
+            logits.append(model(tokens[:, at : at + count], use_cache=True, **more).logits)
+        at += count
+    return torch.cat(logits, dim=1), cache
+
+
 def eager_weights(kind: str, model: Any, tokens: Any) -> Any:
     """(layers, heads, L, L), from a copy of the model that gives its weights."""
     eager = make(kind, "eager")

@@ -5,7 +5,7 @@ import unittest
 from typing import Any
 
 import numpy as np
-from test_live import MISSING, ROOT, make
+from test_live import MISSING, ROOT, close, make
 
 import headgauge
 from headgauge import errors
@@ -70,15 +70,7 @@ class Use(unittest.TestCase):
             whole = model(tokens).logits
             first = model(tokens[:, :25], use_cache=True)
             second = model(tokens[:, 25:], past_key_values=first.past_key_values).logits
-        torch.testing.assert_close(second, whole[:, 25:], atol=1e-4, rtol=1e-4)
-
-    def test_padding_changes_nothing(self) -> None:
-        model = demo()
-        tokens = torch.tensor(ids(model, 30))[None]
-        with headgauge.use(model, "sparsemax"), torch.no_grad():
-            alone = model(tokens).logits
-            beside = model(**left_padded(tokens, 6)).logits[:, 6:]
-        torch.testing.assert_close(beside, alone, atol=1e-4, rtol=1e-4)
+        close(second, whole[:, 25:])
 
     def test_some_heads_alone(self) -> None:
         model = demo()
@@ -126,28 +118,7 @@ class Use(unittest.TestCase):
         with headgauge.use(a, "uniform"):
             self.assertEqual(loss(b, ids(b)), before)
 
-    def test_padding_is_no_position(self) -> None:
-        model = demo()
-        tokens = torch.tensor(ids(model, 24))[None]
-        with headgauge.use(model, "logn-qwen:train=8"), torch.no_grad():
-            alone = model(tokens).logits
-            beside = model(**left_padded(tokens, 40)).logits[:, 40:]
-        torch.testing.assert_close(beside, alone, atol=1e-4, rtol=1e-4)
-
     def test_what_cannot_be_changed_is_refused(self) -> None:
-        tokens = torch.tensor([[3, 4, 5]])
-        small = {"vocab_size": 97, "hidden_size": 32, "num_attention_heads": 4, "num_hidden_layers": 2}
-        for kind in ("bloom", "falcon"):
-            model = transformers.AutoModelForCausalLM.from_config(
-                transformers.AutoConfig.for_model(kind, **small)
-            )
-            with (
-                self.subTest(kind),
-                headgauge.use(model, "uniform"),
-                self.assertRaises(errors.UnsupportedError),
-            ):
-                model(tokens)
-            model(tokens)
         for heads in ([(9, 0)], [(-1, 0)], [(0, 99)], [(0, -1)], (1, 3)):
             with self.subTest(heads), self.assertRaises(errors.UsageError):
                 headgauge.use(demo(), "uniform", heads=heads)
@@ -225,15 +196,6 @@ class Use(unittest.TestCase):
             tokens = torch.tensor(ids(model, 24))[None]
             with headgauge.use(model, "softmax"):
                 self.assertTrue(bool(torch.isfinite(model(tokens).logits).all()))
-
-    def test_it_trains(self) -> None:
-        model = demo().train()
-        tokens = torch.tensor(ids(model, 32))[None]
-        with headgauge.use(model, "entmax:alpha=1.5"):
-            model(tokens, labels=tokens).loss.backward()
-        weight = model.transformer.h[0].attn.c_attn.weight
-        self.assertTrue(bool(torch.isfinite(weight.grad).all()))
-        self.assertGreater(float(weight.grad.abs().max()), 0)
 
 
 @unittest.skipIf(MISSING, MISSING)
