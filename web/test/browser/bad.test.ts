@@ -55,27 +55,17 @@ function mapped(nested: unknown, change: (value: unknown) => unknown): unknown {
 }
 
 inBrowser("a page", () => {
-  test("without data says so", async () => {
-    const tab = await openWith("");
+  const scan = (more = {}) => scriptsOf({ ...resultsOf("scan"), ...more });
+  const known = "headgauge.results/2";
+  test.each<[string, () => string, string[]]>([
+    ["without data", () => "", ["headgauge-data"]],
+    ["whose data was cut off", () => `${scan().slice(0, 3000)}</script>`, ["JSON"]],
+    ["of a newer schema", () => scan({ schema: "headgauge.results/3" }), [known, "headgauge.results/3"]],
+    ["of another program", () => scriptsOf({ coords: {}, metrics: {} }), [known]],
+  ])("%s says so", async (_, scripts, says) => {
+    const tab = await openWith(scripts());
     expect(await tab.page.textContent("h1")).toBe("This page cannot show its results");
-    expect(await failure(tab)).toContain("headgauge-data");
-  });
-
-  test("whose data was cut off says so", async () => {
-    const scripts = scriptsOf(resultsOf("scan"));
-    const tab = await openWith(`${scripts.slice(0, 3000)}</script>`);
-    expect(await failure(tab)).toMatch(/JSON/);
-  });
-
-  test("of a newer schema names both", async () => {
-    const tab = await openResults({ ...resultsOf("scan"), schema: "headgauge.results/3" });
-    expect(await failure(tab)).toContain("headgauge.results/2");
-    expect(await failure(tab)).toContain("headgauge.results/3");
-  });
-
-  test("of another program says so", async () => {
-    const tab = await openResults({ coords: {}, metrics: {} });
-    expect(await failure(tab)).toContain("headgauge.results/2");
+    for (const said of says) expect(await failure(tab)).toContain(said);
   });
 
   test("with one broken metric shows the others", async () => {

@@ -33,27 +33,14 @@ inBrowser("the table of heads", () => {
     expect(await hashOf(tab)).toBe("#heads?sort=entropy_normalized");
   });
 
-  test("filters by head and by flag, as one types", async () => {
+  test("filters by a flag, as one types", async () => {
     const tab = await openKind("scan", "#heads");
-    const { flags, coords } = resultsOf("scan") as unknown as {
-      flags: { name: string; layer: number; head: number }[];
-      coords: { head: number[] };
-    };
-    await tab.page.fill("#filter", "0.*");
-    await tab.page.waitForFunction(
-      (n) => document.querySelectorAll("tbody tr").length === n,
-      coords.head.length,
-    );
-    expect(await tab.page.evaluate(() => document.activeElement?.id)).toBe("filter");
+    const { flags } = resultsOf("scan") as unknown as { flags: { name: string; layer: number; head: number }[] };
     const name = flags[0]!.name;
     await tab.page.fill("#filter", name);
-    const flagged = flags
-      .filter((flag) => flag.name === name)
-      .map(({ layer, head }) => `${layer}.${head}`);
-    await tab.page.waitForFunction(
-      (n) => document.querySelectorAll("tbody tr").length === n,
-      flagged.length,
-    );
+    const flagged = flags.filter((flag) => flag.name === name).map(({ layer, head }) => `${layer}.${head}`);
+    await tab.page.waitForFunction((n) => document.querySelectorAll("tbody tr").length === n, flagged.length);
+    expect(await tab.page.evaluate(() => document.activeElement?.id)).toBe("filter");
     expect(await column(tab, "head")).toEqual(flagged);
     expect(await hashOf(tab)).toBe(`#heads?filter=${name}`);
     await tab.page.reload();
@@ -69,14 +56,9 @@ inBrowser("the table of heads", () => {
     const values = (resultsOf("scan").metrics["entropy_normalized"]!.values as number[][][]).flat();
     const many = values.filter((lengths) => lengths.at(-1)! > 0.9).length;
     expect(many).toBeGreaterThan(0);
-    for (const text of ["entropy_normalized > 0.9", "normalized entropy>.9"]) {
-      await page.fill("#filter", text);
-      await page.waitForFunction((n) => document.querySelectorAll("tbody tr").length === n, many);
-      expect(await status()).toMatch(new RegExp(`^${many} heads? of `));
-    }
-    await page.fill("#filter", "entropy_normalized > 0.9 0.*");
-    await page.waitForFunction((n) => document.querySelectorAll("tbody tr").length < n, many);
-    for (const name of await column(tab, "head")) expect(name).toMatch(/^0\./);
+    await page.fill("#filter", "entropy_normalized > 0.9");
+    await page.waitForFunction((n) => document.querySelectorAll("tbody tr").length === n, many);
+    expect(await status()).toMatch(new RegExp(`^${many} heads? of `));
     await page.fill("#filter", "entropi > 0.9");
     await page.waitForSelector("#filter[aria-invalid=true]");
     expect(await status()).toContain('there is no column "entropi"; the nearest is "');
@@ -88,6 +70,7 @@ inBrowser("the table of heads", () => {
 
   test("keeps its head in sight", async () => {
     const tab = await openKind("wide", "#heads");
+    expect(await tab.page.$$eval("tbody tr", (rows) => rows.length)).toBe(1200);
     const places = await tab.page.evaluate(() => {
       const box = document.querySelector(".scroll")!;
       box.scrollIntoView();
