@@ -287,15 +287,24 @@ class Rows(unittest.TestCase):
         sphere = Cloud.on_sphere(philox.sphere_points(0, 4, self.count))
         draws = Draws(seed=0, layer=0, head=1, document=0)
         found, chosen = separability_rows(self.block, self.points.cloud, sphere, self.top_n, draws)
-        u = on_unit_sphere(self.x)
+        self.assert_separability(found, chosen, on_unit_sphere(self.x), self.top_n)
+        # M and delta of points as they are, are those of the visible keys.
+        cloud = Points.of(self.x, unit_sphere=False).cloud
+        found, chosen = separability_rows(self.block, cloud, cloud, [3], draws)
+        self.assert_separability(found, chosen, self.x, [3], on_sphere=False)
+
+    def assert_separability(
+        self, found: Any, chosen: Any, u: Array, top_n: list[int], on_sphere: bool = True
+    ) -> None:
         for t in range(2, self.count + 1):
             logits, a, _ = self.row(t)
-            for place, size in enumerate(self.top_n):
+            m = 1.0 if on_sphere else max(float(np.linalg.norm(p)) for p in u[:t])
+            for place, size in enumerate(top_n):
                 if t <= size:
                     self.assertTrue(math.isnan(found["separability"][t - 1, place]))
                     continue
                 members = brute.top_set(logits, size)
-                expected = brute.separability(a, u[:t], members)
+                expected = brute.separability(a, u[:t], members, m)
                 for name, value in expected.items():
                     self.assertAlmostEqual(found[name][t - 1, place], value, delta=1e-9, msg=name)
                 self.assertEqual(chosen[size][0][t - 1].tolist(), members)
@@ -437,16 +446,6 @@ class Rows(unittest.TestCase):
                 values = found[name][~np.isnan(found[name])]
                 self.assertGreater(len(values), 0)
                 self.assertTrue((values == 0.0).all())
-
-    def test_separability_of_points_as_they_are(self) -> None:
-        """M and delta are those of the visible keys."""
-        cloud = Points.of(self.x, unit_sphere=False).cloud
-        found, _ = separability_rows(self.block, cloud, cloud, [3], Draws(0, 0, 0, 0))
-        for t in range(4, self.count + 1):
-            logits, a, x = self.row(t)
-            m = max(float(np.linalg.norm(p)) for p in x)
-            for name, value in brute.separability(a, x, brute.top_set(logits, 3), m).items():
-                self.assertAlmostEqual(found[name][t - 1, 0], value, delta=1e-9, msg=name)
 
     def test_repeated_token_of_equal_weight_is_not_distinct(self) -> None:
         x = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
