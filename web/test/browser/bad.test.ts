@@ -4,15 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import {
-  drawAll,
-  inBrowser,
-  openTab,
-  pathOf,
-  resultsOf,
-  viewsOf,
-  type Tab,
-} from "./browser";
+import { drawAll, inBrowser, openTab, pathOf, resultsOf, viewsOf, type Tab } from "./browser";
 import { scriptsOf, type ResultsJson } from "./embed";
 
 const folder = mkdtempSync(join(tmpdir(), "headgauge-bad-"));
@@ -23,15 +15,9 @@ let made = 0;
 async function openWith(scripts: string, hash = ""): Promise<Tab> {
   const html = readFileSync(pathOf("scan"), "utf8");
   const path = join(folder, `${++made}.html`);
-  const bare = html.replace(
-    /<script id="(headgauge-data|headgauge-examples|metric-\d+)"[^>]*>[^<]*<\/script>\s*/g,
-    "",
-  );
+  const bare = html.replace(/<script id="(headgauge-data|headgauge-examples|metric-\d+)"[^>]*>[^<]*<\/script>\s*/g, "");
   if (/<script id="(headgauge|metric)-/.test(bare)) throw new Error("data are left in the page");
-  writeFileSync(
-    path,
-    bare.replace("</body>", () => `${scripts}</body>`),
-  );
+  writeFileSync(path, bare.replace("</body>", () => `${scripts}</body>`));
   return openTab(path, hash);
 }
 
@@ -42,10 +28,7 @@ async function everyView(tab: Tab): Promise<void> {
   for (const view of await viewsOf(tab)) {
     await tab.to(view);
     await drawAll(tab.page);
-    expect(
-      await tab.page.$$eval(".failure", (found) => found.map((box) => box.textContent)),
-      view,
-    ).toEqual([]);
+    expect(await tab.page.$$eval(".failure", (found) => found.map((box) => box.textContent)), view).toEqual([]);
   }
 }
 
@@ -161,15 +144,10 @@ inBrowser("a page", () => {
     results.metrics["surprise"] = {
       dims: ["layer", "head", "mood"],
       unit: "bits",
-      values: Array.from({ length: layers }, (_, i) =>
-        Array.from({ length: heads }, (__, j) => [i + j, i * j]),
-      ),
+      values: Array.from({ length: layers }, (_, i) => Array.from({ length: heads }, (__, j) => [i + j, i * j])),
     };
-    results.metrics["whole_surprise"] = {
-      dims: ["mood", "length"],
-      unit: "1",
-      values: [Array(lengths).fill(1.5), Array(lengths).fill(2)],
-    };
+    const whole = [Array(lengths).fill(1.5), Array(lengths).fill(2)];
+    results.metrics["whole_surprise"] = { dims: ["mood", "length"], unit: "1", values: whole };
     results.metrics["constant"] = { dims: [], unit: "1", values: 42 };
     const tab = await openResults(results, "#overview?metric=surprise");
     await tab.page.waitForSelector(".map");
@@ -205,7 +183,5 @@ function firstOf(nested: unknown, dims: readonly string[]): unknown {
   const [dim, ...rest] = dims;
   if (dim === undefined) return nested;
   const list = nested as unknown[];
-  return (dim === "layer" || dim === "head" ? list.slice(0, 1) : list).map((inner) =>
-    firstOf(inner, rest),
-  );
+  return (dim === "layer" || dim === "head" ? list.slice(0, 1) : list).map((inner) => firstOf(inner, rest));
 }
