@@ -1,8 +1,10 @@
 """What the tests of the commands share: the demo model, and the program to compare with."""
 
+import concurrent.futures
 import os
 import subprocess
 import tempfile
+import threading
 import unittest
 from pathlib import Path
 
@@ -24,6 +26,18 @@ def quick(text=WORDS, **options):
     return headgauge.scan(MODEL, text, **{**QUICK, **options})
 
 
+def at_once(call, arguments):
+    """What a call gives for each argument, in threads that begin together."""
+    barrier = threading.Barrier(len(arguments), timeout=60)
+
+    def called(argument):
+        barrier.wait()
+        return call(argument)
+
+    with concurrent.futures.ThreadPoolExecutor(len(arguments)) as pool:
+        return [*pool.map(called, arguments)]
+
+
 def known(metric, field):
     """A field of a metric. Files leave out degrees of freedom where none is known."""
     values = getattr(metric, field)
@@ -33,9 +47,7 @@ def known(metric, field):
 
 class CommandTest(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def write(self, name, text):
         path = self.folder / name

@@ -42,25 +42,20 @@ def kinds_of(family: str) -> Any:
     return [2 * of_layer for of_layer in kinds] if family == "GPT2" else kinds
 
 
-def exported(folder: Path, family: str, model: Any, more: dict[str, str] | None = None) -> Path:
-    """The folder that the program writes for a plan of these kinds. `more`: further files of the model."""
+def written(folder: Path, model: Any, entries: Any, form: str, more: dict[str, str] | None = None) -> Path:
+    """The folder that the program writes for a plan with such entries, by layer and key-value head. `more`:
+    further files of the model."""
     transformers.logging.disable_progress_bar()
     model.save_pretrained(folder / "model")
     for name, content in (more or {}).items():
         (folder / "model" / name).write_text(content)
-    kinds = kinds_of(family)
     heads = [
-        {"layer": layer, "kv_head": head, "normalizer" if said == "uniform" else "pattern": said}
-        for layer, of_layer in enumerate(kinds)
-        for head, (said, _) in enumerate(of_layer)
-        if said
+        {"layer": layer, "kv_head": head, **entry}
+        for layer, of_layer in enumerate(entries)
+        for head, entry in enumerate(of_layer)
+        if entry
     ]
-    sizes = {"layers": 2, "heads": 4, "kv_heads": len(kinds[0])}
-    return written(folder, heads, sizes, "hf")
-
-
-def written(folder: Path, heads: list[dict[str, Any]], sizes: dict[str, int], form: str) -> Path:
-    """The folder that the program writes for a plan of the model in `folder`/model."""
+    sizes = {"layers": len(entries), "heads": model.config.num_attention_heads, "kv_heads": len(entries[0])}
     plan = {"schema": "headgauge.plan/1", "model": sizes, "context": 96, "heads": heads}
     (folder / "plan.json").write_text(json.dumps(plan))
     call = [BINARY, "plan", folder / "model", "--plan", folder / "plan.json", "--export", form]
@@ -68,19 +63,20 @@ def written(folder: Path, heads: list[dict[str, Any]], sizes: dict[str, int], fo
     return folder / form
 
 
-def exported_layers(folder: Path, family: str, model: Any, windows: list[int]) -> Path:
+def exported(folder: Path, family: str, model: Any, more: dict[str, str] | None = None) -> Path:
+    """The folder for a plan of the kinds of the family."""
+
+    def entry(said: str) -> dict[str, str]:
+        return {"normalizer" if said == "uniform" else "pattern": said} if said else {}
+
+    entries = [[entry(said) for said, _ in of_layer] for of_layer in kinds_of(family)]
+    return written(folder, model, entries, "hf", more)
+
+
+def exported_layers(folder: Path, model: Any, windows: list[int]) -> Path:
     """The same for windows of whole layers; 0: none."""
-    transformers.logging.disable_progress_bar()
-    model.save_pretrained(folder / "model")
-    kv_heads = model.config.num_key_value_heads
-    heads = [
-        {"layer": layer, "kv_head": head, "pattern": f"window:size={window}"}
-        for layer, window in enumerate(windows)
-        for head in range(kv_heads)
-        if window
-    ]
-    sizes = {"layers": len(windows), "heads": model.config.num_attention_heads, "kv_heads": kv_heads}
-    return written(folder, heads, sizes, "hf-layers")
+    entries = [{"pattern": f"window:size={window}"} if window else {} for window in windows]
+    return written(folder, model, [model.config.num_key_value_heads * [e] for e in entries], "hf-layers")
 
 
 def by_hand(kinds: Any) -> Any:

@@ -7,17 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from test_live import MISSING, make
 
 import headgauge
 from headgauge import errors
 
-try:
+if not MISSING:
     import torch
     import transformers
-except ImportError as error:
-    MISSING = f"{error.name} is not installed"
-else:
-    MISSING = ""
 
 VOCABULARY, CASES, WINDOW = 97, 5, 8
 
@@ -37,25 +34,14 @@ def cases() -> list[dict[str, Any]]:
 class Answers(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
-        torch.manual_seed(3)
-        config = transformers.LlamaConfig(
-            vocab_size=VOCABULARY,
-            hidden_size=32,
-            intermediate_size=48,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            num_key_value_heads=2,
-            max_position_embeddings=256,
-        )
-        cls.model = transformers.LlamaForCausalLM(config).eval()
+        cls.model = make("llama")
         for parameter in cls.model.parameters():  # larger than usual, so that answers depend on the prompt
             parameter.data *= 6 if parameter.dim() > 1 else 1
-        cls.folder = tempfile.TemporaryDirectory(prefix="headgauge-")
-        cls.addClassCleanup(cls.folder.cleanup)
-        cls.checkpoint = Path(cls.folder.name, "model")
+        folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.checkpoint = folder / "model"
         cls.model.save_pretrained(cls.checkpoint)
         cls.cases = cases()
-        cls.file = Path(cls.folder.name, "toy.jsonl")
+        cls.file = folder / "toy.jsonl"
         cls.file.write_text("".join(json.dumps(case) + "\n" for case in cls.cases))
 
     def expected(self, key: str, window: int = 0) -> np.ndarray:

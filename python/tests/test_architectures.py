@@ -7,7 +7,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from test_live import LENGTH, MISSING, SMALL, ids, make
+from test_live import LENGTH, MISSING, SMALL, ids, make, measured
 from test_plans import plan
 
 import headgauge
@@ -42,16 +42,10 @@ class EachType(unittest.TestCase):
         masked = r"DogeAttention: expected a mask that shows keys or hides them"
         parts = r"CLIPModel: .*part by part"
         works = (
-            *(
-                "afmoe exaone4 vit dinov2 clip_vision_model siglip_vision_model whisper splinter tipsv2"
-            ).split(),
+            "afmoe exaone4 vit dinov2 clip_vision_model siglip_vision_model whisper splinter tipsv2".split()
         )
-        for kind, refusal in [
-            *((kind, "") for kind in works),
-            ("doge", masked),
-            ("clip", parts),
-            ("xlnet", "analyze"),
-        ]:
+        refused = {"doge": masked, "clip": parts, "xlnet": "analyze"}
+        for kind, refusal in {**dict.fromkeys(works, ""), **refused}.items():
             if known(kind):
                 with self.subTest(kind):
                     found = architectures.outcome(kind)
@@ -105,10 +99,8 @@ class Windows(unittest.TestCase):
 
     def test_layers_that_see_all_have_none(self) -> None:
         model = self.model()
-        found = headgauge.scan(model, ids(), lengths=[LENGTH], measures="weights")
-        eager = copy_of(model)
-        expected = np.array(architectures.expected(eager, {"input_ids": torch.tensor(ids())[None]}))
-        np.testing.assert_allclose(found["entropy"].values[..., 0], expected, atol=1e-5)
+        expected = np.array(architectures.expected(copy_of(model), {"input_ids": torch.tensor(ids())[None]}))
+        np.testing.assert_allclose(measured(model)[..., 0], expected[:, 0], atol=1e-5)
 
     def test_a_cache_under_a_pattern_holds_what_they_need(self) -> None:
         model, given = self.model(), torch.tensor(ids())[None]
@@ -154,10 +146,11 @@ class Images(unittest.TestCase):
         for x in ("value", "hidden"):
             near = headgauge.scan(model, inputs=self.images(), x=x, measures="distance")
             self.assertTrue(np.isfinite(near["distance"].values).any())
-        each = [headgauge.scan(model, inputs=self.images(k), measures="weights") for k in (0, 1)]
-        both = headgauge.scan(model, inputs=[self.images(0), self.images(1)], measures="weights")
-        mean = (each[0]["entropy"].values + each[1]["entropy"].values) / 2
-        np.testing.assert_allclose(both["entropy"].values, mean, atol=1e-9)
+        one, other, both = (
+            headgauge.scan(model, inputs=inputs, measures="weights")["entropy"].values
+            for inputs in (self.images(0), self.images(1), [self.images(0), self.images(1)])
+        )
+        np.testing.assert_allclose(both, (one + other) / 2, atol=1e-9)
 
     def test_the_encoder_of_sounds(self) -> None:
         config = transformers.WhisperConfig(vocab_size=97, d_model=32, encoder_layers=2, decoder_layers=2,
@@ -170,38 +163,30 @@ class Images(unittest.TestCase):
             headgauge.scan(encoder, ids())
 
     def test_anything_else_is_refused_by_name(self) -> None:
-        model = self.vit()
-        with self.assertRaisesRegex(errors.UsageError, r"ViTModel: .*inputs=\{'pixel_values': \.\.\.\}"):
-            headgauge.scan(model, ids())
-        with self.assertRaisesRegex(errors.UsageError, r"ViTModel\.forward\(\) takes .*found pixels"):
-            headgauge.scan(model, inputs={"pixels": torch.randn(1, 3, 16, 16)})
-        with self.assertRaisesRegex(errors.UnsupportedError, r"17 positions.*leave lengths= out"):
-            headgauge.scan(model, inputs=self.images(), lengths=[8], measures="weights")
-        with self.assertRaisesRegex(errors.UsageError, "ViTModel: expected ids, or inputs="):
-            headgauge.scan(model, ids(), inputs=self.images())
-        two = {"pixel_values": torch.randn(2, 3, 16, 16)}
-        with self.assertRaisesRegex(errors.UnsupportedError, "batch of 2"):
-            headgauge.scan(model, inputs=two, measures="weights")
-        for inputs in ({}, [], [{}], torch.randn(1, 3, 16, 16), "image.png"):
-            with self.assertRaisesRegex(
-                errors.UsageError, r"^inputs: .*write inputs=\{'pixel_values': \.\.\.\}$"
-            ):
-                headgauge.scan(model, inputs=inputs)
-        with self.assertRaisesRegex(
-            errors.UsageError, "^inputs: expected pixel_values as a tensor.*found str"
+        model, weights = self.vit(), {"measures": "weights"}
+        usage, bad, unsupported = errors.UsageError, errors.BadInputError, errors.UnsupportedError
+        write = r"^inputs: .*write inputs=\{'pixel_values': \.\.\.\}$"
+        shaped = r"^inputs: expected pixel_values as ViTModel\.forward\(\) .*processor makes$"
+        for kind, says, inputs, more in (
+            (usage, r"ViTModel: .*inputs=\{'pixel_values': \.\.\.\}", None, {"text_or_ids": ids()}),
+            (usage, "ViTModel: expected ids, or inputs=", self.images(), {"text_or_ids": ids()}),
+            (usage, r"ViTModel\.forward\(\) takes .*found pixels", {"pixels": torch.randn(1, 3, 16, 16)}, {}),
+            (unsupported, r"17 positions.*leave lengths= out", self.images(), {"lengths": [8], **weights}),
+            (unsupported, "batch of 2", {"pixel_values": torch.randn(2, 3, 16, 16)}, weights),
+            *((usage, write, of, {}) for of in ({}, [], [{}], torch.randn(1, 3, 16, 16), "image.png")),
+            (
+                usage,
+                "^inputs: expected pixel_values as a tensor.*found str",
+                {"pixel_values": "image.png"},
+                {},
+            ),
+            *((bad, shaped, {"pixel_values": torch.randn(of)}, {}) for of in ((1, 3, 48, 48), (3, 16, 16))),
         ):
-            headgauge.scan(model, inputs={"pixel_values": "image.png"})
-        for shape in ((1, 3, 48, 48), (3, 16, 16)):
-            with self.assertRaisesRegex(
-                errors.BadInputError,
-                r"^inputs: expected pixel_values as ViTModel\.forward\(\) .*processor makes$",
-            ):
-                headgauge.scan(model, inputs={"pixel_values": torch.randn(shape)})
+            with self.subTest(says), self.assertRaisesRegex(kind, says):
+                headgauge.scan(model, inputs=inputs, **more)
         for command in (headgauge.converge, headgauge.validate, headgauge.plan):
-            with self.assertRaisesRegex(
-                errors.UnsupportedError,
-                rf"^{command.__name__}: .*ids.*scan\(\) or compare\(\), which take inputs=",
-            ):
+            says = rf"^{command.__name__}: .*ids.*scan\(\) or compare\(\), which take inputs="
+            with self.assertRaisesRegex(unsupported, says):
                 command(model, inputs=self.images())
 
     def test_images_alone_of_a_model_of_several_parts(self) -> None:
@@ -243,6 +228,7 @@ class Changed(unittest.TestCase):
                 expected = self.assertRaisesRegex(errors.UnsupportedError, r"its own.*use\(\) cannot change")
                 with self.subTest(kind, **more), headgauge.use(model, "ssmax"), expected:
                     model(torch.tensor(ids())[None], **more)
+            model(torch.tensor(ids())[None])
 
     def test_layers_that_differ(self) -> None:
         model = of("gemma4_text", head_dim=8, global_head_dim=16, num_key_value_heads=4, sliding_window=8,

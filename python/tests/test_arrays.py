@@ -63,26 +63,14 @@ class OracleTest(unittest.TestCase):
         results = measure(q, k, **options)
         for head in range(3):
             self.assert_metrics(results, head, expected(q[head], k[head], **options))
-        return results
 
-    def test_causal(self):
-        self.check()
-
-    def test_full(self):
-        results = self.check(causal=False)
-        self.assertEqual(results["visible_keys"].values[0, 0, 0], LENGTH)
-
-    def test_window(self):
-        for window in (1, 5, LENGTH, 10 * LENGTH):
-            with self.subTest(window=window):
-                self.check(window=window)
-
-    def test_scale_and_softcap(self):
-        self.check(scale=1.5)
-        self.check(scale=0.0)
-        self.check(scale=-0.5)
-        self.check(softcap=0.7)
-        self.check(softcap=2.0, scale=1.0, window=7)
+    def test_attention_of_every_kind(self):
+        windows = ({"window": window} for window in (1, 5, LENGTH, 10 * LENGTH))
+        scales = ({"scale": scale} for scale in (1.5, 0.0, -0.5))
+        caps = ({"softcap": 0.7}, {"softcap": 2.0, "scale": 1.0, "window": 7})
+        for options in ({}, {"causal": False}, *windows, *scales, *caps):
+            with self.subTest(**options):
+                self.check(**options)
 
     def test_biases_by_position(self):
         # As T5 has them: of both directions, and no straight line.
@@ -96,23 +84,16 @@ class OracleTest(unittest.TestCase):
                     self.assert_metrics(results, head, wanted)
         # What takes the place of softmax takes them as well: cosines and what is added to them.
         unit = [t / np.linalg.norm(t, axis=-1, keepdims=True) for t in (q, k)]
-        measures = {
-            "lengths": [LENGTH],
-            "measures": ["weights", "counterfactual"],
-            "normalizer": "cosine:g=10",
-        }
-        found = headgauge.analyze(q, k, v, position_bias=bias, **measures)
+        options = {"measures": ["weights", "counterfactual"], "normalizer": "cosine:g=10"}
+        found = headgauge.analyze(q, k, v, position_bias=bias, lengths=[LENGTH], **options)
         for head in range(3):
-            wanted = expected(unit[0][head], unit[1][head], scale=10.0, position_bias=10 * bias[head])
-            self.assert_metrics(found, head, wanted)
+            cosine = {"scale": 10.0, "position_bias": 10 * bias[head]}
+            self.assert_metrics(found, head, expected(unit[0][head], unit[1][head], **cosine))
             before, _ = weights_of(q[head], k[head], position_bias=bias[head])
-            after, _ = weights_of(unit[0][head], unit[1][head], scale=10.0, position_bias=10 * bias[head])
-            change = np.linalg.norm((after - before) @ v[head], axis=1) / np.linalg.norm(
-                before @ v[head], axis=1
-            )
-            np.testing.assert_allclose(
-                found["output_change"].values[0, head].reshape(-1)[-1], change.mean(), rtol=1e-4
-            )
+            after, _ = weights_of(unit[0][head], unit[1][head], **cosine)
+            moved, size = (np.linalg.norm(weights @ v[head], axis=1) for weights in (after - before, before))
+            change = found["output_change"].values[0, head].reshape(-1)[-1]
+            np.testing.assert_allclose(change, (moved / size).mean(), rtol=1e-4)
 
     def test_a_shorter_length_has_the_same_biases(self):
         q, k, bias = draw(LENGTH, WIDTH), draw(LENGTH, WIDTH, seed=1), draw(2 * LENGTH - 1, seed=2)

@@ -6,9 +6,9 @@ import unittest
 from typing import Any
 from unittest import mock
 
-from test_live import MISSING, SMALL, make
+from test_live import MISSING, SMALL, close, fed, make
 from test_live import ids as any_ids
-from test_plans import generated
+from test_plans import agree, generated, same_scores
 
 import headgauge
 from headgauge import errors
@@ -40,20 +40,12 @@ def row(count: int = 40) -> Any:
 
 @unittest.skipIf(MISSING, MISSING)
 class Caches(unittest.TestCase):
-    def agree(self, model: Any, tokens: Any, **options: Any) -> None:
-        whole = generated(
-            model, tokens, use_cache=False, **{"attention_mask": torch.ones_like(tokens), **options}
-        )
-        found = generated(model, tokens, **options)
-        self.assertTrue(torch.equal(found.sequences, whole.sequences))
-        torch.testing.assert_close(torch.stack(found.scores), torch.stack(whole.scores), atol=1e-4, rtol=1e-4)
-
     def test_of_models_with_windows_of_their_own(self) -> None:
         for kind in ("mistral", "gemma3_text", "gpt_neo"):
             model = sharp(make(kind))
             for change in PLACES:
                 with self.subTest(kind=kind, **change), headgauge.use(model, **change):
-                    self.agree(model, row())
+                    agree(model, row())
 
     def test_whole_bytes_are_those_of_the_model_s_own_cache(self) -> None:
         for kind in ("llama", "mistral", "gemma3_text"):
@@ -75,7 +67,7 @@ class Caches(unittest.TestCase):
             model = sharp(make(kind))
             for change in PLACES:
                 with self.subTest(kind=kind, **change), headgauge.use(model, **change):
-                    self.agree(model, tokens, attention_mask=mask)
+                    agree(model, tokens, attention_mask=mask)
 
     def test_of_fixed_size(self) -> None:
         model = sharp(make("llama"))
@@ -87,9 +79,7 @@ class Caches(unittest.TestCase):
             with self.subTest(**change), headgauge.use(model, **change):
                 whole = generated(model, row(), use_cache=False)
                 found = generated(model, row(), cache_implementation="static")
-                torch.testing.assert_close(
-                    torch.stack(found.scores), torch.stack(whole.scores), atol=1e-4, rtol=1e-4
-                )
+                same_scores(found, whole)
 
     def test_of_the_caller_stay_the_callers(self) -> None:
         model, tokens = sharp(make("llama")), row(25)
@@ -101,7 +91,7 @@ class Caches(unittest.TestCase):
                 names = [name for name in cache_names if name in inspect.signature(model.forward).parameters]
                 for name, cache in [("past_key_values", past), (names[0], again)]:
                     found = model(tokens[:, 20:], **{name: cache}).logits
-                    torch.testing.assert_close(found, whole[:, 20:], atol=1e-4, rtol=1e-4)
+                    close(found, whole[:, 20:])
                     self.assertEqual(cache.get_seq_length(), 25)
 
     def test_that_hold_tokens_already_are_used_where_they_hold_all(self) -> None:
@@ -123,7 +113,7 @@ class Caches(unittest.TestCase):
             mock.patch("headgauge._swap.can_prune", return_value=False),
             headgauge.use(model, pattern="sinks:sinks=2,window=6") as changed,
         ):
-            self.agree(model, row())
+            agree(model, row())
             self.assertIsNone(changed.cache_bytes)
         self.assertTrue(can_prune(model))
         model.config.num_kv_shared_layers = 1  # as Gemma 3n says it
@@ -145,18 +135,8 @@ class Caches(unittest.TestCase):
         for change in PLACES:
             with self.subTest(**change), headgauge.use(model, **change), torch.no_grad():
                 whole = model(tokens, attention_mask=mask, position_ids=places).logits
-                past, at = transformers.DynamicCache(), 0
-                for size in (8, 5, 8, 1):
-                    part = slice(at, at + size)
-                    found = model(
-                        tokens[:, part],
-                        attention_mask=mask[:, : at + size],
-                        position_ids=places[:, part],
-                        past_key_values=past,
-                    ).logits
-                    at += size
-                    seen = mask[:, part].bool()
-                    torch.testing.assert_close(found[seen], whole[:, part][seen], atol=1e-4, rtol=1e-4)
+                found, _ = fed(model, tokens, [8, 5, 8, 1], mask)
+                close(found[mask.bool()], whole[mask.bool()])
 
 
 @unittest.skipIf(MISSING, MISSING)
@@ -166,7 +146,7 @@ class Masks(unittest.TestCase):
         tokens, places = row(40), torch.cat([torch.arange(20), torch.arange(20)])[None]
         with headgauge.use(model, "ssmax"), torch.no_grad():
             found = model(tokens, position_ids=places, use_cache=False).logits[:, 20:]
-            torch.testing.assert_close(found, model(tokens[:, 20:]).logits, atol=1e-4, rtol=1e-4)
+            close(found, model(tokens[:, 20:]).logits)
         for change in ({"rule": "logn-qwen:train=8"}, {"pattern": "sinks:sinks=2,window=6"}):
             with (
                 self.subTest(**change),
@@ -184,7 +164,7 @@ class Masks(unittest.TestCase):
             # Without these tokens, but at the same places.
             expected = model(row(30)[:, seen], position_ids=torch.arange(30)[None, seen],
                              attention_mask=mask[:, seen]).logits  # fmt: skip
-        torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+        close(found, expected)
         with headgauge.use(model, pattern="bigbird"), self.assertRaises(errors.UnsupportedError):
             model(row(30), attention_mask=mask)
 

@@ -44,9 +44,10 @@ class EncoderDecoders(unittest.TestCase):
                 f"{kind} has no {attention} in transformers {transformers.__version__}"
             ) from error
 
-    def entropy(self, weights: Any) -> Any:
+    def assert_entropy(self, found: Any, weights: Any, place: int = 0) -> None:
         given = torch.stack([w[0] for w in weights]).double()
-        return -(given * given.clamp_min(1e-300).log()).sum(-1).mean(-1).numpy()
+        expected = -(given * given.clamp_min(1e-300).log()).sum(-1).mean(-1).numpy()
+        np.testing.assert_allclose(found["entropy"].values[..., place], expected, atol=1e-5)
 
     def test_outputs_are_unchanged_and_weights_are_those_of_eager_attention(self) -> None:
         tokens, source = ids(), ids(50)[::-1].copy()
@@ -67,27 +68,16 @@ class EncoderDecoders(unittest.TestCase):
                 found = headgauge.scan(model, tokens, inputs=inputs, **options)
                 with torch.no_grad():
                     self.assertTrue(torch.equal(model(**given).logits, before))
-                np.testing.assert_allclose(
-                    found["entropy"].values[..., 0], self.entropy(expected.decoder_attentions), atol=1e-5
-                )
+                self.assert_entropy(found, expected.decoder_attentions)
                 losses = torch.nn.functional.cross_entropy(
                     before[0, :-1].double(), given["decoder_input_ids"][0, 1:]
                 )
                 self.assertAlmostEqual(float(found["loss"].values[0]), float(losses), delta=1e-5)
-                cross = headgauge.scan(
-                    model,
-                    tokens,
-                    inputs=inputs,
-                    attention="cross",
-                    lengths=[32, LENGTH],
-                    measures=["weights", "model"],
-                )
-                np.testing.assert_allclose(
-                    cross["entropy"].values[..., 1], self.entropy(expected.cross_attentions), atol=1e-5
-                )
+                options["lengths"] = [32, LENGTH]
+                cross = headgauge.scan(model, tokens, inputs=inputs, attention="cross", **options)
+                self.assert_entropy(cross, expected.cross_attentions, 1)
                 # The decoder is causal: its first tokens attend as those of the shorter text.
-                first = [w[:, :, :32] for w in expected.cross_attentions]
-                np.testing.assert_allclose(cross["entropy"].values[..., 0], self.entropy(first), atol=1e-5)
+                self.assert_entropy(cross, [w[:, :, :32] for w in expected.cross_attentions])
                 keys = expected.cross_attentions[0].shape[-1]
                 self.assertEqual(set(cross["visible_keys"].values.ravel()), {keys})
                 self.assertTrue(np.isnan(cross["attention_distance"].values).all())
@@ -96,9 +86,7 @@ class EncoderDecoders(unittest.TestCase):
                 if kind == "whisper":
                     continue  # its encoder has no tokens
                 encoder = headgauge.scan(model.get_encoder(), source, lengths=[50], measures="weights")
-                np.testing.assert_allclose(
-                    encoder["entropy"].values[..., 0], self.entropy(expected.encoder_attentions), atol=1e-5
-                )
+                self.assert_entropy(encoder, expected.encoder_attentions)
 
     def test_what_has_no_meaning_across_two_texts_is_refused(self) -> None:
         inputs = {"input_ids": torch.tensor(ids(50))[None]}

@@ -14,9 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 class ExampleModel(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def test_is_not_fetched_where_it_is_there(self):
         file = self.folder / "headgauge/smollm2" / _example._FILE

@@ -36,19 +36,8 @@ def byte_level() -> dict[str, object]:
 
 
 def sentence_piece() -> dict[str, object]:
-    words = [
-        "<unk>",
-        "<s>",
-        "</s>",
-        "\u2581",
-        *"abcdefghijklmnopqrstuvwxyz",
-        "th",
-        "he",
-        "the",
-        "\u2581the",
-        "ing",
-    ]
-    words += ["in", *(f"<0x{byte:02X}>" for byte in range(VOCABULARY - len(words) - 1))]
+    words = ["<unk>", "<s>", "</s>", "\u2581", *"abcdefghijklmnopqrstuvwxyz", "th", "he", "the"]
+    words += ["\u2581the", "ing", "in", *(f"<0x{byte:02X}>" for byte in range(VOCABULARY - len(words) - 3))]
     types = [2, 3, 3] + [6 if word.startswith("<0x") else 1 for word in words[3:]]
     scores = [-float(k) for k in range(VOCABULARY)]
     named = {"unknown": 0, "bos": 1, "eos": 2, "model": "llama", "tokens": words, "scores": scores}
@@ -73,16 +62,9 @@ class Tokenizers(unittest.TestCase):
                     (place / "plan.json").write_text(json.dumps(plan))
                     (place / "tiny.gguf").write_bytes(gguf(fields | {"tokenizer.chat_template": TEMPLATE}))
                     own = _core.Tokenizer.load(str(place / "tiny.gguf"))
-                    call = [
-                        BINARY,
-                        "plan",
-                        place / "tiny.gguf",
-                        "--plan",
-                        place / "plan.json",
-                        "--export",
-                        form,
-                    ]
-                    subprocess.run([*call, "--out", place, "--quiet"], check=True, stdout=subprocess.DEVNULL)
+                    call = [BINARY, "plan", place / "tiny.gguf", "--plan", place / "plan.json", "--quiet"]
+                    call += ["--export", form, "--out", place]
+                    subprocess.run(call, check=True, stdout=subprocess.DEVNULL)
                     (place / "tiny.gguf").unlink()
                     folder = shutil.copytree(place / form, place / "copy", symlinks=True)
                     its = AutoTokenizer.from_pretrained(folder, trust_remote_code=True)

@@ -5,8 +5,8 @@ from typing import Any
 from unittest import mock
 
 from test_caches import row, sharp
-from test_live import MISSING, make
-from test_plans import generated, plan
+from test_live import MISSING, close, fed, make
+from test_plans import plan
 
 import headgauge
 from headgauge import errors
@@ -38,54 +38,25 @@ def by_kernels() -> Any:
     return mock.patch("headgauge._swap.Attention", side_effect=AssertionError("weights in memory"))
 
 
-def fed(model: Any, tokens: Any, parts: list[int], mask: Any = None) -> Any:
-    """The logits of a text that is given in such parts, through a cache."""
-    past, logits, at = transformers.DynamicCache(config=model.config), [], 0
-    for count in parts:
-        more = {}
-        if mask is not None:
-            more["attention_mask"] = mask[:, : at + count]
-            more["position_ids"] = (mask.cumsum(1) - 1).clamp_min(0)[:, at : at + count]
-        part = tokens[:, at : at + count]
-        with torch.no_grad():
-            logits.append(model(part, past_key_values=past, **more).logits)
-        at += count
-    return torch.cat(logits, dim=1)
-
-
 @unittest.skipIf(MISSING, MISSING)
 class Kernels(unittest.TestCase):
     def test_agree_with_weights_however_a_text_is_fed(self) -> None:
-        tokens = row(300)  # more than a block of queries
+        """A text that is more than a block of queries, and the texts of a padded batch."""
+        batch, mask = torch.cat([row(60), row(60).flip(1)]), torch.ones(2, 60, dtype=torch.long)
+        mask[1, :13] = batch[1, :13] = 0
+        alone = row(300), torch.ones(1, 300, dtype=torch.long)
+        ways = ([300], [40, *[1] * 30, 230], [280, *[1] * 20]), ([60], [40, *[1] * 20], [8, 5, 30, *[1] * 17])
         for kind in ("llama", "gpt2", "mistral", "gemma3_text"):
             model = sharp(make(kind, **({"max_position_embeddings": 512} if kind == "gpt2" else {})))
             entries = ENTRIES if kind in ("llama", "gpt2") else [e for e in ENTRIES if "normalizer" not in e]
-            with headgauge.use(model, plan_of(model, entries)), by_weights():
-                expected = fed(model, tokens, [300])
-            for parts in ([300], [40, *[1] * 30, 230], [280, *[1] * 20]):
-                with (
-                    self.subTest(kind, parts=parts[:3]),
-                    headgauge.use(model, plan_of(model, entries)),
-                    by_kernels(),
-                ):
-                    torch.testing.assert_close(fed(model, tokens, parts), expected, atol=1e-4, rtol=1e-4)
-
-    def test_agree_for_texts_of_a_padded_batch(self) -> None:
-        tokens, mask = torch.cat([row(60), row(60).flip(1)]), torch.ones(2, 60, dtype=torch.long)
-        mask[1, :13] = tokens[1, :13] = 0
-        for kind in ("llama", "mistral"):
-            model = sharp(make(kind))
-            entries = ENTRIES if kind in ("llama", "gpt2") else [e for e in ENTRIES if "normalizer" not in e]
-            with headgauge.use(model, plan_of(model, entries)), by_weights():
-                expected = fed(model, tokens, [60], mask)
-            for parts in ([60], [40, *[1] * 20], [8, 5, 30, *[1] * 17]):
-                with (
-                    self.subTest(kind, parts=parts[:3]),
-                    headgauge.use(model, plan_of(model, entries)),
-                    by_kernels(),
-                ):
-                    found = fed(model, tokens, parts, mask)[mask.bool()]
-                    torch.testing.assert_close(found, expected[mask.bool()], atol=1e-4, rtol=1e-4)
+            change = plan_of(model, entries)
+            for (tokens, seen), all_parts in zip((alone, (batch, mask)), ways, strict=True):
+                given = None if len(tokens) == 1 else seen
+                with headgauge.use(model, change), by_weights():
+                    expected = fed(model, tokens, all_parts[0], given)[0][seen.bool()]
+                for parts in all_parts:
+                    with self.subTest(kind, parts=parts[:3]), headgauge.use(model, change), by_kernels():
+                        close(fed(model, tokens, parts, given)[0][seen.bool()], expected)
 
     def test_have_the_gradients_of_weights(self) -> None:
         model, found = sharp(make("llama")), []
@@ -115,46 +86,32 @@ class Kernels(unittest.TestCase):
 
     def test_leave_other_changes_to_weights(self) -> None:
         model = sharp(make("llama"))
-        for entries in (WITH_RULE, BOTH, [{"pattern": "topk:k=4"}], [{"pattern": "bigbird:window=6"}]):
-            with (
-                self.subTest(str(entries)),
-                headgauge.use(model, plan_of(model, entries)),
-                by_kernels(),
-                self.assertRaisesRegex(AssertionError, "weights in memory"),
-            ):
-                model(row(40))
+        dropping = sharp(make("llama", attention_dropout=0.5)).train()
         windows = sharp(make("mistral"))  # a mean of the keys that a window of the model's own shows
-        with (
-            headgauge.use(windows, plan_of(windows)),
-            by_kernels(),
-            self.assertRaisesRegex(AssertionError, "weights in memory"),
+        others = (WITH_RULE, BOTH, [{"pattern": "topk:k=4"}], [{"pattern": "bigbird:window=6"}])
+        self.assertGreater(model.config.num_attention_heads, model.config.num_key_value_heads)
+        for of, change in (
+            *((model, {"rule": plan_of(model, entries)}) for entries in others),
+            (windows, {"rule": plan_of(windows)}),
+            # Query heads that share keys are changed alike, or by weights.
+            (model, {"pattern": "window:size=4", "heads": [(0, 0)]}),
+            (dropping, {"rule": plan_of(dropping)}),
         ):
-            windows(row(40))
-        one_of_two = [(0, 0)]  # query heads that share keys are changed alike, or by weights
-        with headgauge.use(model, pattern="window:size=4", heads=one_of_two), by_kernels():
-            shared = model.config.num_attention_heads // model.config.num_key_value_heads
-            self.assertGreater(shared, 1)
-            with self.assertRaisesRegex(AssertionError, "weights in memory"):
-                model(row(40))
-        model.train()
-        model.config.attention_dropout = 0.5
-        for layer in model.model.layers:
-            layer.self_attn.attention_dropout = 0.5
-        with (
-            headgauge.use(model, plan_of(model)),
-            by_kernels(),
-            self.assertRaisesRegex(AssertionError, "weights in memory"),
-        ):
-            model(row(40))
+            refused = self.assertRaisesRegex(AssertionError, "weights in memory")
+            with self.subTest(str(change)), headgauge.use(of, **change), by_kernels(), refused:
+                of(row(40))
 
-    def test_leave_a_text_to_the_weights_that_began_it(self) -> None:
-        model, tokens = sharp(make("llama", attention_dropout=1e-12)), row(40)
-        past = transformers.DynamicCache(config=model.config)
-        with headgauge.use(model, plan_of(model)), torch.no_grad():
-            expected = model(tokens, use_cache=False).logits[:, 30:]
-            model.train()(tokens[:, :30], past_key_values=past, use_cache=True)
-            found = model.eval()(tokens[:, 30:], past_key_values=past).logits
-        torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+    def test_leave_a_text_to_the_weights_that_began_it_or_that_go_on_with_it(self) -> None:
+        model, tokens = sharp(make("llama", attention_dropout=1e-12)), row(60)
+        for begins, *goes_on in ((True, False), (False, False, True, True, False, True)):
+            past, found = transformers.DynamicCache(config=model.config), []
+            with headgauge.use(model, plan_of(model)), torch.no_grad():
+                expected = model.eval()(tokens, use_cache=False).logits[:, 30:]
+                model.train(begins)(tokens[:, :30], past_key_values=past, use_cache=True)
+                for trains, part in zip(goes_on, tokens[:, 30:].chunk(len(goes_on), 1), strict=True):
+                    model.train(trains)
+                    found.append(model(part, past_key_values=past, use_cache=True).logits)
+            close(torch.cat(found, dim=1), expected)
 
     def test_leave_keys_of_a_cache_of_fixed_size_to_weights(self) -> None:
         model = sharp(make("llama"))
@@ -188,39 +145,30 @@ class Kernels(unittest.TestCase):
         mask[1, 20:30] = 0
         with headgauge.use(model, plan_of(model, [{"pattern": "window:size=9"}, {}])):
             with by_weights():
-                expected = fed(model, tokens, [30, 20], mask)[mask.bool()]
-            found = fed(model, tokens, [30, 20], mask)[mask.bool()]
-        torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
-
-    def test_leave_a_text_that_they_began_to_weights(self) -> None:
-        model, tokens = sharp(make("llama", attention_dropout=1e-12)), row(60)
-        past = transformers.DynamicCache(config=model.config)
-        with headgauge.use(model, plan_of(model)), torch.no_grad():
-            expected, found = model(tokens, use_cache=False).logits[:, 30:], []
-            model(tokens[:, :30], past_key_values=past)
-            for trains, part in zip(
-                (False, True, True, False, True), tokens[:, 30:].split(6, 1), strict=True
-            ):
-                model.train(trains)
-                found.append(model(part, past_key_values=past, use_cache=True).logits)
-        torch.testing.assert_close(torch.cat(found, dim=1), expected, atol=1e-4, rtol=1e-4)
+                expected = fed(model, tokens, [30, 20], mask)[0][mask.bool()]
+            found = fed(model, tokens, [30, 20], mask)[0][mask.bool()]
+        close(found, expected)
 
     def test_leave_tokens_that_are_hidden_within_a_text_to_weights(self) -> None:
         model, mask = sharp(make("llama")), torch.ones(1, 60, dtype=torch.long)
         mask[0, 25:35] = 0
         with headgauge.use(model, plan_of(model, [{"pattern": "sinks:sinks=2,window=9"}, {}])):
-            expected = fed(model, row(60), [60], mask)[mask.bool()]
-            found = fed(model, row(60), [20, 20, *[1] * 20], mask)[mask.bool()]
-        torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+            expected = fed(model, row(60), [60], mask)[0][mask.bool()]
+            found = fed(model, row(60), [20, 20, *[1] * 20], mask)[0][mask.bool()]
+        close(found, expected)
 
-    def test_refuse_padding_among_tokens_that_were_seen(self) -> None:
+    def test_refuse_to_hide_tokens_that_were_seen(self) -> None:
         model = sharp(make("llama"))
-        past, mask = transformers.DynamicCache(config=model.config), torch.ones(1, 41, dtype=torch.long)
-        mask[0, :5] = 0  # of tokens that a pass before it saw
-        with headgauge.use(model, plan_of(model)), torch.no_grad():
-            model(row(40), past_key_values=past)
-            with self.assertRaisesRegex(errors.UnsupportedError, "found padding or a window beside a"):
-                model(row(1), past_key_values=past, attention_mask=mask)
+        for hidden, says in (
+            (slice(5), "found padding or a window beside a"),
+            (slice(20, 30), "hidden within a text"),
+        ):
+            past, mask = transformers.DynamicCache(config=model.config), torch.ones(1, 41, dtype=torch.long)
+            mask[0, hidden] = 0
+            with headgauge.use(model, plan_of(model)), torch.no_grad():
+                model(row(40), past_key_values=past)
+                with self.assertRaisesRegex(errors.UnsupportedError, says):
+                    model(row(1), past_key_values=past, attention_mask=mask)
 
     def test_write_to_no_tensor_that_others_need(self) -> None:
         model, entries = sharp(make("llama")), plan_of(sharp(make("llama")))
@@ -236,15 +184,6 @@ class Kernels(unittest.TestCase):
                 for _ in range(2):
                     model(row(1), past_key_values=past)
             loss.backward()
-
-    def test_refuse_tokens_that_are_hidden_within_a_text_that_goes_on(self) -> None:
-        model, mask = sharp(make("llama")), torch.ones(1, 41, dtype=torch.long)
-        mask[0, 20:30] = 0
-        past = transformers.DynamicCache(config=model.config)
-        with headgauge.use(model, plan_of(model)), torch.no_grad():
-            model(row(40), past_key_values=past)
-            with self.assertRaisesRegex(errors.UnsupportedError, "hidden within a text"):
-                model(row(1), past_key_values=past, attention_mask=mask)
 
 
 @unittest.skipIf(MISSING, MISSING)
@@ -271,21 +210,21 @@ class Assisted(unittest.TestCase):
                         past.crop(-wrong)
                         found = model(tokens[:, at : at + 4], past_key_values=past).logits
                         past.crop(0)
-                        torch.testing.assert_close(found, expected[:, at : at + 4], atol=1e-4, rtol=1e-4)
+                        close(found, expected[:, at : at + 4])
 
     def test_drafts_and_verifies(self) -> None:
         model, drafter, tokens = sharp(make("llama")), sharp(make("llama")), row(40)
-        plain = generated(model, tokens).sequences
-        with headgauge.use(drafter, plan_of(drafter), record_past=True):
-            found = model.generate(tokens, max_new_tokens=12, do_sample=False, pad_token_id=0,
-                                   attention_mask=torch.ones_like(tokens), assistant_model=drafter)  # fmt: skip
-        self.assertEqual(found.tolist(), plain.tolist())
-        with headgauge.use(model, plan_of(model), record_past=True):
-            changed = generated(model, tokens).sequences
-            found = model.generate(tokens, max_new_tokens=12, do_sample=False, pad_token_id=0,
-                                   attention_mask=torch.ones_like(tokens), assistant_model=drafter)  # fmt: skip
-        self.assertEqual(found.tolist(), changed.tolist())
-        self.assertNotEqual(plain.tolist(), changed.tolist())
+        found = []
+        for changed in (drafter, model):
+            with headgauge.use(changed, plan_of(changed), record_past=True):
+                alone, drafted = (
+                    model.generate(tokens, max_new_tokens=12, do_sample=False, pad_token_id=0,
+                                   attention_mask=torch.ones_like(tokens), assistant_model=assistant)
+                    for assistant in (None, drafter)
+                )  # fmt: skip
+            self.assertEqual(drafted.tolist(), alone.tolist())
+            found.append(alone.tolist())
+        self.assertNotEqual(*found)
 
     def test_no_more_than_what_came_since_the_last_time(self) -> None:
         model, past = sharp(make("llama")), transformers.DynamicCache()
@@ -305,7 +244,7 @@ class Assisted(unittest.TestCase):
             model(row(7), past_key_values=past)
             past.crop(-7)
             found = model(row(50)[:, 40:], past_key_values=past).logits
-            torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+            close(found, expected)
 
     def test_is_refused_without_a_record(self) -> None:
         model, past = sharp(make("llama")), transformers.DynamicCache()

@@ -55,13 +55,32 @@ def logits(model: Any, tokens: list[int]) -> Any:
         return model(torch.tensor([tokens]), use_cache=False).logits
 
 
-@unittest.skipIf(MISSING, MISSING)
+def loss_under(model: Any, *given: Any, **change: Any) -> float:
+    with headgauge.use(model, *given, **change):
+        found = logits(model, TEXTS[0])
+    return float(torch.nn.functional.cross_entropy(found[0, :-1], torch.tensor(TEXTS[0][1:])))
+
+
+def losses(model: Any, **change: Any) -> Any:
+    """That of the model, and that under a change."""
+    return headgauge.compare(model, TEXTS[0], lengths=[LENGTH], measures=["model"], **change)["loss"].values[
+        :, 0
+    ]
+
+
+def refused(test: unittest.TestCase, model: Any, heads: list[tuple[int, int]], layers: str) -> None:
+    said = rf"layers with attention \({layers}\), found \({heads[0][0]}, 1\)"
+    with headgauge.use(model, "ssmax", heads=heads), test.assertRaisesRegex(errors.UsageError, said):
+        logits(model, TEXTS[0])
+
+
 def planned_greedily(model: Any, screen: int | None) -> Any:
     texts = [[(7 * k * k + 3 * k + seed) % 90 + 3 for k in range(192)] for seed in range(4)]
     small: dict[str, Any] = {"lengths": 32, "pieces": 1, "random_plans": 2, "screen": screen}
     return headgauge.plan(model, texts[:2], confirm=texts[2:], search="greedy", **small)
 
 
+@unittest.skipIf(MISSING, MISSING)
 class Hybrids(unittest.TestCase):
     model: Any
 
@@ -70,9 +89,7 @@ class Hybrids(unittest.TestCase):
         cls.model = jamba()
 
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def entropy_of_eager(self) -> np.ndarray:
         eager = copy.deepcopy(self.model)
@@ -139,26 +156,16 @@ class Hybrids(unittest.TestCase):
         with headgauge.use(self.model, "uniform", heads=[(6, 1)]):
             changed = logits(self.model, TEXTS[0])
         self.assertGreater(float((changed - base).abs().max()), 1e-5)
-        compared = headgauge.compare(
-            self.model, TEXTS[0], normalizer=["uniform"], heads="6.1", lengths=[LENGTH], measures=["model"]
-        )
-        losses = torch.nn.functional.cross_entropy(changed[0, :-1], torch.tensor(TEXTS[0][1:]))
-        self.assertAlmostEqual(compared["loss"].values[1, 0], float(losses), delta=1e-4)
+        found = loss_under(self.model, "uniform", heads=[(6, 1)])
+        expected = losses(self.model, normalizer=["uniform"], heads="6.1")[1]
+        self.assertAlmostEqual(found, expected, delta=1e-4)
 
     def test_use_of_a_head_that_does_not_exist_is_refused(self) -> None:
-        with (
-            headgauge.use(self.model, "ssmax", heads=[(0, 1), (2, 1)]),
-            self.assertRaisesRegex(errors.UsageError, r"layers with attention \(2, 6\), found \(0, 1\)"),
-        ):
-            logits(self.model, TEXTS[0])
+        refused(self, self.model, [(0, 1), (2, 1)], "2, 6")
 
     def test_training_refuses_it_too_but_not_a_layer_that_it_left_out(self) -> None:
         model = jamba().train()
-        with (
-            headgauge.use(model, "ssmax", heads=[(0, 1)]),
-            self.assertRaisesRegex(errors.UsageError, r"layers with attention \(2, 6\), found \(0, 1\)"),
-        ):
-            logits(model, TEXTS[0])
+        refused(self, model, [(0, 1)], "2, 6")
         with (
             headgauge.use(model, "ssmax", heads=[(6, 1)]),
             mock.patch.object(model.model.layers[6], "forward", lambda hidden, *_, **__: hidden),
@@ -168,13 +175,8 @@ class Hybrids(unittest.TestCase):
     def test_drawn_keys_are_those_of_use(self) -> None:
         """A pattern that draws does so by the number of the layer."""
         pattern = "bigbird:window=4,random=2,global=1"
-        compared = headgauge.compare(
-            self.model, TEXTS[0], pattern=pattern, lengths=[LENGTH], measures=["model"]
-        )
-        with headgauge.use(self.model, pattern=pattern):
-            found = logits(self.model, TEXTS[0])
-        loss = torch.nn.functional.cross_entropy(found[0, :-1], torch.tensor(TEXTS[0][1:]))
-        self.assertAlmostEqual(compared["loss"].values[1, 0], float(loss), delta=1e-5)
+        found, expected = loss_under(self.model, pattern=pattern), losses(self.model, pattern=pattern)[1]
+        self.assertAlmostEqual(found, expected, delta=1e-5)
 
     def test_a_plan_names_the_layers_of_the_model(self) -> None:
         for screen in (None, 2):
@@ -235,19 +237,10 @@ class NumbersOfUse(unittest.TestCase):
     def test_zamba2_as_compare_measures_it(self) -> None:
         model = zamba2()
         self.assertEqual(headgauge.scan(model, TEXTS[0], **WEIGHTS).coords["layer"], [2, 4])
-        compared = headgauge.compare(
-            model, TEXTS[0], normalizer=["uniform"], heads="4.1", lengths=[LENGTH], measures=["model"]
-        )
-        with headgauge.use(model, "uniform", heads=[(4, 1)]):
-            found = logits(model, TEXTS[0])
-        loss = torch.nn.functional.cross_entropy(found[0, :-1], torch.tensor(TEXTS[0][1:]))
-        self.assertAlmostEqual(compared["loss"].values[1, 0], float(loss), delta=1e-4)
-        self.assertGreater(abs(compared["loss"].values[1, 0] - compared["loss"].values[0, 0]), 1e-3)
-        with (
-            headgauge.use(model, "uniform", heads=[(3, 1)]),
-            self.assertRaisesRegex(errors.UsageError, r"layers with attention \(2, 4\), found \(3, 1\)"),
-        ):
-            logits(model, TEXTS[0])
+        own, changed = losses(model, normalizer=["uniform"], heads="4.1")
+        self.assertAlmostEqual(loss_under(model, "uniform", heads=[(4, 1)]), changed, delta=1e-4)
+        self.assertGreater(abs(changed - own), 1e-3)
+        refused(self, model, [(3, 1)], "2, 4")
 
     def test_a_plan_of_zamba2(self) -> None:
         model = zamba2()
@@ -273,16 +266,10 @@ class NumbersOfUse(unittest.TestCase):
                 self.assertNotEqual(*found)
 
     def test_a_module_that_is_used_again_is_refused(self) -> None:
-        model = transformers.AlbertModel(transformers.AlbertConfig(**SMALL, embedding_size=32)).eval()
-        with (
-            headgauge.use(model, "uniform", heads=[(1, 0)]),
-            self.assertRaisesRegex(errors.UnsupportedError, "used again.*change all heads"),
-        ):
-            model(torch.tensor([TEXTS[0]]))
+        albert = transformers.AlbertModel(transformers.AlbertConfig(**SMALL, embedding_size=32)).eval()
         shared = zamba2()
         shared.model.layers[4].shared_transformer = shared.model.layers[2].shared_transformer
-        with (
-            headgauge.use(shared, "uniform", heads=[(4, 0)]),
-            self.assertRaisesRegex(errors.UnsupportedError, "used again.*change all heads"),
-        ):
-            logits(shared, TEXTS[0])
+        for model, layer in ((albert, 1), (shared, 4)):
+            said = self.assertRaisesRegex(errors.UnsupportedError, "used again.*change all heads")
+            with headgauge.use(model, "uniform", heads=[(layer, 0)]), said:
+                model(torch.tensor([TEXTS[0]]))

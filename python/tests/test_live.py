@@ -1,15 +1,14 @@
 """Transformers models as they run: outputs unchanged, statistics those of eager attention."""
 
 import copy
-import gc
 import tempfile
-import threading
 import unittest
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
+from commands import at_once
 
 import headgauge
 from headgauge import errors
@@ -70,7 +69,6 @@ MODELS: dict[str, dict[str, Any]] = {
     "qwen3_moe": {**EIGHT, **EXPERTS},
     "starcoder2": GROUPED,
 }
-ASKED = ("falcon", "opt")  # give their weights where they are asked for them alone
 BOTH_WAYS = ("bert", "modernbert", "roberta")
 
 
@@ -94,57 +92,55 @@ def output(model: Any, tokens: Any) -> Any:
     return out.logits if hasattr(out, "logits") else out.last_hidden_state
 
 
-def eager_weights(kind: str, model: Any, tokens: Any) -> Any:
-    """(layers, heads, L, L), from a copy of the model that gives its weights."""
-    eager = make(kind, "eager")
-    eager.load_state_dict(model.state_dict())
-    given = []
+def measured(model: Any, tokens: Any = None, name: str = "entropy", **options: Any) -> Any:
+    """The values of a metric, of a text as long as LENGTH."""
+    given = {"lengths": [LENGTH], "measures": "weights", **options}
+    return headgauge.scan(model, ids() if tokens is None else tokens, **given)[name].values
 
-    def keep(module: Any, inputs: Any, outputs: Any) -> None:
-        square = (LENGTH, LENGTH)
-        found = [o for o in outputs[1:] if torch.is_tensor(o) and tuple(o.shape[-2:]) == square]
-        given.extend(found[:1])
 
-    for module in eager.modules():
-        if type(module).__name__.endswith(("Attention", "SelfAttention")):
-            module.register_forward_hook(keep)
-    with torch.no_grad():
-        eager(torch.tensor(tokens)[None])
-        if kind in ASKED or not given:
-            given = list(eager(torch.tensor(tokens)[None], output_attentions=True).attentions)
-    layers = eager.config.num_hidden_layers
-    return torch.stack([w[0] for w in given[:: len(given) // layers]]).double()
+def close(found: Any, expected: Any) -> None:
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+
+
+def fed(model: Any, tokens: Any, parts: list[int], mask: Any = None, places: Any = None) -> tuple[Any, Any]:
+    """The logits of a text that is given in such parts, through a cache, and the cache."""
+    cache, logits, at = transformers.DynamicCache(config=model.config), [], 0
+    if mask is not None and places is None:
+        places = (mask.cumsum(1) - 1).clamp_min(0)
+    for count in parts:
+        more: dict[str, Any] = {getattr(model, "cache_name", "past_key_values"): cache}
+        if mask is not None:
+            more |= {"attention_mask": mask[:, : at + count], "position_ids": places[:, at : at + count]}
+        with torch.no_grad():
+            logits.append(model(tokens[:, at : at + count], use_cache=True, **more).logits)
+        at += count
+    return torch.cat(logits, dim=1), cache
 
 
 @unittest.skipIf(MISSING, MISSING)
 class Architectures(unittest.TestCase):
     def test_outputs_are_unchanged_and_weights_are_those_of_eager_attention(self) -> None:
+        import architectures
+
         known = transformers.models.auto.configuration_auto.CONFIG_MAPPING_NAMES
         self.assertGreaterEqual(len(set(MODELS) & set(known)), 12)
         for kind in MODELS:
             if kind not in known:
                 continue
             with self.subTest(kind):
-                model, tokens = make(kind), ids()
-                before = output(model, tokens)
+                model, eager = make(kind), make(kind, "eager")
+                eager.load_state_dict(model.state_dict())
                 name = model.config._attn_implementation
-                results = headgauge.scan(model, tokens, lengths=[LENGTH], measures="weights")
-                self.assertTrue(torch.equal(output(model, tokens), before))
+                found = architectures.check(model, eager, {"input_ids": torch.tensor(ids())[None]})
+                self.assertEqual((found.kind, found.text), ("works", ""))
                 self.assertEqual(model.config._attn_implementation, name)
-                weights = eager_weights(kind, model, tokens)
-                shares = weights / weights.sum(-1, keepdim=True)  # gpt_oss: the sink has the rest
-                entropy = -(shares * shares.clamp_min(1e-300).log()).sum(-1).mean(-1)
-                for metric, expected in (("entropy", entropy), ("mass", weights.sum(-1).mean(-1))):
-                    found = results[metric].values[..., 0]
-                    np.testing.assert_allclose(found, expected.numpy(), atol=1e-5, err_msg=metric)
 
     def test_eager_attention_and_half_precision(self) -> None:
         for attention in ("sdpa", "eager"):
             with self.subTest(attention):
                 model = make("llama", attention)
-                expected = headgauge.scan(model, ids(), lengths=[LENGTH], measures="weights")
-                found = headgauge.scan(model.bfloat16(), ids(), lengths=[LENGTH], measures="weights")
-                np.testing.assert_allclose(found["entropy"].values, expected["entropy"].values, atol=2e-2)
+                expected = measured(model)
+                np.testing.assert_allclose(measured(model.bfloat16()), expected, atol=2e-2)
 
     def test_what_computes_its_own_attention_is_refused_by_name(self) -> None:
         config = transformers.AutoConfig.for_model(
@@ -187,30 +183,26 @@ class Checkpoints(unittest.TestCase):
             compared += 1
         return compared
 
-    def test_demo(self) -> None:
-        self.agree(ROOT / "demo/model")
+    def test_every_metric(self) -> None:
+        for folder in (ROOT / "demo/model", DATA / "capp-gpt", DATA / "stories260k"):
+            with self.subTest(folder.name):
+                self.agree(folder)
 
     def test_the_vectors_that_enter_a_layer(self) -> None:
         path, tokens = ROOT / "demo/model", ids(96, 900)
         model = transformers.AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32)
-        options: dict[str, Any] = {"lengths": [96], "measures": "distance"}
         for x in ("hidden", "value", "embedding"):
-            found = headgauge.scan(model, tokens, x=x, **options)["distance"].values
-            expected = headgauge.scan(path, tokens, x=x, **options)["distance"].values
+            found, expected = (
+                measured(of, tokens, "distance", x=x, lengths=[96], measures="distance")
+                for of in (model, path)
+            )
             np.testing.assert_allclose(found, expected, rtol=1e-4, err_msg=x)
         # Of every kind of model, also where a layer's parts stand in lists of their own.
         for kind in MODELS:
             if kind in transformers.models.auto.configuration_auto.CONFIG_MAPPING_NAMES:
                 with self.subTest(kind):
-                    seen = make(kind)
-                    found = headgauge.scan(seen, ids(), x="hidden", lengths=[LENGTH], measures="distance")
-                    self.assertTrue(np.isfinite(found["distance"].values).any())
-
-    def test_capp_gpt(self) -> None:
-        self.agree(DATA / "capp-gpt")
-
-    def test_stories260k(self) -> None:
-        self.agree(DATA / "stories260k")
+                    found = measured(make(kind), None, "distance", x="hidden", measures="distance")
+                    self.assertTrue(np.isfinite(found).any())
 
     def test_the_loss(self) -> None:
         model = transformers.AutoModelForCausalLM.from_pretrained(ROOT / "demo/model")
@@ -251,21 +243,16 @@ class Dumps(unittest.TestCase):
 @unittest.skipIf(MISSING, MISSING)
 class Documents(unittest.TestCase):
     def test_several_are_measured_side_by_side(self) -> None:
-        model = make("llama")
+        """Also the vectors of each text and layer."""
         texts = [ids(LENGTH), ids(80)[::-1].copy()]
-        both = headgauge.scan(model, texts, lengths=[LENGTH], measures="weights")
-        each = [headgauge.scan(model, text, lengths=[LENGTH], measures="weights") for text in texts]
-        mean = sum(one["entropy"].values for one in each) / 2
-        np.testing.assert_allclose(both["entropy"].values, mean, atol=1e-9)
-
-    def test_vectors_are_those_of_their_text_and_layer(self) -> None:
-        model = make("llama", num_key_value_heads=1)
-        texts = [ids(LENGTH), ids(80)[::-1].copy()]
-        options: dict[str, Any] = {"lengths": [LENGTH], "measures": "distance"}
-        for x in ("embedding", "value", "hidden"):
-            with self.subTest(x):
-                both = headgauge.scan(model, texts, x=x, **options)["distance"].values
-                each = [headgauge.scan(model, text, x=x, **options)["distance"].values for text in texts]
+        one = make("llama", num_key_value_heads=1)
+        of_vectors = [
+            (one, "distance", {"measures": "distance", "x": x}) for x in ("embedding", "value", "hidden")
+        ]
+        for model, name, options in ((make("llama"), "entropy", {}), *of_vectors):
+            with self.subTest(**options):
+                each = [measured(model, text, name, **options) for text in texts]
+                both = measured(model, texts, name, **options)
                 np.testing.assert_allclose(both, (each[0] + each[1]) / 2, atol=1e-9)
 
     def test_a_batch_with_padding_is_its_texts(self) -> None:
@@ -274,11 +261,8 @@ class Documents(unittest.TestCase):
         batch, mask = np.zeros((2, 90), dtype=np.int64), np.zeros((2, 90), dtype=np.int64)
         batch[0, 5 : 5 + LENGTH], mask[0, 5 : 5 + LENGTH] = texts[0], 1  # on both sides
         batch[1, 10:], mask[1, 10:] = texts[1], 1
-        options: dict[str, Any] = {"lengths": [LENGTH], "measures": "weights"}
         given = {"input_ids": torch.tensor(batch), "attention_mask": torch.tensor(mask)}
-        found = headgauge.scan(model, given, **options)
-        expected = headgauge.scan(model, texts, **options)
-        np.testing.assert_array_equal(found["entropy"].values, expected["entropy"].values)
+        np.testing.assert_array_equal(measured(model, given), measured(model, texts))
         mask[1, 40] = 0
         for wrong in (
             {"input_ids": batch, "attention_mask": mask},
@@ -286,7 +270,7 @@ class Documents(unittest.TestCase):
             {},
         ):
             with self.assertRaises(errors.BadInputError):
-                headgauge.scan(model, wrong, **options)
+                measured(model, wrong)
 
     def entropy(self, model: Any, tokens: Any, **given: Any) -> Any:
         """(layers, heads): of transformers' own eager attention in float64, the mean over the rows."""
@@ -317,21 +301,18 @@ class Documents(unittest.TestCase):
             self.assertEqual((list(same.coords["length"]), same.notices[0]), ([32], at_shortest))
             np.testing.assert_array_equal(same["entropy"].values, found["entropy"].values)
         np.testing.assert_allclose(found["entropy"].values[..., 0], expected, atol=1e-6)
-        with self.assertRaisesRegex(
-            errors.BadInputError, "^cu_seq_lens_k: expected none, found one that may"
+        ids_alone = {k: batch[k] for k in ("input_ids", "position_ids")}
+        for given, of, says in (
+            (model, {**batch, "cu_seq_lens_k": ends[:2]}, "cu_seq_lens_k: expected none, found one that may"),
+            (ROOT / "demo/model", ids_alone, "position_ids: "),  # a checkpoint has no such texts
         ):
-            headgauge.scan(model, {**batch, "cu_seq_lens_k": ends[:2]}, lengths=[32])
-        with self.assertRaisesRegex(
-            errors.BadInputError, "^position_ids: "
-        ):  # a checkpoint has no such texts
-            headgauge.scan(
-                ROOT / "demo/model", {k: batch[k] for k in ("input_ids", "position_ids")}, lengths=[32]
-            )
+            with self.assertRaisesRegex(errors.BadInputError, f"^{says}"):
+                headgauge.scan(given, of, lengths=[32])
         # Positions separate nothing if there is a mask.
-        whole = {**{k: batch[k] for k in ("input_ids", "position_ids")}, "attention_mask": place >= 0}
+        whole = {**ids_alone, "attention_mask": place >= 0}
         expected = self.entropy(model, tokens, position_ids=place, attention_mask=place >= 0)
-        found = headgauge.scan(model, whole, lengths=[96], measures="weights")
-        np.testing.assert_allclose(found["entropy"].values[..., 0], expected, atol=1e-6)
+        found = measured(model, whole, lengths=[96])
+        np.testing.assert_allclose(found[..., 0], expected, atol=1e-6)
 
     def test_packed_texts_of_several_lengths_have_one_notice_on_lengths(self) -> None:
         model, place = make("llama"), torch.tensor([[*range(40), *range(56)]])
@@ -346,11 +327,8 @@ class Documents(unittest.TestCase):
 
     def test_a_packed_row_of_a_model_that_sees_both_ways_is_one_text(self) -> None:
         model, place = make("bert"), torch.tensor([[*range(32), *range(32)]])
-        found = headgauge.scan(
-            model, {"input_ids": ids()[None], "position_ids": place}, lengths=[LENGTH], measures="weights"
-        )
-        expected = self.entropy(model, ids(), position_ids=place)
-        np.testing.assert_allclose(found["entropy"].values[..., 0], expected, atol=1e-6)
+        found = measured(model, {"input_ids": ids()[None], "position_ids": place})[..., 0]
+        np.testing.assert_allclose(found, self.entropy(model, ids(), position_ids=place), atol=1e-6)
 
     def test_positions_and_types_of_tokens_are_given_to_the_model(self) -> None:
         model, tokens = make("gpt2"), ids()
@@ -369,8 +347,7 @@ class Documents(unittest.TestCase):
                 padded["input_ids"] = torch.nn.functional.pad(torch.tensor(tokens)[None], (9, 0))
                 padded["attention_mask"] = (padded["input_ids"] > 0).double()  # 0 and 1 of any kind
                 for batch in ({"input_ids": torch.tensor(tokens)[None], **given}, padded):
-                    found = headgauge.scan(model, batch, **options)
-                    np.testing.assert_allclose(found["entropy"].values[..., 0], expected, atol=1e-6)
+                    np.testing.assert_allclose(measured(model, batch)[..., 0], expected, atol=1e-6)
                     both = headgauge.compare(model, batch, normalizer=["ssmax"], **options)["entropy"]
                     own = both.values.take(0, axis=both.dims.index("normalizer"))
                     np.testing.assert_allclose(own[..., 0], expected, atol=1e-6)
@@ -385,11 +362,9 @@ class Documents(unittest.TestCase):
 
     def test_what_else_changes_a_model_is_refused(self) -> None:
         model, row = make("llama"), torch.tensor(ids())[None]
-        options: dict[str, Any] = {"lengths": [LENGTH], "measures": "weights"}
-        expected = headgauge.scan(model, row[0], **options)["entropy"].values
+        expected = measured(model, row[0])
         idle = {"offset_mapping": [[(0, 1)] * LENGTH], "labels": row, "use_cache": False, "cache": None}
-        found = headgauge.scan(model, {"input_ids": row, **idle}, **options)
-        np.testing.assert_array_equal(found["entropy"].values, expected)
+        np.testing.assert_array_equal(measured(model, {"input_ids": row, **idle}), expected)
         for name, value, says in (
             ("is_causal", False, "expected none"),
             ("cache_position", torch.arange(LENGTH), "expected none"),
@@ -402,7 +377,7 @@ class Documents(unittest.TestCase):
         ):
             for given in (model, ROOT / "demo/model"):
                 with self.subTest(name), self.assertRaisesRegex(errors.BadInputError, f"{name}: .*{says}"):
-                    headgauge.scan(given, {"input_ids": row, name: value}, **options)
+                    measured(given, {"input_ids": row, name: value})
 
         class Plain(transformers.LlamaForCausalLM):  # type: ignore[misc]
             def forward(self, input_ids: Any, attention_mask: Any = None) -> Any:
@@ -410,8 +385,7 @@ class Documents(unittest.TestCase):
 
         model.__class__ = Plain  # what it does not take, does not change it
         given = {"input_ids": row, "is_causal": False, "position_ids": row}
-        found = headgauge.scan(model, given, **options)
-        np.testing.assert_array_equal(found["entropy"].values, expected)
+        np.testing.assert_array_equal(measured(model, given), expected)
 
     def test_no_longer_than_its_positions(self) -> None:
         model = make("roberta", max_position_embeddings=66)
@@ -420,9 +394,8 @@ class Documents(unittest.TestCase):
 
     def test_a_model_that_sees_both_ways_is_run_at_each_length(self) -> None:
         model = make("bert")
-        both = headgauge.scan(model, ids(), lengths=[32, LENGTH], measures="weights")
-        short = headgauge.scan(model, ids()[:32], lengths=[32], measures="weights")
-        np.testing.assert_array_equal(both["entropy"].values[..., 0], short["entropy"].values[..., 0])
+        both, short = measured(model, lengths=[32, LENGTH]), measured(model, ids()[:32], lengths=[32])
+        np.testing.assert_array_equal(both[..., 0], short[..., 0])
 
 
 @unittest.skipIf(MISSING, MISSING)
@@ -462,11 +435,10 @@ class Travels(unittest.TestCase):
                 self.assertEqual({count for count, _ in travelled}, {200}, more)
 
     def test_half_precision(self) -> None:
-        model, tokens = make("llama").bfloat16(), ids(64)
-        expected = headgauge.scan(model, tokens, lengths=[64], measures="weights")
+        model = make("llama").bfloat16()
+        expected = measured(model)
         with mock.patch("headgauge._devices.in_main_memory", return_value=False):
-            found = headgauge.scan(model, tokens, lengths=[64], measures="weights")
-        np.testing.assert_array_equal(found["entropy"].values, expected["entropy"].values)
+            np.testing.assert_array_equal(measured(model), expected)
 
 
 @unittest.skipIf(MISSING, MISSING)
@@ -505,49 +477,10 @@ class Faults(unittest.TestCase):
         hook.remove()
         self.assertEqual(model.config._attn_implementation, "sdpa")
         self.assertTrue(model.training)
-        headgauge.scan(model, ids(), lengths=[LENGTH], measures="weights")
-
-    def test_a_scan_that_ends_early_leaves_no_thread(self) -> None:
-        model, threads = make("llama"), threading.active_count()
-
-        def stop(*_: Any) -> None:
-            raise KeyboardInterrupt
-
-        with self.assertRaises(KeyboardInterrupt):
-            headgauge.scan(model, ids(), progress=stop)
-        self.assertEqual(threading.active_count(), threads)
-        gc.collect()
-
-    def test_a_model_that_is_used_meanwhile(self) -> None:
-        model, tokens = make("llama"), ids()
-        expected = output(model, tokens)
-        seen = []
-        hook = model.model.layers[0].mlp.register_forward_hook(lambda *_: seen.append(1))
-        # In the middle of the scan, by the thread of the scan.
-        results = headgauge.scan(
-            model,
-            tokens,
-            lengths=[LENGTH],
-            measures="weights",
-            progress=lambda *_: self.assertTrue(torch.equal(output(model, tokens), expected)),
-        )
-        hook.remove()
-        self.assertGreater(len(seen), 2)
-        again = headgauge.scan(model, tokens, lengths=[LENGTH], measures="weights")
-        np.testing.assert_array_equal(results["entropy"].values, again["entropy"].values)
+        measured(model)
 
     def test_two_scans_at_once(self) -> None:
         models = [make("llama"), make("gpt_neox")]
-        alone = [headgauge.scan(m, ids(), lengths=[LENGTH], measures="weights") for m in models]
-        found: dict[int, Any] = {}
-
-        def measure(k: int) -> None:
-            found[k] = headgauge.scan(models[k], ids(), lengths=[LENGTH], measures="weights")
-
-        threads = [threading.Thread(target=measure, args=(k,)) for k in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        for k in range(2):
-            np.testing.assert_array_equal(found[k]["entropy"].values, alone[k]["entropy"].values)
+        alone = [measured(model) for model in models]
+        for found, expected in zip(at_once(measured, models), alone, strict=True):
+            np.testing.assert_array_equal(found, expected)

@@ -36,16 +36,8 @@ def few(first: int, count: int) -> list[int]:
     return [i % 97 for i in ids(first, count)]
 
 
-PLANNED: dict[str, Any] = {
-    "text_or_ids": [few(0, 96), few(100, 96)],
-    "confirm": few(200, 64),
-    "lengths": 32,
-    "pieces": 1,
-    "random_plans": 2,
-    "search": "greedy",
-    "screen": 2,
-    "threads": 1,
-}
+SMALL = {"lengths": 32, "pieces": 1, "random_plans": 2, "search": "greedy", "screen": 2, "threads": 1}
+PLANNED: Any = {"text_or_ids": [few(0, 96), few(100, 96)], "confirm": few(200, 64), **SMALL}
 
 
 @unittest.skipIf(MISSING, MISSING)
@@ -77,13 +69,18 @@ class AsTheCoreMeasures(unittest.TestCase):
         self.assertTrue(torch.equal(model.state_dict()["transformer.wte.weight"], before))
         self.assertEqual(model.config._attn_implementation, "sdpa")
 
+    def planned(self, model: Any, folder: str) -> tuple[Any, Any]:
+        """Of the model, and of the folder that it is saved in."""
+        model.save_pretrained(folder)
+        found, expected = headgauge.plan(model, **PLANNED), headgauge.plan(folder, **PLANNED)
+        assert found.plan is not None and expected.plan is not None
+        self.assertEqual(found.plan["heads"], expected.plan["heads"])
+        return found, expected
+
     def test_plan_and_its_comparison(self) -> None:
         model = make("gpt2")
         with tempfile.TemporaryDirectory() as folder:
-            model.save_pretrained(folder)
-            found, expected = headgauge.plan(model, **PLANNED), headgauge.plan(folder, **PLANNED)
-            assert found.plan is not None and expected.plan is not None
-            self.assertEqual(found.plan["heads"], expected.plan["heads"])
+            found, expected = self.planned(model, folder)
             measured = [plan["measured"]["loss_change"] for plan in (found.plan, expected.plan)]
             self.assertAlmostEqual(*measured, delta=1e-5)
             path = Path(folder) / "plan.json"
@@ -97,9 +94,9 @@ class AsTheCoreMeasures(unittest.TestCase):
         options: dict[str, Any] = {"lengths": [64], "layers": "0,1", "threads": 1, "pattern": "topk:k=16"}
         found = headgauge.validate(demo(), texts, **options)
         expected = headgauge.validate(DEMO, texts, **options)
-        for name in ("loss_change_replication",):
-            # Of a change that changes nothing there is no correlation, not one of rounding.
-            np.testing.assert_allclose(found[name].values, expected[name].values, atol=1e-3)
+        # Of a change that changes nothing there is no correlation, not one of rounding.
+        replication, own = (of["loss_change_replication"].values for of in (found, expected))
+        np.testing.assert_allclose(replication, own, atol=1e-3)
 
     def test_claims(self) -> None:
         found = headgauge.reproduce("limits", demo(), ids(0, 256), lengths=[32, 64], threads=1)
@@ -108,14 +105,9 @@ class AsTheCoreMeasures(unittest.TestCase):
         self.assert_alike(found, expected, EXACT)
 
     def test_a_model_without_a_loss_is_judged_by_its_output(self) -> None:
-        model = make("bert", num_key_value_heads=4)
-        found = headgauge.plan(model, **PLANNED)
         with tempfile.TemporaryDirectory() as folder:
-            model.save_pretrained(folder)
-            expected = headgauge.plan(folder, **PLANNED)
-        assert found.plan is not None and expected.plan is not None
+            found, _ = self.planned(make("bert", num_key_value_heads=4), folder)
         self.assertEqual(found.settings["judged_by"], "output")
-        self.assertEqual(found.plan["heads"], expected.plan["heads"])
 
 
 @unittest.skipIf(MISSING, MISSING)

@@ -35,28 +35,21 @@ class MemoryTest(unittest.TestCase):
         return (resident() - before) / 2**20
 
     def test_analyze_gives_its_memory_back(self):
-        # Each call holds 1 MiB of arrays, so that 200 that were kept would show.
+        # Each call holds 1 MiB of arrays, so that those that were kept would show.
         q, k = draw(8, 128, 256), draw(8, 128, 256)
-
-        def call():
-            results = headgauge.analyze(q, k, measures="weights", queries=2, lengths=[128])
-            return results["entropy"].values
-
-        self.assertLess(self.grown(call, 200), 8)
-
-    def test_copies_are_given_back(self):
-        q, k = draw(8, 128, 256).astype(np.float64), draw(8, 128, 256)
+        copied = q.astype(np.float64)
         options = {"measures": "weights", "queries": 2, "lengths": [128]}
-        self.assertLess(self.grown(lambda: headgauge.analyze(q, k, **options), 100), 8)
 
-    def test_errors_give_the_memory_back(self):
-        q, k = draw(8, 128, 256).astype(np.float64), draw(8, 128, 256)
-
-        def call():
+        def refused():
             with self.assertRaises(headgauge.errors.UsageError):
-                headgauge.analyze(q, k, top_n=[0])
+                headgauge.analyze(copied, k, top_n=[0])
 
-        self.assertLess(self.grown(call, 100), 8)
+        for call, times in (
+            (lambda: headgauge.analyze(q, k, **options)["entropy"].values, 200),
+            (lambda: headgauge.analyze(copied, k, **options), 100),
+            (refused, 100),
+        ):
+            self.assertLess(self.grown(call, times), 8)
 
     def test_metrics_and_tables_of_results_are_given_back(self):
         results = headgauge.analyze(draw(8, 128, 16), draw(8, 128, 16))

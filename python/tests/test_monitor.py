@@ -10,17 +10,15 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from test_live import MISSING
+from test_live import make as any_model
 
 import headgauge
 from headgauge import errors
 
-try:
+if not MISSING:
     import torch
     import transformers
-except ImportError as error:
-    MISSING = f"{error.name} is not installed"
-else:
-    MISSING = ""
 
 
 def make() -> Any:
@@ -28,6 +26,23 @@ def make() -> Any:
     torch.manual_seed(0)
     config = transformers.GPT2Config(vocab_size=97, n_embd=32, n_layer=2, n_head=4, n_positions=128)
     return transformers.GPT2LMHeadModel(config).train()
+
+
+def watch(model: Any, **options: Any) -> Any:
+    """A monitor of the weights at every step."""
+    return headgauge.Monitor(model, **{"every": 1, "measures": ["weights"], **options})
+
+
+def trained_by_the_trainer(test: unittest.TestCase, steps: int, *callbacks: Any) -> None:
+    try:
+        import accelerate  # noqa: F401
+    except ImportError:
+        test.skipTest("accelerate is not installed")
+    with tempfile.TemporaryDirectory() as folder:
+        data = [{"input_ids": row, "labels": row} for row in batch(1)]
+        options = {"per_device_train_batch_size": 2, "report_to": [], "save_strategy": "no", "use_cpu": True}
+        given = transformers.TrainingArguments(folder, max_steps=steps, **options)
+        transformers.Trainer(make(), given, train_dataset=data, callbacks=[*callbacks]).train()
 
 
 def batch(step: int, length: int = 64) -> Any:
@@ -115,7 +130,7 @@ class Training(unittest.TestCase):
             path = Path(folder) / "monitor.jsonl"
 
             def watched(steps: range) -> list[dict[str, Any]]:
-                with headgauge.Monitor(model, every=1, measures=["weights"], path=path) as monitor:
+                with watch(model, path=path) as monitor:
                     for step in steps:
                         model(input_ids=batch(step))
                         monitor.step(step)
@@ -134,14 +149,8 @@ class Training(unittest.TestCase):
 
         def record(step: int = 1, **more: Any) -> bytes:
             metrics = {"entropy_normalized": [[0.97] * 4] * 2, "max_weight": [[0.5, None, 0.5, 0.5]] * 2}
-            own = {
-                "schema": "headgauge.monitor/1",
-                "model": "",
-                "family": "gpt2",
-                "step": step,
-                "metrics": metrics,
-            }
-            return json.dumps(own | more).encode() + b"\n"
+            head = {"schema": "headgauge.monitor/1", "model": "", "family": "gpt2"}
+            return json.dumps({**head, "step": step, "metrics": metrics, **more}).encode() + b"\n"
 
         def of(*shape: int) -> dict[str, Any]:
             return {"entropy_normalized": np.full(shape, 0.97).tolist()}
@@ -180,9 +189,7 @@ class Training(unittest.TestCase):
                 else:
                     path.write_bytes(before)
                 for step in (5, 6):
-                    with headgauge.Monitor(
-                        model, every=1, measures=["weights"], path=path, warn=said.append
-                    ) as monitor:
+                    with watch(model, path=path, warn=said.append) as monitor:
                         model(input_ids=batch(step))
                         self.assertIsNotNone(monitor.step(step))
                     end += json.dumps(monitor.records[0]).encode() + b"\n"
@@ -201,7 +208,7 @@ class Training(unittest.TestCase):
             os.mkfifo(Path(folder) / "pipe")
             with self.assertRaisesRegex(errors.UsageError, "path: expected a file or a folder"):
                 headgauge.Monitor(model, path=Path(folder) / "pipe")
-            with headgauge.Monitor(model, every=1, measures=["weights"], path=folder) as monitor:
+            with watch(model, path=folder) as monitor:
                 train(model, 1, monitor.step)
             self.assertEqual(headgauge.Results.load(Path(folder) / "monitor.jsonl").coords["step"], [1])
 
@@ -209,9 +216,7 @@ class Training(unittest.TestCase):
         model, said = make(), []
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "monitor.jsonl"
-            with headgauge.Monitor(
-                model, every=1, measures=["weights"], path=path, warn=said.append
-            ) as monitor:
+            with watch(model, path=path, warn=said.append) as monitor:
                 file = monitor._file = mock.Mock(wraps=monitor._file)
                 file.write.side_effect = OSError(28, "No space left on device")
                 train(model, 2, monitor.step)
@@ -221,7 +226,7 @@ class Training(unittest.TestCase):
 
     def test_padding_is_no_text_and_short_texts_are_left_out(self) -> None:
         model = make()
-        monitor = headgauge.Monitor(model, every=1, measures=["weights"])
+        monitor = watch(model)
         ids, mask = batch(1), torch.ones(4, 64, dtype=torch.long)
         mask[:, :24] = 0
         model(input_ids=ids, attention_mask=mask)
@@ -238,9 +243,7 @@ class Training(unittest.TestCase):
     def test_the_first_text_of_a_packed_row(self) -> None:
         model, said = make(), []
         place = torch.arange(64).remainder(40)[None].repeat(4, 1)
-        with headgauge.Monitor(
-            model, every=1, measures=["weights"], queries=999, warn=said.append
-        ) as monitor:
+        with watch(model, queries=999, warn=said.append) as monitor:
             model(input_ids=batch(1), position_ids=place, labels=batch(1), use_cache=False)
             packed = monitor.step()
             model(batch(1)[:, :40], position_ids=place[:, :40] + 9)
@@ -260,7 +263,7 @@ class Training(unittest.TestCase):
 
     def test_what_cannot_be_measured_is_counted_and_said_once_with_its_reason(self) -> None:
         model, said = make(), []
-        with headgauge.Monitor(model, every=1, measures=["weights"], warn=said.append) as monitor:
+        with watch(model, warn=said.append) as monitor:
             for given in (
                 {"attention_mask": torch.zeros(4, 64)},
                 {"attention_mask": torch.ones(4, 1, 64, 64, dtype=torch.bool).tril()},
@@ -280,22 +283,16 @@ class Training(unittest.TestCase):
                 monitor.measures = ["nonsense"]
                 model(input_ids=batch(1))
                 monitor.step()
-        self.assertEqual(monitor.skipped, 4)
-        self.assertRegex(said[0], "^step 1: nothing was measured, for attention_mask: .* zeros alone")
-        self.assertRegex(
-            said[1], "^step 2: nothing was measured, for input_ids and attention_mask: expected one sha"
-        )
-        self.assertRegex(said[2], "^step 3: nothing was measured, for a text has fewer than 32 tokens")
-        self.assertRegex(said[3], "^step 4: nothing was measured, for it: no")
-        self.assertEqual(len(said), 4)
+        self.assertEqual((monitor.skipped, len(said)), (4, 4))
+        for step, why in enumerate((
+            "attention_mask: .* zeros alone", "input_ids and attention_mask: expected one sha",
+            "a text has fewer than 32 tokens", "it: no",
+        ), start=1):  # fmt: skip
+            self.assertRegex(said[step - 1], f"^step {step}: nothing was measured, for {why}")
 
     def test_a_text_is_cut_to_the_positions_of_the_model(self) -> None:
-        config = transformers.LlamaConfig(
-            vocab_size=97, hidden_size=32, intermediate_size=32, num_hidden_layers=1, num_attention_heads=4,
-            max_position_embeddings=40,
-        )  # fmt: skip
-        model = transformers.LlamaForCausalLM(config)
-        with headgauge.Monitor(model, every=1, measures=["weights"]) as monitor:
+        model = any_model("llama", max_position_embeddings=40)
+        with watch(model) as monitor:
             model(input_ids=batch(1))
             record = monitor.step()
         assert record is not None
@@ -309,7 +306,7 @@ class Training(unittest.TestCase):
 
     def test_no_ids_are_said_once(self) -> None:
         model, said = make(), []
-        with headgauge.Monitor(model, every=1, measures=["weights"], warn=said.append) as monitor:
+        with watch(model, warn=said.append) as monitor:
             for _ in range(3):
                 model(inputs_embeds=model.transformer.wte(batch(1)))
                 self.assertIsNone(monitor.step())
@@ -331,18 +328,8 @@ class Training(unittest.TestCase):
         self.assertEqual(len(monitor.records), 2)
 
     def test_of_the_trainer(self) -> None:
-        try:
-            import accelerate  # noqa: F401
-        except ImportError:
-            self.skipTest("accelerate is not installed")
-        model = make()
-        with tempfile.TemporaryDirectory() as folder:
-            data = [{"input_ids": row, "labels": row} for row in batch(1)]
-            given = transformers.TrainingArguments(
-                folder, max_steps=4, per_device_train_batch_size=2, report_to=[]
-            )
-            callback = headgauge.HeadgaugeCallback(every=2, measures=["weights"])
-            transformers.Trainer(model, given, train_dataset=data, callbacks=[callback]).train()
+        callback = headgauge.HeadgaugeCallback(every=2, measures=["weights"])
+        trained_by_the_trainer(self, 4, callback)
         assert callback.monitor is not None
         self.assertEqual([record["step"] for record in callback.monitor.records], [2, 4])
 
@@ -448,7 +435,7 @@ class NotFinite(unittest.TestCase):
     def test_a_broken_layer_is_one_warning_and_one_before_it_another(self) -> None:
         config = transformers.GPT2Config(vocab_size=97, n_embd=32, n_layer=9, n_head=4, n_positions=128)
         model, said = transformers.GPT2LMHeadModel(config), []
-        with headgauge.Monitor(model, every=1, measures=["weights"], warn=said.append) as monitor:
+        with watch(model, warn=said.append) as monitor:
             for step, layer in ((1, 5), (2, 5), (3, 3)):
                 with torch.no_grad():
                     model.transformer.h[layer].attn.c_attn.bias[8] = torch.nan
@@ -496,24 +483,13 @@ class NotFinite(unittest.TestCase):
             headgauge.scan(model, batch(1)[0])
 
     def test_of_the_trainer(self) -> None:
-        try:
-            import accelerate  # noqa: F401
-        except ImportError:
-            self.skipTest("accelerate is not installed")
-
         class Break(transformers.TrainerCallback):  # type: ignore[misc]
             def on_step_begin(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
                 with torch.no_grad():
                     model.transformer.wte.weight[batch(1)[0, 0]] = torch.nan  # and so every logit
 
-        model = make()
-        with tempfile.TemporaryDirectory() as folder:
-            data = [{"input_ids": row, "labels": row} for row in batch(1)]
-            given = transformers.TrainingArguments(
-                folder, max_steps=3, report_to=[], save_strategy="no", use_cpu=True
-            )
-            callback = headgauge.HeadgaugeCallback(every=1, warn=lambda _: None)
-            transformers.Trainer(model, given, train_dataset=data, callbacks=[Break(), callback]).train()
+        callback = headgauge.HeadgaugeCallback(every=1, warn=lambda _: None)
+        trained_by_the_trainer(self, 3, Break(), callback)
         assert callback.monitor is not None
         self.assertEqual([record["step"] for record in callback.monitor.records], [1, 2, 3])
 
@@ -541,9 +517,7 @@ class Warnings(unittest.TestCase):
         def watched(path: Path, steps: range) -> list[str]:
             said: list[str] = []
             model = make()
-            with headgauge.Monitor(
-                model, every=1, measures=["weights"], path=path, warn=said.append
-            ) as monitor:
+            with watch(model, path=path, warn=said.append) as monitor:
                 for step in steps:
                     model(input_ids=batch(1))
                     values = np.full((2, 4), entropies[step])
@@ -562,7 +536,7 @@ class Warnings(unittest.TestCase):
 
     def test_are_given_to_the_caller(self) -> None:
         model, said = make(), []
-        with headgauge.Monitor(model, every=1, measures=["weights"], warn=said.append) as monitor:
+        with watch(model, warn=said.append) as monitor:
             train(model, 1, monitor.step)
             with torch.no_grad():  # scores that are huge
                 for block in model.transformer.h:
@@ -659,15 +633,18 @@ def of_one_that_cannot(rank: int, folder: str) -> None:
 
 @unittest.skipIf(MISSING, MISSING)
 class Processes(unittest.TestCase):
-    def test_go_on_together_when_one_cannot_measure(self) -> None:
+    def both(self, target: Any, *arguments: Any) -> None:
         start = multiprocessing.get_context("spawn")
+        workers = [start.Process(target=target, args=(rank, *arguments)) for rank in range(2)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join(120)
+            self.assertEqual(worker.exitcode, 0)
+
+    def test_go_on_together_when_one_cannot_measure(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            workers = [start.Process(target=of_one_that_cannot, args=(rank, folder)) for rank in range(2)]
-            for worker in workers:
-                worker.start()
-            for worker in workers:
-                worker.join(120)
-                self.assertEqual(worker.exitcode, 0)
+            self.both(of_one_that_cannot, folder)
             found = [json.loads(Path(f"{folder}/said{rank}.json").read_text()) for rank in range(2)]
         skipped, records, said = found[0]
         self.assertEqual((skipped, records, found[1]), (2, 1, [2, 1, []]))
@@ -679,22 +656,12 @@ class Processes(unittest.TestCase):
 
     def test_records_are_means_over_two(self) -> None:
         for kind in ("ddp", "fsdp", "fully_shard"):
-            with self.subTest(kind):
-                self.means_over_two(kind)
-
-    def means_over_two(self, kind: str) -> None:
-        start = multiprocessing.get_context("spawn")
-        with tempfile.TemporaryDirectory() as folder:
-            workers = [start.Process(target=of_two, args=(rank, folder, kind)) for rank in range(2)]
-            for worker in workers:
-                worker.start()
-            for worker in workers:
-                worker.join(120)
-                self.assertEqual(worker.exitcode, 0)
-            own = [np.load(f"{folder}/own{rank}.npy") for rank in range(2)]
-            for rank in range(2):
-                np.testing.assert_allclose(
-                    np.load(f"{folder}/mean{rank}.npy"), (own[0] + own[1]) / 2, atol=1e-8
+            with self.subTest(kind), tempfile.TemporaryDirectory() as folder:
+                self.both(of_two, folder, kind)
+                own, means = (
+                    [np.load(f"{folder}/{name}{rank}.npy") for rank in range(2)] for name in ("own", "mean")
                 )
-            self.assertEqual(len((Path(folder) / "monitor.jsonl").read_text().splitlines()), 1)
-        self.assertGreater(float(np.abs(own[0] - own[1]).max()), 1e-5)
+                for mean in means:
+                    np.testing.assert_allclose(mean, (own[0] + own[1]) / 2, atol=1e-8)
+                self.assertEqual(len((Path(folder) / "monitor.jsonl").read_text().splitlines()), 1)
+                self.assertGreater(float(np.abs(own[0] - own[1]).max()), 1e-5)

@@ -120,17 +120,14 @@ class PlotTest(ResultsTest):
 
     def test_what_cannot_be_drawn_is_refused(self):
         plot = self.results.plot
-        with self.assertRaisesRegex(
-            errors.UsageError, "^loss: expected a metric of layer, head and length or step, found"
+        for says, draw in (
+            ("loss: expected a metric of layer, head and length or step, found", lambda: plot.curve("loss")),
+            ("top_n: expected one of 1, .*found 19", lambda: plot.map("distance", top_n=19)),
+            ("entropy: expected labels of layer, head, length", lambda: plot.map("entropy", top_n=20)),
+            ("length: expected one of 32, 64, found 33", lambda: plot.map("entropy", length=33)),
+            ("head: expected one of", lambda: plot.curve("entropy", [(0, 99)])),
         ):
-            plot.curve("loss")
-        with self.assertRaisesRegex(errors.UsageError, "^top_n: expected one of 1, .*found 19"):
-            plot.map("distance", top_n=19)
-        with self.assertRaisesRegex(errors.UsageError, "^entropy: expected labels of layer, head, length"):
-            plot.map("entropy", top_n=20)
-        with self.assertRaisesRegex(errors.UsageError, "^length: expected one of 32, 64, found 33"):
-            plot.map("entropy", length=33)
-        with self.assertRaisesRegex(errors.UsageError, "^head: expected one of"):
-            plot.curve("entropy", [(0, 99)])
+            with self.assertRaisesRegex(errors.UsageError, f"^{says}"):
+                draw()
         with self.assertRaises(KeyError):
             plot.map("nonesuch")

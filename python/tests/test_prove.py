@@ -69,13 +69,9 @@ class Prove(Exported):
         self.assertIn("2 measured, 2 decoded; 2 differ", str(proof))
 
     def test_logits_of_answers_alone_are_computed(self) -> None:
-        judged, rows = _prove._judged, set()
-        with mock.patch.object(
-            _prove,
-            "_judged",
-            lambda logits, case: rows.add(logits.shape[1] - case.answer) or judged(logits, case),
-        ):
+        with mock.patch.object(_prove, "_judged", side_effect=_prove._judged) as judged:
             self.assertTrue(headgauge.prove(self.folders["Llama"], tasks=self.tasks).holds)
+        rows = {logits.shape[1] - case.answer for (logits, case), _ in judged.call_args_list}
         self.assertEqual(rows, {1})
 
     def test_change_is_the_mean_over_tokens(self) -> None:
@@ -167,39 +163,37 @@ class Prove(Exported):
         )
         mine = {"AutoConfig": "mine.C", "AutoModelForCausalLM": "mine.M"}
 
-        def altered(folder: Path) -> None:
-            file = folder / "modeling_headgauge.py"
-            file.write_text(file.read_text() + code)
+        class_file, config_file, base = "modeling_headgauge.py", "config.json", 'BASE = "llama"'
 
-        def removed(folder: Path) -> None:
-            (folder / "modeling_headgauge.py").unlink()
+        def rewritten(file: str, change: Any) -> Any:
+            return lambda folder: (folder / file).write_text(change((folder / file).read_text()))
 
-        def base(folder: Path) -> None:
-            file = folder / "modeling_headgauge.py"
-            file.write_text(file.read_text().replace('BASE = "llama"', f'BASE = "llama"; exec({code!r})'))
+        def configured(**more: Any) -> Any:
+            return rewritten(config_file, lambda text: json.dumps({**json.loads(text), **more}))
 
-        def other_file(folder: Path, **more: Any) -> None:
-            config = json.loads((folder / "config.json").read_text())
-            (folder / "config.json").write_text(json.dumps({**config, "auto_map": mine, **more}))
-            (folder / "mine.py").write_text(code)
+        def other_file(**more: Any) -> Any:
+            def change(folder: Path) -> None:
+                configured(auto_map=mine, **more)(folder)
+                (folder / "mine.py").write_text(code)
 
-        def layers(folder: Path) -> None:
-            other_file(folder, model_type="ministral_x", layer_types=["full_attention"] * 2)
-
-        def known_layers(folder: Path) -> None:
-            other_file(folder, model_type="llama", layer_types=["full_attention"] * 2)
-
-        def kernel(folder: Path) -> None:
-            config = json.loads((folder / "config.json").read_text())
-            changed = {**config, "_attn_implementation": "someone/kernel"}
-            (folder / "config.json").write_text(json.dumps(changed))
+            return change
 
         def generate(folder: Path) -> None:
             (folder / "custom_generate").mkdir()
             (folder / "custom_generate/generate.py").write_text(code)
 
-        for change in (altered, removed, base, other_file, layers, known_layers, kernel, generate):
-            with self.subTest(change.__name__), tempfile.TemporaryDirectory() as scratch:
+        full = {"layer_types": ["full_attention"] * 2}
+        for name, change in {
+            "altered": rewritten(class_file, lambda text: text + code),
+            "removed": lambda folder: (folder / class_file).unlink(),
+            "base": rewritten(class_file, lambda text: text.replace(base, f"{base}; exec({code!r})")),
+            "other file": other_file(),
+            "layers": other_file(model_type="ministral_x", **full),
+            "known layers": other_file(model_type="llama", **full),
+            "kernel": configured(_attn_implementation="someone/kernel"),
+            "generate": generate,
+        }.items():
+            with self.subTest(name), tempfile.TemporaryDirectory() as scratch:
                 folder = shutil.copytree(self.folders["Llama"], Path(scratch) / "hf")
                 change(folder)
                 with self.assertRaisesRegex(errors.BadInputError, "expected"):
@@ -240,18 +234,13 @@ class Layers(unittest.TestCase):
         torch.manual_seed(6)
         config = getattr(transformers, f"{family}Config")(**{**SIZES, "num_hidden_layers": 3, **more})
         model = getattr(transformers, f"{family}ForCausalLM")(config).eval()
-        return exported_layers(Path(scratch.name), family, model, list(windows)), model
+        return exported_layers(Path(scratch.name), model, list(windows)), model
 
     def test_prove_holds_and_the_cache_is_smaller(self) -> None:
         ids = torch.randint(0, VOCABULARY, (120,), generator=torch.Generator().manual_seed(7)).tolist()
-        for family, more in (
-            ("Llama", {}),
-            ("Mistral", {"sliding_window": None}),
-            ("Qwen2", {}),
-            ("Qwen3", {}),
-        ):
+        for family in ("Llama", "Mistral", "Qwen2", "Qwen3"):
             with self.subTest(family):
-                folder, _ = self.exported(family, **more)
+                folder, _ = self.exported(family, **({"sliding_window": None} if family == "Mistral" else {}))
                 proof = headgauge.prove(folder, ids, length=60)
                 self.assertTrue(proof.holds, proof)
                 self.assertLess(proof.largest_difference, 1e-4)
@@ -270,8 +259,8 @@ class Layers(unittest.TestCase):
             torch.testing.assert_close(served(ids).logits, model(ids).logits, atol=1e-4, rtol=1e-4)
 
     def test_a_plan_that_keeps_all_is_the_model(self) -> None:
-        for family, more in (("Llama", {}), ("Qwen2", {})):
-            folder, model = self.exported(family, (0, 0, 0), **more)
+        for family in ("Llama", "Qwen2"):
+            folder, model = self.exported(family, (0, 0, 0))
             served = AutoModelForCausalLM.from_pretrained(folder).eval()
             ids = torch.randint(0, VOCABULARY, (1, 50), generator=torch.Generator().manual_seed(9))
             with torch.no_grad():

@@ -4,12 +4,11 @@ import json
 import os
 import pickle
 import signal
-import subprocess
 import sys
 import threading
 
 import numpy as np
-from commands import BINARY, MODEL, TEXT, WORDS, CommandTest, quick
+from commands import MODEL, TEXT, WORDS, CommandTest, at_once, quick
 
 import headgauge
 from headgauge import errors
@@ -39,16 +38,8 @@ class OtherCommandsTest(CommandTest):
             headgauge.converge(synthetic="gaussian", dimension=0)
 
     def test_validate_takes_two_texts(self):
-        found = headgauge.validate(
-            MODEL,
-            [WORDS[:3000], WORDS[3000:]],
-            pattern="topk:k=16",
-            lengths=64,
-            layers=[0],
-            measures="weights",
-            permutations=99,
-            resamples=99,
-        )
+        few = {"lengths": 64, "layers": [0], "measures": "weights", "permutations": 99, "resamples": 99}
+        found = headgauge.validate(MODEL, [WORDS[:3000], WORDS[3000:]], pattern="topk:k=16", **few)
         self.assertEqual((found.command, len(found.coords["text"])), ("validate", 2))
 
     def test_diff_takes_results_and_paths(self):
@@ -93,24 +84,13 @@ class OtherCommandsTest(CommandTest):
         old = [quick(text) for text in texts]
         new = [quick(text, normalizer="softmax:t=0.99") for text in texts]
         found = headgauge.diff(old, reversed(new))
-        changes = np.stack([b["entropy"].values - a["entropy"].values for a, b in zip(old, new, strict=True)])
-        np.testing.assert_allclose(found["entropy_change"].values, changes.mean(0), atol=1e-12)
-        np.testing.assert_allclose(
-            found["entropy_change"].stderr, changes.std(0, ddof=1) / 2, rtol=1e-6, atol=1e-12
-        )
         for name, runs in (("old", old), ("new", new)):
             for number, run in enumerate(runs):
                 run.save(self.folder / name / str(number))
-        paths = (self.folder / "old", self.folder / "new")
-        np.testing.assert_array_equal(
-            headgauge.diff(*paths)["entropy_change"].values, found["entropy_change"].values
-        )
-        with self.assertRaises(errors.BadInputError) as raised:
-            headgauge.diff(old[:3], new[:3])
-        self.assertIn("old: expected as many results as the others, 4 or more", str(raised.exception))
-        with self.assertRaises(errors.UsageError) as raised:
+        of_paths = headgauge.diff(self.folder / "old", self.folder / "new")["entropy_change"]
+        np.testing.assert_array_equal(of_paths.values, found["entropy_change"].values)
+        with self.assertRaisesRegex(errors.UsageError, "^old 2: expected Results or a path, found int$"):
             headgauge.diff([old[0], 3], new)
-        self.assertEqual(str(raised.exception), "old 2: expected Results or a path, found int")
 
     def test_series_takes_results_and_paths(self):
         runs = [quick(WORDS[first : first + 3000]) for first in (0, 1000, 2000)]
@@ -118,8 +98,6 @@ class OtherCommandsTest(CommandTest):
         self.assertEqual((found.command, found.coords["step"]), ("series", [0, 10, 40]))
         for step, run in enumerate(runs):
             np.testing.assert_array_equal(found["entropy"].values[..., step], run["entropy"].values[..., -1])
-        change = found["entropy"].values[..., 2] - found["entropy"].values[..., 0]
-        np.testing.assert_allclose(found["series_change"].values[..., 0], change, atol=1e-12)
         for number, run in enumerate(runs):
             run.save(self.folder / f"run-{number}")
         paths = [self.folder / f"run-{number}" for number in range(3)]
@@ -149,12 +127,10 @@ class OtherCommandsTest(CommandTest):
             ([run, 3], "results 2: expected Results or a path, found int"),
             ([run, None], "results 2: expected Results or a path, found NoneType"),
         ):
-            with self.subTest(says), self.assertRaises(errors.UsageError) as raised:
+            with self.subTest(says), self.assertRaisesRegex(errors.UsageError, f"^{says}$"):
                 headgauge.series(given)
-            self.assertEqual(str(raised.exception), says)
-        with self.assertRaises(errors.BadInputError) as raised:
+        with self.assertRaisesRegex(errors.BadInputError, "results 2: expected the longest length"):
             headgauge.series([run, quick(WORDS[:3000], lengths=[64])])
-        self.assertIn("results 2: expected the longest length", str(raised.exception))
 
     def test_diff_says_which_limits_are_exceeded(self):
         old, new = quick(WORDS[:3000]), quick(WORDS[3000:])
@@ -173,12 +149,6 @@ class OtherCommandsTest(CommandTest):
         self.assertRegex(
             sentence, r"^limit exceeded: entropy of head \d\.\d at length \d+: .* where 0 is allowed"
         )
-        old.save(self.folder / "old")
-        new.save(self.folder / "new")
-        call = [BINARY, "diff", self.folder / "old", self.folder / "new", "--limits", limits]
-        done = subprocess.run(call, capture_output=True, text=True, env={**os.environ, "COLUMNS": "999"})
-        self.assertEqual(done.returncode, 1)
-        self.assertIn(sentence, " ".join(done.stdout.split()))
 
     def test_reproduce_leaves_no_files_behind(self):
         here = os.getcwd()
@@ -191,36 +161,15 @@ class OtherCommandsTest(CommandTest):
         with self.assertRaisesRegex(errors.UsageError, "^what: expected one of limits, tokens, found 'all'"):
             headgauge.reproduce("all", MODEL, WORDS)
 
-    def test_plan_holds_what_was_found(self):
-        found = headgauge.plan(
-            MODEL,
-            [WORDS[:1800], WORDS[1800:3600]],
-            confirm=[WORDS[3600:5400], WORDS[5400:]],
-            lengths=64,
-            pieces=2,
-            pattern=["window:size=16"],
-            normalizer=["uniform"],
-            curve=[0.5],
-            search="greedy",
-            screen=4,
-            random_plans=2,
-        )
-        self.assertEqual(found.command, "plan")
-        self.assertEqual(found.plan["schema"].split("/")[0], "headgauge.plan")
-
-    def test_plan_takes_ids(self):
-        options = {
-            "lengths": 32,
-            "pieces": 1,
-            "random_plans": 2,
-            "search": "greedy",
-            "screen": 2,
-            "curve": [0.5],
-        }
-        texts = {"text_or_ids": [WORDS[:900], WORDS[900:1800]], "confirm": [WORDS[3600:4500]]}
+    def test_plan_takes_texts_or_ids(self):
+        options = {"lengths": 32, "pieces": 2, "random_plans": 2, "search": "greedy", "screen": 2}
+        changes = {"pattern": ["window:size=16"], "normalizer": ["uniform"], "curve": [0.5]}
+        texts = {"text_or_ids": [WORDS[:1800], WORDS[1800:3600]], "confirm": [WORDS[3600:5400]]}
         tokens = {name: [[ord(c) % 90 for c in text] for text in of] for name, of in texts.items()}
-        found = headgauge.plan(MODEL, **tokens, **options)
-        self.assertEqual(found.command, "plan")
+        for given in ({**texts, **changes}, tokens):
+            found = headgauge.plan(MODEL, **given, **options)
+            self.assertEqual(found.command, "plan")
+            self.assertEqual(found.plan["schema"].split("/")[0], "headgauge.plan")
         with self.assertRaisesRegex(errors.BadInputError, "texts or token ids"):
             headgauge.plan(MODEL, texts["text_or_ids"], confirm=tokens["confirm"], **options)
 
@@ -291,17 +240,5 @@ class RunningTest(CommandTest):
     def test_two_scans_at_once_give_the_numbers_of_one_each(self):
         texts = (WORDS[:3000], WORDS[3000:])
         expected = [quick(text) for text in texts]
-        found = [None, None]
-        barrier = threading.Barrier(2)
-
-        def scan(k):
-            barrier.wait()
-            found[k] = quick(texts[k])
-
-        threads = [threading.Thread(target=scan, args=(k,)) for k in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        for one, other in zip(found, expected, strict=True):
+        for one, other in zip(at_once(quick, texts), expected, strict=True):
             self.assert_same(one, other)

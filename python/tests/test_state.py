@@ -5,7 +5,8 @@ import unittest
 from typing import Any
 
 import numpy as np
-from test_live import LENGTH, MISSING, ids, make, output
+from commands import at_once
+from test_live import LENGTH, MISSING, ids, make, measured, output
 
 import headgauge
 from headgauge import errors
@@ -13,8 +14,6 @@ from headgauge import errors
 if not MISSING:
     import torch
     import transformers
-
-QUICK: dict[str, Any] = {"lengths": [LENGTH], "measures": "weights"}
 
 
 @unittest.skipIf(MISSING, MISSING)
@@ -36,18 +35,13 @@ class Numbers(unittest.TestCase):
                     for layer in model.model.layers:
                         layer.self_attn.q_proj.weight *= 50
 
-                def keep(
-                    module: Any, query: Any, key: Any, *_: Any, given: Any = given, **options: Any
-                ) -> None:
-                    logits = query @ key.repeat_interleave(2, dim=1).mT * options["scaling"]
-                    given.append(logits)
-
-                seen = headgauge.scan(model, ids(), **QUICK)
+                found = measured(model)[..., 0]
                 from headgauge._attention import here, install
 
                 class Keep:
-                    def observe(self, seen: Any) -> None:
-                        keep(seen.module, seen.query, seen.key, **seen.options)
+                    def observe(self, seen: Any, given: Any = given) -> None:
+                        keys = seen.key.repeat_interleave(2, dim=1).mT
+                        given.append(seen.query @ keys * seen.options["scaling"])
 
                 back = install(model)
                 here.running = Keep()
@@ -58,7 +52,6 @@ class Numbers(unittest.TestCase):
                 logits = cap * torch.tanh(logits / cap) if cap else logits
                 hidden = torch.ones(LENGTH, LENGTH, dtype=torch.bool).triu(1)
                 weights = torch.softmax(logits.masked_fill(hidden, -torch.inf), dim=-1)
-                found = seen["entropy"].values[..., 0]
                 np.testing.assert_allclose(found, self.entropy(weights), atol=1e-4)
 
     def test_gpt2_scales_by_itself_under_eager_attention(self) -> None:
@@ -67,13 +60,13 @@ class Numbers(unittest.TestCase):
             for block in model.transformer.h:
                 block.attn.c_attn.weight *= 30
             weights = model(torch.tensor(ids())[None], output_attentions=True).attentions
-        found = headgauge.scan(model, ids(), **QUICK)["entropy"].values[..., 0]
+        found = measured(model)[..., 0]
         np.testing.assert_allclose(found, self.entropy(torch.stack([w[0] for w in weights])), atol=1e-4)
 
     def test_biases_by_position_are_refused(self) -> None:
         model = make("falcon", alibi=True, new_decoder_architecture=False, multi_query=True)
         with self.assertRaises(errors.UnsupportedError):
-            headgauge.scan(model, ids(), **QUICK)
+            measured(model)
 
     def test_no_loss_of_classes(self) -> None:
         config = transformers.LlamaConfig(**{**make("llama").config.to_diff_dict(), "num_labels": 200})
@@ -82,19 +75,18 @@ class Numbers(unittest.TestCase):
 
     def test_lengths_in_any_form(self) -> None:
         model = make("llama")
-        expected = headgauge.scan(model, ids(), lengths=[32], measures="weights")["entropy"].values
-        for lengths in ([32.0], np.array([32]), 32, "32", expected.shape and [np.float64(32)]):
-            found = headgauge.scan(model, ids(), lengths=lengths, measures="weights")
-            np.testing.assert_array_equal(found["entropy"].values, expected)
-        long = headgauge.scan(model, ids(300), **QUICK)
+        expected = measured(model, lengths=[32])
+        for lengths in ([32.0], np.array([32]), 32, "32", [np.float64(32)]):
+            np.testing.assert_array_equal(measured(model, lengths=lengths), expected)
+        long = headgauge.scan(model, ids(300), lengths=[LENGTH], measures="weights")
         self.assertEqual(long.document["text"]["tokens_total"], [300])
 
     def test_under_a_pattern_it_is_refused(self) -> None:
         model = make("llama")
         pattern = headgauge.use(model, pattern="window:size=8")
         with pattern, self.assertRaisesRegex(errors.UnsupportedError, "use"):
-            headgauge.scan(model, ids(), **QUICK)
-        headgauge.scan(model, ids(), **QUICK)
+            measured(model)
+        measured(model)
 
 
 @unittest.skipIf(MISSING, MISSING)
@@ -103,7 +95,7 @@ class State(unittest.TestCase):
         model = make("llama").train()
         model.model.layers[0].eval()
         before = {name: module.training for name, module in model.named_modules()}
-        headgauge.scan(model, ids(), **QUICK)
+        measured(model)
         self.assertEqual({name: module.training for name, module in model.named_modules()}, before)
 
     def test_configs_below_keep_their_own_implementation(self) -> None:
@@ -111,13 +103,13 @@ class State(unittest.TestCase):
         other = make("llama", "eager")
         model.beside = other  # a part with a config of its own
         model.config.text_config = other.config
-        headgauge.scan(model, ids(), **QUICK)
+        measured(model)
         self.assertEqual(model.config._attn_implementation, "sdpa")
         self.assertEqual(other.config._attn_implementation, "eager")
 
     def test_a_model_that_calls_itself(self) -> None:
         model = make("llama")
-        expected = headgauge.scan(model, ids(), **QUICK)["entropy"].values
+        expected = measured(model)
         inside = threading.local()
 
         def again(*_: Any) -> None:
@@ -128,14 +120,8 @@ class State(unittest.TestCase):
                 inside.__dict__["is"] = False
 
         hook = model.model.layers[0].mlp.register_forward_hook(again)
-        np.testing.assert_array_equal(headgauge.scan(model, ids(), **QUICK)["entropy"].values, expected)
+        np.testing.assert_array_equal(measured(model), expected)
         hook.remove()
-
-    def test_it_can_be_trained_afterwards(self) -> None:
-        model = make("llama")
-        headgauge.scan(model, ids(), **QUICK)
-        tokens = torch.tensor(ids())[None]
-        model.train()(tokens, labels=tokens).loss.backward()
 
     def test_outputs_are_the_same_during_a_scan(self) -> None:
         for kind in ("llama", "gemma2", "opt"):
@@ -152,27 +138,14 @@ class State(unittest.TestCase):
 class Threads(unittest.TestCase):
     def test_two_scans_of_one_model_at_once(self) -> None:
         model = make("llama").train()
-        expected = headgauge.scan(model, ids(), **QUICK)["entropy"].values
+        expected = measured(model)
         met = threading.Barrier(2, timeout=60)
-        found: list[Any] = []
 
-        def measure() -> None:
+        def measure(waited: list[int]) -> Any:
             # Both have begun before either goes on.
-            waited = []
+            return measured(model, progress=lambda *_: waited or waited.append(met.wait()))
 
-            def meet(*_: Any) -> None:
-                if not waited:
-                    waited.append(met.wait())
-
-            found.append(headgauge.scan(model, ids(), progress=meet, **QUICK)["entropy"].values)
-
-        threads = [threading.Thread(target=measure) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(len(found), 2)
-        for values in found:
+        for values in at_once(measure, [[], []]):
             np.testing.assert_array_equal(values, expected)
         self.assertTrue(model.training)
         self.assertEqual(model.config._attn_implementation, "sdpa")
@@ -203,6 +176,6 @@ class Threads(unittest.TestCase):
 
         threads = threading.active_count()
         with self.assertRaises(KeyboardInterrupt):
-            headgauge.scan(model, ids(), progress=stop, **QUICK)
+            measured(model, progress=stop)
         self.assertEqual(threading.active_count(), threads)
         self.assertTrue(model.training)

@@ -60,8 +60,7 @@ def classes() -> Iterator[str]:
 @unittest.skipIf(MISSING, MISSING)
 class Folder(unittest.TestCase):
     def setUp(self) -> None:
-        self.folder = Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.folder)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def write(self, name: str, value: Any) -> None:
         (self.folder / name).write_text(json.dumps(value), "utf-8")
@@ -100,13 +99,8 @@ class Tokenizers(Folder):
     def test_classes_that_read_vocab_txt(self) -> None:
         for name in TABLE["vocab.txt"]:
             for lower in (True, False):
-                self.make(
-                    "bert-base-uncased",
-                    ("vocab.txt",),
-                    "bert",
-                    tokenizer_class=name + "Tokenizer",
-                    do_lower_case=lower,
-                )
+                config = {"tokenizer_class": name + "Tokenizer", "do_lower_case": lower}
+                self.make("bert-base-uncased", ("vocab.txt",), "bert", **config)
                 self.agree(name=name, lower=lower)
 
     def test_the_model_type_names_a_class(self) -> None:
@@ -116,6 +110,7 @@ class Tokenizers(Folder):
 
     def test_what_the_config_says(self) -> None:
         more: dict[str, Any]
+        thinks = added(THINK, special=False, normalized=True, rstrip=True)
         for name in ("GPT2Tokenizer", "Qwen2Tokenizer"):
             for more in (
                 {"eos_token": STOP},
@@ -126,11 +121,7 @@ class Tokenizers(Folder):
                     "add_bos_token": False,
                     "added_tokens_decoder": {"50258": added(STOP), "50257": added(START)},
                 },
-                {
-                    "added_tokens_decoder": {
-                        "50257": added(THINK, special=False, normalized=True, rstrip=True)
-                    }
-                },
+                {"added_tokens_decoder": {"50257": thinks}},
             ):
                 self.make("gpt2", PAIR, "gpt2", tokenizer_class=name, **more)
                 self.agree(name=name, more=more)

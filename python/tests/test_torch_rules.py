@@ -36,6 +36,13 @@ def rows(spread: float) -> tuple[Any, Any, Any]:
     return logits, visible, torch.arange(24)
 
 
+def both(logits: Any, spec: str, visible: Any, position: Any) -> tuple[Any, Any]:
+    """The weights in torch alone, and those of the core, which takes float64."""
+    rule = _core.Rule(spec)
+    found = _torch_rules.weigh(logits, rule, visible, position)
+    return found, weigh_visible(logits.double(), rule, visible, position)
+
+
 @unittest.skipIf(MISSING, MISSING)
 class OfTheCore(unittest.TestCase):
     def test_every_normalizer_is_there(self) -> None:
@@ -86,9 +93,7 @@ class OfTheCore(unittest.TestCase):
         logits, visible, position = rows(3.0)
         for spec in SPECS:
             with self.subTest(spec):
-                rule = _core.Rule(spec)
-                found = _torch_rules.weigh(logits.float(), rule, visible, position)
-                expected = weigh_visible(logits.float().double(), rule, visible, position)
+                found, expected = both(logits.float(), spec, visible, position)
                 scale = float(expected.abs().max())
                 np.testing.assert_allclose(found, expected, atol=2e-5 * scale)
 
@@ -100,8 +105,7 @@ class OfTheCore(unittest.TestCase):
                 self.assertEqual(_torch_rules.weigh(nothing, _core.Rule(spec), seen, place).abs().max(), 0)
                 one = torch.eye(3, dtype=torch.bool)[:2]
                 logits = torch.tensor([[2.0, 1, 0], [1, -1, 3]], dtype=torch.float64)
-                found = _torch_rules.weigh(logits, _core.Rule(spec), one, place)
-                expected = weigh_visible(logits, _core.Rule(spec), one, place)
+                found, expected = both(logits, spec, one, place)
                 np.testing.assert_allclose(found, expected, atol=1e-12)
         power = _core.Rule("asentmax:gamma=-1")
         self.assertEqual(_torch_rules.weigh(logits, power, one, place).tolist(), [[1, 0, 0], [0, 1, 0]])
@@ -111,7 +115,4 @@ class OfTheCore(unittest.TestCase):
         for spec in ("softmax", "ssmax", "sparsemax", "entmax", "softmax1", "softpick", "sigmoid",
                      "adaptive-temperature", "sasoftmax"):  # fmt: skip
             with self.subTest(spec):
-                rule = _core.Rule(spec)
-                found = _torch_rules.weigh(logits, rule, visible, position)
-                expected = weigh_visible(logits, rule, visible, position)
-                np.testing.assert_allclose(found, expected, atol=1e-9)
+                np.testing.assert_allclose(*both(logits, spec, visible, position), atol=1e-9)

@@ -178,6 +178,17 @@ class Drawn(unittest.TestCase):
         self.assertAlmostEqual(found, 1 / 512 + (0.7 - 1 / 64) * 64 / 63 * 511 / 512, places=4)
 
 
+def learner(folder: str, log_of: Any, trained: list[Any]) -> Any:
+    """What trains runs: it writes the log that each of them is said to have."""
+
+    def learn(runs: list[Any]) -> None:
+        for job in runs:
+            trained.append(job)
+            (Path(folder) / f"{job.name}.json").write_text(json.dumps(log_of(job)), "utf-8")
+
+    return learn
+
+
 @unittest.skipIf(MISSING, MISSING)
 class Trained(unittest.TestCase):
     def test_a_learned_scale_is_that_of_its_definition(self) -> None:
@@ -280,41 +291,31 @@ class Trained(unittest.TestCase):
             "softmax": {1e-3: 2.0, 2e-3: 1.0, 4e-3: None}, "ssmax": {0.5e-3: 1.5, 1e-3: 1.0, 2e-3: 1.5, 4e-3: 2.0},
             "logn": {1e-3: 2.0, 2e-3: 1.5, 4e-3: 1.0, 8e-3: 0.5, 16e-3: 0.7},
         }  # fmt: skip
-        trained: list[tuple[str, float]] = []
+        trained: list[Any] = []
+
+        def log_of(job: Any) -> dict[str, Any]:
+            loss = losses[job.rule][job.rate]
+            return {"failed": 3} if loss is None else {"choice": loss}
+
+        rules, rates = tuple(losses), (2e-3, 1e-3, 4e-3)
         with tempfile.TemporaryDirectory() as folder:
-
-            def learn(runs: list[Any]) -> None:
-                for job in runs:
-                    trained.append((job.rule, job.rate))
-                    loss = losses[job.rule][job.rate]
-                    log = {"failed": 3} if loss is None else {"choice": loss}
-                    (Path(folder) / f"{job.name}.json").write_text(json.dumps(log), "utf-8")
-
-            rules, rates = tuple(losses), (2e-3, 1e-3, 4e-3)
+            learn = learner(folder, log_of, trained)
             found = run.best_rates(Path(folder), "tasks", rules, rates, 0, learn)
         self.assertEqual(found, {"softmax": 2e-3, "ssmax": 1e-3, "logn": 8e-3})
         further = [("ssmax", 0.5e-3), ("logn", 8e-3), ("logn", 16e-3)]
-        self.assertEqual(trained, [*((rule, rate) for rate in rates for rule in rules), *further])
+        expected = [*((rule, rate) for rate in rates for rule in rules), *further]
+        self.assertEqual([(job.rule, job.rate) for job in trained], expected)
 
     def test_a_seed_that_does_not_learn_is_repeated_at_half_the_rate(self) -> None:
-        trained: list[str] = []
+        trained: list[Any] = []
+        ends = {0: {"choice": 2.9}, 1: {"choice": 3.1}, 2: {"failed": 7}}
+        seeds = [train.Run("tasks", "logn", 2e-3, seed) for seed in range(3)]
         with tempfile.TemporaryDirectory() as folder:
-
-            def learn(runs: list[Any]) -> None:
-                for job in runs:
-                    trained.append(job.name)
-                    ends = {0: {"choice": 2.9}, 1: {"choice": 3.1}, 2: {"failed": 7}}[job.seed]
-                    log = {"curve": [[0, 6.0, 1.0]], **ends}
-                    (Path(folder) / f"{job.name}.json").write_text(json.dumps(log), "utf-8")
-
-            run.train_or_retry(
-                Path(folder), [train.Run("tasks", "logn", 2e-3, seed) for seed in range(3)], learn
-            )
-            again = ["tasks-logn-0.001-1", "tasks-logn-0.001-2"]
-            self.assertEqual(trained, [*(f"tasks-logn-0.002-{seed}" for seed in range(3)), *again])
-            trained.clear()
-            run.train_or_retry(Path(folder), [train.Run("tasks", "logn", 2e-3, 2)], learn, (2, 0.5))
-        self.assertEqual(trained, ["tasks-logn-0.002-2", "tasks-logn-0.004-2", "tasks-logn-0.001-2"])
+            learn = learner(folder, lambda job: {"curve": [[0, 6.0, 1.0]], **ends[job.seed]}, trained)
+            run.train_or_retry(Path(folder), seeds, learn)
+            run.train_or_retry(Path(folder), seeds[2:], learn, (2, 0.5))
+        expected = ["0.002-0", "0.002-1", "0.002-2", "0.001-1", "0.001-2", "0.002-2", "0.004-2", "0.001-2"]
+        self.assertEqual([job.name for job in trained], [f"tasks-logn-{each}" for each in expected])
 
     def test_the_quick_run_makes_tables(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

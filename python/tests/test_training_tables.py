@@ -37,16 +37,16 @@ class Tables(unittest.TestCase):
         }  # fmt: skip
         return {**log, "test": test, "choice": choice, "heads": heads, "series": series}
 
+    def logs(self, *runs: tuple[str, float, int, float | None, float]) -> Any:
+        return logs.Logs([self.log(*run) for run in runs], "tasks")
+
     def test_the_rate_is_chosen_on_other_texts_and_failures_are_said(self) -> None:
-        made = logs.Logs(
-            [
-                self.log("softmax", 1e-3, 0, 0.9, 2.0),
-                self.log("softmax", 2e-3, 0, 0.5, 1.0),
-                self.log("softmax", 4e-3, 0, None, 0.0),
-                self.log("softmax", 2e-3, 1, 0.7, 1.0),
-                self.log("softmax", 2e-3, 2, None, 0.0),
-            ],
-            "tasks",
+        made = self.logs(
+            ("softmax", 1e-3, 0, 0.9, 2.0),
+            ("softmax", 2e-3, 0, 0.5, 1.0),
+            ("softmax", 4e-3, 0, None, 0.0),
+            ("softmax", 2e-3, 1, 0.7, 1.0),
+            ("softmax", 2e-3, 2, None, 0.0),
         )
         self.assertIn("| `softmax` | 0.60 ± 0.10 (2 of 3) |", tables.tests_table(made, "right"))
         self.assertIn("| 1.00 | 1.00, 1.00, failed | failed |", tables.rates_table(made))
@@ -54,7 +54,7 @@ class Tables(unittest.TestCase):
         self.assertIn("| `softmax` | 0.90 | 0.50 | failed |", tables.same_rate_table(made))
 
     def test_the_jacobian_has_the_learned_scale_and_heads_form_where_it_is_shown(self) -> None:
-        made = logs.Logs([self.log("ssmax", 1e-3, 0, 0.9, 2.0)], "tasks")
+        made = self.logs(("ssmax", 1e-3, 0, 0.9, 2.0))
         self.assertAlmostEqual(tables.of_heads(made.runs[0], "jacobian_spectral"), (0.2 * 2 + 0.4 * 3) / 2)
         self.assertIn("| `ssmax` | 1.0 | +0.30, half by 30 to 30 |", tables.forming_table(made))
 
@@ -90,16 +90,13 @@ class Tables(unittest.TestCase):
         self.assertEqual(logs.p_of_counts((3, 3), (5, 5)), 1.0)
 
     def test_seeds_that_do_not_learn_are_counted_and_left_out(self) -> None:
-        made = logs.Logs(
-            [
-                self.log("softmax", 1e-3, 0, 0.9, 1.0),
-                self.log("softmax", 1e-3, 1, 0.1, 4.0),
-                self.log("softmax", 5e-4, 1, 0.2, 3.5),
-                self.log("softmax", 1e-3, 2, 0.1, 4.0),
-                self.log("softmax", 2e-3, 2, 0.7, 1.0),
-                self.log("logn", 1e-3, 0, None, 0.0),
-            ],
-            "tasks",
+        made = self.logs(
+            ("softmax", 1e-3, 0, 0.9, 1.0),
+            ("softmax", 1e-3, 1, 0.1, 4.0),
+            ("softmax", 5e-4, 1, 0.2, 3.5),
+            ("softmax", 1e-3, 2, 0.1, 4.0),
+            ("softmax", 2e-3, 2, 0.7, 1.0),
+            ("logn", 1e-3, 0, None, 0.0),
         )
         found = tables.learnt_table(made).splitlines()[2:]
         self.assertEqual(found[0], "| `softmax` | 2 of 3 | - |" + " 0.80 ± 0.10 |" * 5)
@@ -180,13 +177,10 @@ class Tables(unittest.TestCase):
         self.assertEqual(row, "| 1 rules |" + " 0.11 ± 0.01 |" * 5 + " 0.0027 |")
 
     def test_variants_have_the_rate_of_their_rule(self) -> None:
-        made = logs.Logs(
-            [
-                self.log("entmax-logn", 1e-3, 0, 0.9, 2.0),
-                self.log("entmax-logn", 2e-3, 0, 0.5, 1.0),
-                self.log("entmax-logn:s=1", 2e-3, 0, 0.7, 0.5),
-            ],
-            "tasks",
+        made = self.logs(
+            ("entmax-logn", 1e-3, 0, 0.9, 2.0),
+            ("entmax-logn", 2e-3, 0, 0.5, 1.0),
+            ("entmax-logn:s=1", 2e-3, 0, 0.7, 0.5),
         )
         self.assertEqual(made.rules, ["entmax-logn"])
         rows = tables.variants_table(made).splitlines()[2:]

@@ -64,30 +64,23 @@ class Tolerance:
 
 
 EQUAL = Tolerance(0.0)
+_EQUAL = "critical_n critical_n_paper critical_n_head closest_n closest_n_head top_overlap_partner"
 _SINGLE = {
+    **dict.fromkeys(_EQUAL.split(), EQUAL),
+    **dict.fromkeys(["sensitivity", "sensitivity_max", "sensitivity_top2"], Tolerance(5e-3, 1e-3)),
+    **dict.fromkeys(["visible_keys", "sensitivity_bound", "sensitivity_bound_paper"], Tolerance(1e-12, 1.0)),
+    **{f"effective_tokens_forecast{end}": Tolerance(2e-4, 1.0) for end in ("", "_low", "_high")},
     "mass_90": Tolerance(1e-3, 1.0),
     "logit_range": Tolerance(2e-5, 1.0),  # a difference of logits, which may be near 0
-    "critical_n": EQUAL,
     "critical_fraction": Tolerance(0.0, absolute=1e-12),
     "critical_p": Tolerance(0.0, absolute=2e-3),  # of 2001 draws
-    "critical_n_paper": EQUAL,
-    "closest_n": EQUAL,
     "closest_n_low": Tolerance(0.0, absolute=1.0),  # quantiles of whole numbers
     "closest_n_high": Tolerance(0.0, absolute=1.0),
-    "closest_n_head": EQUAL,
     "closest_n_exponent": Tolerance(0.0, absolute=1e-9),
     "closest_n_exponent_low": Tolerance(0.0, absolute=2e-2),
     "closest_n_exponent_high": Tolerance(0.0, absolute=2e-2),
-    "critical_n_head": EQUAL,
     "critical_fraction_head": Tolerance(0.0, absolute=1e-12),
-    "sensitivity": Tolerance(5e-3, 1e-3),
-    "sensitivity_max": Tolerance(5e-3, 1e-3),
-    "sensitivity_top2": Tolerance(5e-3, 1e-3),
     "top_overlap": Tolerance(0.0, absolute=2e-3),
-    "top_overlap_partner": EQUAL,
-    "visible_keys": Tolerance(1e-12, 1.0),
-    "sensitivity_bound": Tolerance(1e-12, 1.0),
-    "sensitivity_bound_paper": Tolerance(1e-12, 1.0),
     "separability_lower_paper": Tolerance(1e-2, 1.0),
     "separability_null_lower": Tolerance(0.0, absolute=2e-3),  # small weights end at single precision
     "mean_cosine": Tolerance(0.0, absolute=1e-6),
@@ -96,9 +89,6 @@ _SINGLE = {
     "max_weight_slope": Tolerance(0.0, absolute=5e-5),
     "critical_temperature": Tolerance(2e-5, 1.0),
     "critical_temperature_slope": Tolerance(0.0, absolute=1e-3),
-    "effective_tokens_forecast": Tolerance(2e-4, 1.0),
-    "effective_tokens_forecast_low": Tolerance(2e-4, 1.0),
-    "effective_tokens_forecast_high": Tolerance(2e-4, 1.0),
     "forecast_coverage": Tolerance(0.0, absolute=1e-12),
     "loss": Tolerance(1e-4, 1.0),
 }

@@ -87,12 +87,12 @@ class ChangedModel(Model):
     def _attend(self, layer: int, q: Array, k: Array, v: Array) -> Array:
         return np.concatenate(list(self.weights(layer, q, k) @ v), axis=1)
 
-    def _losses(self, final: Array, tokens: Array) -> tuple[Array, Array]:
+    def _losses(self, final: Array, tokens: Array) -> Array:
         logits = final @ self._head.T
         top = logits.max(axis=1, keepdims=True)
         self.log_probabilities = logits - top - np.log(np.exp(logits - top).sum(axis=1, keepdims=True))
         rows = np.arange(len(tokens) - 1)
-        return -self.log_probabilities[rows, tokens[1:]], logits[-1]
+        return -self.log_probabilities[rows, tokens[1:]]
 
 
 @dataclass

@@ -115,7 +115,6 @@ class Trace:
     layers: list[LayerTrace]
     embedding: Array  # (L, width), rows of the token table, no position
     next_token_loss: Array  # (L-1,), -log p(x_{t+1}) at t = 1..L-1
-    last_logits: Array  # (vocabulary,), after the last token
 
 
 class Model:
@@ -158,9 +157,8 @@ class Model:
             outputs.append((weights / weights.sum(axis=1, keepdims=True)) @ v[head])
         return np.concatenate(outputs, axis=1)
 
-    def _losses(self, final: Array, tokens: Array) -> tuple[Array, Array]:
+    def _losses(self, final: Array, tokens: Array) -> Array:
         losses = np.zeros(max(len(tokens) - 1, 0))
-        logits = np.zeros(0)
         for start in range(0, len(tokens), 64):
             logits = (final[start : start + 64] @ self._head.T).astype(np.float64)
             top = logits.max(axis=1)
@@ -168,7 +166,7 @@ class Model:
             targets = tokens[start + 1 : start + 65]
             rows = np.arange(len(targets))
             losses[start : start + len(targets)] = log_sum[rows] - logits[rows, targets]
-        return losses, logits[-1]
+        return losses
 
     def forward(self, ids: list[int]) -> Trace:
         """One causal pass over the ids."""
@@ -191,5 +189,4 @@ class Model:
             inner = activation(self._linear(self._norm(x, block + "ln_2"), block + "mlp.c_fc"))
             x = x + self._linear(inner.astype(self._dtype), block + "mlp.c_proj")
             layers.append(LayerTrace(q, k, v, hidden))
-        losses, last = self._losses(self._norm(x, "ln_f"), tokens)
-        return Trace(layers, embedding, losses, last)
+        return Trace(layers, embedding, self._losses(self._norm(x, "ln_f"), tokens))

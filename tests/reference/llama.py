@@ -182,7 +182,7 @@ class LlamaModel:
         top = logits.max(axis=1)
         log_sum = top + np.log(np.exp(logits - top[:, None]).sum(axis=1))
         picked = logits[np.arange(len(tokens) - 1), tokens[1:]]
-        return Trace(layers, embedding, log_sum[:-1] - picked, logits[-1])
+        return Trace(layers, embedding, log_sum[:-1] - picked)
 
 
 def cap(values: Array, at: float) -> Array:

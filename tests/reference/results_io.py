@@ -13,6 +13,7 @@ from tests.reference.settings import Metric, Settings
 Array = npt.NDArray[Any]
 Results = dict[str, Any]
 
+OPTIONS = ("x", "normalizer", "seed", "critical_max", "critical_level", "unit_sphere")
 QUERIES_ALL = (None, "all", "auto", 0)
 EVERY_QUERY_UP_TO = 8192  # the default of --queries
 
@@ -103,12 +104,7 @@ def write_results(metrics: dict[str, Metric], settings: Settings, edges: list[in
     return {
         "schema": "headgauge.results/2",
         "settings": {
-            "x": settings.x,
-            "normalizer": settings.normalizer,
-            "seed": settings.seed,
-            "critical_max": settings.critical_max,
-            "critical_level": settings.critical_level,
-            "unit_sphere": settings.unit_sphere,
+            **{name: getattr(settings, name) for name in OPTIONS},
             "queries": "all",
             "measures": settings.groups,
         },

@@ -75,20 +75,14 @@ def read_checkpoint(folder: Path) -> Tensors:
     return tensors
 
 
-def to_bf16(values: Array) -> Array:
-    """The upper halves of float32 values, as uint16 (truncated)."""
-    bits = values.astype(np.float32).view(np.uint32) >> 16
-    return np.asarray(bits, dtype=np.uint16)
-
-
 def write_file(path: Path, tensors: Tensors, metadata: dict[str, str] | None = None) -> None:
-    """Writes tensors in their own dtype; a uint16 array is written as BF16."""
+    """Writes tensors in their own dtype."""
     header: dict[str, object] = {"__metadata__": metadata} if metadata else {}
     blobs: list[bytes] = []
     offset = 0
     for name, values in tensors.items():
         blob = np.ascontiguousarray(values).tobytes()
-        dtype = "BF16" if values.dtype == np.uint16 else _NAMES[values.dtype.name]
+        dtype = _NAMES[values.dtype.name]
         span = [offset, offset + len(blob)]
         header[name] = {"dtype": dtype, "shape": list(values.shape), "data_offsets": span}
         blobs.append(blob)

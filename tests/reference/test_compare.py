@@ -245,16 +245,12 @@ class Scan(unittest.TestCase):
         metrics["top_overlap"]["values"][1][0] += 0.01
         metrics["top_overlap_partner"]["values"][1][0] = 0
         del metrics["mass_90_by_position"]
-        self.assertEqual(
-            set(self.failures(wrong)),
-            set(
-                (
-                    "entropy max_weight distance separability jacobian_bound critical_n mass_90_by_position "
-                    "visible_keys weight_bound_use separability_excess_distinct equal_key_pairs sensitivity_top2 "
-                    "top_overlap top_overlap_partner"
-                ).split()
-            ),
+        expected = (
+            "entropy max_weight distance separability jacobian_bound critical_n mass_90_by_position "
+            "visible_keys weight_bound_use separability_excess_distinct equal_key_pairs sensitivity_top2 "
+            "top_overlap top_overlap_partner"
         )
+        self.assertEqual(set(self.failures(wrong)), set(expected.split()))
 
     def test_other_settings(self) -> None:
         for changes in (
@@ -274,6 +270,11 @@ class Scan(unittest.TestCase):
         results = {"coords": {"layer": [3, 7], "head": [0, 1, 5]}, "settings": {"heads": "3.5,7.*"}}
         self.assertEqual(scanned_heads(results), [(3, 5), (7, 0), (7, 1), (7, 5)])
 
+    def of_dump(self, results: dict[str, Any], dump: Path) -> list[Any]:
+        checks = compare(json.loads(json.dumps(results)), dump=dump)
+        self.assertEqual([check.name for check in checks if check.failures], [])
+        return checks
+
     def test_dump_of_the_same_heads(self) -> None:
         """A dump of a model's q, k and embedding gives the model's own numbers."""
         trace = self.documents[0].traces  # type: ignore[attr-defined]
@@ -287,9 +288,7 @@ class Scan(unittest.TestCase):
         oracle = Oracle([untold], self.settings)
         metrics = oracle.run()
         del metrics["loss"]
-        results = write_results(metrics, self.settings, oracle.edges)
-        checks = compare(json.loads(json.dumps(results)), dump=dump)
-        self.assertEqual([check.name for check in checks if check.failures], [])
+        checks = self.of_dump(write_results(metrics, self.settings, oracle.edges), dump)
         self.assertTrue(all(check.share < 1e-6 for check in checks if not math.isnan(check.share)))
 
     def test_dump_of_scores(self) -> None:
@@ -302,5 +301,4 @@ class Scan(unittest.TestCase):
         oracle = Oracle(documents, settings)
         results = write_results(oracle.run(), settings, oracle.edges)
         self.assertNotIn("distance", results["metrics"])
-        checks = compare(json.loads(json.dumps(results)), dump=dump)
-        self.assertEqual([check.name for check in checks if check.failures], [])
+        self.of_dump(results, dump)

@@ -9,49 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tests.reference import brute
+from tests.reference import brute, critical, philox, sensitivity
 from tests.reference.assembly import PrefixAtLength, critical_of_paper
 from tests.reference.averages import STAND_FOR, RowIndex, position_edges, row_mean
 from tests.reference.coverage import union_coverage, union_independent, union_paper
-from tests.reference.critical import (
-    EDGE,
-    HeadRatios,
-    closest,
-    closest_sizes,
-    critical_n_paper,
-    doubt_of_closest,
-    equality_of_heads,
-    first_equal,
-    kolmogorov_q,
-    ks_distance,
-    ks_p,
-    sign_flip_p,
-    signed_ranks,
-    upper_tail,
-)
 from tests.reference.distance import SCALARS, distance_rows
 from tests.reference.geometry import Cloud, Points, on_unit_sphere
 from tests.reference.kept_keys import beyond_sinks, kept_rows, one_of_each_vector, pack
 from tests.reference.normalizers import SOFTMAX, make_normalizer
-from tests.reference.philox import (
-    LOCAL_PAIRING,
-    NEIGHBOURS,
-    PAIRING,
-    normals,
-    pairings,
-    philox4x32,
-    sphere_points,
-    unit_directions,
-)
 from tests.reference.rows import RowBlock, find_sinks, row_blocks, softmax
-from tests.reference.sensitivity import (
-    envelope,
-    frobenius,
-    jacobian_bounds,
-    sensitivity_rows,
-    spectral,
-    top2_directions,
-)
 from tests.reference.separability import LOCAL_ROWS, NULL_ROWS, SPHERE_ROWS, Draws, separability_rows
 from tests.reference.settings import Settings
 from tests.reference.weights import BEYOND, DOUBT, entropy, keys_for_mass, row_values
@@ -87,68 +53,68 @@ class Golden(unittest.TestCase):
     def test_softmax_row(self) -> None:
         a = softmax(np.array([[2.0, 1.0, 0.0, -1.0]]))
         np.testing.assert_allclose(a[0], [0.64391426, 0.23688282, 0.08714432, 0.0320586], atol=1e-8)
-        self.assertAlmostEqual(spectral(a)[0], 0.36295275, delta=1e-8)
-        self.assertAlmostEqual(frobenius(a)[0], 0.38367576, delta=1e-8)
+        self.assertAlmostEqual(sensitivity.spectral(a)[0], 0.36295275, delta=1e-8)
+        self.assertAlmostEqual(sensitivity.frobenius(a)[0], 0.38367576, delta=1e-8)
         self.assertAlmostEqual(np.abs(brute.jacobian(a[0])).max(), 0.22928869, delta=1e-8)
         self.assertAlmostEqual(entropy(a)[0], 0.94753696, delta=1e-8)
         self.assertAlmostEqual(1.0 / (a * a).sum(), 2.08611077, delta=1e-8)
 
     def test_equal_logits_reach_the_spectral_bound(self) -> None:
-        self.assertAlmostEqual(spectral(np.array([[0.5, 0.5]]))[0], 0.5, delta=1e-15)
+        self.assertAlmostEqual(sensitivity.spectral(np.array([[0.5, 0.5]]))[0], 0.5, delta=1e-15)
 
     def test_violation_of_the_printed_sensitivity_bound(self) -> None:
         """C-7: L = 2, T = .01, eps = 1e-3 gives 49.9 against sqrt 2."""
         block = one_row(np.array([0.0, 0.0]), 2)
-        g = sensitivity_rows(block, top2_directions(block), [0.01], [1e-3])[0, 0, 0]
+        g = sensitivity.sensitivity_rows(block, sensitivity.top2_directions(block), [0.01], [1e-3])[0, 0, 0]
         self.assertAlmostEqual(g, 49.9, delta=0.1)
-        self.assertLessEqual(g, envelope([0.01], [1e-3])[0, 0])
+        self.assertLessEqual(g, sensitivity.envelope([0.01], [1e-3])[0, 0])
 
     def test_kolmogorov(self) -> None:
         for d, level in ((0.1918, 0.01), (0.1601, 0.05)):
-            self.assertAlmostEqual(ks_p(d, 144, 144), level, delta=2e-4)
+            self.assertAlmostEqual(critical.ks_p(d, 144, 144), level, delta=2e-4)
         for x in (0.999999, 1.000001):
-            self.assertAlmostEqual(kolmogorov_q(x), 0.2699996716, delta=1e-5)
+            self.assertAlmostEqual(critical.kolmogorov_q(x), 0.2699996716, delta=1e-5)
 
 
 class RandomNumbers(unittest.TestCase):
     def test_known_answers(self) -> None:
         """Random123's vectors for philox4x32-10."""
         word = np.zeros(1, dtype=np.uint64)
-        found = philox4x32((word, word, word, word), (0, 0))
+        found = philox.philox4x32((word, word, word, word), (0, 0))
         self.assertEqual([int(w[0]) for w in found], [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8])
         counter = (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344)
         words = tuple(np.array([w], dtype=np.uint64) for w in counter)
-        found = philox4x32(words, (0xA4093822, 0x299F31D0))  # type: ignore[arg-type]
+        found = philox.philox4x32(words, (0xA4093822, 0x299F31D0))  # type: ignore[arg-type]
         self.assertEqual([int(w[0]) for w in found], [0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1])
 
     def test_normals(self) -> None:
-        z = normals(7, 1, 3, np.arange(400), 501)
+        z = philox.normals(7, 1, 3, np.arange(400), 501)
         self.assertEqual(z.shape, (400, 501))
         self.assertAlmostEqual(z.mean(), 0.0, delta=0.01)
         self.assertAlmostEqual(z.std(), 1.0, delta=0.01)
-        np.testing.assert_array_equal(z[5:6, :20], normals(7, 1, 3, np.array([5]), 20))
+        np.testing.assert_array_equal(z[5:6, :20], philox.normals(7, 1, 3, np.array([5]), 20))
 
     def test_directions_are_unit_and_stay_within_the_row(self) -> None:
-        v = unit_directions(1, 2, 3, 0, np.array([0, 4]), np.array([1, 5]))
+        v = philox.unit_directions(1, 2, 3, 0, np.array([0, 4]), np.array([1, 5]))
         np.testing.assert_allclose(np.linalg.norm(v, axis=1), 1.0)
         self.assertTrue((v[0, 1:] == 0.0).all())
-        np.testing.assert_allclose(np.linalg.norm(sphere_points(1, 16, 9), axis=1), 1.0)
+        np.testing.assert_allclose(np.linalg.norm(philox.sphere_points(1, 16, 9), axis=1), 1.0)
 
     def test_pairings_are_dealt_card_by_card(self) -> None:
         """Fisher and Yates in a plain loop, on the words of each row's own stream."""
         rows, visible = np.array([0, 3, 70, 99]), np.array([1, 4, 71, 100])
-        for domain in (PAIRING, LOCAL_PAIRING):
-            found = pairings(5, domain, 2, 3, 1, rows, visible)
+        for domain in (philox.PAIRING, philox.LOCAL_PAIRING):
+            found = philox.pairings(5, domain, 2, 3, 1, rows, visible)
             for line, (row, n) in enumerate(zip(rows, visible, strict=True)):
                 counter = [2 * 65536 + 3, int(row) + (1 << 20), domain]
                 to = list(range(found.shape[1]))
                 for last in range(n - 1, 0, -1):
                     step = n - 1 - last
                     block = [np.array([w], dtype=np.uint64) for w in (step // 4, *counter)]
-                    word = int(philox4x32(tuple(block), (5, 0))[step % 4][0])
+                    word = int(philox.philox4x32(tuple(block), (5, 0))[step % 4][0])
                     first = 0
-                    if domain == LOCAL_PAIRING:
-                        first = max(0, n - NEIGHBOURS * (step // NEIGHBOURS + 1))
+                    if domain == philox.LOCAL_PAIRING:
+                        first = max(0, n - philox.NEIGHBOURS * (step // philox.NEIGHBOURS + 1))
                     pick = first + (word * (last - first + 1) >> 32)
                     to[last], to[pick] = to[pick], to[last]
                 self.assertEqual(found[line].tolist(), to)
@@ -156,15 +122,15 @@ class RandomNumbers(unittest.TestCase):
     def test_pairings_are_uniform_and_local_ones_stay_near(self) -> None:
         rows = np.arange(4000)
         visible = np.full(4000, 40)
-        for domain, reach in ((PAIRING, 40), (LOCAL_PAIRING, 32)):
-            to = pairings(0, domain, 0, 0, 0, rows, visible)
+        for domain, reach in ((philox.PAIRING, 40), (philox.LOCAL_PAIRING, 32)):
+            to = philox.pairings(0, domain, 0, 0, 0, rows, visible)
             np.testing.assert_array_equal(np.sort(to, axis=1), np.tile(np.arange(40), (4000, 1)))
             for key in (39, 20, 8):  # a weight lands on each key as often
                 counts = np.bincount(to[:, key], minlength=40)
                 expected = np.where(np.arange(40) >= 40 - reach, 4000 / reach, 0)
                 self.assertLess(np.abs(counts - expected).max(), 5 * math.sqrt(4000 / reach))
                 np.testing.assert_array_equal(counts[expected == 0], 0)
-        near = pairings(0, LOCAL_PAIRING, 0, 0, 0, rows, visible)
+        near = philox.pairings(0, philox.LOCAL_PAIRING, 0, 0, 0, rows, visible)
         self.assertTrue((near[:, :8] < 8).all())
 
 
@@ -318,25 +284,34 @@ class Rows(unittest.TestCase):
             self.assertAlmostEqual(found["context_prefixes"][-1, size - 1], context, delta=1e-10)
 
     def test_separability(self) -> None:
-        sphere = Cloud.on_sphere(sphere_points(0, 4, self.count))
+        sphere = Cloud.on_sphere(philox.sphere_points(0, 4, self.count))
         draws = Draws(seed=0, layer=0, head=1, document=0)
         found, chosen = separability_rows(self.block, self.points.cloud, sphere, self.top_n, draws)
-        u = on_unit_sphere(self.x)
+        self.assert_separability(found, chosen, on_unit_sphere(self.x), self.top_n)
+        # M and delta of points as they are, are those of the visible keys.
+        cloud = Points.of(self.x, unit_sphere=False).cloud
+        found, chosen = separability_rows(self.block, cloud, cloud, [3], draws)
+        self.assert_separability(found, chosen, self.x, [3], on_sphere=False)
+
+    def assert_separability(
+        self, found: Any, chosen: Any, u: Array, top_n: list[int], on_sphere: bool = True
+    ) -> None:
         for t in range(2, self.count + 1):
             logits, a, _ = self.row(t)
-            for place, size in enumerate(self.top_n):
+            m = 1.0 if on_sphere else max(float(np.linalg.norm(p)) for p in u[:t])
+            for place, size in enumerate(top_n):
                 if t <= size:
                     self.assertTrue(math.isnan(found["separability"][t - 1, place]))
                     continue
                 members = brute.top_set(logits, size)
-                expected = brute.separability(a, u[:t], members)
+                expected = brute.separability(a, u[:t], members, m)
                 for name, value in expected.items():
                     self.assertAlmostEqual(found[name][t - 1, place], value, delta=1e-9, msg=name)
                 self.assertEqual(chosen[size][0][t - 1].tolist(), members)
                 self.assertLessEqual(expected["separability_lower"], expected["separability"])
 
     def test_nulls_are_of_the_row_with_its_weights_permuted(self) -> None:
-        sphere = Cloud.on_sphere(sphere_points(0, 4, self.count))
+        sphere = Cloud.on_sphere(philox.sphere_points(0, 4, self.count))
         draws = Draws(seed=3, layer=2, head=1, document=1)
         found, _ = separability_rows(self.block, self.points.cloud, sphere, self.top_n, draws)
         u = on_unit_sphere(self.x)
@@ -344,11 +319,11 @@ class Rows(unittest.TestCase):
         for t in range(2, self.count + 1):
             logits, a, _ = self.row(t)
             for name, domain, every, points, excess in (
-                ("separability_null", PAIRING, NULL_ROWS, u, "separability_excess"),
-                ("separability_null_local", LOCAL_PAIRING, LOCAL_ROWS, u, "separability_excess_local"),
-                ("separability_sphere", PAIRING, SPHERE_ROWS, sphere.points, None),
+                ("separability_null", philox.PAIRING, NULL_ROWS, u, "separability_excess"),
+                ("separability_null_local", philox.LOCAL_PAIRING, LOCAL_ROWS, u, "separability_excess_local"),
+                ("separability_sphere", philox.PAIRING, SPHERE_ROWS, sphere.points, None),
             ):
-                to = pairings(3, domain, 2, 1, 1, np.array([t - 1]), np.array([t]))[0]
+                to = philox.pairings(3, domain, 2, 1, 1, np.array([t - 1]), np.array([t]))[0]
                 moved, moved_logits = np.empty(t), np.empty(t)
                 for j in range(t):
                     moved[to[j]], moved_logits[to[j]] = a[j], logits[j]
@@ -356,7 +331,7 @@ class Rows(unittest.TestCase):
                 if excess is None:  # neighbouring points from a random one on
                     block = [np.array([w], dtype=np.uint64) for w in (t // 4, 2 * 65536 + 1)]
                     row = [np.array([w], dtype=np.uint64) for w in (t - 1 + (1 << 20), domain)]
-                    word = int(philox4x32((*block, *row), (3, 0))[t % 4][0])
+                    word = int(philox.philox4x32((*block, *row), (3, 0))[t % 4][0])
                     first = word * (self.count - t + 1) >> 32
                     seen = points[first : first + t]
                 for place, size in enumerate(self.top_n):
@@ -407,7 +382,7 @@ class Rows(unittest.TestCase):
             ):
                 n, logits = len(kept), self.logits[t - 1, kept]
                 a = softmax(logits)
-                to = pairings(3, PAIRING, 2, 1, 1, np.array([t - 1]), np.array([n]))[0]
+                to = philox.pairings(3, philox.PAIRING, 2, 1, 1, np.array([t - 1]), np.array([n]))[0]
                 moved, moved_logits = np.empty(n), np.empty(n)
                 moved[to], moved_logits[to] = a, logits
                 for place, size in enumerate(self.top_n):
@@ -449,7 +424,7 @@ class Rows(unittest.TestCase):
         np.testing.assert_array_equal(packed.row(5).keys, [[2, 4]])
 
     def test_nothing_is_left_out_without_sinks_and_copies(self) -> None:
-        sphere = Cloud.on_sphere(sphere_points(0, 4, self.count))
+        sphere = Cloud.on_sphere(philox.sphere_points(0, 4, self.count))
         draws, cloud = Draws(seed=3, layer=2, head=1, document=1), self.points.cloud
         all_keys, _ = separability_rows(self.block, cloud, sphere, self.top_n, draws)
         kept = kept_rows(self.block, cloud, self.top_n, draws, np.arange(self.count))
@@ -472,16 +447,6 @@ class Rows(unittest.TestCase):
                 self.assertGreater(len(values), 0)
                 self.assertTrue((values == 0.0).all())
 
-    def test_separability_of_points_as_they_are(self) -> None:
-        """M and delta are those of the visible keys."""
-        cloud = Points.of(self.x, unit_sphere=False).cloud
-        found, _ = separability_rows(self.block, cloud, cloud, [3], Draws(0, 0, 0, 0))
-        for t in range(4, self.count + 1):
-            logits, a, x = self.row(t)
-            m = max(float(np.linalg.norm(p)) for p in x)
-            for name, value in brute.separability(a, x, brute.top_set(logits, 3), m).items():
-                self.assertAlmostEqual(found[name][t - 1, 0], value, delta=1e-9, msg=name)
-
     def test_repeated_token_of_equal_weight_is_not_distinct(self) -> None:
         x = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
         cloud = Points.of(x).cloud
@@ -501,7 +466,7 @@ class Jacobian(unittest.TestCase):
         self.a = softmax(rng.normal(size=(2000, 7)) * sizes)
 
     def test_norms_against_the_dense_matrix(self) -> None:
-        two, fro = spectral(self.a), frobenius(self.a)
+        two, fro = sensitivity.spectral(self.a), sensitivity.frobenius(self.a)
         for row, a in enumerate(self.a):
             j = brute.jacobian(a)
             exact = float(np.linalg.norm(j, 2))
@@ -510,23 +475,23 @@ class Jacobian(unittest.TestCase):
             self.assertAlmostEqual(fro[row], norm, delta=1e-14 + 1e-10 * norm)
 
     def test_bounds_hold(self) -> None:
-        two = spectral(self.a)
-        valid, printed = jacobian_bounds(self.a, np.full(len(self.a), 7))
+        two = sensitivity.spectral(self.a)
+        valid, printed = sensitivity.jacobian_bounds(self.a, np.full(len(self.a), 7))
         self.assertTrue((two <= valid * (1.0 + 1e-12)).all())
         self.assertTrue((two <= printed).all())
 
     def test_degenerate_rows(self) -> None:
         rows = np.array([[1.0, 0.0, 0.0], [0.4, 0.4, 0.2]])
-        np.testing.assert_allclose(spectral(rows), [0.0, 0.4])
-        self.assertEqual(frobenius(rows)[0], 0.0)
-        self.assertEqual(spectral(np.ones((1, 1)))[0], 0.0)
+        np.testing.assert_allclose(sensitivity.spectral(rows), [0.0, 0.4])
+        self.assertEqual(sensitivity.frobenius(rows)[0], 0.0)
+        self.assertEqual(sensitivity.spectral(np.ones((1, 1)))[0], 0.0)
 
     def test_small_steps_approach_the_jacobian(self) -> None:
         rng = np.random.default_rng(6)
         block = one_row(rng.normal(size=9), 2)
         v = rng.normal(size=(1, 9))
         v /= np.linalg.norm(v)
-        g = sensitivity_rows(block, v, [1.0], [1e-6])[0, 0, 0]
+        g = sensitivity.sensitivity_rows(block, v, [1.0], [1e-6])[0, 0, 0]
         exact = float(np.linalg.norm(brute.jacobian(block.weights[0]) @ v[0]))
         self.assertAlmostEqual(g, exact, delta=1e-6)
 
@@ -574,31 +539,31 @@ class Averages(unittest.TestCase):
 
 class CriticalN(unittest.TestCase):
     def test_ks_distance(self) -> None:
-        self.assertEqual(ks_distance(np.array([1.0, 2.0]), np.array([3.0, 4.0])), 1.0)
-        self.assertEqual(ks_distance(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.0])), 0.0)
-        self.assertEqual(ks_distance(np.array([1.0, 3.0]), np.array([2.0, 3.0])), 0.5)
+        self.assertEqual(critical.ks_distance(np.array([1.0, 2.0]), np.array([3.0, 4.0])), 1.0)
+        self.assertEqual(critical.ks_distance(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.0])), 0.0)
+        self.assertEqual(critical.ks_distance(np.array([1.0, 3.0]), np.array([2.0, 3.0])), 0.5)
 
     def test_first_n_not_rejected(self) -> None:
         heads = np.arange(16.0)[:, None]
         distance = heads + np.array([[0.0, 10.0, 20.0]])
         context = heads + np.array([[30.0, 20.0, 21.0]])
-        found = critical_n_paper(distance, context, 0.01)
+        found = critical.critical_n_paper(distance, context, 0.01)
         self.assertEqual((found.n, found.d), (3, 1 / 16))
-        found = critical_n_paper(distance[:, :2], context[:, :2], 0.01)
+        found = critical.critical_n_paper(distance[:, :2], context[:, :2], 0.01)
         self.assertEqual((found.n, found.d), (-1, 10 / 16))
 
     def test_level_and_range(self) -> None:
         """p >= level is enough; N runs to min(L - 1, critical-max)."""
         heads = np.arange(16.0)[:, None]
         distance, context = heads + np.zeros(3), heads + np.array([20.0, 5.0, 0.0])
-        p = ks_p(5 / 16, 16, 16)
-        self.assertEqual(critical_n_paper(distance, context, p).n, 2)
-        self.assertEqual(critical_n_paper(distance, context, p * (1.0 + 1e-9)).n, 3)
-        self.assertEqual(critical_n_paper(distance[:, :2], context[:, :2], 2 * p).n, -1)
+        p = critical.ks_p(5 / 16, 16, 16)
+        self.assertEqual(critical.critical_n_paper(distance, context, p).n, 2)
+        self.assertEqual(critical.critical_n_paper(distance, context, p * (1.0 + 1e-9)).n, 3)
+        self.assertEqual(critical.critical_n_paper(distance[:, :2], context[:, :2], 2 * p).n, -1)
         for length, most, expected in ((3, 128, 2), (2, 128, -1), (9, 1, -1)):
             settings = Settings([length], [1], [], [], [], critical_max=most, critical_level=p)
             reach = min(length - 1, most)
-            nothing = HeadRatios(np.zeros(reach), np.zeros(reach), np.zeros(reach))
+            nothing = critical.HeadRatios(np.zeros(reach), np.zeros(reach), np.zeros(reach))
             heads = [
                 [PrefixAtLength(d[:reach], c[:reach], nothing)]
                 for d, c in zip(distance, context, strict=True)
@@ -608,43 +573,43 @@ class CriticalN(unittest.TestCase):
 
     def test_signed_ranks(self) -> None:
         values = np.array([0.3, -0.1, np.nan, 0.0, -0.3, 2.0])
-        self.assertEqual(signed_ranks(values).tolist(), [2.5, -1.0, 0.0, 0.0, -2.5, 4.0])
+        self.assertEqual(critical.signed_ranks(values).tolist(), [2.5, -1.0, 0.0, 0.0, -2.5, 4.0])
 
     def test_sign_flips(self) -> None:
         """5 of the 64 signs of the ranks 1 to 6 reach what one minus sign at rank 3 leaves."""
         column = np.array([1.0, 2.0, -3.0, 4.0, 5.0, 6.0])[:, None]
-        p = float(sign_flip_p(column, 0, 0)[0])
+        p = float(critical.sign_flip_p(column, 0, 0)[0])
         self.assertAlmostEqual(p, 5 / 64, delta=3 * math.sqrt(5 / 64 / 2000))
-        both = sign_flip_p(np.concatenate([column, column[::-1]], axis=1), 0, 0)
+        both = critical.sign_flip_p(np.concatenate([column, column[::-1]], axis=1), 0, 0)
         self.assertGreater(both[0], p)
 
     def test_student(self) -> None:
-        self.assertAlmostEqual(upper_tail(2.0, 10), 0.036694, places=6)
-        self.assertAlmostEqual(upper_tail(-2.0, 10), 1 - 0.036694, places=6)
+        self.assertAlmostEqual(critical.upper_tail(2.0, 10), 0.036694, places=6)
+        self.assertAlmostEqual(critical.upper_tail(-2.0, 10), 1 - 0.036694, places=6)
 
     def test_first_equal(self) -> None:
-        self.assertEqual(first_equal(np.array([0.5, 0.02, 0.001, 0.0]), 0.01), (3.0, 0.001))
-        self.assertEqual(first_equal(np.array([0.5, np.nan, 0.02]), 0.01), (-1.0, 0.02))
-        self.assertTrue(math.isnan(first_equal(np.array([np.nan]), 0.01)[0]))
+        self.assertEqual(critical.first_equal(np.array([0.5, 0.02, 0.001, 0.0]), 0.01), (3.0, 0.001))
+        self.assertEqual(critical.first_equal(np.array([0.5, np.nan, 0.02]), 0.01), (-1.0, 0.02))
+        self.assertTrue(math.isnan(critical.first_equal(np.array([np.nan]), 0.01)[0]))
 
     def test_equality_over_heads_and_text(self) -> None:
         """Twelve heads on the point; the errors of the text decide."""
 
-        def heads(error: float) -> list[HeadRatios]:
+        def heads(error: float) -> list[critical.HeadRatios]:
             small = np.linspace(-1e-3, 1e-3, 12)
-            return [HeadRatios(np.array([x]), np.array([error]), np.array([15.0])) for x in small]
+            return [critical.HeadRatios(np.array([x]), np.array([error]), np.array([15.0])) for x in small]
 
-        self.assertLess(equality_of_heads(heads(0.001), 0, 0)[0], 0.002)
-        wide = equality_of_heads(heads(EDGE), 0, 0)[0]
-        self.assertAlmostEqual(wide, upper_tail(1.0, 15), places=9)
+        self.assertLess(critical.equality_of_heads(heads(0.001), 0, 0)[0], 0.002)
+        wide = critical.equality_of_heads(heads(critical.EDGE), 0, 0)[0]
+        self.assertAlmostEqual(wide, critical.upper_tail(1.0, 15), places=9)
 
     def test_closest(self) -> None:
         curve = np.array([[-0.3, -0.1, 0.02], [-0.2, 0.0, 0.3], [-0.4, -0.01, 0.1]])
-        self.assertEqual(closest(curve), (2.0, -0.01))
-        self.assertEqual(doubt_of_closest(curve), 0.0)
-        self.assertEqual(doubt_of_closest(np.array([[0.5, -0.1, 0.3, 0.10001]])), 2.0)
+        self.assertEqual(critical.closest(curve), (2.0, -0.01))
+        self.assertEqual(critical.doubt_of_closest(curve), 0.0)
+        self.assertEqual(critical.doubt_of_closest(np.array([[0.5, -0.1, 0.3, 0.10001]])), 2.0)
         curves = [np.repeat(c, 9, axis=0) for c in (curve[:1, :2], curve[:1], curve[1:2])]
-        found = closest_sizes(curves, [16, 64, 256], 0)
+        found = critical.closest_sizes(curves, [16, 64, 256], 0)
         self.assertEqual(found["closest_n"][0].tolist(), [2.0, 3.0, 2.0])
         self.assertEqual(found["closest_n_low"][0].tolist(), [2.0, 3.0, 2.0])
         self.assertEqual(found["closest_n_low"][1].tolist(), [0.0, 0.0, 0.0])

@@ -4,15 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import {
-  drawAll,
-  inBrowser,
-  openTab,
-  pathOf,
-  resultsOf,
-  viewsOf,
-  type Tab,
-} from "./browser";
+import { drawAll, inBrowser, openTab, pathOf, resultsOf, viewsOf, type Tab } from "./browser";
 import { scriptsOf, type ResultsJson } from "./embed";
 
 const folder = mkdtempSync(join(tmpdir(), "headgauge-bad-"));
@@ -23,15 +15,9 @@ let made = 0;
 async function openWith(scripts: string, hash = ""): Promise<Tab> {
   const html = readFileSync(pathOf("scan"), "utf8");
   const path = join(folder, `${++made}.html`);
-  const bare = html.replace(
-    /<script id="(headgauge-data|headgauge-examples|metric-\d+)"[^>]*>[^<]*<\/script>\s*/g,
-    "",
-  );
+  const bare = html.replace(/<script id="(headgauge-data|headgauge-examples|metric-\d+)"[^>]*>[^<]*<\/script>\s*/g, "");
   if (/<script id="(headgauge|metric)-/.test(bare)) throw new Error("data are left in the page");
-  writeFileSync(
-    path,
-    bare.replace("</body>", () => `${scripts}</body>`),
-  );
+  writeFileSync(path, bare.replace("</body>", () => `${scripts}</body>`));
   return openTab(path, hash);
 }
 
@@ -42,10 +28,7 @@ async function everyView(tab: Tab): Promise<void> {
   for (const view of await viewsOf(tab)) {
     await tab.to(view);
     await drawAll(tab.page);
-    expect(
-      await tab.page.$$eval(".failure", (found) => found.map((box) => box.textContent)),
-      view,
-    ).toEqual([]);
+    expect(await tab.page.$$eval(".failure", (found) => found.map((box) => box.textContent)), view).toEqual([]);
   }
 }
 
@@ -55,27 +38,17 @@ function mapped(nested: unknown, change: (value: unknown) => unknown): unknown {
 }
 
 inBrowser("a page", () => {
-  test("without data says so", async () => {
-    const tab = await openWith("");
+  const scan = (more = {}) => scriptsOf({ ...resultsOf("scan"), ...more });
+  const known = "headgauge.results/2";
+  test.each<[string, () => string, string[]]>([
+    ["without data", () => "", ["headgauge-data"]],
+    ["whose data was cut off", () => `${scan().slice(0, 3000)}</script>`, ["JSON"]],
+    ["of a newer schema", () => scan({ schema: "headgauge.results/3" }), [known, "headgauge.results/3"]],
+    ["of another program", () => scriptsOf({ coords: {}, metrics: {} }), [known]],
+  ])("%s says so", async (_, scripts, says) => {
+    const tab = await openWith(scripts());
     expect(await tab.page.textContent("h1")).toBe("This page cannot show its results");
-    expect(await failure(tab)).toContain("headgauge-data");
-  });
-
-  test("whose data was cut off says so", async () => {
-    const scripts = scriptsOf(resultsOf("scan"));
-    const tab = await openWith(`${scripts.slice(0, 3000)}</script>`);
-    expect(await failure(tab)).toMatch(/JSON/);
-  });
-
-  test("of a newer schema names both", async () => {
-    const tab = await openResults({ ...resultsOf("scan"), schema: "headgauge.results/3" });
-    expect(await failure(tab)).toContain("headgauge.results/2");
-    expect(await failure(tab)).toContain("headgauge.results/3");
-  });
-
-  test("of another program says so", async () => {
-    const tab = await openResults({ coords: {}, metrics: {} });
-    expect(await failure(tab)).toContain("headgauge.results/2");
+    for (const said of says) expect(await failure(tab)).toContain(said);
   });
 
   test("with one broken metric shows the others", async () => {
@@ -171,15 +144,10 @@ inBrowser("a page", () => {
     results.metrics["surprise"] = {
       dims: ["layer", "head", "mood"],
       unit: "bits",
-      values: Array.from({ length: layers }, (_, i) =>
-        Array.from({ length: heads }, (__, j) => [i + j, i * j]),
-      ),
+      values: Array.from({ length: layers }, (_, i) => Array.from({ length: heads }, (__, j) => [i + j, i * j])),
     };
-    results.metrics["whole_surprise"] = {
-      dims: ["mood", "length"],
-      unit: "1",
-      values: [Array(lengths).fill(1.5), Array(lengths).fill(2)],
-    };
+    const whole = [Array(lengths).fill(1.5), Array(lengths).fill(2)];
+    results.metrics["whole_surprise"] = { dims: ["mood", "length"], unit: "1", values: whole };
     results.metrics["constant"] = { dims: [], unit: "1", values: 42 };
     const tab = await openResults(results, "#overview?metric=surprise");
     await tab.page.waitForSelector(".map");
@@ -215,7 +183,5 @@ function firstOf(nested: unknown, dims: readonly string[]): unknown {
   const [dim, ...rest] = dims;
   if (dim === undefined) return nested;
   const list = nested as unknown[];
-  return (dim === "layer" || dim === "head" ? list.slice(0, 1) : list).map((inner) =>
-    firstOf(inner, rest),
-  );
+  return (dim === "layer" || dim === "head" ? list.slice(0, 1) : list).map((inner) => firstOf(inner, rest));
 }

@@ -7,14 +7,9 @@ import { pathToFileURL } from "node:url";
 import type { ResultsJson } from "./embed";
 
 const ARGUMENTS = [
-  "--no-sandbox",
-  "--disable-gpu",
   "--disable-dev-shm-usage", // small in containers: pages would crash
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
+  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+  "--disable-component-update", "--disable-sync",
 ];
 const WAIT = 60_000;
 
@@ -26,11 +21,7 @@ export function inBrowser(name: string, tests: () => void): void {
   const missing = inject("missing");
   describe.skipIf(missing !== "")(missing === "" ? name : `${name} (skipped: ${missing})`, () => {
     beforeAll(async () => {
-      browser = await chromium.launch({
-        executablePath: inject("chromium"),
-        args: ARGUMENTS,
-        timeout: WAIT,
-      });
+      browser = await chromium.launch({ executablePath: inject("chromium"), args: ARGUMENTS, timeout: WAIT });
     });
     afterEach(async () => {
       for (const { complaints, close } of tabs.splice(0)) {
@@ -60,11 +51,7 @@ export interface Tab {
   close(): Promise<void>;
 }
 
-export async function openTab(
-  path: string,
-  hash = "",
-  options: BrowserContextOptions = {},
-): Promise<Tab> {
+export async function openTab(path: string, hash = "", options: BrowserContextOptions = {}): Promise<Tab> {
   const context = await browser.newContext({
     viewport: { width: 1280, height: 800 },
     acceptDownloads: true,
@@ -101,11 +88,7 @@ export async function openTab(
   return tab;
 }
 
-export async function openKind(
-  kind: string,
-  hash = "",
-  options: BrowserContextOptions = {},
-): Promise<Tab> {
+export async function openKind(kind: string, hash = "", options: BrowserContextOptions = {}): Promise<Tab> {
   return openTab(pathOf(kind), hash, options);
 }
 
@@ -148,7 +131,5 @@ export async function hashOf({ page }: Tab): Promise<string> {
 
 // The addresses of all views in the bar.
 export async function viewsOf({ page }: Tab): Promise<string[]> {
-  return page.$$eval("nav[aria-label=Views] a", (links) =>
-    links.map((link) => link.getAttribute("href")!),
-  );
+  return page.$$eval("nav[aria-label=Views] a", (links) => links.map((link) => link.getAttribute("href")!));
 }

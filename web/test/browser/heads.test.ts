@@ -1,9 +1,7 @@
 // The table of all heads, and the page of one.
 import { expect, test } from "vitest";
 import { CATALOGUE } from "../../src/catalogue/catalogue";
-import {
-  drawAll, hashOf, inBrowser, openKind, resultsOf, shown, type Tab,
-} from "./browser";
+import { drawAll, hashOf, inBrowser, openKind, resultsOf, shown, type Tab } from "./browser";
 
 const column = ({ page }: Tab, id: string) =>
   page.evaluate((name) => {
@@ -23,9 +21,7 @@ inBrowser("the table of heads", () => {
       .flat()
       .map((values) => values[values.length - 1]!);
     expect(Math.abs(largest[0]! - Math.max(...numbers))).toBeLessThan(1e-3);
-    expect(await tab.page.evaluate(() => document.activeElement?.id)).toBe(
-      "sort-entropy_normalized",
-    );
+    expect(await tab.page.evaluate(() => document.activeElement?.id)).toBe("sort-entropy_normalized");
     await tab.page.keyboard.press("Enter");
     await tab.page.waitForSelector("th[aria-sort=ascending] #sort-entropy_normalized");
     const smallest = (await column(tab, "entropy_normalized")).map(Number);
@@ -33,27 +29,14 @@ inBrowser("the table of heads", () => {
     expect(await hashOf(tab)).toBe("#heads?sort=entropy_normalized");
   });
 
-  test("filters by head and by flag, as one types", async () => {
+  test("filters by a flag, as one types", async () => {
     const tab = await openKind("scan", "#heads");
-    const { flags, coords } = resultsOf("scan") as unknown as {
-      flags: { name: string; layer: number; head: number }[];
-      coords: { head: number[] };
-    };
-    await tab.page.fill("#filter", "0.*");
-    await tab.page.waitForFunction(
-      (n) => document.querySelectorAll("tbody tr").length === n,
-      coords.head.length,
-    );
-    expect(await tab.page.evaluate(() => document.activeElement?.id)).toBe("filter");
+    const { flags } = resultsOf("scan") as unknown as { flags: { name: string; layer: number; head: number }[] };
     const name = flags[0]!.name;
     await tab.page.fill("#filter", name);
-    const flagged = flags
-      .filter((flag) => flag.name === name)
-      .map(({ layer, head }) => `${layer}.${head}`);
-    await tab.page.waitForFunction(
-      (n) => document.querySelectorAll("tbody tr").length === n,
-      flagged.length,
-    );
+    const flagged = flags.filter((flag) => flag.name === name).map(({ layer, head }) => `${layer}.${head}`);
+    await tab.page.waitForFunction((n) => document.querySelectorAll("tbody tr").length === n, flagged.length);
+    expect(await tab.page.evaluate(() => document.activeElement?.id)).toBe("filter");
     expect(await column(tab, "head")).toEqual(flagged);
     expect(await hashOf(tab)).toBe(`#heads?filter=${name}`);
     await tab.page.reload();
@@ -69,14 +52,9 @@ inBrowser("the table of heads", () => {
     const values = (resultsOf("scan").metrics["entropy_normalized"]!.values as number[][][]).flat();
     const many = values.filter((lengths) => lengths.at(-1)! > 0.9).length;
     expect(many).toBeGreaterThan(0);
-    for (const text of ["entropy_normalized > 0.9", "normalized entropy>.9"]) {
-      await page.fill("#filter", text);
-      await page.waitForFunction((n) => document.querySelectorAll("tbody tr").length === n, many);
-      expect(await status()).toMatch(new RegExp(`^${many} heads? of `));
-    }
-    await page.fill("#filter", "entropy_normalized > 0.9 0.*");
-    await page.waitForFunction((n) => document.querySelectorAll("tbody tr").length < n, many);
-    for (const name of await column(tab, "head")) expect(name).toMatch(/^0\./);
+    await page.fill("#filter", "entropy_normalized > 0.9");
+    await page.waitForFunction((n) => document.querySelectorAll("tbody tr").length === n, many);
+    expect(await status()).toMatch(new RegExp(`^${many} heads? of `));
     await page.fill("#filter", "entropi > 0.9");
     await page.waitForSelector("#filter[aria-invalid=true]");
     expect(await status()).toContain('there is no column "entropi"; the nearest is "');
@@ -125,21 +103,13 @@ inBrowser("the page of a head", () => {
     const { metrics } = resultsOf("scan");
     const found = new Map(lines.map(([name, value, error]) => [name, { value, error }]));
     for (const name of ["entropy", "effective_tokens", "max_weight", "jacobian_spectral"]) {
-      const { values, stderr } = metrics[name] as {
-        values: number[][][];
-        stderr: (number | null)[][][];
-      };
-      const shownValue = found.get(name)!;
+      const { values, stderr } = metrics[name] as { values: number[][][]; stderr: (number | null)[][][] };
+      const said = found.get(name)!;
       const value = values[1]![2]!.at(-1)!;
-      expect(Math.abs(Number(shownValue.value) - value)).toBeLessThanOrEqual(
-        5.1e-4 * Math.abs(value),
-      );
+      expect(Math.abs(Number(said.value) - value)).toBeLessThanOrEqual(5.1e-4 * Math.abs(value));
       const error = stderr[1]![2]!.at(-1);
-      if (error === null) expect(shownValue.error).toBe("–");
-      else
-        expect(Math.abs(Number(shownValue.error) - error!)).toBeLessThanOrEqual(
-          0.051 * Math.abs(error!),
-        );
+      if (error === null) expect(said.error).toBe("–");
+      else expect(Math.abs(Number(said.error) - error!)).toBeLessThanOrEqual(0.051 * Math.abs(error!));
     }
   });
 
@@ -150,9 +120,7 @@ inBrowser("the page of a head", () => {
     const { layer, head } = flags[0]!;
     const own = flags.filter((flag) => flag.layer === layer && flag.head === head);
     const tab = await openKind("scan", `#head/${layer}.${head}`);
-    const said = await tab.page.$$eval(".flag-list li", (found) =>
-      found.map((text) => text.textContent ?? ""),
-    );
+    const said = await tab.page.$$eval(".flag-list li", (found) => found.map((text) => text.textContent ?? ""));
     expect(said.length).toBe(own.length);
     for (const text of said) expect(text).toContain("threshold");
     await tab.page.click(".steps a:has-text('Next')");

@@ -53,19 +53,12 @@ function run(...options: string[]): string {
 }
 
 function makeAll(folder: string): string[] {
-  const commands = run("--help");
   const strong = join(folder, "strong");
   const weak = join(folder, "weak");
   const maker = join(dirname(binary), "tests/phantom/phantom");
   execFileSync(maker, [strong, "6"]);
   execFileSync(maker, [weak, "1"]);
-  const phantom = (of: string) => [
-    of,
-    "--tokens",
-    join(of, "tokens.txt"),
-    "--lengths",
-    "32,64,128",
-  ];
+  const phantom = (of: string) => [of, "--tokens", join(of, "tokens.txt"), "--lengths", "32,64,128"];
   const demo = ["demo/model", "--text", "demo/text.txt"];
   const kinds: [string, string[]][] = [
     ["scan", ["scan", ...demo, "--lengths", "32,64,128,256", "--examples", "4"]],
@@ -86,19 +79,7 @@ function makeAll(folder: string): string[] {
     ["phantom-weak", ["scan", ...phantom(weak)]],
     [
       "synthetic",
-      [
-        "converge",
-        "--synthetic",
-        "gaussian",
-        "--grid",
-        "100,200,400,800",
-        "--replicates",
-        "5",
-        "--scales",
-        "0.1,1,5",
-        "--dimension",
-        "8",
-      ],
+      "converge --synthetic gaussian --grid 100,200,400,800 --replicates 5 --scales 0.1,1,5 --dimension 8".split(" "),
     ],
   ];
   const made: string[] = [];
@@ -111,25 +92,19 @@ function makeAll(folder: string): string[] {
   };
   for (const [kind, options] of kinds) add(kind, (out) => run(...options, "--quiet", "--out", out));
   const at = (kind: string) => join(folder, kind, "results.json");
-  if (/^ {2}diff /m.test(commands)) {
-    add("diff", (out) => diff(at("phantom-weak"), at("phantom-strong"), out));
-    const exact = join(folder, "diff-exact");
-    changedPair(read(at("compare")), folder);
-    diff(at("changed-from"), at("changed-to"), exact, "--heads", "0.*");
-    report(exact);
-    for (const [kind, name] of [["diff-exact", "diff"], ["compare", "compare"]] as const) {
-      const { changes: _l, change_counts: _c, ...rest } = read(at(kind));
-      write(join(folder, `${name}-without-list`), rest);
-      report(join(folder, `${name}-without-list`));
-    }
+  add("diff", (out) => diff(at("phantom-weak"), at("phantom-strong"), out));
+  const exact = join(folder, "diff-exact");
+  changedPair(read(at("compare")), folder);
+  diff(at("changed-from"), at("changed-to"), exact, "--heads", "0.*");
+  report(exact);
+  for (const [kind, name] of [["diff-exact", "diff"], ["compare", "compare"]] as const) {
+    const { changes: _l, change_counts: _c, ...rest } = read(at(kind));
+    write(join(folder, `${name}-without-list`), rest);
+    report(join(folder, `${name}-without-list`));
   }
-  if (/^ {2}reproduce /m.test(commands)) {
-    add("limits", (out) =>
-      run("reproduce", "limits", ...demo, "--lengths", "32,64,128", "--out", out, "--quiet"),
-    );
-    const small = ["--dimension", "6", "--grid", "60,120,240,480", "--replicates", "4"];
-    add("tokens", (out) => run("reproduce", "tokens", ...small, "--out", out, "--quiet"));
-  }
+  add("limits", (out) => run("reproduce", "limits", ...demo, "--lengths", "32,64,128", "--out", out, "--quiet"));
+  const few = ["--dimension", "6", "--grid", "60,120,240,480", "--replicates", "4"];
+  add("tokens", (out) => run("reproduce", "tokens", ...few, "--out", out, "--quiet"));
   const texts = parts(folder, ["first", "second", "third"]);
   const quick = ["--permutations", "499", "--resamples", "99"];
   add("validate", (out) => {
@@ -146,16 +121,14 @@ function makeAll(folder: string): string[] {
     run("task", "keys", "--model", "demo/model", "--length", "128", "--cases", "8", "--seed", "1", "--out", keys);
     run("validate", "demo/model", "--text", texts[0]!, "--tasks", keys, ...options, "--out", out, "--quiet");
   });
-  if (/^ {2}plan /m.test(commands)) {
-    const [a, b, c, d] = parts(folder, ["quarter-a", "quarter-b", "quarter-c", "quarter-d"]);
-    add("plan", (out) => {
-      const small = ["--lengths", "64", "--curve", "0.25", "--search", "greedy", "--screen", "4", "--random-plans", "4"];
-      const lines = run(
-        "plan", "demo/model", "--text", a!, b!, "--confirm", c!, d!, ...small, "--out", out, "--quiet",
-      );
-      writeFileSync(join(out, "printed.txt"), lines);
-    });
-  }
+  const [a, b, c, d] = parts(folder, ["quarter-a", "quarter-b", "quarter-c", "quarter-d"]);
+  add("plan", (out) => {
+    const small = ["--lengths", "64", "--curve", "0.25", "--search", "greedy", "--screen", "4", "--random-plans", "4"];
+    const lines = run(
+      "plan", "demo/model", "--text", a!, b!, "--confirm", c!, d!, ...small, "--out", out, "--quiet",
+    );
+    writeFileSync(join(out, "printed.txt"), lines);
+  });
   add("monitor", (out) => {
     writeFileSync(join(out, "monitor.jsonl"), monitorRecords());
     run("report", join(out, "monitor.jsonl"), "--quiet");

@@ -5,22 +5,12 @@ export function wideResults(small: ResultsJson, layers: number, heads: number): 
   const sizes: Record<string, number> = { layer: layers, head: heads };
   const metrics: Record<string, MetricJson> = {};
   for (const [name, metric] of Object.entries(small.metrics)) {
-    const vary: Vary = (value, salt) => value * (1 + (salt % 97) / 400);
-    const spread = (nested: unknown) => repeated(nested, metric.dims, sizes, vary, 0);
-    metrics[name] = { ...metric, values: spread(metric.values) };
-    if (metric.stderr !== undefined) metrics[name]!.stderr = spread(metric.stderr);
-    if (metric.degrees_of_freedom !== undefined) {
-      const same: Vary = (n) => n;
-      metrics[name]!.degrees_of_freedom = repeated(
-        metric.degrees_of_freedom,
-        metric.dims,
-        sizes,
-        same,
-        0,
-      );
+    metrics[name] = { ...metric };
+    for (const [parts, vary] of PARTS) {
+      for (const part of parts) {
+        if (metric[part] !== undefined) metrics[name]![part] = repeated(metric[part], metric.dims, sizes, vary, 0);
+      }
     }
-    if (metric.rows !== undefined)
-      metrics[name]!.rows = repeated(metric.rows, metric.dims, sizes, (n) => n, 0);
   }
   const count = (n: number) => Array.from({ length: n }, (_, k) => k);
   return {
@@ -41,6 +31,11 @@ export function wideResults(small: ResultsJson, layers: number, heads: number): 
 
 type Vary = (value: number, salt: number) => number;
 
+const PARTS: readonly [readonly ("values" | "stderr" | "degrees_of_freedom" | "rows")[], Vary][] = [
+  [["values", "stderr"], (value, salt) => value * (1 + (salt % 97) / 400)],
+  [["degrees_of_freedom", "rows"], (value) => value],
+];
+
 // Layers and heads again and again, each a little different.
 function repeated(
   nested: unknown,
@@ -55,13 +50,6 @@ function repeated(
   }
   const list = nested as unknown[];
   const size = sizes[dim] ?? list.length;
-  return Array.from({ length: size }, (_, k) =>
-    repeated(
-      list[k % list.length],
-      rest,
-      sizes,
-      vary,
-      sizes[dim] === undefined ? salt : salt * 31 + k + 1,
-    ),
-  );
+  const next = (k: number) => (sizes[dim] === undefined ? salt : salt * 31 + k + 1);
+  return Array.from({ length: size }, (_, k) => repeated(list[k % list.length], rest, sizes, vary, next(k)));
 }

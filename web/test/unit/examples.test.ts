@@ -4,15 +4,7 @@ import { heldBy } from "../../src/page/examples";
 import { examplesOf, runsOf, textsOf, visible, type Example } from "../../src/data/examples";
 
 const example = (query: number, keys: number[]): Example => ({
-  layer: 0,
-  head: 1,
-  why: "far",
-  value: 0.5,
-  document: 1,
-  query,
-  covered: 1,
-  keys,
-  weights: keys.map(() => 0.1),
+  layer: 0, head: 1, why: "far", value: 0.5, document: 1, query, covered: 1, keys, weights: keys.map(() => 0.1),
 });
 
 const tokens = (from: number, to: number): string[] =>
@@ -37,10 +29,8 @@ test("an example is of its head, and its text of its document", () => {
 
 test("eight tokens on either side are shown, and what lies between is counted", () => {
   const runs = runsOf(all.examples[0]!, textsOf(all, 1));
-  expect(runs.map(({ skipped, tokens }) => [skipped, tokens[0]!.position, tokens.length])).toEqual([
-    [2, 2, 17],
-    [33, 52, 12],
-  ]);
+  const shown = runs.map(({ skipped, tokens }) => [skipped, tokens[0]!.position, tokens.length]);
+  expect(shown).toEqual([[2, 2, 17], [33, 52, 12]]);
   expect(runs[0]!.tokens[8]).toEqual({ position: 10, text: "t10", key: 0, isQuery: false });
   expect(runs[1]!.tokens[8]).toEqual({ position: 60, text: "t60", key: -1, isQuery: true });
 });
@@ -54,10 +44,8 @@ test("a gap of two tokens is filled in, one of three is not", () => {
 
 test("without a text the query and its keys stand alone", () => {
   const runs = runsOf(example(9, [0, 8]), new Map());
-  expect(runs.map(({ skipped, tokens }) => [skipped, tokens.map((t) => t.position)])).toEqual([
-    [0, [0]],
-    [7, [8, 9]],
-  ]);
+  const shown = runs.map(({ skipped, tokens }) => [skipped, tokens.map((t) => t.position)]);
+  expect(shown).toEqual([[0, [0]], [7, [8, 9]]]);
   expect(runs[0]!.tokens[0]!.text).toBeUndefined();
 });
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { fromFile } from "../../src/catalogue/catalogue";
+import { fromFile, type MetricName } from "../../src/catalogue/catalogue";
 import { resultsFromFile } from "../file";
 import type { Results } from "../../src/data/results";
 import { changesFigure } from "../../src/figures/changes";
@@ -15,7 +15,7 @@ import {
   madeCompare, madeConverge, madeDiff, madeResults, madeScan, madeSynthetic,
 } from "./made";
 import { SmallDocument, svgText } from "../../src/offline/dom";
-import { drawn, expectWhole } from "./svg";
+import { column, drawn, expectWhole } from "./svg";
 
 const ids = (figures: Figure[]) => figures.map((figure) => figure.id);
 
@@ -25,11 +25,9 @@ function figure(figures: Figure[], id: string): Figure {
   return found;
 }
 
-const column = ({ columns, rows }: Figure, name: string) => {
-  const at = columns.indexOf(name);
-  expect(at, `${name} in ${columns.join(", ")}`).toBeGreaterThanOrEqual(0);
-  return rows.map((row) => row[at]);
-};
+// Of the made models of 2 x 3 heads.
+const meanOverHeads = (results: Results, name: MetricName, cell: Record<string, number>) =>
+  [0, 1, 2, 3, 4, 5].reduce((sum, k) => sum + results.value(name, { layer: k < 3 ? 0 : 1, head: k % 3, ...cell }), 0) / 6;
 
 it("a figure says in its file that the results are partial", () => {
   const one = standardFigures(madeResults(madeConverge()))[0]!;
@@ -153,12 +151,8 @@ describe("figures of the whole model", () => {
     const patterns = modelFigures(madeResults(madeCompare("pattern")));
     expect(ids(patterns)).toEqual(["critical-n", "loss", "patterns"]);
     const results = madeResults(madeCompare("pattern"));
-    const kept = [0, 1].flatMap((layer) =>
-      [0, 1, 2].map((head) => results.value("kept_mass", { layer, head, pattern: 1 })),
-    );
-    expect(column(figure(patterns, "patterns"), "kept_mass_mean")[1]).toBeCloseTo(
-      kept.reduce((sum, value) => sum + value, 0) / 6, 12,
-    );
+    const kept = meanOverHeads(results, "kept_mass", { pattern: 1 });
+    expect(column(figure(patterns, "patterns"), "kept_mass_mean")[1]).toBeCloseTo(kept, 12);
     [...normalizers, ...patterns].forEach(expectWhole);
   });
 
@@ -260,12 +254,8 @@ describe("figures of the whole model", () => {
     expect(column(figure(figures, "paper-corollary-2"), "share_0.5_mean")).toEqual(
       [0, 1, 2, 3, 4, 5, 6].map((position) => 1 + 1 + position + 1),
     );
-    const values = [0, 1].flatMap((layer) =>
-      [0, 1, 2].map((head) => results.value("distance", { layer, head, length: 1, top_n: 1 })),
-    );
-    expect(column(figures[0]!, "distance_mean")[1]).toBeCloseTo(
-      values.reduce((sum, value) => sum + value, 0) / 6, 12,
-    );
+    const distance = meanOverHeads(results, "distance", { length: 1, top_n: 1 });
+    expect(column(figures[0]!, "distance_mean")[1]).toBeCloseTo(distance, 12);
     figures.forEach(expectWhole);
   });
 });

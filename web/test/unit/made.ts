@@ -87,6 +87,14 @@ function usual(cell: Record<string, number>): number {
 
 export const madeResults = (made: Made): Results => resultsFromFile(madeFile(made));
 
+// Results of which one metric has other values.
+export const changing = (made: Made) =>
+  (name: string, value: (cell: Record<string, number>, was: number | null) => number | null): Results => {
+    const metric = made.metrics[name]!;
+    const was = metric.value!;
+    return madeResults({ ...made, metrics: { ...made.metrics, [name]: { ...metric, value: (cell) => value(cell, was(cell)) } } });
+  };
+
 const numbered = (count: number): number[] => Array.from({ length: count }, (_, k) => k);
 
 const BY_LENGTH = ["entropy", "entropy_normalized", "effective_tokens", "sink_weight", "mass_90"];

@@ -4,62 +4,38 @@ import type { Figure } from "../../src/figures/figure";
 import { basis, figuresOf, tally } from "../../src/page/claims";
 
 const claim = (paper: string, figure: string, verdict: Claim["verdict"] = "holds"): Claim => ({
-  name: "x",
-  paper,
-  figure,
-  statement: "s",
-  reading: "",
-  test: "t",
-  measured: "m",
-  verdict,
+  name: "x", paper, figure, statement: "s", reading: "", test: "t", measured: "m", verdict,
 });
 const ids = [
-  "paper-2a",
-  "paper-2b",
-  "paper-2c",
-  "paper-3",
-  "paper-corollary-2",
-  "paper-corollary-2-separability",
-  "gaussian-rates",
-  "gaussian-uniform-error",
-  "sphere-rates",
-  "gaussian-hardmax",
-  "model-rates",
-  "all-heads-random-keys",
-  "each-head-error-constant",
-  "paper-early-warning",
-  "paper-early-warning-separability",
+  "paper-2a", "paper-2b", "paper-2c", "paper-3", "paper-corollary-2", "paper-corollary-2-separability",
+  "gaussian-rates", "gaussian-uniform-error", "sphere-rates", "gaussian-hardmax", "model-rates",
+  "all-heads-random-keys", "each-head-error-constant", "paper-early-warning", "paper-early-warning-separability",
 ];
 const figures = ids.map((id) => ({ id }) as Figure);
 const found = (paper: string, figure: string) =>
   figuresOf(claim(paper, figure), figures).map(({ id }) => id);
 
 test("a claim finds the figures that it is about", () => {
-  expect(found("A", "Fig. 2a, 2b")).toEqual(["paper-2a", "paper-2b"]);
-  expect(found("A", "Fig. 3")).toEqual(["paper-3"]);
-  expect(found("A", "Fig. 4")).toEqual([]);
-  expect(found("A", "Corollary 2")).toEqual(["paper-corollary-2", "paper-corollary-2-separability"]);
   // The number of a lemma or a section is none of a figure.
-  for (const other of ["Lemma 2", "Corollary 3", "Section 3"]) expect(found("A", other)).toEqual([]);
-  expect(found("B", "sphere, slope against horizon")).toEqual(["sphere-rates"]);
-  expect(found("B", "BERT, slope against horizon")).toEqual(["model-rates"]);
-  expect(found("B", "Theorem on the hardmax limit")).toEqual(["gaussian-hardmax"]);
-  expect(found("B", "Token complexity, random keys")).toEqual(["all-heads-random-keys"]);
-  expect(found("B", "Token complexity, window and random keys")).toEqual(["all-heads-random-keys"]);
-  expect(found("B", "Token complexity, one head at a time")).toEqual(["each-head-error-constant"]);
-  expect(found("A", "Early warning")).toEqual([
-    "paper-early-warning", "paper-early-warning-separability",
-  ]);
-  expect(found("B", "Theorem on uniform convergence")).toEqual(["gaussian-uniform-error"]);
+  for (const other of ["Fig. 4", "Lemma 2", "Corollary 3", "Section 3"]) expect(found("A", other)).toEqual([]);
+  for (const [paper, figure, ...expected] of [
+    ["A", "Fig. 2a, 2b", "paper-2a", "paper-2b"],
+    ["A", "Fig. 3", "paper-3"],
+    ["A", "Corollary 2", "paper-corollary-2", "paper-corollary-2-separability"],
+    ["A", "Early warning", "paper-early-warning", "paper-early-warning-separability"],
+    ["B", "sphere, slope against horizon", "sphere-rates"],
+    ["B", "BERT, slope against horizon", "model-rates"],
+    ["B", "Theorem on the hardmax limit", "gaussian-hardmax"],
+    ["B", "Theorem on uniform convergence", "gaussian-uniform-error"],
+    ["B", "Token complexity, random keys", "all-heads-random-keys"],
+    ["B", "Token complexity, window and random keys", "all-heads-random-keys"],
+    ["B", "Token complexity, one head at a time", "each-head-error-constant"],
+  ]) expect(found(paper!, figure!), figure).toEqual(expected);
 });
 
 test("verdicts are counted, in words", () => {
-  expect(tally([claim("A", "", "not tested"), claim("A", "", "not tested")])).toBe(
-    "2 were not tested",
-  );
-  expect(tally([claim("A", ""), claim("A", ""), claim("A", "", "cannot tell")])).toBe(
-    "2 hold, 1 is undecided",
-  );
+  expect(tally([claim("A", "", "not tested"), claim("A", "", "not tested")])).toBe("2 were not tested");
+  expect(tally([claim("A", ""), claim("A", ""), claim("A", "", "cannot tell")])).toBe("2 hold, 1 is undecided");
   expect(tally([claim("A", "", "does not hold")])).toBe("1 does not hold");
 });
 

@@ -100,10 +100,7 @@ test("a role is filtered as a flag is, and named without its prefix", () => {
 
 test("flags are grouped by name, the most frequent first", () => {
   const groups = flagGroups(smallResults().header.flags);
-  expect(groups.map(({ name, flags }) => [name, flags.length])).toEqual([
-    ["sink", 2],
-    ["over_selected", 1],
-  ]);
+  expect(groups.map(({ name, flags }) => [name, flags.length])).toEqual([["sink", 2], ["over_selected", 1]]);
   const gained = flagGroups([{ ...smallResults().header.flags[0]!, change: "gained" }]);
   expect(gained[0]!.name).toBe("sink (gained)");
 });
@@ -116,35 +113,20 @@ test("in a sentence heads are links, measured numbers facts, and a temperature i
       "of 110.",
     heads: ["0.1", "1.3", "2.0"],
     facts: [
-      fact("0.1", "constant"),
-      fact("0.10", "cell", "entropy"),
-      fact("10", "standard_error", "mass_90"),
-      fact("999", "cell", "x"),
+      fact("0.1", "constant"), fact("0.10", "cell", "entropy"),
+      fact("10", "standard_error", "mass_90"), fact("999", "cell", "x"),
     ],
   });
   expect(said.map(({ text }) => text).join("")).toBe(
     "At T = 0.1 head 0.1 (0.10) is flattest; heads 1.2, 1.3 and 2.0 follow with 10 keys of 110.",
   );
-  expect(said.filter(({ kind }) => kind === "head").map(({ text }) => text)).toEqual([
-    "0.1",
-    "1.3",
-    "2.0",
-  ]);
-  expect(said.filter(({ kind }) => kind === "fact").map(({ text }) => text)).toEqual([
-    "0.1",
-    "0.10",
-    "10",
-  ]);
+  const of = (one: string) => said.filter(({ kind }) => kind === one).map(({ text }) => text);
+  expect(of("head")).toEqual(["0.1", "1.3", "2.0"]);
+  expect(of("fact")).toEqual(["0.1", "0.10", "10"]);
   expect(said[0]!.text).toBe("At T = ");
 });
 
 test("settings as words", () => {
-  expect([
-    valueText(true),
-    valueText(null),
-    valueText([]),
-    valueText([1, 2.5]),
-    valueText({ a: 1 }),
-  ]).toEqual(["yes", "–", "–", "1, 2.5", '{"a":1}']);
+  expect([true, null, [], [1, 2.5], { a: 1 }].map(valueText)).toEqual(["yes", "–", "–", "1, 2.5", '{"a":1}']);
   expect(valueText(Array.from({ length: 50 }, () => 0))).toMatch(/ and 10 more$/);
 });

@@ -7,24 +7,14 @@ import { standardFigures } from "../../src/figures/standard";
 import { chosenIndex } from "../../src/page/cells";
 import { assignmentWords, columnsOf, legend } from "../../src/page/plan";
 import { views } from "../../src/page/views";
-import { madeJudgedPlan, madePlan, madeResults, madeScan, METHODS, type Made } from "./made";
-import { drawn, expectWhole } from "./svg";
+import { changing, madeJudgedPlan, madePlan, madeResults, madeScan, METHODS } from "./made";
+import { column, drawn, expectWhole } from "./svg";
 
 const results = madeResults(madePlan());
-const column = ({ columns, rows }: Figure, name: string) => rows.map((row) => row[columns.indexOf(name)]);
-
 const judged = madeResults(madeJudgedPlan());
 const lossFigure = (of: Results): Figure => paretoFigures(of)[0]!;
 
-function changedValues(
-  name: string,
-  value: (cell: Record<string, number>, was: number | null) => number | null,
-  made: Made = madePlan(),
-): Results {
-  const metric = made.metrics[name]!;
-  const was = metric.value!;
-  return madeResults({ ...made, metrics: { ...made.metrics, [name]: { ...metric, value: (cell) => value(cell, was(cell)) } } });
-}
+const changedValues = changing(madePlan());
 
 describe("a plan beside other methods", () => {
   it("has the file's numbers, without methods that made no plan of the size", () => {
@@ -179,7 +169,7 @@ describe("the replay and the answers of tasks", () => {
     expect(ids(judged)).toEqual([
       "plan-loss-against-cache", "plan-replay-against-cache", "plan-answers-against-cache-passkey-8",
     ]);
-    const undone = changedValues("planned_answers_kept", () => null, madeJudgedPlan());
+    const undone = changing(madeJudgedPlan())("planned_answers_kept", () => null);
     expect(ids(undone)).toEqual(["plan-loss-against-cache", "plan-replay-against-cache"]);
     expect(standardFigures(judged).map(({ id }) => id)).toEqual([...ids(judged), "plan-kept-keys-50", "plan-kept-keys-25"]);
     expect(lossFigure(judged).rows).toEqual(lossFigure(results).rows);

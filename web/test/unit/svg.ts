@@ -47,6 +47,12 @@ export function drawn(figure: Figure, width = 720, dark = false): { text: string
   return { text, elements: parseXml(text) };
 }
 
+export function column({ columns, rows }: Figure, name: string) {
+  const at = columns.indexOf(name);
+  expect(at, `${name} in ${columns.join(", ")}`).toBeGreaterThanOrEqual(0);
+  return rows.map((row) => row[at]);
+}
+
 // What holds for every figure: its CSV is a table, and its drawing stands alone.
 export function expectWhole(figure: Figure): void {
   expect(figure.title).not.toBe("");

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { Results } from "../../src/data/results";
 import { chooseTicks, domainOf, place } from "../../src/figures/axes";
 import type { Figure } from "../../src/figures/figure";
 import {
@@ -10,19 +9,14 @@ import { standardFigures } from "../../src/figures/standard";
 import { predictionFigure } from "../../src/figures/validity";
 import { filtered, parseFilter } from "../../src/page/filter";
 import { chosenPair, hasWord } from "../../src/page/validity";
-import { madeResults, madeValidate, PREDICTORS, type Made } from "./made";
-import { drawn, expectWhole } from "./svg";
+import { changing, madeResults, madeValidate, PREDICTORS } from "./made";
+import { column, drawn, expectWhole } from "./svg";
 
 const results = madeResults(madeValidate());
 const pair = (name: string, intervention = 0) => ({ predictor: PREDICTORS.indexOf(name), intervention });
-const column = ({ columns, rows }: Figure, name: string) => rows.map((row) => row[columns.indexOf(name)]);
 const dots = (figure: Figure) => drawn(figure).elements.filter(({ name }) => name === "circle");
 
-function changedValues(name: string, value: (cell: Record<string, number>, was: number | null) => number | null, made: Made = madeValidate()): Results {
-  const metric = made.metrics[name]!;
-  const was = metric.value!;
-  return madeResults({ ...made, metrics: { ...made.metrics, [name]: { ...metric, value: (cell) => value(cell, was(cell)) } } });
-}
+const changedValues = changing(madeValidate());
 
 describe("what predicts", () => {
   it("is in the file", () => {
