@@ -25,7 +25,9 @@ test("what is typed by hand does no harm", () => {
 
 test("choices are added, replaced and taken away, and the rest stays", () => {
   const start = { view: "heads", item: "", query: { sort: "entropy", filter: "3.*" } };
-  expect(changed(start, { sort: "-entropy", filter: undefined }).query).toEqual({ sort: "-entropy" });
+  expect(changed(start, { sort: "-entropy", filter: undefined }).query).toEqual({
+    sort: "-entropy",
+  });
   expect(start.query).toEqual({ sort: "entropy", filter: "3.*" });
 });
 

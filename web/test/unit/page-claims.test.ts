@@ -34,8 +34,12 @@ test("a claim finds the figures that it is about", () => {
 });
 
 test("verdicts are counted, in words", () => {
-  expect(tally([claim("A", "", "not tested"), claim("A", "", "not tested")])).toBe("2 were not tested");
-  expect(tally([claim("A", ""), claim("A", ""), claim("A", "", "cannot tell")])).toBe("2 hold, 1 is undecided");
+  expect(tally([claim("A", "", "not tested"), claim("A", "", "not tested")])).toBe(
+    "2 were not tested",
+  );
+  expect(tally([claim("A", ""), claim("A", ""), claim("A", "", "cannot tell")])).toBe(
+    "2 hold, 1 is undecided",
+  );
   expect(tally([claim("A", "", "does not hold")])).toBe("1 does not hold");
 });
 
