@@ -18,6 +18,7 @@
 namespace headgauge::cli {
 namespace {
 
+// converge --synthetic: random tokens instead of a model and a text.
 struct SyntheticCommand {
   std::string tokens;  // value of --synthetic; empty: a model is measured
   SyntheticOptions options;

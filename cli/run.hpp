@@ -14,10 +14,12 @@
 
 namespace headgauge::cli {
 
-// Example: "Written: DIR/results.json, DIR/heads.csv", followed by further files.
+// Names the files written to the folder of --out: "Written: DIR/results.json, DIR/heads.csv",
+// followed by further files.
 std::string written_line(const Results& results, const std::string& folder,
                          const std::vector<std::string>& further = {});
 
+// MODEL, --text and --tokens, which all commands on a model and a text have.
 struct InputOptions {
   std::string model;
   std::vector<std::string> texts;

@@ -83,7 +83,7 @@ void add_task(CLI::App& app, Action& action) {
   add_options(*command, output_options(*options));
   command->footer(
       "Example: headgauge task passkey --model gpt2 --length 512 --cases 100 --out passkey.jsonl\n"
-      "         headgauge task keys --model gpt2 --text book.txt --values words --out keys.jsonl");
+      "         headgauge task keys --model gpt2 --text book.txt --items 8 --out keys.jsonl");
   command->callback([=, &action] { action = [=] { return run(*options); }; });
 }
 

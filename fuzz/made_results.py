@@ -200,21 +200,11 @@ def converge():
         "tolerance": [0.05],
         "sampler": ["recent", "uniform"],
         "cache": ["full", "kept"],
-        "rise": [0.01],
     }
     names = ["horizon", "rate_predicted", "rate_covariance"]
     metrics = {name: metric(coords, ["layer", "head"], 0.5) for name in names}
     metrics["tokens_for_error"] = metric(coords, ["layer", "head", "tolerance", "sampler"], 8, False, "keys")
     metrics["cache_bytes"] = metric(coords, ["cache"], 1024, False, "bytes")
-    for name in [
-        "tolerance_for_rise",
-        "calibrated_loss_change",
-        "calibrated_loss_change_low",
-        "calibrated_loss_change_high",
-        "calibrated_loss_change_p",
-        "calibrated_cache_share",
-    ]:
-        metrics[name] = metric(coords, ["rise"], 0.01, False)
     return results("converge", coords, metrics)
 
 
@@ -230,8 +220,6 @@ def validation():
         for end, scale in [("", 0.5), ("_low", 0.25), ("_high", 0.75), ("_p", 0.01)]
     }
     metrics["predicts"] = metric(coords, pairs, 1, False)
-    for name in ["threshold_separation", "threshold_separation_p", "prediction_threshold"]:
-        metrics[name] = metric(coords, pairs, 0.01, False)
     return results("validate", coords, metrics)
 
 

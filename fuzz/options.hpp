@@ -21,7 +21,6 @@
 #include "headgauge/results.hpp"
 #include "headgauge/scan.hpp"
 #include "headgauge/synthetic.hpp"
-#include "scan/specs.hpp"
 
 namespace headgauge::fuzzing {
 
@@ -77,9 +76,10 @@ inline void use_normalizer(std::string_view spec) {
 }
 
 inline void use_specs(std::string_view list) {
-  const std::vector<std::string> specs = split_specs({std::string(list), "softmax"});
-  require(specs.size() >= 2);
-  for (const std::string& spec : specs) {
+  CompareOptions options;
+  std::vector<Option> declared = options_of(options);
+  if (!try_to_set(find_option(declared, "pattern"), std::string(list)).empty()) return;
+  for (const std::string& spec : options.patterns) {
     works_or_is_refused([&] { use_pattern(spec); });
     works_or_is_refused([&] { use_normalizer(spec); });
   }

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <source_location>
+#include <string>
 
 namespace headgauge {
 

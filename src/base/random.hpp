@@ -24,7 +24,8 @@ constexpr std::uint32_t row_word(std::int64_t row, int document) {
 }
 
 // Domains of random numbers: each names what a stream is used for, and streams of different domains
-// never coincide. The streams of a row of a head have a = head_word(), b = row_word().
+// never coincide. A number that is free is not used again. The streams of a row of a head have a =
+// head_word(), b = row_word().
 enum class RandomDomain : std::uint32_t {
   sensitivity_direction = 1,  // for a row of a head
   sphere_points = 2,          // a = dimension, b = key position

@@ -24,7 +24,8 @@ TokenLaw::Tilted TokenLaw::tilted(double z) const {
 void draw_tokens(const TokenLaw& law, const RandomStream& stream, Index first,
                  MatrixView<float> out) {
   const Index d = law.dimension;
-  // Random blocks per token: one that is free, and one for two normals each.
+  // The first random block of a token stays unused, so that tokens of earlier versions are drawn
+  // again; each other block gives two normals.
   const auto blocks = static_cast<std::uint32_t>((d + 1) / 2 + 1);
   std::vector<double> z(static_cast<std::size_t>(d));
   // A coordinate of atoms is 0 if its normal is within the middle 1 - 1/radius^2.

@@ -19,6 +19,10 @@
 namespace headgauge {
 namespace {
 
+namespace fs = std::filesystem;
+
+// hf-layers: a plan of whole layers as a config.json that transformers itself serves.
+
 // The class of transformers that loads the same tensors and has windows by layer.
 struct Served {
   std::string_view family, model_type, architecture;
@@ -115,8 +119,6 @@ void export_layers(const AttentionPlan& plan, const SourceInfo& source,
             "    python -m vllm.entrypoints.openai.api_server --model FOLDER "
             "--model-impl transformers");
 }
-
-namespace fs = std::filesystem;
 
 struct Format {
   const char* name;

@@ -1,5 +1,5 @@
 // Measures the effect of a plan on the whole model: on its loss and its answers or, if it has no
-// loss, on its output.
+// loss, on its output. What was measured is kept, and a later run of the same plan goes on from it.
 #pragma once
 
 #include <map>
@@ -16,8 +16,8 @@
 namespace headgauge {
 
 // The losses of plans on a set of documents: for each document the means in nats, and for a case of
-// a task whether its answer is right. A repeated search asks for the same
-// losses, finds them here, and so continues where it stopped.
+// a task whether its answer is right. A repeated search asks for the same losses, finds them here,
+// and so continues where it stopped.
 class Evaluations {
  public:
   // The journal finds and keeps the losses of other runs of this plan.

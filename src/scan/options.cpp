@@ -72,8 +72,7 @@ std::vector<Option> measured(ScanOptions& o) {
            .value = &o.measure.top_share,
            .form = "S,S...",
            .help = "Shares of the keys, such as 0.01,0.1, for the group `proportion` (default: "
-                   "none, and "
-                   "no such group)",
+                   "none, and no such group)",
            .below = 1},
           {.member = "ScanOptions::measures",
            .value = &o.measures,

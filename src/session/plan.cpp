@@ -20,6 +20,8 @@
 namespace headgauge {
 namespace {
 
+namespace fs = std::filesystem;
+
 // The texts cut into pieces, and the cases dealt out. The replay is part of the pieces.
 struct PlanPieces {
   std::vector<Document> search, check, confirm;
@@ -221,7 +223,6 @@ std::unique_ptr<HeadSource> open_any(const Input& input, std::vector<Document> d
   return documents.empty() ? nullptr : open_documents(input, std::move(documents));
 }
 
-// Throws as Session::plan() does.
 PlanPieces cut_for_plan(const Input& input, const PlanRequest& request) {
   PlanPieces pieces;
   const Index length = cut_texts(input, request, pieces);
@@ -245,8 +246,6 @@ PlanTexts PlanSources::texts() const {
           {*confirm_, confirm_cases_.get(), replayed_},
           all_cases_.get()};
 }
-
-namespace fs = std::filesystem;
 
 void require_texts(const Input& input, const PlanRequest& request) {
   require_checkpoint(input, "plan");

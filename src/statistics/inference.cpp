@@ -1,9 +1,9 @@
 #include "statistics/inference.hpp"
 
 #include <fmt/format.h>
-#include <boost/math/distributions/binomial.hpp>
 
 #include <algorithm>
+#include <boost/math/distributions/binomial.hpp>
 #include <cmath>
 #include <numeric>
 

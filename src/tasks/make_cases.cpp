@@ -26,23 +26,23 @@ struct Kind {
 
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all = {
-      {{"copy", "say on a passage of random tokens from its beginning",
-        "induction heads (Olsson et al. 2022)"},
-       make_copy_task,
-       0},
-      {{"passkey", "find the number of one sentence in a text",
-        "pass key retrieval (Mohtashami and Jaggi 2023)"},
-       make_passkey_task,
-       1},
+      {.info = {"copy", "say on a passage of random tokens from its beginning",
+                "induction heads (Olsson et al. 2022)"},
+       .make = make_copy_task,
+       .stream = 0},
+      {.info = {"passkey", "find the number of one sentence in a text",
+                "pass key retrieval (Mohtashami and Jaggi 2023)"},
+       .make = make_passkey_task,
+       .stream = 1},
       {.info = {"keys", "find the value of one key among several",
                 "RULER, niah_multikey (Hsieh et al. 2024)"},
        .make = make_keys_task,
        .stream = 2,
        .takes_items = true},
-      {{"replay", "say on the beginning of a text at its end",
-        "induction heads (Olsson et al. 2022), on natural text"},
-       make_replay_task,
-       5},
+      {.info = {"replay", "say on the beginning of a text at its end",
+                "induction heads (Olsson et al. 2022), on natural text"},
+       .make = make_replay_task,
+       .stream = 5},
       {.info = {"repeats", "say random tokens a second time",
                 "repeated random tokens (Olsson et al. 2022)"},
        .make = make_repeats_task,
@@ -69,7 +69,7 @@ const Kind& kind_of(const std::string& name, std::string_view where) {
 void refuse_idle(const Kind& kind, const TaskOptions& options) {
   if (kind.takes_items || options.items == 0) return;
   throw UsageError(
-      fault("TaskOptions::items", "the task keys", kind.info.name, "leave one of the two out"));
+      fault("TaskOptions::items", "the task \"keys\"", kind.info.name, "leave one of the two out"));
 }
 
 // Returns the part of the distances that each case has: all parts once, and evenly in any run of

@@ -33,7 +33,7 @@ std::vector<Option> options_of(TaskOptions& o) {
           {.member = "TaskOptions::items",
            .value = &o.items,
            .form = "N",
-           .help = "Number of keys of the task keys (default 4)",
+           .help = "Number of keys in a case of `keys` (default 4)",
            .least = 1,
            .most = 32,
            .none = "auto"},

@@ -20,6 +20,9 @@
 namespace headgauge {
 namespace {
 
+using nlohmann::json;
+
+// Reads one line of a task file.
 class CaseParser {
  public:
   // `path` names the file in messages and gives the default name of its task.
@@ -35,8 +38,6 @@ class CaseParser {
   std::string task_;
   std::string sha256_;  // of the tokenizer, once a line has asked for it
 };
-
-using nlohmann::json;
 
 constexpr const char* kOneCase = "write one case a line, as docs/tasks.md says";
 

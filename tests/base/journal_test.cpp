@@ -1,5 +1,6 @@
 #include "headgauge/journal.hpp"
 
+#include <gtest/gtest.h>
 #include <sys/resource.h>
 
 #include <filesystem>

@@ -1,11 +1,13 @@
 #include "base/mapped_file.hpp"
 
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <string>
 
 #include "base/file.hpp"
 #include "faults.hpp"

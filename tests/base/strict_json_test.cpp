@@ -1,5 +1,7 @@
 #include "base/strict_json.hpp"
 
+#include <gtest/gtest.h>
+
 #include "faults.hpp"
 #include "headgauge/base.hpp"
 

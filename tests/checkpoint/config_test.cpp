@@ -1,3 +1,5 @@
+#include <gtest/gtest.h>
+
 #include "headgauge/checkpoint.hpp"
 #include "made_file.hpp"
 

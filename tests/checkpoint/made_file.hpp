@@ -1,12 +1,16 @@
 // Files made byte by byte, without the code that is to read them.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "faults.hpp"
 #include "headgauge/base.hpp"

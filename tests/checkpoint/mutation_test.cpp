@@ -1,5 +1,7 @@
 // Thousands of damaged files, the same in every run: whatever is in them, reading either works or
 // throws an Error in one line. The fuzz targets in fuzz/ go further from the same seeds.
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <functional>

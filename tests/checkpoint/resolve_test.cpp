@@ -1,4 +1,5 @@
 // What a MODEL argument means, in temporary folders laid out as huggingface_hub does.
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>

@@ -1,3 +1,5 @@
+#include <gtest/gtest.h>
+
 #include <filesystem>
 
 #include "headgauge/checkpoint.hpp"
@@ -66,7 +68,7 @@ TEST(SafetensorsReader, RefusesEveryMalformationByName) {
                         std::size_t data = 0) {
     refused(made_safetensors(header, std::string(data, '\0')), parts);
   };
-  // Of a tensor "w", which every message names.
+  // Every message names the tensor "w".
   const auto entry = [&](const std::string& fields, std::vector<std::string> parts,
                          std::size_t data = 1) {
     parts.push_back("\"w\"");

@@ -1,5 +1,7 @@
 // 16-bit elements widen exactly: every one of the 65536 against arithmetic on the fields of the
 // format, at every SIMD level.
+#include <gtest/gtest.h>
+
 #include <bit>
 #include <cmath>
 #include <limits>

@@ -1,5 +1,7 @@
 #include "cli/progress.hpp"
 
+#include <gtest/gtest.h>
+
 #include <cstdlib>
 
 #include "faults.hpp"

@@ -1,5 +1,7 @@
 #include "cli/tables.hpp"
 
+#include <gtest/gtest.h>
+
 #include <numeric>
 #include <regex>
 #include <sstream>

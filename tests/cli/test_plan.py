@@ -202,7 +202,9 @@ class Plan(CommandTest):
             "output change (95 %)",
         ):
             self.assertIn(words, done.out + done.err)
-        self.assertGreaterEqual(min(defined(results["metrics"]["planned_change"]["values"])), 0)
+        changes = results["metrics"]["planned_change"]["values"]
+        self.assertGreaterEqual(min(defined(changes)), 0)
+        self.assertGreater(changes[0][0], 0)
 
     def test_refuses_shares_and_patterns_that_do_not_fit(self) -> None:
         self.refuse_each(

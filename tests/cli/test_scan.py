@@ -247,6 +247,42 @@ class Models(CommandTest):
         self.assertEqual(results["coords"]["length"], [32, 45])
         self.assertEqual(len(re.findall(r"(?m)^ *\d\.\d  +\S+ ", done.out)), 16)
 
+    def test_phantom(self) -> None:
+        self.phantom("ghost", 6)
+        arguments = ("scan", "ghost", "--tokens", "ghost/tokens.txt", "--lengths", "32,64,128")
+        results = self.saved(*arguments)[0]
+        uniform = results["metrics"]["entropy_normalized"]["values"][0][0]
+        for value in uniform:
+            self.assertAlmostEqual(value, 1, delta=1e-5)
+        # Each token stands once: the heads that look for its copies and at itself agree.
+        redundant = {f["head"]: f["partner"] for f in results["flags"] if f["name"] == "redundant"}
+        self.assertEqual(redundant, {3: 4, 4: 3})
+
+    def test_the_table_names_roles(self) -> None:
+        self.phantom("ghost", 6)
+        done = self.succeed(
+            *"scan ghost --tokens ghost/repeated.txt --lengths 32,64,128 --measures weights,roles".split()
+        )
+        header = next(line for line in done.out.splitlines() if line.startswith("layer "))
+        column = header.index("role")
+        roles = {
+            line[2:5]: line[column : column + 4].strip()
+            for line in done.out.splitlines()
+            if line.startswith("  0.")
+        }
+        self.assertEqual(
+            roles,
+            {
+                "0.0": "-",
+                "0.1": "sink",
+                "0.2": "prev",
+                "0.3": "copy",
+                "0.4": "near",
+                "0.5": "ind",
+                "0.6": "far",
+            },
+        )
+
 
 class Dumps(CommandTest):
     """Dump files: no config, no tokens, and only what is in them."""

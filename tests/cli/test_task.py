@@ -117,7 +117,7 @@ class Refused(TaskTest):
             (USAGE, f"copy {demo} --length 20", "the task copy: expected a length of at least 52"),
             (USAGE, f"copy {demo} --length 2000", "at most 1024 tokens, the model's context"),
             (USAGE, f"copy {demo} --cases 0", "--cases"),
-            (USAGE, f"copy {demo} --items 3", "--items: expected the task keys"),
+            (USAGE, f"copy {demo} --items 3", '--items: expected the task "keys"'),
             (BAD_INPUT, f"keys {demo} --text short.txt", "short.txt: expected a text of"),
             (BAD_INPUT, f"keys {demo} --text bad.txt", "bad.txt byte 0"),
             (BAD_INPUT, f"keys {demo} --text none.txt", "none.txt"),

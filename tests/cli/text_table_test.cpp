@@ -1,5 +1,7 @@
 #include "cli/text_table.hpp"
 
+#include <gtest/gtest.h>
+
 #include <regex>
 
 #include "faults.hpp"

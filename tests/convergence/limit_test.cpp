@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
 
 #include "convergence/experiment.hpp"
 #include "convergence/hardmax.hpp"
@@ -159,7 +160,7 @@ TEST(LimitMap, OfExpByQuadratureIsTheClosedForm) {
   }
 }
 
-// O1, O2, O4 and the bridge: mean and mean square of Gamma_n - Gamma over many draws of n tokens.
+// O1, O2 and the bridge: mean and mean square of Gamma_n - Gamma over many draws of n tokens.
 void simulate_query(const TokenLaw& law, const char* normalizer_name, double length) {
   const auto normalizer = normalizer_name == nullptr ? nullptr : make_normalizer(normalizer_name);
   const LimitMap map(law, normalizer.get());

@@ -5,6 +5,7 @@
 #include <Eigen/Dense>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "base/random.hpp"
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 
 #include "headgauge/headgauge.hpp"
 #include "small_models.hpp"

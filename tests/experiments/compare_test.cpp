@@ -1,6 +1,8 @@
 // Interventions set against a model: what is changed, what is taken over, what is recommended.
 #include "headgauge/compare.hpp"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>

@@ -1,4 +1,6 @@
 // What lowers the loss on one text, tried on another.
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 

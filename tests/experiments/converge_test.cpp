@@ -1,6 +1,8 @@
 // converge() on whole sources: what of it the command and the oracle in tests/agreement do not see.
 #include "headgauge/converge.hpp"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 
 #include "base/random.hpp"

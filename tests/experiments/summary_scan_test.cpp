@@ -1,4 +1,6 @@
 // The summary of what was really scanned: the phantom, whose heads are known, and the demo model.
+#include <gtest/gtest.h>
+
 #include "faults.hpp"
 #include "findings/summary.hpp"
 #include "findings/summary_facts.hpp"

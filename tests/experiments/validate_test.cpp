@@ -1,6 +1,8 @@
 // validate() on a tiny model: its losses are compare()'s, its predictors the metrics of converge().
 #include "headgauge/validate.hpp"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 

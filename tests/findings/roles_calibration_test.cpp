@@ -6,6 +6,9 @@
 #include <cstdio>
 #include <map>
 #include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "headgauge/headgauge.hpp"
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <regex>
+#include <string>
+#include <vector>
 
 #include "findings/summary.hpp"
 

@@ -1,5 +1,7 @@
 #include "findings/summary.hpp"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 
 #include "faults.hpp"

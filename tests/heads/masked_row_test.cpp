@@ -1,6 +1,8 @@
 // From a row's logits to the weights of the keys that its mask leaves.
 #include "heads/masked_row.hpp"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <functional>
 

@@ -1,6 +1,8 @@
 // Patterns of positions against their definitions, pair by pair, and the registry.
 #include "headgauge/patterns.hpp"
 
+#include <gtest/gtest.h>
+
 #include <functional>
 
 #include "faults.hpp"

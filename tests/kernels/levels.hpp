@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "headgauge/base.hpp"
 #include "kernels/simd.hpp"

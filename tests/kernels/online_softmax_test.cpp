@@ -1,8 +1,11 @@
 #include "kernels/online_softmax.hpp"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "base/random.hpp"
 #include "kernels/levels.hpp"

@@ -1,5 +1,7 @@
 #include "kernels/random_words.hpp"
 
+#include <gtest/gtest.h>
+
 #include "kernels/levels.hpp"
 
 namespace headgauge {

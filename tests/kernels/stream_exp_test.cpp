@@ -1,10 +1,13 @@
 #include "kernels/stream_exp.hpp"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <span>
+#include <vector>
 
 #include "base/random.hpp"
 #include "kernels/levels.hpp"

@@ -1,8 +1,11 @@
 #include "kernels/top_prefixes.hpp"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <vector>
 
 #include "kernels/levels.hpp"
 #include "kernels/top_prefix_members.hpp"

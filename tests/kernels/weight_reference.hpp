@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "headgauge/kernels.hpp"
 #include "kernels/levels.hpp"

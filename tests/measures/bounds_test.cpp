@@ -1,5 +1,7 @@
 // The golden numbers of docs/mathematics.md section 8 and the bounds of sections 2 and 3: the valid
 // ones hold on every row, the printed ones fail where section 0 says so.
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <random>
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <utility>
+#include <vector>
 
 namespace headgauge {
 namespace {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include "headgauge/results.hpp"
 #include "measures/paired_means.hpp"

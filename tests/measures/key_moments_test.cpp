@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <vector>
 
 #include "headgauge/parallel.hpp"
 

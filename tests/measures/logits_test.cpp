@@ -1,8 +1,13 @@
 // The logits group: rows, and the largest over the rows of several documents.
 #include "measures/logits.hpp"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "headgauge/results.hpp"
 #include "measures/pass_part.hpp"

@@ -1,9 +1,13 @@
 // The roles group: shares of weight against their definition, on random rows of every kind.
 #include "measures/roles.hpp"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "headgauge/results.hpp"
 #include "measures/row_values.hpp"

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "headgauge/parallel.hpp"
 #include "heads/masked_row.hpp"

@@ -1,4 +1,6 @@
 // Every row metric of the distance and separability groups against the oracle.
+#include <gtest/gtest.h>
+
 #include <numeric>
 
 #include "base/random.hpp"

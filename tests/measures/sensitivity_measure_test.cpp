@@ -1,6 +1,12 @@
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/random.hpp"
 #include "headgauge/results.hpp"

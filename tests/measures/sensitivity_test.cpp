@@ -1,8 +1,11 @@
 #include "measures/sensitivity.hpp"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <vector>
 
 #include "base/random.hpp"
 #include "kernels/levels.hpp"

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <vector>
 
 #include "headgauge/normalize.hpp"
 #include "headgauge/patterns.hpp"

@@ -1,4 +1,6 @@
 // Heads from dump files: every view shows the numbers that were written, in the right head.
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -2,6 +2,7 @@
 // bert_parity_test.cpp hold to Hugging Face: golden checkpoints are written as llama.cpp's
 // converter writes them, with its names, orders of rows and values.
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "headgauge/headgauge.hpp"
 #include "test_data.hpp"

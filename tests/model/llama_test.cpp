@@ -1,6 +1,7 @@
 // What parity with Hugging Face (parity_test.cpp) cannot show of the Llama families: what a head
 // says of itself, texts beyond the trained context, and what is refused.
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,7 @@
 // What parity with Hugging Face (parity_test.cpp) cannot show: the two forms of the config, what is
 // refused, and when a text's length changes the frequencies.
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <cmath>
 

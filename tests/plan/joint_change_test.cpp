@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "headgauge/compare.hpp"
 #include "headgauge/headgauge.hpp"
 #include "plan/tiny_plan.hpp"

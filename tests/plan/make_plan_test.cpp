@@ -1,8 +1,11 @@
 // make_plan() on a tiny model: what it says is what was measured, on any number of threads, and
 // after any number of stops.
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <string>
 #include <string_view>
 
 #include "faults.hpp"

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "headgauge/headgauge.hpp"
 #include "plan/tiny_plan.hpp"

@@ -3,6 +3,9 @@
 
 #include "small_models.hpp"
 
+#include <memory>
+#include <vector>
+
 namespace headgauge::testing {
 
 inline std::unique_ptr<HeadSource> tiny_model(std::vector<Document> documents, int threads = 1) {

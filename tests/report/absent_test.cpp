@@ -1,4 +1,6 @@
 // A build without the report page says so.
+#include <gtest/gtest.h>
+
 #include "faults.hpp"
 #include "headgauge/report.hpp"
 #include "results/made_results.hpp"

@@ -1,4 +1,8 @@
 // The figures' script and the engine that it runs in.
+#include <gtest/gtest.h>
+
+#include <string>
+
 #include "faults.hpp"
 #include "headgauge/headgauge.hpp"
 #include "report/engine.hpp"

@@ -9,6 +9,8 @@
 #include <random>
 #include <set>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "base/file.hpp"
 #include "headgauge/advice.hpp"

@@ -1,5 +1,7 @@
 // Every claim of paper A: an input for which its test says that it holds, one for which it does
 // not, and one that cannot be decided.
+#include <gtest/gtest.h>
+
 #include <cmath>
 
 #include "headgauge/claims.hpp"

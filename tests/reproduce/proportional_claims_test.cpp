@@ -1,5 +1,7 @@
 // Paper A's claims on sets that grow with the context, for inputs of which they hold, do not hold,
 // and cannot be decided.
+#include <gtest/gtest.h>
+
 #include <cmath>
 
 #include "headgauge/claims.hpp"

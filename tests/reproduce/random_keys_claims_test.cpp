@@ -1,5 +1,7 @@
 // The claims on a model whose heads see random keys: inputs for which each holds, does not hold and
 // cannot be decided, and what the comparisons are arranged to.
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>

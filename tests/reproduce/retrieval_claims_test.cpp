@@ -1,5 +1,7 @@
 // Answers against the context and the heads: an input for which each claim holds, one for which it
 // does not, one that cannot be decided, and those that test nothing.
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <functional>
 

@@ -1,6 +1,9 @@
 // Paper A's claims on gradients and temperature, for inputs of which they hold, do not hold, and
 // cannot be decided.
+#include <gtest/gtest.h>
+
 #include <cmath>
+#include <utility>
 
 #include "headgauge/claims.hpp"
 #include "headgauge/scan.hpp"

@@ -1,5 +1,7 @@
 // Paper A's claims on what becomes of bound, distance and separability as N grows, for inputs of
 // which they hold, do not hold, and cannot be decided.
+#include <gtest/gtest.h>
+
 #include "headgauge/claims.hpp"
 #include "reproduce/made_scan.hpp"
 

@@ -1,5 +1,7 @@
 // Whether falls within the first half of a text forecast its loss: an input for which each claim
 // holds, one for which it does not, and one that cannot be decided.
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <functional>
 

@@ -1,5 +1,7 @@
 // Paper A's claims on weights and coverage, for inputs of which they hold, do not hold, and cannot
 // be decided.
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 

@@ -1,6 +1,8 @@
 // Several arrays: put into one another, joined, and matched by their labels.
 #include "headgauge/array.hpp"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 

@@ -1,6 +1,8 @@
 // One array: its cells, its labels, and parts of it.
 #include "headgauge/array.hpp"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <set>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "results/catalogue_text.hpp"
 

@@ -1,5 +1,7 @@
 #include "headgauge/diff.hpp"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 

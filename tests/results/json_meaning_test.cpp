@@ -1,4 +1,6 @@
 // What results.json says beyond numbers: the command, what metrics mean, what changed.
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <limits>
 

@@ -1,5 +1,9 @@
 // Records of a training monitor as results over steps.
+#include <gtest/gtest.h>
+
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "base/file.hpp"
 #include "faults.hpp"

@@ -1,4 +1,6 @@
 // Values of options from JSON, as programs give them, and from words, as they are typed.
+#include <gtest/gtest.h>
+
 #include <limits>
 
 #include "faults.hpp"

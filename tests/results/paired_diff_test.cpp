@@ -1,5 +1,7 @@
 // Two models on several texts: what differs from text to text alone is no change, and a change that
 // every text shows is found though the texts differ more.
+#include <gtest/gtest.h>
+
 #include <cmath>
 
 #include "faults.hpp"

@@ -1,6 +1,8 @@
 // Labelled arrays written out in plain loops, which share no code with the library.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <array>
 #include <functional>

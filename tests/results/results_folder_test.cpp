@@ -1,5 +1,7 @@
 #include "headgauge/results_folder.hpp"
 
+#include <gtest/gtest.h>
+
 #include <filesystem>
 
 #include "base/file.hpp"

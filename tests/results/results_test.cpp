@@ -1,6 +1,7 @@
 #include "headgauge/results.hpp"
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <cmath>
 

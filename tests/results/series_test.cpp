@@ -1,8 +1,12 @@
 #include "headgauge/series.hpp"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "faults.hpp"
 

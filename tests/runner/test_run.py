@@ -92,7 +92,7 @@ class Reports(unittest.TestCase):
             (parse_gtest(""), None),
             (parse_gtest("[]"), None),
             (parse_gtest('{"testsuites": [{}]}'), None),
-            # Of a program without a report: whether it ran.
+            # A program without a report counts as one test.
             (parse_ctest(ctest(RAN, FAILED, SKIPPED, NOT_BUILT, DISABLED), {}), Counts(1, 2, 2)),
             (parse_ctest(ctest(RAN, FAILED, RAN), {"a": MIXED, "b": BAD}), Counts(3, 2, 1)),
             # A program that fails though its tests pass, that dies, or whose report is cut off.

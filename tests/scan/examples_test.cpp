@@ -1,9 +1,13 @@
 // Examples of a whole scan: how many, of what, and the same whoever computes them. That they are
 // the right queries is held to a reference in tests/agreement/test_examples.py.
+#include <gtest/gtest.h>
+
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include "faults.hpp"
 #include "headgauge/headgauge.hpp"

@@ -1,6 +1,7 @@
 // What a user adds to a scan through the public headers: a source, a measure, a normalizer and a
 // pattern, none of which headgauge knows.
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>

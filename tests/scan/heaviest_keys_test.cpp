@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <numeric>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "made_source.hpp"
 #include "measures/examples.hpp"

@@ -1,4 +1,6 @@
 // Bidirectional sources: a pass for each length, side by side.
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,6 @@
 // Scans under a sparse pattern, against sums over the keys in float64.
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,6 +1,8 @@
 // The engine as a whole: determinism, selection of heads, interruption, sources of every kind.
 #include "headgauge/scan.hpp"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <fstream>

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <set>
+#include <vector>
 
 #include "headgauge/headgauge.hpp"
 #include "scan/head_with_sinks.hpp"

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "headgauge/headgauge.hpp"
 #include "scan/head_with_sinks.hpp"

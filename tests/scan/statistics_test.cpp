@@ -1,12 +1,15 @@
 // Means and batch-means standard errors against their definition, computed directly.
-#include "scan/statistics.hpp"
-#include "faults.hpp"
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
+#include <memory>
 #include <random>
+
+#include "faults.hpp"
+#include "scan/statistics.hpp"
 
 namespace headgauge {
 namespace {

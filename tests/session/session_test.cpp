@@ -1,6 +1,8 @@
 // A session opens, resumes, shares and saves as the command line does: the same bits.
 #include "headgauge/session.hpp"
 
+#include <gtest/gtest.h>
+
 #include <cstdlib>
 #include <filesystem>
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
 
 #include "headgauge/ranks.hpp"
 #include "statistics/student.hpp"

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
 
 #include "statistics/student.hpp"
 #include "statistics/worlds.hpp"

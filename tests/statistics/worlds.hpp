@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <functional>
+#include <vector>
 
 #include "base/random.hpp"
 #include "headgauge/base.hpp"

@@ -248,12 +248,21 @@ TEST(TaskCases, HaveAsManyItemsAsAskedFor) {
   }
 }
 
+TEST(TaskCases, HaveAnAnswerThatStandsInOnePlaceOnly) {
+  std::string text;
+  for (int i = 0; i < 3000; ++i) text += " again and";
+  EXPECT_NE(error_of({.task = "replay", .cases = 1, .text = {text_of(text)}})
+                .find("with the answer in one place only, found none in 1000 draws"),
+            std::string::npos);
+}
+
 TEST(TaskCases, AreRefusedInOneLine) {
   EXPECT_EQ(error_of({.task = "passkeys"}),
             "task: expected one of copy, passkey, keys, replay, repeats, found "
             "\"passkeys\" (did you mean passkey?); correct the name");
   EXPECT_EQ(error_of({.task = "copy", .items = 3}),
-            "TaskOptions::items: expected the task keys, found copy; leave one of the two out");
+            "TaskOptions::items: expected the task \"keys\", found copy; leave one of the "
+            "two out");
   EXPECT_EQ(
       error_of({.task = "copy", .length = 51}),
       "the task copy: expected a length of at least 52 tokens, found 51; give a longer length");

@@ -8,7 +8,9 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "headgauge/base.hpp"
 #include "headgauge/tokenize.hpp"

@@ -1,5 +1,9 @@
 #include "tokenize/first_tokens.hpp"
 
+#include <gtest/gtest.h>
+
+#include <string>
+
 #include "files.hpp"
 #include "tokenize/text_checker.hpp"
 

@@ -2,6 +2,8 @@
 // Error in one line.
 #include <nlohmann/json.hpp>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "files.hpp"
 #include "headgauge/tokenize.hpp"

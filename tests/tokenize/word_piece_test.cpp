@@ -1,4 +1,6 @@
 // BERT's WordPiece, from tokenizer.json and from vocab.txt alone.
+#include <gtest/gtest.h>
+
 #include <nlohmann/json.hpp>
 #include <random>
 

@@ -25,7 +25,7 @@ function figure(figures: Figure[], id: string): Figure {
   return found;
 }
 
-// Of the made models of 2 x 3 heads.
+// The made models have 2 x 3 heads.
 const meanOverHeads = (results: Results, name: MetricName, cell: Record<string, number>) =>
   [0, 1, 2, 3, 4, 5].reduce((sum, k) => sum + results.value(name, { layer: k < 3 ? 0 : 1, head: k % 3, ...cell }), 0) / 6;
 
