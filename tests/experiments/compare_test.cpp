@@ -272,6 +272,14 @@ TEST(Compare, PatternsHaveTheirOwnDimension) {
   EXPECT_GT(results.at("kl", {1, 1}), 0);
   EXPECT_GT(results.at("output_change", {0, 0, 1, 1}), 0);
   EXPECT_LT(results.at("visible_keys", {0, 0, 1, 1}), 8.01);
+  double equal = 0;  // the entropy of equal weights on the kept keys, mean over the rows
+  for (int t = 1; t <= 96; ++t) equal += std::log(std::min(t, 8)) / 96;
+  EXPECT_NEAR(results.at("entropy_deficit", {0, 0, 1, 1}),
+              equal - results.at("entropy", {0, 0, 1, 1}), 1e-5);
+  EXPECT_GT(results.at("entropy_deficit_random", {0, 0, 1, 1}), 0);
+  for (const char* name : {"entropy_deficit", "entropy_deficit_random"}) {
+    EXPECT_NEAR(results.at(name, {0, 0, 2, 1}), results.at("entropy_deficit", {0, 0, 0, 1}), 1e-5);
+  }
 }
 
 TEST(Compare, OnAStopTheFinishedInterventionsAreThere) {

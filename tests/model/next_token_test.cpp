@@ -46,5 +46,36 @@ TEST(NextToken, FindsTheLikeliestInEveryChunk) {
   for (const int count : in_chunk) EXPECT_GT(count, 0);
 }
 
+TEST(NextToken, DivergesByTheSumOverAllChunks) {
+  const Matrix<float> weight = normal_rows(kVocabulary, kWidth, 1);
+  const Matrix<float> reference = normal_rows(kTokens, kWidth, 2);
+  const Matrix<float> hidden = normal_rows(kTokens, kWidth, 3);
+  TensorView view;
+  view.shape = {kVocabulary, kWidth};
+  view.bytes = std::as_bytes(std::span(weight.data(), kVocabulary * kWidth));
+  const std::vector<int> targets(kTokens - 1, 7);
+  ThreadPool pool(2);
+  const std::vector<MatrixView<const float>> models = {hidden.view(), reference.view()};
+  const auto found = compare_next_tokens(reference.view(), models, view, targets, 0, pool);
+  for (Index t = 0; t < kTokens; ++t) {
+    std::vector<double> own(kVocabulary, 0.0), other(kVocabulary, 0.0);
+    double own_sum = 0, other_sum = 0, divergence = 0;
+    for (Index v = 0; v < kVocabulary; ++v) {
+      for (Index d = 0; d < kWidth; ++d) {
+        own[v] += double{reference(t, d)} * double{weight(v, d)};
+        other[v] += double{hidden(t, d)} * double{weight(v, d)};
+      }
+      own_sum += std::exp(own[v]);
+      other_sum += std::exp(other[v]);
+    }
+    for (Index v = 0; v < kVocabulary; ++v) {
+      divergence += std::exp(own[v]) / own_sum *
+                    (own[v] - std::log(own_sum) - other[v] + std::log(other_sum));
+    }
+    EXPECT_NEAR(found[0].divergence[t], divergence, 1e-4) << t;
+    EXPECT_NEAR(found[1].divergence[t], 0, 1e-6) << t;
+  }
+}
+
 }  // namespace
 }  // namespace headgauge
