@@ -323,7 +323,7 @@ std::vector<Flag> flag_gains(const Results& results) {
 std::vector<SummaryLine> summarize_comparison(const Results& results) {
   std::vector<SummaryLine> lines;
   const auto add = [&](summary::MaybeLine line, const char* means, const char* next) {
-    if (line) lines.push_back(*explained(std::move(line), means, next));
+    if (line) lines.push_back(*summary::explained(std::move(line), means, next));
   };
   if (results.changes) {
     const bool each_head = value_or<std::string>(results.settings, "each", "none") == "head";

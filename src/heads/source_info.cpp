@@ -4,6 +4,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "headgauge/array.hpp"
 #include "headgauge/heads.hpp"
 #include "headgauge/text.hpp"
 

@@ -1,6 +1,8 @@
 // The options of scan(), each declared once.
 #include "headgauge/options.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 

@@ -8,6 +8,7 @@
 #include "base/sha256.hpp"
 #include "base/utf8.hpp"
 #include "headgauge/faults.hpp"
+#include "headgauge/text.hpp"
 #include "headgauge/tokenize.hpp"
 #include "tokenize/gguf_tokenizer.hpp"
 #include "tokenize/tokenizer_json.hpp"
