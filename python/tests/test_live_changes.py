@@ -94,7 +94,7 @@ class AsTheCoreMeasures(unittest.TestCase):
         options: dict[str, Any] = {"lengths": [64], "layers": "0,1", "threads": 1, "pattern": "topk:k=16"}
         found = headgauge.validate(demo(), texts, **options)
         expected = headgauge.validate(DEMO, texts, **options)
-        # Of a change that changes nothing there is no correlation, not one of rounding.
+        # A change that changes nothing has no correlation, not one of rounding.
         replication, own = (of["loss_change_replication"].values for of in (found, expected))
         np.testing.assert_allclose(replication, own, atol=1e-3)
 

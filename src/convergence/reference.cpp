@@ -16,24 +16,20 @@ constexpr Index kMostQuadratureDimension = 12;
 constexpr double kMostProductNodes = 1e6;  // nodes of a product of quadratures
 constexpr int kMostNodesEach = 64;
 
-// Returns the mean of the batches, and its standard error in both norms.
+// Returns the mean covariance of the batches, and its standard error. The mean of every batch is 0.
 Reference from_batches(const std::vector<Moments>& batches, const ReferenceQuestion& question) {
   const auto count = static_cast<double>(batches.size());
   Reference reference;
   reference.moments = batches.front();
   for (std::size_t b = 1; b < batches.size(); ++b) {
-    reference.moments.mean += batches[b].mean;
     reference.moments.covariance += batches[b].covariance;
   }
-  reference.moments.mean /= count;
   reference.moments.covariance /= count;
-  double mean = 0, covariance = 0;
+  double covariance = 0;
   for (const Moments& batch : batches) {
-    mean += (batch.mean - reference.moments.mean).squaredNorm();
     const Eigen::MatrixXd difference = batch.covariance - reference.moments.covariance;
     covariance += std::pow(covariance_norm(difference, question.norm), 2);
   }
-  reference.mean_error = std::sqrt(mean / count / (count - 1));
   reference.covariance_error = std::sqrt(covariance / count / (count - 1));
   return reference;
 }

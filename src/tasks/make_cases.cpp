@@ -20,8 +20,7 @@ struct Kind {
   TaskInfo info;
   TaskMaker make;
   std::uint32_t stream;  // of its draws: the cases of a seed stay the same in later versions
-  bool takes_items = false;
-  bool of_ids = false;  // random tokens, which another tokenization of their text may merge
+  bool of_ids = false;   // random tokens, which another tokenization of their text may merge
 };
 
 const std::vector<Kind>& kinds() {
@@ -37,8 +36,7 @@ const std::vector<Kind>& kinds() {
       {.info = {"keys", "find the value of one key among several",
                 "RULER, niah_multikey (Hsieh et al. 2024)"},
        .make = make_keys_task,
-       .stream = 2,
-       .takes_items = true},
+       .stream = 2},
       {.info = {"replay", "say on the beginning of a text at its end",
                 "induction heads (Olsson et al. 2022), on natural text"},
        .make = make_replay_task,
@@ -67,7 +65,7 @@ const Kind& kind_of(const std::string& name, std::string_view where) {
 
 // Throws for an option that the task would ignore.
 void refuse_idle(const Kind& kind, const TaskOptions& options) {
-  if (kind.takes_items || options.items == 0) return;
+  if (kind.info.name == "keys" || options.items == 0) return;
   throw UsageError(
       fault("TaskOptions::items", "the task \"keys\"", kind.info.name, "leave one of the two out"));
 }

@@ -5,7 +5,7 @@
 namespace headgauge {
 namespace {
 
-// Of layer 0.
+// Returns results of these heads of layer 0.
 Results of_heads(std::vector<double> heads, std::vector<double> lengths) {
   Results results;
   results.set_coord("layer", std::vector<double>{0});
