@@ -11,9 +11,9 @@
 namespace headgauge {
 namespace {
 
-// Computes x * sigmoid(u(x)) with sigmoid(u) = 1/(1 + e^-u), taking exp of a whole chunk at a time.
-template <class Argument>
-void gate(std::span<float> values, Argument argument) {
+// Replaces each value x by next(x, sigmoid(u)) for every u(x), a chunk of exponentials at a time.
+template <class Argument, class Next>
+void gate(std::span<const float> values, Argument argument, Next next) {
   constexpr std::size_t kChunk = 512;
   std::array<float, kChunk> power;
   for (std::size_t at = 0; at < values.size(); at += kChunk) {
@@ -23,55 +23,94 @@ void gate(std::span<float> values, Argument argument) {
     }
     const std::span<float> powers(power.data(), chunk.size());
     exp_shifted(powers, 0.0f, powers);
-    for (std::size_t i = 0; i < chunk.size(); ++i) chunk[i] /= 1.0f + power[i];
+    for (std::size_t i = 0; i < chunk.size(); ++i) next(at + i, chunk[i], 1.0f + power[i]);
   }
 }
+
+// x * sigmoid(u(x)), where Gate has u and its derivative.
+template <class Gate>
+constexpr Activation kGated = {
+    [](std::span<float> values) {
+      gate(values, Gate::u, [&](std::size_t i, float x, float divisor) { values[i] = x / divisor; });
+    },
+    [](std::span<const float> values, std::span<float> gradient) {
+      gate(values, Gate::u, [&](std::size_t i, float x, float divisor) {
+        const float open = 1.0f / divisor;
+        gradient[i] *= open * (1.0f + x * (1.0f - open) * Gate::slope(x));
+      });
+    }};
+
+// A function of one number, which has a value and a slope.
+template <class Function>
+constexpr Activation kPlain = {
+    [](std::span<float> values) {
+      for (float& x : values) x = Function::value(x);
+    },
+    [](std::span<const float> values, std::span<float> gradient) {
+      for (std::size_t i = 0; i < values.size(); ++i) gradient[i] *= Function::slope(values[i]);
+    }};
 
 // 0.5 x (1 + tanh(u)) equals x sigmoid(2u).
-void gelu_tanh(std::span<float> values) {
-  constexpr float kScale =
+struct GeluTanh {
+  static constexpr float kScale =
       static_cast<float>(2.0 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi);  // 2 sqrt(2/pi)
-  gate(values, [](float x) { return kScale * (x + 0.044715f * x * x * x); });
-}
-void gelu_erf(std::span<float> values) {
-  for (float& x : values) {
-    x *= 0.5f * std::erfc(-x * static_cast<float>(1.0 / std::numbers::sqrt2));
+  static float u(float x) { return kScale * (x + 0.044715f * x * x * x); }
+  static float slope(float x) { return kScale * (1.0f + 3.0f * 0.044715f * x * x); }
+};
+struct QuickGelu {
+  static float u(float x) { return 1.702f * x; }
+  static float slope(float) { return 1.702f; }
+};
+struct Silu {
+  static float u(float x) { return x; }
+  static float slope(float) { return 1.0f; }
+};
+struct GeluErf {
+  static float normal(float x) {
+    return 0.5f * std::erfc(-x * static_cast<float>(1.0 / std::numbers::sqrt2));
   }
-}
-void quick_gelu(std::span<float> values) {
-  gate(values, [](float x) { return 1.702f * x; });
-}
-void silu(std::span<float> values) {
-  gate(values, [](float x) { return x; });
-}
-void relu(std::span<float> values) {
-  for (float& x : values) x = std::max(x, 0.0f);
-}
-void relu_squared(std::span<float> values) {
-  for (float& x : values) x = x > 0 ? x * x : 0.0f;
-}
-void hyperbolic_tangent(std::span<float> values) {
-  for (float& x : values) x = std::tanh(x);
-}
-void sigmoid(std::span<float> values) {
-  for (float& x : values) x = 1.0f / (1.0f + std::exp(-x));
-}
-void identity(std::span<float>) {}
+  static float value(float x) { return x * normal(x); }
+  static float slope(float x) {
+    constexpr auto kDensity =
+        static_cast<float>(std::numbers::inv_sqrtpi / std::numbers::sqrt2);  // 1 / sqrt(2 pi)
+    return normal(x) + x * kDensity * std::exp(-0.5f * x * x);
+  }
+};
+struct Relu {
+  static float value(float x) { return std::max(x, 0.0f); }
+  static float slope(float x) { return x > 0 ? 1.0f : 0.0f; }
+};
+struct ReluSquared {
+  static float value(float x) { return x > 0 ? x * x : 0.0f; }
+  static float slope(float x) { return x > 0 ? 2.0f * x : 0.0f; }
+};
+struct Tanh {
+  static float value(float x) { return std::tanh(x); }
+  static float slope(float x) { return 1.0f - value(x) * value(x); }
+};
+struct Sigmoid {
+  static float value(float x) { return 1.0f / (1.0f + std::exp(-x)); }
+  static float slope(float x) { return value(x) * (1.0f - value(x)); }
+};
+struct Identity {
+  static float value(float x) { return x; }
+  static float slope(float) { return 1.0f; }
+};
 
 constexpr std::array<std::pair<const char*, Activation>, 13> kActivations{{
-    {"gelu_new", gelu_tanh},
-    {"gelu_pytorch_tanh", gelu_tanh},
-    {"gelu_fast", gelu_tanh},
-    {"gelu_accurate", gelu_tanh},
-    {"gelu", gelu_erf},
-    {"quick_gelu", quick_gelu},
-    {"silu", silu},
-    {"swish", silu},
-    {"relu", relu},
-    {"relu2", relu_squared},
-    {"tanh", hyperbolic_tangent},
-    {"sigmoid", sigmoid},
-    {"linear", identity},
+    {"gelu_new", kGated<GeluTanh>},
+    {"gelu_pytorch_tanh", kGated<GeluTanh>},
+    {"gelu_fast", kGated<GeluTanh>},
+    {"gelu_accurate", kGated<GeluTanh>},
+    {"gelu", kPlain<GeluErf>},
+    {"quick_gelu", kGated<QuickGelu>},
+    {"silu", kGated<Silu>},
+    {"swish", kGated<Silu>},
+    {"relu", kPlain<Relu>},
+    {"relu2", kPlain<ReluSquared>},
+    {"tanh", kPlain<Tanh>},
+    {"sigmoid", kPlain<Sigmoid>},
+    {"linear", kPlain<Identity>},
 }};
 
 }  // namespace

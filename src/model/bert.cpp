@@ -24,7 +24,7 @@ struct BertConfig {
   Index token_types = 0;
   double epsilon = 1e-12;
   std::string activation_name;
-  Activation activation = nullptr;
+  Activation activation;
 
   explicit BertConfig(const ConfigReader& config)
       : layers(static_cast<int>(config.get_size("num_hidden_layers"))),
@@ -125,12 +125,12 @@ class Bert final : public Transformer {
     load_norm(embeddings("LayerNorm")).apply(residual, residual);
   }
 
-  void load(int layer, ThreadPool& pool) override {
+  void load(int layer, ThreadPool& pool, Loaded loaded) override {
     if (layer == loaded_) return;
     const std::string l = layer_prefix(layer);
     const Index d = config_.width, f = config_.inner;
     const auto linear = [&](const char* name, Index in, Index out, Linear& to) {
-      load_linear(checkpoint_, l + name, in, out, true, pool, to);
+      load_linear(checkpoint_, l + name, in, out, true, loaded, pool, to);
     };
     linear("attention.self.query", d, d, weights_.query);
     linear("attention.self.key", d, d, weights_.key);

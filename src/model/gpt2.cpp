@@ -26,7 +26,7 @@ struct Gpt2Config {
   bool scale_by_layer = false;
   bool tied = true;
   std::string activation_name;
-  Activation activation = nullptr;
+  Activation activation;
 
   explicit Gpt2Config(const ConfigReader& config)
       : layers(static_cast<int>(config.get_size(config.either("n_layer", "num_hidden_layers")))),
@@ -119,16 +119,17 @@ class Gpt2 final : public Transformer {
     }
   }
 
-  void load(int layer, ThreadPool& pool) override {
-    if (layer == loaded_) return;
+  void load(int layer, ThreadPool& pool, Loaded loaded) override {
+    if (layer == loaded_ && loaded <= loaded_for_) return;
+    loaded_for_ = loaded;
     const std::string h = fmt::format("{}h.{}.", prefix_, layer);
     const Index d = config_.width, f = config_.inner;
     weights_.ln_1 = load_layer_norm(checkpoint_, h + "ln_1", d, config_.epsilon);
     weights_.ln_2 = load_layer_norm(checkpoint_, h + "ln_2", d, config_.epsilon);
-    load_conv1d(checkpoint_, h + "attn.c_attn", d, 3 * d, pool, weights_.c_attn);
-    load_conv1d(checkpoint_, h + "attn.c_proj", d, d, pool, weights_.c_proj);
-    load_conv1d(checkpoint_, h + "mlp.c_fc", d, f, pool, weights_.c_fc);
-    load_conv1d(checkpoint_, h + "mlp.c_proj", f, d, pool, weights_.mlp_proj);
+    load_conv1d(checkpoint_, h + "attn.c_attn", d, 3 * d, loaded, pool, weights_.c_attn);
+    load_conv1d(checkpoint_, h + "attn.c_proj", d, d, loaded, pool, weights_.c_proj);
+    load_conv1d(checkpoint_, h + "mlp.c_fc", d, f, loaded, pool, weights_.c_fc);
+    load_conv1d(checkpoint_, h + "mlp.c_proj", f, d, loaded, pool, weights_.mlp_proj);
     loaded_ = layer;
   }
 
@@ -165,9 +166,54 @@ class Gpt2 final : public Transformer {
                         });
   }
 
+  void reverse_finish(MatrixView<const float> residual, MatrixView<const float> attended,
+                      MatrixView<float> gradient, MatrixView<float> by_attended,
+                      ThreadPool& pool) override {
+    const Index d = config_.width, f = config_.inner;
+    scratch_.for_blocks(pool, residual.rows(), 2 * d + 2 * f,
+                        [&](Index first, Index rows, MatrixView<float> scratch) {
+                          const auto stream = scratch.block(0, rows, 0, d);
+                          const auto normed = scratch.block(0, rows, d, d);
+                          const auto inner = scratch.block(0, rows, 2 * d, f);
+                          const auto by_inner = scratch.block(0, rows, 2 * d + f, f);
+                          const auto by_stream = gradient.block(first, rows, 0, d);
+                          copy_rows(residual.block(first, rows, 0, d), stream);
+                          weights_.c_proj.apply(attended.block(first, rows, 0, d), stream, true);
+                          weights_.ln_2.apply(stream, normed);
+                          weights_.c_fc.apply(normed, inner);
+                          weights_.mlp_proj.reverse(by_stream, by_inner);
+                          for (Index r = 0; r < rows; ++r) {
+                            config_.activation.reverse(inner.row(r), by_inner.row(r));
+                          }
+                          weights_.c_fc.reverse(by_inner, normed);
+                          weights_.ln_2.reverse(stream, normed, normed);
+                          add_rows(normed, by_stream);
+                          weights_.c_proj.reverse(by_stream, by_attended.block(first, rows, 0, d));
+                        });
+  }
+
+  void reverse_project(MatrixView<const float> residual, MatrixView<float> by_heads,
+                       MatrixView<float> gradient, ThreadPool& pool) override {
+    const Index d = config_.width;
+    scratch_.for_blocks(pool, residual.rows(), d,
+                        [&](Index first, Index rows, MatrixView<float> normed) {
+                          weights_.c_attn.reverse(by_heads.block(first, rows, 0, 3 * d), normed);
+                          weights_.ln_1.reverse(residual.block(first, rows, 0, d), normed, normed);
+                          add_rows(normed, gradient.block(first, rows, 0, d));
+                        });
+  }
+
+  void reverse_leave(MatrixView<const float> residual, MatrixView<float> gradient,
+                     ThreadPool& pool) override {
+    const LayerNorm ln_f = last_norm();
+    for_row_blocks(pool, residual.rows(), [&](Index first, Index rows, int) {
+      const auto by = gradient.block(first, rows, 0, config_.width);
+      ln_f.reverse(residual.block(first, rows, 0, config_.width), by, by);
+    });
+  }
+
   void leave(MatrixView<const float> residual, MatrixView<float> out, ThreadPool& pool) override {
-    const LayerNorm ln_f =
-        load_layer_norm(checkpoint_, prefix_ + "ln_f", config_.width, config_.epsilon);
+    const LayerNorm ln_f = last_norm();
     for_row_blocks(pool, residual.rows(), [&](Index first, Index rows, int) {
       ln_f.apply(residual.block(first, rows, 0, config_.width),
                  out.block(first, rows, 0, config_.width));
@@ -179,6 +225,10 @@ class Gpt2 final : public Transformer {
   }
 
  private:
+  LayerNorm last_norm() const {
+    return load_layer_norm(checkpoint_, prefix_ + "ln_f", config_.width, config_.epsilon);
+  }
+
   // Checks everything that can be checked before work begins.
   void require_tensors() {
     const Index d = config_.width, f = config_.inner;
@@ -212,6 +262,7 @@ class Gpt2 final : public Transformer {
   SourceInfo info_;
   Gpt2Layer weights_;
   int loaded_ = -1;
+  Loaded loaded_for_ = Loaded::forward;
   Matrix<float> qkv_;  // L x 3D
   BlockScratch scratch_;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 namespace headgauge {
@@ -44,6 +45,68 @@ void RmsNorm::apply(MatrixView<const float> x, MatrixView<float> out) const {
   }
 }
 
+// With u = x / s the normalised row and g = w * by_out: by_x = (g - mean(g) - u mean(g u)) / s.
+void LayerNorm::reverse(MatrixView<const float> x, MatrixView<const float> by_out,
+                        MatrixView<float> by_x) const {
+  const auto width = static_cast<double>(x.cols());
+  for (Index r = 0; r < x.rows(); ++r) {
+    const auto in = x.row(r), by = by_out.row(r);
+    double sum = 0, squares = 0, first = 0, second = 0;
+    for (const float v : in) sum += v;
+    const double mean = sum / width;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const double away = in[i] - mean, g = static_cast<double>(by[i]) * weight[i];
+      squares += away * away;
+      first += g;
+      second += g * away;
+    }
+    const double inverse = 1.0 / std::sqrt(squares / width + epsilon);
+    const double slope = second * inverse * inverse / width;
+    const auto to = by_x.row(r);
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const double g = static_cast<double>(by[i]) * weight[i];
+      to[i] = static_cast<float>(inverse * (g - first / width - (in[i] - mean) * slope));
+    }
+  }
+}
+
+// As for LayerNorm, without the means.
+void RmsNorm::reverse(MatrixView<const float> x, MatrixView<const float> by_out,
+                      MatrixView<float> by_x) const {
+  const auto width = static_cast<double>(x.cols());
+  for (Index r = 0; r < x.rows(); ++r) {
+    const auto in = x.row(r), by = by_out.row(r);
+    double squares = 0, product = 0;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      squares += static_cast<double>(in[i]) * in[i];
+      product += static_cast<double>(by[i]) * weight[i] * in[i];
+    }
+    const double inverse = 1.0 / std::sqrt(squares / width + epsilon);
+    const auto scale = static_cast<float>(inverse);
+    const auto slope = static_cast<float>(product * inverse * inverse * inverse / width);
+    const auto to = by_x.row(r);
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      to[i] = by[i] * weight[i] * scale - in[i] * slope;
+    }
+  }
+}
+
+void copy_rows(MatrixView<const float> from, MatrixView<float> to) {
+  for (Index r = 0; r < to.rows(); ++r) std::ranges::copy(from.row(r), to.row(r).begin());
+}
+
+void add_rows(MatrixView<const float> from, MatrixView<float> to) {
+  for (Index r = 0; r < to.rows(); ++r) {
+    std::ranges::transform(to.row(r), from.row(r), to.row(r).begin(), std::plus());
+  }
+}
+
+void multiply_rows(MatrixView<const float> from, MatrixView<float> to) {
+  for (Index r = 0; r < to.rows(); ++r) {
+    std::ranges::transform(to.row(r), from.row(r), to.row(r).begin(), std::multiplies());
+  }
+}
+
 namespace {
 
 // Packs an out x in matrix in the file's order.
@@ -61,31 +124,42 @@ void pack_rows(const TensorView& weight, ThreadPool& pool, PackedMatrix& packed)
   });
 }
 
-}  // namespace
-
-void load_conv1d(const Checkpoint& checkpoint, const std::string& name, Index in, Index out,
-                 ThreadPool& pool, Linear& linear) {
+// Packs the transpose of what pack_rows() packs.
+void pack_columns(const TensorView& weight, ThreadPool& pool, PackedMatrix& packed) {
   constexpr Index kStrip = 16;  // rows that stay in the cache between widening and packing
-  const TensorView& weight = checkpoint.require(name + ".weight", {in, out});
-  linear.bias = checkpoint.require(name + ".bias", {out}).values();
-  if (weight.transposed) return pack_rows(weight.transpose(), pool, linear.weight);
-  linear.weight.resize(in, out);
-  pool.for_each((in + kStrip - 1) / kStrip, [&](Index strip) {
+  const Index rows = weight.shape[0], cols = weight.shape[1];
+  packed.resize(rows, cols);
+  pool.for_each((rows + kStrip - 1) / kStrip, [&](Index strip) {
     thread_local AlignedVector<float> wide;
-    const Index first = strip * kStrip, rows = std::min(kStrip, in - first);
-    const auto size = static_cast<std::size_t>(rows * out);
+    const Index first = strip * kStrip, count = std::min(kStrip, rows - first);
+    const auto size = static_cast<std::size_t>(count * cols);
     if (wide.size() < size) wide.resize(size);
-    weight.widen({wide.data(), size}, first * out);
-    linear.weight.put_rows({wide.data(), rows, out}, first);
+    weight.widen({wide.data(), size}, first * cols);
+    packed.put_rows({wide.data(), count, cols}, first);
   });
 }
 
+}  // namespace
+
+void load_conv1d(const Checkpoint& checkpoint, const std::string& name, Index in, Index out,
+                 Loaded loaded, ThreadPool& pool, Linear& linear) {
+  const TensorView& weight = checkpoint.require(name + ".weight", {in, out});
+  linear.bias = checkpoint.require(name + ".bias", {out}).values();
+  const bool turned = weight.transposed;
+  const TensorView stored = turned ? weight.transpose() : weight;
+  (turned ? pack_rows : pack_columns)(stored, pool, linear.weight);
+  if (loaded == Loaded::reverse) {
+    (turned ? pack_columns : pack_rows)(stored, pool, linear.transposed);
+  }
+}
+
 void load_linear(const Checkpoint& checkpoint, const std::string& name, Index in, Index out,
-                 bool bias, ThreadPool& pool, Linear& linear) {
+                 bool bias, Loaded loaded, ThreadPool& pool, Linear& linear) {
   const TensorView& weight = checkpoint.require(name + ".weight", {out, in});
   linear.bias.clear();
   if (bias) linear.bias = checkpoint.require(name + ".bias", {out}).values();
   pack_rows(weight, pool, linear.weight);
+  if (loaded == Loaded::reverse) pack_columns(weight, pool, linear.transposed);
 }
 
 LayerNorm load_layer_norm(const Checkpoint& checkpoint, const std::string& name, Index width,

@@ -54,10 +54,19 @@ class BlockScratch {
 struct Linear {
   PackedMatrix weight;        // in x out
   AlignedVector<float> bias;  // out, or empty
+  PackedMatrix transposed;    // out x in, for reverse()
   void apply(MatrixView<const float> x, MatrixView<float> out, bool accumulate = false) const {
     gemm(x, weight, out, {.bias = bias, .accumulate = accumulate});
   }
+  // Computes the gradient by x from that by the output.
+  void reverse(MatrixView<const float> by_out, MatrixView<float> by_x,
+               bool accumulate = false) const {
+    gemm(by_out, transposed, by_x, {.accumulate = accumulate});
+  }
 };
+
+// What a layer is loaded for.
+enum class Loaded { forward, reverse };  // reverse: for both passes
 
 // The smallest epsilon that a config may add to a variance; the largest is 1.
 inline constexpr double kLeastEpsilon = 1e-30;
@@ -69,6 +78,9 @@ struct LayerNorm {
   // Computes out = (x - mean) / sqrt(var + epsilon) * weight + bias, row by row, with sums in
   // float64.
   void apply(MatrixView<const float> x, MatrixView<float> out) const;
+  // Computes the gradient by x from that by the output. `by_x` may be `by_out`.
+  void reverse(MatrixView<const float> x, MatrixView<const float> by_out,
+               MatrixView<float> by_x) const;
 };
 
 // Root mean square norm (Zhang and Sennrich 2019).
@@ -78,15 +90,18 @@ struct RmsNorm {
   // Computes out = x / sqrt(mean(x^2) + epsilon) * weight, row by row, with sums in float64. `out`
   // may be `x`.
   void apply(MatrixView<const float> x, MatrixView<float> out) const;
+  // As LayerNorm::reverse().
+  void reverse(MatrixView<const float> x, MatrixView<const float> by_out,
+               MatrixView<float> by_x) const;
 };
 
 // Loads a Conv1D as Hugging Face's GPT-2 stores it: weight in x out, bias out. Reuses the memory of
 // `linear`.
 void load_conv1d(const Checkpoint& checkpoint, const std::string& name, Index in, Index out,
-                 ThreadPool& pool, Linear& linear);
+                 Loaded loaded, ThreadPool& pool, Linear& linear);
 // Loads a torch.nn.Linear: weight out x in and, if `bias`, a bias of size out.
 void load_linear(const Checkpoint& checkpoint, const std::string& name, Index in, Index out,
-                 bool bias, ThreadPool& pool, Linear& linear);
+                 bool bias, Loaded loaded, ThreadPool& pool, Linear& linear);
 LayerNorm load_layer_norm(const Checkpoint& checkpoint, const std::string& name, Index width,
                           double epsilon);
 // Adds `offset` to the weights.
@@ -106,6 +121,11 @@ inline constexpr const char* kOwnHead = "lm_head.weight, which differs from its 
 inline std::string followed_notice(const std::string& what) {
   return what + ": read as transformers 5 does, not as transformers 4 does";
 }
+
+// Copies the rows of `from` to those of `to`, adds them, or multiplies `to` by them.
+void copy_rows(MatrixView<const float> from, MatrixView<float> to);
+void add_rows(MatrixView<const float> from, MatrixView<float> to);
+void multiply_rows(MatrixView<const float> from, MatrixView<float> to);
 
 // Splits queries, keys and values side by side (L x 3 heads * d) into the heads of a layer; copies
 // everything else from `like`.

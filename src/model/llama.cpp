@@ -168,14 +168,15 @@ class Llama final : public Transformer {
     }
   }
 
-  void load(int layer, ThreadPool& pool) override {
-    if (layer == loaded_) return;
+  void load(int layer, ThreadPool& pool, Loaded loaded) override {
+    if (layer == loaded_ && loaded <= loaded_for_) return;
+    loaded_for_ = loaded;
     const std::string prefix = fmt::format("{}layers.{}.", prefix_, layer);
     const auto norm = [&](const char* name, Index width, RmsNorm& to) {
       to = load_rms_norm(checkpoint_, prefix + name, width, config_.epsilon, norm_offset());
     };
     const auto linear = [&](const char* name, Index in, Index out, bool bias, Linear& to) {
-      load_linear(checkpoint_, prefix + name, in, out, bias, pool, to);
+      load_linear(checkpoint_, prefix + name, in, out, bias, loaded, pool, to);
     };
     const Index d = config_.width, f = config_.inner;
     linear("self_attn.q_proj", d, attention_width(), config_.qkv_bias, weights_.q);
@@ -264,19 +265,90 @@ class Llama final : public Transformer {
                           weights_.before_mlp.apply(stream, normed);
                           weights_.gate.apply(normed, gate);
                           weights_.up.apply(normed, up);
-                          for (Index r = 0; r < rows; ++r) {
-                            const auto inner = gate.row(r);
-                            const auto by = up.row(r);
-                            config_.activation(inner);
-                            for (std::size_t i = 0; i < inner.size(); ++i) inner[i] *= by[i];
-                          }
+                          for (Index r = 0; r < rows; ++r) config_.activation(gate.row(r));
+                          multiply_rows(up, gate);
                           add(weights_.down, gate, weights_.after_mlp, normed, stream);
                         });
   }
 
+  void reverse_finish(MatrixView<const float> residual, MatrixView<const float> attended,
+                      MatrixView<float> gradient, MatrixView<float> by_attended,
+                      ThreadPool& pool) override {
+    const Index d = config_.width, f = config_.inner;
+    scratch_.for_blocks(
+        pool, residual.rows(), 3 * d + 4 * f,
+        [&](Index first, Index rows, MatrixView<float> scratch) {
+          const auto part = [&](Index at, Index width) { return scratch.block(0, rows, at, width); };
+          const auto stream = part(0, d), added = part(d, d), normed = part(2 * d, d);
+          const auto gate = part(3 * d, f), up = part(3 * d + f, f);
+          const auto open = part(3 * d + 2 * f, f), inner = part(3 * d + 3 * f, f);
+          const auto outputs = attended.block(first, rows, 0, attention_width());
+          const auto by_stream = gradient.block(first, rows, 0, d);
+          copy_rows(residual.block(first, rows, 0, d), stream);
+          add(weights_.o, outputs, weights_.after_attention, normed, stream);
+          weights_.before_mlp.apply(stream, normed);
+          weights_.gate.apply(normed, gate);
+          weights_.up.apply(normed, up);
+          copy_rows(gate, open);
+          for (Index r = 0; r < rows; ++r) config_.activation(open.row(r));
+          copy_rows(open, inner);
+          multiply_rows(up, inner);
+          reverse_add(weights_.down, inner, weights_.after_mlp, by_stream, added, inner);
+          multiply_rows(inner, open);  // the gradient by up
+          multiply_rows(inner, up);    // that by the activation, then by gate
+          for (Index r = 0; r < rows; ++r) config_.activation.reverse(gate.row(r), up.row(r));
+          weights_.gate.reverse(up, normed);
+          weights_.up.reverse(open, normed, true);
+          weights_.before_mlp.reverse(stream, normed, normed);
+          add_rows(normed, by_stream);
+          reverse_add(weights_.o, outputs, weights_.after_attention, by_stream, added,
+                      by_attended.block(first, rows, 0, attention_width()));
+        });
+  }
+
+  void reverse_project(MatrixView<const float> residual, MatrixView<float> by_heads,
+                       MatrixView<float> gradient, ThreadPool& pool) override {
+    const Index width = config_.width, d = config_.head_dim;
+    const Index attention = attention_width(), keys = key_width();
+    scratch_.for_blocks(
+        pool, residual.rows(), width + attention + keys,
+        [&](Index first, Index rows, MatrixView<float> scratch) {
+          const auto entered = residual.block(first, rows, 0, width);
+          const auto normed = scratch.block(0, rows, 0, width);
+          const auto own = scratch.block(0, rows, width, attention + keys);
+          const auto by = by_heads.block(first, rows, 0, attention + 2 * keys);
+          const bool norms_heads = config_.family->norms_heads;
+          if (norms_heads) {
+            weights_.input.apply(entered, normed);
+            weights_.q.apply(normed, own.block(0, rows, 0, attention));
+            weights_.k.apply(normed, own.block(0, rows, attention, keys));
+          }
+          for (Index at = 0; at < attention + keys; at += d) {
+            const auto head = by.block(0, rows, at, d);
+            for (Index r = 0; r < rows; ++r) rotary_.reverse(first + r, head.row(r));
+            if (!norms_heads) continue;
+            (at < attention ? weights_.query : weights_.key)
+                .reverse(own.block(0, rows, at, d), head, head);
+          }
+          weights_.q.reverse(by.block(0, rows, 0, attention), normed);
+          weights_.k.reverse(by.block(0, rows, attention, keys), normed, true);
+          weights_.v.reverse(by.block(0, rows, attention + keys, keys), normed, true);
+          weights_.input.reverse(entered, normed, normed);
+          add_rows(normed, gradient.block(first, rows, 0, width));
+        });
+  }
+
+  void reverse_leave(MatrixView<const float> residual, MatrixView<float> gradient,
+                     ThreadPool& pool) override {
+    const RmsNorm norm = last_norm();
+    for_row_blocks(pool, residual.rows(), [&](Index first, Index rows, int) {
+      const auto by = gradient.block(first, rows, 0, config_.width);
+      norm.reverse(residual.block(first, rows, 0, config_.width), by, by);
+    });
+  }
+
   void leave(MatrixView<const float> residual, MatrixView<float> out, ThreadPool& pool) override {
-    const RmsNorm norm =
-        load_rms_norm(checkpoint_, prefix_ + "norm", config_.width, config_.epsilon, norm_offset());
+    const RmsNorm norm = last_norm();
     for_row_blocks(pool, residual.rows(), [&](Index first, Index rows, int) {
       norm.apply(residual.block(first, rows, 0, config_.width),
                  out.block(first, rows, 0, config_.width));
@@ -296,6 +368,11 @@ class Llama final : public Transformer {
     return config_.windows[layer] > 0 ? "sliding_attention" : "full_attention";
   }
 
+  RmsNorm last_norm() const {
+    return load_rms_norm(checkpoint_, prefix_ + "norm", config_.width, config_.epsilon,
+                         norm_offset());
+  }
+
   // Computes stream += linear(x), through `norm` if the family has a norm there.
   void add(const Linear& linear, MatrixView<const float> x, const RmsNorm& norm,
            MatrixView<float> scratch, MatrixView<float> stream) const {
@@ -305,10 +382,17 @@ class Llama final : public Transformer {
     }
     linear.apply(x, scratch);
     norm.apply(scratch, scratch);
-    for (Index r = 0; r < stream.rows(); ++r) {
-      const auto from = scratch.row(r), to = stream.row(r);
-      for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
-    }
+    add_rows(scratch, stream);
+  }
+
+  // Computes the gradient by x of what add() adds from the gradient by the stream. `by_x` may be x.
+  void reverse_add(const Linear& linear, MatrixView<const float> x, const RmsNorm& norm,
+                   MatrixView<const float> by_stream, MatrixView<float> scratch,
+                   MatrixView<float> by_x) const {
+    if (!config_.family->four_norms) return linear.reverse(by_stream, by_x);
+    linear.apply(x, scratch);
+    norm.reverse(scratch, by_stream, scratch);
+    linear.reverse(scratch, by_x);
   }
 
   Checkpoint checkpoint_;
@@ -318,6 +402,7 @@ class Llama final : public Transformer {
   SourceInfo info_;
   LlamaLayer weights_;
   int loaded_ = -1;
+  Loaded loaded_for_ = Loaded::forward;
   RotaryTable rotary_;
   Matrix<float> straight_;  // L x (heads + 2 kv_heads) d: queries, keys, values before rotation
   Matrix<float> turned_;    // L x (heads + kv_heads) d: queries and keys after rotation

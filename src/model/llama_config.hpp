@@ -61,7 +61,7 @@ struct LlamaConfig {
   float logit_cap = 0.0f;
   std::vector<Index> windows;  // per layer; 0: none
   std::string activation_name;
-  Activation activation = nullptr;
+  Activation activation;
   Rope rope;
   std::vector<std::string> notices;  // fields that versions of transformers read differently
 

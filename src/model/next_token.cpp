@@ -62,6 +62,10 @@ class NextTokenSums {
 
   Index rows() const { return rows_; }
 
+  // Returns the log sum exp of a row's logits, of the model and of the reference.
+  double partition(Index row) const { return sums_.front()[row].partition; }
+  double reference_partition(Index row) const { return partition_[row]; }
+
   // Adds packed vectors of the tokens from `first` on to rows [row, row + count).
   void add(const PackedMatrix& packed, Index first, Index row, Index count, int slot) {
     ChunkBuffers& buffer = buffers_[slot];
@@ -159,13 +163,14 @@ NextTokens changed_output(MatrixView<const float> reference, MatrixView<const fl
   return next;
 }
 
-std::vector<NextTokens> compare_next_tokens(MatrixView<const float> reference,
-                                            std::span<const MatrixView<const float>> hidden,
-                                            const TensorView& weight, std::span<const int> targets,
-                                            float cap, ThreadPool& pool) {
+namespace {
+
+// Calls body(first, size, vectors) for chunks of the vocabulary, with the packed output vectors of
+// `size` tokens from `first` on, and as they are.
+template <class Body>
+void for_chunks(const TensorView& weight, ThreadPool& pool, const Body& body) {
   const Index vocabulary = weight.shape[0], width = weight.shape[1];
   Matrix<float> chunk(std::min(kChunk, vocabulary), width);
-  NextTokenSums sums(reference, hidden, targets, cap, chunk.rows(), pool.threads());
   PackedMatrix packed;
   for (Index first = 0; first < vocabulary; first += kChunk) {
     const Index size = std::min(kChunk, vocabulary - first);
@@ -177,11 +182,87 @@ std::vector<NextTokens> compare_next_tokens(MatrixView<const float> reference,
       weight.widen({wide.data(), static_cast<std::size_t>(count * width)}, (first + token) * width);
       packed.put_panel(wide, panel);
     });
-    for_row_blocks(pool, sums.rows(), [&](Index row, Index count, int slot) {
-      sums.add(packed, first, row, count, slot);
-    });
+    body(first, packed, std::as_const(chunk).view().block(0, size, 0, width));
   }
-  return sums.found();
+}
+
+NextTokenSums sums_of(MatrixView<const float> reference,
+                      std::span<const MatrixView<const float>> hidden, const TensorView& weight,
+                      std::span<const int> targets, float cap, ThreadPool& pool) {
+  NextTokenSums sums(reference, hidden, targets, cap, std::min(kChunk, weight.shape[0]),
+                     pool.threads());
+  for_chunks(weight, pool,
+             [&](Index first, const PackedMatrix& packed, MatrixView<const float>) {
+               for_row_blocks(pool, sums.rows(), [&](Index row, Index count, int slot) {
+                 sums.add(packed, first, row, count, slot);
+               });
+             });
+  return sums;
+}
+
+}  // namespace
+
+std::vector<NextTokens> compare_next_tokens(MatrixView<const float> reference,
+                                            std::span<const MatrixView<const float>> hidden,
+                                            const TensorView& weight, std::span<const int> targets,
+                                            float cap, ThreadPool& pool) {
+  return sums_of(reference, hidden, weight, targets, cap, pool).found();
+}
+
+NextTokens reverse_next_tokens(MatrixView<const float> reference, MatrixView<const float> hidden,
+                               const TensorView& weight, std::span<const int> targets, float cap,
+                               const LossWeights& weigh, MatrixView<float> by_hidden,
+                               ThreadPool& pool) {
+  const NextTokenSums sums = sums_of(reference, {&hidden, 1}, weight, targets, cap, pool);
+  NextTokens next = std::move(sums.found().front());
+  const TokenWeights weights = weigh(next);
+  const Index width = hidden.cols();
+  for (Index r = 0; r < by_hidden.rows(); ++r) std::ranges::fill(by_hidden.row(r), 0.0f);
+  const auto of_row = [](const std::vector<double>& all, Index row) {
+    return row < std::ssize(all) ? all[static_cast<std::size_t>(row)] : 0.0;
+  };
+  BlockScratch scratch;
+  PackedMatrix rows_of_chunk;
+  for_chunks(weight, pool,
+             [&](Index first, const PackedMatrix& packed, MatrixView<const float> chunk) {
+    rows_of_chunk.assign_rows(chunk);
+    const Index size = chunk.rows();
+    scratch.for_blocks(pool, sums.rows(), 2 * size, [&](Index row, Index rows,
+                                                        MatrixView<float> block) {
+      const auto logits = block.block(0, rows, 0, size), other = block.block(0, rows, size, size);
+      const auto multiply = [&](MatrixView<const float> stream, MatrixView<float> out) {
+        gemm(stream.block(row, rows, 0, width), packed, out);
+        for (Index r = 0; r < rows; ++r) soft_cap(out.row(r), cap);
+      };
+      multiply(hidden, logits);
+      if (!reference.empty()) multiply(reference, other);
+      for (Index r = 0; r < rows; ++r) {
+        const Index at = row + r;
+        const double loss = of_row(weights.losses, at);
+        const double divergence = of_row(weights.divergences, at);
+        const auto own = logits.row(r), of_reference = other.row(r);
+        AlignedVector<float> slope;
+        if (cap > 0) {
+          slope.assign(own.begin(), own.end());
+          for (float& s : slope) s = 1.0f - (s / cap) * (s / cap);
+        }
+        exp_shifted(own, static_cast<float>(sums.partition(at)), own);
+        const auto weight_of_own = static_cast<float>(loss + divergence);
+        for (float& p : own) p *= weight_of_own;
+        if (divergence != 0) {
+          exp_shifted(of_reference, static_cast<float>(sums.reference_partition(at)), of_reference);
+          for (std::size_t j = 0; j < own.size(); ++j) {
+            own[j] -= static_cast<float>(divergence) * of_reference[j];
+          }
+        }
+        const Index local = at < std::ssize(targets) ? targets[static_cast<std::size_t>(at)] - first : -1;
+        if (local >= 0 && local < size) own[static_cast<std::size_t>(local)] -= static_cast<float>(loss);
+        for (std::size_t j = 0; j < slope.size(); ++j) own[j] *= slope[j];
+      }
+      gemm(logits, rows_of_chunk, by_hidden.block(row, rows, 0, width), {.accumulate = true});
+    });
+  });
+  return next;
 }
 
 }  // namespace headgauge

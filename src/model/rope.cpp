@@ -311,4 +311,14 @@ void RotaryTable::rotate(std::span<const float> in, Index position, std::span<fl
   }
 }
 
+void RotaryTable::reverse(Index position, std::span<float> gradient) const {
+  const auto cosine = cosines_.row(position), sine = sines_.row(position);
+  const std::size_t half = cosine.size();
+  for (std::size_t i = 0; i < half; ++i) {
+    const float a = gradient[i], b = gradient[i + half];
+    gradient[i] = a * cosine[i] + b * sine[i];
+    gradient[i + half] = b * cosine[i] - a * sine[i];
+  }
+}
+
 }  // namespace headgauge

@@ -69,6 +69,8 @@ class RotaryTable {
   void prepare(const Rope& rope, Index length);
   // Computes out = in (of size head_dim) rotated for `position`; `out` must not be `in`.
   void rotate(std::span<const float> in, Index position, std::span<float> out) const;
+  // Turns a gradient by the output of rotate() into that by its input, in place.
+  void reverse(Index position, std::span<float> gradient) const;
 
  private:
   std::vector<double> frequencies_;

@@ -14,6 +14,7 @@
 #include "model/families.hpp"
 #include "model/layers.hpp"
 #include "model/next_token.hpp"
+#include "model/reverse_pass.hpp"
 
 namespace headgauge {
 namespace {
@@ -131,6 +132,29 @@ class TransformerSource final : public ModelSource {
                       .front());
     require_unchanged();
     return next;
+  }
+
+  std::vector<Gradients> gradients(
+      std::span<const int> documents, const GatedHeads& heads,
+      const std::function<TokenWeights(int document, const NextTokens&)>& weigh,
+      bool by_residual) override {
+    std::vector<ReversePass::Text> texts;
+    for (const int document : documents) {
+      DocumentState& state = begun(document);
+      Matrix<float> residual;
+      enter(state, residual);
+      texts.push_back({
+          .residual = std::move(residual),
+          .complete = [this, document](HeadInput& head) { complete(head, document, begun(document)); },
+          .predicting = [this, document](MatrixView<const float> hidden) { return predicting(document, hidden); },
+          .reference = [this, document] { return reference(document); },
+          .targets = targets(document),
+          .weigh = [&weigh, document](const NextTokens& next) { return weigh(document, next); },
+      });
+    }
+    std::vector<Gradients> found = ReversePass(*model_, pool_).run(std::move(texts), heads, by_residual);
+    require_unchanged();
+    return found;
   }
 
   std::vector<NextTokens> try_interventions(int layer, int document,
@@ -251,12 +275,14 @@ class TransformerSource final : public ModelSource {
   // Turns a document's residual stream into the input of layer 0.
   void enter(DocumentState& state) {
     state.next_layer = 0;
-    resize(state.residual, std::ssize(state.row_of), width());
-    for (Index t = 0; t < state.residual.rows(); ++t) {
-      const auto row = state.row_of[t];
-      std::ranges::copy(state.distinct.row(row), state.residual.row(t).begin());
+    enter(state, state.residual);
+  }
+  void enter(const DocumentState& state, Matrix<float>& residual) {
+    resize(residual, std::ssize(state.row_of), width());
+    for (Index t = 0; t < residual.rows(); ++t) {
+      std::ranges::copy(state.distinct.row(state.row_of[t]), residual.row(t).begin());
     }
-    model_->enter(state.residual);
+    model_->enter(residual);
   }
 
   // Sets document and x of a projected head.
@@ -405,12 +431,29 @@ class TransformerSource final : public ModelSource {
 
 }  // namespace
 
+namespace {
+[[noreturn]] void lacks(const char* what) {
+  throw std::logic_error(std::string("a model that predicts no next token has no ") + what);
+}
+}  // namespace
+
 void Transformer::leave(MatrixView<const float>, MatrixView<float>, ThreadPool&) {
-  throw std::logic_error("a model that predicts no next token has no output vectors");
+  lacks("output vectors");
+}
+void Transformer::reverse_finish(MatrixView<const float>, MatrixView<const float>,
+                                 MatrixView<float>, MatrixView<float>, ThreadPool&) {
+  lacks("reverse pass");
+}
+void Transformer::reverse_project(MatrixView<const float>, MatrixView<float>, MatrixView<float>,
+                                  ThreadPool&) {
+  lacks("reverse pass");
+}
+void Transformer::reverse_leave(MatrixView<const float>, MatrixView<float>, ThreadPool&) {
+  lacks("reverse pass");
 }
 
 const TensorView& Transformer::output_embedding() const {
-  throw std::logic_error("a model without a next token has no output embedding");
+  lacks("output embedding");
 }
 
 std::unique_ptr<ModelSource> make_transformer_source(std::unique_ptr<Transformer> transformer,

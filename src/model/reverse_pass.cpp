@@ -1,0 +1,84 @@
+#include "model/reverse_pass.hpp"
+
+#include <utility>
+
+#include "model/next_token.hpp"
+
+namespace headgauge {
+
+// Returns the heads of the loaded layer under each choice.
+MixedHeads ReversePass::mixed(const Text& text, MatrixView<const float> residual,
+                              const GatedHeads& heads, int layer) {
+  std::vector<HeadInput> own;
+  model_.project(residual, own, pool_);
+  for (HeadInput& head : own) text.complete(head);
+  MixedHeads mixed;
+  for (const HeadIntervention& choice : heads.choices) {
+    const SourceInfo& info = model_.info();
+    mixed.choices.push_back(own);
+    intervene_in_layer(mixed.choices.back(), HeadInterventions(info.layers, info.heads, choice),
+                       pool_);
+  }
+  for (const HeadInput& head : own) mixed.gates.push_back(heads.gates(layer, head.head));
+  return mixed;
+}
+
+// Turns the last residual stream into the gradient by it.
+NextTokens ReversePass::reverse_loss(const Text& text, Matrix<float>& gradient) {
+  const Index length = gradient.rows(), width = gradient.cols();
+  const Matrix<float> residual = std::exchange(gradient, Matrix<float>(length, width));
+  Matrix<float> hidden(length, width);
+  model_.leave(residual, hidden, pool_);
+  const MatrixView<const float> rows = text.predicting(std::as_const(hidden).view());
+  const Index first = (rows.data() - hidden.data()) / width;
+  NextTokens next = reverse_next_tokens(text.reference(), rows, model_.output_embedding(),
+                                        text.targets, model_.logit_cap(), text.weigh,
+                                        gradient.view().block(first, rows.rows(), 0, width), pool_);
+  model_.reverse_leave(residual, gradient, pool_);
+  return next;
+}
+
+std::vector<Gradients> ReversePass::run(std::vector<Text> texts, const GatedHeads& heads,
+                                        bool by_residual) {
+  const SourceInfo& info = model_.info();
+  const Index attended_width = info.heads * info.head_dim;
+  std::vector<std::vector<Matrix<float>>> entered(texts.size());  // by text and layer
+  for (int layer = 0; layer < info.layers; ++layer) {
+    model_.load(layer, pool_);
+    for (std::size_t t = 0; t < texts.size(); ++t) {
+      Matrix<float>& stream = texts[t].residual;
+      entered[t].push_back(stream);
+      Matrix<float> attended(stream.rows(), attended_width);
+      attention_.attend(mixed(texts[t], stream, heads, layer), attended, pool_);
+      model_.finish(attended, stream, pool_);
+    }
+  }
+  std::vector<Gradients> found(texts.size());
+  for (std::size_t t = 0; t < texts.size(); ++t) {
+    found[t].next = reverse_loss(texts[t], texts[t].residual);
+    found[t].gates = PerHead<std::vector<double>>(info.layers, info.heads);
+  }
+  for (int layer = info.layers - 1; layer >= 0; --layer) {
+    model_.load(layer, pool_, Loaded::reverse);
+    for (std::size_t t = 0; t < texts.size(); ++t) {
+      const Matrix<float> residual = std::move(entered[t].back());
+      entered[t].pop_back();
+      Matrix<float>& gradient = texts[t].residual;
+      const MixedHeads of_layer = mixed(texts[t], residual, heads, layer);
+      Matrix<float> attended(residual.rows(), attended_width), by_attended = attended;
+      attention_.attend(of_layer, attended, pool_);
+      model_.reverse_finish(residual, attended, gradient, by_attended, pool_);
+      Matrix<float> by_heads(residual.rows(), (info.heads + 2 * info.kv_heads) * info.head_dim);
+      std::vector<std::vector<double>> by_gates;
+      attention_.reverse(of_layer, by_attended, by_heads, by_gates, pool_);
+      model_.reverse_project(residual, by_heads, gradient, pool_);
+      for (int head = 0; head < info.heads; ++head) {
+        found[t].gates(layer, head) = std::move(by_gates[static_cast<std::size_t>(head)]);
+      }
+      if (by_residual) found[t].residual.insert(found[t].residual.begin(), gradient);
+    }
+  }
+  return found;
+}
+
+}  // namespace headgauge
